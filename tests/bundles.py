@@ -1,4 +1,4 @@
-"""Bundles as the loader serves them, for tests that hand in Rego without a loader."""
+"""Bundles as the loader serves them, for tests that submit Rego without a loader."""
 
 from __future__ import annotations
 

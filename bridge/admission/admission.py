@@ -26,7 +26,7 @@ from bridge.admission.review import (
     annotation_patch,
     answer,
     read_review,
-    shown,
+    shortened,
     verdict,
 )
 from bridge.model.observability import Histogram, Record, record_nothing
@@ -122,7 +122,7 @@ def _explained(error: OpaError | Undecided) -> tuple[Undecided, float]:
 
 Ask = Callable[[msgspec.Raw], Awaitable[Answer]]
 OURS = "policybridge.io"  # the group of the bridge's own resources, which no policy may block
-TOLD_BUDGET = 1.0  # seconds; a client with a shorter timeout gets no Event
+EVENT_BUDGET = 1.0  # seconds; a client with a shorter timeout gets no Event
 OPEN_BUDGET = 1.0  # seconds to retry if no policy exists, because the request is admitted anyway
 
 
@@ -154,7 +154,7 @@ def read_rules(result: Any) -> Decision:
 
 
 @dataclass(slots=True)
-class _Heard:
+class _Response:
     """The result of one query."""
 
     decision: Decision | None = None
@@ -189,100 +189,100 @@ class Admission:
         """
         began = time.perf_counter()
         with self.counted.malformed():
-            asked = read_review(body)
-        tells = terms.verified and terms.budget >= TOLD_BUDGET and not asked.dry_run
+            request = read_review(body)
+        tells = terms.verified and terms.budget >= EVENT_BUDGET and not request.dry_run
         budget = terms.budget
-        if self._open_because(asked):
+        if self._open_because(request):
             budget = min(budget, OPEN_BUDGET)
-        heard = await self._hear(asked, budget)
-        failures = tuple(f"{name}: {one.failure}" for name, one in heard.items() if one.failure)
-        made = [one.decision for one in heard.values() if one.decision is not None]
-        judged = verdict(made, failures, self._open_because(asked))
-        audit = _audit(judged, heard, failures)
+        responses = await self._query(request, budget)
+        failures = tuple(f"{name}: {one.failure}" for name, one in responses.items() if one.failure)
+        made = [one.decision for one in responses.values() if one.decision is not None]
+        judged = verdict(made, failures, self._open_because(request))
+        audit = _audit(judged, responses, failures)
         if failures and tells:
-            self._tell(asked, judged, failures)
+            self._tell(request, judged, failures)
         took = time.perf_counter() - began
         self.counted.answered(judged.outcome, took)
         patch = (
-            annotation_patch(asked, differing(asked.annotations, judged.annotations))
-            if asked.patched and terms.patches
+            annotation_patch(request, differing(request.annotations, judged.annotations))
+            if request.patched and terms.patches
             else []
         )
         about = {
             "webhook": "mutating" if terms.patches else "validating",
-            "object": shown(asked.key),
-            "operation": shown(asked.operation),
-            "uid": asked.uid,
-            "dry_run": asked.dry_run,
+            "object": shortened(request.key),
+            "operation": shortened(request.operation),
+            "uid": request.uid,
+            "dry_run": request.dry_run,
         }
         write = log.warning if failures else log.info
         ms = round(took * 1e3, 1)
         noted = {key.replace("-", "_"): value for key, value in audit.items()}
         write("admission request reviewed", **about, **noted, ms=ms)
-        return answer(asked.uid, patch=patch, denied=judged.denied, warnings=judged.warnings, audit=audit)
+        return answer(request.uid, patch=patch, denied=judged.denied, warnings=judged.warnings, audit=audit)
 
-    async def _hear(self, asked: ReviewRequest, budget: float) -> dict[str, _Heard]:
+    async def _query(self, request: ReviewRequest, budget: float) -> dict[str, _Response]:
         rules = self.rules
         placement = self.placement
-        if asked.flaw:
-            return {rules.name: _Heard(failure=asked.flaw)}
-        if placement is None or not asked.subject_given or asked.group == OURS or asked.is_scale:
-            return {rules.name: await _hear_one(rules, asked.request, budget)}
-        silent = self.silence(asked.type_id) if placement.same_opa and asked.type_id else ""
+        if request.flaw:
+            return {rules.name: _Response(failure=request.flaw)}
+        if placement is None or not request.subject_given or request.group == OURS or request.is_scale:
+            return {rules.name: await _query_one(rules, request.request, budget)}
+        silent = self.silence(request.type_id) if placement.same_opa and request.type_id else ""
         if not silent:
             began = time.monotonic()
-            both = await self.joint.answer(asked.request, budget) if self.joint else None
+            both = await self.joint.answer(request.request, budget) if self.joint else None
             if both is not None:
-                return {placement.name: _heard(placement, both.placement), rules.name: _heard(rules, both.rules)}
+                return {placement.name: _response(placement, both.placement), rules.name: _response(rules, both.rules)}
             budget = max(budget - (time.monotonic() - began), 0.0)
             placed, ruled = await asyncio.gather(
-                _hear_one(placement, asked.subject, budget), _hear_one(rules, asked.request, budget)
+                _query_one(placement, request.subject, budget), _query_one(rules, request.request, budget)
             )
             return {placement.name: placed, rules.name: ruled}
         # The placement decision shows that OPA runs with the modules that exclude this type from the rules.
         until = time.monotonic() + budget
-        placed = await _hear_one(placement, asked.subject, budget)
+        placed = await _query_one(placement, request.subject, budget)
         left = until - time.monotonic()
         if left <= 0 if placed.failure else placed.revision == silent:
             return {placement.name: placed}
-        return {placement.name: placed, rules.name: await _hear_one(rules, asked.request, max(left, 0.0))}
+        return {placement.name: placed, rules.name: await _query_one(rules, request.request, max(left, 0.0))}
 
-    def _open_because(self, asked: ReviewRequest) -> str:
-        if asked.group == OURS:
+    def _open_because(self, request: ReviewRequest) -> str:
+        if request.group == OURS:
             return "because the request can repair policies"
         return "" if self.policies_exist() else "because no policy exists"
 
-    def _tell(self, asked: ReviewRequest, judged: AdmissionVerdict, failures: tuple[str, ...]) -> None:
-        done = "was denied" if judged.denied else f"was admitted without a decision, {self._open_because(asked)}"
-        text = f"{asked.operation} {done}: {'; '.join(failures)}"
-        self.record(asked.reference, "Warning", "AdmissionUndecided", text)
+    def _tell(self, request: ReviewRequest, judged: AdmissionVerdict, failures: tuple[str, ...]) -> None:
+        done = "was denied" if judged.denied else f"was admitted without a decision, {self._open_because(request)}"
+        text = f"{request.operation} {done}: {'; '.join(failures)}"
+        self.record(request.reference, "Warning", "AdmissionUndecided", text)
 
 
-async def _hear_one(question: Question, asked: msgspec.Raw, budget: float) -> _Heard:
-    heard = _Heard()
+async def _query_one(question: Question, request: msgspec.Raw, budget: float) -> _Response:
+    response = _Response()
 
     async def once() -> Answer:
-        got = await question.ask(asked)
-        heard.decision_id, heard.revision = got.decision_id, got.revision
+        got = await question.ask(request)
+        response.decision_id, response.revision = got.decision_id, got.revision
         why = question.distrust(got)
         if why:
             raise Undecided(why, passing=True)
         return got
 
     try:
-        return _heard(question, await insist(once, budget))
+        return _response(question, await insist(once, budget))
     except Undecided as error:
-        heard.failure = str(error)
-        return heard
+        response.failure = str(error)
+        return response
 
 
-def _heard(question: Question, got: Answer) -> _Heard:
-    heard = _Heard(decision_id=got.decision_id, revision=got.revision)
+def _response(question: Question, got: Answer) -> _Response:
+    response = _Response(decision_id=got.decision_id, revision=got.revision)
     try:
-        heard.decision = _read(question, got.result)
+        response.decision = _read(question, got.result)
     except (Undecided, DecisionError) as error:
-        heard.failure = str(error)
-    return heard
+        response.failure = str(error)
+    return response
 
 
 def _read(question: Question, result: Any) -> Decision:
@@ -294,10 +294,10 @@ def _read(question: Question, result: Any) -> Decision:
     return question.read(result)
 
 
-def _audit(judged: AdmissionVerdict, heard: Mapping[str, _Heard], failures: tuple[str, ...]) -> dict[str, str]:
+def _audit(judged: AdmissionVerdict, responses: Mapping[str, _Response], failures: tuple[str, ...]) -> dict[str, str]:
     """Return the annotations of the API server's audit event, which adds the webhook's name to each key."""
     audit = {"outcome": judged.outcome}
-    for name, one in heard.items():
+    for name, one in responses.items():
         if one.decision_id:
             audit[f"{name}-decision-id"] = one.decision_id
         if one.revision:

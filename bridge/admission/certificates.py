@@ -106,11 +106,11 @@ class Certificates:
 
     async def first(self) -> None:
         """Wait for the first certificate. Raises CertificateError if it, or the authority, cannot be used."""
-        told = False
+        logged = False
         while (found := await self._look()) is None:
-            if not told:
+            if not logged:
                 log.info("waiting for webhook certificate", origin=self._origin)
-                told = True
+                logged = True
             await asyncio.sleep(LOOK / 4)
         self._take(found)
 

@@ -156,12 +156,12 @@ def read_review(body: bytes) -> ReviewRequest:
             body = cut(body, MAX_MESSAGE_DEPTH + 1)  # one more, so it is still too deep
         review = decode(body, _reviews)
         if review.kind != KIND or not review.api_version:
-            found = f"apiVersion {shown(review.api_version)!r}, kind {shown(review.kind)!r}"
+            found = f"apiVersion {shortened(review.api_version)!r}, kind {shortened(review.kind)!r}"
             raise ReviewError(400, f"this is not an {KIND}: {found}")
         if review.api_version != API_VERSION:
             raise ReviewError(
                 400,
-                f"{shown(review.api_version)} is not supported: set admissionReviewVersions: [v1] in the webhook's "
+                f"{shortened(review.api_version)} is not supported: set admissionReviewVersions: [v1] in the webhook's "
                 f"configuration, for {API_VERSION}",
             )
         if bytes(review.request) == _NULL:
@@ -197,17 +197,17 @@ def _flaw_of(request: msgspec.Raw) -> str:
             continue
         # The bound for an object is the same as in replication.
         if is_too_deep(decode(value, _object) or {}) if name == "object" else exceeds(bytes(value), most):
-            return f"request.{shown(name)} is too deep: {NestingError(MAX_DEPTH)}"
+            return f"request.{shortened(name)} is too deep: {NestingError(MAX_DEPTH)}"
     return ""
 
 
-def annotation_patch(asked: ReviewRequest, wanted: Mapping[str, str]) -> list[dict[str, Any]]:
+def annotation_patch(review: ReviewRequest, wanted: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the JSON Patch (RFC 6902) that adds these annotations to those of the object."""
     if not wanted:
         return []
-    if not asked.has_metadata:
+    if not review.has_metadata:
         return [{"op": "add", "path": "/metadata", "value": {"annotations": dict(wanted)}}]
-    if asked.annotations is None:
+    if review.annotations is None:
         return [{"op": "add", "path": "/metadata/annotations", "value": dict(wanted)}]
     # An `add` to a member that exists replaces it.
     return [
@@ -238,7 +238,7 @@ def answer(
     return msgspec.json.encode({"apiVersion": API_VERSION, "kind": KIND, "response": response})
 
 
-def shown(text: str) -> str:
+def shortened(text: str) -> str:
     """Return a text from a client, cut to the maximum length in errors and the log."""
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
 

@@ -51,9 +51,9 @@ class ClusterSink:
         except errors.KubeError as error:
             raise WriteRefused(str(error)) from error
 
-    def overlay(self, key: Key, shown: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002 - the cluster reports it
+    def overlay(self, key: Key, current: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002 - the cluster reports it
         """Return the object unchanged: a written status comes back as a change."""
-        return shown
+        return current
 
     def may_write(self) -> bool:
         """Return whether the Lease is held."""

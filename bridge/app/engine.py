@@ -56,8 +56,8 @@ async def settle_cluster(client: KubeClient) -> SettledModules:
     source = ClusterSource(client, {CONFIG_MAP: config_maps_in(_policy_settings().policy_namespaces)})
     source.want(gathering.authors.types)
     try:
-        told = cast("AsyncGenerator[Change, None]", source.changes())
-        async with asyncio.timeout(PATIENCE), aclosing(told) as changes:
+        stream = cast("AsyncGenerator[Change, None]", source.changes())
+        async with asyncio.timeout(PATIENCE), aclosing(stream) as changes:
             async for change in changes:
                 gathering.note(change)
                 if gathering.settled:
@@ -71,16 +71,16 @@ def troubles(
     found: SettledModules, position: Callable[[Key], tuple[str, int] | None] = lambda _: None
 ) -> list[Trouble]:
     """Return the problems of authors' objects, one for each, with the file and line of an object."""
-    told = []
+    reported = []
     for key, problems in found.problems.items():
         place = position(key)
         name = key.name if key.namespace == CLUSTER else f"{key.namespace}/{key.name}"
         for problem in problems:
             subject = f"{place[0]}:{place[1]}" if place else str(key)
             text = f"{reports.place(problem)}{problem.message}"
-            told.append(Trouble(subject, f"{key.kind} {name}: {text}" if place else text, retried=False))
-    told += [Trouble(type_id, why, retried=False) for type_id, why in found.unread.items()]
-    return told
+            reported.append(Trouble(subject, f"{key.kind} {name}: {text}" if place else text, retried=False))
+    reported += [Trouble(type_id, why, retried=False) for type_id, why in found.unread.items()]
+    return reported
 
 
 def module_states(found: SettledModules) -> list[dict[str, Any]]:
@@ -207,11 +207,11 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
     async with await KubeClient.connect(kubeconfig, kube_context) as client:
         await client.get("/version", timeout=PATIENCE)  # a source waits for an unavailable server; a command does not
         found = await settle_cluster(client)
-        told = _SourceWithProblems(ClusterSource(client))
-        async with _starting(found.bundle) as starting, _filled_from(told, starting, types) as (opa, changed):
+        tracked = _SourceWithProblems(ClusterSource(client))
+        async with _starting(found.bundle) as starting, _filled_from(tracked, starting, types) as (opa, changed):
             yield Engine(
                 opa,
-                told.problems,
+                tracked.problems,
                 # Rejected Rego of another team must not fail a reader.
                 troubles(found),
                 replicated=(*ALWAYS, *types),

@@ -36,7 +36,7 @@ class OpaAccess:
         self,
         *,
         timeout: float = 30.0,
-        mend: Callable[[OpaRejected], Awaitable[bool]] | None = None,
+        recover: Callable[[OpaRejected], Awaitable[bool]] | None = None,
         at_once: int = 100,
     ) -> Opa:
         """Return a client, to be entered. Raises OpaError for TLS files that cannot be used."""
@@ -44,7 +44,7 @@ class OpaAccess:
             self.url,
             token=self.tokens.own if self.tokens.given else None,
             timeout=timeout,
-            mend=mend,
+            recover=recover,
             tls=tls_files(self.settings),
             requests=self.requests,
             at_once=at_once,

@@ -137,8 +137,8 @@ class Removal:
         by_key = {str(key_of({**obj, **typed})): {**obj, **typed} for obj in objects}
         if not by_key:
             return []
-        asked = {"objects": list(by_key.values()), "former": self._former, "manager": FIELD_MANAGER}
-        answer = await self.opa.query("traces", asked)
+        query_input = {"objects": list(by_key.values()), "former": self._former, "manager": FIELD_MANAGER}
+        answer = await self.opa.query("traces", query_input)
         return [TracedObject(resource, key_of(by_key[key]), by_key[key], traces) for key, traces in answer.items()]
 
     async def _pages(self, resource: ResourceType) -> AsyncIterator[list[Object]]:

@@ -207,12 +207,12 @@ async def _make_parts(
     loading = PolicyLoading(store, opa, bundles.modules, executable, settings)
     # Queries for links and statuses are repeated without a policy author's module that fails; those of admission must
     # not be: a crafted object would remove a policy.
-    mending = await stack.enter_async_context(access.open(mend=loading.loader.blame))
+    recovering = await stack.enter_async_context(access.open(recover=loading.loader.blame))
     # Requests of several readers share one query about a change.
     impatient = await stack.enter_async_context(
-        access.open(timeout=settings.opa_query_timeout, mend=loading.loader.blame)
+        access.open(timeout=settings.opa_query_timeout, recover=loading.loader.blame)
     )
-    replicator = _replicator(settings, store, loading, mending, bridge_url)
+    replicator = _replicator(settings, store, loading, recovering, bridge_url)
     budget = Budget(settings.status_writes_per_second, BURST)
     return Parts(
         opa=opa,
@@ -220,8 +220,10 @@ async def _make_parts(
         loading=loading,
         replicator=replicator,
         budget=budget,
-        remediator=Remediator(impatient, store.sink, budget, patient=mending),
-        audit=Audit(opa, store.sink, budget, lambda: None if settings.manifests else (*ALWAYS, *_asked(settings))),
+        remediator=Remediator(impatient, store.sink, budget, patient=recovering),
+        audit=Audit(
+            opa, store.sink, budget, lambda: None if settings.manifests else (*ALWAYS, *_configured_types(settings))
+        ),
         placement=make_placement(opa, store, settings),
         webhook=_webhook(settings, store, access, policies_of(loading, lambda: replicator.unready)),
         own_opa=own_opa,
@@ -280,22 +282,22 @@ async def _work(parts: Parts, work: Iterable[Run], report: Report | None, runnin
             await report(running)
 
 
-def _asked(settings: Settings) -> list[str]:
+def _configured_types(settings: Settings) -> list[str]:
     """Return the types that settings name."""
     placed = [one.type_id for one in settings.placed_types]
     return list(dict.fromkeys([*(one.type for one in settings.selected_types), *placed]))
 
 
 def _replicator(settings: Settings, store: Store, loading: PolicyLoading, opa: Opa, bridge_url: str) -> Replicator:
-    asked = _asked(settings)
+    configured = _configured_types(settings)
     return Replicator(
         loading.source,
         opa,
-        (*ALWAYS, *asked),
+        (*ALWAYS, *configured),
         # The listen address distinguishes bridges on one host, and stays the same after a restart.
         owner=f"{socket.gethostname()}:{bridge_url.rpartition(':')[2]}",
         content=_content(store, settings),
-        asked=asked,
+        configured=configured,
         prune=pruning({one.type: one.fields for one in settings.selected_types if _shapes(one)}),
         rules=loading.loader.links,
         record=store.record,

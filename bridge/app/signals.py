@@ -102,12 +102,12 @@ class Shutdown:
 
     def __init__(self, grace: float) -> None:
         self._grace = grace
-        self._asked = asyncio.Event()
+        self._stopping = asyncio.Event()
         self._steps: list[tuple[str, Step]] = []
 
     def unready(self) -> str:
         """Return why a stopping bridge is not ready; empty before."""
-        return "the bridge is stopping" if self._asked.is_set() else ""
+        return "the bridge is stopping" if self._stopping.is_set() else ""
 
     def then(self, name: str, step: Step) -> None:
         """Add a step; it is cancelled if the grace period ends."""
@@ -116,17 +116,17 @@ class Shutdown:
     async def guard(self, serving: asyncio.Task[None]) -> None:
         """Wait until `serving` ends by itself (raises its error), or a signal has stopped it."""
         with self._signals():
-            asked = asyncio.create_task(self._asked.wait())
+            signaled = asyncio.create_task(self._stopping.wait())
             try:
-                await asyncio.wait({serving, asked}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait({serving, signaled}, return_when=asyncio.FIRST_COMPLETED)
                 if not serving.done():
                     await self._end(serving)
-                if not (self._asked.is_set() and serving.cancelled()):
+                if not (self._stopping.is_set() and serving.cancelled()):
                     await serving
             finally:
-                for task in (asked, serving):
+                for task in (signaled, serving):
                     task.cancel()
-                await asyncio.gather(asked, serving, return_exceptions=True)
+                await asyncio.gather(signaled, serving, return_exceptions=True)
 
     async def _end(self, serving: asyncio.Task[None]) -> None:
         clock = asyncio.get_running_loop().time
@@ -162,9 +162,9 @@ class Shutdown:
                 signal.signal(number, signal.SIG_DFL)  # the default handler ends even a hanging process
 
         def ask() -> None:
-            if not self._asked.is_set():
+            if not self._stopping.is_set():
                 log.info("shutdown started, a second signal exits immediately", grace=self._grace)
-                self._asked.set()
+                self._stopping.set()
                 timers.append(loop.call_later(SAME, default))
 
         for number in _SIGNALS:

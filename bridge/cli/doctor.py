@@ -70,14 +70,14 @@ class Check:
     """One check and its result.
 
     `state`: ok; missing: a required item is missing; unchecked: no address was given. `found`
-    describes the item, `needed_for` its users, `mend` the command that helps.
+    describes the item, `needed_for` its users, `fix` the command that helps.
     """
 
     name: str
     state: State
     found: str = ""
     needed_for: str = ""
-    mend: str = ""
+    fix: str = ""
 
 
 def check_everything(source: Input, kubeconfig: Path | None, kube_context: str | None) -> list[Check]:
@@ -109,7 +109,7 @@ def _opa_executable() -> Check:
     if tool.version:
         return Check(tool.name, "ok", f"{tool.version} ({tool.path}; {tool.source})", tool.needed_for)
     found = "; ".join(tool.passed_over) or f"not found (wanted {tool.wanted})"
-    return Check(tool.name, "missing", found, tool.needed_for, tool.mend or "")
+    return Check(tool.name, "missing", found, tool.needed_for, tool.fix or "")
 
 
 def _disk() -> Check:
@@ -142,14 +142,14 @@ async def _opa(source: Input) -> Check:
             undescribed = sorted(await opa.query("undescribed", {}))
             revision = (await opa.answer(f"{QUERIES}/types", {})).revision
     except OpaError as error:
-        mend = "start it with the configuration that `bridge opa-config` prints, and `bridge run --opa` beside it"
-        return Check("opa server", "missing", str(error), why, mend)
+        fix = "start it with the configuration that `bridge opa-config` prints, and `bridge run --opa` beside it"
+        return Check("opa server", "missing", str(error), why, fix)
     policies = sum(about["policy"] for about in kinds.values())
     found = f"{url}: modules {revision or 'of no bundle'}, {policies} active policy kinds"
     if undescribed:
         found += f"; not described: {first_of(undescribed, _NAMED)}"
-        mend = "correct the kind in the manifest, or write a PolicyKind: `bridge init policykind` prints one"
-        return Check("opa server", "missing", found, why, mend)
+        fix = "correct the kind in the manifest, or write a PolicyKind: `bridge init policykind` prints one"
+        return Check("opa server", "missing", found, why, fix)
     return Check("opa server", "ok", found, why)
 
 
@@ -172,12 +172,12 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
             try:
                 await client.get("/apis/gateway.networking.k8s.io")
             except NotFound:
-                mend = "kubectl apply the CRDs of Gateway API (https://gateway-api.sigs.k8s.io)"
-                return Check("api server", "missing", f"{client.server}: {version}, without Gateway API", why, mend)
+                fix = "kubectl apply the CRDs of Gateway API (https://gateway-api.sigs.k8s.io)"
+                return Check("api server", "missing", f"{client.server}: {version}, without Gateway API", why, fix)
             if refused := [one.what for one in await lacking(client, always_read("list"))]:
                 found = f"{client.server}: {version}; no permission to list {', '.join(refused)}"
-                mend = "grant list and watch on them in all namespaces: `bridge rbac` prints the roles"
-                return Check("api server", "missing", found, why, mend)
+                fix = "grant list and watch on them in all namespaces: `bridge rbac` prints the roles"
+                return Check("api server", "missing", found, why, fix)
             return Check("api server", "ok", f"{client.server}: {version}, with Gateway API", why)
     except TimeoutError:
         return Check(
@@ -197,11 +197,11 @@ def check_tables(checks: Sequence[Check], _wide: bool = False) -> list[Table]:
         [Column("WHAT"), Column("STATE", painted=True), Column("FOUND", long=True), Column("FOR", long=True)],
         [[check.name, check.state, check.found, check.needed_for] for check in checks],
     )
-    mends = Table(
+    fixes = Table(
         [Column("MISSING"), Column("FIX", long=True)],
-        [[check.name, check.mend] for check in checks if check.mend],
+        [[check.name, check.fix] for check in checks if check.fix],
     )
-    return [found, mends]
+    return [found, fixes]
 
 
 def check_documents(checks: Sequence[Check]) -> list[dict[str, Any]]:

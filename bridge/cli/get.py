@@ -111,8 +111,8 @@ async def listed_policies(opa: Opa, kind: str | None, namespace: str | None, sel
     from bridge.queries.statuses import statuses
 
     kinds = await opa.query("kinds_in_force", {})
-    told = await statuses(opa, with_objects=False, kind=kind, with_affected=False)
-    chosen = [entry for entry in told.policies if namespace in {None, parse_key(entry["policy"]).namespace}]
+    found = await statuses(opa, with_objects=False, kind=kind, with_affected=False)
+    chosen = [entry for entry in found.policies if namespace in {None, parse_key(entry["policy"]).namespace}]
     held = {str(key): obj for key, obj in (await objects(opa, (parse_key(one["policy"]) for one in chosen))).items()}
     return [
         identity(obj)
@@ -123,7 +123,7 @@ async def listed_policies(opa: Opa, kind: str | None, namespace: str | None, sel
             "mode": entry["mode"],
             "targets": _targets(obj),
             **_conditions(entry),
-            "scopes": told.scopes[entry["policy"]],
+            "scopes": found.scopes[entry["policy"]],
             "created": obj["metadata"].get("creationTimestamp"),
         }
         for entry in chosen
@@ -219,13 +219,13 @@ def _targets(policy: Mapping[str, Any]) -> list[str]:
     spec = spec if isinstance(spec, dict) else {}
     refs = spec.get("targetRefs") if isinstance(spec.get("targetRefs"), list) else [spec.get("targetRef")]
     selectors = spec.get("targetSelectors")
-    shown = [_ref(ref) for ref in refs or () if isinstance(ref, dict)]
+    texts = [_ref(ref) for ref in refs or () if isinstance(ref, dict)]
     for ref in selectors if isinstance(selectors, list) else ():
         if isinstance(ref, dict):
             labels = ref.get("matchLabels")
             pairs = ",".join(f"{key}={value}" for key, value in labels.items()) if isinstance(labels, dict) else ""
-            shown.append(f"{ref.get('kind', '')} {pairs}".strip())
-    return shown
+            texts.append(f"{ref.get('kind', '')} {pairs}".strip())
+    return texts
 
 
 def _ref(ref: Mapping[str, Any]) -> str:

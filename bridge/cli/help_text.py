@@ -25,8 +25,8 @@ class ExampleCommand(click.Command):
             for index, (about, line) in enumerate(self.examples):
                 if index:
                     formatter.write("\n")
-                shown = line.replace("bridge", called_by, 1)
-                formatter.write(f"  # {about}\n  {shown}\n")
+                command_line = line.replace("bridge", called_by, 1)
+                formatter.write(f"  # {about}\n  {command_line}\n")
         super().format_options(ctx, formatter)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -39,7 +39,7 @@ class KindSource:
     cluster: bool = False
 
 
-def read_needs(config: Path | None, asked: KindSource, *, check: bool = False) -> tuple[list[Access], bool]:
+def read_needs(config: Path | None, kind_source: KindSource, *, check: bool = False) -> tuple[list[Access], bool]:
     """Return the permissions that a bridge with these settings needs, and whether some policy kinds were unreadable.
 
     With `check` the cluster is read in any case.
@@ -52,12 +52,12 @@ def read_needs(config: Path | None, asked: KindSource, *, check: bool = False) -
 
     settings = load_settings(config)
     configure_logs("error", "console")
-    take_standard_input(asked.manifests)
-    in_cluster = check or asked.cluster or bool(asked.kubeconfig or asked.kube_context)
-    return asyncio.run(_read(settings, asked, in_cluster=in_cluster and not asked.manifests))
+    take_standard_input(kind_source.manifests)
+    in_cluster = check or kind_source.cluster or bool(kind_source.kubeconfig or kind_source.kube_context)
+    return asyncio.run(_read(settings, kind_source, in_cluster=in_cluster and not kind_source.manifests))
 
 
-def find_lacking(asked: KindSource, needs: list[Access], user: str) -> list[Access]:
+def find_lacking(kind_source: KindSource, needs: list[Access], user: str) -> list[Access]:
     """Return the needed permissions that the cluster does not grant `user`, or this user if it is empty.
 
     Raises KubeError.
@@ -67,27 +67,27 @@ def find_lacking(asked: KindSource, needs: list[Access], user: str) -> list[Acce
         from bridge.kube.client import KubeClient
         from bridge.kube.discovery import lacking
 
-        async with await KubeClient.connect(asked.kubeconfig, asked.kube_context) as client:
+        async with await KubeClient.connect(kind_source.kubeconfig, kind_source.kube_context) as client:
             return await lacking(client, needs, user)
 
     return asyncio.run(ask())
 
 
-async def _read(settings: Settings, asked: KindSource, *, in_cluster: bool) -> tuple[list[Access], bool]:
+async def _read(settings: Settings, kind_source: KindSource, *, in_cluster: bool) -> tuple[list[Access], bool]:
     from bridge.app.engine import open_engine
     from bridge.app.rbac import needed_access
     from bridge.cli.reading import report_problems
 
     async with open_engine(
-        manifests=asked.manifests,
-        kubeconfig=asked.kubeconfig,
-        kube_context=asked.kube_context,
+        manifests=kind_source.manifests,
+        kubeconfig=kind_source.kubeconfig,
+        kube_context=kind_source.kube_context,
         empty=not in_cluster,
     ) as engine:
         if in_cluster:  # invalid policies do not affect permissions, unlike unreadable types
             engine.problems = [one for one in engine.problems if one.subject.count("/") == 1]
         in_part = await report_problems(engine)
-        facts = await _facts(engine, settings, asked if in_cluster else None)
+        facts = await _facts(engine, settings, kind_source if in_cluster else None)
     return needed_access(settings, facts), in_part
 
 
@@ -124,11 +124,11 @@ def _defined(crd: Mapping[str, Any]) -> ResourceType:
     )
 
 
-async def _discover(asked: KindSource) -> Discovery:
+async def _discover(kind_source: KindSource) -> Discovery:
     from bridge.kube.client import KubeClient
     from bridge.kube.discovery import Discovery
 
-    async with await KubeClient.connect(asked.kubeconfig, asked.kube_context) as client:
+    async with await KubeClient.connect(kind_source.kubeconfig, kind_source.kube_context) as client:
         found = Discovery(client)
         await found.refresh()
         return found
@@ -202,24 +202,24 @@ def rbac(
 
     if where["manifests"] and (where["kubeconfig"] or where["kube_context"] or where["cluster"]):
         raise CommandError("--manifests and a cluster exclude each other: give the one with the policy kinds")
-    asked = KindSource(**where)
+    kind_source = KindSource(**where)
     if user and not check:
         raise CommandError("--as needs --check")
     namespace, slash, account = service_account.partition("/")
     if not namespace or not slash or not account:
         raise CommandError(f"--service-account {service_account}: write NAMESPACE/NAME")
-    needs, in_part = read_needs(config, asked, check=check)
+    needs, in_part = read_needs(config, kind_source, check=check)
     if check:
-        code = _check(asked, needs, user, output)
+        code = _check(kind_source, needs, user, output)
         ctx.exit(INPUT_ERROR if in_part else code)
     _print(output, needs, role_objects(needs, name, (namespace, account)))
     ctx.exit(INPUT_ERROR if in_part else 0)
 
 
-def _check(asked: KindSource, needs: list[Access], user: str, output: str) -> int:
+def _check(kind_source: KindSource, needs: list[Access], user: str, output: str) -> int:
     from bridge.app.rbac import role_objects
 
-    found = find_lacking(asked, needs, user)
+    found = find_lacking(kind_source, needs, user)
     if not found:
         print(f"{user or 'You'} has all permissions that the bridge needs.", file=sys.stderr)
         return 0

@@ -189,8 +189,10 @@ def _case(problem: Mapping[str, Any], position: Position, outcome: str) -> ET.El
     name = f"{problem['reason']} at {short_key(key)}"
     case = ET.Element("testcase", {"name": _text(name), "classname": _text(key.type_id), **where})
     if outcome:
-        told = {"message": _text(problem["message"])} | ({"type": problem["reason"]} if outcome == "failure" else {})
-        ET.SubElement(case, outcome, told)
+        attributes = {"message": _text(problem["message"])} | (
+            {"type": problem["reason"]} if outcome == "failure" else {}
+        )
+        ET.SubElement(case, outcome, attributes)
     return case
 
 
@@ -205,9 +207,9 @@ def workflow_commands(answer: Analysis, position: Position, summary: str) -> Ite
         place = position(key)
         where = {"file": place[0], "line": str(place[1])} if place else {}
         properties = {**where, "title": f"{short_key(key)}: {problem['reason']}"}
-        told = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+        text = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
         level = "error" if is_error(problem) else "warning"
-        yield f"::{level} {told}::{_data(problem['message'])}"
+        yield f"::{level} {text}::{_data(problem['message'])}"
     yield f"::notice title=Policy Bridge::{_data(summary)}"
 
 
@@ -254,7 +256,7 @@ def summary(answer: Analysis) -> str:
     """Return one line with the number of changes."""
     objects = _counted(created=answer.created, changed=answer.changed, deleted=answer.deleted)
     problems = _counted(introduced=answer.introduced, fixed=answer.fixed, unchanged=answer.remaining)
-    targets = len({(told["target"], told["policyKind"]) for told in answer.effective})
+    targets = len({(entry["target"], entry["policyKind"]) for entry in answer.effective})
     places = f"{targets:,} target{'' if targets == 1 else 's'}" if targets else "no target"
     return f"Objects: {objects}. Problems: {problems}. Effective policies differ at {places}."
 

@@ -84,14 +84,14 @@ def request(ctx: click.Context, /, namespace: str | None, view: View, **options:
     from bridge.cli.printers.request import served_tables
     from bridge.cli.reading import Form, show
 
-    asked = _asked(_with_url(options))
+    query_input = _query_input(_with_url(options))
 
     async def ask(engine: Engine) -> Entry:
         from bridge.queries.asking import entry_gateway
 
         gateway = options["gateway"]
         more = {"gateway": str(await entry_gateway(engine.opa, gateway, namespace))} if gateway else {}
-        answer: Entry = await engine.opa.query("request", {**asked, **more})
+        answer: Entry = await engine.opa.query("request", {**query_input, **more})
         return answer
 
     form = Form(served_tables, "No answer.", names=_names, whole=True)
@@ -120,25 +120,25 @@ def _with_url(options: dict[str, Any]) -> dict[str, Any]:
     return {**options, **{name: value for name, value in parts.items() if value and not options.get(name)}}
 
 
-def _asked(options: dict[str, Any]) -> Entry:
+def _query_input(options: dict[str, Any]) -> Entry:
     """Return the query's input except the Gateway. Raises CommandError for invalid values."""
     named = {"host": "host", "method": "method", "sni": "sni", "port": "port", "source_namespace": "sourceNamespace"}
-    asked = {field: options[name] for name, field in named.items() if options[name]}
+    query_input = {field: options[name] for name, field in named.items() if options[name]}
     if options["protocol"]:
-        asked["protocol"] = options["protocol"].upper()
+        query_input["protocol"] = options["protocol"].upper()
     path, _, query = (options["path"] or "").partition("?")
     if path:
-        asked["path"] = path
+        query_input["path"] = path
     if options["grpc"]:
         service, slash, method = options["grpc"].strip("/").partition("/")
         if not slash:
             raise CommandError(f"--grpc {options['grpc']}: write SERVICE/METHOD")
-        asked["grpc"] = {"service": service, "method": method}
-    asked["query"] = _pairs([*(part for part in query.split("&") if part), *options["query"]], "--query", "=")
-    asked["headers"] = _pairs(options["headers"], "--header", "=:")
-    if not asked.keys() - {"query", "headers", "sourceNamespace", "method"}:
+        query_input["grpc"] = {"service": service, "method": method}
+    query_input["query"] = _pairs([*(part for part in query.split("&") if part), *options["query"]], "--query", "=")
+    query_input["headers"] = _pairs(options["headers"], "--header", "=:")
+    if not query_input.keys() - {"query", "headers", "sourceNamespace", "method"}:
         raise CommandError("missing request: give a URL, --host and --path, --grpc, --sni or --port")
-    return asked
+    return query_input
 
 
 def _pairs(texts: list[str] | tuple[str, ...], option: str, marks: str) -> dict[str, list[str]]:

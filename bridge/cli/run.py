@@ -111,8 +111,8 @@ async def report(settings: Settings, running: Running) -> None:
     socket, at = _curl_address(running.opa_url)
     print(f"\nQueries:  {at}/v1/data/bridge/v1/effective   (scopes, status, …: OPA's data API)")
     if example:
-        asked = f'{{"input": {{"targets": ["{example}"]}}}}'
-        print(f"          curl -s {socket}{at}/v1/data/bridge/v1/effective -d '{asked}'")
+        body = f'{{"input": {{"targets": ["{example}"]}}}}'
+        print(f"          curl -s {socket}{at}/v1/data/bridge/v1/effective -d '{body}'")
     print(f"Bridge:   {running.bridge_url}   (/livez, /readyz)")
     print("Ctrl-C stops it.", flush=True)
 

@@ -165,26 +165,28 @@ async def violations_of(engine: Engine, names: Sequence[str], namespace: str | N
     """
     from bridge.queries.asking import in_batches
 
-    asked: dict[str, Any] = {"replicated": list(engine.replicated)} if engine.replicated is not None else {}
-    told = {entry["constraint"]: entry for entry in await engine.opa.query("constraints", asked)}
+    query_input: dict[str, Any] = {"replicated": list(engine.replicated)} if engine.replicated is not None else {}
+    known = {entry["constraint"]: entry for entry in await engine.opa.query("constraints", query_input)}
     for name in names:
-        if name not in told:
-            near = difflib.get_close_matches(name, told, n=1)
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
             hint = (
-                f"; did you mean {near[0]}?" if near else f"; existing Constraints: {', '.join(sorted(told)) or 'none'}"
+                f"; did you mean {near[0]}?"
+                if near
+                else f"; existing Constraints: {', '.join(sorted(known)) or 'none'}"
             )
             raise NameNotFoundError(f"Constraint {name} does not exist{hint}")
-    asked = {"constraints": list(names)} if names else {}
-    audited: dict[str, list[str]] = await engine.opa.query("audit_keys", asked)
+    query_input = {"constraints": list(names)} if names else {}
+    audited: dict[str, list[str]] = await engine.opa.query("audit_keys", query_input)
     keys = sorted({key for held in audited.values() for key in held if namespace in {None, parse_key(key).namespace}})
-    rows = await in_batches(engine.opa, "violations", "objects", keys, asked)
+    rows = await in_batches(engine.opa, "violations", "objects", keys, query_input)
     rows.sort(key=lambda row: (row["constraint"], row["object"], row["message"]))
-    return rows, _report_inactive(engine, [told[name] for name in names or sorted(told)])
+    return rows, _report_inactive(engine, [known[name] for name in names or sorted(known)])
 
 
-def _report_inactive(engine: Engine, told: Sequence[Entry]) -> bool:
+def _report_inactive(engine: Engine, constraints: Sequence[Entry]) -> bool:
     at_fault = False
-    for entry in told:
+    for entry in constraints:
         condition = entry["condition"]
         if entry["unaudited"]:
             kinds = ", ".join(entry["unaudited"])

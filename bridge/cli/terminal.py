@@ -13,7 +13,7 @@ def plain(text: str) -> str:
     """Return the text on one line, without control and formatting characters."""
     if text.isprintable():
         return text
-    return "".join(map(_shown, text))
+    return "".join(map(_printable, text))
 
 
 def print_error(text: str) -> None:
@@ -21,7 +21,7 @@ def print_error(text: str) -> None:
     print(plain(text), file=sys.stderr)
 
 
-def _shown(character: str) -> str:
+def _printable(character: str) -> str:
     if character.isprintable() or character == TIE:
         return character
     return " " if character.isspace() else "\ufffd"

@@ -71,9 +71,9 @@ def graph(
         if depth is not None:
             found["refused"] = [link for link in found["refused"] if link["child"] in found["nodes"]]
         picture = picture_of(found, ALL if everything else Bound(), None if root else namespace)
-        shown = (found["nodes"][key] for key in picture.nodes if key in found["nodes"])
+        drawn = (found["nodes"][key] for key in picture.nodes if key in found["nodes"])
         above = (about for about in found["nodes"].values() if about["level"] == "Namespace")
-        picture.outcomes = await outcomes_among(engine.opa, (*shown, *above))
+        picture.outcomes = await outcomes_among(engine.opa, (*drawn, *above))
         return picture
 
     answer, code = read(source, ask)
@@ -113,7 +113,7 @@ def tree(
 
     ROOT is an object or a section of an object: KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key.
     Without it: everything, from the nodes without a parent. A node with several parents is printed once. Of many
-    children the first are shown, those with policies before the others.
+    children the first are drawn, those with policies before the others.
     """
     from bridge.cli.printers.tree import tree_table
     from bridge.cli.reading import Form, show

@@ -58,10 +58,10 @@ async def _watch(
     from bridge.opa.errors import OpaError
 
     async with opened(source, types, follow=True) as engine:
-        shown = list(tables(await ask(engine)))
+        blocks = list(tables(await ask(engine)))
         await report_problems(engine)
-        watched: Watched | Repeated = Repeated(shown, nothing) if whole else Watched(_only_tables(shown))
-        if not _print_blocks(shown):
+        watched: Watched | Repeated = Repeated(blocks, nothing) if whole else Watched(_only_tables(blocks))
+        if not _print_blocks(blocks):
             nothing_found(nothing)
         away = False
         while True:
@@ -71,7 +71,7 @@ async def _watch(
             try:
                 found = list(tables(await ask(engine)))
             except NameNotFoundError:
-                found = [Table(table.columns) for table in _only_tables(shown)]  # the object was deleted
+                found = [Table(table.columns) for table in _only_tables(blocks)]  # the object was deleted
             except OpaError as error:
                 if not away:
                     print(f"warning: {error}; waiting", file=sys.stderr)
@@ -98,17 +98,17 @@ def _print_blocks(blocks: Sequence[Table | str]) -> bool:
 
 
 class Repeated:
-    """Blocks that are shown again as a whole when one of them differs."""
+    """Blocks that are printed again as a whole when one of them differs."""
 
-    def __init__(self, shown: Sequence[Table | str], nothing: str) -> None:
-        self.shown = shown
+    def __init__(self, printed: Sequence[Table | str], nothing: str) -> None:
+        self.printed = printed
         self._nothing = nothing
 
     def show(self, blocks: Sequence[Table | str]) -> None:
         """Print the blocks after an empty line, if they differ from the previous ones."""
-        if list(blocks) == list(self.shown):
+        if list(blocks) == list(self.printed):
             return
-        self.shown = blocks
+        self.printed = blocks
         print()
         if not _print_blocks(blocks):
             nothing_found(self._nothing)

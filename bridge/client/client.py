@@ -66,8 +66,8 @@ class Client:
         With `upsert` and `delete` (objects, keys) the result is as if they had been applied. Raises QueryError for a
         target or kind that does not exist.
         """
-        asked = _input(policy_kind, source_namespace, upsert, delete) | {"targets": targets}
-        return await self._query("effective", asked, list[Effective])
+        query_input = _input(policy_kind, source_namespace, upsert, delete) | {"targets": targets}
+        return await self._query("effective", query_input, list[Effective])
 
     async def explain(
         self,
@@ -79,8 +79,8 @@ class Client:
         delete: Sequence[str] = (),
     ) -> list[Explanation]:
         """Return the explanation of the effective policies at a target; arguments and errors as in `effective`."""
-        asked = _input(policy_kind, source_namespace, upsert, delete) | {"target": target}
-        return await self._query("explain", asked, list[Explanation])
+        query_input = _input(policy_kind, source_namespace, upsert, delete) | {"target": target}
+        return await self._query("explain", query_input, list[Explanation])
 
     def stream(
         self, *targets: str, policy_kind: str | None = None, source_namespace: str | None = None
@@ -134,14 +134,14 @@ def _input(
     upsert: Sequence[Mapping[str, Any]],
     delete: Sequence[str],
 ) -> dict[str, Any]:
-    asked: dict[str, Any] = {}
+    query_input: dict[str, Any] = {}
     if policy_kind:
-        asked["policyKind"] = policy_kind
+        query_input["policyKind"] = policy_kind
     if source_namespace:
-        asked["sourceNamespace"] = source_namespace
+        query_input["sourceNamespace"] = source_namespace
     if upsert or delete:
-        asked["changes"] = {"upsert": upsert, "delete": delete}
-    return asked
+        query_input["changes"] = {"upsert": upsert, "delete": delete}
+    return query_input
 
 
 _SILENCE = 45.0  # seconds; the bridge sends data at least every 15
@@ -215,18 +215,18 @@ class Stream:
         """Yield the updates of one connection that differ from `known`, and update that."""
         if self._session is None:
             raise RuntimeError("use the client as an async context manager")
-        told = _Told()
+        received = _Received()
         async with self._session.get(self._url, params=parameters) as response:
             if response.status != 200:
                 raise _refused(response.status, await response.read())
             async for event, data in _events(response.content.iter_any()):
-                told.take(event, data)
-                for update in told.differing(known):
+                received.take(event, data)
+                for update in received.differing(known):
                     known[update.target, update.policy_kind] = update
                     yield update
 
 
-class _Told:
+class _Received:
     """The events of one connection that were not compared with the known state yet."""
 
     def __init__(self) -> None:
@@ -278,9 +278,9 @@ async def _events(chunks: AsyncIterator[bytes]) -> AsyncIterator[tuple[str, byte
 def _refused(status: int, body: bytes) -> QueryError | OpaUnavailable:
     """Return the error of a response other than 200: a permanent or a temporary one."""
     try:
-        told = msgspec.json.decode(body, type=_Refusal).error
+        reason = msgspec.json.decode(body, type=_Refusal).error
     except msgspec.DecodeError:
-        told = _Reason(message=body[:200].decode(errors="replace"))
+        reason = _Reason(message=body[:200].decode(errors="replace"))
     if status >= 500 or status in {408, 429}:
-        return OpaUnavailable(f"the bridge answered {status} {told.code}: {told.message}")
-    return QueryError(told.code, told.message)
+        return OpaUnavailable(f"the bridge answered {status} {reason.code}: {reason.message}")
+    return QueryError(reason.code, reason.message)

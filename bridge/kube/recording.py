@@ -80,7 +80,7 @@ class Recorder:
         self._client = client
         self._component = component
         self._instance = f"{socket.gethostname()}-{os.getpid()}"[:128]
-        self._told: OrderedDict[_Identity, _RecordedEvent] = OrderedDict()
+        self._events: OrderedDict[_Identity, _RecordedEvent] = OrderedDict()
         self._waiting: OrderedDict[_Group, dict[_Identity, None]] = OrderedDict()  # the group that is next first
         self._woken = asyncio.Event()
         self._forbidden = False
@@ -120,46 +120,46 @@ class Recorder:
         note = _cut(message)
         identity = (*map(str, reference.values()), event_type, reason, note)
         now, clock = datetime.now(UTC), time.monotonic()
-        told = self._told.get(identity)
-        if told is None or clock - told.seen > WINDOW:
-            told = _RecordedEvent(reference, event_type, reason, note, now, now, clock)
-            self._told[identity] = told
+        event = self._events.get(identity)
+        if event is None or clock - event.seen > WINDOW:
+            event = _RecordedEvent(reference, event_type, reason, note, now, now, clock)
+            self._events[identity] = event
         else:
-            told.count += 1
-            told.last, told.seen = now, clock
-        self._told.move_to_end(identity)
-        group = self._waiting.setdefault(told.group, {})
+            event.count += 1
+            event.last, event.seen = now, clock
+        self._events.move_to_end(identity)
+        group = self._waiting.setdefault(event.group, {})
         if identity not in group:
-            told.waiting_since = clock
+            event.waiting_since = clock
             group[identity] = None
         self._make_room()
         self._woken.set()
 
     def _make_room(self) -> None:
-        while len(self._told) > ROOM:
-            written = self.waiting < len(self._told)
+        while len(self._events) > ROOM:
+            written = self.waiting < len(self._events)
             if written:
-                identity = next(one for one, told in self._told.items() if not self._waits(one, told))
+                identity = next(one for one, event in self._events.items() if not self._waits(one, event))
             else:
                 largest = max(self._waiting.values(), key=len)
                 identity = next(iter(largest))
-            told = self._told.pop(identity)
+            event = self._events.pop(identity)
             if written:
                 continue
-            self._stop_waiting(identity, told)
+            self._stop_waiting(identity, event)
             self.results["dropped"] += 1
             if not self._dropping:
                 self._dropping = True
                 log.warning("Events dropped, rate limit exceeded", per_second=RATE, waiting=ROOM)
 
-    def _waits(self, identity: _Identity, told: _RecordedEvent) -> bool:
-        return identity in self._waiting.get(told.group, ())
+    def _waits(self, identity: _Identity, event: _RecordedEvent) -> bool:
+        return identity in self._waiting.get(event.group, ())
 
-    def _stop_waiting(self, identity: _Identity, told: _RecordedEvent) -> None:
-        group = self._waiting.get(told.group, {})
+    def _stop_waiting(self, identity: _Identity, event: _RecordedEvent) -> None:
+        group = self._waiting.get(event.group, {})
         group.pop(identity, None)
         if not group:
-            self._waiting.pop(told.group, None)
+            self._waiting.pop(event.group, None)
 
     async def _next(self) -> _Identity:
         """Return the next due Event of the group whose turn it is; it stays in the queue."""
@@ -169,8 +169,8 @@ class Recorder:
             soonest = None
             for group, identities in self._waiting.items():
                 for identity in identities:
-                    told = self._told[identity]
-                    due = told.wrote + HEARTBEAT if told.written > 1 else now
+                    event = self._events[identity]
+                    due = event.wrote + HEARTBEAT if event.written > 1 else now
                     if due <= now:
                         self._waiting.move_to_end(group)
                         return identity
@@ -183,66 +183,66 @@ class Recorder:
 
     async def _write(self, identity: _Identity) -> bool:
         """Write one; False if the API server needs a pause."""
-        told = self._told.get(identity)
-        if told is None:  # it was dropped meanwhile
+        event = self._events.get(identity)
+        if event is None:  # it was dropped meanwhile
             return True
-        count = told.count
+        count = event.count
         try:
-            await self._send(told, count)
+            await self._send(event, count)
         except Forbidden as error:
             self.results["refused"] += 1
             self._explain(error)
         except (Invalid, NotFound) as error:  # a deleted namespace, or an object with an invalid name
             self.results["refused"] += 1
-            log.info("Event write failed", object=_named(told.regarding), reason=told.reason, why=str(error))
+            log.info("Event write failed", object=_named(event.regarding), reason=event.reason, why=str(error))
         except KubeError:
-            if time.monotonic() - told.waiting_since < PATIENCE:
+            if time.monotonic() - event.waiting_since < PATIENCE:
                 return False
             self.results["dropped"] += 1
-            log.info("Event dropped, API server unavailable too long", reason=told.reason, note=told.note)
+            log.info("Event dropped, API server unavailable too long", reason=event.reason, note=event.note)
         else:
             self.results["written"] += 1
             self._forbidden = self._dropping = False
-            told.written, told.wrote = count, time.monotonic()
-        if told.count == count or not told.name:
-            self._stop_waiting(identity, told)
+            event.written, event.wrote = count, time.monotonic()
+        if event.count == count or not event.name:
+            self._stop_waiting(identity, event)
         return True
 
-    async def _send(self, told: _RecordedEvent, count: int) -> None:
-        path = f"/apis/events.k8s.io/v1/namespaces/{told.regarding.get('namespace') or 'default'}/events"
-        if not told.name:
-            name = _event_name(told)
+    async def _send(self, event: _RecordedEvent, count: int) -> None:
+        path = f"/apis/events.k8s.io/v1/namespaces/{event.regarding.get('namespace') or 'default'}/events"
+        if not event.name:
+            name = _event_name(event)
             try:
-                await self._client.post(path, self._event(told, name, count))
+                await self._client.post(path, self._event(event, name, count))
             except Conflict:  # another replica has written it, or this one before a restart
                 existing = await self._client.patch(f"{path}/{name}", {})  # a read, for which `patch` is enough
-                shown, told.counted = _counted(existing, told, count)
+                seen, event.counted = _counted(existing, event, count)
             else:
-                shown, told.counted = count, 0
-            told.name = name
-            if shown == told.counted + count:
+                seen, event.counted = count, 0
+            event.name = name
+            if seen == event.counted + count:
                 return
         try:
-            await self._client.patch(f"{path}/{told.name}", {"series": _series(told, count)})
+            await self._client.patch(f"{path}/{event.name}", {"series": _series(event, count)})
         except NotFound:  # it has expired
-            told.name, told.counted = "", 0
-            await self._send(told, count)
+            event.name, event.counted = "", 0
+            await self._send(event, count)
 
-    def _event(self, told: _RecordedEvent, name: str, count: int) -> dict[str, Any]:
+    def _event(self, event: _RecordedEvent, name: str, count: int) -> dict[str, Any]:
         body: dict[str, Any] = {
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
             "metadata": {"name": name},
-            "eventTime": _micro_time(told.first),
+            "eventTime": _micro_time(event.first),
             "reportingController": self._component,
             "reportingInstance": self._instance,
-            "action": told.reason,
-            "reason": told.reason,
-            "regarding": told.regarding,
-            "note": told.note,
-            "type": told.event_type,
+            "action": event.reason,
+            "reason": event.reason,
+            "regarding": event.regarding,
+            "note": event.note,
+            "type": event.event_type,
         }
-        return body | ({"series": _series(told, count)} if count > 1 else {})
+        return body | ({"series": _series(event, count)} if count > 1 else {})
 
     def _explain(self, error: Forbidden) -> None:
         if "being terminated" in error.message:
@@ -273,23 +273,23 @@ def _cut(message: str) -> str:
     return data[: NOTE_BYTES - len(mark.encode())].decode("utf-8", "ignore") + mark
 
 
-def _series(told: _RecordedEvent, count: int) -> dict[str, Any]:
-    return {"count": told.counted + count, "lastObservedTime": _micro_time(told.last)}
+def _series(event: _RecordedEvent, count: int) -> dict[str, Any]:
+    return {"count": event.counted + count, "lastObservedTime": _micro_time(event.last)}
 
 
-def _counted(event: Mapping[str, Any], told: _RecordedEvent, count: int) -> tuple[int, int]:
+def _counted(existing: Mapping[str, Any], event: _RecordedEvent, count: int) -> tuple[int, int]:
     """Return the count of an existing Event, and the part from others: simultaneous reports of replicas count once."""
-    series = event.get("series") or {}
-    seen = datetime.fromisoformat(series.get("lastObservedTime") or event["eventTime"])
-    shown: int = series.get("count", 1)
-    at_once = (told.last - seen).total_seconds() < HEARTBEAT
-    return shown, max(0, shown - count) if at_once else shown
+    series = existing.get("series") or {}
+    seen = datetime.fromisoformat(series.get("lastObservedTime") or existing["eventTime"])
+    count_: int = series.get("count", 1)
+    at_once = (event.last - seen).total_seconds() < HEARTBEAT
+    return count_, max(0, count_ - count) if at_once else count_
 
 
-def _event_name(told: _RecordedEvent) -> str:
+def _event_name(event: _RecordedEvent) -> str:
     """Return a name that follows from the report, and begins with the object's if Events may have such names."""
-    name: str = told.regarding["name"]
-    content = [*told.regarding.items(), told.event_type, told.reason, told.note]
+    name: str = event.regarding["name"]
+    content = [*event.regarding.items(), event.event_type, event.reason, event.note]
     suffix = "." + hashlib.sha256(repr(content).encode()).hexdigest()[:16]
     if not re.fullmatch(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?", name) or len(name) + len(suffix) > 253:
         name = hashlib.sha256(name.encode()).hexdigest()[:16]

@@ -233,9 +233,11 @@ class WatchBackoff:
             self._backoff.reset()
         wait = self._backoff.next()
         longest = self._longest(error)
-        asked = error.retry_after if isinstance(error, ApiError) else None
-        if asked:  # the server knows best: one that has just started returns 429 for a second or two, type by type
-            return min(asked, longest) * random.uniform(1.0, 1.1)  # noqa: S311 (spreads load)
+        retry_after = error.retry_after if isinstance(error, ApiError) else None
+        if (
+            retry_after
+        ):  # the server knows best: one that has just started returns 429 for a second or two, type by type
+            return min(retry_after, longest) * random.uniform(1.0, 1.1)  # noqa: S311 (spreads load)
         return min(wait, longest) * random.uniform(0.5, 1.0)  # noqa: S311 (spreads load)
 
     def _longest(self, error: KubeError | None) -> float:

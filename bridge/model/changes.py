@@ -4,7 +4,7 @@ Listing(type) -> Upserted(type, objects)* -> Listed(type) -> (Upserted | Deleted
 
 Objects that a source has not upserted between a `Listing` and its `Listed` are deleted. Both may be about one namespace
 only, within the listing of the whole type or after it. `Trouble` is the reason why a type (or a file) delivers nothing
-at present; the type's next event ends it, and `Mended` ends one of a file. `Rejected` means that the source has an
+at present; the type's next event ends it, and `Resolved` ends one of a file. `Rejected` means that the source has an
 object that the bridge cannot handle; the next `Upserted` or `Deleted` of the object ends that.
 
 The replicator writes changes to OPA, and then sends a `Notice` to its listeners.
@@ -86,13 +86,13 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
+class Resolved:
     """A `Trouble` about a file of manifests has ended. `subject` is the Trouble's."""
 
     subject: str
 
 
-Change = Listing | Upserted | Deleted | Rejected | Listed | Trouble | Mended
+Change = Listing | Upserted | Deleted | Rejected | Listed | Trouble | Resolved
 
 
 @dataclass(frozen=True, slots=True)

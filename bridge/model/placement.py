@@ -80,12 +80,12 @@ def annotation_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
-def differing(shown: Mapping[str, Any] | None, wanted: Mapping[str, str]) -> dict[str, str]:
-    """Return the annotations to add to `shown` for an object to have `wanted`; empty if it has them.
+def differing(current: Mapping[str, Any] | None, wanted: Mapping[str, str]) -> dict[str, str]:
+    """Return the annotations to add to `current` for an object to have `wanted`; empty if it has them.
 
     `wanted` is merged over the object's annotations: equal names are replaced, and no annotation is ever removed.
     """
-    return {name: value for name, value in wanted.items() if (shown or {}).get(name) != value}
+    return {name: value for name, value in wanted.items() if (current or {}).get(name) != value}
 
 
 def _messages(result: Mapping[str, Any], name: str) -> tuple[str, ...]:

@@ -43,11 +43,11 @@ async def in_parts(
     name: str,
     items: Sequence[Item],
     more: Mapping[str, Any],
-    told: Callable[[Item], str] = str,
+    name_of: Callable[[Item], str] = str,
     shape: Callable[[Sequence[Item]], Any] = list,
 ) -> list[tuple[Sequence[Item], Any]]:
     """Return the results of `parts`, with the items of each."""
-    return [part async for part in parts(opa, query, name, items, more, told, shape=shape)]
+    return [part async for part in parts(opa, query, name, items, more, name_of, shape=shape)]
 
 
 async def parts(
@@ -56,7 +56,7 @@ async def parts(
     name: str,
     items: Sequence[Item],
     more: Mapping[str, Any],
-    told: Callable[[Item], str] = str,
+    name_of: Callable[[Item], str] = str,
     too_slow: Callable[[Item], None] | None = None,
     shape: Callable[[Sequence[Item]], Any] = list,
 ) -> AsyncIterator[tuple[Sequence[Item], Any]]:
@@ -65,9 +65,9 @@ async def parts(
     Yields items with their result, as it arrives.
 
     Rego has no catch: if evaluation fails or takes too long, an item is invalid, or the items are too many for one
-    query, they are queried in halves. One that fails alone is logged, with its name from `told`, and omitted; so is one
-    that takes too long alone, after `too_slow` was called with it. Raises the other OpaErrors, and OpaTimeout if there
-    is no `too_slow` or OPA does not respond to other queries either.
+    query, they are queried in halves. One that fails alone is logged, with its name from `name_of`, and omitted; so is
+    one that takes too long alone, after `too_slow` was called with it. Raises the other OpaErrors, and OpaTimeout if
+    there is no `too_slow` or OPA does not respond to other queries either.
     """
     waiting = [items]
     while waiting:
@@ -82,11 +82,11 @@ async def parts(
                 half = len(part) // 2
                 waiting[:0] = [part[:half], part[half:]]
             elif not slow:
-                log.error("query failed", query=query, key=told(part[0]), why=str(error))
+                log.error("query failed", query=query, key=name_of(part[0]), why=str(error))
             elif too_slow is None:
                 raise
             else:
-                log.warning("query timed out", query=query, key=told(part[0]), why=str(error))
+                log.warning("query timed out", query=query, key=name_of(part[0]), why=str(error))
                 too_slow(part[0])
         else:
             yield part, answer

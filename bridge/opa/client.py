@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 QUERIES = "bridge/v1"  # the package of the queries for clients
-_MENDED = 3  # times that a query is repeated after its cause of failure was fixed
+_REPETITIONS = 3  # times that a query is repeated after its cause of failure was fixed
 # The path of a submitted module, `<key of the object>/<name>`; OPA adds the bundle's name before it.
 _SUBMITTED = re.compile(r"(?:^|/)((?:core/ConfigMap|policybridge\.io/RegoPolicy)/[^/]+/[^/]+)/[^/]+\.rego$")
 _STREAMED = 1 << 20  # larger bodies are sent in pieces, which keeps the event loop responsive
@@ -74,7 +74,7 @@ class Opa:
 
     `tls` are files for https; a server's certificate is always verified. `token` is a bearer token, or a callable that
     returns the current one for each request. `timeout` is in seconds, for a whole request: an initial sync is large.
-    `mend` returns whether a query that failed in evaluation can be repeated. `requests` counts requests. At most
+    `recover` returns whether a query that failed in evaluation can be repeated. `requests` counts requests. At most
     `at_once` requests are in progress; others wait for them within their own time. Paths of documents are JSON Pointers
     (`bridge.opa.address.pointer`), with or without the leading slash. Every method raises OpaUnavailable without a
     response and OpaRejected for an error response.
@@ -86,7 +86,7 @@ class Opa:
         *,
         token: str | Callable[[], str] | None = None,
         timeout: float = 30.0,
-        mend: Callable[[OpaRejected], Awaitable[bool]] | None = None,
+        recover: Callable[[OpaRejected], Awaitable[bool]] | None = None,
         tls: TlsFiles | None = None,
         requests: Requests | None = None,
         at_once: int = 100,
@@ -94,7 +94,7 @@ class Opa:
         self._address = read_address(url)
         self._trust = Trust(tls or TlsFiles()) if self._address.secure else None
         self._token = token
-        self._mend = mend
+        self._recover = recover
         self._at_once = at_once
         self._requests = requests or Requests()
         self._timeout = timeout
@@ -121,18 +121,18 @@ class Opa:
 
         Raises QueryError if the Rego returns an error, OpaUndefined if it is not loaded.
         """
-        result = await self._ask_mending(f"{QUERIES}/{name}", input_document)
+        result = await self._query_recovering(f"{QUERIES}/{name}", input_document)
         match result:
             case {"error": {"code": code, "message": message}}:
                 raise QueryError(str(code), str(message))
         return result
 
-    async def _ask_mending(self, path: str, input_document: Any) -> Any:
-        for _ in range(_MENDED):
+    async def _query_recovering(self, path: str, input_document: Any) -> Any:
+        for _ in range(_REPETITIONS):
             try:
                 return await self.ask(path, input_document)
             except OpaRejected as error:
-                if self._mend is None or not error.in_evaluation or not await self._mend(error):
+                if self._recover is None or not error.in_evaluation or not await self._recover(error):
                     raise
         return await self.ask(path, input_document)
 
@@ -227,9 +227,9 @@ class Opa:
     async def _send(
         self, method: str, path: str, body: Any = msgspec.UNSET, content_type: str = "application/json"
     ) -> bytes:
-        asked = path.partition("?")[0]
-        told = {"http.request.method": method, "url.path": asked} if tracing.on() else {}
-        with self._requests.measured(method, path), tracing.child(f"OPA {method} {asked}", attributes=told):
+        document = path.partition("?")[0]
+        attributes = {"http.request.method": method, "url.path": document} if tracing.on() else {}
+        with self._requests.measured(method, path), tracing.child(f"OPA {method} {document}", attributes=attributes):
             return await self._exchange(method, path, body, content_type)
 
     async def _exchange(self, method: str, path: str, body: Any, content_type: str) -> bytes:

@@ -134,7 +134,7 @@ class Requests:
             failure = "abandoned"
             raise
         finally:
-            name = asked(method, path)
+            name = request_name(method, path)
             if name not in self.seconds and len(self.seconds) >= MOST_NAMES:
                 name = OTHER
             self.seconds[name].observe(time.perf_counter() - began)
@@ -142,7 +142,7 @@ class Requests:
                 self.errors[name, failure] += 1
 
 
-def asked(method: str, path: str) -> str:
+def request_name(method: str, path: str) -> str:
     """Return the name of a request: a query's name, or `write`, `document`, `decision`, `adhoc`, `state`."""
     if path.startswith(_QUERIES):
         return path[len(_QUERIES) :].partition("?")[0]

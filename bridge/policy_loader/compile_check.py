@@ -194,9 +194,9 @@ def _write(folder: Path, files: Mapping[str, str], texts: Mapping[str, str]) -> 
 
 
 def _findings(output: bytes, errors: bytes, names: Mapping[str, str]) -> list[Finding]:
-    told = _decoded(errors) or _decoded(output)
-    if isinstance(told, dict) and told.get("errors"):
-        return [_finding(error, names) for error in told["errors"]]
+    document = _decoded(errors) or _decoded(output)
+    if isinstance(document, dict) and document.get("errors"):
+        return [_finding(error, names) for error in document["errors"]]
     text = (errors or output).decode(errors="replace").strip()
     return [Finding("", 0, 0, _FAILED, text or "opa failed without output")]
 

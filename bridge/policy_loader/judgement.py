@@ -115,13 +115,13 @@ class Culprits:
     def __init__(self, entries: Mapping[Key, Entry]) -> None:
         self._entries = entries
 
-    def of_evaluation(self, told: Mapping[str, Any], places: Places) -> bool:
+    def of_evaluation(self, error: Mapping[str, Any], places: Places) -> bool:
         """Reject the version in which an evaluation failed; False if it failed elsewhere."""
-        fault = _fault(told, places)
+        fault = _fault(error, places)
         entry = self._entries.get(fault.author) if fault.author else None
         if entry is None or entry.chosen is None:
             return False
-        culprit = self._youngest(entry, fault.problem) if told.get("code") == _CONFLICT else entry
+        culprit = self._youngest(entry, fault.problem) if error.get("code") == _CONFLICT else entry
         log.warning("module failed", submission=str(culprit.submitted.author), why=fault.problem.message)
         self._refuse(culprit, (_of(fault, culprit),))
         return True
@@ -157,20 +157,20 @@ class Culprits:
         ]
 
 
-def names_somebody(told: Mapping[str, Any], places: Places) -> bool:
+def names_somebody(error: Mapping[str, Any], places: Places) -> bool:
     """Return whether an error is in a module of an author."""
-    return _fault(told, places).author is not None
+    return _fault(error, places).author is not None
 
 
 def _youth(entry: Entry) -> tuple[int, tuple[bool, str, Key]]:
     return entry.since, entry.submitted.age
 
 
-def _fault(told: Mapping[str, Any], places: Places) -> Fault:
-    location = told.get("location") or {}
+def _fault(error: Mapping[str, Any], places: Places) -> Fault:
+    location = error.get("location") or {}
     file, line, column = (location.get(name, 0) for name in ("file", "row", "col"))
     return places.fault(
-        str(file or ""), int(line), int(column), str(told.get("code", "")), str(told.get("message", ""))
+        str(file or ""), int(line), int(column), str(error.get("code", "")), str(error.get("message", ""))
     )
 
 

@@ -36,7 +36,7 @@ PATIENCE = 5.0  # seconds of the initial list after which an OPA without any Reg
 _LOOK = 0.01  # seconds between two checks of an OPA that loads a bundle; they double
 _LONGEST_LOOK = 0.5
 _SLOW = 2.0  # seconds after which authors get the status that OPA has not loaded it yet
-_MENDED = 30.0  # seconds between two checks of modules that were rejected for a reason outside of the set
+_RETRY_PERIOD = 30.0  # seconds between two checks of modules that were rejected for a reason outside of the set
 
 
 class Loader:
@@ -74,7 +74,7 @@ class Loader:
         self._retry_at = 0.0  # the time of the next such check with the same set
         self._former = Places(())  # of the previously served set
         self._next: Bundle | None = None  # the bundle to serve, in SELECTED and SELECTED_STALE
-        self._unasked: list[OpaError] = []  # why conflicts with OPA's documents are unknown
+        self._query_errors: list[OpaError] = []  # why conflicts with OPA's documents are unknown
         self._confirmed = ""  # the revision in OPA
         self._serving_since = 0.0
         self._why = ""  # the last failure, "" after a success
@@ -152,10 +152,10 @@ class Loader:
 
         When this returns True, the module is removed or at its previous version, and the query can be repeated.
         """
-        for told in error.errors if error.in_evaluation else ():
-            if self._culprits.of_evaluation(told, Places(self._served)):
+        for one in error.errors if error.in_evaluation else ():
+            if self._culprits.of_evaluation(one, Places(self._served)):
                 self._note_change()
-            elif not names_somebody(told, self._former):
+            elif not names_somebody(one, self._former):
                 continue
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(PATIENCE):
@@ -237,26 +237,26 @@ class Loader:
         try:
             return await self._activation.in_the_way(claimed)
         except OpaError as error:
-            self._unasked.append(error)
+            self._query_errors.append(error)
             return ()
 
     async def _select(self, event: LoaderEvent) -> None:
         again = self._machine.on(event) is LoaderState.RETRYING
-        self._retry_at = asyncio.get_running_loop().time() + _MENDED
-        self._unasked.clear()
-        asked = {author: entry.submitted for author, entry in self._entries.items()}
+        self._retry_at = asyncio.get_running_loop().time() + _RETRY_PERIOD
+        self._query_errors.clear()
+        submitted = {author: entry.submitted for author, entry in self._entries.items()}
         for entry in self._entries.values():
-            entry.reconsider({id(submission) for submission in asked.values()})
+            entry.reconsider({id(submission) for submission in submitted.values()})
         if again:
             self._retried = self._served
         if await self._generating.look():
             self._judge.forget()
-        self._adopt(await self._chosen(again=again), asked)
+        self._adopt(await self._chosen(again=again), submitted)
         if again:
             self._retried = self._served
-        if self._unasked:
+        if self._query_errors:
             # Nothing is served before OPA has reported the documents that it would erase.
-            raise self._unasked[0]
+            raise self._query_errors[0]
         bundle = assemble(self._shipped, self._served, self._generating.modules(self._served))
         if bundle.revision != self.revision:
             self._next = bundle
@@ -290,12 +290,12 @@ class Loader:
         outcome.problems.update(alone)
         return outcome
 
-    def _adopt(self, outcome: SelectedSet, asked: Mapping[Key, Submission]) -> None:
+    def _adopt(self, outcome: SelectedSet, submitted: Mapping[Key, Submission]) -> None:
         self._number += 1
         for author, entry in self._entries.items():
             chosen = outcome.chosen.get(author)
             entry.take(chosen, self._number)
-            if entry.submitted is not asked.get(author):
+            if entry.submitted is not submitted.get(author):
                 continue  # it has arrived meanwhile
             if chosen is entry.submitted:
                 entry.problems, entry.left_behind = (), None

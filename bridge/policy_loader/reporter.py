@@ -51,7 +51,7 @@ class Reporter:
         self._left: dict[Key, Object] = {}  # former authors, which may still have the bridge's annotation
         self._wrote: dict[Key, float] = {}
         self._pending: dict[Key, float] = {}  # the time since which OPA has not loaded it
-        self._told: dict[Key, tuple[str, tuple[ModuleProblem, ...]]] = {}
+        self._reported: dict[Key, tuple[str, tuple[ModuleProblem, ...]]] = {}
         self._waits: dict[Key, float] = {}
         self._woken = asyncio.Event()
         self._forbidden = False
@@ -82,7 +82,7 @@ class Reporter:
         author = self._authors.known.get(key)
         self._left.pop(key, None)
         if author is None:
-            for memory in (self._due, self._wrote, self._told, self._waits, self._pending):
+            for memory in (self._due, self._wrote, self._reported, self._waits, self._pending):
                 memory.pop(key, None)
             if obj is None or not _annotated(obj):
                 return
@@ -104,11 +104,11 @@ class Reporter:
     async def _report(self, key: Key) -> None:
         author = self._authors.known.get(key)
         resource = self._resource(key.type_id)
-        shown, patch = self._plan(key, author)
+        current, patch = self._plan(key, author)
         if patch is None or resource is None:
             return
         subresource: Literal["status"] | None = "status" if "status" in patch else None
-        version = shown["metadata"].get("resourceVersion")
+        version = current["metadata"].get("resourceVersion")
         try:
             await patch_object(self._client, resource, key, patch, subresource=subresource, resource_version=version)
         except (Conflict, NotFound):
@@ -140,18 +140,18 @@ class Reporter:
             annotated = {"metadata": {"annotations": {reports.ANNOTATION: value}}}
             return author.identity, annotated if value != before else None
         status = reports.status(verdict, int(metadata.get("generation") or 0), author.status, _time())
-        shown = {one.get("type"): one.get("status") for one in author.status.get("conditions") or ()}
-        self._tell(key, author, refused_before=shown.get("Accepted") == "False", news=status != author.status)
+        current = {one.get("type"): one.get("status") for one in author.status.get("conditions") or ()}
+        self._tell(key, author, refused_before=current.get("Accepted") == "False", news=status != author.status)
         changed = {"status": {**dict.fromkeys(author.status), **status}}  # None removes missing fields
         return author.identity, changed if status != author.status else None
 
     def _tell(self, key: Key, author: Author, *, refused_before: bool, news: bool) -> None:
         verdict = author.judgement
-        told = reports.event(verdict, mended=refused_before) if verdict and news else None
+        event = reports.event(verdict, fixed=refused_before) if verdict and news else None
         # The active version may become known later: that is not a new rejection.
-        if told and verdict and self._told.get(key) != (told.reason, verdict.problems):
-            self._told[key] = (told.reason, verdict.problems)
-            self._record(author.identity, told.event_type, told.reason, told.message)
+        if event and verdict and self._reported.get(key) != (event.reason, verdict.problems):
+            self._reported[key] = (event.reason, verdict.problems)
+            self._record(author.identity, event.event_type, event.reason, event.message)
 
     def _failed(self, key: Key, resource: ResourceType, error: KubeError) -> None:
         wait = self._waits[key] = min(_LONGEST_WAIT, self._waits.get(key, _FIRST_WAIT / 2) * 2)

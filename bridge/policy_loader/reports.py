@@ -24,7 +24,7 @@ MOST_PROBLEMS = 10  # of one object: an annotation and a status have a size limi
 LONGEST_MESSAGE = 1000  # characters of a problem's message
 
 
-class Told(NamedTuple):
+class ObjectEvent(NamedTuple):
     """An Event of type Normal or Warning."""
 
     event_type: EventType
@@ -44,28 +44,28 @@ def annotation(verdict: Verdict) -> str:
     return _json({"status": "error", "error": error})
 
 
-def status(verdict: Verdict, generation: int, shown: Mapping[str, Any], now: str) -> dict[str, Any]:
-    """Return a RegoPolicy's status. `shown` is its current one; `now` is the time for changed conditions."""
+def status(verdict: Verdict, generation: int, current: Mapping[str, Any], now: str) -> dict[str, Any]:
+    """Return a RegoPolicy's status. `current` is its current one; `now` is the time for changed conditions."""
     wanted = [_accepted(verdict), _programmed(verdict)]
     found: dict[str, Any] = {
         "observedGeneration": generation,
-        "conditions": [_dated(one, generation, shown, now) for one in wanted],
+        "conditions": [_dated(one, generation, current, now) for one in wanted],
     }
     if verdict.problems:
         found["problems"] = [_problem(problem) for problem in verdict.problems[:MOST_PROBLEMS]]
     if verdict.in_force:
-        before = shown.get("inForce") or {}
+        before = current.get("inForce") or {}
         # The revision with which it became active. Later ones have it too: a change of others changes nothing here.
         kept = before.get("version") == verdict.in_force and before.get("revision")
         found["inForce"] = {"version": verdict.in_force, "revision": kept or verdict.revision}
     return found
 
 
-def event(verdict: Verdict, *, mended: bool) -> Told | None:
-    """Return the Event for a new verdict; `mended` means that the previous one was a rejection."""
+def event(verdict: Verdict, *, fixed: bool) -> ObjectEvent | None:
+    """Return the Event for a new verdict; `fixed` means that the previous one was a rejection."""
     if not verdict.accepted:
-        return Told("Warning", "PolicyRefused", summary(verdict))
-    return Told("Normal", "PolicyInForce", "The new version is active") if mended and verdict.programmed else None
+        return ObjectEvent("Warning", "PolicyRefused", summary(verdict))
+    return ObjectEvent("Normal", "PolicyInForce", "The new version is active") if fixed and verdict.programmed else None
 
 
 def summary(verdict: Verdict) -> str:
@@ -112,8 +112,8 @@ def _condition(type_: str, status_: str, reason: str, message: str) -> dict[str,
     return {"type": type_, "status": status_, "reason": reason, "message": message}
 
 
-def _dated(condition: dict[str, str], generation: int, shown: Mapping[str, Any], now: str) -> dict[str, Any]:
-    conditions: Sequence[Mapping[str, Any]] = shown.get("conditions") or ()
+def _dated(condition: dict[str, str], generation: int, current: Mapping[str, Any], now: str) -> dict[str, Any]:
+    conditions: Sequence[Mapping[str, Any]] = current.get("conditions") or ()
     before = next((one for one in conditions if one.get("type") == condition["type"]), {})
     since = before.get("lastTransitionTime") if before.get("status") == condition["status"] else None
     return {**condition, "observedGeneration": generation, "lastTransitionTime": since or now}
@@ -139,7 +139,7 @@ class Announcer:
     def __init__(self, authors: Authors, record: Record) -> None:
         self._authors = authors
         self._record = record
-        self._refused: dict[Key, Told] = {}
+        self._refused: dict[Key, ObjectEvent] = {}
         authors.listen(self._note)
 
     async def run(self) -> None:
@@ -152,11 +152,11 @@ class Announcer:
             if obj is None:
                 self._refused.pop(key, None)
             return
-        told = event(verdict, mended=key in self._refused)
-        if told is None or told == self._refused.get(key):
+        found = event(verdict, fixed=key in self._refused)
+        if found is None or found == self._refused.get(key):
             return
         if verdict.accepted:
             del self._refused[key]
         else:
-            self._refused[key] = told
-        self._record(author.identity, told.event_type, told.reason, told.message)
+            self._refused[key] = found
+        self._record(author.identity, found.event_type, found.reason, found.message)

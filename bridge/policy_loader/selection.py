@@ -93,7 +93,7 @@ class _Search:
         if len(joining) == 1:
             author = joining[0].author
             if joining[0] is self._newest[author]:
-                self._problems[author] = _told_to(author, faults)
+                self._problems[author] = _problems_of(author, faults)
             return base
         half = len(joining) // 2
         return await self._grown(await self._grown(base, joining[:half]), joining[half:])
@@ -127,7 +127,7 @@ def _by_author(faults: Sequence[Fault]) -> dict[Key, tuple[ModuleProblem, ...]]:
     return {author: tuple(problems) for author, problems in found.items()}
 
 
-def _told_to(author: Key, faults: Sequence[Fault]) -> tuple[ModuleProblem, ...]:
+def _problems_of(author: Key, faults: Sequence[Fault]) -> tuple[ModuleProblem, ...]:
     """Return faults for the author whose submission causes them: faults in others' modules are breakages."""
     own = tuple(fault.problem for fault in faults if fault.author == author)
     if own:
@@ -165,7 +165,7 @@ class Entry:
     confirmed: Submission | None = None
     problems: tuple[ModuleProblem, ...] = ()  # of the submission
     left_behind: Submission | None = None  # the submission that did not compile with the others, at the last check
-    told: Verdict | None = None
+    reported: Verdict | None = None
     since: int = 0  # the number of the set that added `chosen`
     revision: str = ""  # of the bundle that brought `confirmed` to OPA
     _good: list[Submission] = field(default_factory=list)  # the newest first
@@ -250,7 +250,7 @@ class Verdicts:
             in_force = entry.confirmed.version if entry.confirmed else ""
             submitted = entry.submitted
             verdict = Verdict(submitted.author, submitted.version, in_force, entry.problems, entry.revision)
-            if verdict != entry.told:
-                entry.told = verdict
+            if verdict != entry.reported:
+                entry.reported = verdict
                 for listener in self._listeners:
                     listener(verdict)

@@ -126,12 +126,12 @@ class Places:
     def fault(self, path: str, line: int, column: int, code: str, message: str) -> Fault:
         """Return OPA's message about a file in a form for its author."""
         author, name = self._whose.get(path, (None, path))
-        told = " ".join(message.split())
+        text = " ".join(message.split())
         for known, (whose, module) in self._whose.items():
-            if known in told:
-                told = told.replace(known, module if whose == author else f"{whose} {module}")
+            if known in text:
+                text = text.replace(known, module if whose == author else f"{whose} {module}")
                 author = author or whose  # some messages name only the file
-        return Fault(author, ModuleProblem(name, line, column, code, told))
+        return Fault(author, ModuleProblem(name, line, column, code, text))
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,7 +210,7 @@ async def _differences(
     found: list[Entry] = []
     for kind, targets in sorted(scopes.items()):
         ask = functools.partial(_differences_at, opa, kind, more)
-        found += [told for answer in await by_batches(targets, ask) for told in answer]
+        found += [difference for answer in await by_batches(targets, ask) for difference in answer]
     return found
 
 
@@ -223,8 +223,8 @@ def _subjects(keys: Sequence[str], concerned: Entry, differences: Sequence[Entry
     """Return the objects whose problems may change: changed and affected objects, and policies with differences."""
     policies = {
         policy["policy"]
-        for told in differences
-        for side in (told["before"], told["after"])
+        for difference in differences
+        for side in (difference["before"], difference["after"])
         if side
         for policy in side["policies"]
     }

@@ -60,8 +60,8 @@ async def target_keys(opa: Opa, texts: Sequence[str], namespace: str | None) -> 
             every = await _names(opa, {"types": list(reference.types)})
             found += [key for key in every if namespace in {None, key.namespace} or key.namespace == CLUSTER]
             continue
-        asked = {"types": list(reference.types), "name": reference.name}
-        key = choose(reference, await _names(opa, asked))
+        query_input = {"types": list(reference.types), "name": reference.name}
+        key = choose(reference, await _names(opa, query_input))
         if key is None:
             raise not_found(reference, await _names(opa, {"types": list(reference.types)}))
         found.append(key)
@@ -95,13 +95,13 @@ async def effective_at(
     opa: Opa, targets: Sequence[Key], kind: str | None = None, source_namespace: str | None = None
 ) -> list[Entry]:
     """Return the effective policies at targets, and at the effective targets below them, as in the query result."""
-    asked = {"policyKind": kind} if kind else {}
+    query_input = {"policyKind": kind} if kind else {}
     if source_namespace:
-        asked["sourceNamespace"] = source_namespace
+        query_input["sourceNamespace"] = source_namespace
 
     async def ask(batch: Sequence[Key]) -> list[Entry]:
         try:
-            answer: list[Entry] = await opa.query("effective", {"targets": [str(key) for key in batch], **asked})
+            answer: list[Entry] = await opa.query("effective", {"targets": [str(key) for key in batch], **query_input})
         except QueryError as error:
             await explain_missing(opa, batch, error)
             raise
@@ -116,11 +116,11 @@ async def explained_at(
     opa: Opa, target: Key, kind: str | None = None, source_namespace: str | None = None
 ) -> list[Entry]:
     """Return the result of the query `explain` at a target and the targets below it."""
-    asked = {"policyKind": kind} if kind else {}
+    query_input = {"policyKind": kind} if kind else {}
     if source_namespace:
-        asked["sourceNamespace"] = source_namespace
+        query_input["sourceNamespace"] = source_namespace
     try:
-        answer: list[Entry] = await opa.query("explain", {"target": str(target), **asked})
+        answer: list[Entry] = await opa.query("explain", {"target": str(target), **query_input})
     except QueryError as error:
         await explain_missing(opa, [target], error)
         raise
@@ -238,9 +238,9 @@ async def explain_missing(opa: Opa, targets: Iterable[Key], error: QueryError) -
         return
     for key in targets:
         if key.section and str(key) in str(error):
-            asked = {"types": [key.type_id], "name": key.name, "sections": True}
-            raise section_not_found(key, await _names(opa, asked)) from error
+            query_input = {"types": [key.type_id], "name": key.name, "sections": True}
+            raise section_not_found(key, await _names(opa, query_input)) from error
 
 
-async def _names(opa: Opa, asked: Entry) -> list[Key]:
-    return [parse_key(text) for text in await opa.query("names", asked)]
+async def _names(opa: Opa, query_input: Entry) -> list[Key]:
+    return [parse_key(text) for text in await opa.query("names", query_input)]

@@ -221,8 +221,8 @@ def not_found(reference: Reference, objects: Sequence[Key]) -> NameNotFoundError
     near = difflib.get_close_matches(reference.name, names, n=_SUGGESTIONS)
     similar = [key for name in near for key in objects if key.name == name and _in_namespace(key, reference.namespace)]
     where = f" in namespace {reference.namespace}" if reference.namespace not in {None, CLUSTER} else ""
-    shown = [short_key(_with_section(key, reference)) for key in (elsewhere or similar)[:_SUGGESTIONS]]
-    hint = f"; did you mean {either(shown)}?" if shown else ""
+    suggestions = [short_key(_with_section(key, reference)) for key in (elsewhere or similar)[:_SUGGESTIONS]]
+    hint = f"; did you mean {either(suggestions)}?" if suggestions else ""
     return NameNotFoundError(f"{reference.text} is not found{where}{hint}")
 
 

@@ -44,8 +44,8 @@ async def statuses(opa: Opa, *, with_objects: bool, with_affected: bool = True, 
     policies = []
     scopes = {}
     for keys in batches(await opa.query("policies", chosen), BATCH):
-        asked = {"policies": keys, "tallies": {key: ledger.tallies(key) for key in keys}}
-        for entry in await opa.query("status", asked):
+        query_input = {"policies": keys, "tallies": {key: ledger.tallies(key) for key in keys}}
+        for entry in await opa.query("status", query_input):
             policies.append(entry)
             ledger.report(entry["policyKind"], entry["policy"], entry.get("unreported", ()))
         scopes.update({key: _counted(ledger.tallies(key)) for key in keys})
@@ -116,7 +116,7 @@ def objects_with_status(answer: Statuses) -> list[dict[str, Any]]:
     from bridge.remediator.statuses.plan import Patch, patched, plan_affected, plan_policy
 
     now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    shown = []
+    rows = []
 
     def planned(obj: Entry, plan: Callable[[Entry, Entry, str], Patch | None], wanted: Entry) -> tuple[Entry, bool]:
         """Return the object after every planned patch, and whether there is one."""
@@ -128,16 +128,16 @@ def objects_with_status(answer: Statuses) -> list[dict[str, Any]]:
     for wanted in answer.policies:
         if obj := answer.objects.get(wanted["policy"]):
             after, _ = planned(obj, plan_policy, wanted)
-            shown.append(_marked(after, differences(wanted)) if wanted["mode"] == "Observe" else after)
+            rows.append(_marked(after, differences(wanted)) if wanted["mode"] == "Observe" else after)
     for wanted in answer.affected:
         if obj := answer.objects.get(wanted["object"]):
             after, differs = planned(obj, plan_affected, wanted)
-            if differs or told(wanted):
-                shown.append(after)
-    return shown
+            if differs or conditions_in(wanted):
+                rows.append(after)
+    return rows
 
 
-def told(wanted: Entry) -> list[tuple[str, Entry]]:
+def conditions_in(wanted: Entry) -> list[tuple[str, Entry]]:
     """Return the desired conditions of an object, each with its place; an annotation has the form of a condition."""
     found = [("", condition) for condition in wanted.get("conditions", ())]
     for name, conditions in sorted(wanted.get("listeners", {}).items()):

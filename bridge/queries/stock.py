@@ -46,8 +46,8 @@ async def stock_of_opa(url: str, token: str | None) -> AsyncIterator[Stock]:
             return [parse_key(text) for text in await opa.query("names", {"types": list(type_ids)})]
 
         async def sections(key: Key) -> list[Key]:
-            asked = {"types": [key.type_id], "name": key.name, "sections": True}
-            found = [parse_key(text) for text in await opa.query("names", asked)]
+            query_input = {"types": [key.type_id], "name": key.name, "sections": True}
+            found = [parse_key(text) for text in await opa.query("names", query_input)]
             return [one for one in found if one.section and one.object == key]
 
         yield Stock(

@@ -54,15 +54,15 @@ async def hierarchy_below(
 
     Raises NameNotFoundError for a section that the root lacks.
     """
-    asked: Entry = {"refused": True} if refused else {}
+    query_input: Entry = {"refused": True} if refused else {}
     if root is not None:
-        asked["root"] = str(root)
+        query_input["root"] = str(root)
     if kind is not None:
-        asked["policyKind"] = kind
+        query_input["policyKind"] = kind
     if depth is not None:
-        asked["depth"] = depth
+        query_input["depth"] = depth
     try:
-        found: Entry = await opa.query("tree", asked)
+        found: Entry = await opa.query("tree", query_input)
     except QueryError as error:
         if root is not None:
             await explain_missing(opa, [root], error)
@@ -73,8 +73,8 @@ async def hierarchy_below(
 async def outcomes_among(opa: Opa, nodes: Iterable[Entry]) -> dict[str, list[str]]:
     """Return the outcomes of the accepted policies of nodes, by policy: the reasons of its conditions."""
     accepted = sorted({policy["policy"] for node in nodes for policy in node["policies"] if policy["accepted"]})
-    told = await in_batches(opa, "status", "policies", accepted)
-    return {entry["policy"]: outcomes_of(entry) for entry in told}
+    entries = await in_batches(opa, "status", "policies", accepted)
+    return {entry["policy"]: outcomes_of(entry) for entry in entries}
 
 
 def _roots_within(found: Entry, namespace: str) -> list[str]:

@@ -146,10 +146,10 @@ class Audited:
         fresh: dict[str, dict[str, list[Row]]] = {}
         for row in rows:
             fresh.setdefault(row["constraint"], {}).setdefault(row["object"], []).append(row)
-        asked = set(keys)
+        expected = set(keys)
         for name in (self._found.keys() | fresh.keys()) if names is None else names:
             found = self._found.setdefault(name, {})
-            for key in asked:
+            for key in expected:
                 new = fresh.get(name, {}).get(key)
                 if new != found.get(key):
                     self._differing.add(name)
@@ -261,22 +261,22 @@ class Audit(WriteLoop[str]):
     async def _plan(self, batch: Sequence[str]) -> dict[str, Planned | None]:
         keys = {name: str(_key(name)) for name in batch}
         replicated = self._replicated()
-        asked: dict[str, Any] = {
+        query_input: dict[str, Any] = {
             "constraints": list(batch),
             "counted": {name: self._audited.counted(name) for name in batch},
         }
         if replicated is not None:
-            asked["replicated"] = sorted(replicated)
-        wanted = {entry["constraint"]: entry for entry in await self._opa.query("constraints", asked)}
-        shown = await self._opa.query("current_statuses", {"objects": list(keys.values())})
+            query_input["replicated"] = sorted(replicated)
+        wanted = {entry["constraint"]: entry for entry in await self._opa.query("constraints", query_input)}
+        current = await self._opa.query("current_statuses", {"objects": list(keys.values())})
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         planned: dict[str, Planned | None] = {}
         for name, key in keys.items():
-            if name in wanted and key in shown:
-                seen = self._sink.overlay(_key(name), shown[key])
+            if name in wanted and key in current:
+                seen = self._sink.overlay(_key(name), current[key])
                 patch = plan_constraint(seen, wanted[name], now)
                 if patch is not None:
-                    planned[name] = Planned(key, patch, shown[key]["resourceVersion"])
+                    planned[name] = Planned(key, patch, current[key]["resourceVersion"])
         return planned
 
     def _log_delay(self, error: OpaError) -> None:

@@ -33,7 +33,7 @@ class StatusSink(Protocol):
         """
         ...
 
-    def overlay(self, key: Key, shown: Mapping[str, Any]) -> Mapping[str, Any]:
+    def overlay(self, key: Key, current: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return an object's current `{status, annotations}`, with writes that do not come back from the source."""
         ...
 
@@ -63,12 +63,12 @@ class MemorySink:
         self.statuses.setdefault(key, {}).update(patch.get("status", {}))
         self.annotations.setdefault(key, {}).update(patch.get("metadata", {}).get("annotations", {}))
 
-    def overlay(self, key: Key, shown: Mapping[str, Any]) -> Mapping[str, Any]:
+    def overlay(self, key: Key, current: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the object's current state with the kept patches."""
-        annotations = {**shown["annotations"], **self.annotations.get(key, {})}
+        annotations = {**current["annotations"], **self.annotations.get(key, {})}
         return {
-            **shown,
-            "status": {**shown["status"], **self.statuses.get(key, {})},
+            **current,
+            "status": {**current["status"], **self.statuses.get(key, {})},
             "annotations": {name: value for name, value in annotations.items() if value is not None},
         }
 

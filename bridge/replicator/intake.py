@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 
 import structlog
 
-from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Object, Rejected, Source, Trouble, Upserted
+from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Rejected, Resolved, Source, Trouble, Upserted
 from bridge.model.keys import Key, key_of
 from bridge.model.observability import Record, record_nothing
 from bridge.replicator.links import BATCH
@@ -94,7 +94,7 @@ class Troubles(dict[str, str]):
         super().__init__()
         self.serious: set[str] = set()  # those that are a warning
         self._news: dict[str, bool] = {}  # subjects to report; whether as a warning
-        self._told: dict[str, str] = {}
+        self._reported: dict[str, str] = {}
         self._timer: asyncio.TimerHandle | None = None
 
     def begins(self, subject: str, message: str, *, warning: bool) -> None:
@@ -121,9 +121,9 @@ class Troubles(dict[str, str]):
         for subject, warning in sorted(news.items()):
             message = self.get(subject)
             if message is None:
-                ended += [subject] if self._told.pop(subject, None) else []
-            elif self._told.get(subject) != message:
-                self._told[subject] = message
+                ended += [subject] if self._reported.pop(subject, None) else []
+            elif self._reported.get(subject) != message:
+                self._reported[subject] = message
                 reasons.setdefault((_general(message, subject), warning), []).append(subject)
         for (message, warning), subjects in reasons.items():
             (log.warning if warning else log.info)("resources unavailable", subjects=subjects, why=message)
@@ -232,8 +232,8 @@ ROOM_BYTES = 64 << 20
 class Intake:
     """Follows a source into `pending`.
 
-    Removed changes are `counted`. `asked` are types that a setting names: a missing one causes a warning. `record` gets
-    a warning for each rejected object. `wake` is set when there is work, `more` when links of more objects can be
+    Removed changes are `counted`. `configured` are types that a setting names: a missing one causes a warning. `record`
+    gets a warning for each rejected object. `wake` is set when there is work, `more` when links of more objects can be
     queried (many have arrived, a listing has ended, some were removed). `exhausted`: the source has ended.
     """
 
@@ -242,7 +242,7 @@ class Intake:
         source: Source,
         pending: Pending,
         counted: ReplicationCounts,
-        asked: Iterable[str] = (),
+        configured: Iterable[str] = (),
         record: Record = record_nothing,
     ) -> None:
         self.pending = pending
@@ -255,7 +255,7 @@ class Intake:
         self.exhausted = False
         self._source = source
         self._counted = counted
-        self._asked = frozenset(asked)
+        self._configured = frozenset(configured)
         self._room = asyncio.Event()
         self._came = 0  # objects since `more` was set because of them
 
@@ -323,8 +323,8 @@ class Intake:
         self.rejections.note(change)
         match change:
             case Trouble(subject, message, absent=absent):
-                self.troubles.begins(subject, message, warning=not absent or subject in self._asked)
-            case Mended(subject):
+                self.troubles.begins(subject, message, warning=not absent or subject in self._configured)
+            case Resolved(subject):
                 self.troubles.ends(subject)
             case _ if change.type_id in self.listings.begun:
                 self.troubles.ends(change.type_id)

@@ -118,7 +118,7 @@ def _nothing_held(_: Key, __: Object) -> bool:
     return False
 
 
-class _Asked(NamedTuple):
+class _Pending(NamedTuple):
     """An object whose links were queried. `answer` is None if OPA has them already."""
 
     obj: Object
@@ -143,7 +143,7 @@ class Linking:
 
     def __init__(self, opa: Opa) -> None:
         self._opa = opa
-        self._ahead: dict[Key, _Asked] = {}
+        self._ahead: dict[Key, _Pending] = {}
         self._room = asyncio.Semaphore(AT_ONCE)
         self._reading: LinkFields | None = None  # None: query OPA
 
@@ -151,8 +151,8 @@ class Linking:
         """Return the links of each object. Raises OpaError."""
         while objects:
             try:
-                asked = self._ask(objects, known, self._reading or await self._ask_what_is_read())
-                found = await _answered(asked)
+                pending = self._ask(objects, known, self._reading or await self._ask_what_is_read())
+                found = await _answered(pending)
             except QueryError as error:
                 if error.code != "OtherFields":
                     raise
@@ -181,9 +181,9 @@ class Linking:
             batch = dict(islice(fresh, BATCH))
             if len(batch) < BATCH:
                 return False
-            asked = self._ask(batch, known, reading)
-            self._ahead |= asked
-            await _answered(asked)
+            pending = self._ask(batch, known, reading)
+            self._ahead |= pending
+            await _answered(pending)
         except OpaError:
             return False  # the fetch queries again, and gets the error
         return True
@@ -206,33 +206,33 @@ class Linking:
             self._ahead.pop(key, None)
 
     def _has(self, key: Key, obj: Object) -> bool:
-        asked = self._ahead.get(key)
-        return asked is not None and asked.obj is obj
+        pending = self._ahead.get(key)
+        return pending is not None and pending.obj is obj
 
     async def _ask_what_is_read(self) -> LinkFields:
         self._reading = LinkFields(await self._opa.query("link_fields", {}))
         return self._reading
 
-    def _ask(self, objects: Mapping[Key, Object], known: Known, reading: LinkFields) -> dict[Key, _Asked]:
+    def _ask(self, objects: Mapping[Key, Object], known: Known, reading: LinkFields) -> dict[Key, _Pending]:
         """Query missing results."""
-        asked: dict[Key, _Asked] = {}
+        pending: dict[Key, _Pending] = {}
         missing: list[_Missing] = []
         for key, obj in objects.items():
             before = self._ahead.get(key)
             if before is not None and before.serves(obj, known(key)):
-                asked[key] = before
+                pending[key] = before
                 continue
             declared = reading.of(obj)
             made_from = None if reading.fields is None else hash(bytes(declared))
             if made_from is not None and made_from == known(key):
-                asked[key] = _Asked(obj, made_from, None)
+                pending[key] = _Pending(obj, made_from, None)
             else:
                 missing.append((key, obj, declared, made_from))
         asking = [(batch, asyncio.create_task(self._query(reading, batch))) for batch in batches(missing, BATCH)]
         for batch, query in asking:
             for key, obj, _, made_from in batch:
-                asked[key] = _Asked(obj, made_from, query)
-        return asked
+                pending[key] = _Pending(obj, made_from, query)
+        return pending
 
     async def _query(self, reading: LinkFields, batch: Sequence[_Missing]) -> dict[Key, Links]:
         declared = [text for _, _, text, _ in batch]
@@ -242,9 +242,9 @@ class Linking:
             return {parse_key(key): links_of(key, links) for _, answer in answers for key, links in answer.items()}
 
 
-async def _answered(asked: Mapping[Key, _Asked]) -> dict[Key, Made]:
+async def _answered(pending: Mapping[Key, _Pending]) -> dict[Key, Made]:
     """Return the links, after all responses."""
-    answers = {one.answer for one in asked.values() if one.answer is not None}
+    answers = {one.answer for one in pending.values() if one.answer is not None}
     try:
         await (asyncio.wait(answers) if answers else asyncio.sleep(0))  # yields to other tasks in any case
     except asyncio.CancelledError:
@@ -256,7 +256,7 @@ async def _answered(asked: Mapping[Key, _Asked]) -> dict[Key, Made]:
         raise errors[0]
     return {
         key: Made(one.made_from, None if one.answer is None else one.answer.result().get(key, NO_LINKS))
-        for key, one in asked.items()
+        for key, one in pending.items()
     }
 
 

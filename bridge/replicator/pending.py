@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Object, Rejected, Trouble, Upserted
+from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Rejected, Resolved, Trouble, Upserted
 from bridge.model.keys import Key, group_of, key_of
 from bridge.model.nesting import decode
 from bridge.model.observability import BYTES, COUNTS, MINUTES, Histogram
@@ -181,7 +181,7 @@ class Pending:
                     self._put(key, None)
             case Trouble(type_id, absent=True):
                 self.forget(type_id)
-            case Trouble() | Mended():
+            case Trouble() | Resolved():
                 pass
 
     def forget(self, type_id: str) -> None:

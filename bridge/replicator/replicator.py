@@ -75,7 +75,7 @@ class Replicator:
     are called after OPA has a change. `filled` is set in the state SYNCED: while OPA responds and has everything that
     the source has delivered. `owner` identifies this bridge to others on the same OPA, also after a restart. `content`
     identifies the origin of the documents (the cluster and the Rego): OPA's data of the same content is reused. `rules`
-    returns the other inputs of links, None while OPA does not have the expected modules. `asked` are types that a
+    returns the other inputs of links, None while OPA does not have the expected modules. `configured` are types that a
     setting names: a missing one causes a warning. `prune` removes fields that OPA must not have. `record` gets a
     warning for each rejected object.
     """
@@ -88,7 +88,7 @@ class Replicator:
         *,
         owner: str = "",
         content: str = "",
-        asked: Iterable[str] = (),
+        configured: Iterable[str] = (),
         prune: Callable[[Object], Object] = prune,
         rules: Callable[[], str | None] = lambda: "",
         record: Record = record_nothing,
@@ -101,7 +101,7 @@ class Replicator:
         self._types = frozenset(types)
         self._writer = Writer(opa, Claim(opa, owner, content, self._waits_for_opa))
         pending = Pending(self._writer.documents.keys_of, prune=prune)
-        self._intake = Intake(source, pending, self.counted, asked, record)
+        self._intake = Intake(source, pending, self.counted, configured, record)
         self._describing = Describing(self._writer, self._intake, self._types)
         self._filling = Filling(self._writer, self._intake, self._describing)
         self._rules = rules

@@ -116,8 +116,8 @@ class Writer:
         del self._unaudited[-FACTS_AUDITED:]
         astray = False
         for batch in batches(keys, FACTS_BATCH):
-            asked = {"keys": list(map(str, batch))}
-            different = await self._claim.ask(functools.partial(self._opa.query, "stale_facts", asked))
+            query_input = {"keys": list(map(str, batch))}
+            different = await self._claim.ask(functools.partial(self._opa.query, "stale_facts", query_input))
             if different:
                 astray = True
                 log.error("stale facts in OPA repaired", objects=different)

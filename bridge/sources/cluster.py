@@ -16,7 +16,7 @@ from bridge.kube.discovery import Discovery
 from bridge.kube.errors import KubeError, NotFound, explain_access
 from bridge.kube.listwatch import EXPIRED, INTERRUPTED, list_and_watch
 from bridge.kube.stream import Pace
-from bridge.model.changes import Change, Listed, Listing, Mended, Trouble
+from bridge.model.changes import Change, Listed, Listing, Resolved, Trouble
 from bridge.model.keys import CORE
 from bridge.model.types import EVERYTHING, ResourceType, Selection, regular_plural
 
@@ -76,10 +76,10 @@ class ClusterSource:
         self._running: dict[str, _Running] = {}
         self._delivered: set[str] = set()  # types whose objects the reader may have
         self._ever: set[str] = set()  # types whose objects the reader has ever got
-        self._told: dict[str, str] = {}  # the last reported Trouble of a type that is not running
+        self._reported: dict[str, str] = {}  # the last reported Trouble of a type that is not running
         self._coming: dict[str, float] = {}  # when a type was first missing, by the monotonic clock
         self._wake = asyncio.Event()
-        self._asked = False  # to check the served types, even if none is missing
+        self._rediscover = False  # to check the served types, even if none is missing
         self._again = False  # to deliver everything again
         self._iterated = False
         self._stopped: set[str] = set()  # types that are listed again on request
@@ -95,7 +95,7 @@ class ClusterSource:
 
         Call it after a change of a CRD.
         """
-        self._asked = True
+        self._rediscover = True
         self._wake.set()
 
     def relist(self) -> None:
@@ -129,7 +129,7 @@ class ClusterSource:
             self._running.clear()
             self._delivered.clear()
             self._ever.clear()
-            self._told.clear()
+            self._reported.clear()
             self._coming.clear()
             self._queue = asyncio.Queue(_ROOM)
             self._iterated = False
@@ -139,22 +139,22 @@ class ClusterSource:
         wait = _FIRST_POLL
         while True:
             self._wake.clear()
-            asked, self._asked = self._asked, False
+            rediscover, self._rediscover = self._rediscover, False
             wanted = self._wanted
             if self._again:
-                await self._begin_anew()
-            for type_id in sorted((self._running.keys() | self._delivered | self._told.keys()) - wanted):
+                await self._restart()
+            for type_id in sorted((self._running.keys() | self._delivered | self._reported.keys()) - wanted):
                 await self._forget(type_id)
-            if (asked or wanted - self._running.keys()) and not await self._look(wanted):
+            if (rediscover or wanted - self._running.keys()) and not await self._look(wanted):
                 wait = min(wait, _LONGEST_WITHOUT_ANSWER)
             # A caller has seen a CRD change, which discovery follows with a delay: check a few more times.
-            again = wanted - self._running.keys() or (asked and wait < self._poll)
+            again = wanted - self._running.keys() or (rediscover and wait < self._poll)
             try:
                 async with asyncio.timeout(wait if again else None):
                     await self._wake.wait()
             except TimeoutError:
                 wait = min(wait * 2, self._poll)
-                self._asked = self._asked or asked
+                self._rediscover = self._rediscover or rediscover
             else:
                 wait = _FIRST_POLL
 
@@ -182,7 +182,7 @@ class ClusterSource:
 
     async def _start(self, type_id: str, resource: ResourceType) -> None:
         await self._stop(type_id)
-        self._told.pop(type_id, None)
+        self._reported.pop(type_id, None)
         self._coming.pop(type_id, None)
         first = AGAIN if type_id in self._ever else FIRST
         self.listings[REFILL if type_id in self._stopped else first] += 1
@@ -191,13 +191,13 @@ class ClusterSource:
         task = asyncio.create_task(self._guarded(follow), name=f"watch {type_id}")
         self._running[type_id] = _Running(resource, task)
 
-    async def _begin_anew(self) -> None:
+    async def _restart(self) -> None:
         self._again = False
         removed = self._ever - self._running.keys()  # a removal may be among the omitted changes
         for type_id in sorted(self._running):
             await self._stop(type_id)
             self._stopped.add(type_id)
-        self._told.clear()
+        self._reported.clear()
         for type_id in sorted(removed):
             await self._remove_all(type_id, always=True)
 
@@ -216,7 +216,7 @@ class ClusterSource:
         version = self._selections.get(type_id, EVERYTHING).version
         served = f"{type_id} in version {version}" if version else type_id
         message = f"the API server does not serve {served}: install the CRD that defines it"
-        if self._told.get(type_id) != message and not await self._is_coming(type_id, version):
+        if self._reported.get(type_id) != message and not await self._is_coming(type_id, version):
             await self._tell(type_id, message, absent=True)
 
     async def _is_coming(self, type_id: str, version: str) -> bool:
@@ -234,7 +234,7 @@ class ClusterSource:
 
     async def _forget(self, type_id: str) -> None:
         await self._stop(type_id)
-        self._told.pop(type_id, None)
+        self._reported.pop(type_id, None)
         self._coming.pop(type_id, None)
         await self._remove_all(type_id, always=True)
 
@@ -246,8 +246,8 @@ class ClusterSource:
             await self._queue.put((epoch, Listed(type_id)))
 
     async def _tell(self, type_id: str, message: str, *, unknown: bool = False, absent: bool = False) -> None:
-        if self._told.get(type_id) != message:
-            self._told[type_id] = message
+        if self._reported.get(type_id) != message:
+            self._reported[type_id] = message
             await self._queue.put((self._epoch, Trouble(type_id, message, unknown=unknown, absent=absent)))
 
     async def _follow(self, type_id: str, resource: ResourceType, epoch: int) -> None:
@@ -293,7 +293,7 @@ class ClusterSource:
 
     async def _put(self, epoch: int, change: Change) -> None:
         if not isinstance(change, Trouble):
-            type_id = change.subject if isinstance(change, Mended) else change.type_id
+            type_id = change.subject if isinstance(change, Resolved) else change.type_id
             self._delivered.add(type_id)
             self._ever.add(type_id)
         await self._queue.put((epoch, change))

@@ -295,8 +295,8 @@ def _keep_last_good(content: FileContent, before: FileContent | None) -> FileCon
     """Keep objects that a file with errors no longer has: they may be deleted, or in a broken document."""
     if before is None or not content.troubles:
         return content
-    shown = {manifest.identity for manifest in content.manifests}
-    kept = tuple(manifest for manifest in before.manifests if manifest.identity not in shown)
+    parsed = {manifest.identity for manifest in content.manifests}
+    kept = tuple(manifest for manifest in before.manifests if manifest.identity not in parsed)
     return FileContent(content.manifests + kept, content.troubles)
 
 

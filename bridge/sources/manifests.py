@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Self
 
 import watchfiles
 
-from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Object, Trouble, Upserted
+from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Resolved, Trouble, Upserted
 from bridge.model.types import CRD, POLICY_KIND
 from bridge.sources.manifest_files import STDIN, ManifestState, find_files
 
@@ -102,7 +102,7 @@ class ManifestSource:
         self._follow = follow
         self._state = ManifestState(self._paths, retried=follow, crds=crds)
         self._wanted: set[str] = set()
-        self._told: set[str] = set()
+        self._listed: set[str] = set()
         self._again = False
         self._woken = asyncio.Event()
 
@@ -181,7 +181,7 @@ class ManifestSource:
                 self._woken.clear()
                 if self._again:
                     self._again = False
-                    self._told.clear()
+                    self._listed.clear()
                     for change in self._tell_all():
                         yield change
                 for change in self._tell_missing():
@@ -194,14 +194,14 @@ class ManifestSource:
             yield from self._tell(type_id, objects)
 
     def _tell(self, type_id: str, objects: Sequence[Object]) -> Iterator[Change]:
-        self._told.add(type_id)
+        self._listed.add(type_id)
         yield Listing(type_id)
         if objects:
             yield Upserted(type_id, tuple(objects))
         yield Listed(type_id)
 
     def _tell_missing(self) -> Iterator[Change]:
-        for type_id in sorted(self._wanted - self._told):
+        for type_id in sorted(self._wanted - self._listed):
             yield from self._tell(type_id, ())
 
     def _refresh(self) -> list[Change]:
@@ -218,7 +218,7 @@ class ManifestSource:
             key: obj for key, obj in now.items() if (old := before.get(key)) is not obj and (old is None or old != obj)
         }
         for type_id, objects in _by_type(changed):
-            if type_id in self._told:
+            if type_id in self._listed:
                 yield Upserted(type_id, tuple(objects))
             else:
                 yield from self._tell(type_id, objects)
@@ -255,4 +255,4 @@ def _news(before: Iterable[Trouble], now: Sequence[Trouble]) -> Iterator[Change]
     subjects = {trouble.subject for trouble in now}
     for subject in dict.fromkeys(trouble.subject for trouble in known):
         if subject not in subjects:
-            yield Mended(subject)
+            yield Resolved(subject)

@@ -56,16 +56,16 @@ class _Repeats:
     """Drops recently logged events."""
 
     def __init__(self) -> None:
-        self._told: dict[str, float] = {}
+        self._logged: dict[str, float] = {}
 
     def __call__(self, _: WrappedLogger, method: str, event: EventDict) -> EventDict:
         if method != "info" or "why" not in event:
             return event
         now, line = time.monotonic(), repr(event)
-        self._told = {told: when for told, when in self._told.items() if when > now - AGAIN}
-        if line in self._told:
+        self._logged = {known: when for known, when in self._logged.items() if when > now - AGAIN}
+        if line in self._logged:
             raise structlog.DropEvent
-        self._told[line] = now
+        self._logged[line] = now
         return event
 
 
@@ -79,22 +79,22 @@ class _Passing(logging.Handler):
 
 
 def _shorten(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    return {name: value if name == "exc_info" else _shown(value) for name, value in event.items()}
+    return {name: value if name == "exc_info" else _printable(value) for name, value in event.items()}
 
 
-def _shown(value: Any) -> Any:
+def _printable(value: Any) -> Any:
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, Key):  # a tuple too
         return _text(str(value))
     if isinstance(value, list | tuple):
         more = [f"and {len(value) - MOST_ITEMS} more"] if len(value) > MOST_ITEMS else []
-        return [*map(_shown, value[:MOST_ITEMS]), *more]
+        return [*map(_printable, value[:MOST_ITEMS]), *more]
     if isinstance(value, dict):
-        return {_shown(name): _shown(one) for name, one in value.items()}
+        return {_printable(name): _printable(one) for name, one in value.items()}
     return value
 
 
 def _text(text: str) -> str:
-    shown = _PASSWORD.sub("…", text) if "@" in text else text
-    return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
+    redacted = _PASSWORD.sub("…", text) if "@" in text else text
+    return redacted if len(redacted) <= LONGEST else f"{redacted[: LONGEST - 1]}…"

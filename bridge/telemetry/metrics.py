@@ -267,8 +267,8 @@ def add_probes(app: web.Application, checks: Checks) -> None:
         found = checks()
         bad = {name: why for name, why in found.items() if why}
         lines = [f"[{'-' if why else '+'}] {name}{': ' + why if why else ' ok'}" for name, why in found.items()]
-        shown = lines if "verbose" in request.query else [line for line in lines if line.startswith("[-]")]
-        text = "\n".join([*shown, "readyz check failed" if bad else "ok"])
+        listed = lines if "verbose" in request.query else [line for line in lines if line.startswith("[-]")]
+        text = "\n".join([*listed, "readyz check failed" if bad else "ok"])
         return web.Response(status=503 if bad else 200, text=text + "\n")
 
     app.router.add_get("/livez", livez)

@@ -58,8 +58,8 @@ class PagePicture:
         else:
             self._alone.discard(object_key)
         for name in {object_key, *(object_of(key) for key in concerned)}:
-            shown = self._nodes_of.get(name, ()) if self._is_shown(name) else ()
-            self.counts.put(name, [self._nodes[key] for key in shown])
+            keys = self._nodes_of.get(name, ()) if self._is_shown(name) else ()
+            self.counts.put(name, [self._nodes[key] for key in keys])
         return concerned
 
     def missing(self, keys: Iterable[str]) -> set[str]:
@@ -70,7 +70,7 @@ class PagePicture:
         """Return the objects that edges of these objects end at."""
         return self._led_to(key for name in objects for key in self._nodes_of.get(name, ()))
 
-    def told(self, key: str) -> Node | None:
+    def node_of(self, key: str) -> Node | None:
         """Return one node for clients, None if it is not shown."""
         node = self._nodes.get(key)
         if node is None or not self._is_shown(node["object"]):
@@ -101,7 +101,7 @@ class PagePicture:
     def policies_at(self, key: str) -> list[str]:
         """Return the policies that name a node."""
         node = self._nodes.get(key)
-        return [told["policy"] for told in node["policies"]] if node else []
+        return [policy["policy"] for policy in node["policies"]] if node else []
 
     def children(self, key: str) -> list[str]:
         """Return the nodes below a node, sorted."""
@@ -165,14 +165,14 @@ class PagePicture:
 def sound(entry: Mapping[str, Any]) -> tuple[Mapping[str, Any], set[str]]:
     """Return the valid part of an object's entry, and the names in the rest that are not keys."""
     named = {*entry["nodes"], *chain.from_iterable(entry["edges"])}
-    named.update(one["policy"] for told in entry["nodes"].values() for one in told["policies"])
+    named.update(one["policy"] for node in entry["nodes"].values() for one in node["policies"])
     named.update(end for link in entry["refused"] for end in (link["parent"], link["child"]))
     wrong = {name for name in named if not is_key(name)}
     if not wrong:
         return entry, wrong
     nodes = {
-        key: {**told, "policies": [one for one in told["policies"] if one["policy"] not in wrong]}
-        for key, told in entry["nodes"].items()
+        key: {**node, "policies": [one for one in node["policies"] if one["policy"] not in wrong]}
+        for key, node in entry["nodes"].items()
         if key not in wrong
     }
     edges = [edge for edge in entry["edges"] if wrong.isdisjoint(edge)]
@@ -187,8 +187,8 @@ def object_of(key: str) -> str:
 
 def _nodes(object_key: str, entry: Mapping[str, Any]) -> dict[str, Node]:
     nodes: dict[str, Node] = {
-        key: {**told, "object": object_key, "parents": [], "leadsTo": [], "refused": []}
-        for key, told in entry["nodes"].items()
+        key: {**node, "object": object_key, "parents": [], "leadsTo": [], "refused": []}
+        for key, node in entry["nodes"].items()
     }
     for parent, child in entry["edges"]:
         if child in nodes:
@@ -253,8 +253,8 @@ class Counts:
 
 def _policies(nodes: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, bool]]:
     for node in nodes:
-        for told in node["policies"]:
-            yield told["policy"], told.get("reason") != "NotDescribed"
+        for policy in node["policies"]:
+            yield policy["policy"], policy.get("reason") != "NotDescribed"
 
 
 def _count(counter: Counter[str], name: str, sign: int) -> None:

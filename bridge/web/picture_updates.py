@@ -184,9 +184,9 @@ class Drawing:
         while upcoming:
             changed: set[str] = set()
             for batch in batches(upcoming, BATCH):
-                for asked, entries in await in_parts(opa, "picture", "objects", batch, {}):
+                for names, entries in await in_parts(opa, "picture", "objects", batch, {}):
                     concerned: set[str] = set()
-                    for key in asked:
+                    for key in names:
                         concerned |= self._take(key, entries.get(key))
                     self._note_nodes(concerned)
                     changed |= concerned
@@ -216,12 +216,14 @@ class Drawing:
         keys = sorted(self._differing)
         for batch in batches(keys, BATCH):
             tallies = {key: backing.remediator.tallies(key) for key in batch}
-            for asked, entries in await in_parts(backing.opa, "status", "policies", batch, {"tallies": tallies}):
-                told = {entry["policy"]: _told(entry) for entry in entries if entry["policyKind"] != POLICY_KIND}
-                changed: list[Changed] = [("policy", key) for key in asked if self.policies.get(key) != told.get(key)]
+            for names, entries in await in_parts(backing.opa, "status", "policies", batch, {"tallies": tallies}):
+                policies = {entry["policy"]: _policy(entry) for entry in entries if entry["policyKind"] != POLICY_KIND}
+                changed: list[Changed] = [
+                    ("policy", key) for key in names if self.policies.get(key) != policies.get(key)
+                ]
                 for _, key in changed:
-                    if key in told:
-                        self.policies[key] = told[key]
+                    if key in policies:
+                        self.policies[key] = policies[key]
                     else:
                         del self.policies[key]
                 if changed:
@@ -229,14 +231,14 @@ class Drawing:
             self._differing.difference_update(batch)
 
 
-def _told(entry: Mapping[str, Any]) -> dict[str, Any]:
+def _policy(entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return a policy with its desired conditions, each once, and the contradictions of its controllers."""
     conditions: list[dict[str, str]] = []
     for group in condition_groups(entry):
         for condition in group:
-            shown = {name: condition.get(name, "") for name in ("type", "status", "reason", "message")}
-            if shown not in conditions:
-                conditions.append(shown)
+            fields = {name: condition.get(name, "") for name in ("type", "status", "reason", "message")}
+            if fields not in conditions:
+                conditions.append(fields)
     return {
         "policyKind": entry["policyKind"],
         "mode": entry["mode"],

@@ -52,8 +52,8 @@ class Queries:
         name = request.match_info["name"]
         if name not in ALLOWED:
             raise Refused(404, "UnknownQuery", f"there is no query {name!r}; these are: {', '.join(sorted(ALLOWED))}")
-        asked = decoded(await body_of(request, MOST_INPUT)).get("input", {})
-        return answer({"result": await self._opa().query(name, asked)})
+        query_input = decoded(await body_of(request, MOST_INPUT)).get("input", {})
+        return answer({"result": await self._opa().query(name, query_input)})
 
 
 MOST_MANIFESTS = 4 << 20  # bytes of manifests
@@ -107,18 +107,18 @@ class EffectiveStream:
 
     async def get(self, request: web.Request) -> web.StreamResponse:
         """Return effective policies at `target`s, as in the query result; with `watch=true` as server-sent events."""
-        asked = request.query
-        if unknown := sorted(asked.keys() - set(_KNOWN)):
+        parameters = request.query
+        if unknown := sorted(parameters.keys() - set(_KNOWN)):
             raise Refused(400, "InvalidInput", f"there is no parameter {unknown[0]!r}; there are {', '.join(_KNOWN)}")
-        texts = asked.getall("target", [])
+        texts = parameters.getall("target", [])
         if not texts or len(texts) > MOST_TARGETS:
             raise Refused(400, "InvalidInput", f"give 1 to {MOST_TARGETS} targets: ?target=KIND/NAMESPACE/NAME")
-        watch = _YES.get(asked.get("watch", ""))
+        watch = _YES.get(parameters.get("watch", ""))
         if watch is None:
             raise Refused(400, "InvalidInput", "watch must be true or false")
-        opa, source = self._opa(), asked.get("sourceNamespace") or None
-        kind = await policy_kind(opa, asked["policyKind"]) if asked.get("policyKind") else None
-        targets = await target_keys(opa, texts, asked.get("namespace") or None)
+        opa, source = self._opa(), parameters.get("sourceNamespace") or None
+        kind = await policy_kind(opa, parameters["policyKind"]) if parameters.get("policyKind") else None
+        targets = await target_keys(opa, texts, parameters.get("namespace") or None)
         revision = self._following.revision
         if not watch or not self._following.knows(targets, kind, source):
             found = await effective_at(opa, targets, kind, source)  # also reports a missing section
@@ -147,20 +147,20 @@ class EffectiveStream:
                 reader.differing.clear()
                 revision = self._following.settled
                 for place in sorted({place for one in followed for place in one.entries}):
-                    yield self._told(place, followed, revision)
+                    yield self._event(place, followed, revision)
                 yield Event("synced", {"revision": revision}, revision)
             if synced and reader.differing:
                 places, reader.differing = list(reader.differing), {}
                 revision = self._following.settled
                 for place in places:
-                    yield self._told(place, followed, revision)
+                    yield self._event(place, followed, revision)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_LOOK):
                     await reader.wake.wait()
             reader.wake.clear()
 
-    def _told(self, place: tuple[str, str], followed: Sequence[Followed], revision: str) -> Event:
+    def _event(self, place: tuple[str, str], followed: Sequence[Followed], revision: str) -> Event:
         entry = next((one.entries[place] for one in followed if place in one.entries), None)
         target, kind = place
-        told = {"revision": revision, "target": target, "policyKind": kind, "paths": entry["paths"] if entry else []}
-        return Event("effective", told, revision)
+        data = {"revision": revision, "target": target, "policyKind": kind, "paths": entry["paths"] if entry else []}
+        return Event("effective", data, revision)

@@ -39,27 +39,27 @@ def refusal(error: Exception) -> web.Response | None:
     """Return the response to an error; None for an unexpected one."""
     match error:
         case Refused():
-            return _told(error.status, error.code, str(error), error.headers)
+            return _error(error.status, error.code, str(error), error.headers)
         case QueryError():
-            return _told(_OF_QUERIES.get(error.code, 400), error.code, str(error))
+            return _error(_OF_QUERIES.get(error.code, 400), error.code, str(error))
         case NameNotFoundError():
-            return _told(404, "NotFound", str(error))
+            return _error(404, "NotFound", str(error))
         case AmbiguousNameError():
-            return _told(400, "Ambiguous", str(error))
+            return _error(400, "Ambiguous", str(error))
         case CommandError():
-            return _told(400, "InvalidInput", str(error))
+            return _error(400, "InvalidInput", str(error))
         case OpaUnavailable() | OpaUndefined():
-            return _told(503, "NotReady", str(error), {"Retry-After": "1"})
+            return _error(503, "NotReady", str(error), {"Retry-After": "1"})
         case OpaRejected():
-            return _told(502, "Failed", str(error))
+            return _error(502, "Failed", str(error))
         case OpaError():
-            return _told(502, "Failed", str(error))
+            return _error(502, "Failed", str(error))
         case RecursionError():
-            return _told(502, "Failed", "the answer is nested too deeply")
+            return _error(502, "Failed", "the answer is nested too deeply")
     return None
 
 
-def _told(status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> web.Response:
+def _error(status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> web.Response:
     return answer({"error": {"code": code, "message": message}}, status=status, headers=headers)
 
 

@@ -90,10 +90,10 @@ class Guard:
                 with tracing.span(_route(request), kind="server", carrier=request.headers):
                     return await handler(request)
             except Exception as error:
-                told = refusal(error)
-                if told is None:
+                response = refusal(error)
+                if response is None:
                     raise
-                return told
+                return response
 
         return guarded
 

@@ -193,15 +193,15 @@ class Following:
 
     async def _ask_whole(self, opa: Opa, one: Followed) -> None:
         try:
-            told = await effective_at(opa, [one.target], one.policy_kind, one.source_namespace)
+            found = await effective_at(opa, [one.target], one.policy_kind, one.source_namespace)
         except (QueryError, CommandError):
-            told = []  # it, its section or its policy kind was deleted, and may be created again
+            found = []  # it, its section or its policy kind was deleted, and may be created again
         except OpaRejected as error:
             if not error.in_evaluation:
                 raise
             log.error("query failed", query="effective", key=str(one.target), why=str(error))
-            told = []
-        entries: dict[Place, Entry] = {(entry["target"], entry["policyKind"]): entry for entry in told}
+            found = []
+        entries: dict[Place, Entry] = {(entry["target"], entry["policyKind"]): entry for entry in found}
         for place in [*one.entries.keys() - entries.keys(), *entries]:
             one.put(place, entries.get(place))
 
@@ -238,14 +238,16 @@ class Following:
         watched: dict[str, list[Followed]] = {}
         for one in followed:
             watched.setdefault(str(one.target), []).append(one)
-        asked: dict[str, Any] = {"watched": list(watched)}
+        query_input: dict[str, Any] = {"watched": list(watched)}
         if source := followed[0].source_namespace:
-            asked["sourceNamespace"] = source
+            query_input["sourceNamespace"] = source
         for batch in batches(targets, BATCH):
-            answers = await in_parts(opa, "watch_results", "scopes", batch, asked, shape=lambda part: {kind: part})
-            told = [entry for _, answer in answers for entry in answer]
+            answers = await in_parts(
+                opa, "watch_results", "scopes", batch, query_input, shape=lambda part: {kind: part}
+            )
+            effective = [entry for _, answer in answers for entry in answer]
             present: set[tuple[str, str]] = set()  # (watched target, effective target)
-            for entry in told:
+            for entry in effective:
                 place = (entry["target"], kind)
                 holds = {name: entry[name] for name in ("target", "policyKind", "paths")} if entry["paths"] else None
                 for name in entry["watched"]:

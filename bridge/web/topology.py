@@ -45,10 +45,10 @@ class Topology:
                 async with asyncio.timeout(FIRST_WAIT):
                     await drawing.whole.wait()
             picture = drawing.picture
-            if wanted.below and not picture.told(wanted.below):
+            if wanted.below and not picture.node_of(wanted.below):
                 raise Refused(404, "TargetNotFound", f"{wanted.below} is not in the picture")
-            nodes = {key: told for key in chosen(picture, wanted) if (told := picture.told(key))}
-            policies = {name: None for told in nodes.values() for name in (one["policy"] for one in told["policies"])}
+            nodes = {key: node for key in chosen(picture, wanted) if (node := picture.node_of(key))}
+            policies = {name: None for node in nodes.values() for name in (one["policy"] for one in node["policies"])}
             if not wanted.below and not wanted.searches:
                 policies.update(dict.fromkeys(unattached(picture, drawing.policies)[: wanted.limit]))
             return answer({
@@ -106,10 +106,10 @@ class Topology:
 
     def _delta(self, changed: set[tuple[Any, str]], revision: int) -> Event:
         drawing = self._drawing
-        nodes = {key: drawing.picture.told(key) for what, key in sorted(changed) if what == "node"}
+        nodes = {key: drawing.picture.node_of(key) for what, key in sorted(changed) if what == "node"}
         policies = {key: drawing.policies.get(key) for what, key in sorted(changed) if what == "policy"}
         name = drawing.journal.name(revision)
-        told = {
+        data = {
             "revision": name,
             "reload": False,
             "total": drawing.picture.counts.nodes,
@@ -118,24 +118,24 @@ class Topology:
             "policies": {key: policy for key, policy in policies.items() if policy is not None},
             "gonePolicies": [key for key, policy in policies.items() if policy is None],
         }
-        return Event("topology", told, name)
+        return Event("topology", data, name)
 
 
 def _wanted(request: web.Request) -> Wanted:
-    asked = request.query
+    parameters = request.query
     known = {"limit", "below", "offset", "namespace", "kind", "policyKind", "name"}
-    if unknown := sorted(asked.keys() - known):
+    if unknown := sorted(parameters.keys() - known):
         raise Refused(
             400, "InvalidInput", f"there is no parameter {unknown[0]!r}; there are {', '.join(sorted(known))}"
         )
     return Wanted(
-        limit=_number(asked.get("limit"), "limit", 1, MOST, LIMIT),
-        below=asked.get("below", ""),
-        offset=_number(asked.get("offset"), "offset", 0, 10**9, 0),
-        namespaces=asked.getall("namespace", []),
-        kinds=asked.getall("kind", []),
-        policy_kinds=asked.getall("policyKind", []),
-        name=asked.get("name", ""),
+        limit=_number(parameters.get("limit"), "limit", 1, MOST, LIMIT),
+        below=parameters.get("below", ""),
+        offset=_number(parameters.get("offset"), "offset", 0, 10**9, 0),
+        namespaces=parameters.getall("namespace", []),
+        kinds=parameters.getall("kind", []),
+        policy_kinds=parameters.getall("policyKind", []),
+        name=parameters.get("name", ""),
     )
 
 
@@ -176,7 +176,7 @@ def chosen(picture: PagePicture, wanted: Wanted) -> list[str]:
         return _with_all_above(picture, sorted(_found(picture, wanted))[wanted.offset :][: wanted.limit])
     if wanted.below:
         first = picture.children(wanted.below)[wanted.offset :][: wanted.limit]
-        return _expanded(picture, [child for child in first if picture.told(child)], wanted.limit)
+        return _expanded(picture, [child for child in first if picture.node_of(child)], wanted.limit)
     return _expanded(picture, picture.roots()[wanted.offset :][: wanted.limit], wanted.limit)
 
 
@@ -186,14 +186,14 @@ def unattached(picture: PagePicture, policies: Mapping[str, Any]) -> list[str]:
 
 
 def _expanded(picture: PagePicture, first: Iterable[str], limit: int) -> list[str]:
-    told = dict.fromkeys(first)
-    upcoming = list(told)
+    taken = dict.fromkeys(first)
+    upcoming = list(taken)
     for key in upcoming:  # it grows
-        further = [child for child in picture.children(key) if child not in told]
-        if len(told) + len(further) <= limit:
-            told.update(dict.fromkeys(further))
+        further = [child for child in picture.children(key) if child not in taken]
+        if len(taken) + len(further) <= limit:
+            taken.update(dict.fromkeys(further))
             upcoming += further
-    return list(told)
+    return list(taken)
 
 
 def _found(picture: PagePicture, wanted: Wanted) -> Iterable[str]:
@@ -214,10 +214,10 @@ def _policy_kinds(picture: PagePicture, key: str) -> set[str]:
 
 
 def _with_all_above(picture: PagePicture, keys: Iterable[str]) -> list[str]:
-    told = dict.fromkeys(keys)
-    upcoming = list(told)
+    taken = dict.fromkeys(keys)
+    upcoming = list(taken)
     for key in upcoming:  # it grows
-        above = [parent for parent in picture.parents(key) if parent not in told]
-        told.update(dict.fromkeys(above))
+        above = [parent for parent in picture.parents(key) if parent not in taken]
+        taken.update(dict.fromkeys(above))
         upcoming += above
-    return list(told)
+    return list(taken)

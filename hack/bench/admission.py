@@ -243,15 +243,17 @@ async def _serving(folder: Path, context: ssl.SSLContext) -> AsyncIterator[Serve
 
 
 async def _address(process: asyncio.subprocess.Process, folder: Path, context: ssl.SSLContext) -> Served:
-    told: dict[str, dict[str, Any]] = {}
+    events: dict[str, dict[str, Any]] = {}
     if process.stderr is None:
         raise RuntimeError("the bridge's log cannot be read")
     async for line in process.stderr:
         event = json.loads(line)
-        told[event["event"]] = event
-        if told.keys() >= {"running", "OPA synced", "admission webhook started"}:
-            return Served(process.pid, told["admission webhook started"]["at"], told["running"]["opa"], folder, context)
-    raise RuntimeError(f"the bridge ended: {told}")
+        events[event["event"]] = event
+        if events.keys() >= {"running", "OPA synced", "admission webhook started"}:
+            return Served(
+                process.pid, events["admission webhook started"]["at"], events["running"]["opa"], folder, context
+            )
+    raise RuntimeError(f"the bridge ended: {events}")
 
 
 async def _drain(process: asyncio.subprocess.Process) -> None:

@@ -40,12 +40,12 @@ async def measure(routes: int) -> None:
                 memory_of(sidecar, load, "after_fill", WHERE)
                 policies = sum(1 for _ in load.policies())
                 with step("every policy gets its first status"):
-                    shown = await watched.until_all_observed(policies, 1_200)
-                first = shown - began - sidecar.filled
+                    observed = await watched.until_all_observed(policies, 1_200)
+                first = observed - began - sidecar.filled
                 figure("first_statuses_after_fill", first, "s", policies=policies, routes=routes, where=WHERE)
                 with step("all marks are written"):
-                    await settled(watched, shown, 300)
-                    marks = await settled(marked, shown, 600)
+                    await settled(watched, observed, 300)
+                    marks = await settled(marked, observed, 600)
                 figure("first_marks_after_fill", marks - began - sidecar.filled, "s", routes=routes, where=WHERE)
                 await one_target(opa, sidecar.opa_url, sidecar.opa_pid, load, WHERE)
                 await all_rules(opa, sidecar.opa_url, sidecar.opa_pid, load, WHERE, "effective")

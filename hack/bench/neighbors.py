@@ -269,12 +269,12 @@ async def patterns(_: int) -> None:
         "metadata": {"name": "hostile", "namespace": "infra"},
         "spec": {"parentRefs": [{"name": "public"}], "rules": [{"matches": matches}]},
     }
-    asked = {"host": "a.io", "headers": {"x": "abc" * 50}, "changes": {"upsert": [gateway, route]}}
+    query_input = {"host": "a.io", "headers": {"x": "abc" * 50}, "changes": {"upsert": [gateway, route]}}
     async with ManagedOpa(executable.path, {}, bundle=shipped_bundle(rego_root())) as managed, Opa(managed.url) as opa:
         began = time.perf_counter()
         answer = "none"
         try:
-            answer = (await opa.query("request", asked))["nearest"]["reason"]
+            answer = (await opa.query("request", query_input))["nearest"]["reason"]
         except OpaError as error:
             progress(str(error))
         about = {"patterns": PATTERNS, "answer": answer}

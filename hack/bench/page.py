@@ -63,8 +63,10 @@ async def _measured(browser: Browser, bridge: Bridge, load: Load) -> None:
         session = await page.page.context.new_cdp_session(page.page)
         await session.send("Performance.enable", {"timeDomain": "threadTicks"})
         times.append(await _first_picture(page, bridge.url))
-        told = {metric["name"]: metric["value"] for metric in (await session.send("Performance.getMetrics"))["metrics"]}
-        cpu.append(told["TaskDuration"] * 1e3)
+        values = {
+            metric["name"]: metric["value"] for metric in (await session.send("Performance.getMetrics"))["metrics"]
+        }
+        cpu.append(values["TaskDuration"] * 1e3)
     # The processor time of the page's main thread, which depends less on the load.
     figure("page_first_picture_cpu", sorted(cpu)[len(cpu) // 2], "ms", **about, **spread_of(cpu))
     figure("page_first_picture", sorted(times)[len(times) // 2], "ms", **about, **spread_of(times))
@@ -74,13 +76,15 @@ async def _measured(browser: Browser, bridge: Bridge, load: Load) -> None:
     await page.until(f"policyBridge.graph.position({route!r})")
     drawn, seen = [], []
     for change in range(CHANGES):
-        before = await page.page.evaluate("policyBridge.drawn.told")
+        before = await page.page.evaluate("policyBridge.drawn.received")
         began = time.perf_counter()
         _write(bridge.folder, number, change)
-        await page.until(f"policyBridge.drawn.told > {before} && policyBridge.drawn.at > policyBridge.drawn.told")
+        await page.until(
+            f"policyBridge.drawn.received > {before} && policyBridge.drawn.at > policyBridge.drawn.received"
+        )
         seen.append((time.perf_counter() - began) * 1e3)
-        told = await page.page.evaluate("policyBridge.drawn")
-        drawn.append(told["at"] - told["told"])
+        values = await page.page.evaluate("policyBridge.drawn")
+        drawn.append(values["at"] - values["received"])
         await asyncio.sleep(1.0)
     figure("page_change_drawn", sorted(drawn)[len(drawn) // 2], "ms", **about, **spread_of(drawn))
     figure("page_change_seen", sorted(seen)[len(seen) // 2], "ms", **about, **spread_of(seen))
@@ -102,8 +106,8 @@ async def _first_picture(page: Opened, url: str) -> float:
 async def _whole(page: Opened) -> None:
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
-        told = await page.page.evaluate("fetch('api/topology?limit=1').then((answer) => answer.text())")
-        if msgspec.json.decode(told)["whole"]:
+        text = await page.page.evaluate("fetch('api/topology?limit=1').then((answer) => answer.text())")
+        if msgspec.json.decode(text)["whole"]:
             return
         await asyncio.sleep(1.0)
 

@@ -1,4 +1,4 @@
-"""Placement: all objects evaluated again after a change of the policy, against the same decisions asked straight."""
+"""Placement: all objects evaluated again after a change of the policy, against the same decisions queried straight."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hack.tools import ensure
 
 POLICY = Path(__file__).parents[2] / "examples" / "placement" / "20-policy.yaml"
 CLUSTERS = 20
-CLIENTS = 16  # decisions asked straight, at once
+CLIENTS = 16  # decisions queried straight, at once
 DEPLOYMENT = "apps/Deployment"
 
 
@@ -64,7 +64,7 @@ async def measure(count: int) -> None:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
     figure("placement sweep", took, "s", objects=count, opa_cpu=used, written=0)
-    figure("placement sweep to the same decisions asked straight", took / straight, "ratio", clients=CLIENTS)
+    figure("placement sweep to the same decisions queried straight", took / straight, "ratio", clients=CLIENTS)
     figure("placement OPA's time to that of the same decisions", used / straight_time, "ratio", clients=CLIENTS)
 
 

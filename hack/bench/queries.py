@@ -20,11 +20,13 @@ _JSON = {"Content-Type": "application/json"}
 LINKS_BATCH = 500  # objects in one query, as the bridge sends it
 
 
-async def ask(session: aiohttp.ClientSession, url: str, name: str, asked: dict[str, Any]) -> tuple[Any, float, float]:
+async def ask(
+    session: aiohttp.ClientSession, url: str, name: str, query_input: dict[str, Any]
+) -> tuple[Any, float, float]:
     """Return a query's result, OPA's time and the client's time, both in seconds."""
     began = time.perf_counter()
     document = f"{url}/v1/data/bridge/v1/{name}?metrics=true"
-    async with session.post(document, data=msgspec.json.encode({"input": asked}), headers=_JSON) as response:
+    async with session.post(document, data=msgspec.json.encode({"input": query_input}), headers=_JSON) as response:
         answer = await response.json()
     took = time.perf_counter() - began
     if response.status != 200 or "error" in answer.get("result", {"error": ""}):
@@ -60,7 +62,7 @@ async def all_rules(
         batch = rules[start : start + BATCH]
         result, opa, wall = await ask(session, url, query, {"targets": batch, "policyKind": POLICY_KIND})
         if len(result) != len(batch):
-            raise RuntimeError(f"{len(batch)} rules asked, {len(result)} answered")
+            raise RuntimeError(f"{len(batch)} rules query_input, {len(result)} answered")
         inside += opa
         outside += wall
     more = {"targets": len(rules), "batch": BATCH, "routes": load.routes, "where": where}

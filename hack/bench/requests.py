@@ -34,8 +34,8 @@ async def measure(routes: int) -> None:
         objects = [*custom_resources(), policy_kind(), *_objects(routes, host_of, path_of)]
         async with filled_with(objects) as (url, _, _), aiohttp.ClientSession() as session:
             chosen = random.Random(3).sample(range(routes), min(REQUESTS, routes))
-            asked = [{"host": host_of(number), "path": f"{path_of(number)}/x", "port": 80} for number in chosen]
-            await _ask(session, url, shape, "served", asked, routes)
+            inputs = [{"host": host_of(number), "path": f"{path_of(number)}/x", "port": 80} for number in chosen]
+            await _ask(session, url, shape, "served", inputs, routes)
             # A number that no route has.
             nobody = [{"host": host_of(routes + n), "path": path_of(routes + n), "port": 80} for n in range(10)]
             await _explain(session, url, shape, chosen, routes)
@@ -48,10 +48,10 @@ async def _ask(
     times = []
     pid = opa_below(os.getpid())
     before = processor_time(pid)
-    for asked in requests:
-        result, opa, _ = await ask(session, url, "request", asked)
+    for query_input in requests:
+        result, opa, _ = await ask(session, url, "request", query_input)
         if (result["rule"] is not None) != (what == "served"):
-            raise RuntimeError(f"{asked}: {result}")
+            raise RuntimeError(f"{query_input}: {result}")
         times.append(opa * 1e3)
     after = processor_time(pid)
     about = {"routes": routes, "where": WHERE, "shape": shape, **spread_of(times)}

@@ -35,8 +35,8 @@ async def _median(size: int, leaves: int) -> float:
     inside = []
     async with opa_with(load, policies) as url, aiohttp.ClientSession() as session:
         for route in range(ROUTES):
-            asked = {"targets": [rule_key(route, "first")], "policyKind": POLICY_KIND}
-            result, opa, _ = await ask(session, url, "effective", asked)
+            query_input = {"targets": [rule_key(route, "first")], "policyKind": POLICY_KIND}
+            result, opa, _ = await ask(session, url, "effective", query_input)
             if len(result[0]["paths"][0]["policies"]) != size:
                 raise RuntimeError(f"{size} policies expected: {str(result)[:500]}")
             inside.append(opa * 1e3)

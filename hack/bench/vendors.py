@@ -20,7 +20,7 @@ from hack.bench.queries import ask
 from tests.integration.objects import crd
 from tests.scenarios.custom_resources import plural_of
 
-ASKED = 200  # rules to query, one at a time
+RULES = 200  # rules to query, one at a time
 _NAMES = ("fill", "effective", "explain", "statuses", "memory")
 
 
@@ -89,7 +89,7 @@ async def _measured(load: Load, kinds: tuple[Kind, ...]) -> dict[str, float]:
         pid = opa_below(os.getpid())
         found["fill"] = processor_time(pid) or fill
         found["memory"] = (memory(pid) if pid else None) or 1.0
-        chosen = random.Random(3).sample(range(load.routes), min(ASKED, load.routes))
+        chosen = random.Random(3).sample(range(load.routes), min(RULES, load.routes))
         for query in ("effective", "explain"):
             found[query] = percentile([await _one(session, url, query, route) for route in chosen], 0.5)
         before = processor_time(pid) or 0.0
@@ -105,8 +105,8 @@ async def _measured(load: Load, kinds: tuple[Kind, ...]) -> dict[str, float]:
 async def _one(session: aiohttp.ClientSession, url: str, query: str, route: int) -> float:
     """OPA's time for one rule and every kind, in milliseconds."""
     target = rule_key(route, "first")
-    asked = {"targets": [target]} if query == "effective" else {"target": target}
-    result, opa, _ = await ask(session, url, query, asked)
+    query_input = {"targets": [target]} if query == "effective" else {"target": target}
+    result, opa, _ = await ask(session, url, query, query_input)
     if not any(entry["paths"] for entry in result):
         raise RuntimeError(f"{target} has no effective policy")
     return opa * 1e3

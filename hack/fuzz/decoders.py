@@ -73,12 +73,12 @@ def manifests(data: bytes) -> None:
 def admission_review(data: bytes) -> None:
     """The body of a request to the webhook."""
     try:
-        asked = read_review(data)
+        review = read_review(data)
     except ReviewError:
         return
-    str((asked.key, asked.type_id, asked.reference, asked.name, asked.namespace))
-    annotation_patch(asked, {"a": "b"})
-    msgspec.json.encode({"input": asked.request})
+    str((review.key, review.type_id, review.reference, review.name, review.namespace))
+    annotation_patch(review, {"a": "b"})
+    msgspec.json.encode({"input": review.request})
 
 
 def key(data: bytes) -> None:

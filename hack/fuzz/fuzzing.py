@@ -118,10 +118,8 @@ def _response(answer: Answer) -> dict[str, Any]:
 async def _still_works(bridge: Target, report: Report, when: str) -> None:
     for path in ("/livez", "/readyz"):
         await _expect(bridge, report, Sent("probes", path, (well_formed(path, b"", "GET"),)), when)
-    asked = json.dumps({"input": {"targets": ["gateway.networking.k8s.io/HTTPRoute/shop/cart#checkout"]}}).encode()
-    found = await _expect(
-        bridge, report, Sent("page", "effective", (well_formed("/api/query/effective", asked),)), when
-    )
+    body = json.dumps({"input": {"targets": ["gateway.networking.k8s.io/HTTPRoute/shop/cart#checkout"]}}).encode()
+    found = await _expect(bridge, report, Sent("page", "effective", (well_formed("/api/query/effective", body),)), when)
     if b'"theme":"light"' not in found:
         report.findings.append(f"{when} all: effective answers {found[:300]!r}")
 

@@ -135,20 +135,20 @@ def values_table(values: str) -> str:
     """Return a Markdown table of the described values (`# -- …`), with their defaults."""
     rows = ["| value | default | |", "|---|---|---|"]
     path: list[str] = []
-    told: list[str] = []
+    comment: list[str] = []
     for line in values.splitlines():
         text = line.strip()
         if text.startswith("# -- "):
-            told = [text.removeprefix("# -- ")]
-        elif text.startswith("# ") and told:
-            told.append(text.removeprefix("# "))
+            comment = [text.removeprefix("# -- ")]
+        elif text.startswith("# ") and comment:
+            comment.append(text.removeprefix("# "))
         elif match := _KEY.match(line):
             path = [*path[: len(match["indent"]) // 2], match["key"]]
-            if told:
+            if comment:
                 default = yaml.safe_load(values)
                 for key in path:
                     default = default[key]
-                shown = "`" + msgspec.json.encode(default).decode() + "`"
-                rows.append(f"| `{'.'.join(path)}` | {shown} | {' '.join(told)} |")
-            told = []
+                default_text = "`" + msgspec.json.encode(default).decode() + "`"
+                rows.append(f"| `{'.'.join(path)}` | {default_text} | {' '.join(comment)} |")
+            comment = []
     return "\n".join(rows) + "\n"

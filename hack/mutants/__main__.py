@@ -81,10 +81,10 @@ def try_out(mutants: list[Mutant], wanted: int, jobs: int) -> list[tuple[Mutant,
                 copies.put(copy)
 
         pool = stack.enter_context(ThreadPoolExecutor(jobs))
-        for mutant, told in zip(mutants, pool.map(verdict, mutants), strict=True):
-            if told != "invalid" and len(found) < wanted:
-                found.append((mutant, told))
-                print(f"{len(found):4} {told:8} {mutant.path}:{mutant.line}", file=sys.stderr)
+        for mutant, result in zip(mutants, pool.map(verdict, mutants), strict=True):
+            if result != "invalid" and len(found) < wanted:
+                found.append((mutant, result))
+                print(f"{len(found):4} {result:8} {mutant.path}:{mutant.line}", file=sys.stderr)
     return found
 
 

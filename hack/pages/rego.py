@@ -75,8 +75,8 @@ inputs and results in full. All other rules may change with any version.
 def rego_page() -> str:
     """The page."""
     command: list[str | Path] = [ensure("opa").path, "inspect", "--annotations", "--format", "json", "rego"]
-    told = subprocess.run(command, cwd=rego_root().parent, capture_output=True, check=True).stdout
-    found = [one for one in json.loads(told)["annotations"] if one["annotations"].get("entrypoint")]
+    output = subprocess.run(command, cwd=rego_root().parent, capture_output=True, check=True).stdout
+    found = [one for one in json.loads(output)["annotations"] if one["annotations"].get("entrypoint")]
     sections = {_path(one): _section(one) for one in found}
     packages = "\n".join(f"| `{name}` | {subject} |" for name, subject in PACKAGES.items())
     where = "\n".join(

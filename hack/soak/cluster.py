@@ -9,8 +9,8 @@ from bridge.model.types import ALWAYS
 from tests.controlplane.api import ApiServer
 from tests.properties.small_world import GROUP, POLICY_KINDS, THING
 
-ASKED = ("core/ConfigMap", THING)  # replicated because of the setting `types`
-TYPES = (*ALWAYS, *ASKED, *(f"{GROUP}/{kind}" for kind in POLICY_KINDS))
+SELECTED = ("core/ConfigMap", THING)  # replicated because of the setting `types`
+TYPES = (*ALWAYS, *SELECTED, *(f"{GROUP}/{kind}" for kind in POLICY_KINDS))
 
 
 class Places:

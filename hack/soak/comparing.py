@@ -44,13 +44,13 @@ async def until_equal(places: Places, opas: Mapping[str, str], values: Mapping[s
     began = time.monotonic()
     tell = began + _TELL
     while True:
-        told, equal = await _look(places, opas, values, time.monotonic() - began)
-        if not told:
+        found, equal = await _look(places, opas, values, time.monotonic() - began)
+        if not found:
             return equal
         if time.monotonic() - began > PATIENCE:
-            raise Different("\n".join([*told[:_SHOWN], f"({len(told)} differences)"]))
+            raise Different("\n".join([*found[:_SHOWN], f"({len(found)} differences)"]))
         if time.monotonic() > tell:
-            progress(f"not yet: {told[0][:300]}")
+            progress(f"not yet: {found[0][:300]}")
             tell = time.monotonic() + _TELL
         await asyncio.sleep(0.5)
 
@@ -58,7 +58,7 @@ async def until_equal(places: Places, opas: Mapping[str, str], values: Mapping[s
 async def _look(
     places: Places, opas: Mapping[str, str], values: Mapping[str, tuple[int, bool]], seconds: float
 ) -> tuple[list[str], Equal]:
-    told: list[str] = []
+    reported: list[str] = []
     statuses = affected = 0
     objects: dict[Key, Object] = {}
     try:
@@ -68,38 +68,38 @@ async def _look(
                 found = await differences(opa, objects.values()) + await _wrong_values(opa, values)
                 if not found:
                     found, statuses, affected = await _wrong_statuses(opa, objects)
-            told += [f"{name}: {one}" for one in found]
+            reported += [f"{name}: {one}" for one in found]
     except (OpaError, OSError, ApiError) as error:
-        told.append(str(error))
-    return told, Equal(len(objects), statuses, affected, seconds)
+        reported.append(str(error))
+    return reported, Equal(len(objects), statuses, affected, seconds)
 
 
 async def _wrong_values(opa: Opa, values: Mapping[str, tuple[int, bool]]) -> list[str]:
     """Return modules of ConfigMaps with wrong values. While a module is invalid, the previous version is expected."""
     found = await opa.get("soak") or {}
-    told = []
+    wrong = []
     for name, (value, broken) in values.items():
         has = found.get(name, {}).get("value")
         # A good one may have been too short there to come into force; and a bridge that started later never saw it.
         if has != value and not (broken and (has is None or has < value)):
-            told.append(f"module {name} says {has}, not {value}")
-    return told
+            wrong.append(f"module {name} says {has}, not {value}")
+    return wrong
 
 
 async def _wrong_statuses(opa: Opa, objects: Mapping[Key, Object]) -> tuple[list[str], int, int]:
     """Return statuses of policies and affected objects that differ from a new computation, and the counts."""
     policies = [*await opa.query("policies", {}), *await opa.query("policykinds", {})]
     wanted = [entry for entry in await opa.query("status", {"policies": policies}) if entry["mode"] == "Manage"]
-    told = [
+    wrong = [
         f"{entry['policy']} shows {shown(objects, entry)}, not {said(entry)}"
         for entry in wanted
         if shown(objects, entry) != said(entry)
     ]
     marked = [str(key) for key in objects if key.kind in MARKED]
     affected = await opa.query("affected", {"objects": marked})
-    told += [
+    wrong += [
         f"{entry['object']} shows {marks_shown(objects, entry)}, not {marks_wanted(entry)}"
         for entry in affected
         if marks_shown(objects, entry) != marks_wanted(entry)
     ]
-    return told, len(wanted), len(affected)
+    return wrong, len(wanted), len(affected)

@@ -25,7 +25,7 @@ class Faults:
         self._replicas = replicas
         self._chance = random.Random(seed)
         self._pause = pause  # seconds between two, on average
-        self._mended = asyncio.Lock()  # held while something is broken
+        self._repaired = asyncio.Lock()  # held while something is broken
         self._going = asyncio.Event()
 
     def go_on(self) -> None:
@@ -35,7 +35,7 @@ class Faults:
     async def rest(self) -> None:
         """Break nothing until `go_on`; returns when everything runs."""
         self._going.clear()
-        async with self._mended:
+        async with self._repaired:
             pass
 
     async def happen(self) -> None:
@@ -53,7 +53,7 @@ class Faults:
             await self._going.wait()
             (chosen,) = self._chance.choices(kinds, [weight for _, weight, _ in kinds])
             name, _, happen = chosen
-            async with self._mended:
+            async with self._repaired:
                 if not self._going.is_set():
                     continue
                 progress(f"fault: {name}")

@@ -30,15 +30,15 @@ class Memories:
 
     def grown(self) -> list[str]:
         """Return one line for each growth between the first and the last third of the pauses."""
-        told = []
+        findings = []
         for name, seen in self._seen.items():
             third = max(1, len(seen) // _THIRDS)
             before, after = max(seen[:third]), min(seen[-third:])
             if len(seen) >= _THIRDS and after > before * SHARE[name] + BESIDE[name]:
-                told.append(f"the memory of {name} grew from {before:.0f} to {after:.0f} MiB")
+                findings.append(f"the memory of {name} grew from {before:.0f} to {after:.0f} MiB")
             if max(seen) > MOST[name]:
-                told.append(f"the memory of {name} was {max(seen):.0f} MiB at a rest, more than {MOST[name]:.0f}")
-        return told
+                findings.append(f"the memory of {name} was {max(seen):.0f} MiB at a rest, more than {MOST[name]:.0f}")
+        return findings
 
     def report(self) -> None:
         """Print figures."""

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from hack.bench.figures import descendants, memory
-from hack.soak.cluster import ASKED
+from hack.soak.cluster import SELECTED
 from tests.controlplane.process import ServerProcess
 
 BRIDGE = Path(sys.executable).parent / "bridge"
 CHANGING = {  # settings for random changes
-    "BRIDGE_TYPES": ",".join(ASKED),
+    "BRIDGE_TYPES": ",".join(SELECTED),
     "BRIDGE_STATUS_WRITES_PER_SECOND": "1000",  # what is compared is what they say, not how fast they come
 }
 _PATIENCE = 180.0  # seconds until a bridge that was started runs; on a machine that is busy it takes long

@@ -120,8 +120,8 @@ async def _define(api: ApiServer, url: str) -> None:
     }
     for path, body in objects.items():
         await asyncio.to_thread(api.apply, path, body)
-    asked = [f"--resource=*.{group}" for group in (GATEWAY_API, GROUP)]
-    command = [str(BRIDGE), "webhook-config", "--url", url, *asked]
+    resources = [f"--resource=*.{group}" for group in (GATEWAY_API, GROUP)]
+    command = [str(BRIDGE), "webhook-config", "--url", url, *resources]
     printed = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=True)
     for configuration in yaml.safe_load_all(printed.stdout):
         path = f"{_ADMISSION}/{configuration['kind'].lower()}s/{configuration['metadata']['name']}"

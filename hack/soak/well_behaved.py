@@ -120,17 +120,17 @@ class WellBehaved:
     async def _change_the_policy(self) -> None:
         """Return the seconds from the response to a change until the status describes it."""
         self._changes += 1
-        status, told = await self._send("PATCH", f"{_POLICY}/cart", {"spec": {"requests": self._changes}}, _MERGE)
+        status, answer = await self._send("PATCH", f"{_POLICY}/cart", {"spec": {"requests": self._changes}}, _MERGE)
         if status != HTTPStatus.OK:
-            self.measured.wrong.append(f"a change of the policy: {status} {str(told)[:300]}")
+            self.measured.wrong.append(f"a change of the policy: {status} {str(answer)[:300]}")
             return
-        generation = told["metadata"]["generation"]
+        generation = answer["metadata"]["generation"]
         began = time.monotonic()
-        while not _is_about(told, generation) and time.monotonic() - began < _GIVE_UP:
+        while not _is_about(answer, generation) and time.monotonic() - began < _GIVE_UP:
             await asyncio.sleep(_POLL)
-            _, told = await self._send("GET", f"{_POLICY}/cart")
+            _, answer = await self._send("GET", f"{_POLICY}/cart")
         self.measured.status.append(time.monotonic() - began)
-        if not _is_about(told, generation):
+        if not _is_about(answer, generation):
             self.measured.wrong.append(f"no status for generation {generation} after {_GIVE_UP:.0f} s")
 
     async def _have_an_object_admitted(self) -> None:
@@ -140,10 +140,10 @@ class WellBehaved:
             route = _object(f"{GATEWAY_API}/v1", "HTTPRoute", "wanted", spec)
             route["metadata"]["labels"] = labels
             began = time.monotonic()
-            status, told = await self._send("POST", f"{_ROUTES}?dryRun=All", route)
+            status, answer = await self._send("POST", f"{_ROUTES}?dryRun=All", route)
             self.measured.admission.append(time.monotonic() - began)
             if status != wanted:
-                self.measured.wrong.append(f"admission answered {status}, not {wanted}: {str(told)[:300]}")
+                self.measured.wrong.append(f"admission answered {status}, not {wanted}: {str(answer)[:300]}")
 
     async def _ask_the_api_server_alone(self) -> None:
         body = {**_object("v1", "ConfigMap", "wanted", {}), "data": {}}

@@ -35,7 +35,7 @@ def tool_named(name: str) -> Tool:
 
 def inspect() -> list[ToolReport]:
     """Report every tool and the Gateway API CRDs. Fetches and builds nothing; takes under a second."""
-    return [*(inspect_tool(tool, _mend(tool.name)) for tool in TOOLS.values()), _inspect_crds()]
+    return [*(inspect_tool(tool, _fix(tool.name)) for tool in TOOLS.values()), _inspect_crds()]
 
 
 def _inspect_crds() -> ToolReport:
@@ -49,11 +49,11 @@ def _inspect_crds() -> ToolReport:
         version=GATEWAY_API_VERSION if folder else None,
         path=folder,
         source="cache" if folder else None,
-        mend=None if folder else _mend(CRDS),
+        fix=None if folder else _fix(CRDS),
         optional=True,
         needed_for="the tests' control plane",
     )
 
 
-def _mend(name: str) -> str:
+def _fix(name: str) -> str:
     return f"{sys.executable} -m hack.tools install {name}"

@@ -25,7 +25,7 @@ LIMITED_TOKEN = "token-of-someone-without-rights"
 _ENVIRONMENT = {**os.environ, "GOGC": "400"}  # less of two cores for collecting garbage, for some more memory
 
 _PATIENCE = 300.0  # seconds until it must be ready; it takes about 3, or more beside a build
-_ATTEMPTS = 3  # a free port may be taken by someone else before it is used
+_ATTEMPTS = 3  # a free port may be taken by another process before it is used
 
 
 class ControlPlane:
@@ -33,7 +33,7 @@ class ControlPlane:
 
     `url`, `kubeconfig` and `token` (of an admin) stay the same when either of them is stopped and started again.
     The user `limited`, whose token is LIMITED_TOKEN, may do nothing but what a test's RBAC allows.
-    Each of `users` may do anything by the token `token-of-<user>`: the audit log tells them apart.
+    Each of `users` may do anything by the token `token-of-<user>`: the audit log distinguishes them.
     All methods block: a coroutine calls them by `asyncio.to_thread`.
     """
 

@@ -48,7 +48,7 @@ def writes(log: Path, users: set[str]) -> list[Write]:
 def without_the_lease(log: Path, users: set[str]) -> tuple[list[Write], list[Write]]:
     """All writes but those of the Lease itself; and of these those that came while another user held it.
 
-    Somebody holds it from when the write that names him was answered, until another one's came.
+    A client holds it from the response to the write with its name until the write of another name.
     """
     found = writes(log, users)
     terms = [write for write in found if write.resource == "leases" and write.status < 300]

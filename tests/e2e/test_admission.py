@@ -87,8 +87,10 @@ def bridge(
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{probe.getsockname()[1]}"
-    asked = ["webhook-config", "--url", f"https://{address}/admission"]
-    printed = subprocess.run([bridge_path, *asked], env=environment, capture_output=True, text=True, check=True).stdout
+    requested = ["webhook-config", "--url", f"https://{address}/admission"]
+    printed = subprocess.run(
+        [bridge_path, *requested], env=environment, capture_output=True, text=True, check=True
+    ).stdout
     assert kubectl("apply", "-f", "-", text=printed)[0] == 0
     arguments = ["--kubeconfig", str(plane.kubeconfig), "--listen", "127.0.0.1:0", "--webhook-listen", address]
     with (
@@ -110,8 +112,8 @@ def bridge(
 def until(kubectl: Said, arguments: list[str], text: str, said: str) -> None:
     """Wait until a kubectl command says this."""
     deadline = time.monotonic() + PATIENCE
-    while said not in (told := kubectl(*arguments, text=text)[1]):
-        assert time.monotonic() < deadline, told
+    while said not in (reported := kubectl(*arguments, text=text)[1]):
+        assert time.monotonic() < deadline, reported
         time.sleep(0.2)
 
 
@@ -120,17 +122,18 @@ def test_policies_and_objects_are_checked_on_their_way_in(
 ) -> None:
     dry, create = ["apply", "--dry-run=server", "-f", "-"], ["create", "configmap", "nobody"]
     until(kubectl, dry, SALE, "ColorPolicy shop/sale becomes effective on 1 route of namespace shop")
-    _, told = kubectl(*dry, text=SALE)
+    _, reported = kubectl(*dry, text=SALE)
     assert (
-        "overridden by infra/accessibility (Patch overrides), infra/internal-tools (Atomic overrides) on 1 of" in told
+        "overridden by infra/accessibility (Patch overrides), infra/internal-tools (Atomic overrides) on 1 of"
+        in reported
     )
-    assert "ColorPolicy shop/sale overrides shop/cart on 1 route" in told
-    code, told = kubectl(*dry, text=SALE.replace("HTTPRoute", "TLSRoute"))
+    assert "ColorPolicy shop/sale overrides shop/cart on 1 route" in reported
+    code, reported = kubectl(*dry, text=SALE.replace("HTTPRoute", "TLSRoute"))
     assert code == 1
-    assert "denied the request: ColorPolicy shop/sale is Invalid: ColorPolicy cannot target a TLSRoute" in told
+    assert "denied the request: ColorPolicy shop/sale is Invalid: ColorPolicy cannot target a TLSRoute" in reported
     assert own_control_plane.api.get(CONFIGURATION)["webhooks"][0]["failurePolicy"] == "Ignore"
 
-    # The rules are asked of ConfigMaps from here on, and no more when it is gone.
+    # From here on the webhook evaluates the rules for ConfigMaps, until the policy is deleted.
     assert kubectl("apply", "-f", "-", text=CONSTRAINT)[0] == 0
     until(kubectl, [*create, "--dry-run=server"], "", "[limits] policy limits is not loaded")
     assert kubectl("delete", "constraint", "limits")[0] == 0
@@ -149,5 +152,5 @@ def test_policies_and_objects_are_checked_on_their_way_in(
     bridge.terminate()
     bridge.wait()
     until(kubectl, create, "", "failed calling webhook")
-    code, told = kubectl("apply", "-f", "-", text=POLICY.replace("team is", "team was"))  # its namespace is exempt
-    assert code == 0, told
+    code, reported = kubectl("apply", "-f", "-", text=POLICY.replace("team is", "team was"))  # its namespace is exempt
+    assert code == 0, reported

@@ -156,7 +156,7 @@ def _judge(answers: Answers, policy: Object) -> None:
 def _answered(bridge: Run, file: Path) -> Answers:
     """The bridge's answers about the same manifests."""
     answers = Answers()
-    for entry in _asked(bridge, "effective", "-A", "--manifests", str(file)):
+    for entry in _requested(bridge, "effective", "-A", "--manifests", str(file)):
         kind = entry["policyKind"].rpartition("/")[2]
         if not entry["policyKind"].startswith(ENVOY):
             continue
@@ -164,13 +164,13 @@ def _answered(bridge: Run, file: Path) -> Answers:
             place = _place(kind, path["path"])
             if place is not None:
                 _keep(answers, place, _as_translated(kind, path["spec"]))
-    for policy in _asked(bridge, "status", "-A", "--manifests", str(file)):
+    for policy in _requested(bridge, "status", "-A", "--manifests", str(file)):
         if policy["apiVersion"].startswith(ENVOY):
             _judge(answers, policy)
     return answers
 
 
-def _asked(bridge: Run, *arguments: str) -> list[Any]:
+def _requested(bridge: Run, *arguments: str) -> list[Any]:
     answer = bridge(*arguments, "-o", "json")
     assert answer.returncode == 0, answer.stderr
     found: list[Any] = json.loads(answer.stdout)

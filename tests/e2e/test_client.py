@@ -125,7 +125,7 @@ async def test_a_stream_gives_what_is_and_then_what_changes(served: Served) -> N
     assert again.revision != update.revision
 
 
-async def test_a_stream_goes_on_after_a_restart_and_repeats_nothing(
+async def test_a_stream_continues_after_a_restart_and_repeats_nothing(
     bridge_path: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
     folder = shutil.copytree(SHOP, tmp_path / "shop")
@@ -141,7 +141,7 @@ async def test_a_stream_goes_on_after_a_restart_and_repeats_nothing(
                 await anext(updates)
         following = asyncio.ensure_future(anext(updates))
         await asyncio.sleep(0)
-    # What happens to policies while the bridge is away is told afterwards, and nothing else is.
+    # The bridge reports changes of policies during its absence afterwards, and nothing else.
     for file in folder.glob("*.yaml"):
         documents = [one for one in yaml.safe_load_all(file.read_text()) if one]
         kept = [one for one in documents if one["metadata"]["name"] != "catalog-metrics"]
@@ -149,13 +149,13 @@ async def test_a_stream_goes_on_after_a_restart_and_repeats_nothing(
     _write(served, "91-slow.yaml", "catalog-http", "http", "9s")
     with bridge_runs(bridge_path, environment, log, *arguments, address.removeprefix("http://")):
         async with asyncio.timeout(PATIENCE):
-            told = {(update := await following).target: update, (update := await anext(updates)).target: update}
-        assert set(told) == {f"{CATALOG}#http", f"{CATALOG}#metrics"}
-        assert told[f"{CATALOG}#http"].paths[0].spec["request"] == "9s"
+            reported = {(update := await following).target: update, (update := await anext(updates)).target: update}
+        assert set(reported) == {f"{CATALOG}#http", f"{CATALOG}#metrics"}
+        assert reported[f"{CATALOG}#http"].paths[0].spec["request"] == "9s"
         await client.__aexit__(None, None, None)
 
 
-async def test_a_bridge_that_is_not_there_ends_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_bridge_that_is_missing_ends_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bridge.client.client._FIRST_WAIT", 0.001)
     async with Client(bridge="http://127.0.0.1:9") as client:
         with pytest.raises(OpaUnavailable, match="cannot be followed"):

@@ -37,7 +37,7 @@ def test_bash_completes_with_the_script(bridge: Run, environment: dict[str, str]
         'compopt() { printf "%s " compopt "$@"; echo; }; COMP_WORDS=(bridge explain --manifests "$1" Gate); '
         'COMP_CWORD=4; _bridge_completion bridge; printf "%s\\n" "${COMPREPLY[@]}"'
     )
-    for _ in range(20):  # on a busy machine it may take longer than a person waits, and then offers nothing
+    for _ in range(20):  # on a loaded machine it may take longer than its time limit, and then offers nothing
         answer = subprocess.run(
             ["bash", "-c", f"{bridge('completion', 'bash').stdout}\n{ask}", "bash", SHOP],
             env={**environment, "PATH": f"{bridge_path.parent}:{environment['PATH']}"},

@@ -50,13 +50,13 @@ def test_bridge_starts_and_restarts_beside_objects_that_are_too_deep(
             )
             assert f'policy_bridge_rejected_objects{{type="{GROUP}/Thing"}} 2.0' in metrics
             assert "objects rejected" in (tmp_path / "log").read_text()
-            _until(lambda: str(_told(plane)), "'deepest'")
+            _until(lambda: str(_reported(plane)), "'deepest'")
             assert bridge.process.poll() is None
-    assert {name for name, _ in _told(plane)} == {"deep", "deepest"}
-    assert all("nested more than 200 levels deep" in note for _, note in _told(plane))
+    assert {name for name, _ in _reported(plane)} == {"deep", "deepest"}
+    assert all("nested more than 200 levels deep" in note for _, note in _reported(plane))
 
 
-def _told(plane: ControlPlane) -> list[tuple[str, str]]:
+def _reported(plane: ControlPlane) -> list[tuple[str, str]]:
     found: list[dict[str, Any]] = plane.api.get(EVENTS)["items"]
     return [(one["regarding"]["name"], one["note"]) for one in found if one["reason"] == "NotReplicated"]
 

@@ -1,7 +1,7 @@
 """`examples/envoy-authz`: a real OPA decides on Envoy's requests by the effective policy of the rule that serves them.
 
-The input is that of opa-envoy-plugin (https://www.openpolicyagent.org/docs/envoy/primer), the question is asked of the
-data API: the plugin evaluates the same document.
+The input is that of opa-envoy-plugin (https://www.openpolicyagent.org/docs/envoy/primer). The test queries the data
+API: the plugin evaluates the same document.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ async def test_a_changed_policy_decides_at_once(served: tuple[Opa, Path]) -> Non
     policies = folder / "30-policies.yaml"
     policies.write_text(policies.read_text().replace("[book-admins]", "[staff]"))
     async with asyncio.timeout(300):
-        while not (await _result(opa, _request("/admin", "staff")))["allowed"]:  # noqa: ASYNC110 - OPA tells nobody
+        while not (await _result(opa, _request("/admin", "staff")))["allowed"]:  # noqa: ASYNC110 - OPA sends no notification
             await asyncio.sleep(0.05)
 
 

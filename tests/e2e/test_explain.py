@@ -17,7 +17,7 @@ def test_json_is_exactly_the_querys_result(bridge: Run) -> None:
     ] * 5
 
 
-def test_a_link_that_does_not_count_is_told_with_what_would_mend_it(bridge: Run) -> None:
+def test_a_link_that_does_not_count_is_reported_with_what_would_fix_it(bridge: Run) -> None:
     answer = bridge("explain", "httproute/callbacks#bank", "--manifests", SHOP)
     assert (
         "HTTPRoute/payments/callbacks below Gateway/infra/public#https   NotAllowedByListeners   "
@@ -26,18 +26,18 @@ def test_a_link_that_does_not_count_is_told_with_what_would_mend_it(bridge: Run)
 
 
 def test_near_matches_are_offered(bridge: Run) -> None:
-    told = {
+    reported = {
         "httproute/carts": "error: httproute/carts is not found; did you mean HTTPRoute/shop/cart?\n",
         "httproute/cart#chekout": "error: HTTPRoute/shop/cart has no section 'chekout'; did you mean "
         "HTTPRoute/shop/cart#checkout?\n",
         "httprute/cart": "error: httprute/cart: there is no kind 'httprute'; did you mean HTTPRoute?\n",
     }
-    for target, error in told.items():
+    for target, error in reported.items():
         answer = bridge("explain", target, "--manifests", SHOP)
         assert (answer.returncode, answer.stderr) == (2, error)
 
 
-def test_nothing_to_tell_is_told(bridge: Run) -> None:
+def test_nothing_to_report_is_reported(bridge: Run) -> None:
     answer = bridge("explain", "svc/assets", "--manifests", SHOP)
     assert (answer.returncode, answer.stdout) == (0, "")
     assert answer.stderr == "No policy applies at svc/assets, and none is rejected there.\n"

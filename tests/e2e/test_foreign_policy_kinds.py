@@ -58,7 +58,7 @@ class Scene:
             time.sleep(0.1)
 
     def until_in_force(self) -> None:
-        """Wait until both PolicyKinds are in force, and the policy has its status."""
+        """Wait until both PolicyKinds are active, and the policy has its status."""
         path = self.place.path("huepolicies", "low")
         for one in (*map(_policy_kind, FOREIGN), path):
             self.until(lambda one=one: '"Accepted"' in json.dumps(self.plane.api.get(one).get("status")))  # type: ignore[misc]

@@ -79,9 +79,9 @@ def test_policy_kinds_say_who_describes_them(bridge: Run, tmp_path: Path) -> Non
         "apiVersion: policybridge.io/v1alpha1\nkind: PolicyKind\nmetadata: {name: a.b}\n"
         "spec: {group: b, kind: A, class: Inherited, defaultStrategy: None}\n"
     )
-    told = bridge("get", "policykinds", "--manifests", wrong)
-    assert told.returncode == 2
-    assert any(line.split()[:1] == ["a.b"] and " False " in line for line in told.stdout.splitlines())
+    reported = bridge("get", "policykinds", "--manifests", wrong)
+    assert reported.returncode == 2
+    assert any(line.split()[:1] == ["a.b"] and " False " in line for line in reported.stdout.splitlines())
 
 
 def test_routes_are_listed_with_their_hostnames_parents_and_policies(bridge: Run) -> None:

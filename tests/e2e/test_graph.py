@@ -12,7 +12,7 @@ from tests.e2e.conftest import ROOT, SHOP, Run
 
 IMAGES = ROOT / "docs" / "images"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-# How a page says that a picture was made.
+# The marker in a page that a picture was generated.
 MADE = re.compile(r"^\$ bridge (graph .*?) >(docs/images/\S+\.svg)", re.MULTILINE)
 COMMANDS = {made[2]: (page, made[1]) for page in PAGES for made in MADE.finditer(page.read_text())}
 
@@ -41,7 +41,7 @@ def test_a_link_that_does_not_count_is_dashed_with_its_reason(bridge: Run) -> No
     assert '-. "NotAllowedByListeners" .->' in text
 
 
-def test_an_unknown_root_is_told(bridge: Run) -> None:
+def test_an_unknown_root_is_reported(bridge: Run) -> None:
     answer = bridge("graph", "gtw/publc", "--manifests", SHOP)
     assert (answer.returncode, answer.stdout) == (2, "")
     assert "did you mean Gateway/infra/public?" in answer.stderr

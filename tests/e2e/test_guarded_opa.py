@@ -52,9 +52,9 @@ def test_readers_ask_at_their_address_and_the_bridge_fills_it_by_the_socket(
     with bridge_runs(bridge_path, environment, tmp_path / "log", *arguments) as running:
         assert f"curl -s --unix-socket {at} http://localhost/v1/data/bridge/v1/effective" in running.said
         assert (_ask(readers, READER), _ask(readers, None), _ask(readers, READER, method="PUT")) == (200, 401, 401)
-        asked = bridge("effective", "--opa", f"http://{readers}", "--opa-token-file", tmp_path / "readers")
-        assert (asked.returncode, asked.stderr) == (0, "")
-        assert asked.stdout == bridge("effective", "--manifests", SHOP).stdout
+        requested = bridge("effective", "--opa", f"http://{readers}", "--opa-token-file", tmp_path / "readers")
+        assert (requested.returncode, requested.stderr) == (0, "")
+        assert requested.stdout == bridge("effective", "--manifests", SHOP).stdout
         found = bridge("doctor", "--opa", f"http://{readers}", "--opa-token-file", tmp_path / "readers").stdout
         assert re.search(r"modules [0-9a-f]{16}, \d+ active policy kinds", found)
         by_socket = bridge("effective", "--opa", f"unix://{at}")

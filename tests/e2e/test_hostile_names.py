@@ -121,7 +121,7 @@ def test_a_program_gets_the_names_as_they_are(bridge: Run, served: str) -> None:
     assert set(NAMES) <= {entry["policy"].removeprefix(f"{COLORS}/shop/") for entry in json.loads(answer.stdout)}
 
 
-def test_mistakes_in_hostile_files_are_told_without_what_a_terminal_obeys(
+def test_mistakes_in_hostile_files_are_reported_without_what_a_terminal_obeys(
     tmp_path: Path, bridge_path: Path, environment: dict[str, str]
 ) -> None:
     (tmp_path / "broken\x1b[31m.yaml").write_text('kind: "\\e[2J"\nmetadata: {name: "\\e[31mx/y"}\n---\n{[\n')
@@ -131,7 +131,7 @@ def test_mistakes_in_hostile_files_are_told_without_what_a_terminal_obeys(
 
 
 @pytest.mark.parametrize("command", ["effective", "graph", "status"])
-def test_every_mistake_in_manifests_is_told_once_and_the_rest_is_answered(
+def test_every_mistake_in_manifests_is_reported_once_and_the_rest_is_answered(
     command: str, bridge: Run, tmp_path: Path
 ) -> None:
     file = tmp_path / "bad.yaml"

@@ -28,7 +28,7 @@ from tests.e2e.conftest import ROOT
 USERS = ("bridge-a", "bridge-b")
 PATIENCE = 300.0  # seconds
 TAKEN_OVER = 15.0  # seconds within which another one writes after the holder was killed
-# What a holder writes: statuses, marks, placement, Constraints' statuses, and what authors are told.
+# What a holder writes: statuses, marks, placement, Constraints' statuses, and what authors are reported.
 WRITTEN = {
     "colorpolicies/status",
     "httproutes/status",
@@ -220,10 +220,12 @@ def test_one_writes_and_never_both_when_the_holder_freezes_and_when_it_is_killed
     assert not scene.written_since(second.user, 0.0)
     _follows(scene, second)
 
-    # It freezes, as a machine does, for longer than the Lease; then it goes on where it was.
+    # The process freezes, as a machine can, for longer than the Lease; then it continues.
     os.kill(first.process.pid, signal.SIGSTOP)
     frozen = time.time()
-    scene.until(lambda: scene.written_since(second.user, frozen) >= WRITTEN, "the other does not go on with everything")
+    scene.until(
+        lambda: scene.written_since(second.user, frozen) >= WRITTEN, "the other does not continue with everything"
+    )
     thawed = time.time()
     os.kill(first.process.pid, signal.SIGCONT)
     _follows(scene, first)
@@ -234,11 +236,11 @@ def test_one_writes_and_never_both_when_the_holder_freezes_and_when_it_is_killed
     os.kill(second.process.pid, signal.SIGKILL)
     killed = time.time()
     _follows(scene, first)
-    scene.until(lambda: scene.written_since(first.user, killed) >= WRITTEN, "nobody goes on with everything")
+    scene.until(lambda: scene.written_since(first.user, killed) >= WRITTEN, "no bridge continues with everything")
     scene.changes.end()
 
     found, wrong = without_the_lease(scene.audit, set(USERS))
-    assert wrong == [], "somebody wrote who did not hold the Lease"
+    assert wrong == [], "a bridge without the Lease wrote"
     back = min(write.came for write in found if write.user == first.user and write.came > killed)
     gone_on = min(write.came for write in found if write.user == second.user)
     taken = {"after a freeze": gone_on - frozen, "after a kill": back - killed}
@@ -250,11 +252,11 @@ def _follows(scene: Scene, bridge: Bridge) -> None:
     name = f"made-at-{time.time_ns()}"
     body = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": {"ports": [{"port": 80}]}}
     scene.plane.api.request("POST", "/api/v1/namespaces/shop/services", body)
-    asked = {"targets": [f"core/Service/shop/{name}"]}
+    query_input = {"targets": [f"core/Service/shop/{name}"]}
 
     def has_it() -> bool:
         held = bridge.ask(f"objects/core/Service/shop/{name}", {})
-        return held is not None and isinstance(bridge.ask("bridge/v1/effective", asked), list)
+        return held is not None and isinstance(bridge.ask("bridge/v1/effective", query_input), list)
 
     scene.until(has_it, f"the OPA of {bridge.user} does not follow")
 

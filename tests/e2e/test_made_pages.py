@@ -9,4 +9,4 @@ from hack.pages.made import PAGES, REFERENCE
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_in_step_with_the_code(name: str) -> None:
-    assert (REFERENCE / name).read_text(encoding="utf-8") == PAGES[name](), "`make reference` writes it anew"
+    assert (REFERENCE / name).read_text(encoding="utf-8") == PAGES[name](), "`make reference` writes it again"

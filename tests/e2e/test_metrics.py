@@ -60,7 +60,7 @@ def at_work(
 
 
 def _samples(page: str) -> dict[str, dict[str, float]]:
-    """By family, by labels as they stand there."""
+    """By family, by labels in their exposed form."""
     found: dict[str, dict[str, float]] = {}
     for line in page.splitlines():
         if match := _SAMPLE.match(line):

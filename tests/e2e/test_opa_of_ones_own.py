@@ -45,7 +45,7 @@ def opa_url(
         yield url
 
 
-def test_it_is_filled_and_answers(bridge: Run, opa_url: str) -> None:
+def test_it_is_synced_and_answers(bridge: Run, opa_url: str) -> None:
     from_opa = bridge("status", "--opa", opa_url)
     assert (from_opa.returncode, from_opa.stderr) == (0, "")
     assert from_opa.stdout == bridge("status", "--manifests", SHOP).stdout

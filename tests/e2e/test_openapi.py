@@ -73,10 +73,10 @@ def test_the_document_is_valid_and_of_this_version() -> None:
 
 @pytest.mark.parametrize("name", INPUTS)
 def test_answers_of_queries_are_as_described(served: Served, name: str) -> None:
-    for asked in INPUTS[name]:
+    for query_input in INPUTS[name]:
         for url, path in ((served.bridge, f"/api/query/{name}"), (served.opa, f"/v1/data/bridge/v1/{name}")):
             operation = DOCUMENT["paths"][path]["post"]
-            body = {"input": asked}
+            body = {"input": query_input}
             _check(operation["requestBody"]["content"]["application/json"]["schema"], body)
             status, answer = _ask(f"{url}{path}", json.dumps(body).encode())
             _check(_answer_of(operation, status), answer)
@@ -105,8 +105,8 @@ def test_what_a_change_does_is_as_described(served: Served) -> None:
 
 def test_the_python_example_runs(served: Served) -> None:
     command = [sys.executable, str(CLIENTS / "python" / "effective.py"), served.opa]
-    told = _run([*command, f"{CATALOG}#metrics"], ROOT)
-    assert told == TOLD
+    reported = _run([*command, f"{CATALOG}#metrics"], ROOT)
+    assert reported == PRINTED
     refused = subprocess.run([*command, "core/Service/a/b"], capture_output=True, text=True, check=False)
     assert (refused.returncode, refused.stderr) == (1, "TargetNotFound: core/Service/a/b does not exist\n")
 
@@ -119,7 +119,7 @@ def test_a_client_in_typescript_is_generated_and_runs(served: Served, tmp_path: 
     for script in ("generate", "build"):
         _run(["npm", "run", "--silent", script], folder)
     command = ["node", "build/effective.js", served.opa]
-    assert _run([*command, f"{CATALOG}#metrics"], folder) == TOLD.replace("'", '"').replace(": ", ":")
+    assert _run([*command, f"{CATALOG}#metrics"], folder) == PRINTED.replace("'", '"').replace(": ", ":")
     refused = subprocess.run([*command, "core/Service/a/b"], cwd=folder, capture_output=True, text=True, check=False)
     assert (refused.returncode, refused.stderr) == (1, "TargetNotFound: core/Service/a/b does not exist\n")
 
@@ -130,13 +130,13 @@ def test_a_client_in_go_is_generated_and_runs(served: Served, tmp_path: Path) ->
     go = find_go()
     _run([go, "generate", "."], folder)
     _run([go, "mod", "tidy"], folder)
-    told = _run([go, "run", ".", served.bridge, "service/shop/catalog#metrics"], folder)
-    assert told == TOLD.replace("'", '"').replace(": ", ":").replace("from example.com/", 'from "example.com/').replace(
-        "metrics\n", 'metrics"\n'
-    )
+    reported = _run([go, "run", ".", served.bridge, "service/shop/catalog#metrics"], folder)
+    assert reported == PRINTED.replace("'", '"').replace(": ", ":").replace(
+        "from example.com/", 'from "example.com/'
+    ).replace("metrics\n", 'metrics"\n')
 
 
-TOLD = """\
+PRINTED = """\
 example.com/TimeoutPolicy {'request': '1s'}
   /request comes from example.com/TimeoutPolicy/shop/catalog-metrics
 """

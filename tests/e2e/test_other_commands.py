@@ -136,10 +136,10 @@ def test_doctor_says_what_is_missing_and_what_mends_it(
     empty = {"PATH": str(tmp_path), "BRIDGE_CACHE": str(tmp_path / "cache"), "HOME": str(tmp_path)}
     answer = bridge("doctor", more=empty)
     assert answer.returncode == 1
-    looked_at, mends = answer.stdout.split("\n\n")
+    looked_at, fixes = answer.stdout.split("\n\n")
     assert any(line.split()[:2] == ["opa", "missing"] for line in looked_at.splitlines())
     assert any(
-        line.split()[0] == "opa" and line.endswith("-m bridge.opa.executable install") for line in mends.splitlines()
+        line.split()[0] == "opa" and line.endswith("-m bridge.opa.executable install") for line in fixes.splitlines()
     )
 
 
@@ -165,7 +165,7 @@ def test_doctor_says_which_opa_and_which_cluster_do_not_answer(bridge: Run, tmp_
     for name in ("opa server", "api server"):
         assert checks[name]["state"] == "missing"
         assert "http://127.0.0.1:1" in checks[name]["found"]
-        assert checks[name]["mend"]
+        assert checks[name]["fix"]
 
 
 def test_doctor_knows_a_cluster_with_gateway_api(bridge: Run, control_plane: ControlPlane) -> None:
@@ -185,7 +185,7 @@ def test_doctor_says_what_a_cluster_does_not_let_us_read(
     assert (answer.returncode, check["state"]) == (1, "missing")
     assert "services, " in check["found"]
     assert "gateways.gateway.networking.k8s.io" in check["found"]
-    assert check["mend"].startswith("grant list and watch")
+    assert check["fix"].startswith("grant list and watch")
 
 
 @pytest.mark.parametrize("command", [["opa-config"], ["doctor"]])

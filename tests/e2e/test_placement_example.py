@@ -94,7 +94,7 @@ def fleet(
     ):
         try:
             found.kubectl("apply", "-f", "-", text=configuration)
-            # Workloads are refused until the policy, which comes with them, is in force.
+            # Workloads are rejected until the policy, which is applied with them, is active.
             found.until(lambda: "denied" not in found.kubectl("apply", "-f", str(EXAMPLE)))
             yield found
         finally:
@@ -110,9 +110,9 @@ def test_the_example_is_placed_when_it_is_made_and_moves_with_clusters_its_annot
     assert fleet.placed("catalog") == []
 
     # At creation, by the webhook: kubectl sees it in the API server's answer.
-    asked = "policy.federation.alpha.kubernetes.io/eu-jurisdiction-required"
+    requested = "policy.federation.alpha.kubernetes.io/eu-jurisdiction-required"
     workload = yaml.safe_load((EXAMPLE / "30-workloads.yaml").read_text().split("---")[0])
-    workload["metadata"] = {"name": "made", "namespace": "shop", "annotations": {asked: "true"}}
+    workload["metadata"] = {"name": "made", "namespace": "shop", "annotations": {requested: "true"}}
 
     def made_placed() -> bool:
         said = json.loads(
@@ -127,7 +127,7 @@ def test_the_example_is_placed_when_it_is_made_and_moves_with_clusters_its_annot
     )
     fleet.until_placed("checkout", "gce-europe-west1")
 
-    fleet.kubectl("annotate", "deployment", "-n", "shop", "ledger", f"{asked}=true")
+    fleet.kubectl("annotate", "deployment", "-n", "shop", "ledger", f"{requested}=true")
     fleet.until_placed("ledger", "gce-europe-west1")
 
     fleet.kubectl(

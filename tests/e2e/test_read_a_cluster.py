@@ -69,7 +69,9 @@ def test_a_crd_that_was_just_applied_keeps_no_command_from_answering(bridge: Run
     assert "fresh.example.com/FreshPolicy" in answer.stdout
 
 
-def test_a_cluster_that_is_away_is_told_at_once(bridge: Run, control_plane: ControlPlane, tmp_path: Path) -> None:
+def test_a_cluster_that_is_unavailable_is_reported_at_once(
+    bridge: Run, control_plane: ControlPlane, tmp_path: Path
+) -> None:
     away = control_plane.write_kubeconfig(tmp_path / "kubeconfig", control_plane.token, "https://127.0.0.1:9")
     answer = bridge("effective", "--kubeconfig", away)
     assert answer.returncode == 2

@@ -111,12 +111,12 @@ def test_the_namespace_bounds_what_is_shown(bridge: Run) -> None:
     assert {entry["target"].split("/")[2] for entry in answer} == {"payments"}
 
 
-def test_one_kind_can_be_asked_for_by_its_short_name(bridge: Run) -> None:
+def test_one_kind_can_be_requested_by_its_short_name(bridge: Run) -> None:
     answer = json.loads(bridge("effective", "--kind", "cp", "--manifests", SHOP, "-o", "json").stdout)
     assert {entry["policyKind"] for entry in answer} == {"example.com/ColorPolicy"}
 
 
-def test_a_crd_whose_label_is_no_class_is_told_where_it_stands(bridge: Run, tmp_path: Path) -> None:
+def test_a_crd_whose_label_is_not_a_class_is_reported_where_it_stands(bridge: Run, tmp_path: Path) -> None:
     file = tmp_path / "crd.yaml"
     body = crd("oddpolicies", "OddPolicy", group="example.com")
     body["metadata"]["labels"] = {"gateway.networking.k8s.io/policy": "Odd"}
@@ -155,7 +155,7 @@ def test_an_ambiguous_target_lists_the_candidates(bridge: Run) -> None:
     assert "core/Service/blog/cart, core/Service/shop/cart" in answer.stderr
 
 
-def test_broken_manifests_are_told_by_file_and_line_and_the_others_count(bridge: Run, tmp_path: Path) -> None:
+def test_broken_manifests_are_reported_by_file_and_line_and_the_others_count(bridge: Run, tmp_path: Path) -> None:
     file = tmp_path / "broken.yaml"
     file.write_text(BROKEN)
     answer = bridge("effective", "--manifests", SHOP, "--manifests", file, "-o", "json")
@@ -168,7 +168,7 @@ def test_broken_manifests_are_told_by_file_and_line_and_the_others_count(bridge:
         assert what in line
 
 
-def test_a_policy_kind_that_makes_no_sense_is_told_where_it_stands(bridge: Run, tmp_path: Path) -> None:
+def test_a_policy_kind_that_is_invalid_is_reported_where_it_stands(bridge: Run, tmp_path: Path) -> None:
     file = tmp_path / "kind.yaml"
     kind: dict[str, Any] = {
         "apiVersion": "policybridge.io/v1alpha1",
@@ -272,7 +272,7 @@ def test_a_tree_of_what_does_not_exist_names_what_is_near(bridge: Run) -> None:
     assert "did you mean Gateway/infra/public#http" in answer.stderr
 
 
-def test_an_executable_that_is_passed_over_is_told_once(bridge: Run) -> None:
+def test_an_executable_that_is_passed_over_is_reported_once(bridge: Run) -> None:
     answer = bridge("status", "--manifests", SHOP, more={"BRIDGE_OPA": "/nowhere"})
     assert answer.stderr.count("opa: skipped: /nowhere (BRIDGE_OPA)") == 1
 

@@ -55,7 +55,7 @@ class Bridge:
         lines = (self._folder / "log").read_text().splitlines()
         return [json.loads(line) for line in lines if line.startswith("{")]
 
-    def told(self, event: str) -> dict[str, Any]:
+    def logged(self, event: str) -> dict[str, Any]:
         """Wait for an event; the last of that name."""
         found: list[dict[str, Any]] = []
 
@@ -85,14 +85,14 @@ class Bridge:
         obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "shop"}}
         request = {"uid": "1", "operation": "CREATE", "kind": about, "namespace": "shop", "name": "a", "object": obj}
         review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
-        asked = urllib.request.Request(
+        requested = urllib.request.Request(
             f"https://{self._start['webhook_listen']}/admission?timeout=10s",
             json.dumps(review).encode(),
             {"Content-Type": "application/json"},
         )
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # what is tested is not its certificate
-        with urllib.request.urlopen(asked, timeout=PATIENCE, context=context) as answer:  # noqa: S310 (loopback)
+        with urllib.request.urlopen(requested, timeout=PATIENCE, context=context) as answer:  # noqa: S310 (loopback)
             return bool(json.load(answer)["response"]["allowed"])
 
 
@@ -127,8 +127,8 @@ def at_work(bridge_path: Path, environment: dict[str, str], tmp_path: Path) -> I
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log, env=environment)
     bridge = Bridge(process, tmp_path, start)
     try:
-        bridge.told("OPA synced")
-        bridge.told("admission webhook started")
+        bridge.logged("OPA synced")
+        bridge.logged("admission webhook started")
         yield bridge
     finally:
         process.terminate()
@@ -140,14 +140,14 @@ def test_settings_are_taken_up_while_it_runs(at_work: Bridge) -> None:
     assert bridge.admits()
     bridge.write(webhook_decision="gate", status_writes_per_second=5, listen="127.0.0.1:1", log_level="debug")
     bridge.reload()
-    changed = bridge.told("settings reloaded")["changed"]
+    changed = bridge.logged("settings reloaded")["changed"]
     assert sorted(changed) == ["log_level", "status_writes_per_second", "webhook_decision"]
-    assert bridge.told("settings require a restart")["settings"] == ["listen"]
+    assert bridge.logged("settings require a restart")["settings"] == ["listen"]
     bridge.until(lambda: not bridge.admits())
-    # A file that is wrong changes nothing, and is told with what is wrong.
+    # A file that is wrong changes nothing, and is logged with what is wrong.
     bridge.write(webhook_decision="", lissten="a:1", opa_port="many")
     bridge.reload()
-    mistakes = bridge.told("settings reload failed")["mistakes"]
+    mistakes = bridge.logged("settings reload failed")["mistakes"]
     assert [mistake.partition(".yaml:1: ")[2].split(":")[0] for mistake in mistakes] == [
         "there is no setting 'lissten'; did you mean listen?",
         "opa_port",
@@ -157,7 +157,7 @@ def test_settings_are_taken_up_while_it_runs(at_work: Bridge) -> None:
     # Nor does a decision whose token is not there: the webhook asks as before.
     bridge.write(webhook_decision="http://127.0.0.1:9/v1/data/a", webhook_token_file="/nowhere/token")
     bridge.reload()
-    assert "/nowhere/token" in bridge.told("webhook decision reload failed")["why"]
+    assert "/nowhere/token" in bridge.logged("webhook decision reload failed")["why"]
     assert not bridge.admits()
     bridge.write()
     bridge.reload()

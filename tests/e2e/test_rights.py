@@ -87,8 +87,8 @@ class Installed:
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
         return str(self.plane.api.request("POST", path, body)["status"]["token"])
 
-    def asked(self) -> list[dict[str, Any]]:
-        """What the bridge has asked the API server for, of resources."""
+    def requested(self) -> list[dict[str, Any]]:
+        """What the bridge has requested the API server for, of resources."""
         lines = (self.folder / "audit.log").read_text().splitlines()
         events = [json.loads(line) for line in lines if line.endswith("}")]
         return [
@@ -176,19 +176,19 @@ def _wait_for_everything(installed: Installed) -> None:
         shows(f"/apis/{API_VERSION}/{which.plural}/policy-bridge", "caBundle")
 
 
-def test_nothing_that_it_asked_for_was_forbidden(worked: Installed) -> None:
-    refused = {(one["verb"], one["requestURI"]) for one in worked.asked() if one["responseStatus"]["code"] == 403}
+def test_nothing_that_it_requested_was_forbidden(worked: Installed) -> None:
+    refused = {(one["verb"], one["requestURI"]) for one in worked.requested() if one["responseStatus"]["code"] == 403}
     assert refused == set()
 
 
 def test_no_resource_was_granted_that_it_did_not_use(worked: Installed) -> None:
-    """Nor a verb, but for get beside list and watch, and what only happens on another day."""
+    """Nor a verb, except get beside list and watch, and verbs for rare events."""
     another_day = {
         ("update", "secrets"),  # a certificate that is due
         ("patch", "events"),  # the same once more
         ("patch", "gatewayclasses/status"),  # the example attaches nothing to a class
     }
-    used = {(one["verb"], _resource(one["objectRef"])) for one in worked.asked()}
+    used = {(one["verb"], _resource(one["objectRef"])) for one in worked.requested()}
     granted = set()
     for kind in ("clusterroles", f"namespaces/{NAMESPACE}/roles", "namespaces/opa-policies/roles"):
         for rule in worked.plane.api.get(f"{RBAC}/{kind}/policy-bridge")["rules"]:
@@ -212,23 +212,23 @@ def test_a_bridge_with_all_rights_lacks_nothing(worked: Installed, bridge: Run) 
     assert all(line.startswith("warning: Rego of core/ConfigMap/opa-policies/broken is rejected") for line in warnings)
 
 
-def test_a_right_that_is_missing_is_told_with_what_it_is_for(worked: Installed, bridge: Run) -> None:
+def test_a_right_that_is_missing_is_reported_with_what_it_is_for(worked: Installed, bridge: Run) -> None:
     path = f"{RBAC}/namespaces/{NAMESPACE}/roles/policy-bridge"
     role = worked.plane.api.get(path)
     worked.plane.api.request(
         "PUT", path, {**role, "rules": [one for one in role["rules"] if one["verbs"] != ["create"]]}
     )
-    told = bridge(*_check(worked))
+    reported = bridge(*_check(worked))
     worked.plane.api.apply(path, {name: value for name, value in role.items() if name != "metadata"} | _named(role))
-    assert told.returncode == 1, told.stderr
-    assert [line.split()[:3] for line in told.stdout.splitlines()[1:]] == [
+    assert reported.returncode == 1, reported.stderr
+    assert [line.split()[:3] for line in reported.stdout.splitlines()[1:]] == [
         [NAMESPACE, "secrets", "create"],
         [NAMESPACE, "leases.coordination.k8s.io", "create"],
     ]
-    assert "the webhook's certificate" in told.stdout
+    assert "the webhook's certificate" in reported.stdout
 
 
-async def test_each_rule_that_is_missing_is_told(worked: Installed) -> None:
+async def test_each_rule_that_is_missing_is_reported(worked: Installed) -> None:
     needs, _ = await asyncio.to_thread(read_needs, worked.config, KindSource((), str(worked.plane.kubeconfig)))
     assert rules(needs).keys() == {"", NAMESPACE, "opa-policies"}
     async with await KubeClient.connect(str(worked.plane.kubeconfig)) as client:
@@ -245,7 +245,7 @@ async def test_each_rule_that_is_missing_is_told(worked: Installed) -> None:
 
 
 async def _until_lacking(client: KubeClient, needs: list[Access], wanted: dict[str, list[dict[str, Any]]]) -> None:
-    """The API server takes up a changed role a moment later."""
+    """The API server applies a changed role a moment later."""
     deadline = time.monotonic() + PATIENCE
     while (found := rules(await lacking(client, needs, ACCOUNT))) != wanted:
         assert time.monotonic() < deadline, (found, wanted)

@@ -31,7 +31,7 @@ class Running:
     folder: Path
 
     def effective_spec(self) -> Any:
-        """The effective spec of RULE, asked as any client of OPA does."""
+        """Return the effective spec of RULE from OPA's data API."""
         connection = http.client.HTTPConnection(self.serving.opa_url.removeprefix("http://"), timeout=180)
         with contextlib.closing(connection):
             connection.request("POST", "/v1/data/bridge/v1/effective", json.dumps({"input": {"targets": [RULE]}}))
@@ -101,7 +101,7 @@ def test_what_keeps_it_from_starting_is_one_line(bridge: Run, arguments: list[st
     assert said in answer.stderr
 
 
-def test_an_unknown_setting_is_told_with_a_near_one(bridge: Run, tmp_path: Path) -> None:
+def test_an_unknown_setting_is_reported_with_a_near_one(bridge: Run, tmp_path: Path) -> None:
     file = tmp_path / "bridge.yaml"
     file.write_text("lissten: 127.0.0.1:1\n")
     answer = bridge("run", "--config", file)

@@ -39,14 +39,14 @@ LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/policy-bridge"
 class Decisions(BaseHTTPRequestHandler):
     """Answers a placement decision at once, of the object `held` once it is `released`."""
 
-    asked = threading.Event()
+    requested = threading.Event()
     released = threading.Event()
 
     def do_POST(self) -> None:
         """Answer."""
         body = self.rfile.read(int(self.headers["Content-Length"]))
         if b'"held"' in body:
-            self.asked.set()
+            self.requested.set()
             self.released.wait(PATIENCE)
         answer = b'{"result": {}}'
         self.send_response(200)
@@ -56,13 +56,13 @@ class Decisions(BaseHTTPRequestHandler):
         self.wfile.write(answer)
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 @pytest.fixture
 def decisions() -> Iterator[str]:
     """The URL of a decision that is slow for one object."""
-    Decisions.asked.clear()
+    Decisions.requested.clear()
     Decisions.released.clear()
     server = ThreadingHTTPServer(("127.0.0.1", 0), Decisions)
     thread = threading.Thread(target=server.serve_forever)
@@ -114,7 +114,7 @@ def _ready(address: str) -> tuple[int, str]:
 
 def _review(address: str, name: str) -> tuple[bool, str]:
     """Whether an object is admitted, and the header Connection of the answer."""
-    asked = {
+    requested = {
         "uid": name,
         "operation": "CREATE",
         "kind": {"group": "", "version": "v1", "kind": "ConfigMap"},
@@ -123,7 +123,7 @@ def _review(address: str, name: str) -> tuple[bool, str]:
         "name": name,
         "object": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}},
     }
-    body = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": asked}).encode()
+    body = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": requested}).encode()
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # what is tested is not its certificate
     # Not urllib, which asks for the connection's end itself.
@@ -140,7 +140,7 @@ def _holder(plane: ControlPlane) -> str:
     return str(plane.api.get(LEASE)["spec"].get("holderIdentity") or "")
 
 
-def test_a_bridge_ends_in_order_and_another_goes_on_at_once(
+def test_a_bridge_ends_in_order_and_another_continues_at_once(
     own_control_plane: ControlPlane, bridge_path: Path, environment: dict[str, str], decisions: str, tmp_path: Path
 ) -> None:
     plane, logs = own_control_plane, (tmp_path / "first", tmp_path / "second")
@@ -162,12 +162,12 @@ def test_a_bridge_ends_in_order_and_another_goes_on_at_once(
         with _running([*command, "127.0.0.1:0"], environment, logs[1]) as second, ThreadPoolExecutor(1) as pool:
             _until(lambda: "Lease held by another bridge" in logs[1].read_text(), logs[1])
             under_way = pool.submit(_review, webhook, "held")
-            _until(Decisions.asked.is_set, logs[0])
+            _until(Decisions.requested.is_set, logs[0])
 
             first.terminate()
             _until(lambda: "the bridge is stopping" in _ready(address)[1], logs[0])
             assert _ready(address)[0] == 503
-            # Whoever has not heard of it yet is answered, and comes by another way next time.
+            # Clients that do not know of it yet get a response, and use another Pod next time.
             assert _review(webhook, "new") == (True, "close")
             _until(lambda: not _listens(webhook), logs[0])
             assert not under_way.done()
@@ -181,7 +181,7 @@ def test_a_bridge_ends_in_order_and_another_goes_on_at_once(
             second.terminate()
             assert second.wait(PATIENCE) == 0, logs[1].read_text()
     assert _holder(plane) == ""
-    told = logs[0].read_text()
+    reported = logs[0].read_text()
     order = [
         "shutdown started",
         "admission webhook draining",
@@ -191,10 +191,10 @@ def test_a_bridge_ends_in_order_and_another_goes_on_at_once(
         "OPA stopped",
         "stopped",
     ]
-    places = [told.find(f"] {text}") for text in order]
-    assert -1 not in places, told
-    assert places == sorted(places), told
-    assert "warning" not in told[places[0] :], told
+    places = [reported.find(f"] {text}") for text in order]
+    assert -1 not in places, reported
+    assert places == sorted(places), reported
+    assert "warning" not in reported[places[0] :], reported
 
 
 def test_a_second_signal_ends_it_at_once(

@@ -66,12 +66,12 @@ def test_a_terminal_of_40_columns_gets_an_answer_without_long_lines(
 def test_colors_are_for_terminals_and_not_for_pipes(
     bridge: Run, bridge_path: Path, environment: dict[str, str]
 ) -> None:
-    asked = ("effective", "httproute/cart", "-n", "shop", "--manifests", SHOP)
-    piped = bridge(*asked).stdout
+    requested = ("effective", "httproute/cart", "-n", "shop", "--manifests", SHOP)
+    piped = bridge(*requested).stdout
     assert ESCAPE not in piped
-    plain = at_a_terminal([bridge_path, *asked], environment, 200)
+    plain = at_a_terminal([bridge_path, *requested], environment, 200)
     assert ESCAPE not in plain
-    colored = at_a_terminal([bridge_path, *asked], environment, 200, color=True)
+    colored = at_a_terminal([bridge_path, *requested], environment, 200, color=True)
     assert ESCAPE in colored
     assert re.sub(r"\x1b\[[0-9;]*m", "", colored).split() == plain.split()
 

@@ -98,7 +98,7 @@ def ask(cluster: ControlPlane, folder: Path, bridge: Run) -> Callable[..., tuple
     """Runs a command once on the cluster and on the example's folder; both must succeed and report nothing."""
 
     @cache
-    def asked(*arguments: str) -> tuple[Any, Any]:
+    def requested(*arguments: str) -> tuple[Any, Any]:
         answers = []
         for source in (("--kubeconfig", cluster.kubeconfig), ("--manifests", folder)):
             answer = bridge(*arguments, *source, "-o", "json")
@@ -106,7 +106,7 @@ def ask(cluster: ControlPlane, folder: Path, bridge: Run) -> Callable[..., tuple
             answers.append(json.loads(answer.stdout))
         return answers[0], answers[1]
 
-    return asked
+    return requested
 
 
 @pytest.mark.parametrize(("target", "namespace"), TARGETS, ids=[target for target, _ in TARGETS])
@@ -139,10 +139,10 @@ def test_every_policy_has_a_status_with_what_its_vendor_reports(ask: Callable[..
 def test_kubectl_runs_it_as_a_plugin(
     cluster: ControlPlane, bridge: Run, bridge_path: Path, kubectl_path: Path, environment: dict[str, str]
 ) -> None:
-    asked = ("explain", "httproute/orders", "-n", "shop")
+    requested = ("explain", "httproute/orders", "-n", "shop")
     path = os.pathsep.join([str(bridge_path.parent), environment["PATH"]])
     answer = subprocess.run(
-        [kubectl_path, "bridge", *asked],
+        [kubectl_path, "bridge", *requested],
         env={**environment, "PATH": path, "KUBECONFIG": str(cluster.kubeconfig)},
         capture_output=True,
         text=True,
@@ -150,7 +150,7 @@ def test_kubectl_runs_it_as_a_plugin(
         check=False,
     )
     assert (answer.returncode, answer.stderr) == (0, "")
-    assert answer.stdout == bridge(*asked, "--manifests", EXAMPLE).stdout
+    assert answer.stdout == bridge(*requested, "--manifests", EXAMPLE).stdout
     for kind in ("SecurityPolicy", "BackendTrafficPolicy", "RateLimitPolicy", "AuthPolicy"):
         assert kind in answer.stdout
 

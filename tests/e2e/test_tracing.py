@@ -35,8 +35,8 @@ class Collector:
 
     async def export(self, request: web.Request) -> web.Response:
         """`POST /v1/traces`."""
-        told = ExportTraceServiceRequest.FromString(await request.read())
-        for group in told.resource_spans:
+        reported = ExportTraceServiceRequest.FromString(await request.read())
+        for group in reported.resource_spans:
             for attribute in group.resource.attributes:
                 if attribute.key == "service.name":
                     self.services.add(attribute.value.string_value)
@@ -96,8 +96,10 @@ async def test_a_change_is_followed_from_its_event_to_the_status_patch_and_a_que
         assert [span["name"] for span in (compute, replicate)] == ["compute statuses", "replicate"]
         assert changed["parent"] == ""
         assert len({span["trace"] for span in chains[0]}) == 4  # of batches: linked, not below each other
-        asked = [span for span in collector.spans.values() if span["trace"] == replicate["trace"] and span["parent"]]
-        assert any(span["name"].startswith("OPA PATCH") for span in asked)
+        requested = [
+            span for span in collector.spans.values() if span["trace"] == replicate["trace"] and span["parent"]
+        ]
+        assert any(span["name"].startswith("OPA PATCH") for span in requested)
         headers = {"traceparent": f"00-{TRACE}-{PARENT}-01"}
         async with (
             aiohttp.ClientSession(headers=headers) as session,
@@ -109,7 +111,7 @@ async def test_a_change_is_followed_from_its_event_to_the_status_patch_and_a_que
         below = await collector.until("OPA POST /v1/data/bridge/v1/effective", trace=TRACE)
         assert collector.spans[below["parent"]] == query
     assert collector.services == {"policy-bridge"}
-    # Nobody follows what the bridge asks of OPA on its own account.
+    # The bridge's own queries of OPA have no trace.
     assert [span for span in collector.spans.values() if span["name"].startswith("OPA") and not span["parent"]] == []
 
 

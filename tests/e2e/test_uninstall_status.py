@@ -242,7 +242,7 @@ def test_a_cluster_is_afterwards_as_if_it_had_never_met_a_bridge(cluster: Cluste
     assert "Service/shop/catalog " in dry.stdout
     assert "Deployment/shop/web " in dry.stdout
     assert cluster.shown() == written
-    assert "give --yes" in cluster.uninstall().stderr  # nobody is at a terminal
+    assert "give --yes" in cluster.uninstall().stderr  # there is no terminal
 
     done = cluster.uninstall("--yes")
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
@@ -256,7 +256,7 @@ def test_a_cluster_is_afterwards_as_if_it_had_never_met_a_bridge(cluster: Cluste
 
 @pytest.mark.long
 def test_a_bridge_that_was_killed_and_whose_crds_are_gone_leaves_nothing_either(cluster: Cluster) -> None:
-    """The Lease is waited for; of PolicyKinds that nobody has any more, the Lease and the objects themselves tell."""
+    """It waits for the Lease; the Lease and the objects name former PolicyKinds."""
     before = cluster.shown()
     with cluster.running() as process:
         cluster.until_written()
@@ -271,9 +271,9 @@ def test_a_bridge_that_was_killed_and_whose_crds_are_gone_leaves_nothing_either(
     limited = cluster.plane.write_kubeconfig(cluster.settings.parent / "limited", LIMITED_TOKEN)
     some = cluster.uninstall("--yes", "-o", "json", kubeconfig=limited)
     assert some.returncode == 1, some.stderr
-    told = json.loads(some.stdout)
-    assert {one["notLookedAt"] for one in told if "notLookedAt" in one} >= {"apps/Deployment"}
-    assert [one["result"] for one in told if one.get("object", "").startswith("Lease/")] == [
+    reported = json.loads(some.stdout)
+    assert {one["notLookedAt"] for one in reported if "notLookedAt" in one} >= {"apps/Deployment"}
+    assert [one["result"] for one in reported if one.get("object", "").startswith("Lease/")] == [
         "left: it stores names of remaining entries"
     ]
     assert cluster.uninstall("--yes").returncode == 0
@@ -281,7 +281,7 @@ def test_a_bridge_that_was_killed_and_whose_crds_are_gone_leaves_nothing_either(
 
 
 def _forbid(cluster: Cluster) -> None:
-    """Let somebody do everything but see Deployments."""
+    """Grant everything except reading Deployments."""
     groups = ["", "gateway.networking.k8s.io", "example.com", "coordination.k8s.io", "admissionregistration.k8s.io"]
     role = {"metadata": {"name": "some"}, "rules": [{"apiGroups": groups, "resources": ["*"], "verbs": ["*"]}]}
     binding = {

@@ -139,10 +139,10 @@ def test_policies_left_behind_count_until_another_controller_owns_the_class_or_c
     for file in sorted((Path(__file__).parents[2] / GATEWAY).glob("*.yaml")):
         documents = [doc for doc in yaml.safe_load_all(file.read_text()) if doc["kind"] != "GatewayClass"]
         (copied / file.name).write_text(yaml.safe_dump_all(documents))
-    asked = ("effective", "httproute/cart#pages", "-n", "shop", "--kind", "BackendTrafficPolicy", "-o", "json")
+    requested = ("effective", "httproute/cart#pages", "-n", "shop", "--kind", "BackendTrafficPolicy", "-o", "json")
     # What a vendor leaves behind: neither its CRDs nor its GatewayClass exist, and its policies count as before.
-    assert json.loads(bridge(*asked, "--manifests", folder).stdout)[0]["paths"]
+    assert json.loads(bridge(*requested, "--manifests", folder).stdout)[0]["paths"]
     _write(folder, forked)
-    assert json.loads(bridge(*asked, "--manifests", folder).stdout) == []
+    assert json.loads(bridge(*requested, "--manifests", folder).stdout) == []
     _write(folder, forked, kind)
-    assert json.loads(bridge(*asked, "--manifests", folder).stdout)[0]["paths"]
+    assert json.loads(bridge(*requested, "--manifests", folder).stdout)[0]["paths"]

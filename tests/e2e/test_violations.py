@@ -25,7 +25,7 @@ def test_a_constraint_that_there_is_not_is_one_line_with_near_matches(bridge: Ru
     assert done.stderr == "error: Constraint memory-limit does not exist; did you mean memory-limits?\n"
 
 
-def test_a_constraint_that_makes_no_sense_is_told_where_it_stands(bridge: Run, tmp_path: Path) -> None:
+def test_a_constraint_that_is_invalid_is_reported_where_it_stands(bridge: Run, tmp_path: Path) -> None:
     file = tmp_path / "wrong.yaml"
     file.write_text(WRONG)
     done = bridge("violations", "--manifests", file)
@@ -33,7 +33,9 @@ def test_a_constraint_that_makes_no_sense_is_told_where_it_stands(bridge: Run, t
     assert f"error: {file}:1: Constraint wrong is not active: spec.enforcementAction must be one of" in done.stderr
 
 
-def test_a_policy_that_is_not_there_is_told_and_what_it_would_judge_is_a_violation(bridge: Run, tmp_path: Path) -> None:
+def test_a_policy_that_is_missing_is_reported_and_what_it_would_judge_is_a_violation(
+    bridge: Run, tmp_path: Path
+) -> None:
     files = [file for file in sorted(EXAMPLE.glob("*.yaml")) if not file.name.startswith("10-")]
     options = [option for file in files for option in ("--manifests", file)]
     done = bridge("violations", *options, "-n", "search")

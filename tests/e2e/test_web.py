@@ -1,4 +1,4 @@
-"""What `bridge run` serves over HTTP, asked as browsers and programs do."""
+"""The HTTP API of `bridge run`, as browsers and programs use it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CHECKOUT = f"{CART}#checkout"
 GATEWAY = "gateway.networking.k8s.io/Gateway/infra/public"
 BRAND = "example.com/ColorPolicy/infra/brand"
 PATIENCE = 300.0
-# A name that nobody sane gives, in a place where everything is allowed.
+# A hostile name, in a place where everything is allowed.
 HOSTILE = '</script><img src=x onerror=alert(1)>\u2028"\n\nevent: fake\ndata: {}\n\n' + "x" * 253
 FIRST, SECOND = "the-first-token-0123456789-abcdefgh", "the-second-token-0123456789-abcdefg"
 
@@ -157,7 +157,7 @@ async def test_the_page_is_kept_to_itself(served: Served) -> None:
             assert response.status == 401
 
 
-async def test_the_picture_shows_the_hierarchy_with_policies_and_what_became_of_them(served: Served) -> None:
+async def test_the_picture_shows_the_hierarchy_with_policies_and_the_outcome_of_them(served: Served) -> None:
     async with asyncio.timeout(PATIENCE):
         found: Any = {"whole": False}
         while not found["whole"]:
@@ -189,24 +189,24 @@ async def test_the_picture_shows_the_hierarchy_with_policies_and_what_became_of_
         assert (status, "error" in said) == (code, True), wrong
 
 
-async def test_a_change_is_told_as_what_differs_and_a_break_misses_nothing(served: Served) -> None:
+async def test_a_change_is_reported_as_what_differs_and_a_break_misses_nothing(served: Served) -> None:
     async with events(f"{served.url}/api/stream") as stream:
         assert (await stream.next("topology"))["reload"]
         await stream.until("state", lambda state: state["ready"] and state["whole"])
         served.write("90-more.yaml", policy("more", "cart", "pink"))
         name = "example.com/ColorPolicy/shop/more"
-        told = await stream.until("topology", lambda data: CART in data.get("nodes", {}))
-        assert name in [one["policy"] for one in told["nodes"][CART]["policies"]]
-        assert not told["reload"]
-        assert stream.last_id == told["revision"]
-        if name not in told["policies"]:  # what became of it may be told after where it stands
-            told = await stream.until("topology", lambda data: name in data["policies"])
-        had = told["revision"]
+        reported = await stream.until("topology", lambda data: CART in data.get("nodes", {}))
+        assert name in [one["policy"] for one in reported["nodes"][CART]["policies"]]
+        assert not reported["reload"]
+        assert stream.last_id == reported["revision"]
+        if name not in reported["policies"]:  # its outcome may be reported after its place
+            reported = await stream.until("topology", lambda data: name in data["policies"])
+        had = reported["revision"]
     (served.folder / "90-more.yaml").unlink()
     async with events(f"{served.url}/api/stream", Last_Event_ID=had) as stream:
-        told = await stream.until("topology", lambda data: CART in data.get("nodes", {}))
-        assert name not in [one["policy"] for one in told["nodes"][CART]["policies"]]
-        if name not in told["gonePolicies"]:
+        reported = await stream.until("topology", lambda data: CART in data.get("nodes", {}))
+        assert name not in [one["policy"] for one in reported["nodes"][CART]["policies"]]
+        if name not in reported["gonePolicies"]:
             await stream.until("topology", lambda data: name in data["gonePolicies"])
 
 
@@ -232,7 +232,7 @@ async def test_queries_are_passed_on_and_nothing_else_is(served: Served) -> None
     assert (status, said["error"]["code"]) == (413, "TooLarge")
 
 
-async def test_a_pasted_manifest_is_analysed_and_all_its_mistakes_are_told(served: Served) -> None:
+async def test_a_pasted_manifest_is_analysed_and_all_its_mistakes_are_reported(served: Served) -> None:
     url = f"{served.url}/api/changes"
     pasted = yaml.safe_dump_all([policy("more", "cart", "pink"), policy("lost", "nowhere", "pink")])
     status, said = await post(url, pasted)
@@ -285,16 +285,16 @@ async def test_effective_policies_are_pushed_to_all_who_follow(served: Served) -
         await wide.next("synced")
         served.write("90-more.yaml", policy("a-more", "cart", "pink"))
         for stream in (rule, wide):
-            told = await stream.until("effective", lambda data: data["target"] == CHECKOUT and _more_of(data))
-            assert told["revision"] > first["revision"]
+            reported = await stream.until("effective", lambda data: data["target"] == CHECKOUT and _more_of(data))
+            assert reported["revision"] > first["revision"]
         (served.folder / "42-route-cart.yaml").unlink()
-        told = await rule.until("effective", lambda data: data["target"] == CHECKOUT and not data["paths"])
+        reported = await rule.until("effective", lambda data: data["target"] == CHECKOUT and not data["paths"])
         shutil.copy(SHOP / "42-route-cart.yaml", served.folder)
-        told = await rule.until("effective", lambda data: data["target"] == CHECKOUT and data["paths"])
-        assert _more_of(told)
+        reported = await rule.until("effective", lambda data: data["target"] == CHECKOUT and data["paths"])
+        assert _more_of(reported)
         status, once = await get(f"{url}?target=httproute/shop/cart")
         assert status == 200
-        assert told["paths"] == next(one["paths"] for one in once["effective"] if one["target"] == CHECKOUT)
+        assert reported["paths"] == next(one["paths"] for one in once["effective"] if one["target"] == CHECKOUT)
         (served.folder / "90-more.yaml").unlink()
 
 
@@ -302,8 +302,8 @@ def _more_of(data: Any) -> bool:
     return "example.com/ColorPolicy/shop/a-more" in json.dumps(data)
 
 
-async def test_wrong_targets_are_told_with_near_matches(served: Served) -> None:
-    for asked, code, words in (
+async def test_wrong_targets_are_reported_with_near_matches(served: Served) -> None:
+    for requested, code, words in (
         ("target=httproute/cort", 404, "did you mean HTTPRoute/shop/cart?"),
         ("target=httproute/shop/cart%23chekout&watch=true", 404, "did you mean HTTPRoute/shop/cart#checkout?"),
         ("target=x", 400, "is not a kind"),
@@ -312,12 +312,12 @@ async def test_wrong_targets_are_told_with_near_matches(served: Served) -> None:
         ("watch=true", 400, "give 1 to 100 targets"),
         ("target=service/posts&wach=true", 400, "there is no parameter 'wach'"),
     ):
-        status, said = await get(f"{served.url}/v1/effective?{asked}")
-        assert status == code, asked
+        status, said = await get(f"{served.url}/v1/effective?{requested}")
+        assert status == code, requested
         assert words in said["error"]["message"]
 
 
-async def test_a_page_left_open_goes_on_after_a_restart(
+async def test_a_page_left_open_continues_after_a_restart(
     bridge_path: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
     folder = shutil.copytree(SHOP, tmp_path / "shop")
@@ -380,7 +380,7 @@ async def test_with_a_token_file_it_wants_the_token(
         assert (await get(f"{served.url}/api/topology", Authorization=f"Bearer {SECOND}"))[0] == 200
 
 
-async def test_whoever_has_the_token_reads_and_changes_nothing(
+async def test_a_client_that_has_the_token_reads_and_changes_nothing(
     bridge_path: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
     folder = shutil.copytree(SHOP, tmp_path / "shop")
@@ -399,8 +399,8 @@ async def test_whoever_has_the_token_reads_and_changes_nothing(
                     return response.status
 
             assert await send("POST", "/api/changes") == 200
-            asked = {"input": {"targets": [CART], "changes": {"upsert": [json.loads(new)], "delete": [BRAND]}}}
-            assert await send("POST", "/api/query/effective", json.dumps(asked)) == 200
+            requested = {"input": {"targets": [CART], "changes": {"upsert": [json.loads(new)], "delete": [BRAND]}}}
+            assert await send("POST", "/api/query/effective", json.dumps(requested)) == 200
             for name in sorted(queries):
                 assert (await send("POST", f"/api/query/{name}") != 404) == (name in ALLOWED), name
             own = ("/api/topology", "/api/changes", "/api/query/effective")

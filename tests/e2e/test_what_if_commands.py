@@ -1,4 +1,4 @@
-"""`bridge impact` and `bridge analyze`: what would be, before anybody does it."""
+"""`bridge impact` and `bridge analyze`: the effects of a change before it is applied."""
 
 from __future__ import annotations
 
@@ -50,24 +50,24 @@ def analyzed(bridge: Run, *arguments: str | Path) -> dict[str, Any]:
     return document
 
 
-def told(problems: list[dict[str, Any]]) -> list[tuple[str, str]]:
+def reported(problems: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return [(problem["subject"].partition("/")[2], problem["reason"]) for problem in problems]
 
 
-def test_analyze_tells_what_a_file_brings_and_mends(bridge: Run, tmp_path: Path) -> None:
+def test_analyze_lists_new_and_fixed_problems(bridge: Run, tmp_path: Path) -> None:
     found = analyzed(bridge, "-f", written(tmp_path / "new.yaml", STRICTER, TYPO, SALE))
-    assert told(found["problems"]["introduced"]) == [
+    assert reported(found["problems"]["introduced"]) == [
         ("ColorPolicy/blog/feeds", "Overridden"),
         ("ColorPolicy/shop/typo", "TargetNotFound"),
     ]
-    assert told(found["problems"]["fixed"]) == [("ColorPolicy/shop/summer-sale", "TargetNotFound")]
+    assert reported(found["problems"]["fixed"]) == [("ColorPolicy/shop/summer-sale", "TargetNotFound")]
     assert found["objects"]["changed"] == [f"{COLORS}/infra/accessibility"]
     [rss] = [one for one in found["effective"] if one["target"].endswith("blog/feeds#rss")]
     assert (rss["before"]["spec"]["theme"], rss["after"]["spec"]["theme"]) == ("dark", "plain")
     assert rss["after"]["origins"]["/theme"] == f"{COLORS}/infra/accessibility"
 
 
-def test_problems_of_what_the_change_does_not_concern_are_not_told(bridge: Run, tmp_path: Path) -> None:
+def test_problems_of_what_the_change_does_not_concern_are_not_reported(bridge: Run, tmp_path: Path) -> None:
     found = analyzed(bridge, "-f", written(tmp_path / "new.yaml", TYPO))
     assert found["problems"] == {"introduced": found["problems"]["introduced"], "fixed": [], "unchanged": []}
 
@@ -101,7 +101,7 @@ def test_what_a_folder_lacks_is_deleted_with_prune(bridge: Run, tmp_path: Path) 
     kept = [path for path in sorted(SHOP.glob("*.yaml")) if path.name != "61-accessibility.yaml"]
     found = analyzed(bridge, *(part for path in kept for part in ("-f", path)), "--prune")
     assert found["objects"]["deleted"] == [f"{COLORS}/infra/accessibility"]
-    assert told(found["problems"]["fixed"]) == [("ColorPolicy/blog/posts-contrast", "Overridden")]
+    assert reported(found["problems"]["fixed"]) == [("ColorPolicy/blog/posts-contrast", "Overridden")]
 
 
 def test_a_policykind_that_goes_takes_its_policies_effects_along(bridge: Run) -> None:
@@ -123,7 +123,7 @@ def test_exit_codes_and_github_annotations(bridge: Run, tmp_path: Path) -> None:
     assert fine.returncode == 0
 
 
-def test_every_mistake_in_the_files_is_told(bridge: Run, tmp_path: Path) -> None:
+def test_every_mistake_in_the_files_is_reported(bridge: Run, tmp_path: Path) -> None:
     mistakes = "\n---\n".join(["kind: Namespace\nmetadata: {name: no-version}"] * 50)
     file = tmp_path / "new.yaml"
     file.write_text(f"{mistakes}\n---\n{yaml.safe_dump(TYPO)}")
@@ -208,7 +208,7 @@ def test_links_that_a_change_breaks_are_problems_of_objects_that_did_not_change(
         gateway["spec"]["listeners"] = [change]
         arguments = ("-f", written(tmp_path / "change.yaml", gateway))
     answer = bridge("analyze", *arguments, "--manifests", folder, "-o", "json")
-    introduced = told(json.loads(answer.stdout)["problems"]["introduced"])
+    introduced = reported(json.loads(answer.stdout)["problems"]["introduced"])
     assert introduced == ([("HTTPRoute/shop/r", reason)] if reason else [])
     assert answer.returncode == (1 if reason else 0)
 
@@ -229,7 +229,7 @@ def test_impact_of_a_policy_that_reaches_nothing(bridge: Run) -> None:
     assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "The policy has no effective targets.\n")
 
 
-def test_impact_of_what_is_no_policy(bridge: Run) -> None:
+def test_impact_of_what_is_not_a_policy(bridge: Run) -> None:
     answer = bridge("impact", "svc/shop/cart", "--manifests", SHOP)
     assert answer.returncode == 2
     assert "core/Service/shop/cart is not a policy of an active kind" in answer.stderr
@@ -247,8 +247,8 @@ def test_violations_of_constraints_are_problems_that_come_and_go(bridge: Run, tm
     answer = bridge("analyze", "-f", file, "--delete", "pod/blog/draft", "--manifests", base, "-o", "json")
     assert answer.returncode == 1, answer.stderr
     problems = json.loads(answer.stdout)["problems"]
-    assert told(problems["introduced"]) == [("Pod/blog/another", "Violation")]
-    assert told(problems["fixed"]) == [("Pod/blog/draft", "Violation")]
+    assert reported(problems["introduced"]) == [("Pod/blog/another", "Violation")]
+    assert reported(problems["fixed"]) == [("Pod/blog/draft", "Violation")]
     assert problems["introduced"][0]["about"] == "policybridge.io/Constraint/-/memory-limits"
 
 

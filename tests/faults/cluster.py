@@ -1,4 +1,4 @@
-"""A real cluster under load, a bridge's replicating half on it, and a reader that looks at OPA all the time."""
+"""A real cluster under load, a bridge's replicating half on it, and a reader that queries OPA all the time."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ async def until_equal(plane: ControlPlane, opa: Opa, listed: dict[str, str] = LI
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
-            told = await differences(opa, await asyncio.to_thread(objects_of, plane, listed))
+            reported = await differences(opa, await asyncio.to_thread(objects_of, plane, listed))
         except (OpaError, OSError) as error:
-            told = [str(error)]
-        if not told:
+            reported = [str(error)]
+        if not reported:
             return
-        assert time.monotonic() < deadline, told[:10]
+        assert time.monotonic() < deadline, reported[:10]
         await asyncio.sleep(0.2)
 
 
@@ -127,7 +127,7 @@ async def load_of(plane: ControlPlane, seed: int = 1) -> Load:
 
 @dataclass
 class Reader:
-    """Looks at OPA all the time, and keeps what nobody may ever see."""
+    """Queries OPA all the time, and records wrong results."""
 
     opa_url: str
     load: Load
@@ -168,7 +168,7 @@ class Reader:
                 await asyncio.sleep(0.01)
 
     async def _snapshot(self, opa: Opa) -> tuple[dict[str, Object], list[dict[str, Any]], bool]:
-        """The routes, the links to what is below and above them, and whether OPA is filled, from one transaction."""
+        """The routes, the links to what is below and above them, and whether OPA is synced, from one transaction."""
         routes = f'object.get(data.objects, ["{GATEWAY_API}", "HTTPRoute", "{self.load.namespace}"], {{}})'
         links = '[object.get(data.index, ["parents"], {}), object.get(data.index, ["children"], {})]'
         filled = f"[yes | yes = data.{MARKER}.filled]"
@@ -194,7 +194,7 @@ class Reader:
 
 @dataclass
 class Bridge:
-    """The replicating half of a bridge at work. `fills` counts how often OPA was filled."""
+    """The replicating half of a bridge at work. `fills` counts syncs of OPA."""
 
     replicator: Replicator
     source: ClusterSource
@@ -202,7 +202,7 @@ class Bridge:
     fills: int = 0
 
     async def filled(self) -> None:
-        """Wait until it says that OPA holds everything."""
+        """Wait until it reports that OPA has everything."""
         async with asyncio.timeout(PATIENCE):
             await self.replicator.filled.wait()
 

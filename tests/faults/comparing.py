@@ -17,21 +17,21 @@ async def differences(opa: Opa, objects: Iterable[Object]) -> list[str]:
     """What OPA lacks, has too much, or has otherwise; empty when it holds exactly these objects with their links."""
     wanted = {str(key_of(obj)): prune(obj) for obj in objects}
     found = held(await opa.get("objects") or {})
-    told = [f"lacks {key}" for key in sorted(wanted.keys() - found.keys())]
-    told += [f"still has {key}" for key in sorted(found.keys() - wanted.keys())]
-    told += [f"has another {key}" for key in sorted(wanted.keys() & found.keys()) if wanted[key] != found[key]]
-    if not told:
+    reported = [f"lacks {key}" for key in sorted(wanted.keys() - found.keys())]
+    reported += [f"still has {key}" for key in sorted(found.keys() - wanted.keys())]
+    reported += [f"has another {key}" for key in sorted(wanted.keys() & found.keys()) if wanted[key] != found[key]]
+    if not reported:
         has, wants = _leaves(await opa.get("index")), _leaves(await index_of(opa, found.values()))
-        told += [
+        reported += [
             f"index {' '.join(path)} is {has.get(path)}, not {wants.get(path)}"
             for path in sorted(has.keys() | wants.keys())
             if has.get(path) != wants.get(path)
         ]
-    return told
+    return reported
 
 
 def _leaves(index: Any, above: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
-    """A document by the paths of what is no mapping, or an empty one, in it."""
+    """A document by the paths of its values that are not mappings, or are empty ones."""
     if not isinstance(index, dict) or not index:
         return {above: index}
     return {path: leaf for name, below in index.items() for path, leaf in _leaves(below, (*above, name)).items()}
@@ -49,7 +49,7 @@ def held(groups: dict[str, Any]) -> dict[str, Object]:
 
 
 def declared_ends(links: dict[str, Any]) -> dict[str, set[str]]:
-    """Of `index.parents` or `index.children` the keys of which parents or children are told, by who declares them."""
+    """Return the keys with entries in `index.parents` or `index.children`, by the object that declares them."""
     found: dict[str, set[str]] = {}
     for home in links.values():
         for end, by_home in home.items():

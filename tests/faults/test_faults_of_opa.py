@@ -159,7 +159,7 @@ async def test_opa_is_slow_in_a_burst(control_plane: ControlPlane, opa: ManagedO
 async def test_the_disk_of_opas_log_is_full(
     control_plane: ControlPlane, opa_path: Path, tmp_path: Path, unused_tcp_port: int
 ) -> None:
-    """It goes on: what it cannot log is lost, and nothing else."""
+    """It continues: only log lines are lost."""
     load = await load_of(control_plane, seed=36)
     async with (
         logging_opa(opa_path, tmp_path, Path("/dev/full"), unused_tcp_port) as url,
@@ -173,10 +173,10 @@ async def test_the_disk_of_opas_log_is_full(
         assert one.fills == 1
 
 
-async def test_nobody_takes_opas_log(
+async def test_no_client_takes_opas_log(
     control_plane: ControlPlane, opa_path: Path, tmp_path: Path, unused_tcp_port: int
 ) -> None:
-    """It stops while the pipe is full, and goes on later."""
+    """It stops while the pipe is full, and continues later."""
     load = await load_of(control_plane, seed=37)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -249,7 +249,7 @@ async def kill_a_bridge(control_plane: ControlPlane, opa: ManagedOpa, tmp_path: 
                 await process.wait()
 
 
-async def test_of_two_bridges_on_one_opa_one_goes_on_when_the_other_is_gone(
+async def test_of_two_bridges_on_one_opa_one_continues_when_the_other_is_gone(
     control_plane: ControlPlane, opa: ManagedOpa
 ) -> None:
     load = await load_of(control_plane, seed=50)

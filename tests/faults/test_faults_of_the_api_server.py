@@ -210,10 +210,10 @@ async def test_a_crd_is_deleted_and_made_again(control_plane: ControlPlane, opa:
         await until_equal(control_plane, direct, {**LISTED, **things.listed})
 
 
-async def test_a_crd_is_made_anew_while_the_bridge_is_disconnected(
+async def test_a_crd_is_made_again_while_the_bridge_is_disconnected(
     control_plane: ControlPlane, opa: ManagedOpa, tmp_path: Path
 ) -> None:
-    """Nobody tells the bridge that the objects of before are gone."""
+    """The bridge gets no event for the deletion of former objects."""
     load = await load_of(control_plane, seed=110)
     things = Things(control_plane, load.namespace)
     await things.define()

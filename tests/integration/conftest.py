@@ -32,6 +32,6 @@ async def opa(opa_path: Path) -> AsyncIterator[ManagedOpa]:
 
 @pytest.fixture
 async def faulty(opa: ManagedOpa) -> AsyncIterator[FaultyOpa]:
-    """What stands before it, and fails as a test says."""
+    """The proxy before it, which fails as a test configures."""
     async with FaultyOpa(opa.url).serving() as proxy:
         yield proxy

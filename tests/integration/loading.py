@@ -61,11 +61,13 @@ class Bench:
 
     async def in_force(self, *names: str, version: str = "1") -> None:
         """Wait until OPA has a version of each of these."""
-        await self.until(lambda told: all(told[name].programmed and told[name].version == version for name in names))
+        await self.until(
+            lambda reported: all(reported[name].programmed and reported[name].version == version for name in names)
+        )
 
     async def refused(self, name: str, version: str = "1") -> tuple[str, int, str, str]:
         """File, line, code and message of the first problem of a version that is not active."""
-        await self.until(lambda told: told[name].version == version and not told[name].accepted)
+        await self.until(lambda reported: reported[name].version == version and not reported[name].accepted)
         problem = self.verdicts[name].problems[0]
         return problem.file, problem.line, problem.code, problem.message
 
@@ -96,7 +98,7 @@ async def loading(
             checker = Checker(opa_path, found.modules, **options)
             loader = Loader(opa, endpoint, checker, found, kubernetes)
             bench = Bench(loader, opa, managed, opa_config(url, shared_trust()), checker)
-            loader.listen(lambda told: bench.verdicts.update({told.author.name: told}))
+            loader.listen(lambda reported: bench.verdicts.update({reported.author.name: reported}))
             task = asyncio.create_task(loader.run())
             try:
                 if listed:

@@ -32,7 +32,7 @@ class Reader:
                     if done(change):
                         return new
         except TimeoutError:
-            raise AssertionError(f"waited {patience:.0f} s, and heard only {short(new)}") from None
+            raise AssertionError(f"waited {patience:.0f} s, and received only {short(new)}") from None
         raise AssertionError(f"the stream ended after {short(new)}")
 
     async def until_listed(self, type_id: str) -> list[Change]:

@@ -20,7 +20,7 @@ BARRIER = "core/ConfigMap"  # a type that no rule reads: an object of it marks a
 class ScriptedSource:
     """Delivers `objects` as a cluster would, with a resourceVersion for each state.
 
-    With `silent` types no listing is told until `tell`; with `versions` False objects have none, as in manifests.
+    With `silent` types no listing is reported until `tell`; with `versions` False objects have none, as in manifests.
     Versions begin after `begin`; objects that have one keep it.
     """
 
@@ -142,7 +142,7 @@ class Notices:
         self._news.set()
 
     async def until_written(self, patience: float = 300.0) -> list[Notice]:
-        """Wait until OPA holds all that the source has said; what was told meanwhile, the mark's own part left out.
+        """Wait until OPA holds all that the source has said; what was reported meanwhile, the mark's own part left out.
 
         Raises TimeoutError after `patience` seconds.
         """

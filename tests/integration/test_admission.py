@@ -151,9 +151,9 @@ async def test_only_the_leases_holder_writes_the_configuration(work: AtWork) -> 
     assert (await work.configuration())["failurePolicy"] == "Ignore"
 
 
-async def test_an_exempt_namespace_is_never_asked_for(work: AtWork) -> None:
+async def test_an_exempt_namespace_is_never_requested(work: AtWork) -> None:
     await work.stop()
-    name = fresh_name("mends")
+    name = fresh_name("fixes")
     code, _, said = await work.kubectl("create", "configmap", name, "--namespace=kube-system")
     assert (code, said) == (0, "")
 

@@ -61,7 +61,7 @@ async def test_back_pressure_is_waited_for_as_long_as_it_says(tmp_path: Path, pr
     assert min(later - before for before, later in itertools.pairwise(came)) > 0.9
 
 
-async def test_a_decision_in_another_opa_is_asked_with_its_token(
+async def test_a_decision_in_another_opa_is_queried_with_its_token(
     tmp_path: Path, opa: ManagedOpa, proxy: FaultyOpa
 ) -> None:
     async def guard(request: web.Request, pass_on: Callable[[], Awaitable[web.Response]]) -> web.StreamResponse:

@@ -137,7 +137,7 @@ async def test_what_a_later_mutator_makes_of_an_object_is_judged_by_the_validati
 
 @asynccontextmanager
 async def later_mutator(work: AtWork) -> AsyncIterator[list[str]]:
-    """Another mutating webhook, which moves what ours has placed to a forbidden region; gives what it was asked."""
+    """Another mutating webhook, which moves what ours has placed to a forbidden region; gives what it was requested."""
     invoked: list[str] = []
 
     async def mutate(request: web.Request) -> web.Response:

@@ -16,10 +16,10 @@ from tests.integration.objects import apply_crd, crd, delete_crd, fresh_name, ma
 from tests.integration.test_replicator import BUNDLE
 
 
-async def test_a_type_whose_objects_cannot_be_converted_delays_nobody(
+async def test_a_type_whose_objects_cannot_be_converted_delays_no_other_type(
     control_plane: ControlPlane, opa_path: Path, unused_port: int
 ) -> None:
-    """Its stored version is another one than the preferred, and the webhook that converts is away."""
+    """Its stored version is not the preferred one, and the conversion webhook is unavailable."""
     api, group = control_plane.api, f"{fresh_name('group')}.example.com"
     namespace, thing = await make_namespace(api), f"{group}/Thing"
     body = crd("things", "Thing", group=group, versions=("v1beta1", "v1"))

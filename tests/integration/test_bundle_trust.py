@@ -22,7 +22,7 @@ from bridge.opa.credentials import BundleCredentials, CredentialsError, kept_cre
 from bridge.opa.process import ManagedOpa
 from bridge.policy_loader.activation import BundleEndpoint
 
-# What JSON may hold: Go writes some characters otherwise than other encoders do, and sorts keys by bytes.
+# What JSON may hold: Go writes some characters differently from other encoders, and sorts keys by bytes.
 ODD = "".join(map(chr, [*range(0x300), 0x2028, 0x2029, 0xE000, 0xFFFD, 0xFFFF, 0x1F600]))
 DATA = {
     "odd": {"text": ODD, "<>&": 1, "\ue000": 2, "\U0001f600": 3, "a\u2028": 4, "\x7f": "\x7f"},

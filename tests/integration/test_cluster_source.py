@@ -74,14 +74,14 @@ async def test_a_crd_that_appears_later_is_delivered(
     source = ClusterSource(client, poll=0.5)
     source.want({CONFIG_MAP, thing})
     async with reading(source.changes()) as reader:
-        told = (await reader.until(lambda change: isinstance(change, Trouble)))[-1]
+        reported = (await reader.until(lambda change: isinstance(change, Trouble)))[-1]
         if Listed(CONFIG_MAP) not in reader.seen:
             await reader.until_listed(CONFIG_MAP)
         await apply_crd(control_plane.api, crd("things", "Thing", group=group))
         await reader.until_listed(thing)
         await put_thing(control_plane, group, namespace, "first")
         await reader.until_named("first")
-    assert told == Trouble(
+    assert reported == Trouble(
         thing, f"the API server does not serve {thing}: install the CRD that defines it", absent=True
     )
 
@@ -96,7 +96,9 @@ async def test_a_crd_that_was_just_applied_is_waited_for(control_plane: ControlP
         async with reading(source.changes()) as reader:
             await reader.until_listed(f"{group}/Thing")
         troubles = [change for change in reader.seen if isinstance(change, Trouble)]
-        assert [change for change in troubles if not change.unknown] == []  # a fill goes on without the others
+        assert [
+            change for change in troubles if not change.unknown
+        ] == []  # the initial sync continues without the others
 
 
 async def test_rediscovery_need_not_wait_for_the_next_poll(
@@ -164,7 +166,7 @@ async def reader_of_config_maps(control_plane: ControlPlane) -> AsyncIterator[No
     await take_rights_away(control_plane.api)
 
 
-async def test_a_forbidden_type_delays_nobody(
+async def test_a_forbidden_type_delays_no_other_type(
     control_plane: ControlPlane, reader_of_config_maps: None, tmp_path: Path
 ) -> None:
     namespace = await make_namespace(control_plane.api)
@@ -233,7 +235,7 @@ async def test_selectors_leave_out_what_they_do_not_select(control_plane: Contro
     assert isinstance(changes[-1], Deleted)
 
 
-async def test_a_type_is_read_in_the_version_that_is_asked_for(
+async def test_a_type_is_read_in_the_version_that_is_requested(
     control_plane: ControlPlane, client: KubeClient, group: str
 ) -> None:
     thing = f"{group}/Thing"
@@ -268,7 +270,7 @@ async def test_a_type_that_is_no_longer_wanted_is_removed(control_plane: Control
     assert "unseen" in names(again)
 
 
-async def test_relisting_leaves_out_what_waits_and_tells_everything_anew(
+async def test_relisting_leaves_out_what_waits_and_tells_everything_again(
     control_plane: ControlPlane, client: KubeClient, group: str
 ) -> None:
     thing = f"{group}/Thing"
@@ -278,7 +280,7 @@ async def test_relisting_leaves_out_what_waits_and_tells_everything_anew(
     source = ClusterSource(client)
     source.want({thing, CONFIG_MAP})
     async with reading(source.changes()) as reader:
-        await reader.until(lambda change: change == Listing(thing))  # its Listed waits, and must not be told alone
+        await reader.until(lambda change: change == Listing(thing))  # its Listed waits, and must not be reported alone
         await asyncio.sleep(0.5)
         source.relist()
         again = await reader.until_listed(thing)
@@ -319,20 +321,20 @@ async def test_stopping_leaves_no_task_behind(client: KubeClient) -> None:
     assert asyncio.all_tasks() == before
 
 
-async def test_an_api_server_that_is_away_at_the_start_is_waited_for(bare_control_plane: ControlPlane) -> None:
+async def test_an_api_server_that_is_unavailable_at_the_start_is_waited_for(bare_control_plane: ControlPlane) -> None:
     plane = bare_control_plane
     await asyncio.to_thread(plane.stop_api_server)
     async with await KubeClient.connect(plane.kubeconfig) as client:
         source = ClusterSource(client)
         source.want({CONFIG_MAP})
         async with reading(source.changes()) as reader:
-            told = (await reader.until(lambda change: isinstance(change, Trouble)))[-1]
+            reported = (await reader.until(lambda change: isinstance(change, Trouble)))[-1]
             listing = asyncio.create_task(reader.until_listed(CONFIG_MAP))
             await asyncio.to_thread(plane.start_api_server)
             async with asyncio.timeout(60):
                 await listing
-    assert isinstance(told, Trouble)
-    assert f"{plane.url} refuses connections" in told.message
+    assert isinstance(reported, Trouble)
+    assert f"{plane.url} refuses connections" in reported.message
 
 
 @pytest.mark.long
@@ -354,7 +356,7 @@ async def test_an_api_server_that_starts_is_not_taken_for_one_without_crds(own_c
                     await asyncio.sleep(0.03)
                 await restarting
             source.relist()
-            while not following.done():  # what comes and goes between two watches is not told
+            while not following.done():  # what is created and deleted between two watches is not reported
                 await put_config_map(plane.api, namespace, "last", {})
                 await asyncio.sleep(0.3)
                 await delete_config_map(plane.api, namespace, "last")

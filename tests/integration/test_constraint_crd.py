@@ -120,7 +120,7 @@ def test_an_api_server_fills_in_what_a_short_one_means(with_constraints: Control
 
 
 @pytest.mark.parametrize("spec", REFUSED.values(), ids=REFUSED.keys())
-def test_an_api_server_refuses_what_makes_no_sense(with_constraints: ControlPlane, spec: dict[str, Any]) -> None:
+def test_an_api_server_refuses_what_is_invalid(with_constraints: ControlPlane, spec: dict[str, Any]) -> None:
     with pytest.raises(ApiError):
         with_constraints.api.apply(f"{CONSTRAINTS}/tested", _constraint(spec))
 
@@ -129,9 +129,9 @@ async def test_rego_judges_each_as_the_api_server_does(opa_path: Path) -> None:
     objects = [_constraint(spec) for spec in (WHOLE, *REFUSED.values())]
     async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed, Opa(managed.url) as opa:
         for index, obj in enumerate(objects):
-            [told] = await opa.query("constraints", {"changes": {"upsert": [obj]}})
+            [reported] = await opa.query("constraints", {"changes": {"upsert": [obj]}})
             reason = "PolicyNotFound" if index == 0 else "Invalid"
-            assert told["condition"]["reason"] == reason, told
+            assert reported["condition"]["reason"] == reason, reported
 
 
 async def test_the_fields_of_a_constraint_are_those_of_its_crd(opa_path: Path) -> None:

@@ -60,7 +60,7 @@ async def _messages(bench: Bench, policy: str = "k8s.ports") -> list[str]:
     return [row["message"] for row in await bench.opa.query("violations", {"changes": _changes(policy)})]
 
 
-async def test_a_package_with_violations_is_a_policy_as_soon_as_it_is_in_force(bench: Bench) -> None:
+async def test_a_package_with_violations_is_a_policy_as_soon_as_it_is_active(bench: Bench) -> None:
     assert await _messages(bench) == ["policy k8s.ports is not loaded"]
     bench.put("ports", POLICY)
     await bench.in_force("ports")
@@ -71,7 +71,7 @@ async def test_a_package_with_violations_is_a_policy_as_soon_as_it_is_in_force(b
     assert await _messages(bench) == ["2 ports"]
 
 
-async def test_a_function_of_that_name_is_no_policy(bench: Bench) -> None:
+async def test_a_function_of_that_name_is_not_a_policy(bench: Bench) -> None:
     bench.put("ports", "package k8s.ports\n\nviolation(x) := x\n")
     await bench.in_force("ports")
     assert await _messages(bench) == ["policy k8s.ports is not loaded"]
@@ -87,7 +87,7 @@ async def test_a_policy_that_asks_for_violations_is_refused_alone(bench: Bench) 
 
 
 async def test_an_object_on_which_a_policy_fails_is_left_out_of_the_audit_alone(bench: Bench) -> None:
-    """And the policy stays in force: an object must not be able to rid others of it."""
+    """The policy stays active: an object must not be able to disable it for others."""
     for obj in (*_changes()["upsert"], *_changes(name="conflict")["upsert"]):
         key = key_of(obj)
         await bench.opa.put(f"objects/{key.group}/{key.kind}/{key.namespace}/{key.name}", obj)

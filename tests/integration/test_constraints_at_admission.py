@@ -60,12 +60,12 @@ async def work(control_plane: ControlPlane, opa_path: Path, kubectl_path: Path) 
                 await opa.put(f"objects/{key.group}/{key.kind}/{key.namespace}/{key.name}", obj)
         found.webhook.note(Notice(tuple(map(key_of, objects))))  # what the replicator would say of them
         async with asyncio.timeout(300):
-            while not await _asked(found):  # noqa: ASYNC110 - it takes the API server seconds to know of a webhook
+            while not await _requested(found):  # noqa: ASYNC110 - it takes the API server seconds to know of a webhook
                 await asyncio.sleep(0.2)
         yield found
 
 
-async def _asked(work: AtWork) -> bool:
+async def _requested(work: AtWork) -> bool:
     code, said = await work.apply(fresh_name("probe"), EU, a="1")
     return code == 0 and "[fewer]" in said
 

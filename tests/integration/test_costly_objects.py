@@ -73,9 +73,9 @@ def seconds_of(managed: ManagedOpa) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-async def answer_and_cost(managed: ManagedOpa, opa: Opa, name: str, asked: Any) -> tuple[Any, float]:
+async def answer_and_cost(managed: ManagedOpa, opa: Opa, name: str, query_input: Any) -> tuple[Any, float]:
     before = seconds_of(managed)
-    answer = await opa.query(name, asked)
+    answer = await opa.query(name, query_input)
     return answer, seconds_of(managed) - before
 
 
@@ -135,8 +135,8 @@ async def test_change_costs_little_where_policies_of_others_name_the_object_with
         *(policy("LimitPolicy", f"p{number}", named) for number in range(60)),
     ]
     async with holding(opa_path, objects) as (managed, opa):
-        asked = {**CHANGE, "keys": [f"{GROUP}/HTTPRoute/quiet/r1"]}
-        found, seconds = await answer_and_cost(managed, opa, "remediation", asked)
+        query_input = {**CHANGE, "keys": [f"{GROUP}/HTTPRoute/quiet/r1"]}
+        found, seconds = await answer_and_cost(managed, opa, "remediation", query_input)
     assert found["policies"] == [f"{LIMIT}/quiet/own"]
     assert seconds < 0.15
 
@@ -149,8 +149,8 @@ async def test_change_costs_little_where_policies_of_others_name_classes(opa_pat
         *(policy("QuotaPolicy", f"p{number}", refs) for number in range(60)),
     ]
     async with holding(opa_path, objects) as (managed, opa):
-        asked = {"keys": ["core/Service/quiet/cart"], "was": {}}
-        _, seconds = await answer_and_cost(managed, opa, "dependents", asked)
+        query_input = {"keys": ["core/Service/quiet/cart"], "was": {}}
+        _, seconds = await answer_and_cost(managed, opa, "dependents", query_input)
     assert seconds < 0.08
 
 

@@ -104,7 +104,7 @@ async def holds(opa: Opa, things: Things, names: set[str]) -> None:
 
 
 @pytest.mark.parametrize("pace", PACES.values(), ids=PACES.keys())
-async def test_too_deep_object_is_dropped_and_its_type_goes_on(
+async def test_too_deep_object_is_dropped_and_its_type_continues(
     pace: Pace, control_plane: ControlPlane, opa_path: Path, things: Things
 ) -> None:
     await things.put("deep", BARELY_PYTHON)
@@ -124,9 +124,9 @@ async def test_too_deep_object_is_dropped_and_its_type_goes_on(
         async with replicating(control_plane, opa, things, pace):  # a restart
             await things.put("third")
             await holds(opa, things, {"limit", "first", "second", "third"})
-    [told] = [log for log in logs if log["event"] == "objects rejected"]
-    assert told["reason"] == "it is nested more than 200 levels deep"
-    assert [key.rpartition("/")[2] for key in told["keys"]] == ["beyond", "deep", "deeper"]
+    [reported] = [log for log in logs if log["event"] == "objects rejected"]
+    assert reported["reason"] == "it is nested more than 200 levels deep"
+    assert [key.rpartition("/")[2] for key in reported["keys"]] == ["beyond", "deep", "deeper"]
     message = "NotReplicated: Policies do not see this object: it is nested more than 200 levels deep."
     assert sorted(events) == [("beyond", message), ("deep", message), ("deeper", message)]
 

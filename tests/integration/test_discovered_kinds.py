@@ -69,7 +69,7 @@ def policy(group: str, namespace: str) -> Object:
 
 
 class Asked:
-    """What one kind comes to in an OPA: its class in force, and the hue that holds for the namespace."""
+    """One kind in an OPA: its active class, and the effective hue of the namespace."""
 
     def __init__(self, opa: Opa, group: str, namespace: str) -> None:
         self._opa = opa
@@ -96,18 +96,18 @@ async def test_a_crd_with_the_label_makes_a_policy_kind_while_it_is_there(
     api, group = control_plane.api, f"{fresh_name('hue')}.example.com"
     namespace = await make_namespace(api)
     async with replicating(ClusterSource(client), opa_path) as (opa, replicator):
-        asked = Asked(opa, group, namespace)
-        assert await asked() == (None, [])
+        requested = Asked(opa, group, namespace)
+        assert await requested() == (None, [])
         await apply_crd(api, labelled(group, "Direct"))
         path = f"/apis/{group}/v1/namespaces/{namespace}/huepolicies/one"
         await asyncio.to_thread(api.apply, path, policy(group, namespace))
-        await eventually(asked, equal_to(("Direct", ["red"])))
+        await eventually(requested, equal_to(("Direct", ["red"])))
         await apply_crd(api, labelled(group, "inherited"))
-        await eventually(asked, equal_to(("Inherited", [])))
+        await eventually(requested, equal_to(("Inherited", [])))
         await apply_crd(api, labelled(group, "Direct"))
-        await eventually(asked, equal_to(("Direct", ["red"])))
+        await eventually(requested, equal_to(("Direct", ["red"])))
         await delete_crd(api, f"huepolicies.{group}")
-        await eventually(asked, equal_to((None, [])))
+        await eventually(requested, equal_to((None, [])))
 
         async def held() -> Any:
             return (await opa.get(f"objects/{group}/HuePolicy") or {}).get(namespace) or {}
@@ -125,12 +125,12 @@ async def test_a_label_that_is_taken_off_takes_the_policy_kind_away(
     path = f"/apis/{group}/v1/namespaces/{namespace}/huepolicies/one"
     await asyncio.to_thread(api.apply, path, policy(group, namespace))
     async with replicating(ClusterSource(client), opa_path) as (opa, _):
-        asked = Asked(opa, group, namespace)
-        await eventually(asked, equal_to(("Direct", ["red"])))
+        requested = Asked(opa, group, namespace)
+        await eventually(requested, equal_to(("Direct", ["red"])))
         crd_path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/huepolicies.{group}"
         body = {"metadata": {"labels": {LABEL: None}}}
         await asyncio.to_thread(api.request, "PATCH", crd_path, body, "application/merge-patch+json")
-        await eventually(asked, equal_to((None, [])))
+        await eventually(requested, equal_to((None, [])))
     await delete_crd(api, f"huepolicies.{group}")
 
 
@@ -138,15 +138,15 @@ async def test_in_a_folder_too(tmp_path: Path, opa_path: Path) -> None:
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
     (tmp_path / "objects.yaml").write_text(yaml.safe_dump_all([namespace, policy("hue.example.com", "shop")]))
     async with replicating(ManifestSource([tmp_path], follow=True), opa_path) as (opa, _):
-        asked = Asked(opa, "hue.example.com", "shop")
-        assert await asked() == (None, [])
+        requested = Asked(opa, "hue.example.com", "shop")
+        assert await requested() == (None, [])
         (tmp_path / "crd.yaml").write_text(yaml.safe_dump(labelled("hue.example.com", "Direct")))
-        await eventually(asked, equal_to(("Direct", ["red"])))
+        await eventually(requested, equal_to(("Direct", ["red"])))
         (tmp_path / "crd.yaml").unlink()
-        await eventually(asked, equal_to((None, [])))
+        await eventually(requested, equal_to((None, [])))
 
 
-async def test_a_label_that_means_nothing_is_told_once(opa_path: Path) -> None:
+async def test_a_label_that_means_nothing_is_reported_once(opa_path: Path) -> None:
     source = ScriptedSource([labelled("hue.example.com", "Odd")])
     with structlog.testing.capture_logs() as logs:
         async with replicating(source, opa_path) as (opa, _):

@@ -1,4 +1,4 @@
-"""What a real API server says that it serves."""
+"""The resources that a real API server serves."""
 
 from __future__ import annotations
 

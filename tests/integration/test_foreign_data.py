@@ -67,7 +67,7 @@ async def test_data_and_policies_of_others_stay_as_they_are(opa_path: Path, monk
             )
             await one.notices.until_filled()
             assert await foreign(direct) == FOREIGN
-        for content in ("cluster rego", "cluster other-rego"):  # gone on with, and replaced
+        for content in ("cluster rego", "cluster other-rego"):  # kept, and replaced
             async with bridge(passing.url, ScriptedSource([service("cart")]), "me:1", content) as again:
                 await again.filled()
                 assert await keys_held(managed.url) == keys(service("cart"))
@@ -78,6 +78,6 @@ async def test_data_and_policies_of_others_stay_as_they_are(opa_path: Path, monk
 
 
 async def put_policy(opa: FaultyOpa) -> None:
-    """Put Rego of somebody's own into an OPA."""
+    """Put another client's Rego into an OPA."""
     async with opa._session.put(f"{opa.url}/v1/policies/somebody.rego", data=POLICY.encode()) as answer:
         assert answer.status == 200, msgspec.json.encode(await answer.text())

@@ -37,12 +37,12 @@ def route(patterns: list[str]) -> dict[str, Any]:
 async def test_request_takes_little_memory_and_time_and_says_that_it_cannot_tell(
     opa_path: Path, patterns: list[str]
 ) -> None:
-    asked = {"host": "a.example.com", "headers": {"x": "abc" * 50}}
+    query_input = {"host": "a.example.com", "headers": {"x": "abc" * 50}}
     changes = {"upsert": [GATEWAY, route(patterns)]}
     async with ManagedOpa(opa_path, {}, bundle=BUNDLE) as managed, Opa(managed.url) as opa:
-        await opa.query("request", {**asked, "changes": {"upsert": [GATEWAY]}})
+        await opa.query("request", {**query_input, "changes": {"upsert": [GATEWAY]}})
         before, began = peak_of(managed), time.perf_counter()
-        answer = await opa.query("request", {**asked, "changes": changes})
+        answer = await opa.query("request", {**query_input, "changes": changes})
         assert time.perf_counter() - began < 10
         assert peak_of(managed) - before < 200  # MiB
     assert answer["rule"] is None

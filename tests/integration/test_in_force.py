@@ -1,4 +1,4 @@
-"""How often an OPA is looked at that does not have the bridge's modules."""
+"""How often the bridge checks an OPA that does not have the bridge's modules."""
 
 from __future__ import annotations
 

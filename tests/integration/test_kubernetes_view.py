@@ -50,12 +50,12 @@ async def test_it_finds_objects_where_kube_mgmt_has_them(opa_path: Path) -> None
             "name": "cart",
             "object": {"spec": {"rules": rules}},
         }
-        told = await bench.opa.ask("kubernetes/admission/deny", {"request": request})
-        assert sorted(told) == ["also in blog", 'invalid host "other.example.com"']
+        reported = await bench.opa.ask("kubernetes/admission/deny", {"request": request})
+        assert sorted(reported) == ["also in blog", 'invalid host "other.example.com"']
         assert await bench.opa.get("kubernetes/namespaces/shop/metadata/name") == "shop"
 
 
-async def test_nobody_takes_its_place(opa_path: Path) -> None:
+async def test_no_client_takes_its_place(opa_path: Path) -> None:
     async with loading(opa_path, kubernetes=view) as bench:
         bench.put("all", "package kubernetes\n\npods := {}\n")
         bench.put("below", "package kubernetes.services.mine\n\nx := 1\n")

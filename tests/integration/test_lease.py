@@ -53,10 +53,10 @@ async def test_a_second_bridge_waits_and_takes_over_after_a_clean_stop(client: K
     name = fresh_name("lease")
     async with running(Lease(client, "default", name, "a", term=SHORT)) as first:
         await within(30, lambda: first.held)
-        told: list[str] = []
-        second = Lease(client, "default", name, "b", term=SHORT, on_change=lambda lease: told.append(lease.holder))
+        changes: list[str] = []
+        second = Lease(client, "default", name, "b", term=SHORT, on_change=lambda lease: changes.append(lease.holder))
         async with running(second):
-            await within(3, lambda: told == ["a"])  # whom it waits for
+            await within(3, lambda: changes == ["a"])  # whom it waits for
             await asyncio.sleep(4)  # longer than its duration: the first renews it
             assert (first.held, second.held, second.holder) == (True, False, "a")
     async with running(Lease(client, "default", name, "c", term=SHORT)) as third:
@@ -70,8 +70,8 @@ async def test_it_is_taken_from_a_bridge_that_is_cut_off_and_never_held_twice(
     async with Proxy(control_plane.url) as proxy:
         path = control_plane.write_kubeconfig(tmp_path / "kubeconfig", control_plane.token, proxy.url)
         async with await KubeClient.connect(path) as cut_off:
-            told: list[bool] = []
-            first = Lease(cut_off, "default", name, "a", term=SHORT, on_change=lambda lease: told.append(lease.held))
+            changes: list[bool] = []
+            first = Lease(cut_off, "default", name, "a", term=SHORT, on_change=lambda lease: changes.append(lease.held))
             second = Lease(client, "default", name, "b", term=SHORT)
             async with running(first):
                 await within(30, lambda: first.held)
@@ -88,11 +88,11 @@ async def test_it_is_taken_from_a_bridge_that_is_cut_off_and_never_held_twice(
                     await proxy.serve()
                     await within(3, lambda: first.trouble is None)
                     assert (first.held, first.holder) == (False, "b")
-            assert told[0]
-            assert not told[-1]
+            assert changes[0]
+            assert not changes[-1]
 
 
-async def test_it_is_lost_when_somebody_else_writes_his_name_into_it(
+async def test_it_is_lost_when_another_client_writes_his_name_into_it(
     control_plane: ControlPlane, client: KubeClient
 ) -> None:
     name = fresh_name("lease")

@@ -51,24 +51,24 @@ async def test_links_of_many_objects_come_from_several_queries(linking: Linking)
     assert found.keys() == routes.keys()
 
 
-async def test_a_batch_that_was_asked_ahead_gives_what_it_gives_later(linking: Linking) -> None:
+async def test_a_batch_that_was_queried_ahead_gives_what_it_gives_later(linking: Linking) -> None:
     routes = _by_key(*(_route(number) for number in range(BATCH)))
     now = await linking.of(routes)
     assert await linking.ahead(routes)
     assert await linking.of(routes) == now
 
 
-async def test_less_than_a_batch_is_not_asked_ahead(linking: Linking) -> None:
+async def test_less_than_a_batch_is_not_queried_ahead(linking: Linking) -> None:
     assert not await linking.ahead(_by_key(_route(1)))
 
 
-async def test_what_was_asked_ahead_is_not_asked_again(linking: Linking) -> None:
+async def test_what_was_queried_ahead_is_not_queried_again(linking: Linking) -> None:
     routes = _by_key(*(_route(number) for number in range(BATCH)))
     assert await linking.ahead(routes)
     assert not await linking.ahead(routes)
 
 
-async def test_what_is_asked_ahead_right_now_is_waited_for_and_not_asked_again(opa_url: str) -> None:
+async def test_what_is_queried_ahead_right_now_is_waited_for_and_not_queried_again(opa_url: str) -> None:
     routes = _by_key(*(_route(number) for number in range(BATCH)))
     requests = Requests()
     async with Opa(opa_url, requests=requests) as opa:
@@ -80,7 +80,7 @@ async def test_what_is_asked_ahead_right_now_is_waited_for_and_not_asked_again(o
     assert requests.seconds["links"].count == 2
 
 
-async def test_what_could_not_be_answered_ahead_is_asked_again(opa_path: Path) -> None:
+async def test_what_could_not_be_answered_ahead_is_queried_again(opa_path: Path) -> None:
     routes = _by_key(*(_route(number) for number in range(BATCH)))
     async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed:
         port = int(managed.url.rpartition(":")[2])
@@ -93,7 +93,7 @@ async def test_what_could_not_be_answered_ahead_is_asked_again(opa_path: Path) -
                 assert len(await linking.of(routes)) == BATCH
 
 
-async def test_an_object_that_changed_after_it_was_asked_ahead_is_asked_anew(linking: Linking) -> None:
+async def test_an_object_that_changed_after_it_was_queried_ahead_is_queried_again(linking: Linking) -> None:
     routes = _by_key(*(_route(number) for number in range(BATCH)))
     assert await linking.ahead(routes)
     changed = _route(0, gateway="internal")
@@ -104,9 +104,9 @@ async def test_an_object_that_changed_after_it_was_asked_ahead_is_asked_anew(lin
 
 
 async def test_links_made_from_the_same_are_not_made_again(linking: Linking) -> None:
-    asked = _by_key(_route(1), _route(2))
-    before = await linking.of(asked)
-    route, other = asked
+    requested = _by_key(_route(1), _route(2))
+    before = await linking.of(requested)
+    route, other = requested
     labelled = {**_route(1), "metadata": {**_route(1)["metadata"], "labels": {"team": "a"}}}
     moved = _route(2, gateway="internal")
     after = await linking.of(
@@ -117,8 +117,8 @@ async def test_links_made_from_the_same_are_not_made_again(linking: Linking) -> 
 
 
 async def test_a_module_that_comes_has_all_links_made_again(linking: Linking, opa_url: str) -> None:
-    asked = _by_key(_route(1))
-    before = await linking.of(asked)
+    requested = _by_key(_route(1))
+    before = await linking.of(requested)
     module = b"""package bridge.extensions.hierarchy.acme
 links contains ["acme.io/Plan/shop/p", sprintf("core/Service/shop/%v", [input.object.spec.hostnames[0]])]"""
     assert put_module(opa_url, "acme.rego", module) == 200

@@ -1,4 +1,4 @@
-"""Links that a fill has OPA make ahead of the writes that need them: all, no others, and none is kept for long."""
+"""Links that an initial sync queries ahead of the writes that need them: all, no others, and none is kept for long."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def late(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Of each write the number of objects whose links were not asked before it."""
+    """Of each write the number of objects whose links were not requested before it."""
     counts: list[int] = []
     of = Linking.of
 
@@ -59,25 +59,25 @@ def routes(count: int) -> Iterator[Object]:
 
 
 @pytest.mark.usefixtures("small")
-async def test_links_are_asked_ahead_also_when_all_is_told(url: str, late: list[int]) -> None:
+async def test_links_are_queried_ahead_also_when_all_is_reported(url: str, late: list[int]) -> None:
     async with bridge(url, [*routes(60 * BATCH)]) as one:
         await one.filled()
     assert len(late) >= 10
     assert sum(late) < 60 * BATCH / 2
 
 
-async def test_of_objects_that_opa_holds_already_no_links_are_asked_and_nothing_is_kept(
+async def test_of_objects_that_opa_holds_already_no_links_are_queried_and_nothing_is_kept(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     count = 3 * links.BATCH
     async with bridge(url, [*routes(count)], "me:1", "cluster rego") as first:
         await first.filled()
-    asked: list[int] = []
+    requested: list[int] = []
     kept: list[int] = []
     query, write = Linking._query, Writer.write
 
     async def asking(self: Linking, reading: Any, batch: Any) -> Any:
-        asked.append(len(batch))
+        requested.append(len(batch))
         return await query(self, reading, batch)
 
     async def writing(self: Writer, batch: dict[Key, Object | None]) -> dict[Key, Before]:
@@ -95,7 +95,7 @@ async def test_of_objects_that_opa_holds_already_no_links_are_asked_and_nothing_
         source.say(Listed(ROUTE))
         await again.filled()
         assert len(again.replicator) == count
-    assert asked == []
+    assert requested == []
     assert sum(kept) == 0
     assert kept
 
@@ -118,7 +118,7 @@ async def test_nothing_is_kept_of_objects_that_are_gone_when_they_are_written(
 
 
 async def until_written(writer: Writer, monkeypatch: pytest.MonkeyPatch, begin: Any) -> int:
-    """What is kept of the links that were asked ahead, after the next write of many."""
+    """What is kept of the links that were requested ahead, after the next write of many."""
     kept: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     write = writer.write
 
@@ -158,7 +158,9 @@ async def test_what_waits_is_not_looked_through_for_each_change(url: str, monkey
     assert looks < 10 * BATCH
 
 
-async def test_an_unexpected_error_of_links_asked_ahead_is_told(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unexpected_error_of_links_queried_ahead_is_reported(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def failing(*_: Any) -> bool:
         raise KeyError("what nobody has thought of")
 
@@ -166,5 +168,5 @@ async def test_an_unexpected_error_of_links_asked_ahead_is_told(url: str, monkey
     with capture_logs() as logs:
         async with bridge(url, [*routes(3)]) as one:
             await one.filled()
-    told = [entry for entry in logs if entry["log_level"] == "error"]
-    assert [str(entry["exc_info"]) for entry in told] == ["'what nobody has thought of'"]
+    reported = [entry for entry in logs if entry["log_level"] == "error"]
+    assert [str(entry["exc_info"]) for entry in reported] == ["'what nobody has thought of'"]

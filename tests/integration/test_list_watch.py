@@ -82,7 +82,7 @@ async def test_lists_more_objects_than_a_page_holds(control_plane: ControlPlane,
 async def test_a_listing_is_the_beginning_of_the_watch(control_plane: ControlPlane, client: KubeClient) -> None:
     namespace = await make_namespace(control_plane.api)
     expected = await put_config_maps(control_plane.api, namespace, 520)
-    asked = Requests(client)
+    requested = Requests(client)
     async with reading(list_and_watch(client, CONFIG_MAPS)) as reader:
         changes = await reader.until_listed("core/ConfigMap")
         await put_config_map(control_plane.api, namespace, "later", {})
@@ -96,10 +96,10 @@ async def test_a_listing_is_the_beginning_of_the_watch(control_plane: ControlPla
     ]
     assert changes[0] == Listing("core/ConfigMap")
     assert sorted(found) == expected
-    assert [params.get("sendInitialEvents") for params in asked.params] == ["true"]
+    assert [params.get("sendInitialEvents") for params in requested.params] == ["true"]
 
 
-async def test_an_api_server_that_cannot_stream_a_listing_is_asked_for_pages(
+async def test_an_api_server_that_cannot_stream_a_listing_is_requested_in_pages(
     bare_control_plane: ControlPlane,
 ) -> None:
     plane = bare_control_plane
@@ -108,17 +108,17 @@ async def test_an_api_server_that_cannot_stream_a_listing_is_asked_for_pages(
     namespace = await make_namespace(plane.api)
     expected = await put_config_maps(plane.api, namespace, 3)
     async with await KubeClient.connect(plane.kubeconfig) as client:
-        asked = Requests(client)
+        requested = Requests(client)
         async with reading(list_and_watch(client, CONFIG_MAPS, Pace(page=2))) as reader:
             changes = await reader.until_listed("core/ConfigMap")
             await put_config_map(plane.api, namespace, "later", {})
             await reader.until_named("later")
     assert sorted(name for name in names(changes) if name.startswith("map-")) == expected
     assert not any(isinstance(change, Trouble) for change in reader.seen)
-    assert ["sendInitialEvents" in params for params in asked.params] == [True, False, False, False]
+    assert ["sendInitialEvents" in params for params in requested.params] == [True, False, False, False]
 
 
-async def test_a_streamed_listing_that_falls_silent_is_asked_for_in_pages(
+async def test_a_streamed_listing_that_falls_silent_is_requested_in_pages(
     control_plane: ControlPlane, tmp_path: Path
 ) -> None:
     namespace = await make_namespace(control_plane.api)
@@ -127,13 +127,13 @@ async def test_a_streamed_listing_that_falls_silent_is_asked_for_in_pages(
         Proxy(control_plane.url) as proxy,
         await client_through(proxy, control_plane, tmp_path) as client,
     ):
-        asked = Requests(client)
+        requested = Requests(client)
         proxy.freeze_next_after = 50_000
         async with reading(list_and_watch(client, CONFIG_MAPS, Pace(first_silence=0.5))) as reader:
             changes = await reader.until_listed("core/ConfigMap")
     assert not any(isinstance(change, Trouble) for change in changes)
     assert "large" in names(changes)
-    assert ["sendInitialEvents" in params for params in asked.params][:2] == [True, False]
+    assert ["sendInitialEvents" in params for params in requested.params][:2] == [True, False]
 
 
 async def test_tells_creation_change_and_deletion_in_order(control_plane: ControlPlane, client: KubeClient) -> None:
@@ -172,7 +172,7 @@ async def test_an_object_larger_than_half_a_mebibyte_arrives(control_plane: Cont
     assert len(whole(change)["data"]["text"]) == 900_000
 
 
-async def test_a_stream_that_the_server_ends_goes_on_where_it_was(
+async def test_a_stream_that_the_server_ends_continues_where_it_was(
     control_plane: ControlPlane, client: KubeClient
 ) -> None:
     namespace = await make_namespace(control_plane.api)
@@ -203,10 +203,10 @@ async def test_a_connection_that_froze_is_replaced(control_plane: ControlPlane, 
     assert Listing("core/ConfigMap") not in changes
 
 
-async def test_a_watch_that_is_accepted_and_never_answered_is_asked_for_anew(
+async def test_a_watch_that_is_accepted_and_never_answered_is_requested_again(
     control_plane: ControlPlane, tmp_path: Path
 ) -> None:
-    """As by a server that dies, or a proxy whose server has gone: the time until it is given up doubles."""
+    """As with a server that dies, or a proxy without its server: the timeout doubles."""
     namespace = await make_namespace(control_plane.api)
     async with (
         Proxy(control_plane.url) as proxy,
@@ -219,7 +219,7 @@ async def test_a_watch_that_is_accepted_and_never_answered_is_asked_for_anew(
         proxy.mute = True
         proxy.cut()
         accepted = proxy.accepted
-        told = (await trouble)[-1]
+        reported = (await trouble)[-1]
         following = asyncio.create_task(reader.until_named("unseen"))
         await put_config_map(control_plane.api, namespace, "unseen", {})
         async with asyncio.timeout(300):
@@ -227,8 +227,8 @@ async def test_a_watch_that_is_accepted_and_never_answered_is_asked_for_anew(
                 await asyncio.sleep(0.02)
         proxy.mute = False
         changes = await following
-    assert isinstance(told, Trouble)
-    assert "did not respond in time" in told.message
+    assert isinstance(reported, Trouble)
+    assert "did not respond in time" in reported.message
     assert Listing("core/ConfigMap") not in changes
 
 
@@ -267,7 +267,7 @@ async def test_an_api_server_that_comes_back_is_noticed_within_two_seconds(bare_
         trouble = asyncio.create_task(reader.until(lambda change: isinstance(change, Trouble)))
         await asyncio.sleep(0.3)
         await asyncio.to_thread(plane.stop_api_server)
-        told = (await trouble)[-1]
+        reported = (await trouble)[-1]
         waiting = asyncio.create_task(reader.until_named("after"))
         await asyncio.sleep(3)
         await asyncio.to_thread(plane.start_api_server)
@@ -275,11 +275,11 @@ async def test_an_api_server_that_comes_back_is_noticed_within_two_seconds(bare_
         await put_config_map(plane.api, namespace, "after", {})
         changes = await waiting
         assert time.monotonic() - ready < 2
-    assert isinstance(told, Trouble)
+    assert isinstance(reported, Trouble)
     origin = f"kubeconfig {plane.kubeconfig}"
     remedy = f"check that the API server runs, and its address in {origin}"
-    assert told.message.startswith(plane.url)  # refuses connections, or has just reset one
-    assert told.message.endswith(remedy)
+    assert reported.message.startswith(plane.url)  # refuses connections, or has just reset one
+    assert reported.message.endswith(remedy)
     assert len([change for change in changes if isinstance(change, Trouble)]) < 8
 
 
@@ -313,18 +313,18 @@ async def test_a_type_that_is_not_served_is_not_found(client: KubeClient) -> Non
         pytest.param("no-such-token", "renew them", id="wrong token"),
     ],
 )
-async def test_a_refusal_is_told_once_with_what_would_mend_it(
+async def test_a_refusal_is_reported_once_with_what_would_fix_it(
     control_plane: ControlPlane, tmp_path: Path, token: str, said: str
 ) -> None:
     kubeconfig = control_plane.write_kubeconfig(tmp_path / "kubeconfig", token)
-    heard: list[Change] = []
+    received: list[Change] = []
     async with await KubeClient.connect(kubeconfig) as client, reading(list_and_watch(client, POD_TEMPLATES)) as reader:
-        heard += await reader.until(lambda change: isinstance(change, Trouble))
-        with pytest.raises(AssertionError, match="heard only \\[\\]"):
+        received += await reader.until(lambda change: isinstance(change, Trouble))
+        with pytest.raises(AssertionError, match="received only \\[\\]"):
             await reader.until(lambda _: True, patience=2)
-    assert isinstance(heard[0], Trouble)
-    assert said in heard[0].message
-    assert len(heard) == 1
+    assert isinstance(received[0], Trouble)
+    assert said in received[0].message
+    assert len(received) == 1
 
 
 async def test_an_empty_type_is_listed_too(control_plane: ControlPlane, client: KubeClient) -> None:
@@ -333,7 +333,7 @@ async def test_an_empty_type_is_listed_too(control_plane: ControlPlane, client: 
         assert await reader.until_listed(type_id) == [Listing(type_id), Listed(type_id)]
 
 
-async def test_a_token_that_expired_is_replaced_without_a_word_where_its_file_has_another(
+async def test_a_token_that_expired_is_replaced_silently_where_its_file_has_another(
     control_plane: ControlPlane, tmp_path: Path
 ) -> None:
     token = tmp_path / "token"

@@ -1,4 +1,4 @@
-"""Modules that authors hand in, in a real OPA: in force together or not at all; who breaks them stays behind."""
+"""Submitted modules in a real OPA become active together or not at all; one that breaks others is rejected."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def bench(opa_path: Path) -> AsyncIterator[Bench]:
         yield found
 
 
-async def test_a_submission_comes_in_force_and_goes(bench: Bench) -> None:
+async def test_a_submission_becomes_active_and_goes(bench: Bench) -> None:
     bench.put("a", "package team.a\n\nx := data.team.b.y\n", "package team.b\n\ny := 7\n")
     await bench.in_force("a")
     assert await bench.opa.get("team/a/x") == 7
@@ -44,7 +44,7 @@ async def test_rego_for_opa_before_1_0_gets_the_command_that_rewrites_it(bench: 
         assert message.endswith("rewrite it with `opa fmt --write --rego-v1 FILE`"), message
 
 
-async def test_all_modules_of_one_come_in_force_or_none(bench: Bench) -> None:
+async def test_all_modules_of_one_become_active_or_none(bench: Bench) -> None:
     bench.put("a", "package team.a\n\nx := 1\n", "package team.b\n\ny := \n")
     file, line, code, _ = await bench.refused("a")
     assert (file, line, code) == ("m1.rego", 4, "rego_parse_error")
@@ -52,7 +52,7 @@ async def test_all_modules_of_one_come_in_force_or_none(bench: Bench) -> None:
     assert await bench.opa.get("team") is None
 
 
-async def test_the_last_good_version_stays_in_force(bench: Bench) -> None:
+async def test_the_last_good_version_stays_active(bench: Bench) -> None:
     bench.put("a", "package team.a\n\nx := 1\n")
     bench.put("b", "package team.b\n\nx := 1\n")
     await bench.in_force("a", "b")
@@ -66,7 +66,7 @@ async def test_the_last_good_version_stays_in_force(bench: Bench) -> None:
     assert [await bench.opa.get("team/a/x"), await bench.opa.get("team/b/x")] == [1, 2]
 
 
-async def test_a_version_with_other_tests_alone_is_in_force_although_the_bundle_stays(bench: Bench) -> None:
+async def test_a_version_with_other_tests_alone_is_active_although_the_bundle_stays(bench: Bench) -> None:
     module = "package team.a\n\nx := 1\n"
     bench.put("a", module, tests="package team.a_test\n\ntest_x if data.team.a.x == 1\n")
     await bench.in_force("a")
@@ -105,7 +105,7 @@ async def test_what_loses_what_it_needs_is_out_and_comes_back(bench: Bench) -> N
     await bench.in_force("a", "b")
     bench.loader.remove(author("b"))
     await bench.refused("a")
-    await bench.until(lambda told: told["a"].in_force == "")
+    await bench.until(lambda verdicts: verdicts["a"].in_force == "")
     bench.put("b", "package team.b\n\ntwice(n) := 3 * n\n", version="2")
     await bench.in_force("a")
     assert await bench.opa.get("team/a/x") == 12
@@ -119,7 +119,7 @@ async def test_what_loses_what_it_needs_is_out_and_comes_back(bench: Bench) -> N
         ('package team.a\n\nx := net.lookup_ip_addr("localhost")\n', "net.lookup_ip_addr"),
     ],
 )
-async def test_functions_that_reach_out_are_not_there(bench: Bench, text: str, why: str) -> None:
+async def test_functions_that_reach_out_are_missing(bench: Bench, text: str, why: str) -> None:
     bench.put("a", text)
     file, line, code, message = await bench.refused("a")
     assert (file, line, code) == ("m0.rego", 3, "rego_type_error")
@@ -161,7 +161,7 @@ async def test_the_older_keeps_the_name_of_an_extension(bench: Bench) -> None:
     await bench.in_force("young")
 
 
-async def test_data_of_somebody_else_is_not_erased(bench: Bench) -> None:
+async def test_data_of_another_client_is_not_erased(bench: Bench) -> None:
     await bench.opa.put("team", {"a": {"config": {"x": 1}}, "c": 2})
     bench.put("a", "package team.a\n\nx := 1\n")
     bench.put("b", "package team.b\n\nx := 1\n")
@@ -288,14 +288,14 @@ async def test_nothing_is_served_before_the_first_list_is_over(opa_path: Path) -
         await bench.in_force("a")
 
 
-async def test_opa_that_is_away_at_the_start_gets_them_when_it_is_there(opa_path: Path) -> None:
+async def test_opa_that_is_unavailable_at_the_start_gets_them_when_it_is_there(opa_path: Path) -> None:
     async with loading(opa_path, listed=False) as bench:
         await bench.managed.stop()
         bench.loader.listed()
         bench.put("a", "package team.a\n\nx := 1\n")
         bench.put("b", "package team.b\n\nx := nowhere\n")
         await bench.refused("b")
-        await bench.until(lambda told: told["a"].accepted and not told["a"].programmed)
+        await bench.until(lambda verdicts: verdicts["a"].accepted and not verdicts["a"].programmed)
         async with ManagedOpa(opa_path, bench.config, port=int(bench.managed.url.rpartition(":")[2])):
             await bench.in_force("a")
 

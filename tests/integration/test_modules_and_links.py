@@ -1,4 +1,4 @@
-"""Links follow the modules that make them, statuses wait meanwhile, and who asks has a failing module mended."""
+"""Links follow the modules that make them, statuses wait meanwhile, and a query that a module breaks is repeated."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ TYPES = ("core/Service", "gateway.networking.k8s.io/Gateway")
 
 @asynccontextmanager
 async def filling(bench: Bench) -> AsyncIterator[tuple[Replicator, list[Notice]]]:
-    """A replicator whose links are made by what the loader serves, and whose queries are mended by it."""
-    async with Opa(bench.managed.url, mend=bench.loader.blame) as opa:
+    """A replicator whose links are made by what the loader serves, and whose queries are repeated by it."""
+    async with Opa(bench.managed.url, recover=bench.loader.blame) as opa:
         source = ScriptedSource(yaml.safe_load(OBJECTS))
         replicator = Replicator(source, opa, TYPES, owner="x", content="test", rules=bench.loader.links)
         bench.loader.before_rules_change(replicator.rules_change)
@@ -77,7 +77,7 @@ async def links(bench: Bench) -> Any:
     return await bench.opa.get("index/extended")
 
 
-async def test_links_are_made_anew_when_their_modules_change(opa_path: Path) -> None:
+async def test_links_are_made_again_when_their_modules_change(opa_path: Path) -> None:
     async with loading(opa_path, whole=True) as bench, filling(bench) as (replicator, notices):
         assert await links(bench) == {}
         notices.clear()
@@ -95,7 +95,7 @@ async def test_links_are_made_anew_when_their_modules_change(opa_path: Path) -> 
         assert await links(bench) == {}
 
 
-async def test_objects_stay_where_they_are_while_links_are_made_anew(opa_path: Path) -> None:
+async def test_objects_stay_where_they_are_while_links_are_made_again(opa_path: Path) -> None:
     async with loading(opa_path, whole=True) as bench, filling(bench) as (replicator, _):
         gone = []
 
@@ -140,7 +140,7 @@ async def test_links_follow_modules_that_were_taken_back_once_before_opa_had_the
         assert "gateway.networking.k8s.io/Gateway/infra/other" in str(await links(bench))
 
 
-async def test_links_made_by_modules_that_were_in_force_for_a_moment_are_made_anew(
+async def test_links_made_by_modules_that_were_active_for_a_moment_are_made_again(
     opa_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with loading(opa_path, whole=True) as bench, filling(bench) as (replicator, _):
@@ -179,7 +179,7 @@ async def test_other_modules_change_no_link(opa_path: Path) -> None:
         await until(lambda: notices == [Notice(refilling=True), Notice(refilled=True)])
 
 
-async def test_a_module_that_fails_for_links_goes_and_the_query_is_asked_again(opa_path: Path) -> None:
+async def test_a_module_that_fails_for_links_goes_and_the_query_is_sent_again(opa_path: Path) -> None:
     async with loading(opa_path, whole=True) as bench:
         bench.put("below", EXTENSION)
         await bench.in_force("below")
@@ -199,5 +199,5 @@ async def test_a_module_that_runs_for_seconds_ends_with_the_question(opa_path: P
         async with Opa(bench.managed.url, timeout=1.0) as opa:
             with pytest.raises(OpaUnavailable):
                 await opa.ask("team/a/x", {})
-        # OPA goes on with others, and evaluates that one no longer
+        # OPA continues with others, and no longer evaluates that one
         assert await bench.opa.query("links", {"objects": []}) == {}

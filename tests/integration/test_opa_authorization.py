@@ -46,7 +46,7 @@ class Guarded:
     served: web.AppRunner
 
     async def ask(self, method: str, path: str, token: str | None = READER, body: object = None) -> tuple[int, str]:
-        """A request to the port for readers: the status, and what was said."""
+        """A request to the port for readers: the status and the body."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         data = None if body is None else json.dumps(body)
         async with self.session.request(method, f"{self.service}/{path}", data=data, headers=headers) as answer:
@@ -106,7 +106,7 @@ async def _serve(found: Guarded) -> None:
     await eventually(taken, about=lambda: "OPA does not take the bundles")
 
 
-async def test_nobody_gets_in_before_the_tokens_are_there_but_its_health(guarded: Guarded) -> None:
+async def test_no_client_gets_in_before_the_tokens_are_there_but_its_health(guarded: Guarded) -> None:
     for token in (None, BRIDGE, READER):
         assert (await guarded.ask("GET", "v1/data", token))[0] == 401
         assert (await guarded.ask("PUT", "v1/data/objects", token, {}))[0] == 401
@@ -148,14 +148,14 @@ async def test_readers_ask_queries_and_nothing_else_and_the_bridge_works_by_the_
         status, said = await guarded.ask(method, path, READER, body)
         assert status == 401, (method, path, said)
         assert (await guarded.ask(method, path, None, body))[0] == 401, (method, path)
-    # A path that is no plain one is sent back by the server, to where the next request is judged anew.
+    # The server redirects a path that is not plain, and authorizes the next request again.
     assert (await guarded.ask("GET", "v1/data/bridge/v1/../../objects"))[0] == 401
     assert (await guarded.ask("GET", "v1/data", "token-of-somebody-else"))[0] == 401
     async with Opa(f"unix://{guarded.socket}", token=BRIDGE) as opa:
         assert await opa.get("objects/core/Service/shop/cart") == {}, "nothing was written meanwhile"
 
 
-async def test_tokens_are_nowhere_in_opa_and_nobody_adds_one(guarded: Guarded) -> None:
+async def test_tokens_are_nowhere_in_opa_and_no_client_adds_one(guarded: Guarded) -> None:
     await _serve(guarded)
     async with Opa(f"unix://{guarded.socket}", token=BRIDGE) as opa:
         held = await opa.get("system/policy_bridge/tokens")
@@ -190,7 +190,7 @@ async def test_tokens_that_change_are_taken_up_without_a_gap(guarded: Guarded) -
     guarded.own.unlink()
     (guarded.readers / "short").write_text("secret")
     await asyncio.sleep(0.5)
-    assert guarded.tokens.own() == after, "a file that has gone, or holds no token, changes nothing"
+    assert guarded.tokens.own() == after, "a file that is missing, or has no token, changes nothing"
 
 
 async def _answers(found: Guarded) -> bool:

@@ -103,7 +103,7 @@ async def test_an_opa_without_a_bundle_has_no_revision(opa_path: Path) -> None:
         assert await client.bundle_revision() is None
 
 
-async def test_nobody_there_is_unavailable_with_the_cause(unused_port: int) -> None:
+async def test_missing_opa_is_unavailable_with_the_cause(unused_port: int) -> None:
     async with Opa(f"http://127.0.0.1:{unused_port}") as client:
         with pytest.raises(OpaUnavailable, match="cannot be reached") as caught:
             await client.get("x")
@@ -136,7 +136,7 @@ def test_a_url_that_is_none_is_refused(url: str) -> None:
         Opa(url)
 
 
-async def test_the_token_is_asked_for_anew_at_each_request_and_a_path_prefix_is_kept() -> None:
+async def test_the_token_is_requested_again_at_each_request_and_a_path_prefix_is_kept() -> None:
     seen: list[str | None] = []
 
     async def answer(request: web.Request) -> web.Response:
@@ -166,7 +166,7 @@ async def test_a_connection_is_kept_for_the_next_request() -> None:
     assert len(ports) == 1
 
 
-async def test_a_query_on_a_connection_that_opa_closed_meanwhile_is_asked_once_more(opa_path: Path) -> None:
+async def test_a_query_on_a_connection_that_opa_closed_meanwhile_is_queried_once_more(opa_path: Path) -> None:
     first = ManagedOpa(opa_path, {}, bundle=BUNDLE)
     url = await first.start()
     async with Opa(url) as client:
@@ -193,7 +193,7 @@ async def test_an_opa_configured_by_opa_config_takes_its_bundle_from_the_bridge_
         Opa(managed.url) as client,
     ):
         async with asyncio.timeout(120):
-            while await client.bundle_revision() != BUNDLE.revision:  # noqa: ASYNC110 - OPA tells when asked
+            while await client.bundle_revision() != BUNDLE.revision:  # noqa: ASYNC110 - OPA reports it only on request
                 await asyncio.sleep(0.02)
         assert await client.query("echo", {"x": 1}) == {"got": 1}
         status = await client.bundle_status()

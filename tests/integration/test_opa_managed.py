@@ -67,7 +67,7 @@ async def test_it_ends_when_its_owner_is_killed(opa_path: Path, sign: signal.Sig
             await asyncio.sleep(0.05)
 
 
-async def test_its_own_end_is_told(opa_path: Path) -> None:
+async def test_its_own_end_is_reported(opa_path: Path) -> None:
     managed = ManagedOpa(opa_path, {})
     await managed.start()
     exited = asyncio.create_task(managed.exited())
@@ -109,7 +109,7 @@ async def test_another_opa_on_the_port_is_not_mistaken_for_ours(
         assert await answers(first.url)
 
 
-async def test_a_bundle_that_opa_refuses_is_told_in_opas_words(opa_path: Path) -> None:
+async def test_a_bundle_that_opa_refuses_is_reported_in_opas_words(opa_path: Path) -> None:
     bundle = build_bundle({"a.rego": "package a\n\nx := nowhere\n"}, {}, ["a"])
     with pytest.raises(OpaStartError, match="nowhere"):
         await ManagedOpa(opa_path, {}, bundle=bundle).start()

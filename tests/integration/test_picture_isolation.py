@@ -48,7 +48,7 @@ def with_hostname(obj: Object, hostname: str) -> Object:
 
 @asynccontextmanager
 async def looking(opa_path: Path, objects: list[Object]) -> AsyncIterator[tuple[Bridge, Drawing]]:
-    """A bridge with these objects, whose picture is looked at and whose routes are followed."""
+    """A bridge with these objects, whose picture is open and whose routes are followed."""
     drawing, following = Drawing(), Following()
     async with (
         ManagedOpa(opa_path, {}, bundle=bundle_with([CONFLICT])) as managed,

@@ -1,4 +1,4 @@
-"""Placement on a real API server: what moves objects, what is told instead, and that all else stays as it is."""
+"""Placement on a real API server: what moves objects, what is reported instead, and that all else stays as it is."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Place:
         await asyncio.to_thread(self.api.apply, self.path(name), body)
 
     async def annotate(self, name: str, **annotations: str | None) -> None:
-        """Write annotations as somebody else."""
+        """Write annotations as another client."""
         body = {"metadata": {"annotations": annotations}}
         path = f"{self.path(name)}?fieldManager=somebody"
         await asyncio.to_thread(self.api.request, "PATCH", path, body, "application/merge-patch+json")
@@ -226,7 +226,7 @@ async def test_a_deployment_moves_when_a_cluster_the_policy_or_its_own_annotatio
         await place.until_placed("checkout", "central", "west1")
         await bridge.policy(
             place.policy.replace('"weight": 1', '"weight": 2').replace(
-                "eu_required if asked", "eu_required if not asked"
+                "eu_required if requested", "eu_required if not requested"
             )
         )
         await place.until_placed("checkout", "west1")
@@ -248,7 +248,7 @@ async def test_what_is_settled_is_written_once_and_stays_silent(
         await bridge.settled()
         assert bridge.placement.counts["patched"] == 5
         before = [await place.get(f"app{number}") for number in range(5)]
-        await place.cluster("other", "us", 4)  # judged anew, with nothing that differs
+        await place.cluster("other", "us", 4)  # judged again, without a difference
         judged = bridge.placement.counts["judged"]
         await until_true(lambda: bridge.placement.counts["judged"] >= judged + 5)
         await bridge.policy(place.policy)
@@ -262,7 +262,7 @@ async def test_what_is_settled_is_written_once_and_stays_silent(
         assert bridge.placement.counts["patched"] == 0
 
 
-async def test_errors_are_told_once_and_nothing_is_written(
+async def test_errors_are_reported_once_and_nothing_is_written(
     control_plane: ControlPlane, opa_path: Path, place: Place
 ) -> None:
     await place.deploy("checkout", eu_jurisdiction_required="true", pci_compliance_level="2")
@@ -341,7 +341,7 @@ async def test_values_of_every_type_are_merged_and_annotations_of_others_stay(
 
 
 @pytest.mark.long
-async def test_somebody_who_writes_over_a_placement_is_mended(
+async def test_placement_is_restored_after_another_client_overwrites_it(
     control_plane: ControlPlane, opa_path: Path, place: Place
 ) -> None:
     await place.deploy("app", eu_jurisdiction_required="true")
@@ -352,15 +352,15 @@ async def test_somebody_who_writes_over_a_placement_is_mended(
 
 
 @pytest.mark.parametrize(
-    ("rego", "told"),
+    ("rego", "reported"),
     [
         ("annotations := [1]", "`annotations` of the decision is a list"),
         ('annotations := {"not a name": "x"}', "not a name"),
         ('annotations["a"] := x if some x in [1, 2]', "produced conflicting values"),
     ],
 )
-async def test_a_decision_that_is_of_no_use_is_told_and_spoils_no_other(
-    control_plane: ControlPlane, opa_path: Path, place: Place, rego: str, told: str
+async def test_a_decision_that_is_unusable_is_reported_and_spoils_no_other(
+    control_plane: ControlPlane, opa_path: Path, place: Place, rego: str, reported: str
 ) -> None:
     bad, _, condition = rego.partition(" if ")
     policy = f"""package io.k8s.federation.admission
@@ -382,11 +382,11 @@ async def test_a_decision_that_is_of_no_use_is_told_and_spoils_no_other(
         await bridge.policy(policy + "\n")
         await asyncio.sleep(1)
         assert [event[:2] for event in bridge.events] == [("bad", "PlacementFailed")]
-        assert told in bridge.events[0][2]
+        assert reported in bridge.events[0][2]
         assert await place.annotations("bad") == {}
 
 
-async def test_a_decision_that_is_no_object_or_undefined_writes_nothing(
+async def test_a_decision_that_is_not_an_object_or_undefined_writes_nothing(
     control_plane: ControlPlane, opa_path: Path, place: Place
 ) -> None:
     await place.deploy("app")
@@ -403,7 +403,7 @@ async def test_a_decision_that_is_no_object_or_undefined_writes_nothing(
 
 
 @pytest.mark.long
-async def test_a_policy_that_flips_is_stopped_and_goes_on_when_it_or_the_object_changes(
+async def test_a_policy_that_flips_is_stopped_and_continues_when_it_or_the_object_changes(
     control_plane: ControlPlane, opa_path: Path, place: Place
 ) -> None:
     # It judges its own former decision.
@@ -434,10 +434,10 @@ async def test_a_policy_that_flips_is_stopped_and_goes_on_when_it_or_the_object_
         await until_true(lambda: len(bridge.events) == 3)
         await bridge.policy('package io.k8s.federation.admission\nannotations := {"where": "at last"}')
 
-        async def mended() -> bool:
+        async def fixed() -> bool:
             return [await place.annotations(name) for name in ("app", "other")] == [{"where": "at last"}] * 2
 
-        await until(mended)
+        await until(fixed)
 
 
 @pytest.mark.long
@@ -451,7 +451,7 @@ async def test_the_budget_bounds_what_is_written(control_plane: ControlPlane, op
 
 
 @pytest.mark.long
-async def test_a_conflict_is_decided_anew(control_plane: ControlPlane, opa_path: Path, place: Place) -> None:
+async def test_a_conflict_is_decided_again(control_plane: ControlPlane, opa_path: Path, place: Place) -> None:
     await place.deploy("app", eu_jurisdiction_required="true")
     async with at_work(control_plane, opa_path, place) as bridge:
         await place.until_placed("app", "west1", "west2")

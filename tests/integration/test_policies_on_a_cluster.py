@@ -1,4 +1,4 @@
-"""Admins' Rego on a real API server, by kubectl: in force in OPA, refused with file and line, mended, gone."""
+"""Admins' Rego on a real API server, by kubectl: loaded into OPA, rejected with file and line, fixed, deleted."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Bridge:
 
 
 class Admin:
-    """Somebody with kubectl and a namespace for policies."""
+    """A user with kubectl and a namespace for policies."""
 
     def __init__(self, kubectl: Path, plane: ControlPlane, namespace: str) -> None:
         self.namespace = namespace
@@ -78,8 +78,8 @@ class Admin:
         self.run("delete", "configmap", name, "-n", self.namespace)
 
     def status(self, name: str) -> dict[str, Any]:
-        """The annotation that tells what became of a ConfigMap."""
-        # Not by kubectl: it is asked in a loop, and each start of kubectl costs the bridge a tenth of a second.
+        """The annotation with the result for a ConfigMap."""
+        # Not by kubectl: it is requested in a loop, and each start of kubectl costs the bridge a tenth of a second.
         obj = self.run.plane.api.get(f"/api/v1/namespaces/{self.namespace}/configmaps/{name}")
         annotations = obj["metadata"].get("annotations", {})
         found: dict[str, Any] = json.loads(annotations.get(STATUS, "{}"))
@@ -160,17 +160,17 @@ def shared(
 
 @pytest.fixture
 def tenant(shared: Shared, control_plane: ControlPlane, kubectl_path: Path) -> Admin:
-    """Somebody with kubectl and a namespace whose Rego the shared bridge loads."""
+    """A user with kubectl and a namespace whose Rego the shared bridge loads."""
     return Admin(kubectl_path, control_plane, shared.namespaces.pop())
 
 
-async def test_a_config_map_is_in_force_refused_mended_and_gone(
+async def test_a_config_map_is_active_refused_fixed_and_gone(
     control_plane: ControlPlane, opa_path: Path, tmp_path: Path, admin: Admin
 ) -> None:
     name = admin.namespace.replace("-", "_")
     admin.apply("first", {"main.rego": GOOD.format(name=name, value=1)})
     async with running(control_plane, opa_path, tmp_path, admin.namespace, admin.namespace) as bridge:
-        assert bridge.ask(name) == {"allow": 1}  # it was there before the bridge: ready means in force
+        assert bridge.ask(name) == {"allow": 1}  # it existed before the bridge: ready means active
         admin.apply("first", {"main.rego": GOOD.format(name=name, value=2)})
         await until(lambda: bridge.ask(name) == {"allow": 2})
         await until(lambda: admin.status("first") == {"status": "ok"})
@@ -190,7 +190,7 @@ async def test_a_config_map_is_in_force_refused_mended_and_gone(
         await until(lambda: bridge.ask(name) is None)
 
 
-async def test_a_module_that_waits_for_anothers_comes_in_force_with_it(shared: Shared, tenant: Admin) -> None:
+async def test_a_module_that_waits_for_anothers_becomes_active_with_it(shared: Shared, tenant: Admin) -> None:
     name = tenant.namespace.replace("-", "_")
     bridge = shared.bridge
     tenant.apply("user", {"user.rego": f"package {name}.user\n\nimport data.{name}.lib\n\ntwo := lib.twice(1)\n"})
@@ -217,7 +217,7 @@ async def test_data_stands_where_kube_mgmt_puts_it_and_goes_alone(shared: Shared
     assert bridge.ask("objects/core/Namespace") == held  # kube-mgmt would have emptied OPA here
 
 
-async def test_rego_written_for_kube_mgmt_comes_from_several_namespaces_and_binary_data_is_told(
+async def test_rego_written_for_kube_mgmt_comes_from_several_namespaces_and_binary_data_is_reported(
     shared: Shared, tenant: Admin, admin: Admin, control_plane: ControlPlane, kubectl_path: Path
 ) -> None:
     other, outside = Admin(kubectl_path, control_plane, shared.namespaces.pop()), admin
@@ -233,7 +233,7 @@ async def test_rego_written_for_kube_mgmt_comes_from_several_namespaces_and_bina
     assert not outside.status("same")
 
 
-async def test_a_rego_policy_is_tested_before_it_comes_in_force(shared: Shared, tenant: Admin) -> None:
+async def test_a_rego_policy_is_tested_before_it_becomes_active(shared: Shared, tenant: Admin) -> None:
     package, name = tenant.namespace.replace("-", "_"), tenant.namespace
 
     def put(value: int) -> None:
@@ -294,13 +294,13 @@ async def test_of_two_bridges_one_alone_annotates(
         )
         await asyncio.sleep(3)
         now = admin.run("get", "configmap", "one", "-n", admin.namespace, "-o", "jsonpath={.metadata.resourceVersion}")
-        assert now == version  # nobody writes what is there
+        assert now == version  # equal content is not written
         assert writers().count("policy-bridge") == 1
     events = admin.run("events", "-n", admin.namespace)
     assert events.count("PolicyRefused") == 1
 
 
-async def test_a_config_map_of_a_megabyte_with_200_modules_is_in_force(shared: Shared, tenant: Admin) -> None:
+async def test_a_config_map_of_a_megabyte_with_200_modules_is_active(shared: Shared, tenant: Admin) -> None:
     name = tenant.namespace.replace("-", "_")
     filler = "# " + "x" * 4800 + "\n"
     modules = {f"m{number:03}": f"package {name}.m{number}\n\nvalue := {number}\n{filler}" for number in range(200)}

@@ -89,7 +89,7 @@ async def test_kubectl_describe_shows_it_of_a_cluster_scoped_object(
     assert message in shown
 
 
-async def test_what_is_told_again_is_one_event_with_a_count(
+async def test_what_is_reported_again_is_one_event_with_a_count(
     client: KubeClient, config_map: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recording, "HEARTBEAT", 0.2)
@@ -131,7 +131,7 @@ async def test_replicas_and_restarts_write_one_event_for_one_thing(
     assert len(await events_in(client, namespace)) == 1
 
 
-async def test_an_event_that_is_gone_is_written_anew(client: KubeClient, config_map: dict[str, Any]) -> None:
+async def test_an_event_that_is_gone_is_written_again(client: KubeClient, config_map: dict[str, Any]) -> None:
     namespace = config_map["metadata"]["namespace"]
     async with running(client) as recorder:
         recorder.record(config_map, "Warning", "Again", "the same")
@@ -160,7 +160,7 @@ async def test_a_message_is_cut_to_what_the_api_server_takes(
     assert event["note"] == kept
 
 
-async def test_no_bad_object_raises_or_keeps_others_from_being_told(
+async def test_no_bad_object_raises_or_keeps_others_from_being_reported(
     client: KubeClient, config_map: dict[str, Any]
 ) -> None:
     async with running(client) as recorder:
@@ -171,14 +171,14 @@ async def test_no_bad_object_raises_or_keeps_others_from_being_told(
         recorder.record(config_map, "Normal", "no one word\n" * 100, "a wrong reason")
         odd = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {**config_map["metadata"], "name": "system:odd"}}
         recorder.record(odd, "Normal", "Odd", "a name that no Event may have")
-        recorder.record(config_map, "Normal", "Last", "told")
+        recorder.record(config_map, "Normal", "Last", "reported")
         found = await until(
             client, config_map["metadata"]["namespace"], lambda found: "Last" in {event["reason"] for event in found}
         )
     assert {"Odd", "Last"} <= {event["reason"] for event in found}
 
 
-async def test_that_rbac_forbids_it_is_told_once(
+async def test_that_rbac_forbids_it_is_reported_once(
     control_plane: ControlPlane, config_map: dict[str, Any], tmp_path: Path
 ) -> None:
     path = control_plane.write_kubeconfig(tmp_path / "kubeconfig", LIMITED_TOKEN)
@@ -190,8 +190,8 @@ async def test_that_rbac_forbids_it_is_told_once(
                 async with asyncio.timeout(300):
                     while recorder._waiting:  # noqa: ASYNC110
                         await asyncio.sleep(0.05)
-    told = [line for line in logs if line["event"].startswith("cannot write Events")]
-    assert len(told) == 1
+    reported = [line for line in logs if line["event"].startswith("cannot write Events")]
+    assert len(reported) == 1
 
 
 async def test_it_is_written_when_the_api_server_is_back(
@@ -202,13 +202,13 @@ async def test_it_is_written_when_the_api_server_is_back(
         async with await KubeClient.connect(path) as away:
             await proxy.refuse()
             async with running(away) as recorder:
-                recorder.record(config_map, "Normal", "Later", "told while it was away")
+                recorder.record(config_map, "Normal", "Later", "reported while it was away")
                 await asyncio.sleep(0.7)
                 await proxy.serve()
                 await until(client, config_map["metadata"]["namespace"], lambda found: len(found) == 1)
 
 
-async def test_what_is_told_without_end_is_bounded(
+async def test_what_is_reported_without_end_is_bounded(
     client: KubeClient, config_map: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recording, "BURST", 5)
@@ -217,7 +217,7 @@ async def test_what_is_told_without_end_is_bounded(
         async with running(client) as recorder:
             for number in range(1000):
                 recorder.record(config_map, "Normal", "Many", str(number))
-            assert len(recorder._told) == recorder.waiting == 20
+            assert len(recorder._events) == recorder.waiting == 20
             found = await until(client, config_map["metadata"]["namespace"], lambda found: len(found) >= 5)
     assert len(found) < 20
     assert [line["event"] for line in logs if "dropped" in line["event"]] == ["Events dropped, rate limit exceeded"]
@@ -244,10 +244,10 @@ async def test_flood_of_one_reason_delays_and_drops_no_event_of_another(
     monkeypatch.setattr(recording, "ROOM", 20)
     other = await put_config_map(control_plane.api, await make_namespace(control_plane.api), "other", {})
     async with running(client) as recorder:
-        recorder.record(other, "Normal", "Real", "told before")
+        recorder.record(other, "Normal", "Real", "reported before")
         for number in range(200):
             recorder.record(config_map, "Warning", "Flood", str(number))
-        recorder.record(config_map, "Normal", "Real", "told after")
+        recorder.record(config_map, "Normal", "Real", "reported after")
         assert recorder.waiting == 20
         # Three requests at once: one of each group.
         await until(client, other["metadata"]["namespace"], lambda found: len(found) == 1)

@@ -64,7 +64,7 @@ class Place:
         await asyncio.to_thread(self.api.request, "DELETE", self.path(plural, name))
 
     async def put_status(self, name: str, status: dict[str, Any]) -> None:
-        """Write a policy's status as somebody else."""
+        """Write a policy's status as another client."""
         body = {"apiVersion": f"{self.group}/v1", "kind": "HuePolicy", "metadata": {"name": name}, "status": status}
         path = f"{self.path('huepolicies', name)}/status?fieldManager=somebody"
         await asyncio.to_thread(self.api.request, "PATCH", path, body, "application/merge-patch+json")
@@ -149,7 +149,7 @@ class Bridge:
 
 
 class _HeldBack(ClusterSink):
-    """A sink that writes only if `held` says so too."""
+    """A sink that writes only if `held` is true."""
 
     def __init__(self, client: KubeClient, resource: Any, lease: Lease, held: Callable[[], bool] | None) -> None:
         super().__init__(client, resource, lease)
@@ -218,7 +218,7 @@ async def test_a_status_has_the_generation_follows_the_others_and_is_written_onc
         assert (await place.conditions("low"))["Accepted"]["observedGeneration"] == 2
 
 
-async def test_what_somebody_writes_over_ours_is_mended_and_what_stands_beside_it_stays(
+async def test_what_another_client_writes_over_ours_is_fixed_and_what_stands_beside_it_stays(
     control_plane: ControlPlane, opa_path: Path, place: Place
 ) -> None:
     await place.policy("low", "blue")

@@ -51,7 +51,7 @@ class Bridge:
         return {key: obj for key, obj in found.items() if not key.endswith("/barrier")}
 
     async def filled(self) -> None:
-        """Wait until it says so."""
+        """Wait until this is logged."""
         async with asyncio.timeout(300):
             await self.replicator.filled.wait()
 
@@ -115,7 +115,7 @@ async def test_what_was_in_opa_before_is_gone_after_a_fill(opa_path: Path) -> No
         assert await opa.get("mine") == 1
 
 
-async def test_it_waits_for_types_that_are_slow_or_cannot_be_reached_but_not_for_those_that_are_not_there(
+async def test_it_waits_for_types_that_are_slow_or_cannot_be_reached_but_not_for_those_that_are_missing(
     opa_path: Path,
 ) -> None:
     source = ScriptedSource([service("cart")], silent=["core/Service", "core/Namespace"])
@@ -214,7 +214,7 @@ async def test_the_same_version_again_is_not_written(opa_path: Path) -> None:
         assert [notice for notice in await bridge.notices.until_written() if notice.keys or notice.reported] == []
 
 
-async def test_an_object_without_versions_is_written_each_time_but_concerns_nobody_when_it_is_the_same(
+async def test_an_object_without_versions_is_written_each_time_but_affects_nothing_when_it_is_the_same(
     opa_path: Path,
 ) -> None:
     async with replicating(opa_path, ScriptedSource([service("cart")], versions=False)) as bridge:
@@ -286,7 +286,7 @@ def _routes(data: dict[str, Any]) -> list[tuple[Key, Object]]:
 
 
 @pytest.mark.parametrize("fixed", [False, True])
-async def test_an_opa_that_was_killed_and_started_again_is_filled_again(
+async def test_an_opa_that_was_killed_and_started_again_is_synced_again(
     opa_path: Path, unused_port: int, fixed: bool
 ) -> None:
     source = ScriptedSource([service("cart"), POLICY_KIND, color("red")])
@@ -315,7 +315,7 @@ async def test_an_opa_that_was_restarted_without_anybody_writing_is_noticed(opa_
         assert set(await bridge.held()) == keys(service("cart"))
 
 
-async def test_an_opa_that_is_filled_again_is_not_taken_for_filled_without_the_policies(opa_path: Path) -> None:
+async def test_an_opa_that_is_synced_again_is_not_taken_for_synced_without_the_policies(opa_path: Path) -> None:
     """A source takes back what is no longer wanted: policy kinds that were dropped meanwhile would have no policies."""
     source = ScriptedSource([POLICY_KIND, service("cart"), color("blue")])
     async with replicating(opa_path, source) as bridge:
@@ -344,7 +344,7 @@ async def test_data_of_another_bridge_is_replaced_even_while_there_is_much_to_wr
         assert set(await bridge.held()) == keys(service("cart"), service("busy"))
 
 
-async def test_an_opa_that_was_restarted_in_a_fill_is_not_taken_for_a_filled_one(opa_path: Path) -> None:
+async def test_an_opa_that_was_restarted_in_a_fill_is_not_taken_for_a_synced_one(opa_path: Path) -> None:
     async with ManagedOpa(opa_path, {}, bundle=BUNDLE) as managed, Opa(managed.url) as opa:
         source = ScriptedSource([service("cart"), POLICY_KIND, color("red")], silent=["test.example.com/ColorPolicy"])
         replicator = Replicator(source, opa, TYPES)
@@ -387,7 +387,7 @@ stamps := {}
         assert set(linked["core/Service/shop/somebody"]) == keys(*(service(name) for name in "abcd"))
 
 
-async def test_what_came_before_a_listing_that_was_asked_for_anew_is_left_out(opa_path: Path) -> None:
+async def test_what_came_before_a_listing_that_was_requested_again_is_left_out(opa_path: Path) -> None:
     async with replicating(opa_path, ScriptedSource([service("cart")])) as bridge:
         await bridge.filled()
         bridge.replicator._start_over()

@@ -40,7 +40,7 @@ class Bridge:
     task: asyncio.Task[None]
 
     async def filled(self) -> None:
-        """Wait until it says so."""
+        """Wait until this is logged."""
         waiting = asyncio.create_task(self.replicator.filled.wait())
         await asyncio.wait({self.task, waiting}, timeout=300, return_when=asyncio.FIRST_COMPLETED)
         if self.task.done():
@@ -98,7 +98,7 @@ async def test_a_write_is_made_exactly_once_when(faulty: FaultyOpa, fault: Fault
         assert one.source.relisted == 0
 
 
-async def test_a_fill_goes_on_where_a_write_was_lost(faulty: FaultyOpa) -> None:
+async def test_a_fill_continues_where_a_write_was_lost(faulty: FaultyOpa) -> None:
     faulty.fault = once(lose_answer)
     async with bridge(faulty.url, [service("a"), route("one", "a")]) as one:
         await one.filled()
@@ -173,7 +173,7 @@ async def test_while_an_opa_that_was_restarted_takes_its_modules_the_source_tell
             assert one.source.relisted == 1
 
 
-async def test_what_somebody_has_removed_from_opa_is_noticed_when_it_is_to_be_removed(opa: ManagedOpa) -> None:
+async def test_what_another_client_has_removed_from_opa_is_noticed_when_it_is_to_be_removed(opa: ManagedOpa) -> None:
     async with bridge(opa.url, [service("a"), service("b")]) as one, Opa(opa.url) as direct:
         await one.filled()
         await direct.patch([{"op": "remove", "path": "/objects/core/Service/shop/a"}])
@@ -214,7 +214,7 @@ async def test_a_bridge_that_comes_later_waits_and_then_takes_over(opa: ManagedO
             assert await keys_held(opa.url) == keys(service("second"))
 
 
-async def test_the_same_bridge_started_anew_takes_over_at_once(opa: ManagedOpa) -> None:
+async def test_the_same_bridge_started_again_takes_over_at_once(opa: ManagedOpa) -> None:
     async with bridge(opa.url, [service("first")], owner="me:1") as first:
         await first.filled()
     async with bridge(opa.url, [service("first"), service("second")], owner="me:1") as again:
@@ -289,7 +289,7 @@ async def test_the_source_waits_while_many_bytes_wait_for_opa(
         assert await keys_held(faulty.url) == keys(*large)
 
 
-async def test_a_bridge_that_was_killed_goes_on_with_what_opa_holds(faulty: FaultyOpa) -> None:
+async def test_a_bridge_that_was_killed_continues_with_what_opa_holds(faulty: FaultyOpa) -> None:
     objects = [service("a"), service("b"), route("one", "a"), route("two", "a")]
     async with bridge(faulty.url, objects, "me:1", "cluster rego") as first:
         await first.filled()
@@ -373,10 +373,10 @@ async def test_what_was_made_by_other_rego_or_from_another_cluster_is_replaced(f
         pytest.param([{"op": "add", "path": "/index/parents", "value": {}}], id="the index is empty"),
     ],
 )
-async def test_an_audit_finds_and_mends_what_somebody_has_changed_in_opa(
+async def test_an_audit_finds_and_fixes_what_another_client_has_changed_in_opa(
     faulty: FaultyOpa, monkeypatch: pytest.MonkeyPatch, change: list[dict[str, Any]]
 ) -> None:
-    """Objects in their places, an index by a fill of everything."""
+    """Objects in their places, and an index from a full sync."""
     monkeypatch.setattr(replicator, "AUDIT", 0.2)
     async with (
         bridge(faulty.url, [service("a"), route("one", "a")], content="cluster rego") as one,

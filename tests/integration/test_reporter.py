@@ -109,7 +109,7 @@ async def status_of(plane: ControlPlane, path: str) -> dict[str, Any]:
     return found.get("status") or {}
 
 
-async def test_a_refusal_is_annotated_with_file_line_and_column_and_told_in_one_event(
+async def test_a_refusal_is_annotated_with_file_line_and_column_and_reported_in_one_event(
     control_plane: ControlPlane, namespace: str
 ) -> None:
     async with desk(control_plane.kubeconfig, namespace) as one:
@@ -170,7 +170,7 @@ async def test_only_the_holder_writes_and_who_follows_him_writes_what_is_left(
         await eventually(lambda: (first.reporter.writes, second.reporter.writes) == (1, 1))
 
 
-async def test_what_somebody_takes_off_is_written_again(control_plane: ControlPlane, namespace: str) -> None:
+async def test_what_another_client_takes_off_is_written_again(control_plane: ControlPlane, namespace: str) -> None:
     async with desk(control_plane.kubeconfig, namespace) as one:
         key = await put(control_plane, namespace, "one", "package a")
         await eventually(lambda: key in one.judge.handed)
@@ -206,7 +206,9 @@ async def test_what_waits_for_opa_says_so_after_a_while(
         await until_shown(control_plane, key, lambda found: found == OK)
 
 
-async def test_that_rbac_forbids_it_is_told_once(control_plane: ControlPlane, namespace: str, tmp_path: Path) -> None:
+async def test_that_rbac_forbids_it_is_reported_once(
+    control_plane: ControlPlane, namespace: str, tmp_path: Path
+) -> None:
     await grant_reading(control_plane.api, ("", "configmaps"))
     limited = control_plane.write_kubeconfig(tmp_path / "kubeconfig", LIMITED_TOKEN)
     try:
@@ -219,12 +221,12 @@ async def test_that_rbac_forbids_it_is_told_once(control_plane: ControlPlane, na
                 await eventually(lambda: len(one.reporter._waits) == 2)
     finally:
         await take_rights_away(control_plane.api)
-    told = [line for line in logs if line["event"].startswith("cannot report module status")]
-    assert [line["resource"] for line in told] == ["configmaps"]
+    reported = [line for line in logs if line["event"].startswith("cannot report module status")]
+    assert [line["resource"] for line in reported] == ["configmaps"]
 
 
 @pytest.mark.usefixtures("with_crd")
-async def test_a_rego_policy_shows_problems_conditions_and_what_is_in_force(
+async def test_a_rego_policy_shows_problems_conditions_and_what_is_active(
     control_plane: ControlPlane, namespace: str
 ) -> None:
     name = fresh_name("policy")
@@ -286,5 +288,5 @@ async def test_the_api_server_refuses_what_is_no_rego_policy(
         await asyncio.to_thread(control_plane.api.request, "POST", "/apis/policybridge.io/v1alpha1/regopolicies", body)
 
 
-def test_a_record_for_nobody_does_nothing() -> None:
+def test_a_record_without_a_recorder_does_nothing() -> None:
     record_nothing({}, "Normal", "Nothing", "nothing")

@@ -45,13 +45,11 @@ def test_a_killed_bridge_leaves_no_opa(opa_path: Path, tmp_path: Path) -> None:
         process.send_signal(signal.SIGKILL)
         deadline = time.monotonic() + 300
         while listens(int(found[1])):
-            assert time.monotonic() < deadline, "its OPA goes on"
+            assert time.monotonic() < deadline, "its OPA continues"
             time.sleep(0.05)
 
 
-def test_a_bridge_that_waits_for_an_opa_stops_when_it_is_told_to(
-    opa_path: Path, unused_port: int, tmp_path: Path
-) -> None:
+def test_a_bridge_that_waits_for_an_opa_stops_on_request(opa_path: Path, unused_port: int, tmp_path: Path) -> None:
     with (
         (tmp_path / "log").open("w") as log,
         started(opa_path, log, "--opa", f"http://127.0.0.1:{unused_port}") as process,

@@ -1,4 +1,4 @@
-"""Facts are stored with their objects, equal newly made ones, and are repaired where somebody else has written."""
+"""Facts are stored with their objects, equal newly made ones, and are repaired after writes of another client."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ async def test_facts_of_policies_follow_their_kind(opa: ManagedOpa) -> None:
     ],
     ids=["overwritten", "removed", "added", "all removed"],
 )
-async def test_an_audit_repairs_facts_that_somebody_else_has_written(
+async def test_an_audit_repairs_facts_that_another_client_has_written(
     opa: ManagedOpa, change: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replicating, "AUDIT", 0.2)
@@ -141,7 +141,7 @@ async def test_an_audit_repairs_facts_that_somebody_else_has_written(
 
 
 async def test_facts_are_current_after_a_module_changed_levels_during_a_fill(opa_path: Path) -> None:
-    async with loading(opa_path, whole=True) as bench, Opa(bench.managed.url, mend=bench.loader.blame) as client:
+    async with loading(opa_path, whole=True) as bench, Opa(bench.managed.url, recover=bench.loader.blame) as client:
         source = ScriptedSource(objects(), silent=["core/ConfigMap"])
         replicator = _following(bench, client, source)
         task = asyncio.create_task(replicator.run())

@@ -47,20 +47,20 @@ async def test_a_review_keeps_the_trace_of_the_api_server(
     assert f"{review.context.trace_id:032x}" == TRACE
     assert review.parent is not None
     assert f"{review.parent.span_id:016x}" == PARENT
-    asked = [span for name, span in found.items() if name.startswith("OPA POST")]
-    assert asked
-    assert {span.parent.span_id for span in asked if span.parent} == {review.context.span_id}
+    requested = [span for name, span in found.items() if name.startswith("OPA POST")]
+    assert requested
+    assert {span.parent.span_id for span in requested if span.parent} == {review.context.span_id}
 
 
-async def test_opa_goes_on_with_the_trace_of_a_request(spans: InMemorySpanExporter, opa_path: Path) -> None:
-    told: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
+async def test_opa_continues_with_the_trace_of_a_request(spans: InMemorySpanExporter, opa_path: Path) -> None:
+    reported: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
 
     async def export(request: web.Request) -> web.Response:
         body = ExportTraceServiceRequest.FromString(await request.read())
         for group in body.resource_spans:
             for scope in group.scope_spans:
                 for span in scope.spans:
-                    told.put_nowait((span.trace_id.hex(), span.parent_span_id.hex()))
+                    reported.put_nowait((span.trace_id.hex(), span.parent_span_id.hex()))
         return web.Response()
 
     app = web.Application()
@@ -74,16 +74,16 @@ async def test_opa_goes_on_with_the_trace_of_a_request(spans: InMemorySpanExport
         async with ManagedOpa(opa_path, config) as managed, Opa(managed.url) as opa:
             with tracing.span("ours"), pytest.raises(OpaUndefined):
                 await opa.ask("nothing/there", {})
-            (asked,) = [span for span in spans.get_finished_spans() if span.name.startswith("OPA")]
-            wanted = (f"{asked.context.trace_id:032x}", f"{asked.context.span_id:016x}")
+            (requested,) = [span for span in spans.get_finished_spans() if span.name.startswith("OPA")]
+            wanted = (f"{requested.context.trace_id:032x}", f"{requested.context.span_id:016x}")
             async with asyncio.timeout(300):
-                while await told.get() != wanted:
+                while await reported.get() != wanted:
                     pass
     finally:
         await runner.cleanup()
 
 
-async def test_requests_that_nobody_traces_have_no_spans(spans: InMemorySpanExporter, opa_path: Path) -> None:
+async def test_requests_that_no_client_traces_have_no_spans(spans: InMemorySpanExporter, opa_path: Path) -> None:
     async with ManagedOpa(opa_path, {}) as managed, Opa(managed.url) as opa:
         assert await opa.ready()
     assert spans.get_finished_spans() == ()

@@ -123,7 +123,7 @@ async def test_files_that_are_renewed_are_taken_up_by_new_connections(
     async with Opa(secured.url, tls=TlsFiles(str(ours))) as opa:
         with pytest.raises(OpaUnavailable):
             await opa.get("x")
-        ours.write_text("no certificate")  # told in the log; what was there counts on
+        ours.write_text("no certificate")  # reported in the log; what was there counts on
         with pytest.raises(OpaUnavailable):
             await opa.get("x")
         ours.write_bytes(Path(secured.authority).read_bytes())

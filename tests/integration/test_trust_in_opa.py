@@ -19,7 +19,7 @@ from tests.integration.faulty_opa import FaultyOpa
 from tests.integration.test_replicator_faults import bridge
 
 Passing = Callable[[], Awaitable[web.Response]]
-MINUTES = 600.0  # seconds: nobody gives a request up
+MINUTES = 600.0  # seconds: no request times out
 PATIENCE = 120.0  # seconds
 
 
@@ -49,7 +49,7 @@ async def test_from_a_sign_of_a_restart_on_opa_is_doubted_until_it_has_been_look
         assert not any(notice.refilling for notice in one.notices.seen)
 
 
-async def test_an_opa_that_freezes_while_it_is_asked_is_not_ready_long_before_the_question_is_given_up(
+async def test_an_opa_that_freezes_while_it_is_queried_is_not_ready_long_before_the_question_is_given_up(
     opa: ManagedOpa, faulty: FaultyOpa, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replicator, "PROBE", 3600.0)

@@ -54,7 +54,7 @@ async def test_the_holder_makes_the_certificate_and_all_read_the_same_one(client
     assert other.authority == holder.authority != b""
 
 
-async def test_a_certificate_that_lacks_a_name_is_signed_anew_by_the_same_authority(client: KubeClient) -> None:
+async def test_a_certificate_that_lacks_a_name_is_signed_again_by_the_same_authority(client: KubeClient) -> None:
     name = fresh_name("secret")
     before = SharedCertificate(client, "default", name, ["a.infra.svc"], lambda: True)
     first = await before.read()
@@ -64,7 +64,7 @@ async def test_a_certificate_that_lacks_a_name_is_signed_anew_by_the_same_author
     assert after.authority == before.authority
 
 
-async def test_what_somebody_has_spoilt_is_made_anew(client: KubeClient) -> None:
+async def test_what_another_client_has_spoilt_is_made_again(client: KubeClient) -> None:
     name = fresh_name("secret")
     holder = SharedCertificate(client, "default", name, ["a.infra.svc"], lambda: True)
     first = await holder.read()
@@ -93,7 +93,7 @@ async def test_rights_that_are_missing_are_named_once(limited: KubeClient) -> No
 
 
 @pytest.mark.parametrize("which", KINDS, ids=[which.plural for which in KINDS])
-async def test_what_others_change_in_a_configuration_is_mended_and_the_rest_is_theirs(
+async def test_what_others_change_in_a_configuration_is_fixed_and_the_rest_is_theirs(
     client: KubeClient, monkeypatch: pytest.MonkeyPatch, which: Kind
 ) -> None:
     configurations = f"/apis/{API_VERSION}/{which.plural}"
@@ -126,7 +126,7 @@ async def test_what_others_change_in_a_configuration_is_mended_and_the_rest_is_t
     await client.delete(f"{configurations}/{name}")
 
 
-async def test_what_the_webhook_and_policies_need_can_be_written_while_nobody_answers(
+async def test_what_the_webhook_and_policies_need_can_be_written_while_no_client_answers(
     control_plane: ControlPlane, client: KubeClient
 ) -> None:
     name = fresh_name("config")
@@ -167,7 +167,7 @@ async def test_what_the_webhook_and_policies_need_can_be_written_while_nobody_an
         shared = SharedCertificate(client, namespace, "ours", ["a.infra.svc"], lambda: True)
         assert await shared.read()
         assert not await make("secrets", "theirs")
-        # Taking the label off is a way to mend too.
+        # Taking the label off is a way to fix too.
         off = {"metadata": {"labels": {"openpolicyagent.org/policy": None}}}
         await client.patch(f"/api/v1/namespaces/{namespace}/configmaps/policy", off)
     finally:
@@ -175,7 +175,7 @@ async def test_what_the_webhook_and_policies_need_can_be_written_while_nobody_an
 
 
 @pytest.mark.parametrize("which", KINDS, ids=[which.plural for which in KINDS])
-async def test_policies_of_any_group_are_asked_about_and_other_objects_are_not(
+async def test_policies_of_any_group_are_requested_and_other_objects_are_not(
     control_plane: ControlPlane, client: KubeClient, which: Kind
 ) -> None:
     configurations = f"/apis/{API_VERSION}/{which.plural}"
@@ -193,7 +193,7 @@ async def test_policies_of_any_group_are_asked_about_and_other_objects_are_not(
         ]
     await client.post(configurations, document)
 
-    async def asked(plural: str, kind: str, spec: object) -> bool:
+    async def requested(plural: str, kind: str, spec: object) -> bool:
         obj = {"apiVersion": f"{group}/v1", "kind": kind, "metadata": {"generateName": "one-"}, "spec": spec}
         try:
             await client.post(f"/apis/{group}/v1/namespaces/{namespace}/{plural}", obj)
@@ -205,12 +205,12 @@ async def test_policies_of_any_group_are_asked_about_and_other_objects_are_not(
     refs = [{"group": "", "kind": "Service", "name": "cart"}]
     try:
         async with asyncio.timeout(300):
-            while not await asked("paintpolicies", "PaintPolicy", {"targetRefs": refs}):  # noqa: ASYNC110 - the cluster's
+            while not await requested("paintpolicies", "PaintPolicy", {"targetRefs": refs}):  # noqa: ASYNC110 - the cluster's
                 await asyncio.sleep(0.1)
-        assert await asked("paintpolicies", "PaintPolicy", {"targetRef": refs[0]})
-        assert await asked("paintpolicies", "PaintPolicy", {"targetSelectors": []})
+        assert await requested("paintpolicies", "PaintPolicy", {"targetRef": refs[0]})
+        assert await requested("paintpolicies", "PaintPolicy", {"targetSelectors": []})
         for spec in ({"color": "red"}, ["targetRefs"], "targetRefs", None):
-            assert not await asked("paintpolicies", "PaintPolicy", spec), spec
-        assert not await asked("paints", "Paint", {"targetRefs": refs})
+            assert not await requested("paintpolicies", "PaintPolicy", spec), spec
+        assert not await requested("paints", "Paint", {"targetRefs": refs})
     finally:
         await client.delete(f"{configurations}/{name}")

@@ -54,7 +54,7 @@ warnings contains "no region is chosen" if not input.metadata.labels.region
 
 @dataclass(slots=True)
 class Facts:
-    """What a test says that the webhook knows."""
+    """The state of the webhook, set by a test."""
 
     exist: bool | None = True
     distrust: str = ""

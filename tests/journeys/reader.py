@@ -48,10 +48,10 @@ class Reader:
         A command that serves until Ctrl-C runs on; `without` is a pattern of commands that need more than this machine.
         Raises AssertionError where the output is another one than the page's, or a command fails.
         """
-        told = [step for step in steps(self.folder / page) if section in {"", step.section}]
-        assert told, f"{page} has no commands in a section {section!r}"
+        reported = [step for step in steps(self.folder / page) if section in {"", step.section}]
+        assert reported, f"{page} has no commands in a section {section!r}"
         outputs = []
-        for step in told:
+        for step in reported:
             if isinstance(step, File):
                 (self.folder / step.name).write_text(step.text)
             elif not without or not re.search(without, step.line):

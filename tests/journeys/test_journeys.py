@@ -63,7 +63,7 @@ def test_platform_engineer_installs_upgrades_and_removes_the_bridge(reader: Read
     reader.follow(INSTALL, "Upgrade")
     reader.replaced["REVISION"] = "1"
     reader.follow(INSTALL, "Roll back")
-    reader.replaced["uninstall-status"] = "uninstall-status --yes"  # nobody answers at this terminal
+    reader.replaced["uninstall-status"] = "uninstall-status --yes"  # this terminal has no user
     reader.follow(INSTALL, "Remove", without="delete -k")
     assert "policy-bridge" not in reader.type("kubectl get deployments,clusterroles,validatingwebhookconfigurations -A")
 

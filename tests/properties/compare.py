@@ -92,11 +92,11 @@ async def differences(
 ) -> dict[str, str]:
     """Where the two differ, by policy or by policy kind and path, and how; empty where they agree.
 
-    `held`: OPA holds the objects. Else it is asked as if it did.
+    `held`: OPA holds the objects. Else it is query_input as if it did.
     """
-    asked = sources or sources_of(objects)
-    engine = await engine_answers(opa, {} if held else {"changes": {"upsert": objects}}, asked)
-    reference = reference_answers(objects, asked)
+    query_input = sources or sources_of(objects)
+    engine = await engine_answers(opa, {} if held else {"changes": {"upsert": objects}}, query_input)
+    reference = reference_answers(objects, query_input)
     return {
         name: f"  reference: {reference.get(name)}\n  engine:    {engine.get(name)}"
         for name in sorted({*engine, *reference})

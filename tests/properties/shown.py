@@ -47,7 +47,9 @@ def marks_shown(objects: Mapping[Key, Object], entry: dict[str, Any]) -> dict[st
         places[f"{parent['parentRef']} {parent['controllerName']}"] = _conditions(parent["conditions"])
     places["annotations"] = annotations
     types = entry["types"]
-    only = {place: {name: told for name, told in found.items() if name in types} for place, found in places.items()}
+    only = {
+        place: {name: reported for name, reported in found.items() if name in types} for place, found in places.items()
+    }
     return {place: found for place, found in only.items() if found}
 
 

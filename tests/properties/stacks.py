@@ -115,13 +115,13 @@ def _policy(index: int, entry: Entry) -> Object:
 
 @dataclass
 class Engine:
-    """An OPA that holds nothing, asked as if objects were there."""
+    """An OPA without objects, with these objects in the input."""
 
     runner: asyncio.Runner
     opa: Opa
 
     def path(self, objects: list[Object]) -> Object:
-        """What holds on the one path."""
+        """The effective policy on the only path."""
         question = {"targets": [RULE], "policyKind": KIND, "changes": {"upsert": objects}}
         [row] = self.runner.run(self.opa.query("effective", question))
         [path] = row["paths"]

@@ -1,7 +1,7 @@
 """`analyze` against applying the change for real: what it reports is exactly what becomes of it.
 
 Random clusters change object by object: edited, created, deleted, renamed, one or several at once. Before each change
-`analyze` is asked; then the change is applied, and every effective policy (for requests from every namespace) and
+`analyze` is query_input; then the change is applied, and every effective policy (for requests from every namespace) and
 every problem is compared with what it was.
 """
 
@@ -129,10 +129,10 @@ def _names_a_frontend(obj: Object) -> bool:
 async def _effective(opa: Opa, source: str, objects: Sequence[Object]) -> Answers:
     """The effective policies of objects that an empty OPA would have."""
     targets = sorted(str(key_of(obj)) for obj in objects)
-    asked = {"targets": targets, "sourceNamespace": source, "changes": {"upsert": objects}}
+    query_input = {"targets": targets, "sourceNamespace": source, "changes": {"upsert": objects}}
     return {
         (entry["target"], entry["policyKind"], json.dumps(path["path"])): path
-        for entry in await opa.query("effective", asked)
+        for entry in await opa.query("effective", query_input)
         for path in entry["paths"]
     }
 
@@ -195,10 +195,13 @@ def _applied(held: Object | None, obj: Object) -> Object:
 def reported(analysis: Analysis) -> Answers:
     """The differences of an analysis, as `real_differences` has them."""
     return {
-        (told["target"], told["policyKind"], json.dumps(told["path"]), told.get("sourceNamespace", "")): tuple(
-            told[side] for side in SIDES
-        )
-        for told in analysis.effective
+        (
+            difference["target"],
+            difference["policyKind"],
+            json.dumps(difference["path"]),
+            difference.get("sourceNamespace", ""),
+        ): tuple(difference[side] for side in SIDES)
+        for difference in analysis.effective
     }
 
 
@@ -216,11 +219,11 @@ def real_differences(before: Everything, after: Everything) -> Answers:
 
 
 def _check(change: Change, analysis: Analysis, before: Everything, after: Everything, when: str) -> None:
-    told, real = reported(analysis), real_differences(before, after)
+    reported_, real = reported(analysis), real_differences(before, after)
     about = f"{when}: {change.what}\n"
-    assert sorted(told.keys() - real.keys()) == [], f"{about}reported and not real"
-    assert sorted(real.keys() - told.keys()) == [], f"{about}real and not reported"
-    assert told == real, about
+    assert sorted(reported_.keys() - real.keys()) == [], f"{about}reported and not real"
+    assert sorted(real.keys() - reported_.keys()) == [], f"{about}real and not reported"
+    assert reported_ == real, about
     assert sorted(map(problem_name, analysis.introduced)) == sorted(after.problems - before.problems), about
     assert sorted(map(problem_name, analysis.fixed)) == sorted(before.problems - after.problems), about
     assert {problem_name(problem) for problem in analysis.remaining} <= after.problems & before.problems, about

@@ -114,7 +114,7 @@ def _keys(tree: Any, levels: int = 4, before: str = "") -> Iterator[str]:
 
 
 def _crd(kind: str, randomness: random.Random) -> Object:
-    """The CRD of a policy kind, whose label and schema tell what the kind is where no PolicyKind does."""
+    """The CRD of a policy kind, whose label and schema describe the kind if no PolicyKind does."""
     label = randomness.choice(("direct", "inherited", "true", ""))
     ref = {"type": "object", "properties": {name: {"type": "string"} for name in ("group", "kind", "name")}}
     fields: dict[str, Any] = {"a": {"type": "object"}}
@@ -142,7 +142,7 @@ def _crd(kind: str, randomness: random.Random) -> Object:
 
 async def walk(seed: int, steps: int, modules_in: float, opa_path: Path) -> None:
     """A random walk with this seed."""
-    async with loading(opa_path, whole=True) as bench, Opa(bench.managed.url, mend=bench.loader.blame) as opa:
+    async with loading(opa_path, whole=True) as bench, Opa(bench.managed.url, recover=bench.loader.blame) as opa:
         walking = Walk(seed, bench, opa)
         task = asyncio.create_task(walking.replicator.run())
         try:

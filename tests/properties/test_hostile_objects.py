@@ -1,7 +1,7 @@
 """Whatever the objects of a scenario hold, no query fails, and every policy has a status.
 
 An API server accepts much where a CRD keeps unknown fields, and a folder of manifests accepts anything. Their links are
-those of the fields alone that `links` is said to read.
+only those of the fields that `links` reads.
 """
 
 from __future__ import annotations

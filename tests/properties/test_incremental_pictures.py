@@ -1,4 +1,4 @@
-"""What the page and the stream keep up to date at the cost of each change equals what is asked from scratch."""
+"""What the page and the stream keep up to date at the cost of each change equals what is requested from scratch."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PATIENCE = 300.0  # seconds for what is kept to become what it should be
 
 @dataclass
 class Looking:
-    """A bridge whose picture somebody looks at, and some of whose targets somebody follows."""
+    """A bridge with an open picture and some followed targets."""
 
     bridge: Bridge
     drawing: Drawing
@@ -121,17 +121,17 @@ async def _compare(seen: Looking, where: str) -> None:
 
 async def _picture(opa: Opa) -> dict[str, Any]:
     drawn, upcoming = PagePicture(), {key for part in await opa.query("picture_roots", {}) for key in part}
-    asked: set[str] = set()
+    requested: set[str] = set()
     while upcoming:
         found = await opa.query("picture", {"objects": sorted(upcoming)})
-        asked |= upcoming
+        requested |= upcoming
         changed = set().union(*(drawn.put(key, found.get(key)) for key in upcoming))
-        upcoming = drawn.missing(changed) - asked
+        upcoming = drawn.missing(changed) - requested
     return _shown(drawn)
 
 
 def _shown(picture: PagePicture) -> dict[str, Any]:
-    return {key: picture.told(key) for key in sorted(picture.shown())}
+    return {key: picture.node_of(key) for key in sorted(picture.shown())}
 
 
 def _differences(kept: dict[str, Any], picture: dict[str, Any]) -> list[str]:
@@ -147,9 +147,9 @@ def _differences(kept: dict[str, Any], picture: dict[str, Any]) -> list[str]:
 
 
 async def _policies(opa: Opa) -> dict[str, Any]:
-    told = await opa.query("status", {"policies": await opa.query("policies", {})})
+    reported = await opa.query("status", {"policies": await opa.query("policies", {})})
     found = {}
-    for entry in told:
+    for entry in reported:
         groups = [entry["conditions"]] if "conditions" in entry else [one["conditions"] for one in entry["ancestors"]]
         conditions: list[Any] = []
         for condition in itertools.chain(*groups):
@@ -162,10 +162,10 @@ async def _policies(opa: Opa) -> dict[str, Any]:
 
 async def _effective(opa: Opa, one: Followed) -> list[Any]:
     try:
-        told = await effective_at(opa, [one.target])
+        reported = await effective_at(opa, [one.target])
     except (QueryError, CommandError):
         return []
-    return sorted(told, key=_place)
+    return sorted(reported, key=_place)
 
 
 def _place(entry: Any) -> tuple[str, str]:

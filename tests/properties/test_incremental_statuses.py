@@ -43,7 +43,7 @@ class Bridge:
     replicator: Replicator
 
     async def settled(self) -> None:
-        """Wait until every change has been written, computed and remediated, and the statuses have come back."""
+        """Wait until every change is written, computed and remediated, and the source has delivered the statuses."""
         async with asyncio.timeout(300):
             while True:
                 writes = len(self.sink.writes)
@@ -141,7 +141,7 @@ def as_it_was(before: Object, obj: Object) -> Object:
 
 
 def _meddle(source: ScriptedSource, chance: random.Random) -> str:
-    """Somebody else writes a status: over ours, or beside it."""
+    """Another client writes a status: over ours, or beside it."""
     key = chance.choice([key for key in source.objects if key.group != "core" or key.kind in MARKED])
     obj = source.objects[key]
     status = dict(obj.get("status", {}))

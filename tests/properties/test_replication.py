@@ -71,7 +71,7 @@ class Walk:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Begin, or begin anew as a process that was killed and started again."""
+        """Begin, or begin again like a process that was killed and restarted."""
         if self._task:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)

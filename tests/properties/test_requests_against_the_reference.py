@@ -105,7 +105,7 @@ async def agree(differ: Callable[[list[Object]], Awaitable[tuple[Any, Any]]], ob
 
 async def answered(opa: Opa, request: Request, changes: dict[str, Any]) -> dict[str, str]:
     """The engine's answer in the form of the reference's."""
-    asked: dict[str, Any] = {
+    query_input: dict[str, Any] = {
         "gateway": str(request.gateway),
         "sourceNamespace": request.source,
         "headers": request.headers,
@@ -115,10 +115,10 @@ async def answered(opa: Opa, request: Request, changes: dict[str, Any]) -> dict[
         **({"grpc": dict(zip(("service", "method"), request.call, strict=True))} if request.call else {}),
     }
     if request.protocol not in {"TCP", "UDP"}:
-        asked["sni" if request.protocol == "TLS" else "host"] = request.host
+        query_input["sni" if request.protocol == "TLS" else "host"] = request.host
     if request.call is None:
-        asked |= {"path": request.path, "method": request.method}
-    answer = await opa.query("request", asked)
+        query_input |= {"path": request.path, "method": request.method}
+    answer = await opa.query("request", query_input)
     entries = [answer, *answer["also"]] if answer["gateway"] else []
     return {entry["listener"] or "": entry["rule"] or "" for entry in entries}
 

@@ -59,7 +59,7 @@ def is_effective(kind: PolicyKind, found: dict[str, Any], target: Node) -> bool:
 def effective_policy(
     cluster: Cluster, kind: PolicyKind, attachments: list[Attachment], path: Path
 ) -> dict[str, Any] | None:
-    """What holds at the end of a path; None where no policy stands on it."""
+    """The effective policy at the end of a path; None if the path has no policy."""
     places = [
         (level, policy)
         for level, node in enumerate(path)

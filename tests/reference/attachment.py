@@ -16,7 +16,7 @@ NOTHING = "[nothing]"  # a section that no object has
 
 @dataclass(frozen=True)
 class Attachment:
-    """One ref of one policy: what it names (if that can be said), and the verdict."""
+    """One ref of one policy: what it names (if that is known), and the verdict."""
 
     policy: Policy
     target: Node
@@ -106,7 +106,7 @@ def _target(cluster: Cluster, policy: Policy, ref: Spec) -> Node:
 
 
 def _judge(cluster: Cluster, kind: PolicyKind, policy: Policy, ref: Spec, target: Node) -> str:
-    """One ref by itself. What can be said without looking at other objects comes first: nothing leaks (T2)."""
+    """One ref by itself. Verdicts that need no other objects are first: nothing leaks (T2)."""
     if policy.problem or not kind.may_target(target.group, target.kind):
         return INVALID
     if target.section and (

@@ -15,7 +15,7 @@ REFS = ("targetRefs", "targetRef", "targetSelectors")
 
 @dataclass
 class PolicyKind:
-    """A policy kind in force."""
+    """An active policy kind."""
 
     group: str
     kind: str

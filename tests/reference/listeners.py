@@ -89,7 +89,7 @@ def _among(objects: list[list[Listener]]) -> list[tuple[Node, str]]:
 
 
 def _indistinct(one: Listener, other: Listener) -> str:
-    """Why a port's traffic cannot be told apart; empty where it can."""
+    """Why a port's traffic cannot be results apart; empty where it can."""
     if one.port != other.port:
         return ""
     protocols = {one.protocol, other.protocol}

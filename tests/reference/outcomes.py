@@ -1,4 +1,4 @@
-"""What became of each policy: at a path (O1 to O3), over all paths (O4), and its conditions (S1, S2)."""
+"""The outcome of each policy: at a path (O1 to O3), over all paths (O4), and its conditions (S1, S2)."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Policy:
-    """A policy: `parts` has its spec, or under `wrappers: Both` all of them. `problem` says why it is Invalid."""
+    """A policy: `parts` has its spec, or under `wrappers: Both` all of them. `problem`: why it is Invalid."""
 
     obj: Spec
     node: Node
@@ -86,7 +86,7 @@ def read_policy(kind: PolicyKind, obj: Spec) -> Policy:
     there = [entry for entry in kind.spec_paths if at(obj, entry["path"]) is not ABSENT]
     parts, problems = [], []
     wrappers = [entry for entry in there if entry["path"] != "/spec"]
-    # F6: a spec is bare where it has no wrapper. What stands beside one is Invalid under Both as under One.
+    # F6: a spec is bare where it has no wrapper. A field beside one is Invalid under Both as under One.
     for entry in (wrappers or there) if kind.both_wrappers else there[:1]:
         part, problem = _part(kind, obj, entry)
         parts.append(part)
@@ -130,7 +130,7 @@ def _part(kind: PolicyKind, obj: Spec, entry: Spec) -> tuple[Part, str]:
 
 
 def _no_part(kind: PolicyKind, entry: Spec) -> set[str]:
-    """Fields directly below an entry's path that are no part of the spec proper."""
+    """Fields directly below an entry's path that are not part of the spec proper."""
     names = {*entry.get("without", []), *REFS}
     for other in kind.spec_paths:
         for pointer in (other["path"], other.get("strategyPath", "")):

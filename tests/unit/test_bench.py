@@ -1,4 +1,4 @@
-"""`make bench` prints what it can, and says which aims are reached."""
+"""`make bench` prints the available figures, and which targets are met."""
 
 from __future__ import annotations
 

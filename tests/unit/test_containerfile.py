@@ -62,7 +62,7 @@ def test_bases_are_pinned() -> None:
     assert re.fullmatch(r"PYTHON=docker\.io/library/python:\d+\.\d+\.\d+-slim-\w+", python)
 
 
-def test_it_runs_as_nobody_without_a_shell() -> None:
+def test_it_runs_as_user_nobody_without_a_shell() -> None:
     last = {step.name: step.rest for step in RUN}
     assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", last["USER"])
     assert "RUN" not in last
@@ -103,7 +103,7 @@ def test_commands_of_the_build_make_a_root_that_runs_read_only_as_the_charts_use
         folder.mkdir()
     for step in BUILD:
         if step.name == "RUN":
-            # OPA is taken from where this machine has it: a registry of packages is all that is asked for.
+            # OPA is taken from where this machine has it: a registry of packages is all that is requested for.
             command = step.rest.replace("BRIDGE_CACHE=/opt/tools ", "")
             if command.startswith("python "):
                 command = f"{python} {command.removeprefix('python ')}"
@@ -114,9 +114,9 @@ def test_commands_of_the_build_make_a_root_that_runs_read_only_as_the_charts_use
         return _in_namespace(f"{_MOUNTED.format(opt=opt, root=root)}\nchroot {root} {_AS_USER} {command}")
 
     (entrypoint,) = json.loads(next(step.rest for step in RUN if step.name == "ENTRYPOINT"))
-    told = run(f"{entrypoint} --version")
-    assert told.startswith(f"bridge {__version__}\n")
-    assert "(/opt/bridge/bin/opa; " in told
+    reported = run(f"{entrypoint} --version")
+    assert reported.startswith(f"bridge {__version__}\n")
+    assert "(/opt/bridge/bin/opa; " in reported
     assert "HTTPRoute" in run(f"{entrypoint} effective --manifests /opt/shop -o name")
     for path in ("/opt/bridge/x", "/etc/x", "/x"):
         refused = run(f"/bin/sh -c 'touch {path} 2>&1 || true'")

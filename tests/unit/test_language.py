@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import re
+import tokenize
+
 import pytest
 
-from hack.language import WORDS, findings, main, read_words
+from hack.language import ROOT, WORDS, findings, main, read_words
 
 LIST = read_words('# a comment\nwhoever -> "clients"\nis no (?:text|object) -> "is not a ..."\n')
 
@@ -48,3 +52,33 @@ def test_a_finding_names_the_place_and_the_replacement() -> None:
 def test_the_project_avoids_the_expressions_of_its_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert read_words(WORDS.read_text(encoding="utf-8"))
     assert main() == 0, capsys.readouterr().err
+
+
+# Words that the glossary replaces, as parts of names in code: `reported`, `fix`, `query_input`, `received`, `again`.
+REPLACED = {"anew", "asked", "heard", "mend", "mended", "mends", "told", "whoever"}
+
+
+def names_in(text: str) -> set[str]:
+    """Return the names of a Python file."""
+    return {one.string for one in tokenize.generate_tokens(io.StringIO(text).readline) if one.type == tokenize.NAME}
+
+
+@pytest.mark.parametrize("folder", ["bridge", "hack"])
+def test_names_in_code_use_the_words_of_the_glossary(folder: str) -> None:
+    found = {
+        f"{file.relative_to(ROOT)}: {name}"
+        for file in (ROOT / folder).rglob("*.py")
+        for name in names_in(file.read_text(encoding="utf-8"))
+        if REPLACED & set(name.lower().split("_"))
+    }
+    assert found == set()
+
+
+def test_names_in_rego_use_the_words_of_the_glossary() -> None:
+    found = {
+        f"{file.relative_to(ROOT)}: {name}"
+        for file in (ROOT / "rego").rglob("*.rego")
+        for name in re.findall(r"\w+", re.sub(r"\"[^\"]*\"|`[^`]*`|#.*", "", file.read_text(encoding="utf-8")))
+        if REPLACED & set(name.lower().split("_"))
+    }
+    assert found == set()

@@ -1,4 +1,4 @@
-"""Alert rules and dashboard: promtool takes them, each alert has its tests, and they ask of what is exposed."""
+"""Alert rules and dashboard: promtool accepts them, each alert has tests, and they query exposed metrics."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ def test_every_query_of_the_dashboard_is_promql(promtool: Path, tmp_path: Path) 
 
 
 def test_nearly_every_metric_is_on_the_dashboard_or_in_an_alert() -> None:
-    asked = " ".join([*QUERIES, *(alert["expr"] for alert in ALERTS)])
+    requested = " ".join([*QUERIES, *(alert["expr"] for alert in ALERTS)])
     details = {"replication_batch_bytes", "opa_sync_duration_seconds", "settings_reloads_total"}
-    assert {name for name in EXPOSED if name not in asked} == {f"{PREFIX}{name}" for name in details}
+    assert {name for name in EXPOSED if name not in requested} == {f"{PREFIX}{name}" for name in details}
 
 
 def test_panels_of_the_dashboard_stand_beside_each_other() -> None:

@@ -17,7 +17,7 @@ from tests.web.page import LAUNCH, Opened
 
 @pytest.fixture(scope="session")
 def executable() -> Path:
-    """Chromium, or the tests are skipped with the line that says how to get it."""
+    """Chromium, or the tests are skipped with the command that installs it."""
     path = chromium.find()
     if path is None:
         (pytest.fail if chromium.REQUIRED else pytest.skip)(chromium.HOW)
@@ -63,7 +63,7 @@ def serve(tmp_path: Path) -> Iterator[Callable[[Path], Bridge]]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def page(browser: Browser) -> AsyncIterator[Opened]:
-    """A page that is not yet anywhere; at its end nothing may have gone wrong in it."""
+    """An empty page; at its end it must have logged no error."""
     context = await browser.new_context(viewport={"width": 1600, "height": 950}, locale="en-US")
     opened = Opened(await context.new_page())
     yield opened

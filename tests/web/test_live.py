@@ -35,7 +35,7 @@ async def test_change_is_drawn_without_moving_the_picture(serve: Serve, page: Op
     await page.until(f"policyBridge.graph.position('example.com/ColorPolicy/shop/late\\n@{ADMIN}')")
     assert (await page.view())["zoom"] == view["zoom"]
     assert before is not None
-    await page.shows("#details", "shop/late")  # of the object that is chosen, what holds is asked for again
+    await page.shows("#details", "shop/late")  # the effective policies of the selected object are requested again
     (bridge.folder / "late.yaml").unlink()
     await page.until(f"!policyBridge.graph.position('example.com/ColorPolicy/shop/late\\n@{ADMIN}')")
     assert (await page.view())["pan"] == view["pan"]
@@ -57,9 +57,9 @@ async def test_changes_elsewhere_close_nothing_and_keep_the_focus(serve: Serve, 
     assert await page.page.locator("#details .why").first.get_attribute("open") is not None
 
 
-async def test_opa_that_is_not_ready_is_told(page: Opened, tmp_path: Path) -> None:
+async def test_opa_that_is_not_ready_is_reported(page: Opened, tmp_path: Path) -> None:
     page.excuse("503", "ERR_")
-    bridge = Bridge(SHOP, tmp_path / "log", "--opa", "http://127.0.0.1:9")  # nobody listens there
+    bridge = Bridge(SHOP, tmp_path / "log", "--opa", "http://127.0.0.1:9")  # a closed port
     bridge.start(says="running ")
     try:
         await page.page.goto(bridge.url)

@@ -87,7 +87,7 @@ metadata: {name: broken}
 """
 
 
-async def test_pasted_manifest_is_told_and_marked_in_the_picture(shop: Bridge, page: Opened) -> None:
+async def test_pasted_manifest_is_reported_and_marked_in_the_picture(shop: Bridge, page: Opened) -> None:
     await page.go(shop.url)
     await page.page.get_by_role("tab", name="What if").click()
     await page.page.fill("#changes-text", MANIFEST)

@@ -12,7 +12,7 @@ FILES = [(package["name"], file) for package in json.loads(MANIFEST.read_text())
 
 @pytest.mark.parametrize(("name", "file"), FILES, ids=[file["to"] for _, file in FILES])
 def test_file_is_the_published_one(name: str, file: dict[str, str]) -> None:
-    assert digest((VENDOR / file["to"]).read_bytes()) == file["sha512"], f"{name}: `make vendor` fetches it anew"
+    assert digest((VENDOR / file["to"]).read_bytes()) == file["sha512"], f"{name}: `make vendor` fetches it again"
 
 
 def test_every_package_has_its_licence_and_nothing_else_is_there() -> None:

@@ -21,15 +21,21 @@ def differences_table(differences: Sequence[Mapping[str, Any]], wide: bool = Fal
     If a difference is for requests from one namespace only, a column names that namespace.
     """
     alike: dict[tuple[str, str, str, str, str], list[str]] = {}
-    for told in differences:
-        before, after = _fields(told["before"], told["after"]), _fields(told["after"], told["before"])
+    for difference in differences:
+        before, after = (
+            _fields(difference["before"], difference["after"]),
+            _fields(difference["after"], difference["before"]),
+        )
         if before == after:
-            before, after = _policies(told["before"], told["after"]), _policies(told["after"], told["before"])
-        key = parse_key(told["target"])
-        path = [parse_key(node) for node in told["path"] if node.count("/") == 3]
+            before, after = (
+                _policies(difference["before"], difference["after"]),
+                _policies(difference["after"], difference["before"]),
+            )
+        key = parse_key(difference["target"])
+        path = [parse_key(node) for node in difference["path"] if node.count("/") == 3]
         via = whole_path(path) if wide else via_text(path, key)
-        source = told.get("sourceNamespace", "")
-        targets = alike.setdefault((told["policyKind"], via, source, before or "-", after or "-"), [])
+        source = difference.get("sourceNamespace", "")
+        targets = alike.setdefault((difference["policyKind"], via, source, before or "-", after or "-"), [])
         target = short_key(key)
         if target not in targets:
             targets.append(target)
@@ -60,15 +66,15 @@ def _fields(side: Side, other: Side) -> str:
     if "error" in side:
         return f"error: {side['error']['message']}"
     theirs = leaves_of(other) if other and "error" not in other else {}
-    differing = {path: told for path, told in leaves_of(side).items() if theirs.get(path) != told}
+    differing = {path: field for path, field in leaves_of(side).items() if theirs.get(path) != field}
     return ", ".join(differing.values()) or ("{}" if not side["spec"] else "")
 
 
 def _policies(side: Side, other: Side) -> str:
     """Return the policies of one side with another outcome on the other side, if the specs are equal."""
     theirs = {policy_text(policy) for policy in other["policies"]} if other else set()
-    told = [policy_text(policy) for policy in side["policies"]] if side else []
-    return ", ".join(text for text in told if text not in theirs)
+    texts = [policy_text(policy) for policy in side["policies"]] if side else []
+    return ", ".join(text for text in texts if text not in theirs)
 
 
 def impact_tables(answer: Mapping[str, Any], wide: bool = False) -> list[Table]:
@@ -82,10 +88,10 @@ def impact_tables(answer: Mapping[str, Any], wide: bool = False) -> list[Table]:
     )
     if counts["scopes"]:
         key = parse_key(answer["policy"])
-        told = [name_of(key), key.type_id if wide else key.kind, f"{counts['scopes']:,}{compared}"]
-        about.rows.append([*told, ", ".join(outcomes) or "-"])
+        row = [name_of(key), key.type_id if wide else key.kind, f"{counts['scopes']:,}{compared}"]
+        about.rows.append([*row, ", ".join(outcomes) or "-"])
     kind = {"policyKind": answer["policyKind"]}
-    deleted = differences_table([{**kind, **told} for told in answer["ifDeleted"]], wide)
+    deleted = differences_table([{**kind, **row} for row in answer["ifDeleted"]], wide)
     return [about, deleted.titled(BEFORE="WITH IT", AFTER="WITHOUT IT").without("POLICY KIND")]
 
 

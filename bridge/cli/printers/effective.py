@@ -52,15 +52,15 @@ def whole_path(path: Iterable[Key]) -> str:
 
 def via_text(path: Sequence[Key], target: Key) -> str:
     """Return the nodes that distinguish paths to a target: a section replaces its object, a Gateway its class."""
-    shown = []
+    nodes = []
     for index, key in enumerate(path):
         after = path[index + 1] if index + 1 < len(path) else None
         above_own_section = after is not None and after.object == key.object
         if key.object == target.object or above_own_section or (key.kind == "GatewayClass" and after is not None):
             continue
         if key.kind != "Namespace":
-            shown.append(name_of(key))
-    return " > ".join(shown) or "-"
+            nodes.append(name_of(key))
+    return " > ".join(nodes) or "-"
 
 
 def name_of(key: Key) -> str:
@@ -88,15 +88,15 @@ def _effective(at_path: Mapping[str, Any], origins: Mapping[str, Any]) -> str:
 
 def compact(spec: Any, origins: Mapping[str, Any] | None = None) -> str:
     """Return a spec on one line, `colors.accent=blue, theme=dark`; with `origins` also each field's policy."""
-    return ", ".join(_told(spec, origins or {}).values()) or "{}"
+    return ", ".join(_fields(spec, origins or {}).values()) or "{}"
 
 
 def leaves_of(at_path: Mapping[str, Any]) -> dict[tuple[str, ...], str]:
     """Return each field of an effective policy in the form of `compact`, with its policy."""
-    return _told(at_path["spec"], at_path["origins"])
+    return _fields(at_path["spec"], at_path["origins"])
 
 
-def _told(spec: Any, origins: Mapping[str, Any]) -> dict[tuple[str, ...], str]:
+def _fields(spec: Any, origins: Mapping[str, Any]) -> dict[tuple[str, ...], str]:
     if isinstance(spec, list):  # an additive kind has one item for each policy, wherever it is listed
         return {
             (origins.get(f"/{place}", str(place)),): f"{{{compact(item)}}}" + _origin([str(place)], origins)
@@ -195,12 +195,12 @@ def _stack(nodes: Sequence[Key], at_path: Entry) -> Table:
     rows: list[Sequence[str]] = []
     for node in nodes:
         attached = [policy for policy in at_path["policies"] if policy["target"] == str(node)]
-        shown = short_key(node)
+        place = short_key(node)
         for policy in attached:
-            rows.append([shown, name_of(parse_key(policy["policy"])), policy["strategy"], _outcome(policy)])
-            shown = ""
+            rows.append([place, name_of(parse_key(policy["policy"])), policy["strategy"], _outcome(policy)])
+            place = ""
         if not attached:
-            rows.append([shown, "-", "", ""])
+            rows.append([place, "-", "", ""])
     return Table(columns, rows)
 
 

@@ -68,8 +68,8 @@ def _filter_backends(backends: Sequence[Entry]) -> Table:
 
 
 def _destination(backend: Entry) -> tuple[str, str]:
-    shown = short_key(parse_key(backend["target"])) if backend["target"] else "-"
-    return shown, "" if backend["port"] is None else str(backend["port"])
+    target = short_key(parse_key(backend["target"])) if backend["target"] else "-"
+    return target, "" if backend["port"] is None else str(backend["port"])
 
 
 def _problem(backend: Entry) -> str:

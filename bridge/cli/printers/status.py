@@ -10,7 +10,7 @@ from bridge.cli.printers.effective import name_of
 from bridge.cli.printers.table import Column, Table
 from bridge.model.keys import CORE, Key, parse_key
 from bridge.queries.names import short_key
-from bridge.queries.statuses import differences, told
+from bridge.queries.statuses import conditions_in, differences
 
 if TYPE_CHECKING:
     from bridge.queries.asking import Entry
@@ -42,7 +42,7 @@ def status_tables(answer: Statuses, wide: bool = False) -> list[Table]:
         [
             [short_key(parse_key(entry["object"])) + place, condition["type"], condition["message"]]
             for entry in answer.affected
-            for place, condition in told(entry)
+            for place, condition in conditions_in(entry)
         ],
     )
     differing = Table(
@@ -66,11 +66,11 @@ def _policy_rows(entry: Mapping[str, Any], wide: bool) -> Iterator[Sequence[str]
     # Ancestors are for the wide table and for policies with several; a single one is usually the target itself.
     ancestors = entry.get("ancestors")
     if ancestors is None:
-        yield [name_of(key), kind, mode, "", *_told(entry["conditions"], entry)]
+        yield [name_of(key), kind, mode, "", *_condition_cells(entry["conditions"], entry)]
         return
     for ancestor in ancestors:
-        shown = _ancestor(ancestor["ancestorRef"]) if wide or len(ancestors) > 1 else ""
-        yield [name_of(key), kind, mode, shown, *_told(ancestor["conditions"], entry)]
+        ancestor_text = _ancestor(ancestor["ancestorRef"]) if wide or len(ancestors) > 1 else ""
+        yield [name_of(key), kind, mode, ancestor_text, *_condition_cells(ancestor["conditions"], entry)]
     if not ancestors:
         yield [name_of(key), kind, mode, "", "", "", _reported(entry), ""]
 
@@ -84,7 +84,7 @@ def _reported(entry: Mapping[str, Any]) -> str:
     return ", ".join(marks)
 
 
-def _told(conditions: Sequence[Mapping[str, Any]], entry: Mapping[str, Any]) -> tuple[str, str, str, str]:
+def _condition_cells(conditions: Sequence[Mapping[str, Any]], entry: Mapping[str, Any]) -> tuple[str, str, str, str]:
     """Return Accepted, the reason of Programmed (or its replacement), the reports, and the more important message."""
     by_type = {condition["type"]: condition for condition in conditions}
     accepted = by_type.get("Accepted", {"status": "", "reason": "", "message": ""})
@@ -109,9 +109,9 @@ def placement_tables(findings: Sequence[PlacementFinding], wide: bool = False) -
     not_placed = Table([Column("NOT PLACED"), Column("WHY", long=True)])
     for one in findings:
         name = short_key(parse_key(one.key))
-        shown = one.decided.annotations
+        annotations = one.decided.annotations
         chosen = one.decided.decision.annotations if wide and not one.troubles else one.changes
-        wanted.rows += [[name, key, str(shown.get(key, "")), value] for key, value in sorted(chosen.items())]
+        wanted.rows += [[name, key, str(annotations.get(key, "")), value] for key, value in sorted(chosen.items())]
         not_placed.rows += [[name, why] for why in one.troubles]
     return [wanted, not_placed]
 

@@ -97,7 +97,7 @@ def custom_columns(text: str, document: Any) -> Table:
         columns.append((header, _compiled(path.strip().removeprefix("{").removesuffix("}"), text)))
     items = document if isinstance(document, list) else [document]
     rows: list[Sequence[str]] = [
-        [",".join(map(_shown, path.findall(item))) or "<none>" for _, path in columns] for item in items
+        [",".join(map(_text, path.findall(item))) or "<none>" for _, path in columns] for item in items
     ]
     return Table([Column(header) for header, _ in columns], rows)
 
@@ -127,10 +127,10 @@ def _rendered(parts: Sequence[_Part], value: Any) -> Iterator[str]:
             for item in part.path.findall(value):
                 yield from _rendered(part.parts, item)
         else:
-            yield " ".join(map(_shown, part.findall(value)))
+            yield " ".join(map(_text, part.findall(value)))
 
 
-def _shown(value: Any) -> str:
+def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -44,7 +44,7 @@ class _Writer:
         """Return the lines of a node and the nodes below; `first` precedes its own line, `rest` the others."""
         key = parse_key(node)
         about = self._nodes[node]
-        below: list[str | _More] = [*_parameters(about), *self._shown(about["children"])]
+        below: list[str | _More] = [*_parameters(about), *self._listed(about["children"])]
         again = node in self._written and bool(below)
         self._written.add(node)
         label = _label(key, above) + (f"{TIE}(see above)" if again else "")
@@ -59,7 +59,7 @@ class _Writer:
             else:
                 yield _tied(rest + drawn[0] + str(part)), ""
 
-    def _shown(self, children: Sequence[str]) -> list[str | _More]:
+    def _listed(self, children: Sequence[str]) -> list[str | _More]:
         """Return the children to print, and the number of omitted ones."""
         found: list[str | _More] = []
         hidden = [child for child in children if child not in self._nodes]

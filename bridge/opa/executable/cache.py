@@ -190,7 +190,7 @@ def _is_executable(path: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ToolReport:
-    """One tool. `version`, `path` and `source` are None if it is missing; then `mend` is the command that helps.
+    """One tool. `version`, `path` and `source` are None if it is missing; then `fix` is the command that helps.
 
     `optional` tools are needed only by the tests. `passed_over` lists why executables of that name were rejected.
     """
@@ -200,14 +200,14 @@ class ToolReport:
     version: str | None
     path: Path | None
     source: str | None
-    mend: str | None
+    fix: str | None
     optional: bool
     needed_for: str
     passed_over: tuple[str, ...] = ()
 
 
-def inspect_tool(tool: Tool, mend: str) -> ToolReport:
-    """Search for a tool; `mend` is the command that installs it. Fetches and builds nothing; takes under a second."""
+def inspect_tool(tool: Tool, fix: str) -> ToolReport:
+    """Search for a tool; `fix` is the command that installs it. Fetches and builds nothing; takes under a second."""
     result = search(tool)
     found = result.found
     return ToolReport(
@@ -216,7 +216,7 @@ def inspect_tool(tool: Tool, mend: str) -> ToolReport:
         version=found.version if found else None,
         path=found.path if found else None,
         source=found.source if found else None,
-        mend=None if found else mend,
+        fix=None if found else fix,
         optional=tool.optional,
         needed_for=tool.needed_for,
         passed_over=result.passed_over,

@@ -18,7 +18,7 @@ from bridge.opa.errors import OpaRejected, OpaUnavailable
 DEADLINE = 10.0  # seconds for one query of OPA; cancelling it makes OPA stop evaluating
 
 # Objects are read in OPA, so a query has keys only. Undefined results are omitted.
-_ASKED = """decided := {key: found |
+_DECISIONS = """decided := {key: found |
     some key in input.keys
     [group, kind, namespace, name] := split(key, "/")
     whole := data.objects[group][kind][namespace][name]
@@ -88,7 +88,7 @@ class Deciding:
         if not keys:
             return {}
         try:
-            answer = await self._ask(_ASKED % _reference(path), "decided", {"keys": keys})
+            answer = await self._ask(_DECISIONS % _reference(path), "decided", {"keys": keys})
         except OpaRejected as error:
             if not error.in_evaluation:
                 raise
@@ -111,9 +111,9 @@ class Deciding:
         half = len(keys) // 2
         return {**await self.decide(path, keys[:half]), **await self.decide(path, keys[half:])}
 
-    async def _ask(self, query: str, name: str, asked: Mapping[str, Any]) -> Any:
+    async def _ask(self, query: str, name: str, query_input: Mapping[str, Any]) -> Any:
         async with asyncio.timeout(DEADLINE):
-            answers = await self._opa.evaluate(query, asked)
+            answers = await self._opa.evaluate(query, query_input)
         return answers[0][name] if answers else {}
 
 

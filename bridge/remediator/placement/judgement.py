@@ -119,13 +119,13 @@ class Telling:
     def __init__(self, record: Record) -> None:
         self.counts: Counter[str] = Counter()
         self._record = record
-        self._told: dict[str, tuple[str, str]] = {}
+        self._reported: dict[str, tuple[str, str]] = {}
 
     def __call__(self, mode: Mode, key: str, obj: Mapping[str, Any], reason: str, message: str) -> None:
         """Report why an object differs from the decision."""
-        if self._told.get(key) == (reason, message):
+        if self._reported.get(key) == (reason, message):
             return
-        self._told[key] = (reason, message)
+        self._reported[key] = (reason, message)
         self.counts[reason] += 1
         if reason == DIFFERS:
             log.info("placement differs", object=key, annotations=message)
@@ -136,9 +136,9 @@ class Telling:
 
     def fine(self, key: str, *, gone: bool = False) -> None:
         """Note that an object agrees with the decision, or that there is none."""
-        told = self._told.pop(key, None)
-        if told and told[0] != DIFFERS and not gone:
-            log.info("placement recovered", object=key, after=told[0])
+        reported = self._reported.pop(key, None)
+        if reported and reported[0] != DIFFERS and not gone:
+            log.info("placement recovered", object=key, after=reported[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,15 +192,15 @@ class Judging:
                     self.tell(kind.mode, key, decided.object, FAILED, decided.failure)
                 elif decided.decision.errors:
                     self.tell(kind.mode, key, decided.object, DENIED, "; ".join(decided.decision.errors))
-                elif changes := differing(self._shown(key, decided), decided.decision.annotations):
+                elif changes := differing(self._current(key, decided), decided.decision.annotations):
                     plans[key] = Plan(decided, changes)
                 else:
                     self.tell.fine(key)
         return plans
 
-    def _shown(self, key: str, decided: Decided) -> dict[str, str]:
-        shown = {"status": {}, "annotations": decided.annotations}
-        return dict(self._sink.overlay(parse_key(key), shown)["annotations"])
+    def _current(self, key: str, decided: Decided) -> dict[str, str]:
+        current = {"status": {}, "annotations": decided.annotations}
+        return dict(self._sink.overlay(parse_key(key), current)["annotations"])
 
     async def stop(self, key: str, plan: Plan, now: float) -> None:
         """Stop patching an object, and report it. Raises OpaError."""

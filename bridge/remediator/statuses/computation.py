@@ -72,7 +72,7 @@ class Computing:
             scopes = await self._everything(dirty)
         else:
             dirty.note(map(str, (*notice.keys, *notice.reported)))
-            scopes = await self._described_anew(kinds, dirty)
+            scopes = await self._all_described(kinds, dirty)
             if notice.keys:
                 reports |= await self._remediate(notice, kinds, scopes, dirty)
                 if any(scopes[kind] for kind in scopes.keys() & kinds.keys()):
@@ -122,7 +122,7 @@ class Computing:
         dirty.objects.update(await self._patient.query("marked_objects", {"former": self.former}))
         return {kind: set(targets) for kind, targets in (await self._patient.query("scopes", {})).items()}
 
-    async def _described_anew(self, kinds: Mapping[str, Any], dirty: Dirty) -> _Scopes:
+    async def _all_described(self, kinds: Mapping[str, Any], dirty: Dirty) -> _Scopes:
         """Drop the results of changed policy kinds; return the scopes to compute for them."""
         scopes: _Scopes = {}
         differing = {kind for kind in self._kinds.keys() | kinds.keys() if self._kinds.get(kind) != kinds.get(kind)}

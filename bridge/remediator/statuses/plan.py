@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 Condition = Mapping[str, Any]
-Shown = Mapping[str, Any]  # {status, annotations}, in the form of the query `current_statuses`
+Current = Mapping[str, Any]  # {status, annotations}, in the form of the query `current_statuses`
 Patch = dict[str, Any]  # {status: its fields} or {metadata: {annotations}}; a merge patch (RFC 7386)
 _COUNTED = ("totalViolations", "violations", "auditTimestamp")  # of a Constraint
 _SAID = ("status", "reason", "message", "observedGeneration")  # fields that make two conditions of one type equal
 
 
 def plan_conditions(
-    shown: Sequence[Any], wanted: Sequence[Condition], ours: Iterable[str], now: str
+    current: Sequence[Any], wanted: Sequence[Condition], ours: Iterable[str], now: str
 ) -> list[Any] | None:
     """Return the complete desired list of an object's conditions, or None if it is up to date.
 
@@ -28,18 +28,18 @@ def plan_conditions(
     to_show = {condition["type"]: condition for condition in wanted}
     removable = {*ours, *to_show}
     result: list[Any] = []
-    for condition in shown:
+    for condition in current:
         name = _field(condition, "type")
         if name in to_show:
             result.append(_merged(condition, to_show.pop(name), now))
         elif name not in removable:
             result.append(condition)
     result += [{**condition, "lastTransitionTime": now} for condition in to_show.values()]
-    return None if result == list(shown) else result
+    return None if result == list(current) else result
 
 
 def plan_ancestors(
-    shown: Sequence[Any], wanted: Sequence[Mapping[str, Any]], controller: str, now: str
+    current: Sequence[Any], wanted: Sequence[Mapping[str, Any]], controller: str, now: str
 ) -> list[Any] | None:
     """Return the complete list of status.ancestors, or None if it is up to date.
 
@@ -47,30 +47,30 @@ def plan_ancestors(
     """
     to_show = {_reference(entry): entry for entry in wanted}
     result: list[Any] = []
-    for entry in shown:
+    for entry in current:
         if _field(entry, "controllerName") != controller:
             result.append(entry)
         elif (reference := _reference(entry)) in to_show:
             result.append(_merged_ancestor(_list(entry, "conditions"), to_show.pop(reference), now))
     result += [_merged_ancestor([], entry, now) for entry in to_show.values()]
-    return None if result == list(shown) else result
+    return None if result == list(current) else result
 
 
 def plan_listeners(
-    shown: Sequence[Any], wanted: Mapping[str, Sequence[Condition]], ours: Iterable[str], now: str
+    current: Sequence[Any], wanted: Mapping[str, Sequence[Condition]], ours: Iterable[str], now: str
 ) -> list[Any] | None:
     """Return the complete list of status.listeners, or None if it is up to date. Only conditions differ."""
     types = tuple(ours)
     result = []
-    for entry in shown:
+    for entry in current:
         name = _field(entry, "name")
         before = _list(entry, "conditions")
         after = plan_conditions(before, wanted.get(name, ()) if name else (), types, now)
         result.append(entry if after is None else {**entry, "conditions": after})
-    return None if result == list(shown) else result
+    return None if result == list(current) else result
 
 
-def plan_parents(shown: Sequence[Any], wanted: Mapping[str, Any], now: str) -> list[Any] | None:
+def plan_parents(current: Sequence[Any], wanted: Mapping[str, Any], now: str) -> list[Any] | None:
     """Return the complete list of a route's status.parents, or None if it is up to date.
 
     `wanted` has the entries `parents`, keyed by parentRef and controllerName, the bridge's condition `types`, and the
@@ -78,7 +78,7 @@ def plan_parents(shown: Sequence[Any], wanted: Mapping[str, Any], now: str) -> l
     """
     to_show = {_parent(entry): entry for entry in wanted["parents"]}
     result: list[Any] = []
-    for entry in shown:
+    for entry in current:
         if _field(entry, "controllerName") not in wanted["controllers"]:
             result.append(entry)
             continue
@@ -89,19 +89,19 @@ def plan_parents(shown: Sequence[Any], wanted: Mapping[str, Any], now: str) -> l
         elif after:
             result.append({**entry, "conditions": after})
     result += [{**entry, "conditions": plan_conditions([], entry["conditions"], (), now)} for entry in to_show.values()]
-    return None if result == list(shown) else result
+    return None if result == list(current) else result
 
 
-def plan_annotations(shown: Mapping[str, Any], wanted: Mapping[str, str], ours: Iterable[str]) -> Patch | None:
+def plan_annotations(current: Mapping[str, Any], wanted: Mapping[str, str], ours: Iterable[str]) -> Patch | None:
     """Return the annotations to set, and with None those to remove; None if all are up to date."""
-    changes: Patch = {name: value for name, value in wanted.items() if shown.get(name) != value}
-    changes |= dict.fromkeys((name for name in ours if name in shown and name not in wanted), None)
+    changes: Patch = {name: value for name, value in wanted.items() if current.get(name) != value}
+    changes |= dict.fromkeys((name for name in ours if name in current and name not in wanted), None)
     return changes or None
 
 
-def plan_policy(shown: Shown, wanted: Mapping[str, Any], now: str) -> Patch | None:
+def plan_policy(current: Current, wanted: Mapping[str, Any], now: str) -> Patch | None:
     """Return the patch of a policy, from the result of the query `status`; None without a difference."""
-    status = shown["status"]
+    status = current["status"]
     part = {
         # Entries are removed if the kind no longer reports by ancestor. Conditions stay in the opposite case, because
         # they may be another controller's by now.
@@ -114,12 +114,12 @@ def plan_policy(shown: Shown, wanted: Mapping[str, Any], now: str) -> Patch | No
     return _status_patch(part)
 
 
-def plan_affected(shown: Shown, wanted: Mapping[str, Any], now: str) -> Patch | None:
+def plan_affected(current: Current, wanted: Mapping[str, Any], now: str) -> Patch | None:
     """Return the patch of an affected object, from the result of the query `affected`; None without a difference.
 
     Status and metadata are written separately: metadata are planned once the status is up to date.
     """
-    status, annotations = shown["status"], _mapping(shown.get("annotations"))
+    status, annotations = current["status"], _mapping(current.get("annotations"))
     ours = wanted["types"]
     part = {
         # Former places of the object's type are cleared too.
@@ -133,12 +133,12 @@ def plan_affected(shown: Shown, wanted: Mapping[str, Any], now: str) -> Patch | 
     return None if changes is None else {"metadata": {"annotations": changes}}
 
 
-def plan_constraint(shown: Shown, wanted: Mapping[str, Any], now: str) -> Patch | None:
+def plan_constraint(current: Current, wanted: Mapping[str, Any], now: str) -> Patch | None:
     """Return the patch of a Constraint, from the result of the query `constraints`; None without a difference.
 
     auditTimestamp changes only with the violations.
     """
-    status = _mapping(shown["status"])
+    status = _mapping(current["status"])
     part: Patch = {"conditions": plan_conditions(_list(status, "conditions"), [wanted["condition"]], (), now)}
     counts = {name: wanted[name] for name in ("totalViolations", "violations") if name in wanted}
     if counts and any(status.get(name) != value for name, value in counts.items()):
@@ -262,9 +262,9 @@ def _removal_patch(status: Any, traces: Traces) -> Patch | None:
     return {"status": differing if left else None}
 
 
-def _without_ancestors(shown: list[Any], controllers: list[str]) -> list[Any] | None:
-    left = shown
+def _without_ancestors(current: list[Any], controllers: list[str]) -> list[Any] | None:
+    left = current
     for controller in controllers:
         fewer = plan_ancestors(left, (), controller, "")
         left = left if fewer is None else fewer
-    return None if left == shown else left
+    return None if left == current else left

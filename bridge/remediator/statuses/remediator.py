@@ -239,13 +239,13 @@ class Remediator(WriteLoop[Item]):
         if not missing:
             return reports
         objects = [key for what, key in missing if what == "object"]
-        told = {
+        values = {
             "tallies": {key: self._ledger.tallies(key) for what, key in missing if what == "policy"},
             "affectedBy": {key: self._ledger.acting(key) for key in objects},
             "unreported": {key: self._ledger.unreported(key) for key in objects},
             "former": self._computing.former,
         }
-        async for _, answer in parts(self._opa, "reports", "items", missing, told, " ".join, slow.add):
+        async for _, answer in parts(self._opa, "reports", "items", missing, values, " ".join, slow.add):
             reports |= {(report["item"][0], report["item"][1]): report for report in answer}
         return reports
 
@@ -267,6 +267,6 @@ class Remediator(WriteLoop[Item]):
         return written
 
 
-def _mappings(shown: Mapping[str, Any]) -> dict[str, Any]:
+def _mappings(current: Mapping[str, Any]) -> dict[str, Any]:
     """Return status and annotations of an object; values that are not mappings count as empty."""
-    return {name: shown[name] if isinstance(shown[name], Mapping) else {} for name in ("status", "annotations")}
+    return {name: current[name] if isinstance(current[name], Mapping) else {} for name in ("status", "annotations")}

@@ -10,9 +10,9 @@ export class ApiError extends Error {
   }
 }
 
-/** The topology: as much of its top as the bridge returns at once, or the part that the parameters `asked` select. */
-export const topology = (asked = {}) => {
-  const parameters = new URLSearchParams(Object.entries(asked).flatMap(([name, value]) => [value].flat().map((one) => [name, one]))).toString();
+/** The topology: as much of its top as the bridge returns at once, or the part that the parameters `selection` select. */
+export const topology = (selection = {}) => {
+  const parameters = new URLSearchParams(Object.entries(selection).flatMap(([name, value]) => [value].flat().map((one) => [name, one]))).toString();
   return ask(`api/topology${parameters ? `?${parameters}` : ""}`);
 };
 
@@ -22,8 +22,8 @@ export const query = async (name, input) =>
 
 /** What would change if manifests (a text, YAML or JSON) were applied and objects were deleted. */
 export function changes(manifests, deleted = []) {
-  const asked = deleted.map((name) => `delete=${encodeURIComponent(name)}`).join("&");
-  return ask(`api/changes${asked ? `?${asked}` : ""}`, { method: "POST", body: manifests }, "application/yaml");
+  const deletions = deleted.map((name) => `delete=${encodeURIComponent(name)}`).join("&");
+  return ask(`api/changes${deletions ? `?${deletions}` : ""}`, { method: "POST", body: manifests }, "application/yaml");
 }
 
 let unauthorized = () => {};

@@ -12,7 +12,7 @@ const OPEN = 3; // groups of differences that are open at first
 /** `on`: `changed(Map key -> sign, added)`; `isPolicy(key)` decides how a key is shown. */
 export class ChangesBox {
   #on;
-  #asked = 0;
+  #turn = 0;
 
   constructor(on) {
     this.#on = on;
@@ -21,7 +21,7 @@ export class ChangesBox {
       this.#ask();
     });
     byId("changes-clear").addEventListener("click", () => {
-      this.#asked += 1;
+      this.#turn += 1;
       byId("changes-form").reset();
       fill(byId("changes-answer"));
       on.changed(new Map(), new Map());
@@ -29,22 +29,22 @@ export class ChangesBox {
   }
 
   async #ask() {
-    const asked = (this.#asked += 1);
+    const turn = (this.#turn += 1);
     const answer = byId("changes-answer");
     const deleted = byId("changes-delete").value.split(/\s+/).filter(Boolean);
     fill(answer, h("p", { class: "quiet" }, "Querying OPA …"));
-    let told;
+    let analysis;
     try {
-      told = await changes(byId("changes-text").value, deleted);
+      analysis = await changes(byId("changes-text").value, deleted);
     } catch (error) {
-      if (asked !== this.#asked) return;
+      if (turn !== this.#turn) return;
       this.#on.changed(new Map(), new Map());
       fill(answer, h("p", { class: "error", role: "alert" }, error.message));
       return;
     }
-    if (asked !== this.#asked) return;
-    fill(answer, summary(told), this.#problems(told), effective(told));
-    this.#on.changed(marks(told), added(told));
+    if (turn !== this.#turn) return;
+    fill(answer, summary(analysis), this.#problems(analysis), effective(analysis));
+    this.#on.changed(marks(analysis), added(analysis));
   }
 
   #problems({ mistakes = [], problems }) {
@@ -65,13 +65,13 @@ export class ChangesBox {
 }
 
 function summary({ objects, effective: differences, problems, mistakes = [] }) {
-  const told = [["created", "+"], ["changed", "△"], ["deleted", "−"], ["unchanged", "="]]
+  const counts = [["created", "+"], ["changed", "△"], ["deleted", "−"], ["unchanged", "="]]
     .filter(([name]) => objects[name].length)
     .map(([name, sign]) => h("li", {}, h("span", { class: "sign", "aria-hidden": "true" }, sign), ` ${objects[name].length} ${name}: `,
       objects[name].slice(0, 6).map((key, at) => [at > 0 && ", ", `${parts(key).kind} ${place(key)}`]), objects[name].length > 6 && " …"));
   const bad = problems.introduced.length + mistakes.length > 0;
   const targets = new Set(differences.map(({ target }) => target)).size;
-  if (mistakes.length && !told.length) {
+  if (mistakes.length && !counts.length) {
     return h("p", { class: "verdict bad", role: "alert" }, "✕ The manifests cannot be read: nothing was compared.");
   }
   return [
@@ -79,7 +79,7 @@ function summary({ objects, effective: differences, problems, mistakes = [] }) {
       differences.length ? `Effective policies change at ${targets.toLocaleString("en")} ${targets === 1 ? "target" : "targets"}` : "No effective policy changes",
       problems.introduced.length > 0 && `, and the change introduces ${problems.introduced.length} ${problems.introduced.length === 1 ? "problem" : "problems"}`,
       mistakes.length > 0 && `; documents with mistakes are left out`, "."),
-    h("ul", { class: "summary" }, told),
+    h("ul", { class: "summary" }, counts),
   ];
 }
 

@@ -154,10 +154,10 @@ export class Connection {
     else if (this.#state.whole === false) this.#say("wait", "drawing …");
     else this.#say("good", "live");
     const reasons = Object.entries(this.#state.reasons ?? {});
-    const told = this.#lost
+    const message = this.#lost
       ? [h("p", {}, "The connection to the bridge is lost. The picture shows the last known state; the page reconnects every second.")]
       : reasons.map(([name, why]) => h("p", {}, h("strong", {}, name), `: ${why}`));
-    fill(byId("banner-state"), told);
+    fill(byId("banner-state"), message);
     this.#banner();
   }
 

@@ -16,9 +16,9 @@ const COMPARED = 25; // effective targets of a policy of which before and after 
 export class Details {
   #element;
   #wire;
-  #asked = 0;
+  #turn = 0;
   #shown;
-  #explained; // a key whose nodes below are all explained, because the user asked for that
+  #explained; // a key whose nodes below are all explained, because the user requested that
   #made; // the content as it was made: without what the user has opened in it since
   #hadFocus = false; // whether the focus was in the content that is being replaced
 
@@ -29,7 +29,7 @@ export class Details {
 
   /** Show a node or a policy, or an overview if nothing is chosen. A later call replaces an earlier one. */
   async show(key, topology) {
-    const asked = (this.#asked += 1);
+    const turn = (this.#turn += 1);
     const again = key === this.#shown;
     this.#shown = key;
     if (!again) this.#explained = undefined;
@@ -47,7 +47,7 @@ export class Details {
     } catch (error) {
       body = [h("p", { class: "error", role: "alert" }, error.message)];
     }
-    if (asked !== this.#asked) return;
+    if (turn !== this.#turn) return;
     const { scrollTop } = this.#element.parentElement;
     this.#hadFocus ||= this.#element.contains(document.activeElement);
     this.#fill([head(key, topology), body], again);
@@ -98,7 +98,7 @@ function head(key, topology) {
     node?.parameters && h("p", { class: "quiet" }, `Parameters: ${short(node.parameters)}`));
 }
 
-/** `explainAll` is undefined once the user has asked for it. */
+/** `explainAll` is undefined once the user has requested it. */
 async function nodeBody(key, topology, explainAll) {
   const node = topology.nodes.get(key);
   const reached = topology.descendants([key]);

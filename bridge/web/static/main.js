@@ -32,7 +32,7 @@ const store = new Store(topology, wire, refreshed);
  *   way: Set<string> | null, changed: Map<string, string>, added: Map<string, any>}}
  */
 const state = { chosen: undefined, tab: "details", filters: noFilters(), opened: new Map(), way: null, changed: new Map(), added: new Map() };
-const drawn = { count: 0, at: 0, told: 0, shown: 0 }; // for tests and measurements
+const drawn = { count: 0, at: 0, received: 0, shown: 0 }; // for tests and measurements
 
 const frame = setUpFrame(); // first: the picture is fitted into the remaining space
 const on = { choose, toggle };
@@ -41,7 +41,7 @@ const outline = new Outline(byId("outline"), on);
 const details = new Details(byId("details"), wire);
 const filters = new Filters(state.filters, filtersChanged);
 const requestBox = new RequestBox({
-  asked: (fields) => { state.request = fields; writeHash(address(), false); },
+  requested: (fields) => { state.request = fields; writeHash(address(), false); },
   async path(way) {
     if (way) await store.ensure(way);
     state.way = way && new Set([...way, ...topology.ancestors([...way].slice(0, 1))]);
@@ -181,7 +181,7 @@ const connection = new Connection({
     return { whole, again: store.isTop };
   },
   change(event) {
-    drawn.told = performance.now();
+    drawn.received = performance.now();
     store.change(event);
     settling ??= setTimeout(() => {
       settling = undefined;

@@ -3,12 +3,12 @@
 /** [{name, value (a text), removed, origin}] of a spec with its origins, in the order of the spec. */
 export function fields(spec, origins = {}) {
   const found = [];
-  const told = new Set();
+  const known = new Set();
   const walk = (value, pointer) => {
     const origin = origins[pointer];
     const inner = value !== null && typeof value === "object" && Object.keys(value).length > 0;
     if (!inner || origin !== undefined) {
-      told.add(pointer);
+      known.add(pointer);
       found.push({ name: nameOf(pointer), value: text(value), removed: false, origin });
       return;
     }
@@ -16,7 +16,7 @@ export function fields(spec, origins = {}) {
   };
   if (spec !== undefined && spec !== null && !(typeof spec === "object" && !Object.keys(spec).length)) walk(spec, "");
   for (const [pointer, origin] of Object.entries(origins)) {
-    if (!told.has(pointer)) found.push({ name: nameOf(pointer), value: "", removed: true, origin });
+    if (!known.has(pointer)) found.push({ name: nameOf(pointer), value: "", removed: true, origin });
   }
   return found;
 }

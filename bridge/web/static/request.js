@@ -8,10 +8,10 @@ import { nodeLink, trail } from "./links.js";
 
 const FIELDS = ["host", "path", "method", "headers", "query", "port", "gateway", "source"];
 
-/** `on`: `asked(fields)`, `path(Set of keys | null)`: the way of the request. */
+/** `on`: `requested(fields)`, `path(Set of keys | null)`: the way of the request. */
 export class RequestBox {
   #on;
-  #asked = 0;
+  #turn = 0;
 
   constructor(on) {
     this.#on = on;
@@ -20,10 +20,10 @@ export class RequestBox {
       this.ask();
     });
     byId("request-clear").addEventListener("click", () => {
-      this.#asked += 1;
+      this.#turn += 1;
       byId("request-form").reset();
       fill(byId("request-answer"));
-      on.asked({});
+      on.requested({});
       on.path(null);
     });
   }
@@ -58,10 +58,10 @@ export class RequestBox {
   }
 
   async ask() {
-    const asked = (this.#asked += 1);
+    const turn = (this.#turn += 1);
     const { host, path, method, headers, query: parameters, port, gateway, source } = this.fields;
     const answer = byId("request-answer");
-    this.#on.asked(this.fields);
+    this.#on.requested(this.fields);
     fill(answer, h("p", { class: "quiet" }, "Querying OPA …"));
     let result;
     try {
@@ -72,10 +72,10 @@ export class RequestBox {
         ...(source ? { sourceNamespace: source } : {}),
       });
     } catch (error) {
-      if (asked === this.#asked) fill(answer, h("p", { class: "error", role: "alert" }, error.message));
+      if (turn === this.#turn) fill(answer, h("p", { class: "error", role: "alert" }, error.message));
       return;
     }
-    if (asked !== this.#asked) return;
+    if (turn !== this.#turn) return;
     fill(answer, result.nearest ? missed(result) : served(result));
     const backends = result.backends.flatMap(({ backend, target }) => [backend, target]);
     this.#on.path(new Set([result.gateway, result.listener, result.route, result.rule, ...backends].filter(Boolean)));

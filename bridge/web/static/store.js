@@ -76,9 +76,9 @@ export class Store {
     this.#refreshed();
   }
 
-  async #more(asked) {
+  async #more(parameters) {
     try {
-      const { upsert, gone } = this.#wire.more(await ask(asked));
+      const { upsert, gone } = this.#wire.more(await ask(parameters));
       this.#topology.apply(upsert, gone);
     } catch (error) {
       if (error.status === undefined) throw error; // the connection shows the others

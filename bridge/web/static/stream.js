@@ -16,7 +16,7 @@ export function follow(on, since) {
   let source;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
-  let heard = Date.now(); // wall-clock time: it continues while the machine sleeps
+  let received = Date.now(); // wall-clock time: it continues while the machine sleeps
   let stopped = false;
 
   const open = () => {
@@ -43,13 +43,13 @@ export function follow(on, since) {
     timer = setTimeout(open, wait);
   };
   const alive = () => {
-    heard = Date.now();
+    received = Date.now();
     clearTimeout(timer);
     timer = undefined;
   };
   // A laptop that slept, or a network that drops packets, ends no connection: only its silence shows it.
   const check = () => {
-    if (timer === undefined && Date.now() - heard > SILENT) again(0);
+    if (timer === undefined && Date.now() - received > SILENT) again(0);
   };
 
   open();

@@ -55,8 +55,8 @@ export function visible(topology, filtered, opened, apart, isWhole = true) {
 }
 
 function insideOf(topology, filtered, key, isWhole) {
-  const told = filtered.below(key).size;
-  return isWhole || !topology.isCut(key) ? told : topology.nodes.get(key).count;
+  const shown = filtered.below(key).size;
+  return isWhole || !topology.isCut(key) ? shown : topology.nodes.get(key).count;
 }
 
 /** Keys with the nodes above them, which must be drawn to make them visible. */

@@ -38,8 +38,8 @@ export class Wire {
 
   #take(nodes, gone, policies, gonePolicies) {
     const touched = new Set(Object.keys(nodes));
-    for (const [policy, told] of Object.entries(policies)) {
-      this.#policies.set(policy, told);
+    for (const [policy, entry] of Object.entries(policies)) {
+      this.#policies.set(policy, entry);
       for (const key of this.#users.get(policy) ?? []) touched.add(key);
     }
     for (const policy of gonePolicies) this.#policies.delete(policy);

@@ -1,4 +1,4 @@
-// Prints the effective policies of a target, asked of a bridge: go run . BRIDGE_URL TARGET
+// Prints the effective policies of a target of a bridge: go run . BRIDGE_URL TARGET
 package main
 
 import (

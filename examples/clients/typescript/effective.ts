@@ -1,4 +1,4 @@
-// Prints the effective policies of a target, asked of OPA: node build/effective.js OPA_URL KEY
+// Prints the effective policies of a target, from OPA: node build/effective.js OPA_URL KEY
 import createClient from "openapi-fetch";
 
 import type { paths } from "./api.js";

@@ -67,16 +67,16 @@ test_policies_of_an_edge_and_of_an_external_service_meet if {
 	high := _policy("Quota", "high", {"kind": "Edge", "name": "north"}, {"rate": 1, "burst": 2, "strategy": "PatchDefaults"})
 	low := _policy("Quota", "low", {"kind": "ExternalService", "name": "payments"}, {"rate": 3})
 	described := object.union(kind, {"spec": {"defaultStrategy": "PatchDefaults"}})
-	asked := object.union(_input([described, high, low]), {"targets": [_north], "policyKind": "networking.acme.io/Quota"})
-	entries := v1.effective with input as asked
+	query_input := object.union(_input([described, high, low]), {"targets": [_north], "policyKind": "networking.acme.io/Quota"})
+	entries := v1.effective with input as query_input
 	[[entry.target, entry.paths[0].spec.rate] | some entry in entries] == [[_payments, 3]]
 }
 
 test_a_direct_policy_holds_at_an_external_service_that_nothing_names if {
 	kind := _kind("Credentials", {"class": "Direct"})
 	policy := _policy("Credentials", "bank", {"kind": "ExternalService", "name": "bank"}, {"secret": "bank"})
-	asked := object.union(_input([kind, policy]), {"targets": ["networking.acme.io/ExternalService/infra/bank"]})
-	entries := v1.effective with input as asked
+	query_input := object.union(_input([kind, policy]), {"targets": ["networking.acme.io/ExternalService/infra/bank"]})
+	entries := v1.effective with input as query_input
 	[entry.paths[0].spec | some entry in entries] == [{"secret": "bank"}]
 }
 

@@ -27,9 +27,9 @@ _limits := {
 	"parameters": {"limit": 3},
 }
 
-_told(request, specs) := _told_with(request, specs, [_shop])
+_reported(request, specs) := _reported_with(request, specs, [_shop])
 
-_told_with(request, specs, objects) := found if {
+_reported_with(request, specs, objects) := found if {
 	stored := testing.stored(array.concat(objects, [_constraint(name, spec) | some name, spec in specs]))
 	found := v1.admission with data.objects as stored with input as request
 }
@@ -37,29 +37,29 @@ _told_with(request, specs, objects) := found if {
 _nothing := {"denied": [], "warnings": []}
 
 test_a_violation_denies_with_the_constraints_name if {
-	_told(_creates(_deployment(5)), {"few": _limits}) == {"denied": ["[few] 5 replicas are more than 3"], "warnings": []}
-	_told(_creates(_deployment(3)), {"few": _limits}) == _nothing
+	_reported(_creates(_deployment(5)), {"few": _limits}) == {"denied": ["[few] 5 replicas are more than 3"], "warnings": []}
+	_reported(_creates(_deployment(3)), {"few": _limits}) == _nothing
 }
 
 test_warn_warns_and_dryrun_says_nothing if {
-	warned := _told(_creates(_deployment(5)), {"few": object.union(_limits, {"enforcementAction": "warn"})})
+	warned := _reported(_creates(_deployment(5)), {"few": object.union(_limits, {"enforcementAction": "warn"})})
 	warned == {"denied": [], "warnings": ["[few] 5 replicas are more than 3"]}
-	_told(_creates(_deployment(5)), {"few": object.union(_limits, {"enforcementAction": "dryrun"})}) == _nothing
+	_reported(_creates(_deployment(5)), {"few": object.union(_limits, {"enforcementAction": "dryrun"})}) == _nothing
 }
 
 test_a_policy_is_given_the_whole_request if {
-	spec := object.union(_limits, {"policy": "testing.asked"})
+	spec := object.union(_limits, {"policy": "testing.matching"})
 	request := _creates(_deployment(5))
-	stored := testing.stored([_shop, _constraint("asked", spec)])
+	stored := testing.stored([_shop, _constraint("matching", spec)])
 	found := v1.admission with data.objects as stored with input as request
-		with data.bridge.constraints.dispatch.policies as {"testing.asked"}
-		with data.bridge.constraints.dispatch.violations as {"testing.asked": [{"msg": "asked"}]}
-	found.denied == ["[asked] asked"]
+		with data.bridge.constraints.dispatch.policies as {"testing.matching"}
+		with data.bridge.constraints.dispatch.violations as {"testing.matching": [{"msg": "matched"}]}
+	found.denied == ["[matching] matched"]
 }
 
-test_every_constraint_that_matches_is_asked if {
+test_every_constraint_that_matches_is_queried if {
 	labels := {"policy": "testing.labels", "parameters": {"labels": ["owner"]}}
-	_told(_creates(_deployment(5)), {"few": _limits, "owned": labels}).denied == [
+	_reported(_creates(_deployment(5)), {"few": _limits, "owned": labels}).denied == [
 		"[few] 5 replicas are more than 3",
 		"[owned] missing labels: owner",
 	]
@@ -72,24 +72,24 @@ _without_selection(said) := object.union(_limits, {
 
 test_what_is_done_where_no_selection_matches if {
 	request := _creates(_deployment(5))
-	_told(request, {"few": _without_selection("proceed")}).denied == ["[few] 5 replicas are more than 3"]
-	_told(request, {"few": _without_selection("allow")}) == _nothing
-	_told(request, {"few": _without_selection("warn")}) == {"denied": [], "warnings": ["[few] no entry of parameterSelection matches"]}
-	_told(request, {"few": _without_selection("deny")}).denied == ["[few] no entry of parameterSelection matches"]
+	_reported(request, {"few": _without_selection("proceed")}).denied == ["[few] 5 replicas are more than 3"]
+	_reported(request, {"few": _without_selection("allow")}) == _nothing
+	_reported(request, {"few": _without_selection("warn")}) == {"denied": [], "warnings": ["[few] no entry of parameterSelection matches"]}
+	_reported(request, {"few": _without_selection("deny")}).denied == ["[few] no entry of parameterSelection matches"]
 }
 
 test_no_selection_overrides_the_enforcement_action if {
 	quiet := {"enforcementAction": "dryrun"}
 	request := _creates(_deployment(5))
-	_told(request, {"few": object.union(_without_selection("deny"), quiet)}) == _nothing
-	_told(request, {"few": object.union(_without_selection("warn"), quiet)}) == _nothing
-	_told(request, {"few": object.union(_without_selection("deny"), {"enforcementAction": "warn"})}).denied == []
+	_reported(request, {"few": object.union(_without_selection("deny"), quiet)}) == _nothing
+	_reported(request, {"few": object.union(_without_selection("warn"), quiet)}) == _nothing
+	_reported(request, {"few": object.union(_without_selection("deny"), {"enforcementAction": "warn"})}).denied == []
 }
 
 test_a_policy_that_is_not_loaded_lets_nothing_through if {
 	gone := object.union(_limits, {"policy": "testing.gone"})
-	_told(_creates(_deployment(1)), {"few": gone}).denied == ["[few] policy testing.gone is not loaded"]
-	_told(_creates(_deployment(1)), {"few": object.union(gone, {"enforcementAction": "warn"})}).denied == []
+	_reported(_creates(_deployment(1)), {"few": gone}).denied == ["[few] policy testing.gone is not loaded"]
+	_reported(_creates(_deployment(1)), {"few": object.union(gone, {"enforcementAction": "warn"})}).denied == []
 }
 
 _of_team(team) := object.union(_limits, {"match": {"labelSelector": {"matchLabels": {"team": team}}}})
@@ -98,9 +98,9 @@ _labelled(obj, labels) := object.union(obj, {"metadata": {"labels": labels}})
 
 test_a_change_of_labels_leads_past_no_constraint if {
 	old := _labelled(_deployment(5), {"team": "a"})
-	_told(_updates(old, _labelled(_deployment(5), {"team": "b"})), {"few": _of_team("a")}).denied == ["[few] 5 replicas are more than 3"]
-	_told(_updates(_deployment(5), _labelled(_deployment(5), {"team": "a"})), {"few": _of_team("a")}).denied != []
-	_told(_updates(_deployment(5), _deployment(5)), {"few": _of_team("a")}) == _nothing
+	_reported(_updates(old, _labelled(_deployment(5), {"team": "b"})), {"few": _of_team("a")}).denied == ["[few] 5 replicas are more than 3"]
+	_reported(_updates(_deployment(5), _labelled(_deployment(5), {"team": "a"})), {"few": _of_team("a")}).denied != []
+	_reported(_updates(_deployment(5), _deployment(5)), {"few": _of_team("a")}) == _nothing
 }
 
 test_parameters_are_chosen_by_the_object_as_it_is_to_be if {
@@ -109,42 +109,42 @@ test_parameters_are_chosen_by_the_object_as_it_is_to_be if {
 		"parameters": {"limit": 9},
 	}]})
 	large := _labelled(_deployment(5), {"size": "large"})
-	_told(_updates(_deployment(5), large), {"few": spec}) == _nothing
-	_told(_updates(large, _deployment(5)), {"few": spec}).denied == ["[few] 5 replicas are more than 3"]
+	_reported(_updates(_deployment(5), large), {"few": spec}) == _nothing
+	_reported(_updates(large, _deployment(5)), {"few": spec}).denied == ["[few] 5 replicas are more than 3"]
 }
 
 _of_namespace := object.union(_limits, {"match": {"namespaceSelector": {"matchLabels": {"team": "shop"}}}})
 
 test_labels_of_the_namespace_count if {
-	_told(_creates(_deployment(5)), {"few": _of_namespace}).denied == ["[few] 5 replicas are more than 3"]
+	_reported(_creates(_deployment(5)), {"few": _of_namespace}).denied == ["[few] 5 replicas are more than 3"]
 	other := object.union(_shop, {"metadata": {"labels": {"team": "blog"}}})
-	_told_with(_creates(_deployment(5)), {"few": _of_namespace}, [other]) == _nothing
+	_reported_with(_creates(_deployment(5)), {"few": _of_namespace}, [other]) == _nothing
 }
 
 test_a_namespace_that_is_not_known_yet_is_no_way_past_a_selector if {
-	told := _told_with(_creates(_deployment(1)), {"few": _of_namespace}, [])
-	told.denied == ["[few] namespace shop is not known yet, and a Constraint matches by its labels: try again"]
-	_told_with(_creates(_deployment(1)), {"few": _limits}, []) == _nothing
+	found := _reported_with(_creates(_deployment(1)), {"few": _of_namespace}, [])
+	found.denied == ["[few] namespace shop is not known yet, and a Constraint matches by its labels: try again"]
+	_reported_with(_creates(_deployment(1)), {"few": _limits}, []) == _nothing
 }
 
 test_the_namespace_of_the_request_is_the_objects if {
 	spec := object.union(_limits, {"match": {"namespaces": ["shop"], "name": "cart-*"}})
 	obj := {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"generateName": "cart-"}, "spec": {"replicas": 5}}
-	_told(object.union(object.remove(_creates(_deployment(5)), ["object"]), {"object": obj}), {"few": spec}).denied != []
+	_reported(object.union(object.remove(_creates(_deployment(5)), ["object"]), {"object": obj}), {"few": spec}).denied != []
 }
 
 test_what_is_being_deleted_may_go if {
 	old := object.union(_deployment(5), {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["a/b"]}})
 	new := json.patch(old, [{"op": "replace", "path": "/metadata/finalizers", "value": []}])
-	_told(_updates(old, new), {"few": _limits}) == _nothing
-	_told(_updates(old, object.union(new, {"spec": {"replicas": 6}})), {"few": _limits}).denied != []
-	_told(object.union(_creates(_deployment(5)), {"operation": "DELETE"}), {"few": _limits}) == _nothing
+	_reported(_updates(old, new), {"few": _limits}) == _nothing
+	_reported(_updates(old, object.union(new, {"spec": {"replicas": 6}})), {"few": _limits}).denied != []
+	_reported(object.union(_creates(_deployment(5)), {"operation": "DELETE"}), {"few": _limits}) == _nothing
 }
 
 test_statuses_are_not_judged if {
 	request := _updates(_deployment(5), _deployment(5))
-	_told(object.union(request, {"subResource": "status"}), {"few": _limits}) == _nothing
-	_told(object.union(request, {"subResource": ""}), {"few": _limits}).denied != []
+	_reported(object.union(request, {"subResource": "status"}), {"few": _limits}) == _nothing
+	_reported(object.union(request, {"subResource": ""}), {"few": _limits}).denied != []
 }
 
 _scales(replicas) := {
@@ -160,17 +160,17 @@ _scales(replicas) := {
 
 test_scaling_is_an_update_of_the_scaled_object if {
 	there := [_shop, _labelled(_deployment(1), {"team": "a"})]
-	_told_with(_scales(5), {"few": _of_team("a")}, there).denied == ["[few] 5 replicas are more than 3"]
-	_told_with(_scales(3), {"few": _of_team("a")}, there) == _nothing
-	_told_with(_scales(5), {"few": _of_team("b")}, there) == _nothing
-	_told_with(_scales(5), {"few": _limits}, [_shop]) == _nothing
+	_reported_with(_scales(5), {"few": _of_team("a")}, there).denied == ["[few] 5 replicas are more than 3"]
+	_reported_with(_scales(3), {"few": _of_team("a")}, there) == _nothing
+	_reported_with(_scales(5), {"few": _of_team("b")}, there) == _nothing
+	_reported_with(_scales(5), {"few": _limits}, [_shop]) == _nothing
 }
 
 test_scale_itself_is_judged_only_where_its_kind_is_named if {
 	every_object := {"policy": "testing.labels", "parameters": {"labels": ["owner"]}}
-	_told(_scales(5), {"owned": every_object}) == _nothing
+	_reported(_scales(5), {"owned": every_object}) == _nothing
 	named := {"match": {"kinds": [{"apiGroups": ["autoscaling"], "kinds": ["Scale"]}]}}
-	_told(_scales(5), {"few": object.union(_limits, named)}).denied == ["[few] 5 replicas are more than 3"]
+	_reported(_scales(5), {"few": object.union(_limits, named)}).denied == ["[few] 5 replicas are more than 3"]
 }
 
 test_scaling_of_a_custom_resource_is_by_the_path_of_its_definition if {
@@ -186,15 +186,15 @@ test_scaling_of_a_custom_resource_is_by_the_path_of_its_definition if {
 	flock := testing.with_spec(testing.resource("example.com/v1", "Flock", "shop", "cart"), {"replicas": 1})
 	request := object.union(_scales(5), {"resource": {"group": "example.com", "version": "v1", "resource": "flocks"}})
 	spec := object.union(_limits, {"match": {"kinds": [{"apiGroups": ["example.com"], "kinds": ["Flock"]}]}})
-	_told_with(request, {"few": spec}, [_shop, crd, flock]).denied == ["[few] 5 replicas are more than 3"]
-	_told_with(request, {"few": spec}, [_shop, flock]) == _nothing
+	_reported_with(request, {"few": spec}, [_shop, crd, flock]).denied == ["[few] 5 replicas are more than 3"]
+	_reported_with(request, {"few": spec}, [_shop, flock]) == _nothing
 }
 
 test_ephemeral_containers_are_judged_with_their_pod if {
 	pod := testing.with_spec(testing.resource("v1", "Pod", "shop", "cart"), {"replicas": 5})
 	request := object.union(_updates(pod, pod), {"kind": {"group": "", "version": "v1", "kind": "Pod"}})
 	spec := object.union(_limits, {"match": {"kinds": [{"apiGroups": [""], "kinds": ["Pod"]}]}})
-	_told(object.union(request, {"subResource": "ephemeralcontainers"}), {"few": spec}).denied != []
+	_reported(object.union(request, {"subResource": "ephemeralcontainers"}), {"few": spec}).denied != []
 }
 
 _creates_constraint(spec) := {
@@ -204,21 +204,21 @@ _creates_constraint(spec) := {
 	"object": _constraint("new", spec),
 }
 
-test_a_constraint_that_makes_no_sense_is_denied if {
-	told := _told(_creates_constraint({"policy": "testing.limits", "enforcementAction": "forbid"}), {})
-	told == {"denied": ["spec.enforcementAction must be one of deny, warn, dryrun"], "warnings": []}
+test_a_constraint_that_is_invalid_is_denied if {
+	found := _reported(_creates_constraint({"policy": "testing.limits", "enforcementAction": "forbid"}), {})
+	found == {"denied": ["spec.enforcementAction must be one of deny, warn, dryrun"], "warnings": []}
 }
 
 test_a_constraint_whose_policy_is_not_loaded_is_warned_about if {
-	_told(_creates_constraint(_limits), {}) == _nothing
-	told := _told(_creates_constraint(object.union(_limits, {"policy": "testing.gone"})), {})
-	told.denied == []
-	told.warnings == ["policy testing.gone is not loaded, or has no rule violation: until then, matching objects are denied"]
+	_reported(_creates_constraint(_limits), {}) == _nothing
+	found := _reported(_creates_constraint(object.union(_limits, {"policy": "testing.gone"})), {})
+	found.denied == []
+	found.warnings == ["policy testing.gone is not loaded, or has no rule violation: until then, matching objects are denied"]
 }
 
-test_no_constraint_keeps_a_constraint_from_being_mended if {
+test_constraints_do_not_block_fixing_a_constraint if {
 	all := {"policy": "testing.gone"}
-	_told(_creates_constraint(_limits), {"all": all}) == _nothing
+	_reported(_creates_constraint(_limits), {"all": all}) == _nothing
 }
 
 test_what_is_no_request_is_an_error if {

@@ -19,10 +19,10 @@ _create(obj) := {
 	"object": obj,
 }
 
-_warned(objects, bound, asked) := found if {
+_warned(objects, bound, query_input) := found if {
 	stored := testing.stored(objects)
 	kinds_there := kinds.active_kinds with data.objects as stored
-	found := admission.warnings with input as asked
+	found := admission.warnings with input as query_input
 		with data.objects as stored
 		with data.index as testing.stored_index(objects)
 		with data.kinds as kinds_there
@@ -31,12 +31,12 @@ _warned(objects, bound, asked) := found if {
 
 _gateway_policy := testing.color("infra", "wide", 1, [testing.ref("Gateway", "public")], {"theme": "dark"})
 
-test_all_scopes_are_told_while_they_are_few if {
+test_all_scopes_are_reported_while_they_are_few if {
 	objects := array.concat(testing.world, _routes(["a", "b"]))
 	_warned(objects, 10, _create(_gateway_policy)) == {"ColorPolicy infra/wide becomes effective on 3 routes of namespace shop"}
 }
 
-test_of_many_scopes_a_part_is_told_as_the_least if {
+test_of_many_scopes_a_part_is_reported_as_the_least if {
 	objects := array.concat(testing.world, _routes(["a", "b", "c", "d"]))
 	_warned(objects, 2, _create(_gateway_policy)) == {"ColorPolicy infra/wide becomes effective on at least 2 routes of namespace shop"}
 }
@@ -45,8 +45,8 @@ test_an_update_that_reaches_more_tells_of_what_is_new if {
 	objects := array.concat(testing.world, _routes(["a"]))
 	before := testing.color("shop", "warm", 1, [testing.ref("HTTPRoute", "a")], {"theme": "dark"})
 	after := testing.color("shop", "warm", 1, [testing.ref("HTTPRoute", "a"), testing.ref("HTTPRoute", "cart")], {"theme": "dark"})
-	asked := object.union(_create(after), {"operation": "UPDATE", "oldObject": before})
-	_warned(array.concat(objects, [before]), 10, asked) == {"ColorPolicy shop/warm becomes effective on 1 route of namespace shop"}
+	query_input := object.union(_create(after), {"operation": "UPDATE", "oldObject": before})
+	_warned(array.concat(objects, [before]), 10, query_input) == {"ColorPolicy shop/warm becomes effective on 1 route of namespace shop"}
 }
 
 test_a_policy_that_is_overridden_in_part_says_where if {
@@ -58,7 +58,7 @@ test_a_policy_that_is_overridden_in_part_says_where if {
 	}
 }
 
-test_a_direct_policy_is_told_of_its_targets if {
+test_a_direct_policy_is_reported_with_its_targets if {
 	slow := testing.timeout("slow", 1, [testing.service_ref("cart")], {"request": "1s"})
 	_warned(testing.world, 10, _create(slow)) == {"TimeoutPolicy shop/slow becomes effective on 1 service of namespace shop"}
 }

@@ -46,7 +46,7 @@ test_a_constraint_that_leaves_groups_or_kinds_open_speaks_of_any if {
 	}
 }
 
-test_a_constraint_that_makes_no_sense_speaks_of_nothing if {
+test_a_constraint_that_is_invalid_speaks_of_nothing if {
 	found := _spoken_of([_constraint_of("odd", {"kinds": 3})])
 	not found.any
 	found.types == _always

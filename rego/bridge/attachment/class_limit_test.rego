@@ -68,10 +68,10 @@ test_a_direct_policy_with_a_class_name_counts_where_its_target_lies_below_that_c
 	counts == ["example"]
 }
 
-test_a_limited_attachment_is_told_for_the_paths_that_it_is_off if {
+test_a_limited_attachment_is_reported_for_the_paths_that_it_is_off if {
 	policy := testing.color("shop", "warm", 1, [_limited("paid")], {"theme": "dark"})
 	refused := attachment.rejections("example.com/ColorPolicy", sprintf("%s#one", [_both])) with input as testing.changed([_paid, _route, policy])
-	refused == {_told(_warm_key, _both, "OtherClass", "className limits it to paths through GatewayClass paid")}
+	refused == {_reported(_warm_key, _both, "OtherClass", "className limits it to paths through GatewayClass paid")}
 }
 
 test_a_policy_with_a_class_name_is_in_the_index_as_such if {
@@ -81,7 +81,7 @@ test_a_policy_with_a_class_name_is_in_the_index_as_such if {
 }
 
 # P4
-test_an_attachment_with_a_ref_that_is_not_limited_is_told_nowhere if {
+test_an_attachment_with_a_ref_that_is_not_limited_is_reported_nowhere if {
 	policy := testing.color("shop", "warm", 1, [_limited("paid"), testing.ref("HTTPRoute", "both")], {"theme": "dark"})
 	refused := attachment.rejections("example.com/ColorPolicy", sprintf("%s#one", [_both])) with input as testing.changed([_paid, _route, policy])
 	refused == set()

@@ -16,16 +16,16 @@ _many := testing.color("shop", "wide", 1, [testing.ref("HTTPRoute", sprintf("r%d
 _bounds := {"leaves": 20, "targetRefs": 20}
 
 # A query of the objects as they are stored, and of the same as a change.
-_both_ways(query, asked, objects) := [stored, changed] if {
+_both_ways(query, query_input, objects) := [stored, changed] if {
 	all_objects := array.concat(testing.world, objects)
 	kinds_there := kinds.active_kinds with data.objects as testing.stored(all_objects)
 	stored_index := testing.stored_index(all_objects) with data.bridge.bounds as _bounds
-	stored := _query(query) with input as asked
+	stored := _query(query) with input as query_input
 		with data.objects as testing.stored(all_objects)
 		with data.index as stored_index
 		with data.kinds as kinds_there
 		with data.bridge.bounds as _bounds
-	changed := _query(query) with input as object.union(asked, testing.changed(objects))
+	changed := _query(query) with input as object.union(query_input, testing.changed(objects))
 		with data.bridge.bounds as _bounds
 }
 

@@ -3,7 +3,7 @@ package bridge.attachment_test
 import data.bridge.attachment
 import data.bridge.testing
 
-_heard_on(spec) := _verdicts(testing.with_spec(testing.resource("example.com/v1", "ColorPolicy", "shop", "warm"), spec), [])
+_verdicts_on(spec) := _verdicts(testing.with_spec(testing.resource("example.com/v1", "ColorPolicy", "shop", "warm"), spec), [])
 
 _good := testing.ref("HTTPRoute", "cart")
 
@@ -25,35 +25,35 @@ test_a_ref_that_is_malformed_is_invalid_by_itself if {
 		[{"kind": "Gateway", "name": "x", "sectionName": "a@b"}, `spec.targetRefs[1].sectionName: "a@b" is not a valid name`],
 	]
 	every case in cases {
-		_heard_on({"targetRefs": [_good, case[0], _good]}) == [_accepted, ["Invalid", case[1]], _accepted]
+		_verdicts_on({"targetRefs": [_good, case[0], _good]}) == [_accepted, ["Invalid", case[1]], _accepted]
 	}
 }
 
-test_every_ref_is_either_read_or_told_why_not if {
+test_every_ref_is_either_read_or_reported_why_not if {
 	every raw in [null, {}, {"kind": 1, "name": "x"}, {"kind": "K", "name": "x", "namespace": {}}, {"kind": "a#b", "name": "c"}] {
-		message := _heard_on({"targetRefs": [raw]})[0][1]
+		message := _verdicts_on({"targetRefs": [raw]})[0][1]
 		contains(message, "spec.targetRefs[0]")
 	}
-	_heard_on({"targetRef": "x"}) == [["Invalid", "spec.targetRef is not an object"]]
+	_verdicts_on({"targetRef": "x"}) == [["Invalid", "spec.targetRef is not an object"]]
 }
 
 # T1, GEP-713 "The targetRefs stanza"
 test_target_ref_and_target_refs_at_once_are_invalid if {
 	both := {"targetRef": _good, "targetRefs": [testing.section_ref("HTTPRoute", "cart", "pay"), _good]}
 	message := "Policy has both spec.targetRef and spec.targetRefs: remove one of them"
-	_heard_on(both) == [["Invalid", message], ["Invalid", message]]
-	_heard_on({"targetRef": _good, "targetRefs": []}) == [_accepted]
-	_heard_on({"targetRef": null, "targetRefs": [_good]}) == [_accepted]
+	_verdicts_on(both) == [["Invalid", message], ["Invalid", message]]
+	_verdicts_on({"targetRef": _good, "targetRefs": []}) == [_accepted]
+	_verdicts_on({"targetRef": null, "targetRefs": [_good]}) == [_accepted]
 }
 
 test_refs_that_are_no_list_are_invalid if {
 	every odd in ["x", 3, {"a": _good}] {
-		_heard_on({"targetRefs": odd}) == [["Invalid", "spec.targetRefs is not a list"]]
+		_verdicts_on({"targetRefs": odd}) == [["Invalid", "spec.targetRefs is not a list"]]
 	}
 }
 
 # The ref of a verdict that no object can be named for is the policy itself, so that its status can be kept.
-test_a_policy_without_refs_is_told_under_its_own_name if {
+test_a_policy_without_refs_is_reported_under_its_own_name if {
 	policy := _color([])
 	[verdict] := attachment.verdicts(_warm_key) with input as testing.changed([policy])
 	verdict.ref.key == _warm_key

@@ -7,10 +7,10 @@ _refused(policy_kind, node, policies) := refused if {
 	refused := attachment.rejections(policy_kind, node) with input as testing.changed(policies)
 }
 
-_told(policy, target, reason, message) := {"policy": policy, "target": target, "reason": reason, "message": message}
+_reported(policy, target, reason, message) := {"policy": policy, "target": target, "reason": reason, "message": message}
 
 # T2, T5
-test_what_does_not_count_on_any_level_of_a_path_is_told_with_its_reason if {
+test_what_does_not_count_on_any_level_of_a_path_is_reported_with_its_reason if {
 	section := testing.section_ref("HTTPRoute", "cart", "gone")
 	leaving := object.union(
 		testing.color("shop", "leaving", 1, [testing.ref("HTTPRoute", "cart")], {}),
@@ -25,16 +25,16 @@ test_what_does_not_count_on_any_level_of_a_path_is_told_with_its_reason if {
 	gateway := "gateway.networking.k8s.io/Gateway/infra/public"
 	not_granted := "Target Gateway infra/public is not found, or no ReferenceGrant lets this policy name it"
 	_refused("example.com/ColorPolicy", testing.cart_pay, policies) == {
-		_told("example.com/ColorPolicy/shop/far", gateway, "TargetNotFound", not_granted),
-		_told("example.com/ColorPolicy/shop/gone", sprintf("%s#gone", [testing.cart_route]), "TargetNotFound", "Target HTTPRoute shop/cart#gone is not found"),
-		_told("example.com/ColorPolicy/shop/leaving", testing.cart_route, "Deleting", "ColorPolicy shop/leaving is being deleted"),
+		_reported("example.com/ColorPolicy/shop/far", gateway, "TargetNotFound", not_granted),
+		_reported("example.com/ColorPolicy/shop/gone", sprintf("%s#gone", [testing.cart_route]), "TargetNotFound", "Target HTTPRoute shop/cart#gone is not found"),
+		_reported("example.com/ColorPolicy/shop/leaving", testing.cart_route, "Deleting", "ColorPolicy shop/leaving is being deleted"),
 	}
 }
 
 # F5
-test_the_loser_of_a_conflict_is_told_at_the_target if {
+test_the_loser_of_a_conflict_is_reported_at_the_target if {
 	message := "Service shop/cart belongs to the older TimeoutPolicy shop/older"
-	_refused("example.com/TimeoutPolicy", "core/Service/shop/cart#http", [_older, _younger([_cart_ref])]) == {_told(
+	_refused("example.com/TimeoutPolicy", "core/Service/shop/cart#http", [_older, _younger([_cart_ref])]) == {_reported(
 		"example.com/TimeoutPolicy/shop/younger",
 		"core/Service/shop/cart",
 		"Conflicted",
@@ -42,7 +42,7 @@ test_the_loser_of_a_conflict_is_told_at_the_target if {
 	)}
 }
 
-test_where_all_count_nothing_is_told if {
+test_where_all_count_nothing_is_reported if {
 	_refused("example.com/TimeoutPolicy", "core/Service/shop/cart", [_older]) == set()
 	_refused("example.com/ColorPolicy", testing.cart_pay, [_color([testing.ref("HTTPRoute", "cart")])]) == set()
 }

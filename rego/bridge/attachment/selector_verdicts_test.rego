@@ -56,8 +56,8 @@ test_an_object_that_is_named_and_selected_counts_once if {
 
 # T1, T4
 test_each_selected_object_has_a_verdict_of_its_own if {
-	heard := attachment.verdicts(_warm_key) with input as testing.changed([_red, _blue, _selecting([], [_front])])
-	[[verdict.ref.key, verdict.reason] | some verdict in heard] == [[_key("blue"), "Accepted"], [_key("red"), "Accepted"]]
+	found := attachment.verdicts(_warm_key) with input as testing.changed([_red, _blue, _selecting([], [_front])])
+	[[verdict.ref.key, verdict.reason] | some verdict in found] == [[_key("blue"), "Accepted"], [_key("red"), "Accepted"]]
 }
 
 # T1, T2

@@ -4,9 +4,9 @@ import data.bridge.attachment
 import data.bridge.testing
 
 # The verdicts on a policy's refs among these further objects, as [reason, message].
-_verdicts(policy, objects) := [[verdict.reason, verdict.message] | some verdict in heard] if {
+_verdicts(policy, objects) := [[verdict.reason, verdict.message] | some verdict in found] if {
 	key := concat("/", ["example.com", policy.kind, object.get(policy.metadata, "namespace", "-"), policy.metadata.name])
-	heard := attachment.verdicts(key) with input as testing.changed(array.concat(objects, [policy]))
+	found := attachment.verdicts(key) with input as testing.changed(array.concat(objects, [policy]))
 }
 
 _color(refs) := testing.color("shop", "warm", 1, refs, {"theme": "dark"})
@@ -167,7 +167,7 @@ test_a_group_with_a_version_is_its_group if {
 }
 
 # T2
-test_a_wrapper_that_is_no_object_is_invalid if {
+test_a_wrapper_that_is_not_an_object_is_invalid if {
 	every value in ["x", 3, [], false] {
 		_verdicts(testing.color("shop", "warm", 1, [testing.ref("HTTPRoute", "cart")], {"overrides": value}), []) == [[
 			"Invalid",

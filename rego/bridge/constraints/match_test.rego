@@ -84,7 +84,7 @@ test_labels_of_the_namespace if {
 	not _selected({"namespaceSelector": {"matchLabels": {"team": "blog"}}}, _namespace)
 }
 
-test_a_namespace_that_is_not_there_has_its_name_as_a_label if {
+test_a_namespace_that_is_missing_has_its_name_as_a_label if {
 	selector := {"matchLabels": {"kubernetes.io/metadata.name": "gone"}}
 	_selected({"namespaceSelector": selector}, testing.resource("apps/v1", "Deployment", "gone", "cart"))
 }

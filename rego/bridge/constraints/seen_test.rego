@@ -1,4 +1,4 @@
-# Tells what a policy is given.
+# Reports the input that a policy gets.
 package testing.seen
 
 violation contains {"msg": "seen", "details": input}

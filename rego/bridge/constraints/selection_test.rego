@@ -38,7 +38,7 @@ test_match_any_merges_all_that_match_in_their_order if {
 	_chosen(spec, "none") == {"parameters": {"limit": 16, "a": 2}}
 }
 
-test_what_is_done_without_a_match_is_told if {
+test_what_is_done_without_a_match_is_reported if {
 	every said in ["allow", "warn", "deny"] {
 		spec := object.union(_spec([_entry("large", {})]), {"onParameterSelectionNoMatch": said})
 		_chosen(spec, "other") == {"unselected": said}

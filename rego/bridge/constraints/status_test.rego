@@ -13,20 +13,20 @@ test_a_constraint_that_makes_sense_and_whose_policy_is_loaded_is_accepted if {
 	_accepted(_limits, null) == ["True", "Accepted", "Constraint is active"]
 }
 
-test_all_that_is_wrong_is_told if {
+test_all_that_is_wrong_is_reported if {
 	_accepted({"policy": "testing.limits", "match": 1, "parameters": 1}, null) == [
 		"False", "Invalid",
 		"spec.parameters must be an object; spec.match must be an object",
 	]
 }
 
-test_a_policy_that_is_not_loaded_is_told_with_what_that_means if {
+test_a_policy_that_is_not_loaded_is_reported_with_what_that_means if {
 	[status, reason, message] := _accepted(object.union(_limits, {"policy": "testing.gone"}), null)
 	[status, reason] == ["False", "PolicyNotFound"]
 	message == "policy testing.gone is not loaded, or has no rule violation: until then, matching objects are denied"
 }
 
-test_kinds_that_are_not_replicated_are_told if {
+test_kinds_that_are_not_replicated_are_reported if {
 	_accepted(_limits, ["core/Namespace"])[2] == "Constraint is active; not audited, because not replicated (setting types): apps/Deployment"
 	_accepted(_limits, ["apps/Deployment"])[2] == "Constraint is active"
 }
@@ -46,14 +46,14 @@ _about(spec, counted) := found if {
 	found := constraints.report("c", null, counted) with data.objects as testing.stored([constraint("c", spec)])
 }
 
-test_violations_are_told_once_they_are_counted if {
+test_violations_are_reported_once_they_are_counted if {
 	not _about(_limits, null).totalViolations
 	counted := {"total": 30, "first": [{"object": _cart_key, "enforcementAction": "deny", "message": "no", "details": {}}]}
-	told := _about(_limits, counted)
-	told.totalViolations == 30
-	[entry.name | some entry in told.violations] == ["cart"]
+	found := _about(_limits, counted)
+	found.totalViolations == 30
+	[entry.name | some entry in found.violations] == ["cart"]
 }
 
-test_a_constraint_that_makes_no_sense_has_none if {
+test_a_constraint_that_is_invalid_has_none if {
 	not _about({"policy": 1}, {"total": 0, "first": []}).totalViolations
 }

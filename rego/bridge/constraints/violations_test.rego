@@ -58,7 +58,7 @@ test_a_policy_that_is_not_loaded_is_a_violation if {
 	_messages(object.union(_limits, {"policy": "testing.gone"})) == {[_cart_key, "policy testing.gone is not loaded"]}
 }
 
-test_a_constraint_that_makes_no_sense_says_nothing if {
+test_a_constraint_that_is_invalid_says_nothing if {
 	_messages(object.union(_limits, {"enforcementAction": "forbid"})) == set()
 }
 
@@ -117,10 +117,10 @@ test_objects_of_the_bridge_are_judged_by_none if {
 	}
 }
 
-test_only_the_objects_that_are_asked_for_are_judged if {
+test_only_the_objects_that_are_requested_are_judged if {
 	stored := testing.stored([constraint("c", {"policy": "testing.seen"}), _cart, _class])
-	asked := [_cart_key, "apps/Deployment/shop/gone", "policybridge.io/Constraint/-/c"]
-	found := constraints.violations(["c"], asked) with data.objects as stored
+	query_input := [_cart_key, "apps/Deployment/shop/gone", "policybridge.io/Constraint/-/c"]
+	found := constraints.violations(["c"], query_input) with data.objects as stored
 	{row.object | some row in found} == {_cart_key}
 }
 

@@ -16,7 +16,7 @@ _row(name, node, strategy, outcome, by) := {
 	"overriddenBy": [_key(other) | some other in by],
 }
 
-test_an_effective_policy_is_told_for_each_path_with_what_became_of_its_policies if {
+test_an_effective_policy_is_reported_for_each_path_with_the_outcome_of_its_policies if {
 	policies := [
 		testing.color("shop", "low", 1, [_cart_ref], {"theme": "light", "contrast": 5}),
 		testing.color("shop", "high", 2, [_at_gateway], {"overrides": {"theme": "dark", "strategy": "patch"}}),

@@ -3,7 +3,7 @@ package bridge.effective_test
 import data.bridge.effective
 import data.bridge.testing
 
-_told_steps(fields, policies) := [[_named(step.established), _named(step.challenger), step.strategy, step.result] |
+_steps_of(fields, policies) := [[_named(step.established), _named(step.challenger), step.strategy, step.result] |
 	some step in entry.steps
 ] if {
 	kind := testing.policykind(object.union(testing.color_kind, object.union({"kind": "HuePolicy"}, fields)))
@@ -20,26 +20,26 @@ _three := [
 	["rule", 3, "rule", {"y": null}],
 ]
 
-test_each_step_is_told_in_the_order_of_the_fold if {
-	_told_steps({}, _three) == [
+test_each_step_is_reported_in_the_order_of_the_fold if {
+	_steps_of({}, _three) == [
 		[["low"], ["rule"], "PatchDefaults", {"x": 2, "y": null}],
 		[["high"], ["low", "rule"], "PatchOverrides", {"x": 1, "y": null}],
 	]
-	_told_steps({"fold": "Stack"}, _three) == [
+	_steps_of({"fold": "Stack"}, _three) == [
 		[["high"], ["low"], "PatchOverrides", {"x": 1, "y": 2}],
 		[["high", "low"], ["rule"], "PatchDefaults", {"x": 1, "y": null}],
 	]
-	_told_steps({"strategyFrom": "Challenger", "mergesWith": "Closest"}, _three) == [[
+	_steps_of({"strategyFrom": "Challenger", "mergesWith": "Closest"}, _three) == [[
 		["low"],
 		["rule"],
 		"AtomicDefaults",
 		{"y": null},
 	]]
-	_told_steps({}, array.slice(_three, 0, 1)) == []
+	_steps_of({}, array.slice(_three, 0, 1)) == []
 }
 
 test_steps_within_a_level_come_before_that_of_the_level if {
-	_told_steps({"sameLevel": "OldestWins"}, _same_level) == [
+	_steps_of({"sameLevel": "OldestWins"}, _same_level) == [
 		[["old"], ["young"], "PatchOverrides", {"x": "old", "y": "old", "z": "young"}],
 		[["high"], ["old", "young"], "PatchDefaults", {"x": "old", "y": "old", "z": "young", "w": "high"}],
 	]

@@ -13,17 +13,17 @@ _levels := {
 	"rule": testing.section_ref("HTTPRoute", "cart", "pay"),
 }
 
-# What holds for a kind with these fields among policies [name, minute, level, spec], `{spec, origins, outcomes, by}`.
+# The effective policy for a kind with these fields, of policies [name, minute, level, spec]: `{spec, origins, outcomes, by}`.
 _held(fields, policies) := {
 	"spec": entry.spec,
 	"origins": {pointer: _named(origin) | some pointer, origin in entry.origins},
 	"outcomes": {_named(row.policy): row.outcome | some row in entry.policies},
 	"by": {_named(row.policy): row.by | some row in rows; count(row.by) > 0},
 } if {
-	[entry, rows] := _told_of(fields, policies)
+	[entry, rows] := _rows_of(fields, policies)
 }
 
-_told_of(fields, policies) := [entry, rows] if {
+_rows_of(fields, policies) := [entry, rows] if {
 	kind := testing.policykind(object.union(testing.color_kind, object.union({"kind": "HuePolicy"}, fields)))
 	objects := [object.union(testing.color("shop", policy[0], policy[1], refs, policy[3]), {"kind": "HuePolicy"}) |
 		some policy in policies

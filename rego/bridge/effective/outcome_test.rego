@@ -3,7 +3,7 @@ package bridge.effective_test
 import data.bridge.effective
 import data.bridge.testing
 
-# What became of policies [name, spec], the established ones first, where their stack has these origins.
+# The outcomes of policies [name, spec], the established ones first, for a stack with these origins.
 _outcomes(stack, origins) := {policy: fate |
 	objects := [testing.color("shop", name, 1, [_cart_ref], spec) | some [name, spec] in stack]
 	attached := [{"policy": _key(name), "target": testing.cart_route} | some [name, _] in stack]

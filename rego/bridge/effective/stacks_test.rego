@@ -153,8 +153,8 @@ test_of_a_direct_kind_the_older_of_a_consumers_and_a_producers_policy_holds_for_
 			testing.created(_retry("shop", "own", [_cart_frontend_ref]), producers),
 			testing.created(_retry("app", "mine", [_cart_frontend_ref]), consumers),
 		]
-		every asked in [["", for_all], ["app", for_app]] {
-			[source, holder] := asked
+		every query_input in [["", for_all], ["app", for_app]] {
+			[source, holder] := query_input
 			entries := effective.policies_of("example.com/RetryPolicy", "core/Service/shop/cart", source) with input as {"changes": {"upsert": objects}}
 			[path.spec | some path in entries] == [{"from": holder}]
 		}

@@ -35,7 +35,7 @@ test_a_namespace_has_members if {
 	found == {testing.cart_route, "core/Service/shop/cart"}
 }
 
-test_within_goes_as_deep_as_told if {
+test_within_goes_to_the_requested_depth if {
 	found := [count(hierarchy.nodes_within({_gateway}, depth)) | some depth in [0, 1, 2, 3, 4, 5, 15]] with input as testing.changed([])
 	found == [1, 3, 4, 6, 7, 9, 9]
 }

@@ -58,7 +58,7 @@ test_a_walk_above_the_bound_is_marked if {
 	{count(path) | some path in _zone_paths(names, pairs, "z15")} == {16}
 }
 
-test_a_cycle_is_told_with_the_links_that_do_not_count if {
+test_a_cycle_is_reported_with_the_links_that_do_not_count if {
 	modules := _zone_links([["a", "b"], ["b", "a"], ["a", "t"]])
 	links := hierarchy.rejected_links(_zone("t")) with data.bridge.extensions.hierarchy as modules
 		with input as {"changes": {"upsert": _zones(["a", "b", "t"])}}

@@ -107,7 +107,7 @@ test_a_policy_kind_may_say_that_a_kind_is_virtual if {
 	not hierarchy.exists("acme.io/Vault/shop/any")
 }
 
-test_what_a_module_gives_in_another_shape_is_ignored_and_told if {
+test_what_a_module_gives_in_another_shape_is_ignored_and_reported if {
 	modules := {
 		"acme": {
 			"levels": {"Bucket": {"object": "Backend"}, "acme.io/A": "Backend", "acme.io/B": {"object": "Port"}, "core/Service": {"object": "Edge"}},
@@ -118,14 +118,14 @@ test_what_a_module_gives_in_another_shape_is_ignored_and_told if {
 		"one": {"levels": {"acme.io/D": {"object": "Backend"}}},
 		"two": {"levels": {"acme.io/D": {"object": "Edge"}}},
 	}
-	asked := {"objects": [testing.resource("v1", "Namespace", "", "infra")]}
+	query_input := {"objects": [testing.resource("v1", "Namespace", "", "infra")]}
 	level := levels.of("acme.io/D/shop/x") with data.bridge.extensions.hierarchy as modules
 	level == "Backend"
 	service := levels.by_type["core/Service"] with data.bridge.extensions.hierarchy as modules
 	service == {"object": "Backend", "section": "Port"}
-	entries := index.entries(asked.objects[0]) with data.bridge.extensions.hierarchy as modules
+	entries := index.entries(query_input.objects[0]) with data.bridge.extensions.hierarchy as modules
 	entries == set()
-	problems := v1.extension_problems with data.bridge.extensions.hierarchy as modules with input as asked
+	problems := v1.extension_problems with data.bridge.extensions.hierarchy as modules with input as query_input
 	shape := "not {object: a level, section: Listener, Rule or Port}"
 	pairs := "two keys, the child without a section"
 	[[problem.module, problem.message] | some problem in problems] == [
@@ -151,7 +151,7 @@ test_the_problems_of_no_modules_are_none_and_of_no_objects_an_error if {
 	problems.error.code == "InvalidInput"
 }
 
-# P3: only a link says that an object of a kind that is not listed stands below its Namespace.
+# P3: only a link puts an object of an unlisted kind below its Namespace.
 test_a_backend_of_another_kind_is_below_its_namespace if {
 	files := testing.resource("acme.io/v1", "Bucket", "shop", "files")
 	route := testing.route("files", [], [{"backendRefs": [{"group": "acme.io", "kind": "Bucket", "name": "files", "namespace": "far"}]}])

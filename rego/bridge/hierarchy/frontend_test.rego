@@ -57,7 +57,7 @@ test_a_parent_ref_to_a_service_names_ports_that_it_has if {
 	}
 }
 
-# Of a kind that nobody here knows a port means nothing.
+# A port of an unknown kind has no meaning.
 test_an_object_of_another_kind_is_a_frontend_too if {
 	bucket := testing.resource("acme.io/v1", "Bucket", "shop", "files")
 	route := testing.route("mesh", [{"group": "acme.io", "kind": "Bucket", "name": "files", "port": 3}], [])

@@ -36,7 +36,7 @@ test_the_own_namespace_is_allowed_where_a_listener_says_nothing if {
 }
 
 # P2: a Namespace that is not there still has its name, so manifests of one application can be checked alone.
-test_a_namespace_that_is_not_there_has_the_label_of_its_name if {
+test_a_namespace_that_is_missing_has_the_label_of_its_name if {
 	lookup.namespace_labels("shop") == {"kubernetes.io/metadata.name": "shop"}
 }
 

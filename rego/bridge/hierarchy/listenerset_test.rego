@@ -104,7 +104,7 @@ test_same_means_the_namespace_of_the_listener_set if {
 	parents == set()
 }
 
-test_a_listener_set_that_a_gateway_does_not_take_is_told if {
+test_a_listener_set_that_a_gateway_does_not_take_is_reported if {
 	objects := [_allowing({"from": "Same"}), _listener_set("infra"), _set_route({})]
 	links := hierarchy.rejected_links(_route_below) with input as _around(objects)
 	why := "Gateway infra/public allows no ListenerSet from namespace team: see its allowedListeners"

@@ -70,20 +70,20 @@ test_target_above_the_bound_is_an_error_and_never_silent if {
 
 # P9
 test_targets_of_a_query_share_the_bound if {
-	asked := {"policyKind": _paths_kind, "targets": [_many, "core/Service/shop/cart"]}
-	refused := v1.outcomes with input as _crowded([], asked) with hierarchy.paths_bound as 9
-	answered := v1.outcomes with input as _crowded([], asked) with hierarchy.paths_bound as 11
+	query_input := {"policyKind": _paths_kind, "targets": [_many, "core/Service/shop/cart"]}
+	refused := v1.outcomes with input as _crowded([], query_input) with hierarchy.paths_bound as 9
+	answered := v1.outcomes with input as _crowded([], query_input) with hierarchy.paths_bound as 11
 	refused.error.code == "TooManyPaths"
 	not answered.error
-	alone := v1.outcomes with input as _crowded([], object.union(asked, {"targets": [_many]})) with hierarchy.paths_bound as 8
+	alone := v1.outcomes with input as _crowded([], object.union(query_input, {"targets": [_many]})) with hierarchy.paths_bound as 8
 	not alone.error
 }
 
 # P9
 test_remediation_above_the_bound_leaves_the_outcomes_to_further_queries if {
-	asked := _crowded([_pool("own", [testing.service_ref("many")])], {"keys": [_many], "was": {}, "observed": true})
-	within := v1.remediation with input as asked with hierarchy.paths_bound as 20
-	above := v1.remediation with input as asked with hierarchy.paths_bound as 8
+	query_input := _crowded([_pool("own", [testing.service_ref("many")])], {"keys": [_many], "was": {}, "observed": true})
+	within := v1.remediation with input as query_input with hierarchy.paths_bound as 20
+	above := v1.remediation with input as query_input with hierarchy.paths_bound as 8
 	count(within.outcomes[_paths_kind][_many]) == 9
 	above.scopes[_paths_kind] == [_many]
 	not above.outcomes

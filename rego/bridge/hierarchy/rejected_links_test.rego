@@ -16,7 +16,7 @@ _tls_listener := object.union(testing.listener("tls", 443), {"hostname": "*.exam
 
 _own_listener := {"name": "own", "port": 81, "protocol": "HTTP"}
 
-test_every_link_that_does_not_count_is_told_with_its_reason if {
+test_every_link_that_does_not_count_is_reported_with_its_reason if {
 	refs := [{"name": "gone"}, {"name": "public", "namespace": "infra"}, {"name": "public", "namespace": "infra", "port": 1}]
 	_refused([
 		testing.gateway("public", [testing.listener("http", 80), _tls_listener, _own_listener]),
@@ -47,7 +47,7 @@ test_every_link_that_does_not_count_is_told_with_its_reason if {
 	]
 }
 
-test_a_backend_that_no_grant_lets_a_route_name_is_told_so_and_no_more if {
+test_a_backend_that_no_grant_lets_a_route_name_is_reported_and_no_more if {
 	route := testing.route("cart", [], [{"backendRefs": [{"name": "bank", "namespace": "payments"}]}])
 	links := hierarchy.rejected_links("core/Service/payments/bank") with input as {"changes": {"upsert": [route]}}
 	[[link.reason, link.message] | some link in links] == [[

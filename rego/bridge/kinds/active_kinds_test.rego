@@ -19,7 +19,7 @@ _in_force(objects, presets) := {type: object.remove(kind, ["by", "traits"]) | so
 _normal(spec, layers) := object.union(kinds.normal_form(_type, spec), {"layers": layers})
 
 # K1
-test_a_preset_is_in_force if {
+test_a_preset_is_active if {
 	_in_force([], _preset) == {_type: _normal(_preset.rates, ["Preset"])}
 }
 
@@ -30,7 +30,7 @@ test_a_policykind_says_otherwise_than_the_preset_field_by_field if {
 }
 
 # K1
-test_a_policykind_that_makes_no_sense_leaves_the_preset_in_force if {
+test_a_policykind_that_is_invalid_leaves_the_preset_active if {
 	every fields in [{"mode": "Foo"}, {"mode": 3}, {"efectiveTarget": "Rule"}, {"targets": [{"kind": "Service", "section": true}]}] {
 		_in_force([_rate_kind("rates", 1, fields)], _preset) == {_type: _normal(_preset.rates, ["Preset"])}
 		_in_force([_rate_kind("rates", 1, fields)], {}) == {}
@@ -38,14 +38,14 @@ test_a_policykind_that_makes_no_sense_leaves_the_preset_in_force if {
 }
 
 # K1
-test_of_two_policykinds_for_one_kind_the_older_is_in_force if {
+test_of_two_policykinds_for_one_kind_the_older_is_active if {
 	older := _rate_kind("b", 1, {"fanout": "None"})
 	younger := _rate_kind("a", 2, {"mode": "Observe"})
 	_in_force([younger, older], {}) == {_type: _normal(older.spec, ["PolicyKind"])}
 }
 
 # K1
-test_the_younger_of_two_policykinds_is_told_so if {
+test_the_younger_of_two_policykinds_is_reported if {
 	older := _rate_kind("b", 1, {})
 	undated := testing.with_spec(testing.resource("policybridge.io/v1alpha1", "PolicyKind", "", "a"), _least)
 	objects := {"changes": {"upsert": [undated, older]}}
@@ -59,7 +59,7 @@ test_the_younger_of_two_policykinds_is_told_so if {
 	winner == {"status": "True", "reason": "Accepted", "message": "PolicyKind is active"}
 }
 
-test_a_policykind_that_makes_no_sense_is_told_why if {
+test_a_policykind_that_is_invalid_is_reported_with_the_reason if {
 	every row in [
 		[{"mode": "Foo"}, `mode: "Foo" is not one of Observe, Manage`],
 		[{"kind": null}, "kind is missing or not a valid name"],
@@ -74,7 +74,7 @@ test_a_policykind_that_makes_no_sense_is_told_why if {
 	}
 }
 
-test_a_policykind_without_spec_is_told_so_and_harms_no_other if {
+test_a_policykind_without_spec_is_reported_and_harms_no_other if {
 	bare := testing.resource("policybridge.io/v1alpha1", "PolicyKind", "", "bare")
 	objects := {"changes": {"upsert": [bare, _rate_kind("rates", 1, {})]}}
 	verdict := kinds.verdict("policybridge.io/PolicyKind/-/bare") with input as objects
@@ -85,10 +85,10 @@ test_a_policykind_without_spec_is_told_so_and_harms_no_other if {
 
 test_a_policys_kind_is_what_is_stored_unless_a_policykind_changes if {
 	stored := {_type: {"kind": "RatePolicy", "class": "Direct"}}
-	asked := "acme.io/RatePolicy/shop/slow"
-	before := kinds.of_policy(asked) with data.kinds as stored
+	query_input := "acme.io/RatePolicy/shop/slow"
+	before := kinds.of_policy(query_input) with data.kinds as stored
 	names := kinds.names with data.kinds as stored
-	after := kinds.of_policy(asked) with data.kinds as stored
+	after := kinds.of_policy(query_input) with data.kinds as stored
 		with input as {"changes": {"upsert": [_rate_kind("rates", 1, {})]}}
 	before == stored[_type]
 	names == {_type}

@@ -142,7 +142,7 @@ test_the_label_of_a_crd_changes_no_class_of_a_preset if {
 }
 
 # K1
-test_a_policykind_that_makes_no_sense_leaves_what_the_crd_says if {
+test_a_policykind_that_is_invalid_leaves_what_the_crd_says if {
 	_found([_crd("Direct", _plain), _rate_kind("rates", 1, {"mode": "Foo"})]).layers == ["CustomResourceDefinition"]
 }
 
@@ -164,7 +164,7 @@ test_of_several_served_versions_the_one_that_the_api_server_prefers_is_read if {
 }
 
 # K1
-test_a_label_that_is_none_of_those_that_there_are_is_told_not_guessed if {
+test_a_label_that_is_none_of_those_that_there_are_is_reported_not_guessed if {
 	message := "label gateway.networking.k8s.io/policy: yes is none of Direct, Inherited, true"
 	not _found([_crd("yes", _plain)])
 	_undiscovered([_crd("yes", _plain)]) == {_crd_key: message}

@@ -2,7 +2,7 @@ package bridge.kinds_test
 
 import data.bridge.kinds
 
-test_a_description_that_is_no_object_is_told_so if {
+test_a_description_that_is_not_an_object_is_reported if {
 	kinds.problems(null) == ["spec is not an object"]
 }
 
@@ -13,7 +13,7 @@ test_a_description_names_its_kind if {
 	kinds.problems({"group": ["acme.io"]}) == ["group is missing or not a valid name", "kind is missing or not a valid name"]
 }
 
-test_a_field_that_is_no_such_thing_is_told_so if {
+test_a_field_that_has_another_type_is_reported if {
 	targets := "targets must be a list of one or more {group, kind, sections, role, virtual, protocols}"
 	places := "specPaths must be a list of one or more {path, strategy, strategyPath, without}, paths as JSON pointers"
 	strategies := "strategies must be an object of strategies by name, each a strategy or {strategy, merge}"

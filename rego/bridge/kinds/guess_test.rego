@@ -29,7 +29,7 @@ test_a_label_says_the_class if {
 	_guesses(_plain, "Inherited").class == "Inherited"
 }
 
-test_what_is_guessed_is_in_force if {
+test_what_is_guessed_is_active if {
 	every label in ["", "direct", "inherited"] {
 		spec := object.union({"group": "acme.io", "kind": "RatePolicy"}, _guesses(_plain, label))
 		not kinds.problem(spec)

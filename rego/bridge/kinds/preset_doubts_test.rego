@@ -42,7 +42,7 @@ test_where_a_policykind_says_what_is_read_the_preset_is_not_in_doubt if {
 }
 
 # K1
-test_a_preset_in_doubt_is_in_force if {
+test_a_preset_in_doubt_is_active if {
 	found := kinds.active_kinds[_type] with data.bridge.presets as _reading
 		with input as {"changes": {"upsert": [_crd("", _schema({"settings": {"type": "object"}}, {}))]}}
 	found.layers == ["Preset", "CustomResourceDefinition"]

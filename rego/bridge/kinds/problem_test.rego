@@ -51,7 +51,7 @@ test_mode_manage_needs_a_controller_name if {
 	_with({"mode": "Manage", "controllerName": "acme.io/rates"}) == []
 }
 
-test_a_value_that_a_field_does_not_have_is_told_with_those_that_it_has if {
+test_a_value_that_a_field_does_not_have_is_reported_with_those_that_it_has if {
 	_with({"mode": "On"}) == [`mode: "On" is not one of Observe, Manage`]
 	_with({"fanout": null}) == ["fanout: null is not one of EffectiveTargets, DeclaredTargets, None"]
 	_with({"defaultStrategy": "Foo"}) == [concat("", [

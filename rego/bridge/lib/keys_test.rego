@@ -21,7 +21,7 @@ test_a_frontend_is_a_role_of_its_object if {
 	[parts.object, parts.role, parts.section] == ["core/Service/shop/cart", "frontend", ""]
 }
 
-test_a_text_with_too_few_parts_is_no_key if {
+test_a_text_with_too_few_parts_is_not_a_key if {
 	not keys.parse("Gateway/infra/public")
 }
 
@@ -37,7 +37,7 @@ test_an_object_has_the_key_of_its_group_whatever_the_version if {
 	}) == "gateway.networking.k8s.io/Gateway/infra/public"
 }
 
-test_what_is_no_object_has_no_key if {
+test_what_is_not_an_object_has_no_key if {
 	not keys.of({"kind": "Gateway", "metadata": {"name": "public"}})
 }
 

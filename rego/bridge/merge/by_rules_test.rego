@@ -117,7 +117,7 @@ test_a_list_without_items_takes_none_away if {
 }
 
 # F7, F8: what was merged by other rules.
-test_sides_of_other_rules_are_read_anew if {
+test_sides_of_other_rules_are_read_again if {
 	acc := _applied(_keyed("e", _high), _keyed("c", _low), _rules, _ranks)
 	merge.side_by_rules(acc, []).origins == {"/rules": ["c", "e"]}
 	back := merge.side_by_rules(merge.side_by_rules(acc, []), _rules)

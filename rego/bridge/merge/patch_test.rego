@@ -26,7 +26,7 @@ test_patched_and_cleaned_is_rfc_7386s_appendix_a if {
 	}
 }
 
-# RFC 7386, appendix A, but for the values that are not an objects: below one field they are the same.
+# RFC 7386, appendix A, except for values that are not objects: below one field they are the same.
 test_patched_below_a_field_is_rfc_7386_too if {
 	every row in [
 		[["a", "b"], ["c", "d"], ["c", "d"]],
@@ -96,7 +96,7 @@ test_last_side_with_a_leaf_is_its_origin if {
 }
 
 # RFC 6901
-test_pointers_of_odd_keys_are_told_apart if {
+test_pointers_of_odd_keys_are_distinguished if {
 	specs := [
 		{"a/b": 1, "a": {"b": 2, "": {"": 3}}, "m~n": 4, " ": {"x y": 5}, "": 6},
 		{"a/b": {"c": 1}, "a": {"": {"": {"d": 1}}}, "m": {"n": 4}, "line\nbreak": {"/": 1}},

@@ -4,20 +4,20 @@ import data.bridge.outcomes
 import data.bridge.testing
 
 _fanned(fanout, outcome) := marks if {
-	told := {"outcome": outcome, "targets": [testing.listener_http, "core/Namespace/-/shop"]}
+	summary := {"outcome": outcome, "targets": [testing.listener_http, "core/Namespace/-/shop"]}
 	held := outcomes.target_marks(fanout, testing.cart_pay, testing.listener_http) with input as testing.changed([])
-	marks := outcomes.marks(fanout, testing.listener_http, held, told)
+	marks := outcomes.marks(fanout, testing.listener_http, held, summary)
 }
 
 # S4, GEP-713 "Target object status"
-test_fanout_bounds_where_a_policy_is_told_of if {
+test_fanout_bounds_where_a_policy_is_reported if {
 	declared := [["core/Namespace/-/shop", ""], [_first_gateway, "http"]]
 	marks := [_fanned(fanout, "PartiallyProgrammed") | some fanout in ["EffectiveTargets", "DeclaredTargets", "None"]]
 	marks == [array.concat(declared, [_cart_mark]), declared, []]
 }
 
 # S4
-test_a_policy_that_is_overridden_or_not_computed_is_told_of_nowhere if {
+test_a_policy_that_is_overridden_or_not_computed_is_reported_nowhere if {
 	every outcome in ["Overridden", "Failed"] {
 		_fanned("EffectiveTargets", outcome) == []
 	}

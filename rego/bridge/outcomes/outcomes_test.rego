@@ -20,7 +20,7 @@ _cart_mark := [testing.cart_route, json.marshal({"name": "public", "namespace": 
 
 _scope(rule) := sprintf("Gateway infra/public#http > HTTPRoute shop/cart#%s", [rule])
 
-test_rows_tell_what_became_of_each_policy_and_who_decided if {
+test_rows_tell_the_outcome_of_each_policy_and_who_decided if {
 	rows := outcomes.outcomes_at("example.com/ColorPolicy", testing.cart_pay) with input as testing.changed([_high, _low, _infra_grant])
 	rows == [
 		{

@@ -85,7 +85,7 @@ test_a_null_wrapper_is_no_tombstone_of_a_bare_spec if {
 	_proper({"overrides": null, "theme": "dark"}) == {"spec": {"theme": "dark"}, "strategy": "AtomicDefaults", "pointers": {"/theme"}}
 }
 
-test_a_spec_that_is_no_object_is_an_error if {
+test_a_spec_that_is_not_an_object_is_an_error if {
 	_proper({"overrides": ["dark"]}) == {"error": "/spec/overrides is not an object"}
 	odd := testing.with_spec(testing.resource("example.com/v1", "ColorPolicy", "shop", "warm"), ["dark"])
 	proper := _said(_warm) with input as testing.changed([odd])

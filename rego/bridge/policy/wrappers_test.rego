@@ -44,7 +44,7 @@ test_two_wrappers_of_one_direction_are_an_error if {
 	proper == {"error": "/spec/override and /spec/overrides are equivalent: a policy has only one of them"}
 }
 
-test_the_strategy_told_of_a_policy_is_that_of_its_strongest_part if {
+test_the_strategy_reported_for_a_policy_is_that_of_its_strongest_part if {
 	strategies := [proper.strategy |
 		some spec in [{"override": {}, "default": {}}, {"default": {}}, {"x": 1}]
 		proper := _said(_both_policy) with input as _both_world(spec)

@@ -50,7 +50,7 @@ test_what_is_being_deleted_has_no_problems if {
 	_of("example.com/ColorPolicy/shop/lost", [going]) == set()
 }
 
-test_a_policykind_that_makes_no_sense_is_a_problem if {
+test_a_policykind_that_is_invalid_is_a_problem if {
 	odd := testing.policykind({"group": "example.com", "kind": "OddPolicy", "class": "Sideways"})
 	_of("policybridge.io/PolicyKind/-/oddpolicy", [odd]) == {["policybridge.io/PolicyKind/-/oddpolicy", "Invalid"]}
 }

@@ -2,8 +2,8 @@ package bridge.request_test
 
 import data.bridge.request
 
-_parts(match, asked) := {miss[0] | some miss in misses} if {
-	misses := _misses(match) with input as asked
+_parts(match, query_input) := {miss[0] | some miss in misses} if {
+	misses := _misses(match) with input as query_input
 }
 
 _http := "gateway.networking.k8s.io/HTTPRoute"
@@ -29,15 +29,15 @@ test_a_pattern_that_is_none_matches_nothing if {
 	_parts({"path": {"type": "RegularExpression", "value": "/(?!a)"}}, {"path": "/b"}) == {"path"}
 }
 
-test_every_part_that_does_not_match_is_told if {
+test_every_part_that_does_not_match_is_reported if {
 	match := {
 		"path": {"value": "/a"},
 		"method": "GET",
 		"headers": [{"name": "X-A", "value": "1"}],
 		"queryParams": [{"name": "b", "value": "2", "type": "RegularExpression"}],
 	}
-	asked := {"path": "/x", "method": "POST", "headers": {"x-a": "2"}}
-	misses := _misses(match) with input as asked
+	query_input := {"path": "/x", "method": "POST", "headers": {"x-a": "2"}}
+	misses := _misses(match) with input as query_input
 	{message | some [_, message] in misses} == {
 		"path /x is not /a nor below it",
 		"method is POST, not GET",

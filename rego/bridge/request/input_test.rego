@@ -2,7 +2,7 @@ package bridge.request_test
 
 import data.bridge.request
 
-test_of_several_mistakes_the_first_is_told if {
+test_of_several_mistakes_the_first_is_reported if {
 	request.input_problem == "host must be a string" with input as {"host": 1, "path": 2, "method": []}
 	found := request.input_problem with input as {"headers": 1, "query": [1]}
 	found == "headers must be an object of strings, or of lists of strings"

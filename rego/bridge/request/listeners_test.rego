@@ -14,8 +14,8 @@ _listeners := testing.gateway("public", [
 	object.union(testing.listener("raw", 90), {"protocol": "TCP"}),
 ])
 
-_entries(asked) := [split(node, "#")[1] | some node in found] if {
-	found := request.entry_points with input as object.union(asked, {"changes": {"upsert": [_listeners]}})
+_entries(query_input) := [split(node, "#")[1] | some node in found] if {
+	found := request.entry_points with input as object.union(query_input, {"changes": {"upsert": [_listeners]}})
 }
 
 test_the_listener_with_the_most_specific_hostname_takes_the_request if {

@@ -8,8 +8,8 @@ _far(name, hostname, path) := object.union(
 	{"spec": {"hostnames": [hostname]}},
 )
 
-_reached(asked, objects) := found if {
-	found := request.nearest with input as object.union(asked, {"changes": {"upsert": objects}})
+_reached(query_input, objects) := found if {
+	found := request.nearest with input as object.union(query_input, {"changes": {"upsert": objects}})
 }
 
 _one_gateway := testing.gateway("public", [testing.listener("http", 80)])

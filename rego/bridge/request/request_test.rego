@@ -17,13 +17,13 @@ test_a_host_is_in_lower_case_and_without_port_and_last_dot if {
 }
 
 test_a_call_is_a_path_and_a_header_with_several_values_is_one if {
-	asked := request.request with input as {"grpc": {"service": "s", "method": "m"}, "headers": {"A": ["1", "2"]}}
-	asked.path == "/s/m"
-	asked.method == "POST"
-	asked.headers == {"a": "1,2"}
+	query_input := request.request with input as {"grpc": {"service": "s", "method": "m"}, "headers": {"A": ["1", "2"]}}
+	query_input.path == "/s/m"
+	query_input.method == "POST"
+	query_input.headers == {"a": "1,2"}
 }
 
-test_what_is_wrong_with_a_request_is_told if {
+test_what_is_wrong_with_a_request_is_reported if {
 	wrong := [
 		{"host": 1},
 		{"protocol": "QUIC"},
@@ -38,8 +38,8 @@ test_what_is_wrong_with_a_request_is_told if {
 		{"gateway": "Gateway/x"},
 		{"gateway": "gateway.networking.k8s.io/HTTPRoute/a/b"},
 	]
-	every asked in wrong {
-		request.input_problem with input as asked
+	every query_input in wrong {
+		request.input_problem with input as query_input
 	}
 	not request.input_problem with input as {"host": "a", "path": "/", "port": 80, "headers": {"a": ["b"]}}
 }

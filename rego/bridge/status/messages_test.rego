@@ -7,7 +7,7 @@ _message(tallies) := _outcome({}, tallies).message
 
 # S1
 test_scopes_that_have_their_explanation_in_common_make_one_sentence if {
-	messages := [_message(tallies) | some tallies in _told_outcomes]
+	messages := [_message(tallies) | some tallies in _sample_outcomes]
 	everywhere := "Programmed on 2 scopes: a; b"
 	nowhere := "Overridden on 1 scope by shop/x (Atomic overrides): c"
 	partly := "Partially overridden on 5 scopes by shop/x (Patch defaults): d; e; f and 2 more"
@@ -45,7 +45,7 @@ test_a_sentence_names_five_policies_and_counts_the_rest if {
 }
 
 # S1, O4
-test_a_policy_with_several_targets_tells_what_became_of_each if {
+test_a_policy_with_several_targets_tells_the_outcome_of_each if {
 	refs := [_cart_ref, testing.section_ref("HTTPRoute", "cart", "pay"), testing.ref("HTTPRoute", "idle")]
 	policy := testing.color("shop", "warm", 1, refs, {"theme": "dark"})
 	idle := testing.route("idle", [], [])

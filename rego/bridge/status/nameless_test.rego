@@ -4,7 +4,7 @@ import data.bridge.outcomes
 import data.bridge.status
 import data.bridge.testing
 
-_told_of(refs) := [[entry.ancestorRef, entry.conditions[0].reason, entry.conditions[0].message] |
+_reported_for(refs) := [[entry.ancestorRef, entry.conditions[0].reason, entry.conditions[0].message] |
 	found := status.of_policy(_slow, []) with input as testing.changed([_timeout(refs)])
 	some entry in found.ancestors
 ]
@@ -13,19 +13,19 @@ _under_its_own_name := {"group": "example.com", "kind": "TimeoutPolicy", "name":
 
 # T4, S3: nothing is lost where no object can be named.
 test_a_policy_without_targets_has_an_entry_under_its_own_name if {
-	_told_of([]) == [[_under_its_own_name, "Invalid", "Policy names no target: spec.targetRefs is missing or empty"]]
+	_reported_for([]) == [[_under_its_own_name, "Invalid", "Policy names no target: spec.targetRefs is missing or empty"]]
 }
 
 # T4, S3
 test_refs_that_name_nothing_share_an_entry_that_tells_of_each if {
-	_told_of([{"kind": "Service"}, testing.service_ref("gone"), {"name": "x"}]) == [
+	_reported_for([{"kind": "Service"}, testing.service_ref("gone"), {"name": "x"}]) == [
 		[_under_its_own_name, "Invalid", "spec.targetRefs[0].name is missing or empty; spec.targetRefs[2].kind is missing or empty"],
 		[{"group": "", "kind": "Service", "name": "gone", "namespace": "shop"}, "TargetNotFound", "Target Service shop/gone is not found"],
 	]
 }
 
 # K4, O4
-test_frontends_that_a_policy_names_are_told_of_as_what_they_are if {
+test_frontends_that_a_policy_names_are_reported_as_what_they_are if {
 	kind := testing.policykind(object.union(testing.timeout_kind, {
 		"kind": "RetryPolicy",
 		"class": "Inherited",

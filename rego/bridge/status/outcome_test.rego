@@ -20,7 +20,7 @@ _partly := _tally("PartiallyProgrammed", ["shop/x (Patch defaults)"], 5, ["d", "
 
 _failed := _tally("Failed", ["513 policies meet here"], 1, ["g"])
 
-_told_outcomes := [
+_sample_outcomes := [
 	[_everywhere],
 	[_nowhere],
 	[_partly],
@@ -43,7 +43,7 @@ _outcome(fields, tallies) := condition if {
 # O4
 test_the_outcomes_of_all_paths_make_one_condition if {
 	conditions := [[condition.type, condition.status, condition.reason] |
-		some tallies in _told_outcomes
+		some tallies in _sample_outcomes
 		condition := _outcome({}, tallies)
 	]
 	conditions == [
@@ -62,7 +62,7 @@ test_the_outcomes_of_all_paths_make_one_condition if {
 # S2, GEP-713 of 2025, "Policy status"
 test_the_set_of_2025_has_a_condition_type_for_each_outcome if {
 	conditions := [[condition.type, condition.status, condition.reason] |
-		some tallies in _told_outcomes
+		some tallies in _sample_outcomes
 		condition := _outcome({"conditions": "Enforced"}, tallies)
 	]
 	conditions == [

@@ -136,7 +136,7 @@ test_an_accepted_ref_that_reaches_nothing_has_an_entry_beside_those_that_do if {
 }
 
 # S1, S3
-test_an_ancestor_is_told_of_the_targets_that_have_a_path_through_it if {
+test_an_ancestor_lists_the_targets_that_have_a_path_through_it if {
 	refs := [service | some name in ["cart", "one", "two"]; service := testing.service_ref(name)]
 	services := [testing.service(name, []) | some name in ["one", "two"]]
 	tallies := [object.union(_everywhere, {"ancestor": ancestor, "targets": targets}) |
@@ -160,7 +160,7 @@ test_a_ref_whose_paths_lead_to_no_ancestor_is_counted_over_them if {
 }
 
 # S3
-test_the_last_entry_shown_says_how_many_are_not_and_those_are_told_of if {
+test_the_last_entry_shown_says_how_many_are_not_and_those_are_reported if {
 	tallies := [_at(sprintf("core/Service/shop/s%02d", [n]), _everywhere) | some n in numbers.range(1, 18)]
 	found := _of_policy(_timeout([testing.service_ref("cart")]), _slow, tallies)
 	count(found.ancestors) == 16

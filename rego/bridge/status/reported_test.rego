@@ -130,7 +130,7 @@ test_a_report_is_compared_with_the_verdict_at_its_ancestor if {
 }
 
 # S5
-test_a_status_that_makes_no_sense_is_no_report if {
+test_a_status_that_is_invalid_is_no_report if {
 	every shown in [
 		"text",
 		{"conditions": {"a": "b"}, "ancestors": 7},

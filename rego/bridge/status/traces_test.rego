@@ -69,16 +69,16 @@ test_ancestors_are_a_bridges_under_the_name_of_the_controller if {
 	_traced(policy) == {"ancestors": {"example.com/timeout-controller"}}
 }
 
-test_an_annotation_is_a_bridges_where_nobody_else_wrote_it if {
+test_an_annotation_is_a_bridges_where_no_other_client_wrote_it if {
 	placed := object.union(testing.service("cart", []), {"metadata": {"annotations": {"a": "1", "b": "2"}}})
 	ours := {"manager": _manager, "fieldsV1": {"f:metadata": {"f:annotations": {"f:a": {}, "f:b": {}}}}}
 	theirs := {"manager": "kubectl", "fieldsV1": {"f:metadata": {"f:annotations": {"f:b": {}}}}}
 	_traced(object.union(placed, {"metadata": {"managedFields": [ours, theirs]}})) == {"annotations": {"a"}}
 }
 
-test_what_policies_are_told_is_a_bridges_whole if {
-	told := testing.resource("v1", "ConfigMap", "shop", "policy")
-	annotated := object.union(told, {"metadata": {"annotations": {"policybridge.io/status": "{}"}}})
+test_conditions_of_policies_are_a_bridges_whole if {
+	config_map := testing.resource("v1", "ConfigMap", "shop", "policy")
+	annotated := object.union(config_map, {"metadata": {"annotations": {"policybridge.io/status": "{}"}}})
 	kind := object.union(testing.policykind(testing.timeout_kind), _shows(["Accepted"]))
 	[_traced(annotated), _traced(kind)] == [{"annotations": {"policybridge.io/status"}}, {"status": {true}}]
 }

@@ -16,16 +16,16 @@ _node(objects, key) := found if {
 
 test_a_node_tells_its_level_its_children_and_its_policies if {
 	policy := testing.color("shop", "mine", 2, [testing.ref("HTTPRoute", "cart")], {})
-	told := _node([policy], testing.cart_route)
-	told.level == "Route"
-	testing.cart_pay in told.children
-	told.policies == [{"policy": "example.com/ColorPolicy/shop/mine", "policyKind": _color, "accepted": true}]
+	node := _node([policy], testing.cart_route)
+	node.level == "Route"
+	testing.cart_pay in node.children
+	node.policies == [{"policy": "example.com/ColorPolicy/shop/mine", "policyKind": _color, "accepted": true}]
 }
 
 test_a_policy_that_is_being_deleted_does_not_count if {
 	policy := testing.color("shop", "mine", 2, [testing.ref("HTTPRoute", "cart")], {})
 	going := object.union(policy, {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}})
-	[[told.accepted, told.reason] | some told in _node([going], testing.cart_route).policies] == [[false, "Deleting"]]
+	[[node.accepted, node.reason] | some node in _node([going], testing.cart_route).policies] == [[false, "Deleting"]]
 }
 
 test_policies_of_other_kinds_are_left_out if {

@@ -12,11 +12,11 @@ _asks(operation, obj) := {
 	"object": obj,
 }
 
-# What is said of a request when the world and these objects are stored.
-_told_in(objects, asked) := found if {
+# The result for a request when the sample cluster and these objects are stored.
+_admission_in(objects, query_input) := found if {
 	all_objects := array.concat(testing.world, objects)
 	kinds_there := kinds.active_kinds with data.objects as testing.stored(all_objects)
-	found := v1.admission with input as asked
+	found := v1.admission with input as query_input
 		with data.objects as testing.stored(all_objects)
 		with data.index as testing.stored_index(all_objects)
 		with data.kinds as kinds_there
@@ -29,13 +29,13 @@ test_what_is_no_request_is_an_error if {
 	found.error.code == "InvalidInput"
 }
 
-test_an_object_that_is_no_policy_is_not_spoken_of if {
-	_told_in([], _asks("CREATE", testing.service("new", []))) == {"denied": [], "warnings": []}
+test_an_object_that_is_not_a_policy_is_not_spoken_of if {
+	_admission_in([], _asks("CREATE", testing.service("new", []))) == {"denied": [], "warnings": []}
 }
 
 test_an_invalid_policy_of_a_managed_kind_is_denied_with_the_reason if {
 	wrong := testing.color("shop", "wrong", 1, [testing.service_ref("cart")], {})
-	_told_in([], _asks("CREATE", wrong)) == {
+	_admission_in([], _asks("CREATE", wrong)) == {
 		"denied": ["ColorPolicy shop/wrong is Invalid: ColorPolicy cannot target a Service"],
 		"warnings": [],
 	}
@@ -44,7 +44,7 @@ test_an_invalid_policy_of_a_managed_kind_is_denied_with_the_reason if {
 test_an_invalid_policy_of_a_kind_that_is_observed_is_warned_of if {
 	plain := testing.policykind({"group": "example.com", "kind": "PlainPolicy", "effectiveTarget": "Rule", "targets": [{"group": testing.gateway_group, "kind": "Gateway"}]})
 	wrong := object.union(testing.color("shop", "wrong", 1, _cart_ref, {}), {"kind": "PlainPolicy"})
-	_told_in([plain], _asks("CREATE", wrong)) == {
+	_admission_in([plain], _asks("CREATE", wrong)) == {
 		"denied": [],
 		"warnings": ["PlainPolicy shop/wrong is Invalid: PlainPolicy cannot target a HTTPRoute"],
 	}
@@ -55,44 +55,44 @@ test_a_policy_that_is_deleted_or_only_annotated_is_left_alone if {
 	same := object.union(_asks("UPDATE", object.union(wrong, {"metadata": {"annotations": {"a": "b"}}})), {"oldObject": wrong})
 	gone := object.union(_asks("DELETE", wrong), {"object": null, "oldObject": wrong})
 	ending := object.union(wrong, {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}})
-	asked := [same, gone, object.union(_asks("UPDATE", ending), {"oldObject": {"spec": {}}})]
-	every one in asked {
-		_told_in([], one) == {"denied": [], "warnings": []}
+	query_input := [same, gone, object.union(_asks("UPDATE", ending), {"oldObject": {"spec": {}}})]
+	every one in query_input {
+		_admission_in([], one) == {"denied": [], "warnings": []}
 	}
 }
 
-test_a_policy_is_told_where_it_becomes_effective if {
-	_told_in([], _asks("CREATE", testing.color("shop", "warm", 1, _cart_ref, {"theme": "dark"}))).warnings == ["ColorPolicy shop/warm becomes effective on 1 route of namespace shop"]
+test_a_policy_is_reported_where_it_becomes_effective if {
+	_admission_in([], _asks("CREATE", testing.color("shop", "warm", 1, _cart_ref, {"theme": "dark"}))).warnings == ["ColorPolicy shop/warm becomes effective on 1 route of namespace shop"]
 }
 
-test_a_policy_is_told_what_overrides_it_and_what_it_overrides if {
+test_a_policy_lists_policies_that_override_it_and_that_it_overrides if {
 	strict := testing.color("infra", "strict", 1, [testing.ref("Gateway", "public")], {"overrides": {"theme": "plain"}})
 	warm := testing.color("shop", "warm", 2, _cart_ref, {"theme": "dark"})
-	_told_in([strict], _asks("CREATE", warm)).warnings == ["ColorPolicy shop/warm is overridden by infra/strict (Atomic overrides) on 1 of 1 route"]
-	_told_in([warm], _asks("CREATE", strict)).warnings == [
+	_admission_in([strict], _asks("CREATE", warm)).warnings == ["ColorPolicy shop/warm is overridden by infra/strict (Atomic overrides) on 1 of 1 route"]
+	_admission_in([warm], _asks("CREATE", strict)).warnings == [
 		"ColorPolicy infra/strict becomes effective on 1 route of namespace shop",
 		"ColorPolicy infra/strict overrides shop/warm on 1 route",
 	]
 }
 
-test_a_policy_in_conflict_is_told_with_whom if {
+test_a_policy_in_conflict_is_reported_with_whom if {
 	old := testing.timeout("old", 1, [testing.service_ref("cart")], {"request": "1s"})
 	new := testing.timeout("new", 1, [testing.service_ref("cart")], {"request": "2s"})
-	_told_in([old], _asks("CREATE", object.union(new, {"metadata": {"creationTimestamp": null}}))).warnings == ["TimeoutPolicy shop/new conflicts with shop/old: Service shop/cart belongs to the older TimeoutPolicy shop/old"]
+	_admission_in([old], _asks("CREATE", object.union(new, {"metadata": {"creationTimestamp": null}}))).warnings == ["TimeoutPolicy shop/new conflicts with shop/old: Service shop/cart belongs to the older TimeoutPolicy shop/old"]
 }
 
-test_a_target_that_is_not_there_and_a_policy_that_reaches_nothing_are_told if {
+test_a_target_that_is_missing_and_a_policy_that_reaches_nothing_are_reported if {
 	far := testing.color("shop", "far", 1, [testing.ref("HTTPRoute", "gone")], {})
-	_told_in([], _asks("CREATE", far)).warnings == ["ColorPolicy shop/far is not accepted for one target: Target HTTPRoute shop/gone is not found"]
+	_admission_in([], _asks("CREATE", far)).warnings == ["ColorPolicy shop/far is not accepted for one target: Target HTTPRoute shop/gone is not found"]
 	idle := testing.gateway("idle", [testing.listener("http", 80)])
 	lone := testing.color("infra", "lone", 1, [testing.ref("Gateway", "idle")], {})
-	_told_in([idle], _asks("CREATE", lone)).warnings == ["ColorPolicy infra/lone has no effective target: there is no rule at or below its targets"]
+	_admission_in([idle], _asks("CREATE", lone)).warnings == ["ColorPolicy infra/lone has no effective target: there is no rule at or below its targets"]
 }
 
 test_an_update_tells_what_differs if {
 	warm := testing.color("shop", "warm", 1, _cart_ref, {"theme": "dark"})
 	light := testing.color("shop", "warm", 1, _cart_ref, {"theme": "light"})
-	_told_in([warm], object.union(_asks("UPDATE", light), {"oldObject": warm})).warnings == []
+	_admission_in([warm], object.union(_asks("UPDATE", light), {"oldObject": warm})).warnings == []
 }
 
 test_a_name_that_is_yet_to_be_made_is_no_hindrance if {
@@ -100,19 +100,19 @@ test_a_name_that_is_yet_to_be_made_is_no_hindrance if {
 		object.remove(testing.color("", "x", 1, _cart_ref, {"theme": "dark"}), ["metadata"]),
 		{"metadata": {"generateName": "warm-"}},
 	)
-	asked := object.union(_asks("CREATE", unnamed), {"namespace": "shop"})
-	_told_in([], asked).warnings == ["ColorPolicy shop/warm-? becomes effective on 1 route of namespace shop"]
+	query_input := object.union(_asks("CREATE", unnamed), {"namespace": "shop"})
+	_admission_in([], query_input).warnings == ["ColorPolicy shop/warm-? becomes effective on 1 route of namespace shop"]
 }
 
-test_a_policykind_that_makes_no_sense_is_warned_of if {
+test_a_policykind_that_is_invalid_is_warned_of if {
 	odd := testing.policykind({"group": "example.com", "kind": "OddPolicy", "class": "Inherited"})
-	_told_in([], _asks("CREATE", odd)).warnings == ["PolicyKind oddpolicy is not active: effectiveTarget is missing: an Inherited kind needs the level at which it acts"]
+	_admission_in([], _asks("CREATE", odd)).warnings == ["PolicyKind oddpolicy is not active: effectiveTarget is missing: an Inherited kind needs the level at which it acts"]
 }
 
 # T6
 test_policy_above_a_bound_is_denied_with_bound_and_count if {
 	wide := testing.color("shop", "wide", 1, _cart_ref, {"values": {sprintf("a%d", [index]): 1 | some index in numbers.range(1, 30)}})
-	found := _told_in([], _asks("CREATE", wide)) with data.bridge.bounds as {"leaves": 20}
+	found := _admission_in([], _asks("CREATE", wide)) with data.bridge.bounds as {"leaves": 20}
 	found == {
 		"denied": ["ColorPolicy shop/wide is Invalid: Policy has 33 leaves; at most 20 are allowed"],
 		"warnings": [],

@@ -7,20 +7,20 @@ _affected_by(policies) := [condition.message |
 	condition.type == "example.com/TimeoutPolicyAffected"
 ]
 
-test_affected_computes_who_acts_or_is_told if {
+test_affected_computes_who_acts_or_is_reported if {
 	objects := ["core/Service/shop/cart", "core/Service/shop/gone"]
-	computed := v1.affected with input as _asked([_slow], {"objects": objects})
+	computed := v1.affected with input as _query_input([_slow], {"objects": objects})
 	acting := {"core/Service/shop/cart": {"example.com/TimeoutPolicy": {"": ["example.com/TimeoutPolicy/shop/other"]}}}
-	told := v1.affected with input as _asked([_slow], {"objects": objects, "affectedBy": acting})
-	[_affected_by(computed), _affected_by(told)] == [
+	found := v1.affected with input as _query_input([_slow], {"objects": objects, "affectedBy": acting})
+	[_affected_by(computed), _affected_by(found)] == [
 		["Affected by TimeoutPolicy shop/slow"],
 		["Affected by TimeoutPolicy shop/other"],
 	]
 	count(computed) == 1
 }
 
-test_affected_is_told_what_full_statuses_leave_out_and_which_kinds_there_were if {
-	found := v1.affected with input as _asked([], {
+test_affected_gets_what_full_statuses_leave_out_and_which_kinds_there_were if {
+	found := v1.affected with input as _query_input([], {
 		"objects": ["core/Service/shop/cart"],
 		"affectedBy": {},
 		"unreported": {"core/Service/shop/cart": {"example.com/TimeoutPolicy": {"": ["example.com/TimeoutPolicy/shop/slow"]}}},
@@ -31,7 +31,7 @@ test_affected_is_told_what_full_statuses_leave_out_and_which_kinds_there_were if
 	"old.io/ctl" in found[0].controllers
 }
 
-test_affected_refuses_what_is_no_list_of_keys if {
+test_affected_refuses_what_is_not_a_list_of_keys if {
 	found := v1.affected with input as {"objects": "x"}
 	found.error.code == "InvalidInput"
 }

@@ -9,8 +9,8 @@ _marked_service := object.union(testing.service("cart", []), {
 })
 
 test_shown_is_each_objects_status_annotations_and_version if {
-	asked := {"objects": ["core/Service/shop/cart", "core/Namespace/-/shop", "core/Service/shop/gone"]}
-	found := v1.current_statuses with input as asked
+	query_input := {"objects": ["core/Service/shop/cart", "core/Namespace/-/shop", "core/Service/shop/gone"]}
+	found := v1.current_statuses with input as query_input
 		with data.objects as testing.stored([_marked_service, testing.resource("v1", "Namespace", "", "shop")])
 	found == {
 		"core/Service/shop/cart": {"status": _marked_service.status, "annotations": {"a": "b"}, "resourceVersion": "7"},

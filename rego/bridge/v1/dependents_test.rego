@@ -6,7 +6,7 @@ import data.bridge.v1
 _both := [_rule_one, testing.cart_pay]
 
 _concerned(objects, key, paths) := [found.scopes, found.policies] if {
-	found := v1.dependents with input as _asked(objects, {"keys": [key], "was": {key: paths}})
+	found := v1.dependents with input as _query_input(objects, {"keys": [key], "was": {key: paths}})
 }
 
 test_a_route_concerns_its_rules_and_the_policies_that_name_it if {
@@ -85,7 +85,7 @@ _concerns_tls_policies(key, fields) if {
 	)
 	found := v1.dependents with data.objects as testing.stored([policy])
 		with data.index as testing.stored_index([policy])
-		with input as _asked([kind], {"keys": [key], "was": {}})
+		with input as _query_input([kind], {"keys": [key], "was": {}})
 	found.scopes["acme.io/TlsPolicy"] == ["core/Service/shop/cart"]
 }
 

@@ -18,18 +18,18 @@ test_differences_tell_before_and_after if {
 		"scopes": {_color: [_rule_one, testing.cart_pay]},
 		"changes": {"upsert": [_pay_policy]},
 	})
-	[[told.target, told.before.spec, told.after.spec] | some told in found] == [[testing.cart_pay, {"theme": "dark"}, {"theme": "light"}]]
+	[[difference.target, difference.before.spec, difference.after.spec] | some difference in found] == [[testing.cart_pay, {"theme": "dark"}, {"theme": "light"}]]
 }
 
 test_a_target_that_comes_or_goes_has_nothing_on_one_side if {
 	gone := _differences({"scopes": {_color: [testing.cart_pay]}, "changes": {"delete": [testing.cart_route]}})
-	[[told.before.spec, told.after] | some told in gone] == [[{"theme": "dark"}, null]]
+	[[difference.before.spec, difference.after] | some difference in gone] == [[{"theme": "dark"}, null]]
 	cut := testing.route("cart", [{"name": "public", "namespace": "infra", "sectionName": "http"}], [{"name": "new"}])
 	come := _differences({
 		"scopes": {_color: ["gateway.networking.k8s.io/HTTPRoute/shop/cart#new"]},
 		"changes": {"upsert": [cut]},
 	})
-	[[told.before, told.after.spec] | some told in come] == [[null, {"theme": "dark"}]]
+	[[difference.before, difference.after.spec] | some difference in come] == [[null, {"theme": "dark"}]]
 }
 
 test_a_kind_that_comes_into_force_has_nothing_before if {
@@ -39,7 +39,7 @@ test_a_kind_that_comes_into_force_has_nothing_before if {
 		"scopes": {"example.com/FreshPolicy": [_rule_one]},
 		"changes": {"upsert": [testing.policykind(fresh), policy]},
 	})
-	[[told.policyKind, told.before, told.after.spec] | some told in found] == [["example.com/FreshPolicy", null, {"theme": "dark"}]]
+	[[difference.policyKind, difference.before, difference.after.spec] | some difference in found] == [["example.com/FreshPolicy", null, {"theme": "dark"}]]
 }
 
 test_without_a_difference_there_is_none if {

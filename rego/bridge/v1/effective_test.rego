@@ -15,9 +15,9 @@ _slow_key := "example.com/TimeoutPolicy/shop/slow"
 
 _rule_one := "gateway.networking.k8s.io/HTTPRoute/shop/cart#[1]"
 
-_asked(objects, fields) := object.union(testing.changed(objects), fields)
+_query_input(objects, fields) := object.union(testing.changed(objects), fields)
 
-_told(node) := {"target": node, "policyKind": _color, "paths": [{
+_entry_at(node) := {"target": node, "policyKind": _color, "paths": [{
 	"path": array.concat(array.slice(testing.cart_pay_path, 0, 4), [node]),
 	"spec": {"theme": "dark"},
 	"origins": {"/theme": _warm_key},
@@ -31,15 +31,15 @@ _told(node) := {"target": node, "policyKind": _color, "paths": [{
 }]}
 
 test_effective_answers_for_each_target_below_with_a_policy if {
-	found := v1.effective with input as _asked([_warm], {"targets": ["gateway.networking.k8s.io/Gateway/infra/public"]})
-	found == [_told(_rule_one), _told(testing.cart_pay)]
+	found := v1.effective with input as _query_input([_warm], {"targets": ["gateway.networking.k8s.io/Gateway/infra/public"]})
+	found == [_entry_at(_rule_one), _entry_at(testing.cart_pay)]
 }
 
 # K3
 test_effective_takes_a_named_rule_by_its_place if {
-	asked := _asked([_warm, _slow], {"targets": ["gateway.networking.k8s.io/HTTPRoute/shop/cart#[0]"], "policyKind": _color})
-	found := v1.effective with input as asked
-	found == [_told(testing.cart_pay)]
+	query_input := _query_input([_warm, _slow], {"targets": ["gateway.networking.k8s.io/HTTPRoute/shop/cart#[0]"], "policyKind": _color})
+	found := v1.effective with input as query_input
+	found == [_entry_at(testing.cart_pay)]
 }
 
 test_effective_answers_from_what_is_stored_as_from_a_change if {
@@ -49,10 +49,10 @@ test_effective_answers_from_what_is_stored_as_from_a_change if {
 		with data.objects as testing.stored(objects)
 		with data.index as testing.stored_index(objects)
 		with data.kinds as kinds
-	found == [_told(testing.cart_pay)]
+	found == [_entry_at(testing.cart_pay)]
 }
 
 test_effective_has_nothing_for_a_target_without_policies if {
-	found := v1.effective with input as _asked([], {"targets": [testing.cart_pay]})
+	found := v1.effective with input as _query_input([], {"targets": [testing.cart_pay]})
 	found == []
 }

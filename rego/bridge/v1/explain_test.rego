@@ -4,7 +4,7 @@ import data.bridge.testing
 import data.bridge.v1
 
 _explained(objects, fields) := found if {
-	found := v1.explain with input as _asked(objects, object.union({"policyKind": _color}, fields))
+	found := v1.explain with input as _query_input(objects, object.union({"policyKind": _color}, fields))
 }
 
 test_explain_tells_the_steps_and_what_does_not_count if {
@@ -12,7 +12,7 @@ test_explain_tells_the_steps_and_what_does_not_count if {
 	_explained([_warm, far], {"target": testing.cart_pay}) == [{
 		"target": testing.cart_pay,
 		"policyKind": _color,
-		"paths": [object.union(_told(testing.cart_pay).paths[0], {"steps": []})],
+		"paths": [object.union(_entry_at(testing.cart_pay).paths[0], {"steps": []})],
 		"attachments": [{
 			"policy": "example.com/ColorPolicy/shop/far",
 			"target": "gateway.networking.k8s.io/Gateway/infra/public",

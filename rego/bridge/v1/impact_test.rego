@@ -8,22 +8,22 @@ _cart_policy := testing.color("shop", "cart", 3, [testing.ref("HTTPRoute", "cart
 _pay_policy := testing.color("shop", "pay", 4, [testing.section_ref("HTTPRoute", "cart", "pay")], {"defaults": {"theme": "light"}})
 
 _impact_of(objects, fields) := found if {
-	found := v1.impact with input as _asked(objects, fields)
+	found := v1.impact with input as _query_input(objects, fields)
 }
 
 test_impact_tells_the_scopes_and_what_would_be_without_the_policy if {
 	found := _impact_of([_cart_policy, _pay_policy], {"policy": "example.com/ColorPolicy/shop/cart"})
 	found.scopes == [_rule_one, testing.cart_pay]
 	found.counts == {"scopes": 2, "compared": 2, "outcomes": {"Programmed": 1, "PartiallyProgrammed": 0, "Overridden": 1}}
-	[[told.target, told.before.spec, told.after] | some told in found.ifDeleted; told.target == _rule_one] == [[_rule_one, {"theme": "dark"}, null]]
+	[[difference.target, difference.before.spec, difference.after] | some difference in found.ifDeleted; difference.target == _rule_one] == [[_rule_one, {"theme": "dark"}, null]]
 }
 
 test_a_policy_that_is_overridden_changes_only_who_is_named if {
 	found := _impact_of([_cart_policy, _pay_policy], {"policy": "example.com/ColorPolicy/shop/cart"})
-	told := [told | some told in found.ifDeleted; told.target == testing.cart_pay][0]
-	told.before.spec == told.after.spec
-	count(told.before.policies) == 2
-	count(told.after.policies) == 1
+	difference := [difference | some difference in found.ifDeleted; difference.target == testing.cart_pay][0]
+	difference.before.spec == difference.after.spec
+	count(difference.before.policies) == 2
+	count(difference.after.policies) == 1
 }
 
 test_the_limit_bounds_what_is_compared_and_says_so if {
@@ -34,9 +34,9 @@ test_the_limit_bounds_what_is_compared_and_says_so if {
 }
 
 test_impact_heeds_changes if {
-	asked := object.union(testing.changed([_cart_policy]), {"policy": "example.com/ColorPolicy/shop/cart"})
-	gone := object.union(asked.changes, {"delete": ["gateway.networking.k8s.io/Gateway/infra/none"]})
-	found := v1.impact with input as object.union(asked, {"changes": gone})
+	query_input := object.union(testing.changed([_cart_policy]), {"policy": "example.com/ColorPolicy/shop/cart"})
+	gone := object.union(query_input.changes, {"delete": ["gateway.networking.k8s.io/Gateway/infra/none"]})
+	found := v1.impact with input as object.union(query_input, {"changes": gone})
 	count(found.ifDeleted) == 2
 }
 

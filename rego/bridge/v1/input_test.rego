@@ -23,7 +23,7 @@ test_bad_changes_are_an_error if {
 	}
 }
 
-test_a_policy_kind_that_is_none_is_an_error_that_names_those_in_force if {
+test_a_policy_kind_that_is_none_is_an_error_that_names_the_active_kinds if {
 	_problem(object.union(testing.changed([]), {"targets": [], "policyKind": "example.com/Foo"})) == {
 		"code": "UnknownPolicyKind",
 		"message": "example.com/Foo is not an active policy kind; active kinds: example.com/ColorPolicy, example.com/TimeoutPolicy",

@@ -3,7 +3,7 @@ package bridge.v1_test
 import data.bridge.testing
 import data.bridge.v1
 
-test_links_are_told_by_object_where_there_are_any if {
+test_links_are_reported_by_object_where_there_are_any if {
 	found := v1.links with input as {"objects": [_warm, testing.resource("v1", "Namespace", "", "shop")]}
 	found == {_warm_key: {"targets": {testing.cart_route}}}
 }
@@ -33,7 +33,7 @@ test_while_modules_place_kinds_links_may_depend_on_them if {
 	read == null
 }
 
-test_links_of_a_policy_in_force_and_of_a_gateway_have_facts if {
+test_links_of_an_active_policy_and_a_gateway_have_facts if {
 	gateway := testing.gateway("public", [testing.listener("http", 80)])
 	found := v1.links with input as object.union({"objects": [_warm, gateway]}, testing.changed([_warm, gateway]))
 	found[_warm_key].facts.refs[0].key == testing.cart_route

@@ -33,8 +33,8 @@ test_names_can_be_those_of_one_name if {
 }
 
 test_names_can_have_their_sections if {
-	asked := {"types": ["core/Service"], "name": "cart", "sections": true}
-	found := v1.names with data.objects as _objects with input as asked
+	query_input := {"types": ["core/Service"], "name": "cart", "sections": true}
+	found := v1.names with data.objects as _objects with input as query_input
 	found == ["core/Service/blog/cart", "core/Service/shop/cart", "core/Service/shop/cart#http"]
 }
 

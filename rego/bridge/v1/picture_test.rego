@@ -6,11 +6,11 @@ import data.bridge.v1
 _gateway := "gateway.networking.k8s.io/Gateway/infra/public"
 
 _picture(objects, keys) := found if {
-	found := v1.picture with input as _asked(objects, {"objects": keys})
+	found := v1.picture with input as _query_input(objects, {"objects": keys})
 }
 
 test_a_picture_begins_at_the_top if {
-	found := v1.picture_roots with input as _asked([], {})
+	found := v1.picture_roots with input as _query_input([], {})
 	found[0] == ["gateway.networking.k8s.io/GatewayClass/-/example"]
 	_gateway in found[1]
 	testing.cart_route in found[3]
@@ -18,7 +18,7 @@ test_a_picture_begins_at_the_top if {
 
 test_a_picture_begins_with_what_policies_name_too if {
 	slow := testing.timeout("slow", 1, [testing.service_ref("lonely")], {"request": "1s"})
-	found := v1.picture_roots with input as _asked([slow], {})
+	found := v1.picture_roots with input as _query_input([slow], {})
 	"core/Service/shop/lonely" in found[4]
 }
 
@@ -50,7 +50,7 @@ test_what_has_no_place_is_not_in_the_picture if {
 	_picture([], ["core/Service/shop/none", "example.com/ColorPolicy/shop/x"]) == {}
 }
 
-test_links_that_do_not_count_are_told_with_their_reason if {
+test_links_that_do_not_count_are_reported_with_their_reason if {
 	gone := testing.route("lost", [{"name": "none"}], [])
 	key := "gateway.networking.k8s.io/HTTPRoute/shop/lost"
 	found := _picture([gone], [key])[key]
@@ -58,7 +58,7 @@ test_links_that_do_not_count_are_told_with_their_reason if {
 }
 
 _redrawn(objects, fields) := found if {
-	found := v1.picture_changes with input as _asked(objects, fields)
+	found := v1.picture_changes with input as _query_input(objects, fields)
 }
 
 test_a_policy_redraws_its_targets_of_now_and_before if {
@@ -82,7 +82,7 @@ test_a_service_redraws_the_routes_that_name_it if {
 	testing.cart_route in _redrawn([], {"keys": ["core/Service/shop/cart"], "drawn": ["core/Service/shop/cart"]})
 }
 
-test_the_queries_of_a_picture_refuse_what_is_no_key if {
+test_the_queries_of_a_picture_refuse_what_is_not_a_key if {
 	bad := v1.picture with input as {"objects": ["x"]}
 	bad.error.code == "InvalidInput"
 	worse := v1.picture_changes with input as {"keys": 3}

@@ -4,7 +4,7 @@ import data.bridge.testing
 import data.bridge.v1
 
 _remediation(objects, keys, fields) := found if {
-	found := v1.remediation with input as _asked(objects, object.union({"keys": keys, "was": {}}, fields))
+	found := v1.remediation with input as _query_input(objects, object.union({"keys": keys, "was": {}}, fields))
 }
 
 _reported(found) := {report.item | some report in found.reports; report.desired}
@@ -12,12 +12,12 @@ _reported(found) := {report.item | some report in found.reports; report.desired}
 test_remediation_of_a_policy_gives_what_separate_queries_give if {
 	found := _remediation([_warm], [_warm_key], {})
 	targets := [_rule_one, testing.cart_pay]
-	rows := v1.outcomes with input as _asked([_warm], {"policyKind": _color, "targets": targets})
+	rows := v1.outcomes with input as _query_input([_warm], {"policyKind": _color, "targets": targets})
 	found.outcomes == {_color: rows}
-	policies := v1.reports with input as _asked([_warm], {"items": [["policy", _warm_key]]})
-	objects := v1.reports with input as _asked([_warm], {"items": [["object", testing.cart_route], ["object", _warm_key]]})
+	policies := v1.reports with input as _query_input([_warm], {"items": [["policy", _warm_key]]})
+	objects := v1.reports with input as _query_input([_warm], {"items": [["object", testing.cart_route], ["object", _warm_key]]})
 	{report | some report in found.reports; report.desired} == {report | some report in array.concat(policies, objects)}
-	concerned := v1.dependents with input as _asked([_warm], {"keys": [_warm_key], "was": {}})
+	concerned := v1.dependents with input as _query_input([_warm], {"keys": [_warm_key], "was": {}})
 	concerned == object.remove(found, ["outcomes", "reports"])
 }
 

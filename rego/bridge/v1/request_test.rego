@@ -3,14 +3,14 @@ package bridge.v1_test
 import data.bridge.testing
 import data.bridge.v1
 
-_asked(asked, objects) := answer if {
-	answer := v1.request with input as object.union(testing.changed(objects), asked)
+_query_input(query_input, objects) := answer if {
+	answer := v1.request with input as object.union(testing.changed(objects), query_input)
 }
 
 _public := "gateway.networking.k8s.io/Gateway/infra/public"
 
 test_request_tells_the_way_and_what_holds_there if {
-	answer := _asked({"host": "www.example.com", "port": 80}, [testing.color("shop", "warm", 1, [testing.ref("HTTPRoute", "cart")], {"x": 1})])
+	answer := _query_input({"host": "www.example.com", "port": 80}, [testing.color("shop", "warm", 1, [testing.ref("HTTPRoute", "cart")], {"x": 1})])
 	object.filter(answer, {"gateway", "listener", "route", "rule", "also", "nearest"}) == {
 		"gateway": _public,
 		"listener": testing.listener_http,
@@ -29,13 +29,13 @@ test_request_tells_the_way_and_what_holds_there if {
 
 # The index as it is stored gives the same as one that is made of changes.
 test_request_is_the_same_of_what_is_stored_and_of_changes if {
-	asked := {"host": "www.example.com", "port": 80}
-	stored := v1.request with input as asked with data.objects as testing.stored(testing.world) with data.index as testing.stored_index(testing.world)
-	stored == _asked(asked, [])
+	query_input := {"host": "www.example.com", "port": 80}
+	stored := v1.request with input as query_input with data.objects as testing.stored(testing.world) with data.index as testing.stored_index(testing.world)
+	stored == _query_input(query_input, [])
 }
 
-_reached(asked) := [answer.nearest.reached, answer.nearest.reason, [one.reason | some one in answer.nearest.candidates]] if {
-	answer := _asked(asked, [])
+_reached(query_input) := [answer.nearest.reached, answer.nearest.reason, [one.reason | some one in answer.nearest.candidates]] if {
+	answer := _query_input(query_input, [])
 }
 
 test_request_says_how_far_it_got if {
@@ -66,7 +66,7 @@ test_request_names_the_rules_that_are_nearest if {
 	]
 }
 
-test_request_of_a_host_that_nobody_serves_names_others if {
+test_request_of_a_host_that_no_client_serves_names_others if {
 	route := object.union(
 		testing.route("cart", [{"name": "public", "namespace": "infra"}], [{}]),
 		{"spec": {"hostnames": ["www.example.com"]}},
@@ -87,7 +87,7 @@ test_request_shows_a_backend_with_a_bad_name_as_failing if {
 		"matches": [{"path": {"value": "/odd"}}],
 		"backendRefs": [{"name": "../infra/gw", "port": 80, "weight": 3}, {"name": "cart", "port": 80}],
 	}])
-	answer := _asked({"host": "www.example.com", "port": 80, "path": "/odd"}, [route])
+	answer := _query_input({"host": "www.example.com", "port": 80, "path": "/odd"}, [route])
 	[[one.backend, one.target, one.weight, one.problem] | some one in answer.backends] == [
 		[null, null, 3, {"reason": "BackendNotFound", "message": "backendRefs[0] names an object that cannot exist"}],
 		["core/Service/shop/cart", "core/Service/shop/cart#http", 1, null],
@@ -101,9 +101,9 @@ _pattern_route(name, created, paths) := object.union(
 	{"metadata": {"creationTimestamp": created}},
 )
 
-_of_patterns(asked, routes) := answer if {
+_of_patterns(query_input, routes) := answer if {
 	world := [obj | some obj in testing.world; obj.kind != "HTTPRoute"]
-	answer := v1.request with input as object.union({"host": "a", "port": 80, "changes": {"upsert": array.concat(world, routes)}}, asked)
+	answer := v1.request with input as object.union({"host": "a", "port": 80, "changes": {"upsert": array.concat(world, routes)}}, query_input)
 }
 
 test_request_that_a_heavy_pattern_might_take_is_undecided if {

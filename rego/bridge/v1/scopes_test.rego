@@ -7,18 +7,18 @@ _services := ["core/Service/shop/cart", "core/Service/shop/cart#admin", "core/Se
 
 test_scopes_are_what_the_policies_of_each_kind_reach if {
 	all := v1.scopes with input as testing.changed([_warm, _slow])
-	one := v1.scopes with input as _asked([_warm, _slow], {"policyKind": _color})
+	one := v1.scopes with input as _query_input([_warm, _slow], {"policyKind": _color})
 	all == {_color: [_rule_one, testing.cart_pay], "example.com/TimeoutPolicy": _services}
 	one == {_color: [_rule_one, testing.cart_pay]}
 }
 
 test_policies_are_the_keys_of_all_policies if {
 	all := v1.policies with input as testing.changed([_warm, _slow])
-	one := v1.policies with input as _asked([_warm, _slow], {"policyKind": _color})
+	one := v1.policies with input as _query_input([_warm, _slow], {"policyKind": _color})
 	[all, one] == [[_warm_key, _slow_key], [_warm_key]]
 }
 
-test_policykinds_are_all_in_force_or_not if {
+test_policykinds_are_all_active_or_not if {
 	odd := testing.resource("policybridge.io/v1alpha1", "PolicyKind", "", "odd")
 	found := v1.policykinds with input as testing.changed([odd])
 	found == [
@@ -28,12 +28,12 @@ test_policykinds_are_all_in_force_or_not if {
 	]
 }
 
-test_kinds_in_force_are_told_by_name if {
+test_active_kinds_are_reported_by_name if {
 	found := v1.kinds_in_force with input as testing.changed([])
 	object.keys(found) == {_color, "example.com/TimeoutPolicy"}
 }
 
-test_a_crd_whose_label_is_no_class_is_told if {
+test_a_crd_whose_label_is_not_a_class_is_reported if {
 	crd := object.union(
 		testing.resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "odds.acme.io"),
 		{

@@ -22,19 +22,19 @@ _status(conditions) := [{
 }]
 
 test_status_counts_itself_without_tallies if {
-	found := v1.status with input as _asked([_warm], {"policies": [_warm_key]})
+	found := v1.status with input as _query_input([_warm], {"policies": [_warm_key]})
 	scope := "Gateway infra/public#http > HTTPRoute shop/cart"
 	found == _status(_conditions(sprintf("2 scopes: %s#[1]; %s#pay", [scope, scope])))
 }
 
 test_status_takes_tallies if {
 	tally := {"ancestor": "", "targets": [testing.cart_route], "outcome": "Programmed", "by": [], "count": 9, "examples": ["x"]}
-	found := v1.status with input as _asked([_warm], {"policies": [_warm_key], "tallies": {_warm_key: [tally]}})
+	found := v1.status with input as _query_input([_warm], {"policies": [_warm_key], "tallies": {_warm_key: [tally]}})
 	found == _status(_conditions("9 scopes: x and 8 more"))
 }
 
 test_status_of_a_policy_without_a_tally_is_that_it_reaches_nothing if {
-	found := v1.status with input as _asked([_warm], {"policies": [_warm_key], "tallies": {}})
+	found := v1.status with input as _query_input([_warm], {"policies": [_warm_key], "tallies": {}})
 	found == _status([_accepted, {
 		"type": "Programmed",
 		"status": "False",
@@ -45,15 +45,15 @@ test_status_of_a_policy_without_a_tally_is_that_it_reaches_nothing if {
 
 test_what_is_gone_or_being_deleted_or_no_policy_has_no_status if {
 	leaving := object.union(_slow, {"metadata": {"deletionTimestamp": "2026-01-01T01:00:00Z"}})
-	asked := {"policies": [_warm_key, _slow_key, "core/Service/shop/cart", "policybridge.io/PolicyKind/-/gone"]}
-	found := v1.status with input as _asked([leaving], asked)
+	query_input := {"policies": [_warm_key, _slow_key, "core/Service/shop/cart", "policybridge.io/PolicyKind/-/gone"]}
+	found := v1.status with input as _query_input([leaving], query_input)
 	found == []
 }
 
 test_one_odd_policy_does_not_harm_the_status_of_another if {
 	odd := testing.resource("example.com/v1", "ColorPolicy", "shop", "odd")
 	odd_key := "example.com/ColorPolicy/shop/odd"
-	found := v1.status with input as _asked([odd, _warm], {"policies": [odd_key, _warm_key], "tallies": {}})
+	found := v1.status with input as _query_input([odd, _warm], {"policies": [odd_key, _warm_key], "tallies": {}})
 	[[entry.policy, entry.conditions[0].message] | some entry in found] == [
 		[odd_key, "Policy has no spec"],
 		[_warm_key, "Policy has been accepted"],
@@ -61,7 +61,7 @@ test_one_odd_policy_does_not_harm_the_status_of_another if {
 }
 
 test_a_policykind_has_a_status_too if {
-	found := v1.status with input as _asked([], {"policies": ["policybridge.io/PolicyKind/-/colorpolicy"]})
+	found := v1.status with input as _query_input([], {"policies": ["policybridge.io/PolicyKind/-/colorpolicy"]})
 	found == [{
 		"policy": "policybridge.io/PolicyKind/-/colorpolicy",
 		"policyKind": "policybridge.io/PolicyKind",

@@ -4,7 +4,7 @@ import data.bridge.testing
 import data.bridge.v1
 
 _tree(objects, fields) := found if {
-	found := v1.tree with input as _asked(objects, fields)
+	found := v1.tree with input as _query_input(objects, fields)
 }
 
 test_the_tree_starts_where_nothing_stands_above if {
@@ -61,7 +61,7 @@ test_a_bad_root_is_an_error if {
 	}
 }
 
-test_links_that_do_not_count_are_told_where_they_are_asked_for if {
+test_links_that_do_not_count_are_reported_where_they_are_requested if {
 	lost := testing.route("lost", [{"name": "gone"}], [])
 	not "refused" in object.keys(_tree([lost], {}))
 	[link.reason | some link in _tree([lost], {"refused": true}).refused] == ["ParentNotFound"]

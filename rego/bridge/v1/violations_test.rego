@@ -13,8 +13,8 @@ _judged := testing.stored([
 	testing.service("stock", []),
 ])
 
-_places(asked) := [[row.constraint, row.object] | some row in found] if {
-	found := v1.violations with input as asked with data.objects as _judged
+_places(query_input) := [[row.constraint, row.object] | some row in found] if {
+	found := v1.violations with input as query_input with data.objects as _judged
 }
 
 test_violations_are_rows_in_a_stable_order if {
@@ -46,16 +46,16 @@ test_audited_in_a_namespace_is_what_goes_by_its_labels if {
 	found == {"by-namespace": ["core/Namespace/-/shop", "core/Service/shop/cart", "core/Service/shop/stock"]}
 }
 
-test_constraints_are_told_of if {
+test_constraints_are_reported if {
 	found := v1.constraints with input as {} with data.objects as _judged
-	[[told.constraint, told.policy, told.enforcementAction, told.condition.reason] | some told in found] == [
+	[[entry.constraint, entry.policy, entry.enforcementAction, entry.condition.reason] | some entry in found] == [
 		["seen", "testing.seen", "deny", "Accepted"],
 		["wrong", "", "deny", "Invalid"],
 	]
 }
 
-test_what_is_asked_wrongly_is_an_error if {
-	every asked in [
+test_what_is_queried_wrongly_is_an_error if {
+	every query_input in [
 		{"objects": "cart"},
 		{"objects": ["cart"]},
 		{"constraints": "seen"},
@@ -64,7 +64,7 @@ test_what_is_asked_wrongly_is_an_error if {
 		{"namespaces": [1]},
 		{"changes": {"delete": 1}},
 	] {
-		found := v1.violations with input as asked with data.objects as _judged
+		found := v1.violations with input as query_input with data.objects as _judged
 		found.error.code == "InvalidInput"
 	}
 }

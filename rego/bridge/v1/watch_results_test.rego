@@ -7,25 +7,25 @@ import data.bridge.testing
 import data.bridge.v1
 
 _followed(objects, scopes, watched) := found if {
-	found := v1.watch_results with input as _asked(objects, {"scopes": scopes, "watched": watched})
+	found := v1.watch_results with input as _query_input(objects, {"scopes": scopes, "watched": watched})
 }
 
 _held := testing.color("shop", "one", 2, [testing.ref("HTTPRoute", "cart")], {"theme": "dark"})
 
-test_what_is_below_a_watched_target_is_told if {
+test_what_is_below_a_watched_target_is_reported if {
 	every watched in [testing.cart_pay, testing.cart_route, testing.listener_http, _gateway, "core/Namespace/-/shop"] {
 		found := _followed([_held], {_color: [testing.cart_pay]}, [watched])
-		[[told.target, told.policyKind, told.watched] | some told in found] == [[testing.cart_pay, _color, [watched]]]
+		[[entry.target, entry.policyKind, entry.watched] | some entry in found] == [[testing.cart_pay, _color, [watched]]]
 		found[0].paths[0].spec == {"theme": "dark"}
 	}
 }
 
-test_what_is_not_below_a_watched_target_is_not_told if {
+test_what_is_not_below_a_watched_target_is_not_reported if {
 	other := "gateway.networking.k8s.io/Gateway/infra/public#alt"
 	_followed([_held], {_color: [testing.cart_pay]}, [other, "core/Namespace/-/else", "core/Service/shop/cart"]) == []
 }
 
-test_a_target_without_a_policy_is_told_without_paths if {
+test_a_target_without_a_policy_is_reported_without_paths if {
 	found := _followed([], {_color: [testing.cart_pay]}, [_gateway])
 	found[0].paths == []
 }
@@ -43,7 +43,7 @@ test_what_is_watched_must_be_keys if {
 test_under_agrees_with_scopes if {
 	mesh := testing.route("mesh", [{"group": "", "kind": "Service", "name": "cart"}], [{"backendRefs": [{"name": "cart", "port": 80}]}])
 	slow := testing.timeout("slow", 1, [testing.service_ref("cart")], {"request": "1s"})
-	answers := _compared with input as _asked([_held, mesh, slow], {})
+	answers := _compared with input as _query_input([_held, mesh, slow], {})
 	count(answers) == 30
 	every answer in answers {
 		answer[2] == answer[3]

@@ -3,7 +3,7 @@ package bridge.v1_test
 import data.bridge.testing
 import data.bridge.v1
 
-test_written_types_are_told_for_what_is_replicated if {
+test_written_types_are_reported_for_what_is_replicated if {
 	described := testing.policykind(object.union(testing.timeout_kind, {"fanout": "None"}))
 	v1.writable_types == {"status": ["core/Service", "example.com/TimeoutPolicy"], "annotations": []} with input as {
 		"replicated": ["core/Service"],

@@ -71,7 +71,7 @@ test_the_reason_says_what_is_missing if {
 	contains(_ask("token-of-a-reader", "GET", "v1/data").reason, "/v1/data/bridge/v1/QUERY")
 }
 
-test_nobody_gets_in_before_the_tokens_are_there if {
+test_no_client_gets_in_before_the_tokens_are_there if {
 	request := {"identity": "token-of-the-bridge", "method": "GET", "path": ["v1", "data"], "params": {}}
 	decision := authz.allow with input as request with data.system.policy_bridge as {}
 	decision == {"allowed": false, "reason": "the bridge has not provided tokens yet"}

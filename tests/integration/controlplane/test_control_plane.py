@@ -80,4 +80,4 @@ def _runs(process: int) -> bool:
     except ProcessLookupError:
         return False
     stat = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False)
-    return stat.stdout.strip()[:1] not in {"", "Z"}  # a zombie has ended, whoever has yet to notice
+    return stat.stdout.strip()[:1] not in {"", "Z"}  # a zombie has ended

@@ -65,11 +65,11 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_an_installed_wheel_answers_as_the_working_copy(installed: Path, opa_path: Path, tmp_path: Path) -> None:
-    asked: list[str | Path] = ["effective", "--manifests", SHOP, "-o", "json"]
+    requested: list[str | Path] = ["effective", "--manifests", SHOP, "-o", "json"]
     environment = {**_clean(), "BRIDGE_OPA": str(opa_path)}
     answers = [
         subprocess.run(
-            [folder / "bridge", *asked], env=environment, cwd=tmp_path, capture_output=True, check=True
+            [folder / "bridge", *requested], env=environment, cwd=tmp_path, capture_output=True, check=True
         ).stdout
         for folder in (installed, Path(sys.executable).parent)
     ]
@@ -79,7 +79,7 @@ def test_an_installed_wheel_answers_as_the_working_copy(installed: Path, opa_pat
 
 def test_an_installed_wheel_finds_what_it_carries_inside_itself(installed: Path, tmp_path: Path) -> None:
     package = next(installed.parent.glob("lib/python3*/site-packages/bridge"))
-    told = subprocess.run(
+    reported = subprocess.run(
         [installed / "kubectl-bridge", "--version"],
         env=_clean(),
         cwd=tmp_path,
@@ -87,8 +87,8 @@ def test_an_installed_wheel_finds_what_it_carries_inside_itself(installed: Path,
         text=True,
         check=True,
     ).stdout
-    assert told.startswith(f"bridge {__version__}\nrego ")
-    assert f"({package}/rego)" in told
+    assert reported.startswith(f"bridge {__version__}\nrego ")
+    assert f"({package}/rego)" in reported
     for folder, original in (("rego", rego_root()), ("crds", crds_root())):
         shipped = {file.relative_to(original) for file in original.rglob("*") if file.suffix in {".rego", ".yaml"}}
         assert {
@@ -144,7 +144,7 @@ def test_a_wheel_is_all_that_an_offline_machine_needs(wheel: Path, opa_path: Pat
     """Its dependencies are declared: a virtual environment without ours runs it, from a folder of wheels."""
     house, root = tmp_path / "house", tmp_path / "venv"
     download: list[str | Path] = [sys.executable, "-m", "pip", "download", "--quiet", "--dest", house, wheel]
-    # The lock's versions without its hashes: those would be asked of the new wheel too.
+    # The lock's versions without its hashes: those would be requested of the new wheel too.
     pins = re.findall(r"^[\w.-]+==[^\s;]+", (REPOSITORY / "requirements.lock").read_text(), re.MULTILINE)
     constraints = tmp_path / "constraints.txt"
     constraints.write_text("\n".join(pins))
@@ -161,6 +161,6 @@ def test_a_wheel_is_all_that_an_offline_machine_needs(wheel: Path, opa_path: Pat
         house,
     ]
     subprocess.run([*pip, "policy-bridge"], check=True, env=_clean())
-    asked: list[str | Path] = [root / "bin" / "bridge", "effective", "--manifests", SHOP, "-o", "json"]
+    requested: list[str | Path] = [root / "bin" / "bridge", "effective", "--manifests", SHOP, "-o", "json"]
     environment = {**_clean(), "BRIDGE_OPA": str(opa_path)}
-    assert json.loads(subprocess.run(asked, env=environment, cwd=tmp_path, capture_output=True, check=True).stdout)
+    assert json.loads(subprocess.run(requested, env=environment, cwd=tmp_path, capture_output=True, check=True).stdout)

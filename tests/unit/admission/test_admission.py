@@ -28,19 +28,19 @@ def question(
             raise result
         return Answer(result, "r1", f"id of {name}")
 
-    asked = Question(name, ask, undefined=undefined)
-    return asked if read is None else Question(name, ask, undefined=undefined, read=read)
+    requested = Question(name, ask, undefined=undefined)
+    return requested if read is None else Question(name, ask, undefined=undefined, read=read)
 
 
 def admission(placement: Any, rules: Any = SILENT, *, exist: bool = True, events: list[Any] | None = None) -> Admission:
-    told: list[Any] = [] if events is None else events
+    reported: list[Any] = [] if events is None else events
     placed = question("placement", placement, undefined=lambda: "undefined though policies exist" if exist else None)
     return Admission(
-        placed, question("rules", rules, read=read_rules), lambda: exist, lambda *event: told.append(event)
+        placed, question("rules", rules, read=read_rules), lambda: exist, lambda *event: reported.append(event)
     )
 
 
-async def asked(
+async def requested(
     one: Admission, *, group: str = "", budget: float = 1.0, verified: bool = True, patches: bool = True, **request: Any
 ) -> dict[str, Any]:
     obj = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}
@@ -52,7 +52,7 @@ async def asked(
 
 
 async def test_both_decisions_count_and_are_named_in_the_audit() -> None:
-    response = await asked(
+    response = await requested(
         admission({"annotations": {"a": 1}, "warnings": ["one"]}, {"denied": [], "warnings": ["two"]})
     )
     assert response["allowed"]
@@ -70,38 +70,38 @@ async def test_both_decisions_count_and_are_named_in_the_audit() -> None:
 
 async def test_validating_webhook_decides_alike_and_patches_nothing() -> None:
     one = admission({"annotations": {"a": 1}, "warnings": ["one"]}, {"denied": [], "warnings": ["two"]})
-    response = await asked(one, patches=False)
+    response = await requested(one, patches=False)
     assert (response["allowed"], response["warnings"]) == (True, ["one", "two"])
     assert "patch" not in response
-    assert not (await asked(admission({"errors": ["no"]}), patches=False))["allowed"]
+    assert not (await requested(admission({"errors": ["no"]}), patches=False))["allowed"]
 
 
 async def test_scale_is_judged_by_the_rules_alone() -> None:
     scale: dict[str, Any] = {"kind": {"group": "autoscaling", "version": "v1", "kind": "Scale"}, "subResource": "scale"}
-    response = await asked(silent({"errors": ["placement is asked"]}, "r1"), **scale)
-    assert (response["allowed"], response["status"]["message"]) == (False, "asked")
+    response = await requested(silent({"errors": ["placement is requested"]}, "r1"), **scale)
+    assert (response["allowed"], response["status"]["message"]) == (False, "requested")
 
 
 async def test_subresource_of_a_silent_type_is_judged_by_the_rules_too() -> None:
-    response = await asked(silent({}, "r1"), subResource="ephemeralcontainers")
-    assert (response["allowed"], response["status"]["message"]) == (False, "asked")
+    response = await requested(silent({}, "r1"), subResource="ephemeralcontainers")
+    assert (response["allowed"], response["status"]["message"]) == (False, "requested")
 
 
 async def test_what_the_rules_deny_is_denied() -> None:
-    response = await asked(admission({"annotations": {"a": 1}}, {"denied": ["never"], "warnings": ["two"]}))
+    response = await requested(admission({"annotations": {"a": 1}}, {"denied": ["never"], "warnings": ["two"]}))
     assert (response["allowed"], response["status"]["message"]) == (False, "never")
     assert "patch" not in response
 
 
 def silent(placement: Any, revision: str, *, same_opa: bool = True) -> Admission:
-    """Rules that deny if they are asked, though they are silent by the modules of `revision`."""
-    one = admission(placement, {"denied": ["asked"], "warnings": []})
+    """Rules that deny if they are requested, though they are silent by the modules of `revision`."""
+    one = admission(placement, {"denied": ["requested"], "warnings": []})
     assert one.placement is not None
     return replace(one, placement=replace(one.placement, same_opa=same_opa), silence=lambda _: revision)
 
 
-async def test_rules_that_have_nothing_to_say_are_not_asked() -> None:
-    response = await asked(silent({"annotations": {"a": 1}}, "r1"))
+async def test_rules_that_have_nothing_to_say_are_not_queried() -> None:
+    response = await requested(silent({"annotations": {"a": 1}}, "r1"))
     assert response["allowed"]
     assert "rules-decision-id" not in response["auditAnnotations"]
 
@@ -116,19 +116,19 @@ async def test_rules_that_have_nothing_to_say_are_not_asked() -> None:
         (silent(OpaRejected(500, "internal_error", "conflict"), "r1"), "Pod"),
     ],
 )
-async def test_in_doubt_the_rules_are_asked(one: Admission, kind: str) -> None:
-    response = await asked(one, kind={"group": "", "version": "v1", "kind": kind})
-    assert (response["allowed"], response["status"]["message"]) == (False, "asked")
+async def test_in_doubt_the_rules_are_queried(one: Admission, kind: str) -> None:
+    response = await requested(one, kind={"group": "", "version": "v1", "kind": kind})
+    assert (response["allowed"], response["status"]["message"]) == (False, "requested")
 
 
 async def test_a_failure_denies_while_policies_exist_and_tells_of_the_object() -> None:
     events: list[Any] = []
-    response = await asked(admission(OpaRejected(500, "internal_error", "conflict"), events=events))
+    response = await requested(admission(OpaRejected(500, "internal_error", "conflict"), events=events))
     assert response["status"]["code"] == 503
     assert response["auditAnnotations"]["outcome"] == "failed-closed"
     assert "conflict" in response["auditAnnotations"]["failure"]
     assert [event[1:3] for event in events] == [("Warning", "AdmissionUndecided")]
-    response = await asked(admission(OpaRejected(500, "internal_error", "x"), events=events), dryRun=True)
+    response = await requested(admission(OpaRejected(500, "internal_error", "x"), events=events), dryRun=True)
     assert not response["allowed"]
     assert len(events) == 1
 
@@ -136,31 +136,31 @@ async def test_a_failure_denies_while_policies_exist_and_tells_of_the_object() -
 @pytest.mark.parametrize("client", [{"verified": False}, {"budget": 0.9}], ids=["no certificate", "a tiny budget"])
 async def test_no_event_is_written_for_an_unverified_client_or_a_budget_under_a_second(client: dict[str, Any]) -> None:
     events: list[Any] = []
-    response = await asked(admission(OpaRejected(500, "internal_error", "conflict"), events=events), **client)
+    response = await requested(admission(OpaRejected(500, "internal_error", "conflict"), events=events), **client)
     assert response["auditAnnotations"]["outcome"] == "failed-closed"
     assert events == []
 
 
 async def test_an_undefined_decision_is_none_only_where_policies_exist() -> None:
-    assert not (await asked(admission(msgspec.UNSET)))["allowed"]
-    response = await asked(admission(msgspec.UNSET, exist=False))
+    assert not (await requested(admission(msgspec.UNSET)))["allowed"]
+    response = await requested(admission(msgspec.UNSET, exist=False))
     assert (response["allowed"], response["auditAnnotations"]["outcome"]) == (True, "allowed")
 
 
-async def test_what_policies_are_mended_by_is_not_locked() -> None:
+async def test_what_policies_are_fixed_by_is_not_locked() -> None:
     away = OpaRejected(500, "internal_error", "x")
-    response = await asked(admission({"errors": ["nothing may be here"]}, away), group="policybridge.io")
+    response = await requested(admission({"errors": ["nothing may be here"]}, away), group="policybridge.io")
     assert response["allowed"]
     assert "because the request can repair policies" in response["warnings"][0]
-    response = await asked(admission({}, {"denied": ["nonsense"], "warnings": []}), group="policybridge.io")
+    response = await requested(admission({}, {"denied": ["nonsense"], "warnings": []}), group="policybridge.io")
     assert not response["allowed"]
 
 
 async def test_a_deletion_is_decided_by_what_there_was_and_changes_nothing() -> None:
     gone: dict[str, Any] = {"operation": "DELETE", "object": None, "oldObject": {"metadata": {"name": "a"}}}
-    response = await asked(admission({"annotations": {"a": 1}}), **gone)
+    response = await requested(admission({"annotations": {"a": 1}}), **gone)
     assert (response["allowed"], "patch" in response) == (True, False)
-    assert not (await asked(admission({"errors": ["it stays"]}), **gone))["allowed"]
+    assert not (await requested(admission({"errors": ["it stays"]}), **gone))["allowed"]
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_rules_that_answer_otherwise_have_not_decided(result: Any) -> None:
 
 async def test_requests_are_counted_by_outcome_and_what_is_none_as_malformed() -> None:
     one = admission({"errors": ["no"]})
-    await asked(one)
+    await requested(one)
     with pytest.raises(ReviewError):
         await one.review(b"{}", Terms(0.3))
     assert one.counted.outcomes == {"denied": 1, "malformed": 1}
@@ -185,12 +185,12 @@ async def test_object_that_is_too_deep_is_denied_while_policies_exist(exist: boo
     deep: Any = 1
     for _ in range(300):
         deep = {"a": deep}
-    response = await asked(admission({}, exist=exist), object={"apiVersion": "v1", "kind": "Pod", "spec": deep})
+    response = await requested(admission({}, exist=exist), object={"apiVersion": "v1", "kind": "Pod", "spec": deep})
     assert response["allowed"] is not exist
     assert "request.object is too deep: it is nested more than 200 levels deep" in json.dumps(response)
 
 
 async def test_log_line_of_a_review_is_short_whatever_names_a_client_sends() -> None:
     with capture_logs() as logs:
-        await asked(admission({}), object={"metadata": {"name": "n" * 1_000_000}}, operation="O" * 1_000_000)
+        await requested(admission({}), object={"metadata": {"name": "n" * 1_000_000}}, operation="O" * 1_000_000)
     assert len(str(logs)) < 5_000

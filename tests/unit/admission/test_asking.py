@@ -11,12 +11,12 @@ from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable
 
 
 def asking(*outcomes: Any) -> tuple[Callable[[], Awaitable[str]], list[float]]:
-    """A question with these outcomes in turn, the last one again and again; and when it was asked."""
+    """A question with these outcomes in turn, the last one again and again; and when it was requested."""
     left = list(outcomes)
-    asked: list[float] = []
+    requested: list[float] = []
 
     async def ask() -> str:
-        asked.append(asyncio.get_running_loop().time())
+        requested.append(asyncio.get_running_loop().time())
         outcome = left.pop(0) if len(left) > 1 else left[0]
         if isinstance(outcome, Exception):
             raise outcome
@@ -24,7 +24,7 @@ def asking(*outcomes: Any) -> tuple[Callable[[], Awaitable[str]], list[float]]:
             await asyncio.sleep(3600)
         return str(outcome)
 
-    return ask, asked
+    return ask, requested
 
 
 @pytest.mark.parametrize(
@@ -37,10 +37,10 @@ def asking(*outcomes: Any) -> tuple[Callable[[], Awaitable[str]], list[float]]:
         "never",
     ],
 )
-async def test_what_passes_is_asked_again(passing: Any) -> None:
-    ask, asked = asking(passing, "yes")
+async def test_what_passes_is_queried_again(passing: Any) -> None:
+    ask, requested = asking(passing, "yes")
     assert await insist(ask, 2.5) == "yes"
-    assert len(asked) == 2
+    assert len(requested) == 2
 
 
 @pytest.mark.parametrize(
@@ -52,29 +52,29 @@ async def test_what_passes_is_asked_again(passing: Any) -> None:
         (Undecided("undefined"), "undefined"),
     ],
 )
-async def test_what_does_not_pass_is_asked_once(lasting: Exception, said: str) -> None:
-    ask, asked = asking(lasting)
+async def test_what_does_not_pass_is_queried_once(lasting: Exception, said: str) -> None:
+    ask, requested = asking(lasting)
     with pytest.raises(Undecided, match=said):
         await insist(ask, 60)
-    assert len(asked) == 1
+    assert len(requested) == 1
 
 
-async def test_nobody_is_asked_beyond_the_time_that_there_is() -> None:
-    ask, asked = asking(OpaUnavailable("gone"))
+async def test_no_client_is_queried_beyond_the_time_that_there_is() -> None:
+    ask, requested = asking(OpaUnavailable("gone"))
     began = asyncio.get_running_loop().time()
     with pytest.raises(Undecided, match="gone"):
         await insist(ask, 0.5)
     assert asyncio.get_running_loop().time() - began < 5
-    assert len(asked) > 1
+    assert len(requested) > 1
     with pytest.raises(Undecided, match="did not respond in time"):
         await insist(asking("never")[0], 0.2)
 
 
 async def test_a_retry_after_is_heeded() -> None:
-    ask, asked = asking(OpaRejected(429, "", "busy", retry_after=1), "yes")
+    ask, requested = asking(OpaRejected(429, "", "busy", retry_after=1), "yes")
     assert await insist(ask, 10) == "yes"
-    assert asked[1] - asked[0] >= 1
-    ask, asked = asking(OpaRejected(429, "", "busy", retry_after=60))
+    assert requested[1] - requested[0] >= 1
+    ask, requested = asking(OpaRejected(429, "", "busy", retry_after=60))
     with pytest.raises(Undecided, match="busy"):
         await insist(ask, 10)
-    assert len(asked) == 1
+    assert len(requested) == 1

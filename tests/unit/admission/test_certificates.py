@@ -106,7 +106,7 @@ def write(folder: Path, pair: Pair) -> tuple[Path, Path]:
     return folder / "tls.crt", folder / "tls.key"
 
 
-async def test_another_certificate_is_taken_up_while_connections_go_on(
+async def test_another_certificate_is_taken_up_while_connections_continue(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "LOOK", 0.02)
@@ -135,7 +135,7 @@ async def test_another_certificate_is_taken_up_while_connections_go_on(
     following.cancel()
 
 
-async def test_files_that_cannot_be_used_are_told(tmp_path: Path) -> None:
+async def test_files_that_cannot_be_used_are_reported(tmp_path: Path) -> None:
     files = write(tmp_path, Pair(b"x", b"y"))
     with pytest.raises(CertificateError, match="no matching certificate and key"):
         await Certificates(read_files(*files), "the files").first()

@@ -33,7 +33,7 @@ def _webhook(which: Kind, *resources: str) -> dict[str, Any]:
     return found
 
 
-def test_resources_that_are_named_are_asked_for_with_the_subresources_that_write_them() -> None:
+def test_resources_that_are_named_are_requested_with_the_subresources_that_write_them() -> None:
     webhook = _webhook(MUTATING, "pods", "deployments.apps", "*.example.com", "*")
     assert [(rule["apiGroups"], rule["resources"]) for rule in webhook["rules"]] == [
         ([""], ["pods", "pods/ephemeralcontainers", "pods/resize"]),
@@ -44,7 +44,7 @@ def test_resources_that_are_named_are_asked_for_with_the_subresources_that_write
     assert webhook["namespaceSelector"]["matchExpressions"][0]["values"] == ["a", "b"]
 
 
-def test_policies_of_any_group_are_asked_for_beside_some_resources() -> None:
+def test_policies_of_any_group_are_requested_beside_some_resources() -> None:
     target = Target(url="https://h/admission")
     named = ["*.gateway.networking.k8s.io", "pods", "pods/resize"]
     _, policies = webhook_configuration(MUTATING, "x", target, exempt=[], timeout=10, resources=named)["webhooks"]
@@ -59,20 +59,20 @@ def test_policies_of_any_group_are_asked_for_beside_some_resources() -> None:
     )
 
 
-def test_policies_are_not_asked_for_where_nobody_wants_it() -> None:
+def test_policies_are_not_requested_where_no_client_wants_it() -> None:
     target = Target(url="https://h/admission")
     alone = webhook_configuration(MUTATING, "x", target, exempt=[], timeout=10, resources=["pods"], policies=False)
     everything = webhook_configuration(MUTATING, "x", target, exempt=[], timeout=10)
     assert [len(document["webhooks"]) for document in (alone, everything)] == [1, 1]
 
 
-def test_without_names_every_object_is_asked_for_with_the_subresources_that_write_it() -> None:
+def test_without_names_every_object_is_requested_with_the_subresources_that_write_it() -> None:
     (rule,) = _webhook(VALIDATING)["rules"]
     assert (rule["apiGroups"], rule["operations"]) == (["*"], ["CREATE", "UPDATE"])
     assert rule["resources"] == ["*", "*/scale", "pods/ephemeralcontainers", "pods/resize"]
 
 
-def test_both_webhooks_are_asked_for_the_same() -> None:
+def test_both_webhooks_get_the_same_requests() -> None:
     mutating, validating = _webhook(MUTATING, "pods"), _webhook(VALIDATING, "pods")
     differing = {name for name in mutating if mutating[name] != validating.get(name)}
     assert differing == {"name", "clientConfig", "reinvocationPolicy"}

@@ -98,7 +98,7 @@ async def test_a_body_that_does_not_come_is_given_up() -> None:
         assert "did not arrive within 0.2 s" in await answer.text()
 
 
-async def test_time_that_the_body_takes_is_not_there_for_the_decision(client: Client) -> None:
+async def test_time_for_the_body_reduces_the_time_for_the_decision(client: Client) -> None:
     async def slow() -> AsyncIterator[bytes]:
         yield b"["
         await asyncio.sleep(0.5)

@@ -16,14 +16,19 @@ OBJECT = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "na
 
 
 def review(**request: Any) -> bytes:
-    asked = {"uid": "7", "kind": {"group": "", "version": "v1", "kind": "ConfigMap"}, "operation": "CREATE", **request}
-    return json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": asked}).encode()
+    review_ = {
+        "uid": "7",
+        "kind": {"group": "", "version": "v1", "kind": "ConfigMap"},
+        "operation": "CREATE",
+        **request,
+    }
+    return json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": review_}).encode()
 
 
 def test_the_subject_is_the_object_or_else_the_one_that_there_was() -> None:
-    asked = read_review(review(object=OBJECT, oldObject=None))
-    assert json.loads(bytes(asked.subject)) == OBJECT
-    assert (asked.key, asked.patched, asked.dry_run) == ("core/ConfigMap/shop/a", True, False)
+    review_ = read_review(review(object=OBJECT, oldObject=None))
+    assert json.loads(bytes(review_.subject)) == OBJECT
+    assert (review_.key, review_.patched, review_.dry_run) == ("core/ConfigMap/shop/a", True, False)
     gone = read_review(review(object=None, oldObject=OBJECT, operation="DELETE", dryRun=True))
     assert json.loads(bytes(gone.subject)) == OBJECT
     assert (gone.patched, gone.dry_run) == (False, True)
@@ -109,7 +114,7 @@ def test_nothing_to_set_is_no_patch() -> None:
     assert annotation_patch(read_review(review(object=OBJECT)), {}) == []
 
 
-def test_an_answer_says_what_became_of_the_request() -> None:
+def test_an_answer_says_the_outcome_of_the_request() -> None:
     patch = [{"op": "add", "path": "/x", "value": "y"}]
     given = json.loads(answer("7", patch=patch, warnings=("careful",), audit={"outcome": "allowed"}))["response"]
     assert json.loads(base64.b64decode(given.pop("patch"))) == patch
@@ -136,15 +141,15 @@ def with_field(name: str, depth: int, **request: Any) -> bytes:
     [("object", 201), ("object", 217), *itertools.product(("object", "options", "unknown"), (300, 970, 9_000, 20_000))],
 )
 def test_request_that_is_too_deep_has_a_flaw(name: str, depth: int) -> None:
-    asked = read_review(with_field(name, depth))
-    assert asked.flaw == f"request.{name} is too deep: it is nested more than 200 levels deep"
-    assert (asked.uid, asked.operation) == ("7", "CREATE")
+    review_ = read_review(with_field(name, depth))
+    assert review_.flaw == f"request.{name} is too deep: it is nested more than 200 levels deep"
+    assert (review_.uid, review_.operation) == ("7", "CREATE")
 
 
 def test_object_at_the_bound_has_no_flaw() -> None:
-    asked = read_review(with_field("object", 200))
-    assert asked.flaw == ""
-    assert exceeds(bytes(asked.subject), 199)
+    review_ = read_review(with_field("object", 200))
+    assert review_.flaw == ""
+    assert exceeds(bytes(review_.subject), 199)
 
 
 def test_metadata_of_an_object_may_be_deeper_than_the_bound_as_in_replication() -> None:

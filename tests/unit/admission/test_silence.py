@@ -27,7 +27,7 @@ class Held:
         self.may_answer.set()
 
     async def read(self) -> Answer:
-        """What OPA says, as it was when it was asked."""
+        """What OPA says, as it was when it was requested."""
         self.read_once.set()
         answer = Answer({"any": self.any, "types": list(self.types), "depends_on": [KIND]}, "r1", "")
         await self.may_answer.wait()
@@ -118,7 +118,7 @@ async def test_where_any_object_may_be_spoken_of_nothing_is_silent() -> None:
         assert silence.revision("core/Pod") == ""
 
 
-async def test_an_opa_that_is_away_is_read_again() -> None:
+async def test_an_opa_that_is_unavailable_is_read_again() -> None:
     held = Held()
     held.away = True
     async with reading(held) as silence:

@@ -27,7 +27,7 @@ def test_a_decision_that_was_not_made_denies() -> None:
     )
 
 
-def test_where_it_does_not_deny_it_is_told_and_what_was_decided_counts() -> None:
+def test_where_it_does_not_deny_it_is_reported_and_what_was_decided_counts() -> None:
     judged = verdict([Decision({"a": "1"})], ("rules: OPA is away",), "because no policy exists")
     assert (judged.outcome, judged.denied, judged.annotations) == ("failed-open", None, {"a": "1"})
     reason = "because no policy exists: rules: OPA is away"

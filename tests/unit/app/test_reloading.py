@@ -1,4 +1,4 @@
-"""SIGHUP: what is read anew, what is taken up, and what is told."""
+"""SIGHUP: which settings are read again and applied, and what is logged."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class File:
         return Settings(**self.values)
 
 
-def told(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+def logged(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capsys.readouterr().err.splitlines()]
 
 
@@ -41,12 +41,12 @@ def test_what_can_be_taken_up_is_and_what_cannot_is_named(capsys: pytest.Capture
     reloading.reload()
     assert taken == [5.0]
     assert (reloading.settings.log_format, reloading.settings.listen) == ("json", Settings().listen)
-    done, waits = told(capsys)
+    done, waits = logged(capsys)
     assert (done["event"], done["changed"]) == ("settings reloaded", ["status_writes_per_second", "log_format"])
     assert (waits["event"], waits["settings"]) == ("settings require a restart", ["listen"])
 
 
-def test_settings_that_are_wrong_change_nothing_until_they_are_mended() -> None:
+def test_invalid_settings_change_nothing_until_fixed() -> None:
     file, taken = File(), list[Any]()
     reloading = Reloading(file.read(), file.read)
     reloading.take(taken.append)
@@ -75,7 +75,7 @@ async def test_a_signal_reloads() -> None:
     with reloading.on_signal():
         os.kill(os.getpid(), signal.SIGHUP)
         async with asyncio.timeout(120):
-            while not reloading.results:  # noqa: ASYNC110 - a signal handler tells nobody
+            while not reloading.results:  # noqa: ASYNC110 - a signal handler sends no notification
                 await asyncio.sleep(0.01)
     assert reloading.results == {"applied": 1}
 

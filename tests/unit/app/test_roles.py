@@ -17,7 +17,7 @@ def test_what_allows_the_same_stands_in_one_rule() -> None:
 
 def test_verbs_for_several_reasons_are_joined() -> None:
     found = rules(
-        [Access("", "", "configmaps", READ, why="read"), Access("", "", "configmaps", ("patch",), why="told")]
+        [Access("", "", "configmaps", READ, why="read"), Access("", "", "configmaps", ("patch",), why="reported")]
     )
     assert found[""][0]["verbs"] == ["get", "list", "patch"]
 

@@ -1,4 +1,4 @@
-"""What a person is told when something goes wrong."""
+"""What a person is reported when something goes wrong."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_our_own_errors_speak_for_themselves_in_one_line() -> None:
     assert "check that the bridge's modules are loaded" in one_line(OpaUndefined("bridge/v1/types"))
 
 
-def test_of_a_group_of_errors_the_first_is_told() -> None:
+def test_of_a_group_of_errors_the_first_is_reported() -> None:
     assert (
         one_line(ExceptionGroup("tasks", [ExceptionGroup("more", [CommandError("this")]), ValueError("x")])) == "this"
     )
@@ -26,7 +26,7 @@ def test_a_file_that_cannot_be_read_is_named() -> None:
     assert one_line(PermissionError(13, "Permission denied", "/secret")) == "/secret: Permission denied"
 
 
-def test_what_nobody_expected_says_so_and_how_to_see_more() -> None:
+def test_unexpected_error_says_so_and_how_to_see_more() -> None:
     assert one_line(KeyError("x")) == "unexpected KeyError: 'x' (use --debug for the traceback)"
 
 

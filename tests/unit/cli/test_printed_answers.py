@@ -195,8 +195,8 @@ STEPS = [
 
 def _explained(target: str = RULE, **path: Any) -> dict[str, Any]:
     (at_path,) = ENTRY["paths"]
-    told = {**at_path, "path": [*PATH[:4], target], "steps": STEPS, **path}
-    return {**ENTRY, "target": target, "paths": [told], "attachments": [], "links": []}
+    reported = {**at_path, "path": [*PATH[:4], target], "steps": STEPS, **path}
+    return {**ENTRY, "target": target, "paths": [reported], "attachments": [], "links": []}
 
 
 def _explanation(*entries: dict[str, Any]) -> str:
@@ -232,7 +232,7 @@ def test_targets_with_one_explanation_have_it_once() -> None:
     assert text.endswith(" and 2,991 more")
 
 
-def test_a_field_that_a_policy_takes_away_is_told() -> None:
+def test_a_field_that_a_policy_takes_away_is_reported() -> None:
     text = _explanation(_explained(spec={"rules": [{"id": "a"}]}, origins={"/rules/0/id": CART, "/rate~1limit": BRAND}))
     assert "rate/limit        (taken away)   infra/brand" in text
     assert "rules.0.id        a              shop/cart" in text

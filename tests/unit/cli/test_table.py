@@ -56,7 +56,7 @@ def test_characters_that_a_terminal_would_obey_are_blanked() -> None:
     assert "\x1b" not in render(Table([Column("NAME")], [["a\x1b[31mb\nc"]]))
 
 
-def test_outcomes_have_colours_only_where_asked_for_and_padding_does_not_count_them() -> None:
+def test_outcomes_have_colours_only_where_requested_and_padding_does_not_count_them() -> None:
     table = Table([Column("STATE", painted=True), Column("NAME")], [["Overridden", "Overridden"], ["True", "x"]])
     assert "\x1b" not in render(table)
     lines = render(table, colors=True).splitlines()
@@ -101,7 +101,7 @@ def test_wide_characters_are_broken_by_what_they_take() -> None:
     assert max(map(display_width, lines)) <= 31
 
 
-def test_a_tree_goes_on_beside_a_broken_cell() -> None:
+def test_a_tree_continues_beside_a_broken_cell() -> None:
     table = Table(
         [Column("HIERARCHY", tree=True), Column("POLICIES")],
         [[f"\u2502{TIE}{TIE}\u251c\u2500{TIE}#view", "one two-three"]],

@@ -16,7 +16,7 @@ from tests.controlplane.pods import service_account
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Neither a kubeconfig nor a cluster of whoever runs the tests."""
+    """Neither the user's kubeconfig nor a cluster."""
     monkeypatch.delenv("KUBECONFIG", raising=False)
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))

@@ -96,7 +96,7 @@ def test_the_bookmark_that_ends_the_initial_events_ends_the_listing() -> None:
     assert position.version == "10"
 
 
-def test_until_the_initial_events_have_ended_there_is_no_position_to_go_on_from() -> None:
+def test_until_the_initial_events_have_ended_there_is_no_position_to_continue_from() -> None:
     position = _Position()
     assert len(changes([line("ADDED", "a", 2), BOOKMARK], position)) == 1
     assert position.version == ""

@@ -19,22 +19,22 @@ def test_waits_double_up_to_the_longest_with_jitter() -> None:
     assert all(limit / 2 <= wait <= limit for wait, limit in zip(found, limits, strict=True))
 
 
-def test_a_server_that_is_away_is_looked_for_every_second() -> None:
+def test_a_server_that_is_unavailable_is_looked_for_every_second() -> None:
     assert max(waits(WatchBackoff(Pace()), REFUSED, 20)) <= 1
     assert max(waits(WatchBackoff(Pace()), ServerError(503, "", "starting"), 20)) <= 1
 
 
-def test_a_certificate_that_is_not_trusted_does_not_mend_itself_soon() -> None:
+def test_a_certificate_that_is_not_trusted_does_not_become_valid_soon() -> None:
     assert max(waits(WatchBackoff(Pace()), Untrusted("no"), 20)) > 4
 
 
-def test_another_error_begins_anew() -> None:
+def test_another_error_begins_again() -> None:
     backoff = WatchBackoff(Pace())
     waits(backoff, FORBIDDEN, 10)
     assert backoff.after(REFUSED) <= 0.1
 
 
-def test_after_success_it_begins_anew() -> None:
+def test_after_success_it_begins_again() -> None:
     backoff = WatchBackoff(Pace())
     waits(backoff, FORBIDDEN, 10)
     backoff.reset()

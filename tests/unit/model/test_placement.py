@@ -24,7 +24,7 @@ from bridge.model.placement import Decision, DecisionError, annotation_text, dif
         ({"ü": "é"}, '{"ü":"é"}'),
     ],
 )
-def test_a_value_that_is_no_string_is_written_as_json(value: Any, text: str) -> None:
+def test_a_value_that_is_not_a_string_is_written_as_json(value: Any, text: str) -> None:
     assert annotation_text(value) == text
 
 
@@ -38,7 +38,7 @@ def test_a_decision_that_says_nothing_wants_nothing() -> None:
     assert read_decision({"annotations": None, "errors": [], "warnings": None}) == Decision()
 
 
-def test_a_message_that_is_no_string_is_told_as_json() -> None:
+def test_a_message_that_is_not_a_string_is_reported_as_json() -> None:
     assert read_decision({"errors": [{"msg": "no"}]}).errors == ('{"msg":"no"}',)
 
 

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from bridge.opa.errors import MOST_NAMES, OTHER, OpaRejected, OpaUnavailable, Requests, asked
+from bridge.opa.errors import MOST_NAMES, OTHER, OpaRejected, OpaUnavailable, Requests, request_name
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from bridge.opa.errors import MOST_NAMES, OTHER, OpaRejected, OpaUnavailable, Re
     ],
 )
 def test_a_request_is_named_by_what_it_asks(method: str, path: str, name: str) -> None:
-    assert asked(method, path) == name
+    assert request_name(method, path) == name
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_a_failure_counts_as_a_request_and_by_its_kind(error: BaseException, fai
     assert requests.seconds["write"].count == 2
 
 
-def test_names_that_nobody_knows_make_a_bounded_number_of_series() -> None:
+def test_names_that_are_unknown_make_a_bounded_number_of_series() -> None:
     requests = Requests()
     for number in range(MOST_NAMES + 10):
         with requests.measured("POST", f"/v1/data/bridge/v1/made_up_{number}"):

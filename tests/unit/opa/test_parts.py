@@ -12,7 +12,7 @@ from tests.unit.fake_time import run
 
 
 class Slow(Opa):
-    """A client whose queries take too long where `slow` says so of their items."""
+    """A client whose queries take too long if `slow` is true for one of their items."""
 
     def __init__(self, slow: Callable[[list[str]], bool], answers: bool = True) -> None:
         self.slow = slow
@@ -56,7 +56,7 @@ def test_timeout_of_an_opa_that_does_not_answer_at_all_is_an_error_at_once() -> 
     assert (slow, opa.queries) == ([], [list("ab")])
 
 
-def test_item_alone_that_takes_too_long_is_an_error_where_nobody_tries_it_again() -> None:
+def test_item_alone_that_takes_too_long_is_an_error_where_it_is_not_retried() -> None:
     async def main() -> None:
         async for _ in parts(Slow(lambda items: "b" in items), "q", "items", list("ab"), {}):
             pass

@@ -9,7 +9,7 @@ from bridge.policy_loader.submissions import ModuleProblem, Submission, Verdict
 
 
 class HandJudge:
-    """Takes what is handed in, and says of it what it is told to say."""
+    """Takes submissions, and returns the verdicts that a test sets."""
 
     def __init__(self) -> None:
         self.handed: dict[Key, Submission] = {}
@@ -35,7 +35,7 @@ class HandJudge:
         self.complete += 1
 
     def accept(self, author: Key, revision: str = "r1") -> None:
-        """OPA answers from what was handed in last."""
+        """OPA evaluates the last submission."""
         version = self.handed[author].version
         self._tell(Verdict(author, version, version, (), revision))
 

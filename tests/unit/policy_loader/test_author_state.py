@@ -1,4 +1,4 @@
-"""What became of an author's object, in the word that is counted."""
+"""The state of an author's object, as the metrics count it."""
 
 from __future__ import annotations
 

@@ -41,10 +41,10 @@ def rego_policy(name: str) -> Upserted:
     return Upserted(REGO_POLICY, (obj,))
 
 
-def list_all(authors: Authors, *told: Upserted) -> None:
+def list_all(authors: Authors, *reported: Upserted) -> None:
     for type_id in (CONFIG_MAP, REGO_POLICY):
         authors.note(Listing(type_id))
-        for one in told:
+        for one in reported:
             if one.type_id == type_id:
                 authors.note(one)
         authors.note(Listed(type_id))
@@ -75,7 +75,7 @@ def test_policies_exist_until_the_lists_say_otherwise(authors: Authors) -> None:
     assert not authors.policies_exist
 
 
-def test_data_is_no_policy(authors: Authors) -> None:
+def test_data_is_not_a_policy(authors: Authors) -> None:
     list_all(authors, config_map(TWO, "{", label="data=opa"))
     assert not authors.policies_exist
 
@@ -100,7 +100,7 @@ def test_it_is_ready_when_what_was_there_at_the_start_is_judged(authors: Authors
     judge.accept(ONE)
     assert not authors.unready
     authors.note(config_map(ONE, "package b"))
-    assert not authors.unready  # what comes later keeps nobody waiting
+    assert not authors.unready  # later objects do not delay readiness
 
 
 def test_a_change_of_metadata_alone_is_not_handed_in_again(authors: Authors, judge: HandJudge) -> None:
@@ -166,11 +166,11 @@ def test_a_listing_that_breaks_off_takes_nothing_back(authors: Authors, judge: H
 
 
 def test_listeners_hear_of_changes_and_verdicts(authors: Authors, judge: HandJudge) -> None:
-    heard: list[tuple[Key, bool]] = []
-    authors.listen(lambda key, obj: heard.append((key, obj is not None)))
+    received: list[tuple[Key, bool]] = []
+    authors.listen(lambda key, obj: received.append((key, obj is not None)))
     list_all(authors, config_map(ONE))
     judge.accept(ONE)
     authors.note(Deleted(CONFIG_MAP, ONE))
-    assert heard == [(ONE, True), (ONE, True), (ONE, False)]
+    assert received == [(ONE, True), (ONE, True), (ONE, False)]
     (obj,) = config_map(ONE).objects
     assert key_of(obj) == ONE

@@ -10,13 +10,13 @@ from bridge.policy_loader.submissions import Fault, ModuleProblem, Submission
 
 
 class Rules:
-    """What goes together: each submission's text says what it `gives`, `needs`, or that it is `bad`."""
+    """What compiles together: the text of a submission names what it `gives`, `needs`, or that it is `bad`."""
 
     def __init__(self) -> None:
         self.looks = 0
 
     async def check(self, submissions: Sequence[Submission]) -> list[Fault]:
-        """Faults where something is needed and missing, at the one who needs it; and at whoever is bad."""
+        """Faults of submissions that need something missing, and of bad ones."""
         self.looks += 1
         given = {word for one in submissions for word in one.modules["gives"].split()}
         found = [one for one in submissions if not set(one.modules["needs"].split()) <= given or one.modules["bad"]]
@@ -33,7 +33,7 @@ def fresh(*submissions: Submission) -> list[Choice]:
 
 
 def changed(*versions: Submission) -> Choice:
-    """The newest first; the last is in force."""
+    """The newest first; the last is active."""
     return Choice(versions[0].author, versions, versions[-1])
 
 

@@ -43,7 +43,7 @@ def test_what_anybody_may_claim(package: str) -> None:
 @pytest.mark.parametrize(
     "package", ["bridge.extensions.x", "bridge.v1", "kinds", "objects.core", "system", 'a["b/c"]', 'a[""]']
 )
-def test_what_nobody_may_claim(package: str) -> None:
+def test_what_no_client_may_claim(package: str) -> None:
     assert [problem.code for problem in flaws(submission("a", package))] == ["claim_refused"]
 
 

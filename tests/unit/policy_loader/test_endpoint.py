@@ -44,7 +44,7 @@ async def served() -> AsyncIterator[Served]:
         yield Served(endpoint, client, starts)
 
 
-async def test_who_has_nothing_gets_the_bundle_and_is_told_of(served: Served) -> None:
+async def test_opa_without_modules_gets_the_bundle_and_is_reported(served: Served) -> None:
     status, etag, body = await served.get()
     assert (status, etag, body) == (200, f'"{bundle(1).revision}"', bundle(1).content)
     assert served.starts == [1]

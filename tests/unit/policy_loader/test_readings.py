@@ -1,4 +1,4 @@
-"""What ConfigMaps and RegoPolicies hand in, and what is wrong with those that cannot."""
+"""Submissions by ConfigMaps and RegoPolicies, and the mistakes of invalid ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def rego_policy(spec: Any) -> Reading:
     return read_rego_policy(key_of(obj), obj)
 
 
-def told(reading: Reading) -> list[str]:
+def reported(reading: Reading) -> list[str]:
     return [f"{one.file}:{one.line}: {one.code}: {one.message}" for one in reading.problems]
 
 
@@ -82,9 +82,9 @@ def test_any_json_value_is_data(text: str, value: Any) -> None:
         ("[" * 100_000, "x:1: data_parse_error: YAML that JSON cannot represent"),
     ],
 )
-def test_what_is_no_data_is_told_with_its_line(text: str, problem: str) -> None:
+def test_what_is_not_data_is_reported_with_its_line(text: str, problem: str) -> None:
     reading = must_read(config_map(DATA, {"x": text, "y": "{}"}))
-    assert [one[: len(problem)] for one in told(reading)] == [problem]
+    assert [one[: len(problem)] for one in reported(reading)] == [problem]
     assert not reading.policy
 
 
@@ -122,7 +122,7 @@ def test_in_another_namespace_it_is_no_author() -> None:
     ],
 )
 def test_a_config_map_that_cannot_be_taken_says_why(obj: Any, problem: str) -> None:
-    assert told(must_read(obj)) == [problem]
+    assert reported(must_read(obj)) == [problem]
 
 
 def test_the_version_names_the_content_alone() -> None:
@@ -160,11 +160,11 @@ def test_a_rego_policy_hands_in_modules_and_tests() -> None:
 )
 def test_a_rego_policy_that_cannot_be_taken_says_why(spec: Any, problem: str) -> None:
     reading = rego_policy(spec)
-    assert [one[: len(problem)] for one in told(reading)] == [problem]
+    assert [one[: len(problem)] for one in reported(reading)] == [problem]
     assert reading.policy
 
 
-def test_data_that_is_no_mapping_is_told() -> None:
+def test_data_that_is_not_a_mapping_is_reported() -> None:
     reading = must_read({**config_map(POLICY, {}), "data": ["package a"]})
-    assert told(reading) == [":0: no_text: its data is not a mapping of names to strings"]
+    assert reported(reading) == [":0: no_text: its data is not a mapping of names to strings"]
     assert reading.policy

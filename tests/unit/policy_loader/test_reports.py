@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from bridge.model.keys import Key
-from bridge.policy_loader.reports import Told, annotation, event, status
+from bridge.policy_loader.reports import ObjectEvent, annotation, event, status
 from bridge.policy_loader.submissions import ModuleProblem, Verdict
 
 KEY = Key("core", "ConfigMap", "opa-policies", "one")
@@ -44,7 +44,7 @@ def test_an_annotation_has_a_size_whatever_went_wrong() -> None:
     assert "(and 198 more)" in found
 
 
-def test_a_status_says_what_is_in_force_instead() -> None:
+def test_a_status_says_what_is_active_instead() -> None:
     found = status(REFUSED, 4, {}, NOW)
     assert found["observedGeneration"] == 4
     assert found["inForce"] == {"version": "v1", "revision": "r6"}
@@ -91,7 +91,7 @@ def test_a_status_without_problems_has_none() -> None:
 
 def test_a_status_that_says_the_same_stays_as_it_is() -> None:
     shown = status(OK, 4, {}, BEFORE)
-    later = Verdict(KEY, "v2", "v2", (), "r8")  # a module of somebody else has changed
+    later = Verdict(KEY, "v2", "v2", (), "r8")  # another author's module has changed
     assert status(later, 4, shown, NOW) == shown
 
 
@@ -104,10 +104,10 @@ def test_reasons_are_such_as_kubernetes_takes() -> None:
         assert reason[0].isalpha()
 
 
-def test_events_tell_of_refusals_and_of_what_is_mended() -> None:
-    assert event(NEVER, mended=False) == Told(
+def test_events_report_rejected_and_fixed_versions() -> None:
+    assert event(NEVER, fixed=False) == ObjectEvent(
         "Warning", "PolicyRefused", "main.rego:3:7: var x is unsafe; no version is active"
     )
-    assert event(OK, mended=False) is None
-    assert event(OK, mended=True) == Told("Normal", "PolicyInForce", "The new version is active")
-    assert event(PENDING, mended=True) is None
+    assert event(OK, fixed=False) is None
+    assert event(OK, fixed=True) == ObjectEvent("Normal", "PolicyInForce", "The new version is active")
+    assert event(PENDING, fixed=True) is None

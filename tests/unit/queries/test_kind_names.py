@@ -67,7 +67,7 @@ def test_a_group_that_does_not_fit_is_named(text: str, hint: str) -> None:
     assert str(error.value) == f"there is no kind {text!r}; {hint}"
 
 
-def test_an_unknown_kind_is_told_with_near_matches() -> None:
+def test_an_unknown_kind_is_reported_with_near_matches() -> None:
     with pytest.raises(NameNotFoundError) as error:
         resolve_kind("ColourPolicy", TYPES, "policy kind")
     assert str(error.value) == "there is no policy kind 'ColourPolicy'; did you mean ColorPolicy?"

@@ -17,8 +17,8 @@ def route(name: str, namespace: str = "shop") -> str:
 
 
 def node(level: str, *children: str, policies: tuple[str, ...] = (), **more: str) -> dict[str, Any]:
-    told = [{"policy": f"example.com/ColorPolicy/{name}", "accepted": True} for name in policies]
-    return {"level": level, "children": list(children), "policies": told, **more}
+    reported = [{"policy": f"example.com/ColorPolicy/{name}", "accepted": True} for name in policies]
+    return {"level": level, "children": list(children), "policies": reported, **more}
 
 
 def world(*routes: str, policies_on: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def test_a_policy_on_the_namespace_stands_at_what_is_in_it() -> None:
     assert (attached.policy.name, attached.on_namespace) == ("all", True)
 
 
-def test_what_a_refused_link_names_is_drawn_though_it_is_not_there() -> None:
+def test_what_a_refused_link_names_is_drawn_though_it_is_missing() -> None:
     gone = "gateway.networking.k8s.io/Gateway/infra/gone"
     far = route("far", "blog")
     found = world(route("a"))

@@ -67,7 +67,7 @@ def test_what_is_cluster_scoped_needs_no_namespace() -> None:
     assert _resolve("gatewayclass/example", CLASS, namespace="shop") == str(CLASS)
 
 
-def test_an_ambiguous_target_is_told_with_all_candidates_and_their_section() -> None:
+def test_an_ambiguous_target_is_reported_with_all_candidates_and_their_section() -> None:
     with pytest.raises(AmbiguousNameError) as error:
         _resolve("httproute/cart#view", OTHER_CART, CART)
     assert str(error.value) == f"httproute/cart#view may be several objects: {OTHER_CART}#view, {CART}#view"
@@ -85,12 +85,12 @@ def test_another_form_is_an_error_that_says_the_right_one(text: str) -> None:
         read_reference(text, TYPES)
 
 
-def test_an_unknown_kind_is_told_with_near_matches() -> None:
+def test_an_unknown_kind_is_reported_with_near_matches() -> None:
     with pytest.raises(NameNotFoundError, match="there is no kind 'htproute'; did you mean HTTPRoute"):
         read_reference("htproute/cart", TYPES)
 
 
-def test_an_unknown_name_is_told_with_near_matches_of_its_namespace() -> None:
+def test_an_unknown_name_is_reported_with_near_matches_of_its_namespace() -> None:
     error = not_found(read_reference("httproute/crat#view", TYPES, "shop"), [CART, OTHER_CART, CATALOG])
     assert str(error) == "httproute/crat#view is not found in namespace shop; did you mean HTTPRoute/shop/cart#view?"
 
@@ -100,7 +100,7 @@ def test_a_name_that_another_namespace_has_is_shown_there() -> None:
     assert str(error) == "httproute/catalog is not found in namespace blog; did you mean HTTPRoute/shop/catalog?"
 
 
-def test_an_unknown_section_is_told_with_near_ones_or_with_all() -> None:
+def test_an_unknown_section_is_reported_with_near_ones_or_with_all() -> None:
     sections = [CART, parse_key(f"{CART}#checkout"), parse_key(f"{CART}#view")]
     near = section_not_found(parse_key(f"{CART}#chekout"), sections)
     assert str(near) == "HTTPRoute/shop/cart has no section 'chekout'; did you mean HTTPRoute/shop/cart#checkout?"

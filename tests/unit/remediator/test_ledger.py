@@ -27,7 +27,7 @@ STEPS = st.lists(st.one_of(st.tuples(KINDS, TARGETS, ROWS), st.tuples(KINDS, st.
 
 
 @given(STEPS)
-def test_counts_and_marks_equal_a_recount_and_whoever_changed_is_named(
+def test_counts_and_marks_equal_a_recount_and_a_client_that_changed_is_named(
     steps: list[tuple[str, str, list[dict[str, Any]]]],
 ) -> None:
     ledger = Ledger()
@@ -125,7 +125,7 @@ def test_places_without_room_are_kept_by_object_until_there_is_room_or_the_kind_
     assert ledger.objects() == set()
 
 
-def test_the_same_rows_again_concern_nobody() -> None:
+def test_equal_rows_affect_nothing() -> None:
     ledger = Ledger()
     assert ledger.replace("x/P", "g/R/n/a#r", [_row("1"), _row("2")]) == Dirty({"x/P/n/1"}, {"g/R/n/a"})
     assert ledger.replace("x/P", "g/R/n/a#r", [_row("2"), _row("1")]) == Dirty()

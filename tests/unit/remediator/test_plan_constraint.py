@@ -37,7 +37,7 @@ def test_another_condition_alone_moves_no_time() -> None:
     assert patch == {"status": {"conditions": [{**condition, "lastTransitionTime": BEFORE}]}}
 
 
-def test_a_constraint_that_makes_no_sense_shows_no_violations() -> None:
+def test_a_constraint_that_is_invalid_shows_no_violations() -> None:
     patch = plan_constraint({"status": SHOWN}, {"condition": ACCEPTED}, NOW)
     assert patch == {"status": {"totalViolations": None, "violations": None, "auditTimestamp": None}}
     assert plan_constraint({"status": {"conditions": SHOWN["conditions"]}}, {"condition": ACCEPTED}, NOW) is None

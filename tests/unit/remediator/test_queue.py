@@ -17,7 +17,7 @@ def test_a_key_that_waits_twice_is_taken_once_and_the_oldest_first() -> None:
     assert run(main()) == ["a", "b", "c"]
 
 
-def test_no_more_are_taken_than_asked_for() -> None:
+def test_no_more_are_taken_than_requested() -> None:
     async def main() -> list[list[str]]:
         queue: RetryQueue[str] = RetryQueue()
         queue.add("abc")

@@ -1,4 +1,4 @@
-"""How the remediator goes on after errors; what it computes is tested against the real OPA."""
+"""How the remediator continues after errors; its results are tested against the real OPA."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ CONFLICT = OpaRejected(500, "internal_error", "it failed", [{"code": "eval_confl
 
 
 class Answers(Opa):
-    """An OPA's client that says what it is told to. `failing` raises instead, where it wants."""
+    """A client of OPA that returns prepared results. `failing` may raise instead."""
 
     def __init__(self, failing: Callable[[str, Any], OpaError | None] = lambda *_: None) -> None:
         self.failing = failing
-        self.asked: list[str] = []
+        self.requested: list[str] = []
         self.status: list[dict[str, Any]] = []
 
     async def get(self, path: str) -> Any:
@@ -50,7 +50,7 @@ class Answers(Opa):
 
     async def query(self, name: str, input_document: Any) -> Any:
         """One policy at two targets."""
-        self.asked.append(name)
+        self.requested.append(name)
         await asyncio.sleep(0.001)
         if error := self.failing(name, input_document):
             raise error
@@ -75,7 +75,9 @@ class Answers(Opa):
 def test_what_was_computed_before_an_error_still_concerns_those_whom_it_did(monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> Dirty:
         failures = [OpaUnavailable("away")]
-        opa = Answers(lambda _, asked: failures.pop() if failures and asked.get("targets") == ["g/R/n/b"] else None)
+        opa = Answers(
+            lambda _, requested: failures.pop() if failures and requested.get("targets") == ["g/R/n/b"] else None
+        )
         computing, dirty = Computing(opa, Ledger()), Dirty()
         computing._kinds = await opa.get("kinds")
         notice = Notice((Key("g", "R", "n", "c"),))
@@ -90,7 +92,7 @@ def test_what_was_computed_before_an_error_still_concerns_those_whom_it_did(monk
 
 def test_a_key_that_fails_in_evaluation_is_left_out_and_the_others_are_answered() -> None:
     async def main() -> list[str]:
-        opa = Answers(lambda _, asked: CONFLICT if "c" in asked["targets"] else None)
+        opa = Answers(lambda _, requested: CONFLICT if "c" in requested["targets"] else None)
         parts = await in_parts(opa, "outcomes", "targets", list("abcde"), {})
         assert all(answer == {key: [ROW] for key in keys} for keys, answer in parts)
         return [key for keys, _ in parts for key in keys]
@@ -172,7 +174,7 @@ def test_after_the_lease_is_lost_nothing_more_of_a_batch_is_written() -> None:
     working(Budget(1, 1), steps)
 
 
-def test_nothing_is_written_while_opa_is_filled_anew() -> None:
+def test_nothing_is_written_while_opa_is_synced_again() -> None:
     async def steps(remediator: Remediator, opa: Answers, sink: Sink) -> None:
         remediator.note(all_policies())
         await asyncio.sleep(10)
@@ -246,7 +248,7 @@ class LargeChange(Answers):
         """As Answers; notes the queries for reports of the policy."""
         answer = await super().query(name, input_document)
         if name == "reports" and any(key == f"{POLICY}0" for _, key in input_document["items"]):
-            self.asked.append("report of the policy")
+            self.requested.append("report of the policy")
         if name == "remediation" and f"{POLICY}0" in input_document["keys"]:
             return {**answer, "scopes": {KIND: [f"g/R/n/r{number}" for number in range(3_000)]}}
         if name == "remediation":
@@ -261,14 +263,14 @@ def test_status_of_a_policy_is_not_written_while_its_own_change_is_half_computed
         task = asyncio.create_task(remediator.run())
         remediator.note(Notice(refilled=True))
         await remediator.settled()
-        opa.asked.clear()
+        opa.requested.clear()
         remediator.note(Notice((Key("x", "P", "n", "p0"),)))
         await asyncio.sleep(0.003)
         remediator.note(Notice((Key("g", "R", "other", "a"),)))
         await remediator.settled()
-        assert opa.asked.count("outcomes") > 3
-        assert opa.asked[-1] == "report of the policy"
-        assert opa.asked.count("report of the policy") == 1
+        assert opa.requested.count("outcomes") > 3
+        assert opa.requested[-1] == "report of the policy"
+        assert opa.requested.count("report of the policy") == 1
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 

@@ -38,7 +38,7 @@ def test_entries_of_other_controllers_stay() -> None:
     assert plan_removal(obj(ancestors=[other, mine]), {"ancestors": ["a.io/us"]}) == [
         {"status": {"ancestors": [other]}}
     ]
-    # Somebody else has written a condition into the entry: it is theirs too now.
+    # Another client has written a condition into the entry, so it owns the entry too.
     shared = {"controllerName": "a.io/us", "conditions": [MARK, THEIRS]}
     left = {"controllerName": "a.io/us", "conditions": [THEIRS]}
     assert plan_removal(obj(parents=[shared]), traces) == [{"status": {"parents": [left]}}]
@@ -60,7 +60,7 @@ def test_the_status_of_the_bridges_own_kinds_goes_whole() -> None:
     assert plan_removal(obj(conditions=[THEIRS], problems=[1]), {"status": [True]}) == [{"status": None}]
 
 
-def test_traces_are_told_in_words() -> None:
+def test_traces_are_described() -> None:
     traces: dict[str, list[Any]] = {
         "conditions": ["Programmed", "Accepted"],
         "webhooks": [{"index": 0, "fields": ["caBundle"]}],

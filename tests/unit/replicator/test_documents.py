@@ -69,7 +69,7 @@ def _stepped(
 
 
 @given(STEPS, STEPS)
-def test_who_adopts_what_opa_holds_goes_on_as_if_it_had_written_that(
+def test_who_adopts_what_opa_holds_continues_as_if_it_had_written_that(
     before: list[tuple[str, str, Links]], after: list[tuple[str, str, Links]]
 ) -> None:
     first = Documents()
@@ -83,7 +83,7 @@ def test_who_adopts_what_opa_holds_goes_on_as_if_it_had_written_that(
     assert _stepped(second, held, model, after) == _expected(model)
 
 
-def test_index_entries_and_facts_of_objects_that_are_not_there_are_removed_when_opa_is_adopted() -> None:
+def test_index_entries_and_facts_of_objects_that_are_missing_are_removed_when_opa_is_adopted() -> None:
     held = empty()
     held["index"]["targeted"] = {"x": {"gone": 1, str(key_of(service("one"))): 2}, "y": {"gone": 1}}
     held["index"]["parents"] = {"g/K/n": {"g/K/n/a": {"g/K/n": {"g/K/n/gone": 1}}}}
@@ -192,7 +192,7 @@ def test_objects_are_counted_by_type_whatever_is_put_removed_or_adopted() -> Non
     assert documents.types() == set()
 
 
-def test_beginning_anew_forgets_and_replaces_everything() -> None:
+def test_beginning_again_forgets_and_replaces_everything() -> None:
     documents = Documents()
     documents.begin()
     documents.put(key_of(service("one")), service("one"), NO_LINKS)

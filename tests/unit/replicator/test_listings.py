@@ -1,4 +1,4 @@
-"""How far types are told."""
+"""How far types are reported."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def expecting(*types: str) -> Listings:
     return listings
 
 
-def test_a_type_is_missing_until_all_of_it_is_told() -> None:
+def test_a_type_is_missing_until_all_of_it_is_reported() -> None:
     listings = expecting(A)
     listings.note(Listing(A))
     listings.note(Upserted(A, ()))

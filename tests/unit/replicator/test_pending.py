@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Object, Trouble, Upserted
+from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Resolved, Trouble, Upserted
 from bridge.model.keys import Key
 from bridge.replicator.pending import LARGE, Pending, size_of
 from tests import builders
@@ -162,8 +162,8 @@ def test_a_listing_of_one_type_leaves_the_others_alone() -> None:
     assert pending.take_out(10, MANY) == {key("a"): service("a")}
 
 
-@pytest.mark.parametrize("change", [Trouble(TYPE, "away"), Mended("a.yaml:1"), Upserted(TYPE, ())])
-def test_what_is_no_object_does_not_wait(change: Change) -> None:
+@pytest.mark.parametrize("change", [Trouble(TYPE, "away"), Resolved("a.yaml:1"), Upserted(TYPE, ())])
+def test_what_is_not_an_object_does_not_wait(change: Change) -> None:
     pending = Pending(nothing)
     pending.take_in(change)
     assert len(pending) == 0
@@ -243,7 +243,7 @@ def test_the_size_is_about_that_of_the_json(text: str, annotations: dict[str, st
     assert written / 7 < size_of(obj) < written + 500  # a letter is up to six bytes as JSON
 
 
-def test_a_type_that_is_not_served_has_nothing_and_one_that_cannot_be_asked_keeps_what_it_had() -> None:
+def test_a_type_that_is_not_served_has_nothing_and_one_that_cannot_be_queried_keeps_what_it_had() -> None:
     pending = Pending(lambda _: {key("a")})
     pending.take_in(Trouble(TYPE, "away", unknown=True))
     pending.take_in(Trouble(TYPE, "forbidden"))

@@ -76,14 +76,14 @@ async def test_rejected_object_that_a_listing_does_not_show_is_gone() -> None:
 
 
 async def test_each_rejection_is_recorded_once_a_reason() -> None:
-    told: list[tuple[str, str, str]] = []
+    reported: list[tuple[str, str, str]] = []
 
     def record(regarding: Mapping[str, Any], event_type: str, reason: str, message: str) -> None:
-        told.append((regarding["metadata"]["name"], event_type, f"{reason}: {message}"))
+        reported.append((regarding["metadata"]["name"], event_type, f"{reason}: {message}"))
 
     rejections = Rejections(record)
     rejections.note(rejected("a"))
     rejections.note(rejected("a"))
-    assert told == [
+    assert reported == [
         ("a", "Warning", "NotReplicated: Policies do not see this object: it is too deep."),
     ]

@@ -7,34 +7,34 @@ from structlog.testing import capture_logs
 from bridge.replicator.intake import Troubles
 
 
-def told(troubles: Troubles) -> list[dict[str, Any]]:
+def logged(troubles: Troubles) -> list[dict[str, Any]]:
     with capture_logs() as logs:
         troubles.tell()
     return [{name: value for name, value in entry.items() if name != "log_level"} for entry in logs]
 
 
-async def test_types_with_one_reason_are_one_line_and_it_is_told_once() -> None:
+async def test_types_with_one_reason_are_one_line_and_it_is_reported_once() -> None:
     troubles = Troubles()
     for _ in range(2):
         troubles.begins("core/Service", "broken", warning=True)
         troubles.begins("core/Namespace", "reset", warning=True)
         troubles.begins("core/Namespace", "broken", warning=True)
     line = {"event": "resources unavailable", "subjects": ["core/Namespace", "core/Service"], "why": "broken"}
-    assert told(troubles) == [line]
+    assert logged(troubles) == [line]
     troubles.begins("core/Service", "reset", warning=True)
     troubles.begins("core/Service", "broken", warning=True)
-    assert told(troubles) == []
+    assert logged(troubles) == []
     troubles.ends("core/Service")
     troubles.ends("core/Pod")
-    assert told(troubles) == [{"event": "resources available again", "subjects": ["core/Service"]}]
+    assert logged(troubles) == [{"event": "resources available again", "subjects": ["core/Service"]}]
     assert troubles == {"core/Namespace": "broken"}
 
 
-async def test_a_trouble_that_was_short_is_not_told() -> None:
+async def test_a_trouble_that_was_short_is_not_reported() -> None:
     troubles = Troubles()
     troubles.begins("core/Service", "broken", warning=True)
     troubles.ends("core/Service")
-    assert told(troubles) == []
+    assert logged(troubles) == []
 
 
 async def test_types_whose_crds_are_not_installed_are_one_line() -> None:

@@ -63,7 +63,7 @@ def test_an_entry_has_a_mode_and_may_have_a_decision_of_its_own(tmp_path: Path) 
         ("placement_most_patches: 0", "must be above 0"),
     ],
 )
-def test_what_makes_no_sense_is_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_what_is_invalid_is_refused(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "bridge.yaml"
     file.write_text(text)
     with pytest.raises(SettingsError, match=said):

@@ -59,7 +59,7 @@ def test_a_wrong_file_is_one_line_that_says_what_would_do(tmp_path: Path, text: 
     assert "\n" not in str(raised.value)
 
 
-def test_a_file_that_is_not_there_or_no_text_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_missing_or_no_text_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="No such file"):
         load_settings(tmp_path / "nowhere", environ={})
     file = tmp_path / "binary"
@@ -68,7 +68,7 @@ def test_a_file_that_is_not_there_or_no_text_is_told(tmp_path: Path) -> None:
         load_settings(file, environ={})
 
 
-def test_an_empty_file_is_no_settings(tmp_path: Path) -> None:
+def test_an_empty_file_is_not_settings(tmp_path: Path) -> None:
     assert load_settings(file_of(tmp_path, "# nothing\n"), environ={}) == Settings()
 
 
@@ -126,12 +126,12 @@ types:
         ("types: [{type: a/B, selector: x}]", "selector"),
     ],
 )
-def test_types_that_make_no_sense_are_told(tmp_path: Path, text: str, said: str) -> None:
+def test_types_that_are_invalid_are_reported(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(SettingsError, match=said):
         load_settings(file_of(tmp_path, text), environ={})
 
 
-def test_all_mistakes_are_told_at_once_each_with_its_line(tmp_path: Path) -> None:
+def test_all_mistakes_are_reported_at_once_each_with_its_line(tmp_path: Path) -> None:
     text = """\
 listen: 8282
 lissten: 127.0.0.1:1
@@ -164,7 +164,7 @@ def test_the_schema_names_the_values_where_only_some_are_right() -> None:
     assert sorted(properties["log_format"]["enum"]) == ["console", "json"]
 
 
-def test_a_key_that_is_there_twice_is_told(tmp_path: Path) -> None:
+def test_a_key_that_is_there_twice_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"bridge.yaml:3: duplicate key 'listen' \(first used on line 1\)"):
         load_settings(file_of(tmp_path, "listen: a:1\nlog_level: info\nlisten: b:2\n"), environ={})
 

@@ -37,7 +37,7 @@ SERVICE = {
         ("BRIDGE_ZZZ", ""),
     ],
 )
-def test_a_variable_that_is_no_setting_is_told_with_a_near_one(variable: str, near: str) -> None:
+def test_a_variable_that_is_not_a_setting_is_reported_with_a_near_one(variable: str, near: str) -> None:
     (unknown,) = unknown_variables({variable: "1", "HOME": "/", "BRIDGE_LISTEN": "127.0.0.1:1"})
     assert unknown == (variable, near)
     assert variable in str(unknown)
@@ -53,7 +53,7 @@ def test_each_is_logged_once() -> None:
 
 
 @pytest.mark.parametrize("service", ["BRIDGE", "BRIDGE_OPA", "BRIDGE_ADMISSION_V2"])
-def test_what_kubernetes_says_of_a_service_is_neither_told_nor_taken(service: str) -> None:
+def test_what_kubernetes_says_of_a_service_is_neither_reported_nor_taken(service: str) -> None:
     environ = {service + name: value for name, value in SERVICE.items()}
     assert list(unknown_variables(environ)) == []
     assert load(environ=environ).settings == Settings()
@@ -63,11 +63,11 @@ def test_no_setting_looks_like_a_service() -> None:
     assert not [name for name in SETTINGS if of_a_service(PREFIX + name.upper(), "8181")]
 
 
-def test_a_port_that_is_no_url_is_told() -> None:
+def test_a_port_that_is_not_a_url_is_reported() -> None:
     assert [one.variable for one in unknown_variables({"BRIDGE_PORT": "8181"})] == ["BRIDGE_PORT"]
 
 
-def test_no_variable_that_the_documentation_names_is_told() -> None:
+def test_no_variable_that_the_documentation_names_is_reported() -> None:
     files = [ROOT / "README.md", ROOT / "Containerfile", *(ROOT / "docs").rglob("*.md")]
     texts = [file.read_text() for file in files if file.parent.name != "decisions"]  # where Kubernetes' own are named
     named = {name for text in texts for name in re.findall(r"\bBRIDGE_[A-Z_]*[A-Z]\b", text)}

@@ -42,6 +42,6 @@ def test_its_certificate_is_for_what_the_api_server_calls_it() -> None:
         ({"webhook_decision": "a//b"}, "not a decision"),
     ],
 )
-def test_a_setting_that_makes_no_sense_is_refused(flags: dict[str, object], said: str) -> None:
+def test_a_setting_that_is_invalid_is_refused(flags: dict[str, object], said: str) -> None:
     with pytest.raises(SettingsError, match=said):
         load_settings(None, flags, {})

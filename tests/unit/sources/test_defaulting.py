@@ -86,7 +86,7 @@ def test_a_crd_gives_no_defaults_to_metadata() -> None:
 
 
 @pytest.mark.parametrize("spec", [None, [], {}, {"group": 1}, {"group": "a", "names": {"kind": "B"}, "versions": [3]}])
-def test_a_crd_that_is_none_disturbs_nobody(spec: Any) -> None:
+def test_a_crd_that_is_none_affects_nothing_else(spec: Any) -> None:
     defaulter = Defaulter([obj("CustomResourceDefinition", "apiextensions.k8s.io/v1", spec=spec)])
     assert defaulter.complete(obj("Thing", "example.com/v1"))["metadata"]["namespace"] == "default"
 

@@ -119,7 +119,7 @@ def test_lists_are_taken_apart(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_broken_document_is_told_with_file_line_and_number(tmp_path: Path, text: str, reason: str) -> None:
+def test_a_broken_document_is_reported_with_file_line_and_number(tmp_path: Path, text: str, reason: str) -> None:
     (tmp_path / "a.yaml").write_text(text)
     assert problems_in(tmp_path) == [f"{tmp_path}/a.yaml:{reason}"]
 
@@ -131,12 +131,12 @@ def test_the_other_documents_of_a_broken_file_still_load(tmp_path: Path) -> None
     assert [problem.partition(": document ")[2][:1] for problem in problems_in(tmp_path)] == ["2", "4"]
 
 
-def test_a_file_that_is_no_utf_8_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_no_utf_8_is_reported(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_bytes(b"a: b\nc: \xff\n")
     assert problems_in(tmp_path) == [f"{tmp_path}/a.yaml:2: document 1: not UTF-8 text"]
 
 
-def test_the_first_of_two_equal_objects_counts_and_the_second_is_told_with_both_places(tmp_path: Path) -> None:
+def test_the_first_of_two_equal_objects_counts_and_the_second_is_reported_with_both_places(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(f"{config('a')}data: {{x: first}}\n")
     (tmp_path / "b.yaml").write_text(f"---\n{config('a')}data: {{x: second}}\n")
     (obj,) = ManifestSource([tmp_path], follow=False).load()
@@ -176,7 +176,7 @@ async def test_the_stream_tells_each_kind_in_full_crds_and_policy_kinds_first(tm
     ] == ["c", "p", "d", "e"]
 
 
-async def test_a_wanted_kind_that_is_not_there_is_told_as_an_empty_listing(tmp_path: Path) -> None:
+async def test_a_wanted_kind_that_is_missing_is_reported_as_an_empty_listing(tmp_path: Path) -> None:
     source = ManifestSource([tmp_path], follow=False)
     source.want({"core/Service"})
     assert await changes_of(source) == [Listing("core/Service"), Listed("core/Service")]

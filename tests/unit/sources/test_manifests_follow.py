@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.model.changes import Change, Deleted, Listed, Listing, Mended, Trouble, Upserted
+from bridge.model.changes import Change, Deleted, Listed, Listing, Resolved, Trouble, Upserted
 from bridge.model.keys import Key
 from bridge.sources.manifests import ManifestSource
 
@@ -60,7 +60,7 @@ async def follower(folder: Path) -> AsyncIterator[Follower]:
     await follower.stream.aclose()  # type: ignore[attr-defined]
 
 
-async def test_only_what_changed_in_a_file_is_told(folder: Path, follower: Follower) -> None:
+async def test_only_what_changed_in_a_file_is_reported(folder: Path, follower: Follower) -> None:
     (folder / "a.yaml").write_text(f"{config('a')}---\n{config('b', 'new')}---\n{config('c')}")
     assert await follower.next_upserted() == [("b", "new"), ("c", "")]
 
@@ -70,7 +70,7 @@ async def test_an_object_that_left_its_file_is_deleted(folder: Path, follower: F
     assert await follower.next() == Deleted("core/ConfigMap", key("a"))
 
 
-async def test_new_and_removed_files_are_told(folder: Path, follower: Follower) -> None:
+async def test_new_and_removed_files_are_reported(folder: Path, follower: Follower) -> None:
     (folder / "sub").mkdir()
     (folder / "sub" / "c.yaml").write_text(config("c"))
     assert await follower.next_upserted() == [("c", "")]
@@ -78,7 +78,7 @@ async def test_new_and_removed_files_are_told(folder: Path, follower: Follower) 
     assert await follower.next() == Deleted("core/ConfigMap", key("c"))
 
 
-async def test_a_kind_that_comes_later_is_told_in_full(folder: Path, follower: Follower) -> None:
+async def test_a_kind_that_comes_later_is_reported_in_full(folder: Path, follower: Follower) -> None:
     (folder / "n.yaml").write_text("apiVersion: v1\nkind: Namespace\nmetadata: {name: ns}\n")
     changes = [await follower.next() for _ in range(3)]
     assert [type(change) for change in changes] == [Listing, Upserted, Listed]
@@ -90,7 +90,7 @@ async def test_an_object_that_moved_to_another_file_is_no_change(folder: Path, f
     assert await follower.is_quiet()
 
 
-async def test_a_file_that_breaks_is_told_and_its_last_good_objects_stay_until_it_is_mended(
+async def test_broken_file_is_reported_and_its_last_valid_objects_stay_until_fixed(
     folder: Path, follower: Follower
 ) -> None:
     (folder / "a.yaml").write_text(f"{config('a', 'new')}---\nkind: [\n")
@@ -101,11 +101,11 @@ async def test_a_file_that_breaks_is_told_and_its_last_good_objects_stay_until_i
     assert await follower.next_upserted() == [("a", "new")]
 
     (folder / "a.yaml").write_text(config("a", "new"))
-    assert await follower.next() == Mended(trouble.subject)
+    assert await follower.next() == Resolved(trouble.subject)
     assert await follower.next() == Deleted("core/ConfigMap", key("b"))
 
 
-async def test_a_folder_that_vanishes_is_told_and_keeps_its_objects_and_is_read_again_when_it_is_back(
+async def test_a_folder_that_vanishes_is_reported_and_keeps_its_objects_and_is_read_again_when_it_is_back(
     folder: Path, follower: Follower, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.move(folder, folder.with_name("away"))
@@ -114,7 +114,7 @@ async def test_a_folder_that_vanishes_is_told_and_keeps_its_objects_and_is_read_
     assert trouble.subject == str(folder)
     shutil.move(folder.with_name("away"), folder)
     (folder / "a.yaml").write_text(f"{config('a')}---\n{config('b', 'new')}")
-    assert await follower.next() == Mended(str(folder))
+    assert await follower.next() == Resolved(str(folder))
     assert await follower.next_upserted() == [("b", "new")]
 
 
@@ -145,7 +145,7 @@ async def test_a_mounted_config_map_is_followed_through_its_links(tmp_path: Path
     await follower.stream.aclose()  # type: ignore[attr-defined]
 
 
-async def test_a_kind_that_is_wanted_later_and_is_not_there_is_told_as_empty(folder: Path) -> None:
+async def test_a_kind_that_is_wanted_later_and_is_missing_is_reported_as_empty(folder: Path) -> None:
     source = ManifestSource([folder], follow=True)
     follower = Follower(source)
     for _ in range(3):

@@ -33,7 +33,7 @@ def test_a_separator_inside_a_block_of_text_is_text() -> None:
     assert value_of("a: |\n  x\n  ---\n  y\n") == {"a": "x\n---\ny\n"}
 
 
-def test_the_lines_of_a_lists_items_are_told() -> None:
+def test_the_lines_of_a_lists_items_are_reported() -> None:
     (document,) = read_documents("\nkind: List\nitems:\n- a: 1\n  b: 2\n- a: 3\n")
     assert isinstance(document, Document)
     assert (document.line, document.item_lines) == (2, (4, 6))
@@ -140,17 +140,17 @@ def test_yaml_that_begins_with_a_brace_is_yaml() -> None:
         ('{"a": NaN, "a": 1}', BrokenDocument(1, 1, "invalid JSON: NaN is not a number that JSON supports")),
     ],
 )
-def test_broken_json_is_told_with_its_line(text: str, broken: BrokenDocument) -> None:
+def test_broken_json_is_reported_with_its_line(text: str, broken: BrokenDocument) -> None:
     assert list(read_documents(text)) == [broken]
 
 
-def test_a_word_is_no_number() -> None:
+def test_a_word_is_not_a_number() -> None:
     with pytest.raises(ValueError, match="could not convert"):
         number_of("five")
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "- " * 100_000, "? " * 100_000, "a: {b: " * 50_000, "&a " * 100_000])
-def test_what_is_nested_without_end_is_told_and_ends_nothing(text: str) -> None:
+def test_what_is_nested_without_end_is_reported_and_ends_nothing(text: str) -> None:
     (document,) = read_documents(text)
     assert isinstance(document, BrokenDocument)
 

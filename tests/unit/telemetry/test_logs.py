@@ -78,14 +78,14 @@ def test_what_a_library_logs_goes_the_same_way(capsys: pytest.CaptureFixture[str
     assert (line["event"], line["level"], line["library"]) == ("Error handling request", "error", "aiohttp.server")
 
 
-def test_what_is_below_the_level_is_not_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_below_the_level_is_not_reported(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logs("error", "json")
     structlog.get_logger().warning("a warning")
     logging.getLogger("asyncio").warning("slow")
     assert lines(capsys) == []
 
 
-def test_what_waits_for_the_same_reason_is_told_once_a_minute(
+def test_what_waits_for_the_same_reason_is_reported_once_a_minute(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = [0.0]

@@ -33,7 +33,7 @@ class Site:
                 self.wfile.write(content or b"")
 
             def log_message(self, *arguments: object) -> None:
-                """Say nothing: the test says what is wrong."""
+                """Print nothing: the test reports errors."""
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
@@ -111,12 +111,12 @@ def test_an_archive_without_the_executable_is_refused(site: Site, tmp_path: Path
         download_executable("etcd", Release(release.url, release.checksums, "etcd-v1/etcd"), tmp_path)
 
 
-def test_a_file_that_is_not_there_is_an_error_with_its_address(site: Site) -> None:
+def test_a_file_that_is_missing_is_an_error_with_its_address(site: Site) -> None:
     with pytest.raises(DownloadError, match=f"{site.url}/absent cannot be read: HTTP Error 404"):
         fetch_text(f"{site.url}/absent")
 
 
-def test_a_host_that_cannot_be_reached_is_asked_once(site: Site) -> None:
+def test_a_host_that_cannot_be_reached_is_queried_once(site: Site) -> None:
     """Each tool would wait for it again otherwise."""
     site.server.server_close()
     with pytest.raises(DownloadError, match="cannot be reached"):

@@ -152,7 +152,7 @@ def test_a_changed_release_stops_the_installation_and_go_builds_nothing_instead(
         ensure_tool(replace(TOOLS["opa"], release=lambda _: None))
 
 
-def test_go_goes_first_when_asked(site: Site, bare_machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_go_goes_first_on_request(site: Site, bare_machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     go = bare_machine / "go"
     go.write_text(GO)
     go.chmod(0o755)

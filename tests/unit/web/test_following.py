@@ -23,16 +23,16 @@ SPOILT = OpaRejected(500, "internal_error", "it failed", [{"code": "eval_conflic
 
 
 class Answers(Opa):
-    """An OPA's client that says what it is told to."""
+    """A client of OPA that returns prepared results."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.requested: list[str] = []
         self.paths: dict[str, list[Any]] = {RULE: [{"spec": 1}]}
         self.failing: dict[str, OpaError] = {}
 
     async def query(self, name: str, input_document: Any) -> Any:
-        """What holds at the targets of `paths`."""
-        self.asked.append(name)
+        """The effective policies at the targets of `paths`."""
+        self.requested.append(name)
         await asyncio.sleep(0)
         if error := self.failing.get(name):
             raise error
@@ -52,7 +52,7 @@ class Answers(Opa):
 
 @asynccontextmanager
 async def at_work(opa: Answers) -> AsyncIterator[Following]:
-    """Something that follows, asked of this OPA."""
+    """Something that follows, requested of this OPA."""
     following = Following()
     following.open(opa)
     task = asyncio.create_task(following.run())
@@ -69,7 +69,7 @@ async def until(condition: Any) -> None:
 
 
 def current(followed: list[Followed]) -> bool:
-    """Whether what holds is known."""
+    """Whether the effective policies are known."""
     return all(one.current for one in followed)
 
 
@@ -81,17 +81,17 @@ async def test_any_number_of_readers_cost_one_query() -> None:
             following.following([ROUTE], None, None) as (second, _),
         ):
             await until(lambda: current(followed))
-            assert opa.asked == ["effective"]
+            assert opa.requested == ["effective"]
             opa.paths = {RULE: [{"spec": 2}]}
             following.note(CHANGE)
             await until(lambda: first.wake.is_set() and following.settled == following.revision)
-            assert opa.asked == ["effective", "dependents", "watch_results"]
+            assert opa.requested == ["effective", "dependents", "watch_results"]
             assert list(first.differing) == list(second.differing) == [(RULE, KIND)]
             assert followed[0].entries[RULE, KIND]["paths"] == [{"spec": 2}]
         assert not following.knows([ROUTE], None, None)
 
 
-async def test_who_reads_slowly_is_told_the_latest_only() -> None:
+async def test_slow_reader_gets_the_latest_only() -> None:
     opa = Answers()
     async with at_work(opa) as following:
         with following.following([ROUTE], None, None) as (reader, followed):
@@ -105,21 +105,21 @@ async def test_who_reads_slowly_is_told_the_latest_only() -> None:
             assert followed[0].entries[RULE, KIND]["paths"] == [{"spec": 49}]
 
 
-async def test_nothing_is_asked_while_nobody_follows() -> None:
+async def test_nothing_is_queried_while_no_client_follows() -> None:
     opa = Answers()
     async with at_work(opa) as following:
         following.note(CHANGE)
         await asyncio.sleep(0.01)
-        assert opa.asked == []
+        assert opa.requested == []
         assert following.settled == following.revision
 
 
-async def test_an_opa_that_is_away_is_asked_again() -> None:
+async def test_an_opa_that_is_unavailable_is_queried_again() -> None:
     opa = Answers()
     opa.failing["effective"] = OpaUnavailable("away")
     async with at_work(opa) as following:
         with following.following([ROUTE], None, None) as (_, followed):
-            await until(lambda: opa.asked)
+            await until(lambda: opa.requested)
             assert not current(followed)
             opa.failing.clear()
             await until(lambda: current(followed))
@@ -136,7 +136,7 @@ async def test_a_target_that_spoils_a_query_is_left_out_alone() -> None:
             assert followed[0].entries[RULE, KIND]["paths"] == [{"spec": 2}]
 
 
-async def test_after_opa_was_filled_anew_everything_is_asked_again() -> None:
+async def test_after_opa_was_synced_again_everything_is_queried_again() -> None:
     opa = Answers()
     async with at_work(opa) as following:
         with following.following([ROUTE], None, None) as (reader, followed):
@@ -146,6 +146,6 @@ async def test_after_opa_was_filled_anew_everything_is_asked_again() -> None:
             following.note(Notice(refilling=True))
             following.note(Notice(refilled=True))
             await until(lambda: following.settled == following.revision)
-            assert opa.asked == ["effective", "effective"]
+            assert opa.requested == ["effective", "effective"]
             assert list(reader.differing) == [(RULE, KIND)]
             assert followed[0].entries == {}

@@ -112,7 +112,7 @@ async def test_a_login_gives_a_cookie_that_ends_with_the_token() -> None:
         assert (await client.get("/data", headers=kept)).status == 401
 
 
-async def test_an_empty_short_or_unreadable_token_lets_nobody_in() -> None:
+async def test_an_empty_short_or_unreadable_token_lets_no_client_in() -> None:
     def gone() -> str:
         raise FileNotFoundError
 

@@ -8,7 +8,7 @@ from bridge.web import picture_updates
 from bridge.web.picture_updates import Journal
 
 
-def test_what_has_changed_since_a_revision_is_told_as_one() -> None:
+def test_what_has_changed_since_a_revision_is_reported_as_one() -> None:
     written = Journal()
     written.add([("node", "a")])
     written.add([("node", "b"), ("policy", "p")])
@@ -17,7 +17,7 @@ def test_what_has_changed_since_a_revision_is_told_as_one() -> None:
     assert written.since(2) == set()
 
 
-def test_who_has_missed_too_much_begins_anew() -> None:
+def test_who_has_missed_too_much_begins_again() -> None:
     written = Journal()
     written.add([("node", "a")])
     written.add(("node", str(number)) for number in range(picture_updates.REMEMBERED))

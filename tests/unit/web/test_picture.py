@@ -1,4 +1,4 @@
-"""What a picture makes of what it is told, object by object."""
+"""What a picture makes of what it is node_of, object by object."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _picture() -> PagePicture:
 
 def test_edges_stand_with_the_object_that_declares_them() -> None:
     picture = _picture()
-    route, rule, service = picture.told(ROUTE), picture.told(RULE), picture.told(SERVICE)
+    route, rule, service = picture.node_of(ROUTE), picture.node_of(RULE), picture.node_of(SERVICE)
     assert route
     assert rule
     assert service
@@ -55,7 +55,7 @@ def test_a_change_concerns_the_nodes_that_differ_and_the_ends_of_edges_that_do()
     assert picture.put(ROUTE, _entry([ROUTE, RULE], [[LISTENER, ROUTE], [RULE, SERVICE]])) == set()
     assert picture.put(ROUTE, _entry([ROUTE, RULE], [[LISTENER, ROUTE]])) == {RULE, SERVICE}
     assert picture.put(ROUTE, None) == {ROUTE, RULE, LISTENER}
-    listener = picture.told(LISTENER)
+    listener = picture.node_of(LISTENER)
     assert listener
     assert listener["children"] == 0
 
@@ -63,14 +63,14 @@ def test_a_change_concerns_the_nodes_that_differ_and_the_ends_of_edges_that_do()
 def test_what_nothing_leads_to_is_not_shown_unless_it_stands_alone_or_has_a_policy() -> None:
     picture = _picture()
     picture.put(ROUTE, None)
-    assert picture.told(SERVICE) is None
+    assert picture.node_of(SERVICE) is None
     assert SERVICE not in set(picture.shown())
     picture.put(SERVICE, _entry([SERVICE, PORT], [], alone=False, policies=[POLICY]))
-    assert picture.told(PORT) is not None
+    assert picture.node_of(PORT) is not None
     assert unattached(picture, {POLICY: {}, "x/P/shop/q": {}}) == ["x/P/shop/q"]
 
 
-def test_an_edge_may_lead_to_what_nobody_has_told_of() -> None:
+def test_an_edge_may_lead_to_what_is_not_reported_yet() -> None:
     picture = _picture()
     concerned = picture.put(ROUTE, _entry([ROUTE, RULE], [[LISTENER, ROUTE], [RULE, "core/Service/shop/other"]]))
     assert picture.missing(concerned) == {"core/Service/shop/other"}

@@ -29,7 +29,7 @@ def test_patches_of_more_than_a_minute_ago_do_not_count() -> None:
     assert not flipping().flips("k", WINDOW)
 
 
-def test_what_is_stopped_goes_on_after_a_while() -> None:
+def test_what_is_stopped_continues_after_a_while() -> None:
     flips = flipping()
     assert flips.stop("k", declared(), 1) == ("where",)
     assert flips.stopped(["k", "other"]) == {"k"}
@@ -38,7 +38,7 @@ def test_what_is_stopped_goes_on_after_a_while() -> None:
     assert flips.stopped(["k"]) == set()
 
 
-def test_what_is_stopped_goes_on_when_the_object_declares_something_else() -> None:
+def test_what_is_stopped_continues_when_the_object_declares_something_else() -> None:
     for other in (declared("e"), declared(more="1"), {**declared(), "labels": {"a": "b"}}):
         flips = flipping()
         flips.stop("k", declared(where="a"), 1)
@@ -58,7 +58,7 @@ def test_resuming_what_another_task_has_resumed_meanwhile_is_no_error() -> None:
     assert flips.resume("k", declared("e"), 2)
 
 
-def test_another_policy_starts_what_was_stopped_and_forgives_nobody_else() -> None:
+def test_another_policy_starts_what_was_stopped_and_forgives_no_other_client() -> None:
     flips = flipping()
     flips.stop("k", declared(), 1)
     for _ in range(3):
