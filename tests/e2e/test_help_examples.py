@@ -1,0 +1,33 @@
+"""The examples in the help of commands, as a user types them in a clone."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from bridge.cli.help_text import ExampleCommand
+from bridge.cli.main import bridge
+from tests.e2e.conftest import ROOT, Run
+
+UNTESTED = re.compile(r"bridge run|--watch|[|>&]")  # servers, and commands that need more than the bridge
+
+
+def examples(command: click.Command) -> Iterator[str]:
+    if isinstance(command, ExampleCommand):
+        yield from (line for _, line in command.examples if "examples/" in line and not UNTESTED.search(line))
+    if isinstance(command, click.Group):
+        for part in command.commands.values():
+            yield from examples(part)
+
+
+@pytest.mark.parametrize("line", sorted(set(examples(bridge))))
+def test_example_of_the_help_works_as_typed(bridge: Run, line: str) -> None:
+    words = [str(ROOT / word) if word.startswith("examples/") else word for word in shlex.split(line)[1:]]
+    answer = bridge(*words)
+    assert answer.returncode in {0, 1}, answer.stderr
+    assert answer.stderr == ""
+    assert answer.stdout
