@@ -108,7 +108,7 @@ def _translated(egctl: Path, file: Path, objects: list[Object]) -> Answers:
                 _, namespace, route_name, _, number = route["name"].split("/")[:5]
                 place = (gateway, name, f"{namespace}/{route_name}", number)
                 traffic, security = route.get("traffic") or {}, route.get("security") or {}
-                fields = _only(traffic, {"timeout": ("http", "tcp"), "httpUpgrade": ()})
+                fields = _by_type(_only(traffic, {"timeout": ("http", "tcp"), "httpUpgrade": ()}))
                 _keep(answers, ("BackendTrafficPolicy", *place), fields)
                 cors = _only(security.get("cors") or {}, dict.fromkeys(("maxAge", "allowMethods", "allowHeaders"), ()))
                 _keep(answers, ("SecurityPolicy", *place), cors)
@@ -196,4 +196,15 @@ def _as_translated(kind: str, spec: Fields) -> Fields:
             return {name: value for name, value in spec.get("cors", {}).items() if name != "allowOrigins"}
         case "EnvoyExtensionPolicy":
             return {"lua": [one["inline"] for one in spec.get("lua", ())]}
-    return {name: value for name, value in spec.items() if name in {"timeout", "httpUpgrade"}}
+    return _by_type({name: value for name, value in spec.items() if name in {"timeout", "httpUpgrade"}})
+
+
+def _by_type(fields: Fields) -> Fields:
+    """The upgrades in the order of their types.
+
+    They have no order for Envoy. Of two merged lists, the bridge has the items of higher precedence first (F8),
+    Kubernetes' strategic merge keeps the items that both have at their places.
+    """
+    if "httpUpgrade" not in fields:
+        return fields
+    return {**fields, "httpUpgrade": sorted(fields["httpUpgrade"], key=lambda one: str(one["type"]))}
