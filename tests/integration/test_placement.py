@@ -226,7 +226,7 @@ async def test_a_deployment_moves_when_a_cluster_the_policy_or_its_own_annotatio
         await place.until_placed("checkout", "central", "west1")
         await bridge.policy(
             place.policy.replace('"weight": 1', '"weight": 2').replace(
-                "eu_required if requested", "eu_required if not requested"
+                "eu_required if asked", "eu_required if not asked"
             )
         )
         await place.until_placed("checkout", "west1")

@@ -10,20 +10,20 @@ import data.bridge.lookup
 #   ListenerSets with equal claims at their Gateway (see `unaccepted_listeners`), for a Namespace those of its
 #   ListenerSets, for a route the routes of other types at its frontends (see `mesh_ports`). The object itself is not
 #   included.
-rivals(object_key) := {rival | some path in _claims_of(object_key); some rival in rivals_at(path)} - {object_key}
+rivals(object_key) := {rival | some path in _claims_of(object_key); some rival in rivals_at(object_key, path)} - {object_key}
 
 # METADATA
 # description: |
 #   The same for an index path, `["claims", gateway, port, slot]` or `["children", frontend]`, that an object has or
-#   had.
-rivals_at(path) := union({index.claimants(gateway, port, other) |
+#   had: the routes that remain at a frontend may be of one type, other than that of the route that left.
+rivals_at(object_key, path) := union({index.claimants(gateway, port, other) |
 	["claims", gateway, port, slot] = path
 	some other in _slots_against(gateway, port, slot)
 }) | {route_key |
 	["children", frontend_node] = path
 	keys.is_frontend(frontend_node)
 	siblings := index.declared_children(frontend_node)
-	count({keys.type_of(sibling) | some sibling in siblings}) > 1
+	count({keys.type_of(sibling) | some sibling in (siblings | {object_key})}) > 1
 	some route_key in siblings
 }
 

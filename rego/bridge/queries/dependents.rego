@@ -46,8 +46,9 @@ dependent_objects contains rival if {
 }
 
 dependent_objects contains rival if {
-	some path in old_paths
-	some rival in hierarchy.rivals_at(path)
+	some key in input.keys
+	some path in input.was[key]
+	some rival in hierarchy.rivals_at(key, path)
 }
 
 # A listener may conflict with those of other ListenerSets of its Gateway.

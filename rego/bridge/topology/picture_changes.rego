@@ -31,7 +31,7 @@ _paths_of(object_key) := {entry.path | some entry in policies.entries(lookup.get
 
 _objects_of_path(_, ["extended", child]) := {trim_suffix(child, "@frontend")}
 
-_objects_of_path(_, ["children", parent]) := {trim_suffix(parent, "@frontend")} | hierarchy.rivals_at(["children", parent]) if {
+_objects_of_path(object_key, ["children", parent]) := {trim_suffix(parent, "@frontend")} | hierarchy.rivals_at(object_key, ["children", parent]) if {
 	keys.is_frontend(parent)
 }
 
@@ -40,7 +40,7 @@ _objects_of_path(_, ["parents", child]) := index.declared_children(child) if chi
 
 _objects_of_path(_, ["targeted", target]) := {target}
 
-_objects_of_path(_, ["claims", gateway, port, slot]) := _with_links_below(hierarchy.rivals_at(["claims", gateway, port, slot]))
+_objects_of_path(object_key, ["claims", gateway, port, slot]) := _with_links_below(hierarchy.rivals_at(object_key, ["claims", gateway, port, slot]))
 
 _objects_of_path(_, ["selectors", namespace, type, text]) := {ref.object | some ref in policies.selected_refs(namespace, type, text)}
 

@@ -72,6 +72,14 @@ test_a_gateway_redraws_its_routes if {
 	testing.cart_route in _redrawn([], {"keys": [_gateway], "drawn": [_gateway]})
 }
 
+# GEP-1294: a mesh's routes of one type take effect once the routes of a preferred type have left the Service.
+test_a_route_that_left_a_frontend_redraws_the_routes_of_other_types_there if {
+	meshed := testing.route("meshed", [{"group": "", "kind": "Service", "name": "cart"}], [])
+	left := "gateway.networking.k8s.io/GRPCRoute/shop/left"
+	fields := {"keys": [left], "drawn": [left], "was": {left: [["children", "core/Service/shop/cart@frontend"]]}}
+	"gateway.networking.k8s.io/HTTPRoute/shop/meshed" in _redrawn([meshed], fields)
+}
+
 test_a_namespace_redraws_what_is_in_it if {
 	testing.cart_route in _redrawn([], {"keys": ["core/Namespace/-/shop"], "drawn": []})
 }
