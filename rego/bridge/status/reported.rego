@@ -23,16 +23,16 @@ _reports(policy_key) := array.concat(
 		conditions := _readable_conditions(object.get(lookup.get(policy_key), ["status", "conditions"], []))
 		count(conditions) > 0
 	],
-	[object.union({"controllerName": shown.controllerName, "conditions": conditions}, _ancestor_ref(shown)) |
-		some shown in array.slice(current_ancestors(policy_key), 0, ancestor_bound)
-		is_string(shown.controllerName)
-		conditions := _readable_conditions(object.get(shown, "conditions", []))
+	[object.union({"controllerName": entry.controllerName, "conditions": conditions}, _ancestor_ref(entry)) |
+		some entry in array.slice(current_ancestors(policy_key), 0, ancestor_bound)
+		is_string(entry.controllerName)
+		conditions := _readable_conditions(object.get(entry, "conditions", []))
 		count(conditions) > 0
 	],
 )
 
-_ancestor_ref(shown) := {"ancestorRef": object.filter(shown.ancestorRef, ["group", "kind", "namespace", "name", "sectionName"])} if {
-	is_string(shown.ancestorRef.name)
+_ancestor_ref(entry) := {"ancestorRef": object.filter(entry.ancestorRef, ["group", "kind", "namespace", "name", "sectionName"])} if {
+	is_string(entry.ancestorRef.name)
 } else := {}
 
 # A folder may have any content: conditions that a cluster would reject are omitted.
