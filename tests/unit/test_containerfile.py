@@ -159,7 +159,7 @@ def _python_of_everyone() -> Path:
     """A Python that the image's user can run here too: one in root's home folder cannot be."""
     wanted = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))"
     for path in (Path(sys.executable).resolve(), Path("/usr/local/bin/python3"), Path("/usr/bin/python3")):
-        command = [*shlex.split(_UNPRIVILEGED), str(path), "-c", wanted]
+        command = [*shlex.split(_UNPRIVILEGED), "env", str(path), "-c", wanted]  # setpriv itself may keep rights
         if subprocess.run(command, capture_output=True, check=False).returncode == 0:
             return path
     pytest.skip("no Python 3.11 or newer with venv that every user can run")
