@@ -73,8 +73,8 @@ direct_scopes(policy_kind, node) := {scope |
 	kinds.may_target(policy_kind, keys.parse(node).type)
 	itself := attachment.place(policy_kind, node)
 	not hierarchy.is_unaccepted(itself)
+	_is_target(policy_kind, itself)
 	some scope in ({itself} | _sections_of(policy_kind, node))
-	_is_target(policy_kind, scope)
 	has_protocol(policy_kind, scope)
 }
 
@@ -83,11 +83,7 @@ _is_target(_, node) if not contains(node, "#")
 
 _is_target(policy_kind, _) if not kinds.is_direct(policy_kind)
 
-_is_target(policy_kind, node) if {
-	contains(node, "#")
-	kinds.is_direct(policy_kind)
-	kinds.may_target_sections(policy_kind, keys.parse(node).type)
-}
+_is_target(policy_kind, node) if kinds.may_target_sections(policy_kind, keys.parse(node).type)
 
 # METADATA
 # description: |
