@@ -34,9 +34,10 @@ class Opened:
             self.errors.append(message.text)
 
     async def go(self, url: str) -> None:
-        """Open an address, and wait for the picture."""
+        """Open an address, and wait for the whole picture: its top is drawn first, and what follows can move it."""
         await self.page.goto(url)
-        await self.until("globalThis.policyBridge?.drawn.shown > 0 || !document.getElementById('empty').hidden")
+        whole = "globalThis.policyBridge?.drawn.complete && policyBridge.drawn.shown > 0"
+        await self.until(f"{whole} || !document.getElementById('empty').hidden")
 
     async def until(self, condition: str) -> Any:
         """Wait until an expression is true; gives its value. The page's own policy forbids playwright's way to wait."""

@@ -32,7 +32,7 @@ const store = new Store(topology, wire, refreshed);
  *   way: Set<string> | null, changed: Map<string, string>, added: Map<string, any>}}
  */
 const state = { chosen: undefined, tab: "details", filters: noFilters(), opened: new Map(), way: null, changed: new Map(), added: new Map() };
-const drawn = { count: 0, at: 0, received: 0, shown: 0 }; // for tests and measurements
+const drawn = { count: 0, at: 0, received: 0, shown: 0, complete: false }; // for tests and measurements
 
 const frame = setUpFrame(); // first: the picture is fitted into the remaining space
 const on = { choose, toggle };
@@ -178,6 +178,7 @@ const connection = new Connection({
       requestBox.set((await follow()).request);
       performance.mark("first-picture");
     } else details.show(state.chosen, topology);
+    drawn.complete = whole && !store.isTop;
     return { whole, again: store.isTop };
   },
   change(event) {

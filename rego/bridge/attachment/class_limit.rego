@@ -26,7 +26,7 @@ limits(policy_kind, node) := {policy: classes |
 # METADATA
 # description: Some policy of a kind has a ref with a className.
 has_class_limits(policy_kind) if {
-	count(index.class_limited_policies(policy_kind)) > 0
+	policy_kind in index.class_limited_kinds
 } else := false
 
 # METADATA

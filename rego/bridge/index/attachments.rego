@@ -44,13 +44,9 @@ targeted_objects := {object_key |
 
 # METADATA
 # description: |
-#   Some policy of a kind selects its targets by labels, as the index has it. Policies that name their targets cost no search for
-#   others.
-has_selecting_policies(policy_kind) if {
-	data.index.selecting[policy_kind]
-} else if {
-	changed_entries.selecting[policy_kind]
-} else := false
+#   The policy kinds of which a policy selects its targets by labels, as the index has it. Policies that name their
+#   targets cost no search for others.
+selecting_kinds := {kind | some kind, _ in data.index.selecting} | {kind | some kind, _ in changed_entries.selecting}
 
 # METADATA
 # description: |
@@ -66,6 +62,11 @@ policies_selecting(namespace, type) := {[policy, text] |
 	text := trim_prefix(joined, concat("", [type, "\n"]))
 	some policy in policies
 }
+
+# METADATA
+# description: |
+#   The policy kinds of which a policy has a ref with a className, before or after the query's changes.
+class_limited_kinds := {kind | some kind, _ in data.index.limited} | {kind | some kind, _ in changed_entries.limited}
 
 # METADATA
 # description: The policies of a kind that have a ref with a className.

@@ -16,9 +16,9 @@ policykind_type := "policybridge.io/PolicyKind"
 # description: |
 #   An active policy kind by its `<group>/<Kind>`, with all defaults. `data.kinds` is the stored result of
 #   `active_kinds`; a query that changes a PolicyKind evaluates the rule itself.
-get(type) := data.kinds[type] if not has_changes
-
-get(type) := active_kinds[type] if has_changes
+get(type) := data.kinds[type] if {
+	not has_changes
+} else := active_kinds[type] if has_changes
 
 # METADATA
 # description: The policy kind of a policy; undefined if its kind is not a policy kind.
@@ -41,17 +41,24 @@ has_changes if {
 # description: |
 #   All active policy kinds, by `<group>/<Kind>`. If a PolicyKind, or the CRD's part, is invalid together with the other
 #   layers, that layer is ignored. `layers` names those that count, `by` is a hash of the description (see `stamp`),
-#   `traits` are derived from it (see `traits_of`), `versions` are the versions of its policies (see `versions_of`;
-#   absent without a CRD).
+#   `traits` are derived from it (see `traits_of`), `preset` is true if a preset describes it and no PolicyKind does,
+#   `versions` are the versions of its policies (see `versions_of`; absent without a CRD).
 active_kinds[type] := object.union_n([description, {"versions": versions | versions := versions_of(type)}, {
-	"layers": [layer.name | some layer in layers],
+	"layers": names_of_layers,
 	"by": description_hash(description),
 	"traits": traits_of(description),
+	"preset": _is_preset(names_of_layers),
 }]) if {
 	some type in described_types
 	layers := [candidate | some candidate in candidate_layers(type); not problem(merge_layers(candidate))][0]
+	names_of_layers := [layer.name | some layer in layers]
 	description := normal_form(type, merge_layers(layers))
 }
+
+_is_preset(names_of_layers) if {
+	"Preset" in names_of_layers
+	not "PolicyKind" in names_of_layers
+} else := false
 
 # METADATA
 # description: The spec of the oldest PolicyKind of each type.

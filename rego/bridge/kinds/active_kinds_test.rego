@@ -12,7 +12,7 @@ _type := "acme.io/RatePolicy"
 
 _preset := {"rates": {"group": "acme.io", "kind": "RatePolicy", "effectiveTarget": "Gateway", "fanout": "None"}}
 
-_in_force(objects, presets) := {type: object.remove(kind, ["by", "traits"]) | some type, kind in found} if {
+_in_force(objects, presets) := {type: object.remove(kind, ["by", "preset", "traits"]) | some type, kind in found} if {
 	found := kinds.active_kinds with input as {"changes": {"upsert": objects}} with data.bridge.presets as presets
 }
 
@@ -92,7 +92,7 @@ test_a_policys_kind_is_what_is_stored_unless_a_policykind_changes if {
 		with input as {"changes": {"upsert": [_rate_kind("rates", 1, {})]}}
 	before == stored[_type]
 	names == {_type}
-	object.remove(after, ["by", "traits"]) == _normal(_least, ["PolicyKind"])
+	object.remove(after, ["by", "preset", "traits"]) == _normal(_least, ["PolicyKind"])
 }
 
 test_a_kind_that_is_none_is_undefined if {

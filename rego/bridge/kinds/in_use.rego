@@ -6,15 +6,8 @@ import data.bridge.lookup
 # description: |
 #   The policy kinds that queries evaluate: without kinds of shipped presets that have no policies, because most
 #   clusters lack most vendors.
-in_use := names - (_of_presets - lookup.types)
+in_use := names - (_preset_kinds - lookup.types)
 
-# Kinds that no PolicyKind describes, only a preset.
-_of_presets := {type |
-	some type, description in _descriptions
-	"Preset" in description.layers
-	not "PolicyKind" in description.layers
-}
+_preset_kinds := {type | data.kinds[type].preset} if not has_changes
 
-_descriptions := data.kinds if not has_changes
-
-_descriptions := active_kinds if has_changes
+_preset_kinds := {type | active_kinds[type].preset} if has_changes

@@ -9,10 +9,12 @@ import data.bridge.lookup
 # description: |
 #   Some policy of a kind may select its targets by labels.
 may_select(policy_kind) if {
-	index.has_selecting_policies(policy_kind)
-} else if {
-	_changed_selections[policy_kind]
+	policy_kind in selecting_kinds
 } else := false
+
+# METADATA
+# description: The policy kinds of which some policy may select its targets by labels.
+selecting_kinds := index.selecting_kinds | {kind | some kind, _ in _changed_selections}
 
 # METADATA
 # description: |

@@ -38,19 +38,22 @@ acts_at(policy_kind, node) if {
 #   An existing node of a type at whose objects or sections a policy kind always acts. Most nodes in queries are of this
 #   form.
 is_of_acting_type(policy_kind, node) if {
-	[object_key, _] := split(node, "#")
-	known := index.facts(object_key)
-	not known.claims
-	known.type in kinds.traits(policy_kind).sections
-} else if {
-	# Only objects with listeners claim ports.
-	[object_key, name] := split(node, "#")
-	index.facts(object_key).type in kinds.traits(policy_kind).sections
-	not hierarchy.unaccepted_listeners(object_key)[name]
+	_type_of_section(node) in kinds.traits(policy_kind).sections
 } else if {
 	keys.type_of(node) in kinds.traits(policy_kind).objects
 	not regex.match(`[#@]`, node)
 	hierarchy.exists(node)
+}
+
+# The type of a section's object. Undefined for other nodes and for listeners that are not accepted.
+_type_of_section(node) := known.type if {
+	[object_key, _] := split(node, "#")
+	known := index.facts(object_key)
+	not known.claims
+} else := index.facts(object_key).type if {
+	# Only objects with listeners claim ports.
+	[object_key, name] := split(node, "#")
+	not hierarchy.unaccepted_listeners(object_key)[name]
 }
 
 # METADATA

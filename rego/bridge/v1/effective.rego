@@ -22,20 +22,20 @@ effective := queries.input_problem if {
 	queries.targets_problem
 } else := [{"target": node, "policyKind": kind, "paths": paths} |
 	some [node, kind] in sort({[scope, kind] |
-		some kind in queries.policy_kinds
 		some target in input.targets
-		some scope in scopes.scopes_at_or_below(kind, hierarchy.canonical_key(target))
+		target_node := hierarchy.canonical_key(target)
+		some kind in queries.policy_kinds
+		some scope in scopes.scopes_at_or_below(kind, target_node)
+		kind in kinds_at(scope)
 	})
-	may_have_policies(kind, node)
 	paths := engine.policies_of(kind, node, object.get(input, "sourceNamespace", ""))
 	paths != []
 ]
 
 # METADATA
-# description: A kind may have policies at a node. If the query names one kind, the check would cost more than it saves.
-may_have_policies(_, _) if input.policyKind
+# description: |
+#   The policy kinds of the query that may have policies at a node. If it names one kind, the check would cost more than
+#   it saves.
+kinds_at(_) := queries.policy_kinds if input.policyKind
 
-may_have_policies(kind, node) if {
-	not input.policyKind
-	not engine.is_untouched(kind, node)
-}
+kinds_at(node) := engine.kinds_at(node) if not input.policyKind

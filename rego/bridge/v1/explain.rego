@@ -30,8 +30,8 @@ _explained := [entry |
 	entry := {
 		"target": node,
 		"policyKind": kind,
-		"paths": [path | may_have_policies(kind, node); some path in _explanations(kind, node)],
-		"attachments": sort({rejection | may_have_policies(kind, node); some rejection in attachment.rejections(kind, node)}),
+		"paths": [path | kind in kinds_at(node); some path in _explanations(kind, node)],
+		"attachments": sort({rejection | kind in kinds_at(node); some rejection in attachment.rejections(kind, node)}),
 		"links": hierarchy.rejected_links(node),
 	}
 	(count(entry.paths) + count(entry.attachments)) + count(entry.links) > 0
