@@ -35,8 +35,16 @@ LONGEST = (
 
 
 # Tests that wait for real servers, browsers and clusters are repeated once after a failure, and the summary names them
-# (RERUN): on a loaded machine one of thousands fails for reasons that are not the project's. All others must pass at once.
-REPEATED = ("tests/deploy/", "tests/e2e/", "tests/faults/", "tests/integration/", "tests/scenarios/test_cluster.py", "tests/web/")
+# (RERUN): on a loaded machine one of thousands fails for reasons that are not the project's. All others must pass at
+# once.
+REPEATED = (
+    "tests/deploy/",
+    "tests/e2e/",
+    "tests/faults/",
+    "tests/integration/",
+    "tests/scenarios/test_cluster.py",
+    "tests/web/",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
