@@ -41,4 +41,4 @@ _objects_on_paths(object_key) := {split(above, "#")[0] |
 } | {above | some with_namespaces in _path_variants; some above in hierarchy.step(object_key, with_namespaces)}
 
 # Whether paths name Namespaces, for each kind.
-_path_variants := {_traits[_].namespaces}
+_path_variants := {traits.namespaces | some traits in _traits}

@@ -92,10 +92,12 @@ _paths_for(policy_kind, node, source) := {path |
 	some path in hierarchy.kind_paths(policy_kind, node)
 	hierarchy.counts_for(path, source)
 } if {
-	_has_frontends(policy_kind, node)
+	has_frontends(policy_kind, node)
 } else := hierarchy.kind_paths(policy_kind, node)
 
-_has_frontends(policy_kind, node) if {
+# METADATA
+# description: A path to an effective target has a mesh frontend, so what counts can differ by the source of requests.
+has_frontends(policy_kind, node) if {
 	some path in hierarchy.kind_paths(policy_kind, node)
 	contains(concat("", path), "@frontend")
 } else := false
@@ -105,52 +107,3 @@ _has_frontends(policy_kind, node) if {
 counts_for(_, entry, source) if keys.parse(entry.policy).namespace in {"-", source}
 
 counts_for(_, entry, _) if keys.parse(entry.target).namespace in {"-", keys.parse(entry.policy).namespace}
-
-# METADATA
-# description: |
-#   The sources for which statuses count: "", and each namespace with a difference at an effective target, because of a
-#   consumer route or a consumer's policy on one of its paths (semantics P6).
-sources(policy_kind, node) := [""] if {
-	is_same_for_all(policy_kind, node)
-} else := array.concat([""], sort(_consumers(policy_kind, node))) if {
-	_by_source(policy_kind, node)
-} else := [""]
-
-_by_source(policy_kind, node) if {
-	kinds.is_consumer_kind(policy_kind)
-} else := _has_frontends(policy_kind, node)
-
-_consumers(policy_kind, node) := {namespace |
-	some path in hierarchy.kind_paths(policy_kind, node)
-	some namespace in hierarchy.consumers(path)
-} | {namespace |
-	kinds.is_consumer_kind(policy_kind)
-	some path in hierarchy.kind_paths(policy_kind, node)
-	some entry in stack(policy_kind, path)
-	not counts_for(policy_kind, entry, "")
-	namespace := keys.parse(entry.policy).namespace
-}
-
-# METADATA
-# description: |
-#   The sources for which effective policies may differ at a target: `sources`, and each namespace for which a path does
-#   not count because its consumer route replaces the producer's (semantics P6).
-differing_sources(policy_kind, node) := [""] if {
-	is_same_for_all(policy_kind, node)
-} else := array.concat([""], sort(found)) if {
-	found := {source | some source in sources(policy_kind, node); source != ""} | {namespace |
-		some path in hierarchy.kind_paths(policy_kind, node)
-		some namespace in hierarchy.replacing_consumers(path)
-	}
-}
-
-# METADATA
-# description: |
-#   The `[path, stack]` pairs that count for a source only; for "" all pairs. Pairs that are the same for two sources
-#   are counted once.
-distinct_stacks(policy_kind, node, source) := stacks(policy_kind, node, source) if {
-	source == ""
-} else := [counted |
-	some counted in stacks(policy_kind, node, source)
-	not counted in stacks(policy_kind, node, "")
-]

@@ -24,15 +24,16 @@ scopes_at_or_below(policy_kind, node) := {node} if {
 	kinds.acts_where_declared(policy_kind)
 } else := {node} if {
 	is_only_target(policy_kind, node)
-} else := _scopes_below(policy_kind, node) if {
+} else := scopes_below(policy_kind, node) if {
 	not contains(node, "#")
 } else := {scope |
-	some scope in _scopes_below(policy_kind, keys.parse(node).object)
+	some scope in scopes_below(policy_kind, keys.parse(node).object)
 	_within(scope, node)
 }
 
-# The effective targets in an object and below it.
-_scopes_below(policy_kind, object_key) := {scope |
+# METADATA
+# description: The effective targets in an object and below it.
+scopes_below(policy_kind, object_key) := {scope |
 	some key in hierarchy.objects_below(object_key)
 	kinds.acts_on(policy_kind, keys.parse(key).type)
 	some scope in hierarchy.nodes_at(key, kinds.get(policy_kind).effectiveTarget)
@@ -109,47 +110,4 @@ _within(scope, node) if scope == node
 _within(scope, node) if {
 	keys.parse(scope).object != keys.parse(node).object
 	node in hierarchy.nodes_above(scope)
-}
-
-# METADATA
-# description: The effective targets of a policy, from its accepted refs.
-reachable_scopes(policy_key) := {scope |
-	policy_kind := keys.parse(policy_key).type
-	some node in attachment.targets(policy_key)
-	some scope in scopes_at_or_below(policy_kind, node)
-	has_counted_path(policy_kind, node, scope)
-	not _is_of_other_class(policy_key, node, scope)
-}
-
-# A className excludes a policy from paths through other GatewayClasses (semantics T1).
-_is_of_other_class(policy_key, node, scope) if {
-	policy_kind := keys.parse(policy_key).type
-	attachment.has_class_limits(policy_kind)
-	classes := attachment.limits(policy_kind, node)[policy_key]
-	every path in {path | some path in hierarchy.kind_paths(policy_kind, scope); node in path} {
-		not attachment.runs_through(policy_kind, path, classes)
-	}
-}
-
-# METADATA
-# description: |
-#   A path through a node to an effective target counts for a policy kind. A kind with `controllers` has no effective
-#   targets below Gateways of others (semantics P8).
-has_counted_path(policy_kind, _, _) if not kinds.get(policy_kind).controllers
-
-has_counted_path(policy_kind, node, scope) if {
-	kinds.get(policy_kind).controllers
-	some path in hierarchy.kind_paths(policy_kind, scope)
-	node in path
-}
-
-# METADATA
-# description: |
-#   The effective targets below the objects that a policy is attached to, or to a section of which. They include all
-#   effective targets of the policy, and are cheaper if many policies share an object, because no path is walked.
-candidate_scopes(policy_key) := reachable_scopes(policy_key) if {
-	kinds.acts_at_targets(keys.parse(policy_key).type)
-} else := {scope |
-	some object_key in {keys.parse(node).object | some node in attachment.targets(policy_key)}
-	some scope in _scopes_below(keys.parse(policy_key).type, object_key)
 }
