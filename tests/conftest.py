@@ -47,11 +47,12 @@ REPEATED = (
 )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest files, and mark the tests that are repeated after a failure."""
-    for item in items:
-        if item.nodeid.startswith(REPEATED):
-            item.add_marker(pytest.mark.flaky(reruns=1))
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with the longest files, and mark the tests that are repeated after a failure (not with `--reruns=0`)."""
+    if config.getoption("reruns") is None:
+        for item in items:
+            if item.nodeid.startswith(REPEATED):
+                item.add_marker(pytest.mark.flaky(reruns=1))
 
     def rank(item: pytest.Item) -> int:
         return next((place for place, path in enumerate(LONGEST) if item.nodeid.startswith(path)), len(LONGEST))

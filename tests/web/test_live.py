@@ -55,6 +55,7 @@ async def test_changes_elsewhere_close_nothing_and_keep_the_focus(serve: Serve, 
     (bridge.folder / "late.yaml").write_text(POLICY.replace("name: admin", "name: cart"))
     await page.shows("#details", "shop/late")
     assert await page.page.locator("#details .why").first.get_attribute("open") is not None
+    assert await page.page.evaluate("document.activeElement.tagName") == "SUMMARY"
 
 
 async def test_opa_that_is_not_ready_is_reported(page: Opened, tmp_path: Path) -> None:

@@ -56,7 +56,8 @@ export class Details {
 
   /**
    * Replace the content, unless it would be the same: changes elsewhere must not close what the user has opened, or move
-   * the focus. Focus in replaced content moves to the new heading.
+   * the focus. Focus in replaced content moves to the element that replaces the focused one: the one with the same text or,
+   * for the summary of a section, at the same place. Without one it moves to the new heading.
    */
   #fill(content, again = false) {
     const made = fill(document.createElement("div"), content);
@@ -64,9 +65,13 @@ export class Details {
     this.#made = made.cloneNode(true);
     const sections = () => [...this.#element.querySelectorAll("details")];
     const opened = again ? sections().map((one) => one.open) : [];
+    const active = document.activeElement;
+    const alike = () => [...this.#element.querySelectorAll(active.localName)]
+      .filter((one) => active.localName === "summary" || one.textContent === active.textContent);
+    const place = again && this.#hadFocus ? alike().indexOf(active) : -1;
     this.#element.replaceChildren(...made.childNodes);
     sections().forEach((one, at) => { one.open ||= opened[at] ?? false; });
-    if (this.#hadFocus) this.#element.querySelector("h3")?.focus({ preventScroll: true });
+    if (this.#hadFocus) (alike()[place] ?? this.#element.querySelector("h3"))?.focus({ preventScroll: true });
   }
 }
 
