@@ -103,7 +103,7 @@ class ApiServer:
                 time.sleep(0.1)
 
     def delete_crds(self, names: set[str]) -> None:
-        """Delete CRDs, those that are missing too, and wait until they are gone. Raises AssertionError with the rest.
+        """Delete CRDs, ignore those that are missing, and wait until none is left. Raises AssertionError with the rest.
 
         The API server's finalizer backs off exponentially on a loaded machine: a change of the CRD makes it look again.
         """

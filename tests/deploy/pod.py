@@ -105,7 +105,7 @@ class Pod:
         return all(self.probe(name, "readinessProbe") for name in self.processes)
 
     def probe(self, container: str, name: str) -> bool:
-        """Whether a probe succeeds, asked as a kubelet asks: by HTTP where it says nothing else."""
+        """Whether a probe succeeds, sent as a kubelet sends it: by HTTP unless it sets another scheme."""
         (probe,) = [one[name] for one in self._containers if one["name"] == container]
         get = probe["httpGet"]
         port = {"probes": self.probes, "opa-diagnostic": self.diagnostic}[get["port"]]

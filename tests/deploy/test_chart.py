@@ -1,4 +1,4 @@
-"""The chart as helm renders it: what follows from values, and that each thing is said once."""
+"""The chart as helm renders it: the effects of values, and one place for each setting."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ def rendered(home: Path) -> Objects:
     return template(CHART, home)
 
 
-def test_what_is_made_of_the_bridge_and_of_the_chart_is_in_step() -> None:
-    assert stale() == [], "`make manifests` makes them anew"
+def test_generated_manifests_are_up_to_date() -> None:
+    assert stale() == [], "run `make manifests`"
 
 
 @pytest.mark.parametrize("values", VALUES.values(), ids=VALUES.keys())
@@ -97,7 +97,7 @@ def test_values_that_make_no_sense_are_refused_by_name(values: Values, named: st
 
 
 def test_settings_that_follow_from_other_values_are_refused_by_name(home: Path) -> None:
-    """Set beside them they would not fit to the Pod, its rights, or who is asked for admission."""
+    """They would contradict the Pod, its permissions, or the webhook configuration."""
     made = yaml.safe_load(one(template(CHART, home), "ConfigMap")["data"]["bridge.yaml"])
     taken = {"log_format"}
     assert made.keys() - taken <= set(OWN_SETTINGS)

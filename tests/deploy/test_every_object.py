@@ -1,4 +1,4 @@
-"""Admission asked about every object while nobody answers: what has to go on goes on."""
+"""A webhook for every object without a running bridge: the cluster's own components keep working."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def applied(plane: ControlPlane, kubectl: Kubectl) -> ControlPlane:
 def test_applied_twice_the_manifests_change_nothing(applied: ControlPlane, kubectl: Kubectl) -> None:
     again = kubectl("apply", "-k", DEPLOY / "manifests").splitlines()
     assert again
-    # kubectl replaces the selector of a PodDisruptionBudget whole, and always says so.
+    # kubectl replaces the selector of a PodDisruptionBudget whole, and always reports it as configured.
     named = "poddisruptionbudget.policy/policy-bridge configured"
     assert [line for line in again if not line.endswith(" unchanged") and line != named] == []
     budget = applied.api.get("/apis/policy/v1/namespaces/policy-bridge/poddisruptionbudgets/policy-bridge")
@@ -135,7 +135,7 @@ def test_an_upgrade_by_helm_leaves_what_the_bridge_keeps(plane: ControlPlane, tm
 
 
 def test_removed_as_documented_crds_and_policies_stay(applied: ControlPlane, kubectl: Kubectl) -> None:
-    """Last, for afterwards it is gone."""
+    """Runs last: it removes the installation."""
     (command,) = re.findall(r"^    (kubectl delete -k .*)$", INSTALL.read_text(), re.MULTILINE)
     arguments = [str(ROOT / word) if word.startswith("deploy/") else word for word in shlex.split(command)[1:]]
     kubectl(*arguments)

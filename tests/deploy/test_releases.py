@@ -89,7 +89,7 @@ def test_a_rollback_to_before_there_were_policies_needs_the_documented_flag(rele
     with pytest.raises(HelmError, match='conflict with "policy-bridge"'):
         release(back.replace("--force-conflicts", ""))
     assert release.kept() == ("Fail", authority)
-    assert release.opa_image().endswith(OLD_OPA), "the page says that the Deployment has gone back already"
+    assert release.opa_image().endswith(OLD_OPA), "on the page, the Deployment is rolled back before this step"
     release(back)
     assert release.opa_image().endswith(OLD_OPA)
     assert release.kept() == ("Ignore", authority), "until the bridge puts it back it is reached, and decides"
@@ -139,7 +139,7 @@ def _earlier(tmp_path: Path) -> Path:
 
 
 def _documented(beginning: str) -> str:
-    """The command of the page that begins so and goes on without a file."""
+    """The page's command with this beginning, without its file."""
     text = PAGE.read_text().replace("\\\n", " ")
     found = re.findall(rf"^    ({beginning} policy-bridge [^\n]*)$", text, re.MULTILINE)
     (command,) = [one for one in found if " -f " not in one]

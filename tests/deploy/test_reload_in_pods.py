@@ -1,4 +1,4 @@
-"""The command by which the documentation has bridges in Pods read their settings anew."""
+"""The documented command that makes bridges in Pods reload their settings."""
 
 from __future__ import annotations
 

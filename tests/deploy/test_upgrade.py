@@ -74,7 +74,7 @@ def installed(plane: ControlPlane, kubectl: Kubectl, gateway_api_crds: Path, tmp
 
 
 def _release(values: dict[str, Any], kubectl: Kubectl, tmp_path: Path) -> Objects:
-    """The chart's objects, applied, but for what runs Pods and for what is bound to the address of a Service."""
+    """Apply the chart's objects, except those that run Pods or need the address of a Service, and return all."""
     objects = template(CHART, tmp_path / "helm", {**values, "crds": {"install": False}})
     left_out = {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "Deployment"}
     applied = [obj for obj in objects if obj["kind"] not in left_out]
@@ -123,13 +123,13 @@ def test_a_rolling_update_leaves_no_request_undecided(
 
 
 def _checksum(objects: Objects) -> str:
-    """By what Pods are told apart that have other settings."""
+    """The checksum by which a Pod template changes with the settings."""
     metadata = one(objects, "Deployment")["spec"]["template"]["metadata"]
     return str(metadata["annotations"]["checksum/config"])
 
 
 def _ask_opa(pod: Pod, token: str) -> tuple[int, ...]:
-    """What OPA answers at the port of its readers to a query, and to whoever wants to see an object."""
+    """OPA's status codes at the readers' port: for a query, and for a read of an object."""
     trusting = ssl.create_default_context(cadata=AUTHORITY.certificate.decode())
     codes = []
     for path in ("bridge/v1/types", "objects/core/Namespace/-/default"):
@@ -164,7 +164,7 @@ def _pod(objects: Objects, service: Service, account: Path) -> Iterator[Pod]:
 
 @contextmanager
 def _stream(plane: ControlPlane) -> Iterator[Counter[str]]:
-    """Make ConfigMaps one after the other, of which every other one is to be refused, and count what became of them."""
+    """Make ConfigMaps one after the other, every other one of which must be refused, and count the outcomes."""
     outcomes: Counter[str] = Counter()
     stopping = threading.Event()
 

@@ -120,7 +120,7 @@ def until(kubectl: Said, arguments: list[str], text: str, said: str) -> None:
 def test_policies_and_objects_are_checked_on_their_way_in(
     own_control_plane: ControlPlane, kubectl: Said, bridge: subprocess.Popen[bytes]
 ) -> None:
-    dry, create = ["apply", "--dry-run=server", "-f", "-"], ["create", "configmap", "nobody"]
+    dry, create = ["apply", "--dry-run=server", "-f", "-"], ["create", "configmap", "unlimited"]
     until(kubectl, dry, SALE, "ColorPolicy shop/sale becomes effective on 1 route of namespace shop")
     _, reported = kubectl(*dry, text=SALE)
     assert (
@@ -137,7 +137,7 @@ def test_policies_and_objects_are_checked_on_their_way_in(
     assert kubectl("apply", "-f", "-", text=CONSTRAINT)[0] == 0
     until(kubectl, [*create, "--dry-run=server"], "", "[limits] policy limits is not loaded")
     assert kubectl("delete", "constraint", "limits")[0] == 0
-    until(kubectl, [*create, "--dry-run=server"], "", "configmap/nobody created (server dry run)")
+    until(kubectl, [*create, "--dry-run=server"], "", "configmap/unlimited created (server dry run)")
 
     assert kubectl("apply", "-f", "-", text=POLICY)[0] == 0
     until(kubectl, create, "", "denied the request: label team is missing")

@@ -160,7 +160,7 @@ class Reader:
                     await asyncio.sleep(0.05)
                     continue
                 self._check_links(routes, links)
-                self.wrong += [f"{name} has come back" for name in gone & routes.keys()]
+                self.wrong += [f"{name} reappeared" for name in gone & routes.keys()]
                 seen |= routes.keys()
                 if filled:  # what an OPA lacks that has just started was not removed
                     gone |= (deleted & seen) - routes.keys()

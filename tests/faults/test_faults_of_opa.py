@@ -63,14 +63,14 @@ async def take(pipe: int) -> None:
 
 
 def kill_opa(opa: ManagedOpa) -> int:
-    """Kill it as the kernel does when memory is short; gives its port."""
+    """Kill OPA as the kernel does when memory is short, and return its port."""
     victim = opa_below(opa.pid)
     assert victim is not None
     os.kill(victim, signal.SIGKILL)
     return int(opa.url.rpartition(":")[2])
 
 
-@pytest.mark.parametrize("moment", ["at rest", "in a fill", "in a burst"])
+@pytest.mark.parametrize("moment", ["idle", "in the initial sync", "in a burst"])
 async def test_opa_is_killed(control_plane: ControlPlane, opa: ManagedOpa, opa_path: Path, moment: str) -> None:
     load = await load_of(control_plane, seed=10)
     async with (
@@ -78,10 +78,10 @@ async def test_opa_is_killed(control_plane: ControlPlane, opa: ManagedOpa, opa_p
         Reader(opa.url, load).looking(),
         load.running(),
     ):
-        if moment != "in a fill":
+        if moment != "in the initial sync":
             await one.filled()
             await asyncio.sleep(2)
-        if moment == "at rest":
+        if moment == "idle":
             load.stop()
             await asyncio.sleep(1)
         port = kill_opa(opa)

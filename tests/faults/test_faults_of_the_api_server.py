@@ -176,7 +176,7 @@ class Things:
         await asyncio.to_thread(self._plane.api.apply, path, thing)
 
     async def remove(self) -> None:
-        """Delete the CRD, and wait until it is gone with its objects."""
+        """Delete the CRD, and wait until it and its objects are deleted."""
         await delete_crd(self._plane.api, f"things.{self.group}")
         path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.{self.group}"
         async with asyncio.timeout(300):

@@ -55,7 +55,7 @@ class Place:
         await self._send("PATCH", f"/api/v1/namespaces/{self.namespace}/services/{name}", body)
 
     async def delete_service(self, name: str) -> None:
-        """The Service is gone."""
+        """Delete the Service."""
         await asyncio.to_thread(self.api.request, "DELETE", f"/api/v1/namespaces/{self.namespace}/services/{name}")
 
     async def label(self, labels: dict[str, str]) -> None:

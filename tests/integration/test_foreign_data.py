@@ -30,12 +30,12 @@ FOREIGN: dict[str, Any] = {
     "bridge_settings": 7,
     "Ümläute": "yes",
 }
-POLICY = "package somebody\n\nallow if data.mine[_]"
+POLICY = "package foreign\n\nallow if data.mine[_]"
 
 
 async def foreign(opa: Opa) -> dict[str, Any]:
     """What OPA has beside the bridge's own documents."""
-    return {name: value for name, value in (await opa.get("") or {}).items() if name not in OURS | {"somebody"}}
+    return {name: value for name, value in (await opa.get("") or {}).items() if name not in OURS | {"foreign"}}
 
 
 async def test_data_and_policies_of_others_stay_as_they_are(opa_path: Path, monkeypatch: Any) -> None:
@@ -74,10 +74,10 @@ async def test_data_and_policies_of_others_stay_as_they_are(opa_path: Path, monk
                 assert await foreign(direct) == FOREIGN
         roots = {operation["path"].split("/")[1] for patch in passing.patches for operation in patch}
         assert roots <= OURS - {"bridge"}
-        assert await direct.get("somebody/allow") is True
+        assert await direct.get("foreign/allow") is True
 
 
 async def put_policy(opa: FaultyOpa) -> None:
     """Put another client's Rego into an OPA."""
-    async with opa._session.put(f"{opa.url}/v1/policies/somebody.rego", data=POLICY.encode()) as answer:
+    async with opa._session.put(f"{opa.url}/v1/policies/foreign.rego", data=POLICY.encode()) as answer:
         assert answer.status == 200, msgspec.json.encode(await answer.text())

@@ -124,7 +124,7 @@ async def test_links_follow_modules_that_were_taken_back_once_before_opa_had_the
 
         async def away(_: object) -> None:
             tried.set()
-            raise OpaUnavailable("nobody answers")
+            raise OpaUnavailable("connection refused")
 
         with monkeypatch.context() as patched:
             patched.setattr(bench.loader._activation, "serve", away)

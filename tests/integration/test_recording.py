@@ -167,8 +167,8 @@ async def test_no_bad_object_raises_or_keeps_others_from_being_reported(
         recorder.record({}, "Normal", "Empty", "no object")
         recorder.record({"apiVersion": "v1", "kind": "Pod", "metadata": {}}, "Normal", "Nameless", "no name")
         gone = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": fresh_name("gone")}}
-        recorder.record(gone, "Normal", "Gone", "its namespace is gone")
-        recorder.record(config_map, "Normal", "no one word\n" * 100, "a wrong reason")
+        recorder.record(gone, "Normal", "Gone", "its namespace was deleted")
+        recorder.record(config_map, "Normal", "not CamelCase\n" * 100, "a wrong reason")
         odd = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {**config_map["metadata"], "name": "system:odd"}}
         recorder.record(odd, "Normal", "Odd", "a name that no Event may have")
         recorder.record(config_map, "Normal", "Last", "reported")
@@ -202,7 +202,7 @@ async def test_it_is_written_when_the_api_server_is_back(
         async with await KubeClient.connect(path) as away:
             await proxy.refuse()
             async with running(away) as recorder:
-                recorder.record(config_map, "Normal", "Later", "reported while it was away")
+                recorder.record(config_map, "Normal", "Later", "reported while the API server was down")
                 await asyncio.sleep(0.7)
                 await proxy.serve()
                 await until(client, config_map["metadata"]["namespace"], lambda found: len(found) == 1)

@@ -121,7 +121,7 @@ async def test_it_waits_for_types_that_are_slow_or_cannot_be_reached_but_not_for
     source = ScriptedSource([service("cart")], silent=["core/Service", "core/Namespace"])
     async with replicating(opa_path, source) as bridge:
         source.say(Trouble("core/Namespace", "forbidden"))
-        source.say(Trouble("core/Service", "the API server is away", unknown=True))
+        source.say(Trouble("core/Service", "the API server is unavailable", unknown=True))
         await asyncio.sleep(0.5)
         source.say(Listing("core/Service"))
         await asyncio.sleep(0.5)
@@ -152,7 +152,7 @@ async def test_while_nothing_answers_a_fill_waits(opa_path: Path, monkeypatch: p
     monkeypatch.setattr(filling_module, "PROBE", 0.1)
     source = ScriptedSource([service("cart")], silent=TYPES)
     async with replicating(opa_path, source) as bridge:
-        source.say(*(Trouble(type_id, "the API server is away", unknown=True) for type_id in TYPES))
+        source.say(*(Trouble(type_id, "the API server is unavailable", unknown=True) for type_id in TYPES))
         await asyncio.sleep(1)
         assert not bridge.replicator.filled.is_set()
 

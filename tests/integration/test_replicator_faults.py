@@ -362,7 +362,7 @@ async def test_what_was_made_by_other_rego_or_from_another_cluster_is_replaced(f
 @pytest.mark.parametrize(
     "change",
     [
-        pytest.param([{"op": "remove", "path": "/objects/core/Service/shop/a"}], id="an object is gone"),
+        pytest.param([{"op": "remove", "path": "/objects/core/Service/shop/a"}], id="an object is missing"),
         pytest.param(
             [{"op": "add", "path": "/objects/core/Service/shop/z", "value": service("z")}], id="one is foreign"
         ),

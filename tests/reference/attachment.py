@@ -147,8 +147,8 @@ def _loses(kind: PolicyKind, policy: Policy, target: Node, older: list[Attachmen
         if (other.verdict, other.target) == (ACCEPTED, target)
         and not other.policy.is_deleted
         and other.policy.node != policy.node
-        # P6: what counts for the requests of one namespace must not take a target from those who serve all. F5 does not
-        # say this; the other reading lets any older consumer take a producer's target away.
+        # P6: a policy for the requests of one namespace must not take a target from policies for all requests. F5
+        # does not state this; the other reading lets any older consumer take a producer's target away.
         and requests_of(kind, other.policy, target) == requests_of(kind, policy, target)
     ]
     if kind.same_level == "Conflict":

@@ -142,8 +142,8 @@ def paths_to(cluster: Cluster, node: Node, kind: PolicyKind, source: str = "") -
         to_target = {path for one in sources for path in _walk(cluster, node, one)}
         if to_target and not any(is_counted(cluster, kind, path) for path in to_target):
             return set()
-        # C2: the declared target with one path, itself. What a section's path is the rule does not say; the section
-        # stands below its object (design, Hierarchy), and a ref to the object counts there.
+        # C2: the declared target with one path, itself. The rule does not define a section's path; the section
+        # is below its object (design, Hierarchy), and a ref to the object counts there.
         return {(node.whole, node)} if node.section else {(node,)}
     return {
         _with_namespaces(cluster, path) if kind.may_target("core", "Namespace") else path

@@ -74,7 +74,7 @@ class PolicyKind:
             return node.kind in kinds
         if "targets" not in self.spec:
             return True
-        # A kind whose sections stand at that level is a target kind of that level: rules are what an HTTPRoute has.
+        # A kind whose sections are at that level is a target kind of that level: an HTTPRoute's sections are rules.
         targets = {
             (group_of(entry.get("group", "")), entry["kind"])
             for entry in self.spec["targets"]

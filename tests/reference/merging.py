@@ -1,7 +1,7 @@
 """Specs whose leaves know which policies set them, and RFC 7386 over them (F3, F8, O1).
 
-A spec is a tree: a dict of trees, a Leaf, or, where a kind's `merge` says how a list is merged, Keyed or Row. Scalars,
-nulls, arrays, empty objects and units are leaves (O1).
+A spec is a tree: a dict of trees, a Leaf, or, where a kind's `merge` defines how a list is merged, Keyed or Row.
+Scalars, nulls, arrays, empty objects and units are leaves (O1).
 """
 
 from __future__ import annotations

@@ -1,20 +1,20 @@
 """Compare the answers of OPA, of the command line or of a cluster with the expected outcomes of a scenario.
 
-An outcome of `expected.yaml` has `says`, its sentence, and one of the checks below. Objects and paths may be written
-short there, `<Kind>/<name>#<section>`; policies are named by their names (`<Kind>/<name>` where two kinds share one).
+An outcome of `expected.yaml` has `says`, its description, and one of the checks below. Objects and paths may be
+shortened there, `<Kind>/<name>#<section>`; a policy has its name (`<Kind>/<name>` where two kinds share one).
 
 - `effective: {target, path, policyKind?, sourceNamespace?, spec?, origins?, policies?, overriddenBy?, error?}`: what
-  holds there, for requests from a namespace. A scenario with such an outcome expects no other effective policy
+  applies there, for requests from a namespace. A scenario with such an outcome expects no other effective policy
   anywhere.
-- `unreached: <target>` or `{target, sourceNamespace}`: no effective policy holds there; and none that nobody expects
+- `unreached: <target>` or `{target, sourceNamespace}`: no effective policy applies there, and no unexpected one
   anywhere.
-- `uncounted: {target, policyKind?, links?, policies?}`: what `explain` says does not count there, all links as
-  `{parent, child, reason}`, all attachments as `{policy, reason}`.
+- `uncounted: {target, policyKind?, links?, policies?}`: what `explain` lists as without effect there, links as
+  `{parent, child, reason}`, attachments as `{policy, reason}`.
 - `status: {policy, ancestor?, Accepted, Programmed, mentions?, message?, silent?}`: all conditions of a policy, as
-  `<status>/<reason>`; what their messages mention, what Accepted's message is word for word, what no message mentions.
+  `<status>/<reason>`; what their messages mention, the whole message of Accepted, what no message mentions.
 - `status: {policy, none: true}`: no status is written.
 - `status: {policy, ancestors: <number>}`: how many entries status.ancestors has; `{policy, ancestor, absent: true}`:
-  that it has none of that ancestor.
+  it has no entry for that ancestor.
 - `affected: {object, listener? | parent?, by, type?}`: the policies that an object is marked with: in its
   status.conditions, in those of a `listener` by its name, or of a route's `parent` (some fields of its parentRef).
   `type` is how the name of the condition type ends, if it is not `Affected`.
@@ -43,12 +43,12 @@ CONDITION_TYPES = ("Accepted", "Programmed", "Enforced", "PartiallyEnforced", "O
 
 @dataclass(slots=True)
 class Answers:
-    """`effective` as the query gives it; by key each policy's status, and what each affected object shows.
+    """The query `effective`; by key each policy's status, and the marks of each affected object.
 
-    `explained`: by target what the query `explain` gives; `requests`: by its name what becomes of each request.
+    `explained`: by target the query `explain`; `requests`: by name the outcome of each request.
     `by_source`: `effective` as it is with a sourceNamespace.
-    `trees`: by root what the query `tree` gives; `problems`: by policy what the query `problems` gives.
-    `shown`: `{conditions, listeners, parents}` as they stand in a status, and `annotations`.
+    `trees`: by root the query `tree`; `problems`: by policy the query `problems`.
+    `shown`: `{conditions, listeners, parents}` of a status, and `annotations`.
     `refused`: by its resource's name the Accepted condition of each PolicyKind that is not active.
     """
 
@@ -103,7 +103,7 @@ def check(case: Case, answers: Answers) -> None:
     if any("effective" in outcome or "unreached" in outcome for outcome in case.outcomes):
         for source in ("", *case.sources):
             unexpected = [place for place in _paths(answers, source) if (source, *place) not in expected_paths]
-            assert not unexpected, f"{case.name} {source}: effective policies that nobody expects: {unexpected}"
+            assert not unexpected, f"{case.name} {source}: unexpected effective policies: {unexpected}"
     unexpected_refusals = answers.refused.keys() - case.refused
     assert not unexpected_refusals, f"{case.name}: {[answers.refused[name] for name in unexpected_refusals]}"
 
@@ -111,10 +111,10 @@ def check(case: Case, answers: Answers) -> None:
 def _check_trees(case: Case, answers: Answers) -> None:
     for outcome in case.outcomes:
         if "tree" in outcome:
-            told = answers.trees[case.key(outcome["tree"]["root"])]["nodes"]
+            answer = answers.trees[case.key(outcome["tree"]["root"])]["nodes"]
             found = {
                 key: {name: node[name] for name in ("children", "parameters") if name in node}
-                for key, node in told.items()
+                for key, node in answer.items()
             }
             wanted = {
                 case.key(node): {
@@ -183,13 +183,14 @@ def _check_uncounted(
     case: Case, says: str, expected: dict[str, Any], explained: dict[str, list[dict[str, Any]]]
 ) -> None:
     kind, target = case.kind(expected.get("policyKind", "")), case.key(expected["target"])
-    told = [entry for entry in explained[target] if (entry["policyKind"], entry["target"]) == (kind, target)]
-    links = [(link["parent"], link["child"], link["reason"]) for entry in told for link in entry["links"]]
+
+    entries = [entry for entry in explained[target] if (entry["policyKind"], entry["target"]) == (kind, target)]
+    links = [(link["parent"], link["child"], link["reason"]) for entry in entries for link in entry["links"]]
     wanted = [(case.key(link["parent"]), case.key(link["child"]), link["reason"]) for link in expected.get("links", [])]
-    assert sorted(links) == sorted(wanted), f"{says}: {told}"
-    attachments = [(other["policy"], other["reason"]) for entry in told for other in entry["attachments"]]
+    assert sorted(links) == sorted(wanted), f"{says}: {entries}"
+    attachments = [(other["policy"], other["reason"]) for entry in entries for other in entry["attachments"]]
     lost = [(case.policies[other["policy"]], other["reason"]) for other in expected.get("policies", [])]
-    assert sorted(attachments) == sorted(lost), f"{says}: {told}"
+    assert sorted(attachments) == sorted(lost), f"{says}: {entries}"
 
 
 def _check_status(case: Case, says: str, expected: dict[str, Any], answers: Answers) -> None:
@@ -255,7 +256,7 @@ def _named(message: str) -> list[str]:
 
 def _check_refused(says: str, expected: dict[str, Any], answers: Answers) -> None:
     condition = answers.refused.get(expected["policyKind"])
-    assert condition is not None, f"{says}: it is in force"
+    assert condition is not None, f"{says}: it is active"
     # The command line prints messages without reasons.
     assert condition.get("reason") in {None, expected.get("reason", condition.get("reason"))}, f"{says}: {condition}"
     for mention in expected.get("mentions", []):

@@ -14,7 +14,7 @@ _OF_GATEWAY_API = ("gateway.networking.k8s.io", "gateway.networking.x-k8s.io")
 def custom_resources(case: Case) -> list[Object]:
     """Return a CRD for each policy kind that the scenario uses without defining it, except Gateway API's own.
 
-    Also for the kinds that its extension modules tell of, and for those that its PolicyKinds name as targets.
+    Include the kinds that its extension modules add, and the targets of its PolicyKinds.
     """
     objects = case.raw()
     defined = {obj["metadata"]["name"] for obj in objects if obj["kind"] == "CustomResourceDefinition"}

@@ -2,10 +2,10 @@
 
 These outcomes of `expected.yaml` are about Constraints:
 
-- `violations: {constraint, objects?, action?}`: all that a Constraint says of the scenario's objects, as messages by
-  object; `action` is what is done about them, deny if it is not told.
+- `violations: {constraint, objects?, action?}`: all violations of a Constraint by the scenario's objects, as messages
+  by object; `action` is their enforcementAction, deny by default.
 - `constraint: {name, Accepted, mentions?}`: the condition of a Constraint, as `<status>/<reason>`.
-- `admission: {object, denied?, warnings?}`: all that is said of the request to create an object.
+- `admission: {object, denied?, warnings?}`: all messages about the request to create an object.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from tests.scenarios.cases import Case
 
 @dataclass(slots=True)
 class Judged:
-    """`violations` as the query gives them; by name each Constraint's condition Accepted.
+    """The query `violations`; by name each Constraint's condition Accepted.
 
-    `conditions` None: they are not told. `admitted`: by key what is said of the creation of objects, None where nobody
-    can be asked.
+    `conditions` None: unknown. `admitted`: by key the response to the creation of objects, None where no webhook is
+    available.
     """
 
     violations: list[dict[str, Any]]

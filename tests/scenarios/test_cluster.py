@@ -248,7 +248,7 @@ def _judged(case: Case, cluster: Cluster) -> Judged:
 
 
 def _extended_types() -> set[str]:
-    """The kinds of extension modules and of targets: a cluster's bridge replicates them when it is told to."""
+    """The kinds of extension modules and of targets: a cluster's bridge replicates them when it is configured to."""
     extending = [case for case in all_cases() if case.modules]
     used = {key.type_id for case in extending for key in case.keys} - set(ALWAYS)
     targeted = {kind for case in all_cases() for kind in case.targeted_kinds}
@@ -296,7 +296,7 @@ def _running_event(log: Path, process: subprocess.Popen[bytes]) -> dict[str, str
             return dict(running[0])
         assert process.poll() is None, log.read_text()
         time.sleep(0.1)
-    pytest.fail(f"the bridge did not fill OPA: {log.read_text()}")
+    pytest.fail(f"the bridge did not sync OPA: {log.read_text()}")
 
 
 def _let_settle(bridge: str) -> None:

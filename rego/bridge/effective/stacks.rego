@@ -96,7 +96,7 @@ _paths_for(policy_kind, node, source) := {path |
 } else := hierarchy.kind_paths(policy_kind, node)
 
 # METADATA
-# description: A path to an effective target has a mesh frontend, so what counts can differ by the source of requests.
+# description: A path to an effective target has a mesh frontend, so effective policies can differ by the source of requests.
 has_frontends(policy_kind, node) if {
 	some path in hierarchy.kind_paths(policy_kind, node)
 	contains(concat("", path), "@frontend")

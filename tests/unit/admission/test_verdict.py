@@ -18,19 +18,19 @@ def test_errors_deny_whatever_else_there_is() -> None:
 
 
 def test_a_decision_that_was_not_made_denies() -> None:
-    judged = verdict([Decision({"a": "1"})], ("placement: OPA is away",), "")
+    judged = verdict([Decision({"a": "1"})], ("placement: OPA is unavailable",), "")
     assert judged.outcome == "failed-closed"
     assert judged.denied == (
         503,
         "ServiceUnavailable",
-        "no decision could be made, and requests are denied while policies exist: placement: OPA is away",
+        "no decision could be made, and requests are denied while policies exist: placement: OPA is unavailable",
     )
 
 
 def test_where_it_does_not_deny_it_is_reported_and_what_was_decided_counts() -> None:
-    judged = verdict([Decision({"a": "1"})], ("rules: OPA is away",), "because no policy exists")
+    judged = verdict([Decision({"a": "1"})], ("rules: OPA is unavailable",), "because no policy exists")
     assert (judged.outcome, judged.denied, judged.annotations) == ("failed-open", None, {"a": "1"})
-    reason = "because no policy exists: rules: OPA is away"
+    reason = "because no policy exists: rules: OPA is unavailable"
     assert judged.warnings == (f"policy-bridge: admitted without a decision, {reason}",)
 
 

@@ -157,7 +157,7 @@ def test_a_listing_that_breaks_off_takes_nothing_back(authors: Authors, judge: H
     authors.note(Listed(CONFIG_MAP, "other"))
     authors.note(Listing(CONFIG_MAP))
     authors.note(config_map(ONE))
-    authors.note(Trouble(CONFIG_MAP, "the API server is away"))
+    authors.note(Trouble(CONFIG_MAP, "the API server is unavailable"))
     authors.note(Listing(CONFIG_MAP))
     authors.note(config_map(TWO))
     authors.note(config_map(ONE))

@@ -92,16 +92,16 @@ def test_what_waits_for_the_same_reason_is_reported_once_a_minute(
     monkeypatch.setattr("bridge.telemetry.logs.time.monotonic", lambda: clock[0])
     configure_logs("info", "json")
     log = structlog.get_logger()
-    for why in ("OPA is away", "OPA is away", "OPA says no"):
+    for why in ("OPA is unavailable", "OPA is unavailable", "OPA rejected the query"):
         log.info("statuses waiting for OPA", why=why)
     clock[0] = AGAIN
-    log.info("statuses waiting for OPA", why="OPA is away")
+    log.info("statuses waiting for OPA", why="OPA is unavailable")
     for _ in range(2):
         log.warning("OPA resync required", why="it was restarted")
         log.info("placed", object="a")
     assert [line.get("why") for line in lines(capsys)] == [
-        "OPA is away",
-        "OPA says no",
-        "OPA is away",
+        "OPA is unavailable",
+        "OPA rejected the query",
+        "OPA is unavailable",
         *("it was restarted", None) * 2,
     ]
