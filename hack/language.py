@@ -1,4 +1,4 @@
-"""Check the words of docs, docstrings, comments, messages and descriptions: `python -m hack.language`.
+"""Check the words of docs, docstrings, comments, messages and names of functions: `python -m hack.language`.
 
 `hack/language.txt` lists expressions that the style for English replaces, each with its replacement. Code, links and
 recorded output are not checked.
@@ -76,6 +76,8 @@ def _of_python(text: str) -> Iterator[tuple[int, str]]:
         # Docstrings, help texts and messages; a text with few words is a name.
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value.split()) > _NAME:
             yield from enumerate(node.value.splitlines(), node.lineno)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.lineno, node.name.replace("_", " ")
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
@@ -85,6 +87,8 @@ def _of_rego(text: str) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.splitlines(), 1):
         if line.lstrip().startswith("#"):
             yield number, line
+        elif line.startswith("test_"):
+            yield number, line.split(maxsplit=1)[0].replace("_", " ")
 
 
 def _of_yaml(text: str) -> Iterator[tuple[int, str]]:

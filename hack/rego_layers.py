@@ -44,7 +44,7 @@ _LEVELS = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 
 def main() -> int:
-    """Print one line a violation; exit code 1 when there is one."""
+    """Print one line for each violation; exit code 1 if there is one."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="the folder of package `bridge`")
     found = violations(parser.parse_args().folder)

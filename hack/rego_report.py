@@ -1,4 +1,4 @@
-"""Reads the coverage that `opa test --coverage --format json` prints: `python -m hack.rego_report --threshold 90`.
+"""Read the coverage that `opa test --coverage --format json` prints: `python -m hack.rego_report --threshold 90`.
 
 Only shipped Rego counts; OPA's own threshold would count the lines of the tests, which are always covered. When a test
 fails, OPA prints no JSON but what failed: that is passed on.
@@ -13,7 +13,7 @@ from typing import Any
 
 
 def main() -> int:
-    """Print one line, or what is not covered; exit code 1 when tests failed or too little is covered."""
+    """Print one line, or the uncovered lines. Exit code 1 if tests fail or the coverage is too low."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--threshold", type=float, required=True, help="percent")
     threshold = parser.parse_args().threshold

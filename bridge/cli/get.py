@@ -140,7 +140,7 @@ async def listed_kinds(opa: Opa, kind: str | None) -> list[Entry]:
     from bridge.model.keys import parse_key
     from bridge.queries.asking import objects, refused_policy_kinds, undescribed
 
-    in_force = await opa.query("kinds_in_force", {})
+    active = await opa.query("kinds_in_force", {})
     held = await objects(opa, map(parse_key, await opa.query("policykinds", {})))
     described = {f"{obj['spec']['group']}/{obj['spec']['kind']}": obj for obj in held.values() if _describes(obj)}
     listed = [
@@ -155,7 +155,7 @@ async def listed_kinds(opa: Opa, kind: str | None) -> list[Entry]:
             "accepted": "True",
             "message": "",
         }
-        for name, about in sorted(in_force.items())
+        for name, about in sorted(active.items())
         if kind in {None, name}
     ]
     if kind is None:

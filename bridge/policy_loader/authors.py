@@ -86,7 +86,7 @@ class Author:
             return "pending"
         if found.accepted:
             return "active"
-        return "last-good-version" if found.in_force else "refused"
+        return "last-good-version" if found.active else "refused"
 
     @property
     def settled(self) -> bool:

@@ -157,7 +157,7 @@ class Culprits:
         ]
 
 
-def names_somebody(error: Mapping[str, Any], places: Places) -> bool:
+def names_author(error: Mapping[str, Any], places: Places) -> bool:
     """Return whether an error is in a module of an author."""
     return _fault(error, places).author is not None
 

@@ -21,7 +21,7 @@ from bridge.opa.errors import OpaError, OpaRejected
 from bridge.policy_loader.activation import Activation, BundleEndpoint, State
 from bridge.policy_loader.assembly import Dependents, Generating, assemble, no_decision, no_view
 from bridge.policy_loader.compile_check import Checker, CheckError
-from bridge.policy_loader.judgement import Culprits, Judge, names_somebody
+from bridge.policy_loader.judgement import Culprits, Judge, names_author
 from bridge.policy_loader.ownership import flaws
 from bridge.policy_loader.selection import Entry, Listener, SelectedSet, Verdicts, choose
 from bridge.policy_loader.shipped import Shipped
@@ -138,7 +138,7 @@ class Loader:
             self._machine.on(LoaderEvent.LISTED)
             self._wake.set()
 
-    async def in_force(self) -> str:
+    async def wait_until_active(self) -> str:
         """Wait until OPA has the set that is being served; return its revision."""
         while True:
             await self._settled.wait()
@@ -155,11 +155,11 @@ class Loader:
         for one in error.errors if error.in_evaluation else ():
             if self._culprits.of_evaluation(one, Places(self._served)):
                 self._note_change()
-            elif not names_somebody(one, self._former):
+            elif not names_author(one, self._former):
                 continue
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(PATIENCE):
-                    await self.in_force()
+                    await self.wait_until_active()
             return True
         return False
 

@@ -53,11 +53,11 @@ def status(verdict: Verdict, generation: int, current: Mapping[str, Any], now: s
     }
     if verdict.problems:
         found["problems"] = [_problem(problem) for problem in verdict.problems[:MOST_PROBLEMS]]
-    if verdict.in_force:
+    if verdict.active:
         before = current.get("inForce") or {}
         # The revision with which it became active. Later ones have it too: a change of others changes nothing here.
-        kept = before.get("version") == verdict.in_force and before.get("revision")
-        found["inForce"] = {"version": verdict.in_force, "revision": kept or verdict.revision}
+        kept = before.get("version") == verdict.active and before.get("revision")
+        found["inForce"] = {"version": verdict.active, "revision": kept or verdict.revision}
     return found
 
 
@@ -72,7 +72,7 @@ def summary(verdict: Verdict) -> str:
     """Return a rejection in one line: the first problem, the number of others, and the active version."""
     first, *others = verdict.problems
     more = f" (and {len(others)} more)" if others else ""
-    instead = "the last good version stays active" if verdict.in_force else "no version is active"
+    instead = "the last good version stays active" if verdict.active else "no version is active"
     return f"{place(first)}{_cut(first.message)}{more}; {instead}"
 
 
@@ -103,7 +103,7 @@ def _programmed(verdict: Verdict) -> dict[str, str]:
         return _condition("Programmed", "True", "Programmed", "OPA uses this version")
     if verdict.accepted:
         return _condition("Programmed", "False", "Pending", "OPA has not activated this version yet")
-    if verdict.in_force:
+    if verdict.active:
         return _condition("Programmed", "False", "LastGoodVersion", "OPA uses the last good version")
     return _condition("Programmed", "False", "NotAccepted", "OPA has no version of this object")
 

@@ -25,11 +25,11 @@ HOPELESS = "rego_parse_error"  # no other submission fixes this
 
 @dataclass(slots=True)
 class Choice:
-    """The available versions of one submission, the newest first; `in_force` is the active one."""
+    """The available versions of one submission, the newest first; `active` is the one in OPA."""
 
     author: Key
     versions: tuple[Submission, ...]
-    in_force: Submission | None = None
+    active: Submission | None = None
 
 
 @dataclass(slots=True)
@@ -51,13 +51,13 @@ class _Search:
         self._choices = choices
         self._check = check
         self._newest: Chosen = {choice.author: choice.versions[0] for choice in choices}
-        self._in_force: Chosen = {choice.author: choice.in_force for choice in choices if choice.in_force}
+        self._active: Chosen = {choice.author: choice.active for choice in choices if choice.active}
         self._problems: dict[Key, tuple[ModuleProblem, ...]] = {}
 
     async def run(self) -> SelectedSet:
         chosen = await self._without_culprits()
         if chosen is None:
-            base = await self._grown({}, list(self._in_force.values()))
+            base = await self._grown({}, list(self._active.values()))
             chosen = await self._grown(base, self._behind(base))
         chosen = await self._grown(chosen, self._behind(chosen))
         left = [author for author, newest in self._newest.items() if chosen.get(author) is not newest]
@@ -69,7 +69,7 @@ class _Search:
         chosen = dict(self._newest)
         while faults := await self._check(self._list(chosen)):
             found = _by_author(faults)
-            culprits = [who for who in found if who in chosen and chosen[who] is not self._in_force.get(who)]
+            culprits = [who for who in found if who in chosen and chosen[who] is not self._active.get(who)]
             if not culprits:
                 return None
             for author in culprits:
@@ -247,9 +247,9 @@ class Verdicts:
             unknown = entry.chosen is not entry.submitted and not entry.left_behind
             if unknown or (waiting and not late):
                 continue
-            in_force = entry.confirmed.version if entry.confirmed else ""
+            active = entry.confirmed.version if entry.confirmed else ""
             submitted = entry.submitted
-            verdict = Verdict(submitted.author, submitted.version, in_force, entry.problems, entry.revision)
+            verdict = Verdict(submitted.author, submitted.version, active, entry.problems, entry.revision)
             if verdict != entry.reported:
                 entry.reported = verdict
                 for listener in self._listeners:

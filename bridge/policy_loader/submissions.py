@@ -71,14 +71,14 @@ class ModuleProblem:
 class Verdict:
     """The verdict on a submission.
 
-    `version` was submitted last, `in_force` is OPA's version ("" for none). `problems` are the reasons why `version` is
+    `version` was submitted last, `active` is OPA's version ("" for none). `problems` are the reasons why `version` is
     not accepted; without them it is, and becomes active when OPA loads it. `revision` is that of the bundle that
     activated OPA's version.
     """
 
     author: Key
     version: str
-    in_force: str
+    active: str
     problems: tuple[ModuleProblem, ...] = ()
     revision: str = ""
 
@@ -90,7 +90,7 @@ class Verdict:
     @property
     def programmed(self) -> bool:
         """Return whether OPA has the last version."""
-        return self.accepted and self.in_force == self.version
+        return self.accepted and self.active == self.version
 
 
 SUFFIX = ".rego"

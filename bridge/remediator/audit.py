@@ -38,7 +38,7 @@ class Audited:
         self._found: dict[str, dict[str, list[Row]]] = {}
         # Objects to evaluate, each with these Constraints only, or (None) with all.
         self._waiting: dict[str, frozenset[str] | None] = {}
-        self._in_force: set[str] = set()
+        self._active: set[str] = set()
         self._differing: set[str] = set()
         self.judged = 0  # evaluations of objects
         self._begun: set[str] = set()  # Constraints whose evaluation is incomplete, and not reported
@@ -46,7 +46,7 @@ class Audited:
     @property
     def needed(self) -> bool:
         """Whether any Constraint is active."""
-        return bool(self._in_force)
+        return bool(self._active)
 
     @property
     def waiting(self) -> int:
@@ -61,7 +61,7 @@ class Audited:
     def forget(self) -> None:
         """Drop everything, because OPA is synced again."""
         self._found.clear()
-        self._in_force.clear()
+        self._active.clear()
         self._waiting.clear()
         self._differing.clear()
         self._begun.clear()
@@ -90,7 +90,7 @@ class Audited:
             await self._judge_whole(changed)
         # Another writer may have changed the status of a Constraint.
         self._differing.update(key.name for key in notice.reported if key.type_id == CONSTRAINT)
-        if not self._in_force:
+        if not self._active:
             return
         namespaces = [key.name for key in notice.keys if key.type_id == NAMESPACE]
         if namespaces:
@@ -126,8 +126,8 @@ class Audited:
     async def _judge_whole(self, names: Iterable[str]) -> None:
         names = list(names)
         audited = await self._opa.query("audit_keys", {"constraints": names})
-        self._in_force.difference_update(names)
-        self._in_force.update(audited)
+        self._active.difference_update(names)
+        self._active.update(audited)
         for name in names:
             keys = dict.fromkeys(audited.get(name, []))
             kept = {key: rows for key, rows in self._found.pop(name, {}).items() if key in keys}

@@ -141,7 +141,7 @@ class Claim:
         backoff = Backoff(_FIRST_WAIT, _LONGEST_WAIT)
         while True:
             try:
-                with self._looked_at_meanwhile():
+                with self._checked_meanwhile():
                     answer = await question()
             except OpaError as error:
                 if not _passing(error) and not isinstance(error, OpaUndefined):
@@ -195,7 +195,7 @@ class Claim:
             raise Lost(f"data in OPA differs from the written data: {who}", empty=not marker.at)
 
     @contextlib.contextmanager
-    def _looked_at_meanwhile(self) -> Iterator[None]:
+    def _checked_meanwhile(self) -> Iterator[None]:
         """Report an OPA without any response for SLOW seconds: a query may take long, a small one does not."""
         looks: list[asyncio.Task[None]] = []
         timer = asyncio.get_running_loop().call_later(LOOK, lambda: looks.append(asyncio.create_task(self._look())))

@@ -31,7 +31,7 @@ _FIRST_LOOK = 0.03  # seconds between two checks in that time, which cost OPA no
 _LONGEST_LOOK = 1.0
 
 
-async def modules_in_force(opa: Opa, rules: Callable[[], str | None]) -> None:
+async def wait_for_active_modules(opa: Opa, rules: Callable[[], str | None]) -> None:
     """Wait for an OPA that responds and has the bridge's Rego; report once what it waits for.
 
     `rules` returns None while OPA does not have the expected modules.
@@ -198,7 +198,7 @@ class Replicator:
             emptied = isinstance(lost, Lost) and lost.empty
             if emptied:
                 self._start_over()  # immediately: the source delivers while OPA starts
-            await modules_in_force(self._opa, self._rules)
+            await wait_for_active_modules(self._opa, self._rules)
             self._linked_by = self._rules() or ""
             self._machine.on(SyncEvent.MODULES_LOADED)
             try:

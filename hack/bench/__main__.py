@@ -1,4 +1,4 @@
-"""`make bench`: measure; one JSON line a figure on standard output, progress on standard error."""
+"""`make bench`: measure, and print one JSON line for each figure on standard output and progress on standard error."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ ALONE = {"size"}  # parts that are measured only when they are named
 
 
 def main() -> None:
-    """Read the options and measure. A part that fails is reported and leaves the others their figures; exit code 1."""
+    """Read the options and measure. Exit code 1 if a part fails; the other parts still print their figures."""
     parser = argparse.ArgumentParser(prog="python -m hack.bench", description=__doc__)
     parser.add_argument("--routes", type=int, default=10_000, help="HTTPRoutes of the load (default: 10000)")
     parser.add_argument(

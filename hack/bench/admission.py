@@ -1,4 +1,4 @@
-"""Figures of the webhook: its answers over TLS against OPA as a webhook, and against OPA's data API."""
+"""Measure the webhook: its responses over TLS, compared with OPA as a webhook and with OPA's data API."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ NOTHING = 'package bench.nothing\n\nviolation contains {"msg": "no name"} if not
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A bridge with a webhook: its process, where it serves, its OPA, and a folder with the certificate."""
+    """A bridge with a webhook: its process, its address, its OPA, and a folder with the certificate."""
 
     pid: int
     url: str
@@ -100,12 +100,12 @@ class Served:
     context: ssl.SSLContext
 
     def connector(self) -> aiohttp.TCPConnector:
-        """Connections for a client of the webhook, any number of them."""
+        """Return a connector for a client of the webhook, without a limit of connections."""
         return aiohttp.TCPConnector(ssl=self.context, limit=0)
 
 
 async def measure(_: int) -> None:
-    """Measure latencies at 1, 16 and 64 clients, and how many requests a second of one processor answers.
+    """Measure latencies with 1, 16 and 64 clients, and the requests per second of one processor.
 
     Once of a type that no shipped rule is about, and once of one that a Constraint matches.
     """
@@ -134,7 +134,7 @@ async def webhook(*, judged: bool = False) -> AsyncIterator[Served]:
             Path(folder, "objects", "constraint.json").write_text(json.dumps(EVERY_TYPE))
         async with _serving(Path(folder), context) as served:
             async with aiohttp.ClientSession(connector=served.connector()) as session:
-                await _in_force(session, served)
+                await _active(session, served)
             yield served
 
 
@@ -150,7 +150,7 @@ def _config_map() -> dict[str, Any]:
     }
 
 
-async def _in_force(session: aiohttp.ClientSession, served: Served) -> None:
+async def _active(session: aiohttp.ClientSession, served: Served) -> None:
     """Wait until the policy decides."""
     async with asyncio.timeout(60):
         while True:

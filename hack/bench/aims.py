@@ -1,4 +1,4 @@
-"""The aims of the engine's speed, and the figures that show whether they are reached."""
+"""The targets for the engine's speed, and a check of the figures against them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROUTES = 10_000  # the aims are for a cluster of this size
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """`what` is at most `most`; it is the worst of the figures of this name that have the properties `given`."""
+    """The worst of the figures named `what` with the properties `given` must be at most `most`."""
 
     what: str
     figure: str
@@ -53,7 +53,7 @@ AIMS = (
 
 
 def report(figures: Sequence[Mapping[str, Any]], aims: Iterable[Aim] = AIMS, *, whole: bool = True) -> None:
-    """Print a line of JSON for each aim that was measured, and a table for people. `whole`: every part was measured."""
+    """Print a line of JSON for each measured target, and a table for people. `whole`: every part was measured."""
     for aim in aims:
         value = aim.value(figures)
         if value is None:

@@ -1,4 +1,4 @@
-"""Figures of `analyze`: one changed policy over a folder, against the time that loading the folder takes."""
+"""Measure `analyze`: one changed policy over a folder, compared with the time to load the folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests to the API server: the load created over several connections at once, and statuses watched."""
+"""Requests to the API server: create the load over several connections, and watch statuses."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _QUIET = 3.0  # seconds without a change, after which everything has settled
 
 @asynccontextmanager
 async def session_of(plane: ControlPlane) -> AsyncIterator[aiohttp.ClientSession]:
-    """Connections to the API server, as the admin."""
+    """Return a session with the API server as the admin."""
     context = plane.api.context
     connector = aiohttp.TCPConnector(ssl=context, limit=CONNECTIONS + 8)
     headers = {"Authorization": f"Bearer {plane.token}"}
@@ -47,7 +47,7 @@ async def session_of(plane: ControlPlane) -> AsyncIterator[aiohttp.ClientSession
 
 
 def collection(obj: Object) -> str:
-    """The path at which an object is created."""
+    """Return the path at which an object is created."""
     version = obj["apiVersion"]
     root = f"/apis/{version}" if "/" in version else f"/api/{version}"
     namespace = obj["metadata"].get("namespace")
@@ -56,7 +56,7 @@ def collection(obj: Object) -> str:
 
 
 async def create(session: aiohttp.ClientSession, objects: Iterable[Object]) -> int:
-    """Create objects over CONNECTIONS connections; gives their number."""
+    """Create objects over CONNECTIONS connections, and return their number."""
     waiting: Iterator[Object] = iter(objects)
     counts = await asyncio.gather(*(_create_each(session, waiting) for _ in range(CONNECTIONS)))
     return sum(counts)
@@ -74,7 +74,7 @@ async def _create_each(session: aiohttp.ClientSession, waiting: Iterator[Object]
 
 
 async def patch(session: aiohttp.ClientSession, obj: Object, change: Object) -> Object:
-    """Merge a change into an object; gives it as it is then."""
+    """Merge a change into an object, and return the changed object."""
     path = f"{collection(obj)}/{obj['metadata']['name']}"
     async with session.patch(path, data=json.dumps(change), headers={"Content-Type": _MERGE_PATCH}) as response:
         answer: Object = await response.json()
@@ -98,7 +98,7 @@ class Watched:
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def fail(self, error: Exception) -> None:
-        """Note that a watch has failed and is not resumed."""
+        """Note that a watch failed and is not resumed."""
         self._error = error
         self._news.set()
 
@@ -118,18 +118,18 @@ class Watched:
         self._news.set()
 
     async def until_all_observed(self, count: int, patience: float) -> float:
-        """Wait until `count` objects show conditions; gives the time (perf_counter)."""
+        """Wait until `count` objects have conditions, and return the time (perf_counter)."""
         async with asyncio.timeout(patience):
             while sum(1 for generation in self.observed.values() if generation) < count:
                 await self._wait()
         return time.perf_counter()
 
     async def until_observed(self, obj: Object, generation: int) -> float:
-        """Wait until all conditions of an object speak of a generation; gives the time (perf_counter)."""
+        """Wait until all conditions of an object have a generation, and return the time (perf_counter)."""
         return await self._until(self.observed, obj, generation)
 
     async def until_delivered(self, obj: Object) -> float:
-        """Wait until an event has the object's generation; gives the time (perf_counter)."""
+        """Wait until an event has the object's generation, and return the time (perf_counter)."""
         return await self._until(self.delivered, obj, obj["metadata"]["generation"])
 
     async def _until(self, generations: dict[tuple[str, str], int], obj: Object, generation: int) -> float:
@@ -146,7 +146,7 @@ class Watched:
 
 @asynccontextmanager
 async def watching(session: aiohttp.ClientSession, *paths: str) -> AsyncIterator[Watched]:
-    """Watch some collections from now on."""
+    """Watch collections from now on."""
     watched = Watched()
     tasks = []
     for path in paths:
@@ -192,7 +192,7 @@ async def _take_events(content: aiohttp.StreamReader, version: str, watched: Wat
 
 
 async def settled(watched: Watched, since: float, patience: float) -> float:
-    """Wait until no event arrives for a while; return the time of the last one, or `since` where there was none."""
+    """Wait until no event arrives for a while. Return the time of the last one, or `since` if there was none."""
     deadline = time.perf_counter() + patience
     while time.perf_counter() - max(watched.last, since) < _QUIET:
         watched.check()
@@ -203,7 +203,7 @@ async def settled(watched: Watched, since: float, patience: float) -> float:
 
 
 async def list_raw(session: aiohttp.ClientSession, path: str, page: int) -> tuple[list[Any], float]:
-    """List a collection in pages, as bytes; gives the objects and the seconds until the last byte."""
+    """List a collection in pages, as bytes. Return the objects and the seconds until the last byte."""
     pages: list[bytes] = []
     params = {"limit": str(page)}
     began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Figures of changes: from an answered PATCH to its effect in OPA and to the statuses in the API server."""
+"""Measure changes: from a PATCH's response to its effect in OPA and to the statuses in the API server."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LOOK = 0.001  # seconds between two looks
 async def route_policies(
     api: aiohttp.ClientSession, opa: aiohttp.ClientSession, sidecar: Sidecar, watched: Watched, load: Load
 ) -> None:
-    """Change route policies one by one; measure when the effective spec and the status have followed."""
+    """Change route policies one by one, and measure the time until the effective spec and the status follow."""
     effective, status = [], []
     chosen = await _winning(opa, sidecar.opa_url, load)
     pause = random.Random(3)
@@ -51,7 +51,7 @@ async def route_policies(
 async def gateway_policy(
     api: aiohttp.ClientSession, opa: aiohttp.ClientSession, sidecar: Sidecar, watched: Watched, load: Load
 ) -> None:
-    """Change what a Gateway's policy does to all routes below; measure until all statuses have settled."""
+    """Change a Gateway's policy, and measure the time until the statuses of all routes below are written."""
     chosen = 1
     routes = [route for route in range(load.routes) if gateway_of(route) == chosen]
     rules = [rule_key(route, name) for route in routes for name in ("first", "[1]")]

@@ -1,4 +1,4 @@
-"""Figures of a whole bridge on a real API server."""
+"""Measure a whole bridge on a real API server."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FLOOR_PUT = "/v1/data/floor"
 
 
 async def measure(routes: int) -> None:
-    """Measure everything on a cluster with this many routes."""
+    """Measure all figures on a cluster with this many routes."""
     load = Load(routes)
     async with cluster_of(load) as plane, session_of(plane) as api:
         floor = await fill_floor(api, load)
@@ -115,7 +115,7 @@ def fill_of(sidecar: Sidecar, floor: float, load: Load, where: str) -> None:
 
 
 def memory_of(sidecar: Sidecar, load: Load, when: str, where: str) -> None:
-    """The memory of the bridge and of its OPA now."""
+    """Return the current memory of the bridge and of its OPA."""
     for name, pid in (("bridge", sidecar.pid), ("opa", sidecar.opa_pid)):
         used = memory(pid) if pid else None
         if used is None:

@@ -1,4 +1,4 @@
-"""Figures: one JSON line each on standard output; progress on standard error."""
+"""Print figures as JSON lines on standard output, and progress on standard error."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def spread_of(values: Sequence[float]) -> dict[str, float]:
-    """The p50, p99 and number of values, as a figure shows them."""
+    """Return the p50, p99 and number of values, as a figure prints them."""
     return {"p50": percentile(values, 0.5), "p99": percentile(values, 0.99), "count": len(values)}
 
 

@@ -1,4 +1,4 @@
-"""Figures of the commands on a folder: each starts, reads 2,200 objects, answers and ends."""
+"""Measure the commands on a folder: each starts, reads 2,200 objects, prints its answer and ends."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COMMANDS = {
 
 
 async def measure(_: int) -> None:
-    """Run each command RUNS times; the number of routes is that of the aim."""
+    """Run each command RUNS times, with the number of routes of the target."""
     with tempfile.TemporaryDirectory() as folder:
         count = await asyncio.to_thread(write_folder, Path(folder), Load(ROUTES), OBJECTS)
         for name, arguments in COMMANDS.items():
@@ -63,7 +63,7 @@ def _used() -> float:
 
 
 def write_folder(folder: Path, load: Load, objects: int = 0) -> int:
-    """Write the load as people keep it: a file for each namespace, without what `kubectl apply` leaves.
+    """Write the load as users keep it: a file for each namespace, without the fields that an API server adds.
 
     Services are added until there are so many `objects`. Returns how many there are.
     """

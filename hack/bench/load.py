@@ -1,4 +1,4 @@
-"""The load that is measured: a cluster's objects, generated the same each time."""
+"""The load of the measurements: a cluster's objects, the same in each run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _GATEWAY_VERSION = f"{GATEWAY_API}/v1"
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Objects in an order in which they can be created. `routes` is their number of HTTPRoutes."""
+    """Objects in an order in which they can be created. `routes` is the number of HTTPRoutes."""
 
     routes: int
 
@@ -51,17 +51,17 @@ class Load:
                 yield service(f"team-{number}", f"service-{index}")
 
     def http_routes(self) -> Iterator[Object]:
-        """The routes; each has a hostname of one listener of one Gateway."""
+        """Return the routes; each has a hostname of one listener of one Gateway."""
         for number in range(self.routes):
             yield _route(number)
 
     def http_routes_by_namespace(self) -> Iterator[Object]:
-        """The routes in the order in which an API server lists them: one namespace after the other."""
+        """Return the routes in the order in which an API server lists them: sorted by namespace."""
         for namespace in range(NAMESPACES):
             yield from map(_route, range(namespace, self.routes, NAMESPACES))
 
     def policies(self) -> Iterator[Object]:
-        """ColorPolicies on Gateways, listeners, routes and rules; every kind of strategy among them."""
+        """Return ColorPolicies on Gateways, listeners, routes and rules, with every kind of strategy."""
         for number in range(GATEWAYS):
             yield _policy(f"gateway-{number}", "infra", number, _ref("Gateway", f"gateway-{number}"))
             for listener in range(LISTENERS):
@@ -74,40 +74,40 @@ class Load:
             yield _policy(f"route-{number}-first", namespace_of(number), number, ref)
 
     def objects(self) -> Iterator[Object]:
-        """Everything, as an API server would give it."""
+        """Return all objects, as an API server returns them."""
         yield from (*custom_resources(), policy_kind(), *self.bases(), *self.http_routes(), *self.policies())
 
     def rules(self) -> list[str]:
-        """The keys of all rules."""
+        """Return the keys of all rules."""
         return [rule_key(number, name) for number in range(self.routes) for name in ("first", "[1]")]
 
     def routes_with_policy(self) -> list[int]:
-        """The numbers of the routes that have a policy of their own, in the policy's name and target."""
+        """Return the numbers of the routes with a policy of their own, which is part of its name and target."""
         return chosen(round(self.routes * ROUTE_SHARE), self.routes, seed=5)
 
 
 def chosen(count: int, among: int, seed: int) -> list[int]:
-    """`count` different numbers below `among`, the same each time; random, so that they keep no step with Gateways."""
+    """Return `count` different numbers below `among`, the same in each run and independent of the Gateways' order."""
     return sorted(random.Random(seed).sample(range(among), count))
 
 
 def namespace_of(route: int) -> str:
-    """The namespace of a route by its number."""
+    """Return the namespace of a route by its number."""
     return f"team-{route % NAMESPACES}"
 
 
 def gateway_of(route: int) -> int:
-    """The Gateway that a route is attached to."""
+    """Return the Gateway that a route is attached to."""
     return route % GATEWAYS
 
 
 def rule_key(route: int, rule: str) -> str:
-    """The key of a route's rule."""
+    """Return the key of a route's rule."""
     return f"{GATEWAY_API}/HTTPRoute/{namespace_of(route)}/route-{route}#{rule}"
 
 
 def custom_resources() -> list[Object]:
-    """The CRDs of the policies and of PolicyKind, without Gateway API's own."""
+    """Return the CRDs of the policies and of PolicyKind, without those of Gateway API."""
     files = [*sorted((ROOT / "deploy/crds").glob("*.yaml")), ROOT / "examples/shop/10-colorpolicy-crd.yaml"]
     return [yaml.safe_load(file.read_text()) for file in files]
 
@@ -162,7 +162,7 @@ def _gateway_spec(number: int) -> Object:
 
 
 def service(namespace: str, name: str) -> Object:
-    """A Service with two ports."""
+    """Return a Service with two ports."""
     ports = [{"name": "http", "port": 80, "targetPort": 8080}, {"name": "metrics", "port": 9090, "targetPort": 9090}]
     spec = {"clusterIP": "None", "selector": {"app": name}, "ports": ports}
     return {"apiVersion": _BUILTIN, "kind": "Service", "metadata": {"name": name, "namespace": namespace}, "spec": spec}

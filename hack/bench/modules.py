@@ -1,4 +1,4 @@
-"""Figures of admins' Rego: from a ConfigMap's change, or a bridge's start, until OPA answers by it."""
+"""Measure admins' Rego: from a ConfigMap's change, or a bridge's start, until OPA uses it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DEADLINE = 60.0
 
 
 async def measure(_: int) -> None:
-    """Measure changes of a ConfigMap with one module, alone and beside a hundred others."""
+    """Measure changes of a ConfigMap with one module, alone and next to a hundred others."""
     async with cluster_of(Load(ROUTES), policies=False) as plane:
         api = plane.api
         await asyncio.to_thread(api.request, "POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})

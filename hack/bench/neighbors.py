@@ -1,4 +1,4 @@
-"""Figures of a tenant whose neighbor is noisy: wide policies, many target refs, regular expressions without bound."""
+"""Measure a tenant with a noisy neighbor: wide policies, many target refs, expensive regular expressions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ ROUTES = "/apis/gateway.networking.k8s.io/v1/namespaces/{}/httproutes"
 
 
 async def neighbor(_: int) -> None:
-    """The latency of one tenant's statuses and admission, alone and beside a noisy one."""
+    """Measure the latency of one tenant's statuses and admission, alone and next to a noisy one."""
     port = free_port()
     environment = {
         "BRIDGE_WEBHOOK_LISTEN": f"127.0.0.1:{port}",

@@ -1,4 +1,4 @@
-"""Figures without an API server: the replicator syncs OPA from a source in memory, then OPA is queried."""
+"""Measure without an API server: the replicator syncs OPA from a source in memory, then OPA is queried."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class MemorySource:
         """Do nothing: the source sends everything."""
 
     def relist(self) -> None:
-        """Nothing is lost here."""
+        """Do nothing: this source loses no changes."""
 
     async def changes(self) -> AsyncIterator[Change]:
-        """Send all types."""
+        """Yield all types."""
         for type_id, objects in self._by_type.items():
             yield Listing(type_id)
             yield Upserted(type_id, tuple(objects))
@@ -51,7 +51,7 @@ class MemorySource:
 
 
 @asynccontextmanager
-async def filled_opa(load: Load) -> AsyncIterator[str]:
+async def synced_opa(load: Load) -> AsyncIterator[str]:
     """Start an OPA with the load and yield its URL. Print the duration of the initial sync."""
     async with filled_with(load.objects()) as (url, took, count):
         figure("fill_from_memory", took, "s", routes=load.routes, objects=count, where=WHERE)
@@ -93,7 +93,7 @@ async def measure(routes: int) -> None:
     for count in (max(routes // SMALL, 10), routes):
         load = Load(count)
         progress(f"OPA alone, {count:,} routes")
-        async with filled_opa(load) as url, aiohttp.ClientSession() as session:
+        async with synced_opa(load) as url, aiohttp.ClientSession() as session:
             medians[count] = await one_target(session, url, opa_below(os.getpid()), load, WHERE)
             for query in ("effective", "outcomes"):
                 await all_rules(session, url, opa_below(os.getpid()), load, WHERE, query)

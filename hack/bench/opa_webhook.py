@@ -1,4 +1,4 @@
-"""OPA as a webhook of its own: what a user without the bridge would register for the same decision."""
+"""OPA as a webhook without the bridge, for the same decision."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _texts := object.union(
 
 @asynccontextmanager
 async def opa_webhook(folder: Path, policy: str, context: ssl.SSLContext) -> AsyncIterator[str]:
-    """An OPA that answers AdmissionReviews by `policy`, with `tls.crt` and `tls.key` of the folder; gives its URL."""
+    """Start an OPA that answers AdmissionReviews by `policy`, with the folder's certificate; yield its URL."""
     executable = await asyncio.to_thread(ensure, "opa")
     modules = {"main.rego": MAIN, "policy.rego": policy}
     for name, text in modules.items():

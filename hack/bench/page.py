@@ -1,4 +1,4 @@
-"""Figures of the web page in Chromium: the first picture, and one change drawn."""
+"""Measure the web page in Chromium: the first picture, and the display of one change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WHERE = "Chromium, bridge run on a folder"
 
 
 async def measure(routes: int) -> None:
-    """Measure in a browser of this machine; nothing where there is none."""
+    """Measure in a browser of this machine; skip this if it has none."""
     executable = chromium.find()
     if executable is None:
         progress(chromium.HOW)

@@ -1,4 +1,4 @@
-"""Placement: all objects evaluated again after a change of the policy, against the same decisions queried straight."""
+"""Measure placement: evaluate all objects after a change of the policy, compared with direct queries."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DEPLOYMENT = "apps/Deployment"
 
 
 async def measure(count: int) -> None:
-    """Print the figures, for `count` Deployments of about 2 kB, each placed on some of 20 clusters."""
+    """Measure `count` Deployments of about 2 kB, each of which is placed on some of 20 clusters."""
     policy = yaml.safe_load(POLICY.read_text())["data"]["placement.rego"]
     deployments = {f"app-{number}": _deployment(number) for number in range(count)}
     async with (

@@ -1,4 +1,4 @@
-"""Figures of queries: one rule, and all rules in batches, from a synced OPA."""
+"""Measure queries of a synced OPA: one rule, and all rules in batches."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def ask(
 
 
 async def one_target(session: aiohttp.ClientSession, url: str, pid: int | None, load: Load, where: str) -> float:
-    """Measure `effective` for one rule at a time; gives the p50 of OPA's time in seconds. `pid` is OPA's."""
+    """Measure `effective` for one rule at a time; return the p50 of OPA's time in seconds. `pid` is OPA's."""
     chosen = random.Random(1).sample(load.rules(), min(ONE_TARGET, load.routes))
     inside, outside = [], []
     before = processor_time(pid)
@@ -53,7 +53,7 @@ async def one_target(session: aiohttp.ClientSession, url: str, pid: int | None, 
 async def all_rules(
     session: aiohttp.ClientSession, url: str, pid: int | None, load: Load, where: str, query: str
 ) -> None:
-    """Measure all rules in batches, by `query`, effective or outcomes. `pid` is OPA's."""
+    """Measure all rules in batches, with `query` effective or outcomes. `pid` is OPA's."""
     rules = load.rules()
     random.Random(2).shuffle(rules)
     inside = outside = 0.0
@@ -72,7 +72,7 @@ async def all_rules(
 
 
 async def links_of_all(session: aiohttp.ClientSession, url: str, pid: int | None, load: Load, where: str) -> None:
-    """Measure `links`, which makes links and facts, for all objects of the load in batches."""
+    """Measure `links`, which computes links and facts, for all objects of the load in batches."""
     reads, _, _ = await ask(session, url, "link_fields", {})
     reading = LinkFields(reads)
     objects = [reading.of(prune(as_created(obj))) for obj in load.objects()]

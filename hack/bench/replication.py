@@ -1,4 +1,4 @@
-"""Figures of replication alone: from the API server into OPA, and through the restart of either."""
+"""Measure replication: from the API server into OPA, and through the restart of either."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _NO_STATUSES = {"BRIDGE_STATUS_WRITES_PER_SECOND": "0.001"}  # what is measured 
 
 
 async def measure(routes: int) -> None:
-    """Measure everything on a cluster with this many routes."""
+    """Measure all figures on a cluster with this many routes."""
     load = Load(routes)
     async with cluster_of(load, policies=False) as plane, session_of(plane) as api:
         floor = await fill_floor(api, load)
@@ -146,7 +146,7 @@ async def _opa_restarted(sidecar: Sidecar, opa: Opa, load: Load) -> None:
     await _until(opa.ready)
     answers, before = time.perf_counter(), processor_time(sidecar.pid)
     with step("OPA is synced again"):
-        await _until(lambda: _is_filled(sidecar, opa), _SELDOM)
+        await _until(lambda: _is_synced(sidecar, opa), _SELDOM)
     figure("opa_restarted_to_ready", time.perf_counter() - answers, "s", routes=load.routes, where=WHERE)
     used = processor_time(sidecar.pid)
     if before is not None and used is not None:
@@ -195,7 +195,7 @@ async def _not(answer: Awaitable[bool]) -> bool:
     return not await answer
 
 
-async def _is_filled(sidecar: Sidecar, opa: Opa) -> bool:
+async def _is_synced(sidecar: Sidecar, opa: Opa) -> bool:
     if not (await opa.get(MARKER) or {}).get("filled"):
         return False
     try:

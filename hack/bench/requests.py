@@ -1,4 +1,4 @@
-"""Figures of `request`, and of `explain`: OPA's time for one where all routes are attached to one Gateway."""
+"""Measure `request` and `explain`: OPA's time for one query where all routes are attached to one Gateway."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SHAPES: dict[str, tuple[Callable[[int], str], Callable[[int], str]]] = {
 
 
 async def measure(routes: int) -> None:
-    """Measure requests of each shape, one that a rule serves and one that none does."""
+    """Measure requests of each shape: one that a rule serves, and one without a rule."""
     for shape, (host_of, path_of) in SHAPES.items():
         progress(f"{routes:,} routes that differ by their {shape.replace('_', ' ')}")
         objects = [*custom_resources(), policy_kind(), *_objects(routes, host_of, path_of)]

@@ -1,4 +1,4 @@
-"""A `bridge run` of its own process, as a user starts it."""
+"""A `bridge run` in its own process, as users start it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LONGEST_LINE = 2**24  # bytes: a reader that gave up at a long line would leave
 
 @dataclass(slots=True)
 class Sidecar:
-    """A running bridge. Times are seconds from its start: of its first list and of the end of the sync."""
+    """A running bridge. Times are in seconds since its start: of its first list, and of the end of the sync."""
 
     pid: int
     url: str = ""
@@ -36,13 +36,13 @@ class Sidecar:
 
     @property
     def opa_pid(self) -> int | None:
-        """The process of its OPA."""
+        """Return the process id of its OPA."""
         return opa_below(self.pid)
 
 
 @asynccontextmanager
 async def running_bridge(plane: ControlPlane, environment: dict[str, str] | None = None) -> AsyncIterator[Sidecar]:
-    """Run a bridge on the cluster, from the moment when OPA is synced; stop it at the end."""
+    """Run a bridge on the cluster: yield it when OPA is synced, and stop it at the end."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("BRIDGE_")}
     settings = {"BRIDGE_STATUS_WRITES_PER_SECOND": str(WRITES), "BRIDGE_LOG_FORMAT": "json"}
     began = time.perf_counter()

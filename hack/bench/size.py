@@ -1,4 +1,4 @@
-"""Figures of one size of cluster: an initial sync from a stream of routes in the order of an API server, without one.
+"""Measure an initial sync of one size: a stream of routes in the order of an API server, without a server.
 
 The replicator's part of the bridge's memory and processor time; two runs with two sizes show how it grows.
 """
@@ -31,20 +31,20 @@ _PATIENCE = 1_800.0
 
 
 class Stream:
-    """A source of routes, which makes each when it is its turn: what is in memory is the replicator's."""
+    """A source that generates each route when it is read, so that only the replicator's memory grows."""
 
     def __init__(self, load: Load) -> None:
         self._load = load
         self.making = 0.0  # seconds of processor time, which are not the replicator's
 
     def want(self, type_ids: AbstractSet[str]) -> None:
-        """There are only routes."""
+        """Do nothing: the source has only routes."""
 
     def relist(self) -> None:
-        """Nothing is lost here."""
+        """Do nothing: this source loses no changes."""
 
     async def changes(self) -> AsyncIterator[Change]:
-        """Send all routes, in pages."""
+        """Yield all routes, in pages."""
         routes = enumerate(self._load.http_routes_by_namespace(), 1)
         yield Listing(ROUTES)
         while True:

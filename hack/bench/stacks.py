@@ -1,4 +1,4 @@
-"""Figures of one effective policy by what goes into it: policies in the stack, and leaves in each spec."""
+"""Measure one effective policy by the number of policies on the path, and by the leaves of each spec."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAIR = 2  # policies where leaves are compared
 
 
 async def measure(_: int) -> None:
-    """Measure `effective` of one rule: stacks of 1 to 64 patches, and pairs with 10 and 1,000 leaves each."""
+    """Measure `effective` for one rule: 1 to 64 patches, and pairs with 10 and 1,000 leaves each."""
     stacks = {size: await _median(size, FEW) for size in STACKS}
     for size, took in stacks.items():
         figure("effective_stack_ratio", took / stacks[STACKS[0]], "ratio", policies=size, leaves=FEW, where=WHERE)

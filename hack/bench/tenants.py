@@ -1,4 +1,4 @@
-"""Figures of tenants beside each other: the cost of a misbehaving tenant for the others.
+"""Measure the cost of a misbehaving tenant for the others.
 
 Each PARTS entry is a coroutine that measures one kind of misbehavior and reports it by `figure`. Add another one there.
 """

@@ -1,4 +1,4 @@
-"""Figures of many policy kinds: ten kinds of five vendors, against as many policies of one kind at the same routes."""
+"""Measure many policy kinds: ten kinds of five vendors, compared with as many policies of one kind."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NAMES = ("fill", "effective", "explain", "statuses", "memory")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind with a preset. `controller` is that of the Gateways below which its policies have an effect."""
+    """A kind with a preset. `controller` is the controller of the Gateways below which its policies have an effect."""
 
     api_version: str
     kind: str
@@ -37,13 +37,13 @@ class Kind:
     spec: Object
 
     def crd(self) -> Object:
-        """Its CRD."""
+        """Return its CRD."""
         group, _, version = self.api_version.partition("/")
         found: Object = crd(plural_of(self.kind), self.kind, group=group, versions=(version,))
         return found
 
     def policy(self, route: int) -> Object:
-        """A policy for a route. Kuadrant's kinds have one ref, the others a list."""
+        """Return a policy for a route. Kuadrant's kinds have one ref, the others a list."""
         ref = {"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": f"route-{route}"}
         refs: Object = {"targetRef": ref} if self.api_version.startswith("kuadrant.io/") else {"targetRefs": [ref]}
         return {
@@ -83,7 +83,7 @@ class Filled:
     found: dict[str, float]
 
     def least(self, name: str, value: float) -> None:
-        """Keep the least of the measured values: it has the least of what else the machine does."""
+        """Keep the smallest measured value, which other processes influence least."""
         self.found[name] = min(value, self.found.get(name, value))
 
 

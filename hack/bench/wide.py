@@ -1,4 +1,4 @@
-"""Figures of one change that concerns everything: the policy of a Gateway that all routes are attached to."""
+"""Measure one change with the widest effect: the policy of a Gateway that all routes are attached to."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ GATEWAY = "gateway-0"
 
 
 async def measure(routes: int) -> None:
-    """Measure from the change until every scope is recomputed and the statuses have settled, kept in memory."""
+    """Measure the time until every scope is recomputed and the statuses are complete, in memory."""
     load = Load(routes)
     source = ScriptedSource(list(_below_one_gateway(load)))
     executable = await asyncio.to_thread(ensure, "opa")

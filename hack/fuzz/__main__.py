@@ -1,4 +1,4 @@
-"""`make fuzz`: malformed and well-formed requests to a real bridge; ends with 1 when something must not be."""
+"""`make fuzz`: send malformed and well-formed requests to a real bridge; exit code 1 for a wrong response."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hack.fuzz.fuzzing import fuzz
 
 
 def main() -> int:
-    """Run the fuzzer as its arguments say."""
+    """Run the fuzzer with the given arguments."""
     parser = argparse.ArgumentParser(prog="python -m hack.fuzz", description=__doc__)
     parser.add_argument("--requests", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=None, help="a run's own, which it prints; else another each time")

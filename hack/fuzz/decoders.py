@@ -1,4 +1,4 @@
-"""Everything that decodes what others write, each as a function of bytes that must end well, or with its own error."""
+"""Every decoder of foreign input, each as a function of bytes that must return or raise its own error."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LONGEST = 1 << 14  # bytes of an input
 
 
 def watch_event(data: bytes) -> None:
-    """A line of a watch."""
+    """Decode a line of a watch."""
     try:
         found = list(_changes([read_event(data)], THINGS, _Position("1")))
     except KubeError:
@@ -39,7 +39,7 @@ def watch_event(data: bytes) -> None:
 
 
 def list_page(data: bytes) -> None:
-    """A page of a list."""
+    """Decode a page of a list."""
     try:
         page = read_page(data, "/things")
     except KubeError:
@@ -61,7 +61,7 @@ def _taken_in(changes: list[Change]) -> None:
 
 
 def manifests(data: bytes) -> None:
-    """A file of manifests, YAML or JSON."""
+    """Decode a file of manifests, YAML or JSON."""
     content = read_content(data, "file.yaml", retried=False)
     for manifest in content.manifests:
         str(manifest.identity)
@@ -71,7 +71,7 @@ def manifests(data: bytes) -> None:
 
 
 def admission_review(data: bytes) -> None:
-    """The body of a request to the webhook."""
+    """Decode the body of a request to the webhook."""
     try:
         review = read_review(data)
     except ReviewError:
@@ -82,7 +82,7 @@ def admission_review(data: bytes) -> None:
 
 
 def key(data: bytes) -> None:
-    """The text of a key."""
+    """Decode the text of a key."""
     text = data.decode("utf-8", "surrogateescape")
     try:
         found = parse_key(text)
@@ -93,7 +93,7 @@ def key(data: bytes) -> None:
 
 
 def opa_answer(data: bytes) -> None:
-    """The body of an answer of OPA."""
+    """Decode the body of OPA's response."""
     str(_rejected(500, data, "1"))
     try:
         msgspec.json.encode(_decode(data))
@@ -102,7 +102,7 @@ def opa_answer(data: bytes) -> None:
 
 
 def query_body(data: bytes) -> None:
-    """The body of a request to the page."""
+    """Decode the body of a request to the page."""
     try:
         msgspec.json.encode(decoded(data))
     except Refused:
@@ -110,7 +110,7 @@ def query_body(data: bytes) -> None:
 
 
 def nesting(data: bytes) -> None:
-    """JSON that is judged, and cut, by its depth."""
+    """Check and cut JSON by its depth."""
     try:
         whole = msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""Sends requests to a bridge, and finds what must not be."""
+"""Send requests to a bridge, and find wrong responses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_GROWTH = {"bridge": 200 << 20, "opa": 600 << 20}  # bytes; OPA parses bodie
 
 @dataclass
 class Report:
-    """What a run found: `findings` are what must not be, by the request's number; `statuses` what was answered."""
+    """The results of a run: `findings` by the request's number, and `statuses`, the number of each response."""
 
     seed: int
     findings: list[str] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Report:
 
 
 async def fuzz(requests: int, seed: int, only: int | None = None) -> Report:
-    """Send so many requests, or only the one of this number."""
+    """Send this many requests, or only the request with this number."""
     report = Report(seed)
     with tempfile.TemporaryDirectory(prefix="policy-bridge-fuzz-") as folder:
         async with target(Path(folder)) as bridge:

@@ -1,4 +1,4 @@
-"""`make fuzz`: coverage-guided fuzzing of every decoder; ends with 1 where one fails, with the input in its seeds.
+"""`make fuzz`: coverage-guided fuzzing of every decoder; exit code 1 if one fails, and its input becomes a seed.
 
 Atheris (libFuzzer) runs where it is installed. Elsewhere a loop of our own mutates what has reached new lines.
 """
@@ -40,7 +40,7 @@ def main() -> int:
 
 
 def fuzz(name: str, seconds: float, seed: int | None = None) -> bool:
-    """Fuzz one target for so long. An input that fails becomes one of its seeds; False for such a one."""
+    """Fuzz one target for this time. Save an input that fails as a seed; return False for it."""
     if importlib.util.find_spec("atheris") is None:
         return _fuzz_alone(name, seconds, random.randrange(1 << 32) if seed is None else seed)
     command = [sys.executable, "-m", "hack.fuzz.libfuzzer", name, str(max(1, round(seconds)))]

@@ -1,4 +1,4 @@
-"""One decoder fuzzed by Atheris, in a process of its own: `python -m hack.fuzz.libfuzzer TARGET SECONDS`."""
+"""Fuzz one decoder with Atheris in its own process: `python -m hack.fuzz.libfuzzer TARGET SECONDS`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ with atheris.instrument_imports(include=["bridge", "yaml"]):
 
 
 def main(name: str, seconds: str) -> None:
-    """Fuzz until the time is up or the target fails; a failing input is saved as a seed, and the exit code is not 0."""
+    """Fuzz until the time is over or the target fails. Save a failing input as a seed, and exit with another code than 0."""
     folder = SEEDS / name
     with tempfile.TemporaryDirectory(prefix="policy-bridge-fuzz-") as found:
         limits = [f"-max_total_time={seconds}", f"-max_len={LONGEST}", "-timeout=20", "-rss_limit_mb=2048"]

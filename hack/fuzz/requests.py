@@ -1,4 +1,4 @@
-"""What is sent: requests to every listener of a bridge, as bytes, each with what may be answered."""
+"""Requests to every listener of a bridge, as bytes, each with its valid responses."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ _BOMB = gzip.compress(b"0" * (20 << 20), mtime=0)  # 20 MiB in 20 kB; the same e
 
 @dataclass(frozen=True)
 class Sent:
-    """One request: to whom, its bytes in the pieces in which they are sent, and after what pause each.
+    """One request: its listener, its bytes in the pieces that are sent, and the pause after each.
 
     `verdict` is what admission must answer (None: nothing is known); `never_allowed`, that it must not be admitted.
     """
@@ -221,7 +221,7 @@ class Sent:
 
 
 def request(seed: int, number: int) -> Sent:
-    """The request of this number: the same for the same seed."""
+    """Return the request of this number: the same for the same seed."""
     rng = random.Random(f"{seed}:{number}")
     sent = rng.choices([_good_review, _spoilt_review, _question, _paste, _http], [35, 25, 15, 7, 18])[0](rng)
     if rng.random() < 0.85 or len(sent.pieces[0]) < 4:
@@ -233,7 +233,7 @@ def request(seed: int, number: int) -> Sent:
 
 
 def well_formed(path: str, body: bytes, method: str = "POST") -> bytes:
-    """A plain request."""
+    """Return a valid request."""
     return _head(method, path, [f"Content-Length: {len(body)}", "Content-Type: application/json"]) + body
 
 

@@ -1,4 +1,4 @@
-"""AdmissionReviews, good and spoilt, with what may be answered."""
+"""Valid and invalid AdmissionReviews, with their valid responses."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _VALUES: list[Any] = [
 
 
 def review(rng: random.Random) -> dict[str, Any]:
-    """A review as an API server sends it."""
+    """Return a review as an API server sends it."""
     group, version, kind = rng.choice(_KINDS)
     operation = rng.choice(["CREATE", "UPDATE", "UPDATE", "DELETE"])
     name = rng.choice(["cart", "", "a.b-c", "x" * 253])
@@ -89,7 +89,7 @@ def review(rng: random.Random) -> dict[str, Any]:
 
 
 def must_be_denied(document: Any) -> bool:
-    """Whether the policy says no to what a review, however spoilt, is about."""
+    """Return whether the policy denies the object of a review, also of an invalid one."""
     request = document.get("request") if isinstance(document, dict) else None
     if not isinstance(request, dict):
         return False

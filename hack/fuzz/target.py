@@ -1,4 +1,4 @@
-"""A real bridge with a real OPA, its webhook and its page, to send things to."""
+"""A real bridge with a real OPA, its webhook and its page, as the target of requests."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ data:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back: the status (0: the connection ended without one), and the body as far as it came."""
+    """A response: the status (0 if the connection ended without one), and the received part of the body."""
 
     status: int
     body: bytes
@@ -53,7 +53,7 @@ class Target:
     log: Path
 
     async def send(self, sent: Sent) -> Answer:
-        """Send a request in its pieces, and read the answer to its end. Raises TimeoutError where none ends."""
+        """Send a request in its pieces, and read the whole response. Raises TimeoutError if it does not end."""
         secure = self.context if sent.listener == "webhook" else None
         async with asyncio.timeout(LONGEST):
             reader, writer = await asyncio.open_connection("127.0.0.1", self.ports[sent.listener], ssl=secure)
@@ -87,7 +87,7 @@ class Target:
 
 @contextlib.asynccontextmanager
 async def target(folder: Path) -> AsyncIterator[Target]:
-    """Start it, with the example and a policy that denies by a label. `folder` is for its files."""
+    """Start a bridge with the example and a policy that denies by a label. `folder` is for its files."""
     authority = new_authority(dt.datetime.now(dt.UTC))
     pair = new_server(authority, ["127.0.0.1"], dt.datetime.now(dt.UTC))
     (folder / "tls.crt").write_bytes(pair.certificate)

@@ -1,4 +1,4 @@
-"""`make manifests`: what is made of the bridge and of the chart, below deploy/."""
+"""`make manifests`: generate the files below deploy/ that come from the bridge and from the chart."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def chart_files(scratch: Path) -> dict[Path, str]:
 
 
 def rendered_files(scratch: Path) -> dict[Path, str]:
-    """Plain manifests, and the rights of the example overlay, by file."""
+    """Return plain manifests, and the permissions of the example overlay, by file."""
     objects = template(CHART, scratch / "helm", {"crds": {"install": False}})
     configuration = _plain(one(objects, "ConfigMap"))
     settings = scratch / "rendered.yaml"

@@ -116,7 +116,7 @@ def opa_part(*, authorization: bool) -> str:
 
 
 def schema(before: str) -> str:
-    """values.schema.json with the schema of the settings, which is made of their types."""
+    """Return values.schema.json with the schema of the settings, which comes from their types."""
     found = msgspec.json.decode(before)
     definitions = settings_schema()
     for definition in definitions.values():

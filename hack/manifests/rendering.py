@@ -1,4 +1,4 @@
-"""The chart rendered by a real helm, and taken apart."""
+"""Render the chart with a real helm, and parse its objects."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Objects = list[dict[str, Any]]
 
 
 class HelmError(Exception):
-    """What helm said when it failed."""
+    """Helm failed; the text is its message."""
 
 
 def helm(*arguments: str | Path, home: Path) -> str:
-    """Return helm's output; helm may write below `home`. Raises HelmError."""
+    """Run helm and return its output; helm may write below `home`. Raises HelmError."""
     found = find("helm")
     if found is None:
         raise HelmError("helm is missing: `make setup-test` gets it")
@@ -46,7 +46,7 @@ def template(
     release: str = "policy-bridge",
     namespace: str = "policy-bridge",
 ) -> Objects:
-    """The objects of a release. Raises HelmError."""
+    """Return the objects of a release. Raises HelmError."""
     home.mkdir(exist_ok=True)
     file = home / "values.yaml"
     file.write_text(yaml.safe_dump(dict(values or {})))
@@ -55,7 +55,7 @@ def template(
 
 
 def one(objects: Objects, kind: str, name: str = "policy-bridge", namespace: str | None = None) -> dict[str, Any]:
-    """The object of that kind and name."""
+    """Return the object of this kind and name."""
     (found,) = [
         obj
         for obj in objects

@@ -52,7 +52,7 @@ def main() -> int:
 
 
 def drawn(language: str, wanted: int, seed: int, part: str = "") -> list[Mutant]:
-    """A sample of the mutants of a language, in the order in which they are tried: one of a line at most."""
+    """Return a sample of a language's mutants, in the order of their trials, with at most one for each line."""
     by_line: dict[tuple[Path, int], list[Mutant]] = {}
     for mutant in _all_mutants(language):
         if part in str(mutant.path):
@@ -63,7 +63,7 @@ def drawn(language: str, wanted: int, seed: int, part: str = "") -> list[Mutant]
 
 
 def try_out(mutants: list[Mutant], wanted: int, jobs: int) -> list[tuple[Mutant, Verdict]]:
-    """The verdicts on the first `wanted` mutants that compile."""
+    """Return the verdicts on the first `wanted` mutants that compile."""
     found: list[tuple[Mutant, Verdict]] = []
     with ExitStack() as stack:
         opa = ensure("opa").path

@@ -17,7 +17,7 @@ class Mutant:
     line: int
 
     def applied(self, source: str) -> str:
-        """The file's text with the fault. A line that has become empty goes."""
+        """Return the file's text with the fault, without a line that has become empty."""
         changed = source[: self.start] + self.text + source[self.end :]
         if self.text:
             return changed
@@ -26,6 +26,6 @@ class Mutant:
         return changed[:begin] + changed[end + 1 :] if not changed[begin:end].strip() else changed
 
     def described(self, source: str) -> str:
-        """`FILE:LINE: <before> → <after>`, in one line."""
+        """Return `FILE:LINE: <before> → <after>`, in one line."""
         before, after = (" ".join(text.split()) for text in (source[self.start : self.end], self.text))
         return f"{self.path}:{self.line}: {before} → {after or '(removed)'}"

@@ -1,4 +1,4 @@
-"""Faults in Python: another operator, another constant, a condition turned round, a statement that is missing."""
+"""Faults in Python: another operator, another constant, an inverted condition, a missing statement."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _NOT_PURE = re.compile(
 
 
 def is_pure(source: str) -> bool:
-    """Whether a module only computes."""
+    """Return whether a module only computes."""
     return not _NOT_PURE.search(source)
 
 
 def python_mutants(path: Path, source: str) -> Iterator[Mutant]:
-    """Every candidate of a file. Annotations, docstrings, messages and what is for type checkers alone are left out."""
+    """Yield every candidate of a file, without annotations, docstrings, messages and code for type checkers."""
     starts = [0, *accumulate(len(line) for line in source.splitlines(keepends=True))]
     lines = source.splitlines(keepends=True)
 

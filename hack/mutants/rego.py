@@ -1,4 +1,4 @@
-"""Faults in Rego: another operator, another constant, a condition without its `not`, a condition that is missing.
+"""Faults in Rego: another operator, another constant, a condition without its `not`, a missing condition.
 
 Rego has no parser here, so candidates are found by their text, in lines of rules alone. `opa check` sorts out those
 that do not compile.
@@ -37,7 +37,7 @@ _SKIPPED = re.compile(r"^(package|import|#|default )|sprintf|message|^\s*#")
 
 
 def rego_mutants(path: Path, source: str) -> Iterator[Mutant]:
-    """Every candidate of a file, from the top."""
+    """Yield every candidate of a file, from the top."""
     start = 0
     for number, line in enumerate(source.splitlines(keepends=True), 1):
         text = line.rstrip("\n")

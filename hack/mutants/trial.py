@@ -1,4 +1,4 @@
-"""The quick tests of a mutant, in a copy of the repository."""
+"""Run the quick tests on a mutant, in a copy of the repository."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Verdict = Literal["killed", "survived", "invalid"]
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A copy of the repository, in which one mutant at a time is alive."""
+    """A copy of the repository with at most one mutant at a time."""
 
     folder: Path
     opa: Path
 
     def verdict(self, mutant: Mutant) -> Verdict:
-        """What the quick tests make of a mutant: `invalid` if it does not compile."""
+        """Return the verdict of the quick tests on a mutant: `invalid` if it does not compile."""
         file = self.folder / mutant.path
         source = file.read_text()
         file.write_text(mutant.applied(source))
@@ -74,13 +74,13 @@ class Copy:
 
 
 def unit_tests(path: Path) -> Path:
-    """The folder of the unit tests of a module of `bridge`."""
+    """Return the folder of the unit tests of a module of `bridge`."""
     return Path("tests/unit") / path.parts[1]
 
 
 @contextmanager
 def copy_of_repository(opa: Path) -> Iterator[Copy]:
-    """A copy for trials, which is removed at the end."""
+    """Make a copy for trials, and remove it at the end."""
     with tempfile.TemporaryDirectory(prefix="policy-bridge-mutants-") as name:
         folder = Path(name)
         for part in _COPIED:

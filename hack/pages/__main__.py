@@ -1,4 +1,4 @@
-"""`make reference`: writes the reference pages that come from the code."""
+"""`make reference`: write the reference pages that are generated from the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands say of themselves, in the page that explains them."""
+"""The help of all commands, in the page that explains them."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ Look up every field of the bridge's own kinds (`bridge crds | kubectl apply -f -
 
 
 def crds_page() -> str:
-    """The page."""
+    """Return the page."""
     documents = [
         document
         for file in sorted(crds_root().glob("*.yaml"))

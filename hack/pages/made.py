@@ -1,4 +1,4 @@
-"""The reference pages that come from the code, each as a function that gives its text."""
+"""The generated reference pages, each as a function that returns its text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page about the shipped Rego: packages, where the rules of GEP-713 are, and entry points as OPA reads them."""
+"""The page about the shipped Rego: packages, the rules of GEP-713 and their places, and entry points."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ inputs and results in full. All other rules may change with any version.
 
 
 def rego_page() -> str:
-    """The page."""
+    """Return the page."""
     command: list[str | Path] = [ensure("opa").path, "inspect", "--annotations", "--format", "json", "rego"]
     output = subprocess.run(command, cwd=rego_root().parent, capture_output=True, check=True).stdout
     found = [one for one in json.loads(output)["annotations"] if one["annotations"].get("entrypoint")]

@@ -1,4 +1,4 @@
-"""The settings of `bridge run`, from their types."""
+"""The page of the settings of `bridge run`, from their types."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ how they work together.
 
 
 def settings_page() -> str:
-    """The page."""
+    """Return the page."""
     rows = [
         f"| `{one.name}` | `{one.variable}` | {_option(one.option)} | {_type(one.type)} | {_default(one.default)} | "
         f"{_escaped(one.text)} |"

@@ -63,12 +63,12 @@ _SUBJECTS = (
 
 
 def states_page() -> str:
-    """The page."""
+    """Return the page."""
     return _HEAD + "".join(map(_section, _SUBJECTS))
 
 
 def diagram(transitions: Transitions, start: Enum) -> str:
-    """A Mermaid state diagram; events that do not change the state are left out."""
+    """Return a Mermaid state diagram, without events that do not change the state."""
     lines = ["stateDiagram-v2", f"  [*] --> {start.name}"]
     for state, following in transitions.items():
         arrows: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""`make soak`: random changes and kills, then a hostile tenant beside a well-behaved one, on a real control plane.
+"""`make soak`: random changes and kills, then a hostile tenant next to a well-behaved one, on a real control plane.
 
 Figures are JSON lines on standard output, progress is on standard error. The exit code is 1 if a check fails.
 """

@@ -1,4 +1,4 @@
-"""What the API server holds, by key, of every type that a bridge replicates in a soak."""
+"""The API server's objects, by key, of every type that a bridge replicates in a soak."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TYPES = (*ALWAYS, *SELECTED, *(f"{GROUP}/{kind}" for kind in POLICY_KINDS))
 
 
 class Places:
-    """The paths at which an API server has the objects of TYPES, in the version that it prefers."""
+    """The API server's paths of the objects of TYPES, in its preferred version."""
 
     def __init__(self, api: ApiServer) -> None:
         self._api = api
@@ -29,7 +29,7 @@ class Places:
         self._types = {type_id: found[type_id] for type_id in TYPES if type_id in found}
 
     def of(self, key: Key) -> str:
-        """The path of one object."""
+        """Return the path of one object."""
         type_ = self._types[key.type_id]
         namespace = f"/namespaces/{key.namespace}" if type_.namespaced else ""
         return f"{self._root(key.type_id)}{namespace}/{type_.plural}/{key.name}"

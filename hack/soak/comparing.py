@@ -1,4 +1,4 @@
-"""Checks in a pause: OPAs are equal to the API server, statuses are equal to a new computation."""
+"""Checks in a pause: each OPA equals the API server, and statuses equal a new computation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TELL = 20.0  # seconds between two printed differences while states converge
 
 @dataclass(frozen=True, slots=True)
 class Equal:
-    """What was compared: objects, statuses and affected objects. `seconds` it took until all was equal."""
+    """The number of compared objects, statuses and affected objects, and the `seconds` until all were equal."""
 
     objects: int
     statuses: int
@@ -33,11 +33,11 @@ class Equal:
 
 
 class Different(Exception):
-    """What differs still, a line each."""
+    """The remaining differences, a line each."""
 
 
 async def until_equal(places: Places, opas: Mapping[str, str], values: Mapping[str, tuple[int, bool]]) -> Equal:
-    """Wait until each OPA (its URL by a name) is equal to the API server, and statuses are what they should be.
+    """Wait until each OPA (its URL by a name) equals the API server, and statuses are correct.
 
     Raises Different where that does not happen.
     """

@@ -1,4 +1,4 @@
-"""What a cluster does to a bridge, at random moments."""
+"""Faults that a bridge meets in a cluster, at random times."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _AWAY = 5.0
 
 
 class Faults:
-    """Kills and freezes. The bridge of the first replica is never killed, so that its memory can be followed."""
+    """Kills and freezes. The bridge of the first replica is never killed, so that its memory can be measured."""
 
     def __init__(self, plane: ControlPlane, replicas: list[Replica], seed: int, pause: float) -> None:
         self.counts: Counter[str] = Counter()
@@ -28,12 +28,12 @@ class Faults:
         self._repaired = asyncio.Lock()  # held while something is broken
         self._going = asyncio.Event()
 
-    def go_on(self) -> None:
-        """Break things, from now on."""
+    def resume(self) -> None:
+        """Cause faults from now on."""
         self._going.set()
 
     async def rest(self) -> None:
-        """Break nothing until `go_on`; returns when everything runs."""
+        """Cause no faults until `resume`; return when every process runs."""
         self._going.clear()
         async with self._repaired:
             pass

@@ -28,7 +28,7 @@ _REVIEW = (
 
 @dataclass(frozen=True, slots=True)
 class Flood:
-    """How many connections of each kind to keep open to a port. `tls`: whether the port speaks it."""
+    """The number of connections of each kind to keep open to a port. `tls`: whether the port uses TLS."""
 
     name: str
     port: int
@@ -44,13 +44,13 @@ Kind = Callable[[Flood, str], Awaitable[None]]
 
 @dataclass
 class Floods:
-    """Runs floods; `counts` has how often connections were opened, cut and refused."""
+    """Keep floods running; `counts` has the number of opened, closed and refused connections."""
 
     floods: list[Flood]
     counts: Counter[str] = field(default_factory=Counter)
 
     async def run(self) -> None:
-        """Keep the connections open, until cancelled."""
+        """Keep the connections open until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             for number, flood in enumerate(self.floods):
                 kinds: tuple[tuple[str, Kind, int], ...] = (

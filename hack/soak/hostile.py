@@ -1,4 +1,4 @@
-"""A hostile tenant, in a process of its own: its objects, its statuses, its connections, slow writes in its namespace.
+"""A hostile tenant in its own process: its objects, statuses and connections, and slow writes in its namespace.
 
 .venv/bin/python -m hack.soak.hostile KUBECONFIG SEED WEBHOOK_PORT PAGE_PORT ACTS
 """
@@ -35,7 +35,7 @@ _PLURALS = {"Gateway": "gateways", "LimitPolicy": "limitpolicies", "HTTPRoute": 
 
 
 class Hostile:
-    """Makes objects of ATTACKS and overwrites statuses. `counts` has what the API server took and refused."""
+    """Create objects of ATTACKS and overwrite statuses. `counts` has the API server's responses."""
 
     def __init__(self, api: ApiServer, seed: int) -> None:
         self.counts: Counter[str] = Counter()
@@ -43,7 +43,7 @@ class Hostile:
         self._chance = random.Random(seed)
 
     async def make_objects(self, attacks: list[str]) -> None:
-        """Make objects of one of these attacks after the other, until cancelled."""
+        """Create objects of each of these attacks in turn, until cancelled."""
         while True:
             name = self._chance.choice(attacks)
             for obj in ATTACKS[name](self._chance.randrange(NUMBERS)):
@@ -90,7 +90,7 @@ def path_of(obj: Object) -> str:
 
 
 def api_of(kubeconfig: Path) -> ApiServer:
-    """Requests to the API server of a kubeconfig of the tests."""
+    """Return a client of the API server in a kubeconfig of the tests."""
     config: dict[str, Any] = json.loads(kubeconfig.read_text())
     cluster = config["clusters"][0]["cluster"]
     authority = base64.b64decode(cluster["certificate-authority-data"]).decode()
@@ -99,7 +99,7 @@ def api_of(kubeconfig: Path) -> ApiServer:
 
 
 async def attack(kubeconfig: Path, seed: int, webhook_port: int, page_port: int, acts: set[str]) -> None:
-    """Do these of ACTS, until cancelled; every few seconds a line of JSON with the counts."""
+    """Run these ACTS until cancelled, and print a line of JSON with the counts every few seconds."""
     api = api_of(kubeconfig)
     hostile = Hostile(api, seed)
     floods = Floods(

@@ -1,4 +1,4 @@
-"""Objects of a hostile tenant: each is valid for the API server, and meant to cost others time, memory or availability.
+"""Objects of a hostile tenant: valid for the API server, and meant to cost others time, memory or availability.
 
 `ATTACKS` has them by name. A maker gets a number and returns the objects of one attack; the same number gives the same
 names, so that attacks replace their own objects. All of them are in the tenant's namespace.
@@ -62,13 +62,13 @@ def policy(name: str, spec: Any, kind: str = "LimitPolicy") -> Object:
 
 
 def wide_policies(number: int) -> Iterable[Object]:
-    """Many leaves: as many as are allowed, and more."""
+    """Return policies with the largest allowed number of leaves, and with more."""
     leaves = LEAVES[number % 2]
     yield policy(f"wide-{number}", {"targetRefs": [_route(0)], **{f"f{leaf}": leaf for leaf in range(leaves)}})
 
 
 def deep_policies(number: int) -> Iterable[Object]:
-    """Many levels, of objects and of lists."""
+    """Return policies with many levels of objects and of lists."""
     depth = DEPTHS[number % 3]
     yield policy(f"deep-{number}", {"targetRefs": [_route(0)], "a": nested(depth, lists=number % 2 == 1)})
 
@@ -79,19 +79,19 @@ def deep_things(number: int) -> Iterable[Object]:
 
 
 def huge_policies(number: int) -> Iterable[Object]:
-    """One large text in a policy."""
+    """Return a policy with one large text."""
     yield policy(f"huge-{number}", {"targetRefs": [_route(0)], "text": "x" * BYTES[number % 2]})
 
 
 def huge_things(number: int) -> Iterable[Object]:
-    """One large text in an object, and large annotations."""
+    """Return an object with one large text and large annotations."""
     thing = _object("example.com/v1", "Thing", f"huge-{number}", spec={"text": "y" * BYTES[number % 2]})
     thing["metadata"]["annotations"] = {f"example.com/a{count}": "z" * 20_000 for count in range(12)}
     yield thing
 
 
 def many_refs(number: int) -> Iterable[Object]:
-    """Policies that each name many targets: routes that exist, and names that do not."""
+    """Return policies with many targets: existing routes, and names without an object."""
     refs = REFS[number % 2]
     yield policy(f"refs-{number}", {"targetRefs": [_route(ref % 60) for ref in range(refs)], "requests": number})
     missing = [{**_route(0), "name": f"missing-{ref}"} for ref in range(REFS[0])]
@@ -99,19 +99,19 @@ def many_refs(number: int) -> Iterable[Object]:
 
 
 def selected_by_everything(number: int) -> Iterable[Object]:
-    """Selectors that select everything, many times."""
+    """Return policies with many selectors that select everything."""
     selector = {"group": GATEWAY_API, "kind": "HTTPRoute"}
     yield policy(f"select-{number}", {"targetSelectors": [selector] * 50, "requests": number})
 
 
 def many_policies_on_one_route(number: int) -> Iterable[Object]:
-    """A tall stack on one route."""
+    """Return many policies on one route."""
     for count in range(12):
         yield policy(f"stack-{number}-{count}", {"targetRefs": [_route(1)], "requests": count, f"f{number}": None})
 
 
 def large_routes(number: int) -> Iterable[Object]:
-    """As many rules, parents and backends as a route may have, on the shared Gateway."""
+    """Return routes with the largest allowed number of rules, parents and backends, on the shared Gateway."""
     backends = [{"name": f"service-{count}", "port": 80} for count in range(16)]
     rules = [{"backendRefs": backends, "matches": [_path(f"/{rule}")]} for rule in range(16)]
     parents = [{**SHARED, "sectionName": "web", "port": 80 + count} for count in range(31)] + [dict(SHARED)]
@@ -119,7 +119,7 @@ def large_routes(number: int) -> Iterable[Object]:
 
 
 def routes_of_many_gateways(number: int) -> Iterable[Object]:
-    """Gateways of as many listeners as are allowed, and a route with many parents, hostnames, rules and paths."""
+    """Return Gateways with the largest allowed number of listeners, and a route with many parents."""
     names = [f"wide-{count}" for count in range(10)]
     listeners = [
         {"name": f"l{count}", "port": 80 + count, "protocol": "HTTP", "hostname": f"*.h{count % 3}.example.com"}
@@ -139,13 +139,13 @@ def routes_of_many_gateways(number: int) -> Iterable[Object]:
 
 
 def routes(number: int) -> Iterable[Object]:
-    """Ordinary routes, of which the tenant has many."""
+    """Return many ordinary routes of the tenant."""
     for count in range(number * 10, number * 10 + 10):
         yield route(f"route-{count}", [{"backendRefs": [{"name": "cart", "port": 80}]}])
 
 
 def regexes(number: int) -> Iterable[Object]:
-    """Routes full of patterns that cost an engine of regular expressions time or memory, for every hostname."""
+    """Return routes with patterns that are expensive for an engine of regular expressions, for every hostname."""
     matches = [
         {
             "path": {"type": "RegularExpression", "value": f"/{number}/{count}/{PATTERNS[count % len(PATTERNS)]}"},
@@ -166,7 +166,7 @@ def odd_backend_names(number: int) -> Iterable[Object]:
 
 
 def odd_policy_names(number: int) -> Iterable[Object]:
-    """Refs, fields and values of the wrong name or type."""
+    """Return policies with refs, fields and values of an invalid name or type."""
     name = ODD_NAMES[number % len(ODD_NAMES)]
     value = ODD_VALUES[number % len(ODD_VALUES)]
     ref = {"group": GATEWAY_API, "kind": "HTTPRoute", "name": name, "sectionName": name, "namespace": name}
@@ -185,7 +185,7 @@ def odd_statuses(number: int) -> Iterable[Object]:
 
 
 def nested(depth: int, *, lists: bool) -> Any:
-    """So many levels of objects, or of lists, with an object at the top."""
+    """Return this many levels of objects or lists, with an object at the top."""
     value: Any = 1
     for _ in range(depth - 1):
         value = [value] if lists else {"a": value}
@@ -193,7 +193,7 @@ def nested(depth: int, *, lists: bool) -> Any:
 
 
 def route(name: str, rules: list[Object], **spec: Any) -> Object:
-    """A route of the tenant, on the shared Gateway."""
+    """Return a route of the tenant, on the shared Gateway."""
     return _object(f"{GATEWAY_API}/v1", "HTTPRoute", name, spec={"parentRefs": [dict(SHARED)], "rules": rules, **spec})
 
 

@@ -58,12 +58,12 @@ class Life:
         steps = ((self._step, 0.02), (self._route, 0.02), (self._module, 1.5), (self._namespace, 4.0))
         return [self._work(step, pause, number) for number, (step, pause) in enumerate(steps)]
 
-    def go_on(self) -> None:
-        """Change things, from now on."""
+    def resume(self) -> None:
+        """Change objects from now on."""
         self._going.set()
 
     async def rest(self) -> None:
-        """Change nothing until `go_on`; returns when nothing is under way."""
+        """Change nothing until `resume`; return when no change is in progress."""
         self._going.clear()
         while self._under_way:  # noqa: ASYNC110 (they are threads)
             await asyncio.sleep(0.05)

@@ -1,4 +1,4 @@
-"""What a Pod of the chart may use, and what the processes of a bridge have used at most."""
+"""The resource limits of a Pod of the chart, and the highest usage of a bridge's processes."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ _UNITS = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
 
 
 def chart_limits() -> dict[str, float]:
-    """MiB of memory that the chart's values give to the bridge's container and to OPA's."""
+    """Return the memory limits (MiB) of the bridge's container and of OPA's in the chart's values."""
     values: dict[str, Any] = yaml.safe_load(VALUES.read_text())
     found = {"bridge": values["resources"], "opa": values["opa"]["resources"]}
     return {name: _mebibytes(resources["limits"]["memory"]) for name, resources in found.items()}
 
 
 class Processes:
-    """The bridge and the OPA of a replica: whether they are the same that they were, and their highest memory."""
+    """The bridge and the OPA of a replica: their restarts, and their highest memory."""
 
     def __init__(self, replica: Replica) -> None:
         self._replica = replica
         self._first = replica.pids()
 
     def most(self) -> dict[str, float]:
-        """Return the peak MiB of each since its start; nothing for a terminated one."""
+        """Return the peak MiB of each process since its start; 0 for a terminated one."""
         found = {name: _highest(pid) for name, pid in self._first.items()}
         return {name: used for name, used in found.items() if used is not None}
 
     def report(self) -> list[str]:
-        """Print figures; returns what has restarted, and what was above its limit, a line each."""
+        """Print figures; return a line for each restart and each usage above its limit."""
         wrong = [f"{name} has restarted" for name, pid in self._first.items() if self._replica.pids().get(name) != pid]
         limits = chart_limits()
         for name, used in self.most().items():

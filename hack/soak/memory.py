@@ -1,4 +1,4 @@
-"""Memory at the rests of a soak, and whether it grows."""
+"""Measure memory in the pauses of a soak, and detect growth."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _THIRDS = 3
 
 
 class Memories:
-    """MiB of the first replica's bridge and of its OPA, by rest."""
+    """MiB of the first replica's bridge and of its OPA, by pause."""
 
     def __init__(self) -> None:
         self.last: dict[str, int] = {}
         self._seen: dict[str, list[float]] = {}
 
     def note(self, replicas: Sequence[Replica]) -> None:
-        """Look now."""
+        """Measure now."""
         found = replicas[0].memories()
         self.last = {name: round(used) for name, used in found.items()}
         for name, used in found.items():

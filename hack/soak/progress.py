@@ -9,5 +9,5 @@ _BEGAN = time.monotonic()
 
 
 def progress(text: str) -> None:
-    """Say it, with the time since the beginning."""
+    """Print a line, with the time since the beginning."""
     print(f"soak {time.monotonic() - _BEGAN:7.1f} s: {text}", file=sys.stderr, flush=True)

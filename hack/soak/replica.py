@@ -1,4 +1,4 @@
-"""One replica: a `bridge run` of its own process, with its OPA. It ends with the soak, however that ends."""
+"""One replica: a `bridge run` in its own process, with its OPA. It always terminates with the soak."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PATIENCE = 180.0  # seconds until a bridge that was started runs; on a machine 
 
 
 class Replica:
-    """Started, killed and started again; `name` is in the names of its logs."""
+    """A bridge that is started, killed and started again; `name` is in the names of its logs."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Replica:
         self._starts = 0
 
     async def start(self) -> None:
-        """Start it; return when it runs, before OPA is synced."""
+        """Start the bridge; return when it runs, before OPA is synced."""
         self._starts += 1
         log = self._folder / f"bridge-{self.name}-{self._starts:03}.log"
         environment = {name: value for name, value in os.environ.items() if not name.startswith("BRIDGE_")}
@@ -58,7 +58,7 @@ class Replica:
             await asyncio.sleep(0.1)
 
     def kill(self) -> None:
-        """Kill it as the kernel does when memory is short; its OPA terminates too."""
+        """Kill the bridge as the kernel does when memory is short; its OPA terminates too."""
         for send in (self.signal_opa, self.signal_bridge):  # what is frozen does not end
             send(signal.SIGCONT)
         if self._process is not None:
@@ -66,20 +66,20 @@ class Replica:
 
     @property
     def running(self) -> bool:
-        """Whether it has not ended."""
+        """Return whether the bridge runs."""
         return self._process is not None and self._process.running
 
     @property
     def opa_url(self) -> str:
-        """Where its OPA answers."""
+        """Return the URL of its OPA."""
         return str(self._said("running")["opa"])
 
     def signal_opa(self, number: signal.Signals) -> None:
-        """Send its OPA a signal; nothing where it has none just now."""
+        """Send its OPA a signal, if one runs."""
         self._signal(self._pid_of("opa"), number)
 
     def signal_bridge(self, number: signal.Signals) -> None:
-        """Send the bridge itself a signal."""
+        """Send the bridge a signal."""
         self._signal(self._pid_of("bridge"), number)
 
     def memories(self) -> dict[str, float]:

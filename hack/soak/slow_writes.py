@@ -1,4 +1,4 @@
-"""An admission webhook of a third party that makes status writes in one namespace slow, on the real API server."""
+"""A third party's admission webhook that delays status writes in one namespace, on the real API server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NAME = "slow.example.com"
 
 
 class SlowWrites:
-    """Allows every write of a status in a namespace, after some seconds. `delayed` counts them."""
+    """Allow every status write in a namespace after some seconds. `delayed` counts them."""
 
     def __init__(self, api: ApiServer, namespace: str, groups: list[str], seconds: float, folder: Path) -> None:
         self.delayed = 0

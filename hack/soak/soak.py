@@ -1,4 +1,4 @@
-"""A soak: random changes and faults for some minutes, with pauses in which everything must become correct."""
+"""A soak: random changes and faults for some minutes, with pauses in which all results must become correct."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _FAULT_EVERY = 8.0  # seconds between two faults, on average
 
 
 class Failed(Exception):
-    """What is not as it should be at the end, a line each."""
+    """The remaining errors, a line each."""
 
 
 async def soak(minutes: float, seed: int, folder: Path) -> None:
-    """Run it, with logs in `folder`, and print figures. Raises Failed, or Different at a rest."""
+    """Run a soak with logs in `folder`, and print figures. Raises Failed, or Different in a pause."""
     etcd, server = await asyncio.gather(*(asyncio.to_thread(ensure, name) for name in ("etcd", "kube-apiserver")))
     await asyncio.to_thread(ensure, "opa")
     crds = await asyncio.to_thread(ensure_crds)
@@ -94,8 +94,8 @@ async def _rests(
     rests: list[Equal] = []
     memories = Memories()
     while not rests or time.monotonic() < ends:
-        life.go_on()
-        faults.go_on()
+        life.resume()
+        faults.resume()
         await asyncio.sleep(min(every, max(ends - time.monotonic(), 1.0)))
         await faults.rest()
         await life.rest()

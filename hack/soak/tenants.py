@@ -1,4 +1,4 @@
-"""A soak with a hostile tenant beside a well-behaved one, to which the bridge owes what `WellBehaved` measures."""
+"""A soak with a hostile tenant next to a well-behaved one; `WellBehaved` measures what the latter gets."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Object = dict[str, Any]
 
 
 async def soak_tenants(minutes: float, seed: int, folder: Path, acts: Sequence[str] = ACTS) -> None:
-    """Run it, with logs in `folder` and these acts of the hostile tenant, and print figures. Raises Failed."""
+    """Run a soak with logs in `folder` and these acts of the hostile tenant, and print figures. Raises Failed."""
     etcd, server = await asyncio.gather(*(asyncio.to_thread(ensure, name) for name in ("etcd", "kube-apiserver")))
     await asyncio.to_thread(ensure, "opa")
     crds = await asyncio.to_thread(ensure_crds)

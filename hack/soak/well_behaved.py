@@ -1,4 +1,4 @@
-"""A well-behaved tenant: it changes its policy, has objects admitted, and measures how long both take."""
+"""A well-behaved tenant: it changes its policy, requests admission of objects, and measures both durations."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Object = dict[str, Any]
 
 @dataclass
 class Measured:
-    """Seconds of each kind, and what went wrong, a line each."""
+    """Seconds of each kind, and errors, a line each."""
 
     status: list[float] = field(default_factory=list)
     admission: list[float] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Measured:
         )
 
     def report(self, name: str) -> None:
-        """Print figures; `name` says of what phase."""
+        """Print figures; `name` is the phase."""
         for kind in KINDS:
             found = getattr(self, kind)
             if found:
@@ -93,18 +93,18 @@ class WellBehaved:
             await self._session.close()
 
     def prepare(self) -> None:
-        """Make its objects. Blocks."""
+        """Create its objects. Blocks."""
         spec = {"parentRefs": [dict(SHARED)], "hostnames": ["quiet.example.com"], "rules": [_rule()]}
         self._api.request("POST", _ROUTES, _object(f"{GATEWAY_API}/v1", "HTTPRoute", "cart", spec))
         ref = {"group": GATEWAY_API, "kind": "HTTPRoute", "name": "cart"}
         self._api.request("POST", _POLICY, _object(f"{GROUP}/v1", "LimitPolicy", "cart", {"targetRefs": [ref]}))
 
     def start_over(self) -> None:
-        """Forget what was measured."""
+        """Discard the measured values."""
         self.measured = Measured()
 
     async def run(self) -> None:
-        """Measure, until cancelled."""
+        """Measure until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             for measure in (self._change_the_policy, self._have_an_object_admitted, self._ask_the_api_server_alone):
                 tasks.create_task(self._again(measure))

@@ -1,4 +1,4 @@
-"""`make sbom`, `make audit` and `make release`: what a release is made of, what is known against that, its files."""
+"""`make sbom`, `make audit` and `make release`: a release's components, their known vulnerabilities, its files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OUTPUT = ROOT / ".make" / "sbom"
 
 
 def sbom() -> int:
-    """Write both bills of materials; 1 if CycloneDX's schema does not accept one."""
+    """Write both bills of materials; return 1 if one does not match CycloneDX's schema."""
     OUTPUT.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder]

@@ -1,4 +1,4 @@
-"""Archives whose bytes follow from their files alone."""
+"""Reproducible archives."""
 
 from __future__ import annotations
 

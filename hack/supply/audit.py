@@ -16,7 +16,7 @@ _PATIENCE = 600.0  # seconds for all packages
 
 
 def audit(lock: Path = LOCK, *more: str) -> int:
-    """Print what is known against the locked packages: 1 if there is anything, 0 without data or findings."""
+    """Print known vulnerabilities of the locked packages: 1 if there are any, 0 without findings or data."""
     command = [sys.executable, "-m", "pip_audit", "--requirement", str(lock), "--require-hashes", "--disable-pip"]
     command += ["--format", "json", "--progress-spinner", "off", "--timeout", "15", *more]
     try:
@@ -34,7 +34,7 @@ def audit(lock: Path = LOCK, *more: str) -> int:
 
 
 def report(found: list[dict[str, Any]]) -> int:
-    """Print a line for each vulnerability; 1 if there is one."""
+    """Print a line for each vulnerability; return 1 if there is one."""
     flawed = 0
     for package in found:
         for flaw in package.get("vulns", ()):

@@ -1,4 +1,4 @@
-"""What a wheel and an image are made of, as CycloneDX 1.6 (https://cyclonedx.org/docs/1.6/json/)."""
+"""The components of a wheel and of an image, as CycloneDX 1.6 (https://cyclonedx.org/docs/1.6/json/)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def image_materials(base: str) -> Document:
 
 
 def base_image() -> str:
-    """The image that the Containerfile is based on."""
+    """Return the base image of the Containerfile."""
     found = re.search(r"^ARG PYTHON=(\S+)$", (ROOT / "Containerfile").read_text(encoding="utf-8"), re.MULTILINE)
     if found is None:
         raise ValueError("Containerfile names no base image by ARG PYTHON=")

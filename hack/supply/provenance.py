@@ -1,4 +1,4 @@
-"""Where the files of a release come from, as an in-toto statement with SLSA's provenance.
+"""The origin of a release's files, as an in-toto statement with SLSA's provenance.
 
 https://slsa.dev/spec/v1.0/provenance
 
@@ -18,7 +18,7 @@ from hack.supply.materials import ROOT
 
 
 def provenance(files: Sequence[Path], repository: str, revision: str) -> dict[str, Any]:
-    """The statement about some files, built from a commit of a repository on GitHub; "" for an unknown commit."""
+    """Return the statement about files that are built from a commit on GitHub; "" for an unknown commit."""
     page = f"https://github.com/{repository}"
     source = {
         "uri": f"git+{page}@refs/tags/v{__version__}",

@@ -1,4 +1,4 @@
-"""`make release`: everything that a release publishes, in `dist/`, checked as far as that needs no account."""
+"""`make release`: build all published files of a release in `dist/`, and check them as far as possible offline."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def release(arguments: Sequence[str] = (), folder: Path = DIST) -> int:
 
 
 def digest(file: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
+    """Return the SHA-256 of a file, in hexadecimal."""
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Tools of developers: which, at which version, and where they come from. Data only."""
+"""The developers' tools: names, versions and origins. Data only."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def ensure_crds() -> Path:
 
 
 def digest_of(files: dict[str, bytes]) -> str:
-    """One sha256 for a set of files by name, as the catalog pins it."""
+    """Return one sha256 for a set of files by name, as the catalog pins it."""
     lines = (f"{hashlib.sha256(files[name]).hexdigest()}  {name}\n" for name in sorted(files))
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 

@@ -1,4 +1,4 @@
-"""Tools of developers by name: found, installed, inspected."""
+"""Find, install and inspect developers' tools by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hack.tools.crds import CRDS, find_crds
 
 
 def find(name: str) -> Found | None:
-    """Return the tool, if it is here already: nothing is fetched or built.
+    """Return the tool if it is installed; download and build nothing.
 
     Raises ToolError for a name that is not in the catalog.
     """
@@ -21,7 +21,7 @@ def find(name: str) -> Found | None:
 
 
 def ensure(name: str) -> Found:
-    """Return the tool, installed into the cache if it is not here yet. Raises as `ensure_tool` does, and ToolError."""
+    """Return the tool, and install it into the cache if it is missing. Raises as `ensure_tool`, and ToolError."""
     return ensure_tool(tool_named(name))
 
 
@@ -34,7 +34,7 @@ def tool_named(name: str) -> Tool:
 
 
 def inspect() -> list[ToolReport]:
-    """Report every tool and the Gateway API CRDs. Fetches and builds nothing; takes under a second."""
+    """Report every tool and the Gateway API CRDs. Downloads and builds nothing; takes under a second."""
     return [*(inspect_tool(tool, _fix(tool.name)) for tool in TOOLS.values()), _inspect_crds()]
 
 

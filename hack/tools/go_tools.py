@@ -1,4 +1,4 @@
-"""Commands of other projects that tests use, built by Go from the module proxy and kept with the other tools."""
+"""Commands of other projects for tests, which Go builds from the module proxy and the tools' cache keeps."""
 
 from __future__ import annotations
 

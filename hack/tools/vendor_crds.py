@@ -1,4 +1,4 @@
-"""CRDs of vendors whose policy kinds have presets: test data, fetched from their Go modules and never committed."""
+"""CRDs of vendors whose policy kinds have presets: test data from their Go modules, never committed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bridge.opa.executable.installation import download_module, find_go
 
 @dataclass(frozen=True)
 class Vendor:
-    """A Go module at a version, and which of its files are CRDs. Go checks the module's digest (sum.golang.org)."""
+    """A Go module at a version, and its files with CRDs. Go checks the module's digest (sum.golang.org)."""
 
     name: str
     module: str
@@ -43,7 +43,7 @@ VENDORS = (
 
 
 def crds_of(vendor: Vendor) -> dict[str, dict[str, Any]]:
-    """The CRDs of a vendor by `<group>/<Kind>`, from the cache or fetched. Raises ToolError."""
+    """Return the CRDs of a vendor by `<group>/<Kind>`, from the cache or the module. Raises ToolError."""
     texts = [file.read_text() for file in sorted(_folder(vendor).glob("*.yaml"))]
     documents = [doc for text in texts for doc in yaml.safe_load_all(text) if doc]
     return {

@@ -1,4 +1,4 @@
-"""A Chromium for the tests of the page: on PATH, playwright's own, or Debian's package.
+"""Find a Chromium for the tests of the page: on PATH, playwright's own, or Debian's package.
 
 `python -m hack.web.chromium` prints the available one, and installs Debian's if possible (root, apt). Without one,
 it says in one line how to get one, and the tests of the page are skipped with that line; with BRIDGE_CHROMIUM=required,
@@ -20,7 +20,7 @@ _PATIENCE = 900  # seconds that apt may take
 
 
 def find() -> Path | None:
-    """The executable, if there is one."""
+    """Return the executable, if it is installed."""
     for name in _NAMES:
         if path := shutil.which(name):
             return Path(path)
@@ -66,7 +66,7 @@ def _install() -> bool:
 
 
 def main() -> int:
-    """Say where it is."""
+    """Print its path."""
     path = ensure()
     sys.stderr.write(f"chromium: {path}\n" if path else f"{HOW}; the tests of the page are skipped\n")
     return 1 if path is None and REQUIRED else 0

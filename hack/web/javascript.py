@@ -30,7 +30,7 @@ class MissingError(Exception):
 
 
 def check(static: Path = STATIC, work: Path = WORK) -> list[str]:
-    """Return what both tools find in the modules of a folder, one line each. Raises MissingError."""
+    """Return the findings of both tools in the modules of a folder, one line each. Raises MissingError."""
     _install(work)
     source = work / "src"
     shutil.rmtree(source, ignore_errors=True)
@@ -89,7 +89,7 @@ def _run(work: Path, tool: str, *arguments: str) -> str:
 
 
 def main() -> int:
-    """Print what is found; 1 if there is anything, or if nothing could be checked where that is required."""
+    """Print the findings; return 1 for a finding, or if a required check was impossible."""
     try:
         found = check()
     except MissingError as error:

@@ -1,4 +1,4 @@
-"""`python -m hack.web.picture`: the pictures of the page in docs/images, as it shows the examples (`make picture`)."""
+"""`python -m hack.web.picture`: take the pictures of the page in docs/images with the examples (`make picture`)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ IMAGES = ROOT / "docs" / "images"
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture of a folder with one thing chosen; `shows` is an element of the details and a text that it then has."""
+    """A picture of a folder with one selection; `shows` is an element of the details and its expected text."""
 
     name: str
     folder: Path
@@ -28,7 +28,7 @@ class Picture:
 
     @property
     def path(self) -> Path:
-        """The file that has the picture."""
+        """Return the path of the picture."""
         return IMAGES / self.name
 
 
@@ -41,7 +41,7 @@ PICTURES = (
 
 
 async def take(picture: Picture, url: str, executable: Path) -> None:
-    """Choose what the picture shows, and take it once the outcomes of policies are there."""
+    """Select an object, and take the picture when the outcomes of policies are displayed."""
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=executable, args=LAUNCH)
         context = await browser.new_context(

@@ -1,4 +1,4 @@
-"""`python -m hack.web.vendoring`: fetch the page's vendored modules from npm, at the versions that the manifest pins.
+"""`python -m hack.web.vendoring`: download the page's vendored modules from npm at their pinned versions.
 
 The manifest has for each package its version, the integrity of its archive as npm knows it, and for each file that is
 taken its name here and its sha512.
@@ -21,7 +21,7 @@ MANIFEST = VENDOR / "manifest.json"
 
 
 def manifest() -> list[dict[str, Any]]:
-    """The packages that are vendored."""
+    """Return the vendored packages."""
     packages: list[dict[str, Any]] = json.loads(MANIFEST.read_text())
     return packages
 
@@ -32,7 +32,7 @@ def digest(content: bytes) -> str:
 
 
 def fetch(package: dict[str, Any], folder: Path) -> Path:
-    """The archive of a package, by npm. Raises CalledProcessError, and ValueError for another integrity than pinned."""
+    """Download a package's archive with npm. Raises CalledProcessError, and ValueError if the integrity differs."""
     packed = subprocess.run(
         ["npm", "pack", "--json", f"{package['name']}@{package['version']}"],
         cwd=folder,
@@ -62,7 +62,7 @@ def take(package: dict[str, Any], archive: Path) -> None:
 
 
 def main() -> int:
-    """Fetch everything; a version that was changed in the manifest loses its integrity first, by hand."""
+    """Download all packages. After a change of a version, remove its integrity from the manifest by hand first."""
     packages = manifest()
     with tempfile.TemporaryDirectory() as folder:
         for package in packages:

@@ -34,7 +34,7 @@ WAITS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module")
-def nobody_answers(plane: ControlPlane) -> Iterator[ControlPlane]:
+def no_bridge_answers(plane: ControlPlane) -> Iterator[ControlPlane]:
     """What `bridge webhook-config` prints, for policies that exist, and nothing where it leads."""
     for plural, kind in (("ipamblocks", "IPAMBlock"), ("globalnetworkpolicies", "GlobalNetworkPolicy")):
         plane.api.apply(
@@ -53,14 +53,14 @@ def nobody_answers(plane: ControlPlane) -> Iterator[ControlPlane]:
 
 
 @pytest.mark.parametrize("path", WAITS)
-def test_what_policies_may_be_about_waits(nobody_answers: ControlPlane, path: str) -> None:
+def test_what_policies_may_be_about_waits(no_bridge_answers: ControlPlane, path: str) -> None:
     with pytest.raises(ApiError, match="failed calling webhook"):
-        _try(nobody_answers, path, WAITS[path])
+        _try(no_bridge_answers, path, WAITS[path])
 
 
 @pytest.mark.parametrize("path", GOES_ON)
-def test_what_pods_of_the_bridge_cannot_start_without_goes_on(nobody_answers: ControlPlane, path: str) -> None:
-    _try(nobody_answers, path, GOES_ON[path])
+def test_prerequisites_of_the_bridges_pods_keep_working(no_bridge_answers: ControlPlane, path: str) -> None:
+    _try(no_bridge_answers, path, GOES_ON[path])
 
 
 def _waits(plane: ControlPlane) -> bool:

@@ -114,7 +114,7 @@ def test_a_rolling_update_leaves_no_request_undecided(
             _flow(outcomes, new)
             after = plane.api.get(CONFIGURATION)["webhooks"][0]
             said = old.log()
-            answers = [_ask_opa(new, token) for token in ("", *TOKENS.values())]
+            answers = [_query_opa(new, token) for token in ("", *TOKENS.values())]
     assert set(outcomes) == {"seen", "refused"}, outcomes
     assert min(outcomes.values()) > 50
     assert answers == [(401, 401), (200, 200), (200, 401)], "who reads what of OPA: a query, and an object"
@@ -128,7 +128,7 @@ def _checksum(objects: Objects) -> str:
     return str(metadata["annotations"]["checksum/config"])
 
 
-def _ask_opa(pod: Pod, token: str) -> tuple[int, ...]:
+def _query_opa(pod: Pod, token: str) -> tuple[int, ...]:
     """OPA's status codes at the readers' port: for a query, and for a read of an object."""
     trusting = ssl.create_default_context(cadata=AUTHORITY.certificate.decode())
     codes = []

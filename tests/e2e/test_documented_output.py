@@ -50,7 +50,7 @@ def served(bridge_path: Path, environment: dict[str, str], tmp_path_factory: pyt
 @pytest.mark.parametrize(
     "command", COMMANDS, ids=[f"{command.page.relative_to(ROOT)}: {command.line[:60]}" for command in COMMANDS]
 )
-def test_a_command_says_what_the_page_shows(
+def test_a_command_prints_what_the_page_shows(
     command: Command, served: str, bridge_path: Path, opa_path: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
     for name in ("examples", "deploy", "rego", "tests"):

@@ -57,7 +57,7 @@ class Scene:
             assert time.monotonic() < deadline, self.log.read_text()
             time.sleep(0.1)
 
-    def until_in_force(self) -> None:
+    def until_active(self) -> None:
         """Wait until both PolicyKinds are active, and the policy has its status."""
         path = self.place.path("huepolicies", "low")
         for one in (*map(_policy_kind, FOREIGN), path):
@@ -115,7 +115,7 @@ def test_without_rights_for_its_type_nothing_is_read_and_nothing_written(
     before = scene.objects()
     scene.call_them_policies()
     with bridge_runs(bridge_path, environment, scene.log, *account, "--listen=127.0.0.1:0") as found:
-        scene.until_in_force()
+        scene.until_active()
         scene.until(lambda: all(f"{group}/{kind}" in scene.log.read_text() for kind, group in FOREIGN.items()))
         assert "forbidden" in scene.log.read_text()
         for kind, group in FOREIGN.items():
@@ -123,7 +123,7 @@ def test_without_rights_for_its_type_nothing_is_read_and_nothing_written(
         assert scene.objects() == before
 
 
-def test_with_all_rights_a_condition_stands_beside_those_of_others_and_nothing_else_is_written(
+def test_with_all_permissions_only_one_condition_is_written_beside_those_of_others(
     scene: Scene, bridge_path: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
     deployment, secret = scene.objects()
@@ -131,7 +131,7 @@ def test_with_all_rights_a_condition_stands_beside_those_of_others_and_nothing_e
     (tmp_path / "bridge.yaml").write_text(f"lease_namespace: {scene.place.namespace}\n")
     options = ("--config", tmp_path / "bridge.yaml", "--kubeconfig", scene.plane.kubeconfig, "--listen=127.0.0.1:0")
     with bridge_runs(bridge_path, environment, scene.log, *options) as found:
-        scene.until_in_force()
+        scene.until_active()
         scene.until(lambda: len(scene.objects()[0]["status"]["conditions"]) > 1)
         assert "metadata" in _held(found, "core/Secret")
         assert "data" not in json.loads(_held(found, "core/Secret"))["result"][scene.place.namespace]["word"]

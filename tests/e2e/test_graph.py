@@ -17,7 +17,7 @@ MADE = re.compile(r"^\$ bridge (graph .*?) >(docs/images/\S+\.svg)", re.MULTILIN
 COMMANDS = {made[2]: (page, made[1]) for page in PAGES for made in MADE.finditer(page.read_text())}
 
 
-def test_every_picture_in_the_docs_says_how_it_is_made() -> None:
+def test_every_picture_in_the_docs_has_its_command() -> None:
     assert sorted(COMMANDS) == sorted(str(path.relative_to(ROOT)) for path in IMAGES.glob("*.svg"))
 
 
@@ -29,7 +29,7 @@ def test_a_picture_in_the_docs_is_what_the_command_draws(bridge: Run, picture: s
     assert bridge(*words).stdout == (ROOT / picture).read_text()
 
 
-def test_kind_depth_and_root_say_what_is_drawn(bridge: Run) -> None:
+def test_kind_depth_and_root_select_what_is_drawn(bridge: Run) -> None:
     text = bridge("graph", "gtw/public", "-n", "infra", "--kind", "cp", "--depth", "1", "--manifests", SHOP).stdout
     assert "infra/public#https" in text
     assert "HTTPRoute" not in text

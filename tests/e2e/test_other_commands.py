@@ -130,9 +130,7 @@ def test_doctor_is_content_where_opa_is_there(bridge: Run, opa_path: Path) -> No
     assert {"python", "disk", "opa", "api server"} <= checks.keys()
 
 
-def test_doctor_says_what_is_missing_and_what_mends_it(
-    bridge: Run, environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_doctor_lists_what_is_missing_and_the_fix(bridge: Run, environment: dict[str, str], tmp_path: Path) -> None:
     empty = {"PATH": str(tmp_path), "BRIDGE_CACHE": str(tmp_path / "cache"), "HOME": str(tmp_path)}
     answer = bridge("doctor", more=empty)
     assert answer.returncode == 1
@@ -143,7 +141,7 @@ def test_doctor_says_what_is_missing_and_what_mends_it(
     )
 
 
-def test_doctor_says_which_opa_and_which_cluster_do_not_answer(bridge: Run, tmp_path: Path) -> None:
+def test_doctor_names_an_opa_and_a_cluster_that_do_not_answer(bridge: Run, tmp_path: Path) -> None:
     kubeconfig = tmp_path / "kubeconfig"
     cluster = {"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}
     context = {"name": "x", "context": {"cluster": "c", "user": "u"}}
@@ -176,9 +174,7 @@ def test_doctor_knows_a_cluster_with_gateway_api(bridge: Run, control_plane: Con
     assert check["found"].endswith("with Gateway API")
 
 
-def test_doctor_says_what_a_cluster_does_not_let_us_read(
-    bridge: Run, control_plane: ControlPlane, tmp_path: Path
-) -> None:
+def test_doctor_lists_what_a_cluster_forbids_to_read(bridge: Run, control_plane: ControlPlane, tmp_path: Path) -> None:
     limited = control_plane.write_kubeconfig(tmp_path / "limited", LIMITED_TOKEN)
     answer = bridge("doctor", "--kubeconfig", limited, "-o", "json")
     (check,) = (check for check in json.loads(answer.stdout) if check["name"] == "api server")
@@ -229,7 +225,7 @@ def _unread(pipe: int) -> int:
     return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
-def test_placement_without_settings_says_that_the_decision_may_miss_what_it_reads(bridge: Run) -> None:
+def test_placement_without_settings_warns_that_the_decision_may_lack_data(bridge: Run) -> None:
     answer = bridge("placement", "--manifests", ROOT / "examples" / "placement", "--kind", "apps/Deployment")
     assert answer.stderr.startswith("warning: only the kinds to place and Gateway API's are read")
     settings = ROOT / "examples" / "placement-settings.yaml"

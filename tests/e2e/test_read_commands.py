@@ -201,7 +201,7 @@ def test_a_policy_kind_that_is_invalid_is_reported_where_it_stands(bridge: Run, 
         (["--manifests", "/nowhere"], "/nowhere"),
     ],
 )
-def test_what_cannot_be_read_is_one_line_that_says_what_to_give(bridge: Run, arguments: list[str], said: str) -> None:
+def test_unreadable_input_is_one_line_with_the_valid_form(bridge: Run, arguments: list[str], said: str) -> None:
     for command in ("effective", "status"):
         answer = bridge(command, *arguments)
         assert (answer.returncode, answer.stdout) == (2, "")
@@ -219,7 +219,7 @@ def test_debug_shows_where_an_error_comes_from(bridge: Run) -> None:
     assert "Traceback" in bridge("effective", "--manifests", "/nowhere", "--debug").stderr
 
 
-def test_nothing_found_is_said_on_standard_error(bridge: Run) -> None:
+def test_an_empty_result_is_reported_on_standard_error(bridge: Run) -> None:
     answer = bridge("effective", "--manifests", "-", text="")
     assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "No effective policies found.\n")
 

@@ -59,7 +59,7 @@ def test_before_opa_has_started_the_bridge_is_alive_and_not_ready(
         assert process.wait(180) == 0
 
 
-async def test_from_its_opas_first_request_for_a_bundle_on_it_is_not_ready_until_it_has_looked_at_it(
+async def test_the_bridge_is_not_ready_from_its_opas_first_bundle_request_until_it_checked_opa(
     bridge_path: Path, environment: dict[str, str], opa_path: Path, unused_tcp_port: int
 ) -> None:
     url = f"http://127.0.0.1:{unused_tcp_port}"

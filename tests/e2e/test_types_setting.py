@@ -59,7 +59,7 @@ async def held(opa: Opa, path: str) -> Any:
 
 
 @pytest.mark.long
-async def test_it_says_which_types_objects_and_fields_are_in_opa(
+async def test_types_select_the_objects_and_fields_in_opa(
     control_plane: ControlPlane,
     bridge_path: Path,
     opa_path: Path,

@@ -255,7 +255,7 @@ def test_a_cluster_is_afterwards_as_if_it_had_never_met_a_bridge(cluster: Cluste
 
 
 @pytest.mark.long
-def test_a_bridge_that_was_killed_and_whose_crds_are_gone_leaves_nothing_either(cluster: Cluster) -> None:
+def test_a_killed_bridge_without_its_crds_leaves_nothing_either(cluster: Cluster) -> None:
     """It waits for the Lease; the Lease and the objects name former PolicyKinds."""
     before = cluster.shown()
     with cluster.running() as process:

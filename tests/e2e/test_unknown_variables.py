@@ -20,7 +20,7 @@ def file(tmp_path: Path) -> Path:
     return file
 
 
-def test_config_tells_it_and_fails_not(bridge: Run, file: Path) -> None:
+def test_config_reports_it_and_succeeds(bridge: Run, file: Path) -> None:
     for command in (("check", file), ("show", "--config", file)):
         plain, answer = bridge("config", *command), bridge("config", *command, more=WRONG)
         assert (plain.returncode, plain.stderr) == (0, "")
@@ -28,7 +28,7 @@ def test_config_tells_it_and_fails_not(bridge: Run, file: Path) -> None:
         assert answer.stdout == plain.stdout
 
 
-def test_run_tells_it_once_at_its_start(bridge: Run) -> None:
+def test_run_reports_it_once_at_its_start(bridge: Run) -> None:
     answer = bridge("run", "--kubeconfig", "/nowhere", "--log-format", "json", more=WRONG)
     assert answer.stderr.count("BRIDGE_PROBE_LISTNE") == 1
     assert '"near": "BRIDGE_PROBE_LISTEN"' in answer.stderr

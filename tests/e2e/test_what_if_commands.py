@@ -148,7 +148,7 @@ def test_what_cannot_be_analyzed_is_an_error_of_usage(bridge: Run, arguments: li
     assert said in answer.stderr
 
 
-def test_impact_tells_what_would_be_without_a_policy(bridge: Run) -> None:
+def test_impact_shows_the_effect_of_removing_a_policy(bridge: Run) -> None:
     answer = bridge("impact", "colorpolicy/infra/accessibility", "--manifests", SHOP)
     assert (answer.returncode, answer.stderr) == (0, "")
     lines = answer.stdout.splitlines()
@@ -213,7 +213,7 @@ def test_links_that_a_change_breaks_are_problems_of_objects_that_did_not_change(
     assert answer.returncode == (1 if reason else 0)
 
 
-def test_effective_policies_of_what_is_deleted_are_gone(bridge: Run, tmp_path: Path) -> None:
+def test_deleted_objects_have_no_effective_policies(bridge: Run, tmp_path: Path) -> None:
     found = analyzed(bridge, "--delete", "httproute/shop/cart")["effective"]
     gone = {
         (entry["target"].partition("#")[2], entry["after"])

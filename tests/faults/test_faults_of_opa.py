@@ -249,7 +249,7 @@ async def kill_a_bridge(control_plane: ControlPlane, opa: ManagedOpa, tmp_path: 
                 await process.wait()
 
 
-async def test_of_two_bridges_on_one_opa_one_continues_when_the_other_is_gone(
+async def test_of_two_bridges_on_one_opa_one_continues_when_the_other_stops(
     control_plane: ControlPlane, opa: ManagedOpa
 ) -> None:
     load = await load_of(control_plane, seed=50)

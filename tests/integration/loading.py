@@ -59,7 +59,7 @@ class Bench:
         """Wait until the verdicts meet these conditions."""
         await until(lambda: all(one(self.verdicts) for one in met))
 
-    async def in_force(self, *names: str, version: str = "1") -> None:
+    async def until_active(self, *names: str, version: str = "1") -> None:
         """Wait until OPA has a version of each of these."""
         await self.until(
             lambda reported: all(reported[name].programmed and reported[name].version == version for name in names)
@@ -104,7 +104,7 @@ async def loading(
                 if listed:
                     loader.listed()
                     async with asyncio.timeout(DEADLINE):
-                        await loader.in_force()
+                        await loader.wait_until_active()
                 yield bench
             finally:
                 task.cancel()

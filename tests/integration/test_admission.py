@@ -89,7 +89,7 @@ async def test_a_dry_run_is_decided_and_leaves_nothing_behind(work: AtWork) -> N
     assert work.facts.events == []
 
 
-async def test_what_does_not_count_is_no_decision(work: AtWork) -> None:
+async def test_an_invalid_result_is_not_a_decision(work: AtWork) -> None:
     work.facts.distrust = "the initial sync of OPA is incomplete"
     with pytest.raises(ApiError, match="placement: the initial sync of OPA is incomplete; rules: the initial sync"):
         await work.make({"region": "eu"})

@@ -32,7 +32,7 @@ async def test_a_test_that_needs_too_much_memory_is_its_authors_error(opa_path: 
         bench.put("a", "package team.a\n\nx := 1\n", tests=tests)
         bench.put("b", "package team.b\n\nx := 1\n")
         _, _, code, message = await bench.refused("a")
-        await bench.in_force("b")
+        await bench.until_active("b")
         assert code == "memory"
         assert message == (
             "evaluating these tests takes more than 384 MiB of memory: use smaller values, or raise the bridge's "
@@ -40,7 +40,7 @@ async def test_a_test_that_needs_too_much_memory_is_its_authors_error(opa_path: 
         )
         runs = bench.checker.runs
         bench.put("b", "package team.b\n\nx := 2\n", version="2")
-        await bench.in_force("b", version="2")
+        await bench.until_active("b", version="2")
         assert bench.checker.runs - runs < 8  # the failure is remembered
 
 

@@ -63,23 +63,23 @@ async def _messages(bench: Bench, policy: str = "k8s.ports") -> list[str]:
 async def test_a_package_with_violations_is_a_policy_as_soon_as_it_is_active(bench: Bench) -> None:
     assert await _messages(bench) == ["policy k8s.ports is not loaded"]
     bench.put("ports", POLICY)
-    await bench.in_force("ports")
+    await bench.until_active("ports")
     assert await _messages(bench) == ["2 ports"]
     bench.put("other", 'package acme["all-ports"]\n\nviolation contains {"msg": "no"}\n')
-    await bench.in_force("other")
+    await bench.until_active("other")
     assert await _messages(bench, 'acme["all-ports"]') == ["no"]
     assert await _messages(bench) == ["2 ports"]
 
 
 async def test_a_function_of_that_name_is_not_a_policy(bench: Bench) -> None:
     bench.put("ports", "package k8s.ports\n\nviolation(x) := x\n")
-    await bench.in_force("ports")
+    await bench.until_active("ports")
     assert await _messages(bench) == ["policy k8s.ports is not loaded"]
 
 
 async def test_a_policy_that_asks_for_violations_is_refused_alone(bench: Bench) -> None:
     bench.put("good", POLICY)
-    await bench.in_force("good")
+    await bench.until_active("good")
     bench.put("loop", "package k8s.loop\n\nviolation contains row if some row in data.bridge.v1.violations\n")
     file, line, code, _ = await bench.refused("loop")
     assert (file, line, code) == ("m0.rego", 3, "rego_recursion_error")
@@ -92,7 +92,7 @@ async def test_an_object_on_which_a_policy_fails_is_left_out_of_the_audit_alone(
         key = key_of(obj)
         await bench.opa.put(f"objects/{key.group}/{key.kind}/{key.namespace}/{key.name}", obj)
     bench.put("ports", FAILING)
-    await bench.in_force("ports")
+    await bench.until_active("ports")
     audited = Audited(bench.opa)
     await audited.take(Notice(refilled=True))
     while audited.waiting:

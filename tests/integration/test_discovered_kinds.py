@@ -167,7 +167,7 @@ async def _near(opa: Opa) -> str | None:
     return found
 
 
-async def test_a_preset_that_no_crd_and_no_policykind_tells_of_is_not_looked_for(opa_path: Path) -> None:
+async def test_a_preset_without_a_crd_and_a_policykind_is_not_watched(opa_path: Path) -> None:
     source = ScriptedSource()
     async with replicating(source, opa_path) as (opa, _):
         assert set(await opa.get("kinds") or {}) == PRESETS

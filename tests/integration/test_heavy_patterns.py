@@ -34,7 +34,7 @@ def route(patterns: list[str]) -> dict[str, Any]:
     ],
     ids=["repetitions", "unicode", "case", "many"],
 )
-async def test_request_takes_little_memory_and_time_and_says_that_it_cannot_tell(
+async def test_request_takes_little_memory_and_time_and_reports_undecided_patterns(
     opa_path: Path, patterns: list[str]
 ) -> None:
     query_input = {"host": "a.example.com", "headers": {"x": "abc" * 50}}

@@ -42,7 +42,7 @@ async def test_it_finds_objects_where_kube_mgmt_has_them(opa_path: Path) -> None
     async with loading(opa_path, kubernetes=view) as bench:
         await bench.opa.put("objects", OBJECTS)
         bench.put("admission", ADMISSION)
-        await bench.in_force("admission")
+        await bench.until_active("admission")
         rules = [{"host": ["other.example.com"]}]
         request = {
             "kind": {"kind": "Ingress"},
@@ -68,5 +68,5 @@ async def test_it_stays_away_from_documents_of_kube_mgmt(opa_path: Path) -> None
         await bench.opa.put("kubernetes", {"services": {"a": {"b": {"x": 1}}}})
         bench.loader.listed()
         bench.put("admission", "package kubernetes.admission\n\nx := data.kubernetes.services.a.b.x\n")
-        await bench.in_force("admission")
+        await bench.until_active("admission")
         assert await bench.opa.get("kubernetes/admission/x") == 1

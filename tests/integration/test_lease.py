@@ -121,7 +121,7 @@ async def test_a_lease_that_was_deleted_is_made_again(control_plane: ControlPlan
         assert (await client.get(path))["spec"]["holderIdentity"] == "a"
 
 
-async def test_a_namespace_that_does_not_exist_is_said(client: KubeClient) -> None:
+async def test_a_namespace_that_does_not_exist_is_reported(client: KubeClient) -> None:
     async with running(Lease(client, "nowhere", "lease", "a")) as lease:
         await within(2, lambda: lease.trouble is not None)
     assert lease.trouble == (
@@ -129,7 +129,7 @@ async def test_a_namespace_that_does_not_exist_is_said(client: KubeClient) -> No
     )
 
 
-async def test_missing_rights_are_said(control_plane: ControlPlane, tmp_path: Path) -> None:
+async def test_missing_permissions_are_reported(control_plane: ControlPlane, tmp_path: Path) -> None:
     kubeconfig = control_plane.write_kubeconfig(tmp_path / "kubeconfig", LIMITED_TOKEN)
     async with await KubeClient.connect(kubeconfig) as limited, running(Lease(limited, "default", "x", "a")) as lease:
         await within(2, lambda: lease.trouble is not None)

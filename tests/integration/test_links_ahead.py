@@ -101,7 +101,7 @@ async def test_of_objects_that_opa_holds_already_no_links_are_queried_and_nothin
 
 
 @pytest.mark.usefixtures("small")
-async def test_nothing_is_kept_of_objects_that_are_gone_when_they_are_written(
+async def test_links_of_objects_that_are_deleted_before_their_write_are_discarded(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(initial_sync, "PIECE", 1_000_000)

@@ -232,9 +232,7 @@ async def test_a_watch_that_is_accepted_and_never_answered_is_requested_again(
     assert Listing("core/ConfigMap") not in changes
 
 
-async def test_lists_again_what_remained_when_its_history_is_gone(
-    bare_control_plane: ControlPlane, tmp_path: Path
-) -> None:
+async def test_lists_again_after_its_history_expired(bare_control_plane: ControlPlane, tmp_path: Path) -> None:
     plane = bare_control_plane
     namespace = await make_namespace(plane.api)
     await put_config_maps(plane.api, namespace, 3)

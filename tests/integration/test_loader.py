@@ -25,12 +25,12 @@ async def bench(opa_path: Path) -> AsyncIterator[Bench]:
 
 async def test_a_submission_becomes_active_and_goes(bench: Bench) -> None:
     bench.put("a", "package team.a\n\nx := data.team.b.y\n", "package team.b\n\ny := 7\n")
-    await bench.in_force("a")
+    await bench.until_active("a")
     assert await bench.opa.get("team/a/x") == 7
     assert bench.verdicts["a"].revision == await bench.opa.bundle_revision() == bench.loader.revision
     bench.loader.remove(author("a"))
     async with asyncio.timeout(DEADLINE):
-        await bench.loader.in_force()
+        await bench.loader.wait_until_active()
     assert await bench.opa.get("team") is None
     assert await bench.opa.query("links", {"objects": []}) == {}
 
@@ -48,39 +48,39 @@ async def test_all_modules_of_one_become_active_or_none(bench: Bench) -> None:
     bench.put("a", "package team.a\n\nx := 1\n", "package team.b\n\ny := \n")
     file, line, code, _ = await bench.refused("a")
     assert (file, line, code) == ("m1.rego", 4, "rego_parse_error")
-    assert bench.verdicts["a"].in_force == ""
+    assert bench.verdicts["a"].active == ""
     assert await bench.opa.get("team") is None
 
 
 async def test_the_last_good_version_stays_active(bench: Bench) -> None:
     bench.put("a", "package team.a\n\nx := 1\n")
     bench.put("b", "package team.b\n\nx := 1\n")
-    await bench.in_force("a", "b")
+    await bench.until_active("a", "b")
     bench.put("a", "package team.a\n\nx := nowhere\n", version="2")
     bench.put("b", "package team.b\n\nx := 2\n", version="2")
     file, line, code, message = await bench.refused("a", "2")
     assert (file, line, code) == ("m0.rego", 3, "rego_unsafe_var_error")
     assert "nowhere" in message
-    assert bench.verdicts["a"].in_force == "1"
-    await bench.in_force("b", version="2")
+    assert bench.verdicts["a"].active == "1"
+    await bench.until_active("b", version="2")
     assert [await bench.opa.get("team/a/x"), await bench.opa.get("team/b/x")] == [1, 2]
 
 
 async def test_a_version_with_other_tests_alone_is_active_although_the_bundle_stays(bench: Bench) -> None:
     module = "package team.a\n\nx := 1\n"
     bench.put("a", module, tests="package team.a_test\n\ntest_x if data.team.a.x == 1\n")
-    await bench.in_force("a")
+    await bench.until_active("a")
     revision = bench.loader.revision
     bench.put("a", module, version="2", tests="package team.a_test\n\ntest_x if data.team.a.x > 0\n")
-    await bench.in_force("a", version="2")
+    await bench.until_active("a", version="2")
     assert bench.loader.revision == revision
 
 
-async def test_another_ones_arrival_mends_what_stayed_behind(bench: Bench) -> None:
+async def test_a_rejected_module_is_loaded_when_its_dependency_arrives(bench: Bench) -> None:
     bench.put("a", "package team.a\n\nx := data.team.b.twice(4)\n")
     assert (await bench.refused("a"))[2] == "rego_type_error"
     bench.put("b", "package team.b\n\ntwice(n) := 2 * n\n")
-    await bench.in_force("a", "b")
+    await bench.until_active("a", "b")
     assert await bench.opa.get("team/a/x") == 8
 
 
@@ -88,26 +88,26 @@ async def test_who_breaks_others_stays_behind_and_they_do_not(bench: Bench) -> N
     bench.put("a", "package team.a\n\nx := data.team.b.twice(4)\n")
     bench.put("b", "package team.b\n\ntwice(n) := 2 * n\n")
     bench.put("c", "package team.c\n\nx := 1\n")
-    await bench.in_force("a", "b", "c")
+    await bench.until_active("a", "b", "c")
     bench.put("b", "package team.b\n\ntwice(n, m) := m * n\n", version="2")
     bench.put("c", "package team.c\n\nx := 2\n", version="2")
     _, _, code, message = await bench.refused("b", "2")
     assert code == "rego_type_error"
     assert message.startswith("breaks core/ConfigMap/policies/a m0.rego:3: ")
-    await bench.in_force("c", version="2")
-    await bench.in_force("a")
+    await bench.until_active("c", version="2")
+    await bench.until_active("a")
     assert await bench.opa.get("team/a/x") == 8
 
 
 async def test_what_loses_what_it_needs_is_out_and_comes_back(bench: Bench) -> None:
     bench.put("a", "package team.a\n\nx := data.team.b.twice(4)\n")
     bench.put("b", "package team.b\n\ntwice(n) := 2 * n\n")
-    await bench.in_force("a", "b")
+    await bench.until_active("a", "b")
     bench.loader.remove(author("b"))
     await bench.refused("a")
-    await bench.until(lambda verdicts: verdicts["a"].in_force == "")
+    await bench.until(lambda verdicts: verdicts["a"].active == "")
     bench.put("b", "package team.b\n\ntwice(n) := 3 * n\n", version="2")
-    await bench.in_force("a")
+    await bench.until_active("a")
     assert await bench.opa.get("team/a/x") == 12
 
 
@@ -129,7 +129,7 @@ async def test_functions_that_reach_out_are_missing(bench: Bench, text: str, why
 async def test_a_setting_allows_them(opa_path: Path) -> None:
     async with loading(opa_path, allowed=["opa.runtime"]) as bench:
         bench.put("a", "package team.a\n\nx := opa.runtime().version\n")
-        await bench.in_force("a")
+        await bench.until_active("a")
 
 
 @pytest.mark.parametrize(
@@ -156,9 +156,9 @@ async def test_the_older_keeps_the_name_of_an_extension(bench: Bench) -> None:
     bench.put("young", text, created="2026-02-01T00:00:00Z")
     bench.put("old", text, created="2026-01-01T00:00:00Z")
     assert "belongs to core/ConfigMap/policies/old" in (await bench.refused("young"))[3]
-    await bench.in_force("old")
+    await bench.until_active("old")
     bench.loader.remove(author("old"))
-    await bench.in_force("young")
+    await bench.until_active("young")
 
 
 async def test_data_of_another_client_is_not_erased(bench: Bench) -> None:
@@ -168,15 +168,15 @@ async def test_data_of_another_client_is_not_erased(bench: Bench) -> None:
     bench.put("c", "package team\n\nx := 1\n")
     assert (await bench.refused("a"))[2] == "data_in_the_way"
     assert (await bench.refused("c"))[2] == "data_in_the_way"
-    await bench.in_force("b")
+    await bench.until_active("b")
     assert await bench.opa.get("team/a/config") == {"x": 1}
 
 
-async def test_data_of_a_submission_stands_at_its_path(bench: Bench) -> None:
+async def test_data_of_a_submission_is_at_its_path(bench: Bench) -> None:
     bench.put("limits", data={"most": 3})
     bench.put("a", "package rules.a\n\nx := data.team.limits.most\n")
     bench.put("thief", "package team.limits\n\nmost := 4\n")
-    await bench.in_force("a", "limits")
+    await bench.until_active("a", "limits")
     assert await bench.opa.get("rules/a/x") == 3
     assert (await bench.refused("thief"))[2] == "claim_refused"
 
@@ -184,10 +184,10 @@ async def test_data_of_a_submission_stands_at_its_path(bench: Bench) -> None:
 async def test_a_failing_test_keeps_the_last_good_version(bench: Bench) -> None:
     tests = "package team.a_test\n\nimport data.team.a\n\ntest_double if a.double(2) == 4\n"
     bench.put("a", "package team.a\n\ndouble(n) := 2 * n\n", tests=tests)
-    await bench.in_force("a")
+    await bench.until_active("a")
     bench.put("a", "package team.a\n\ndouble(n) := 3 * n\n", tests=tests, version="2")
     assert await bench.refused("a", "2") == ("m_test.rego", 5, "test_failed", "the test team.a_test.test_double failed")
-    assert bench.verdicts["a"].in_force == "1"
+    assert bench.verdicts["a"].active == "1"
 
 
 async def test_tests_reach_out_as_little_as_modules(bench: Bench) -> None:
@@ -203,12 +203,12 @@ async def test_tests_see_nothing_of_the_bridges_environment(opa_path: Path, monk
     tests = 'package a_test\n\ntest_x if object.keys(opa.runtime().env) & {"BRIDGE_SECRET", "PATH", "HOME"} == set()\n'
     async with loading(opa_path, allowed=["opa.runtime"]) as bench:
         bench.put("a", "package team.a\n\nx := 1\n", tests=tests)
-        await bench.in_force("a")
+        await bench.until_active("a")
 
 
 async def test_what_opa_alone_sees_is_withdrawn(bench: Bench) -> None:
     bench.put("a", "package team.a\n\nx := 1\n")
-    await bench.in_force("a")
+    await bench.until_active("a")
     # opa check does not compare rules with documents
     bench.loader.put(
         Submission(author("b"), "1", {"m0.rego": "package team.b\n\ny := 1\n"}, {}, {("team", "b", "y"): 2})
@@ -217,29 +217,29 @@ async def test_what_opa_alone_sees_is_withdrawn(bench: Bench) -> None:
     file, line, code, message = await bench.refused("b")
     assert (file, line, code) == ("m0.rego", 3, "rego_compile_error")
     assert "conflicting rule" in message
-    await bench.in_force("a", "c")
+    await bench.until_active("a", "c")
     assert await bench.opa.get("team/b") is None
 
 
 async def test_a_module_that_fails_in_evaluation_goes_back(bench: Bench) -> None:
     bench.put("a", "package team.a\n\nx := 1 if input.a\n")
-    await bench.in_force("a")
+    await bench.until_active("a")
     bench.put("a", "package team.a\n\nx := 1 if input.a\n\nx := 2 if input.b\n", version="2")
-    await bench.in_force("a", version="2")
+    await bench.until_active("a", version="2")
     with pytest.raises(OpaRejected) as failed:
         await bench.opa.ask("team/a/x", {"a": True, "b": True})
     assert await bench.loader.blame(failed.value)
     assert await bench.opa.ask("team/a/x", {"a": True, "b": True}) == 1
     file, line, code, _ = await bench.refused("a", "2")
     assert (file, line, code) == ("m0.rego", 5, "eval_conflict_error")
-    assert bench.verdicts["a"].in_force == "1"
+    assert bench.verdicts["a"].active == "1"
 
 
 async def test_of_two_that_define_one_rule_the_later_goes(bench: Bench) -> None:
     bench.put("a", "package team\n\nx := 1 if input.a\n")
-    await bench.in_force("a")
+    await bench.until_active("a")
     bench.put("b", "package team\n\nx := 2 if input.b\n")
-    await bench.in_force("b")
+    await bench.until_active("b")
     with pytest.raises(OpaRejected) as failed:
         await bench.opa.ask("team/x", {"a": True, "b": True})
     assert await bench.loader.blame(failed.value)
@@ -247,13 +247,13 @@ async def test_of_two_that_define_one_rule_the_later_goes(bench: Bench) -> None:
     assert await bench.opa.ask("team/x", {"a": True, "b": True}) == 1
     assert not await bench.loader.blame(OpaRejected(500, "internal_error", "", [{"code": "eval_conflict_error"}]))
     bench.loader.remove(author("a"))
-    await bench.in_force("b")
+    await bench.until_active("b")
 
 
 async def test_200_modules_in_one_megabyte(bench: Bench) -> None:
     filler = "# " + "x" * 4900 + "\n"
     bench.put("a", *(f"{filler}package team.p{number}\n\nx := {number}\n" for number in range(200)))
-    await bench.in_force("a")
+    await bench.until_active("a")
     assert await bench.opa.get("team/p199/x") == 199
 
 
@@ -263,7 +263,7 @@ async def test_100_that_are_there_at_the_start_are_checked_at_once(opa_path: Pat
             bench.put(f"n{number}", f"package team.p{number}\n\nx := {number}\n")
         assert bench.loader.policies_exist
         bench.loader.listed()
-        await bench.in_force(*(f"n{number}" for number in range(100)))
+        await bench.until_active(*(f"n{number}" for number in range(100)))
         assert bench.checker.runs == 2  # what opa can, and the check
         bench.put("n7", "package team.p7\n\nx := nowhere\n", version="2")
         await bench.refused("n7", "2")
@@ -274,7 +274,7 @@ async def test_beside_the_shipped_modules(opa_path: Path) -> None:
     async with loading(opa_path, whole=True) as bench:
         bench.put("a", "package team.a\n\nimport data.bridge.lib.keys\n\nx := keys.parse(input.key).name\n")
         bench.put("b", "package team.b\n\nimport data.bridge.lib.keys\n\nx := keys.nothing(input.key)\n")
-        await bench.in_force("a")
+        await bench.until_active("a")
         assert await bench.opa.ask("team/a/x", {"key": "core/Service/shop/cart"}) == "cart"
         assert (await bench.refused("b"))[2] == "rego_type_error"
 
@@ -285,7 +285,7 @@ async def test_nothing_is_served_before_the_first_list_is_over(opa_path: Path) -
         await asyncio.sleep(0.3)
         assert await bench.opa.bundle_revision() is None
         bench.loader.listed()
-        await bench.in_force("a")
+        await bench.until_active("a")
 
 
 async def test_opa_that_is_unavailable_at_the_start_gets_them_when_it_is_there(opa_path: Path) -> None:
@@ -297,7 +297,7 @@ async def test_opa_that_is_unavailable_at_the_start_gets_them_when_it_is_there(o
         await bench.refused("b")
         await bench.until(lambda verdicts: verdicts["a"].accepted and not verdicts["a"].programmed)
         async with ManagedOpa(opa_path, bench.config, port=int(bench.managed.url.rpartition(":")[2])):
-            await bench.in_force("a")
+            await bench.until_active("a")
 
 
 async def test_a_check_ends_with_the_loader(opa_path: Path, tmp_path: Path) -> None:

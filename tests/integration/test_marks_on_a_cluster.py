@@ -78,7 +78,7 @@ async def describe(place: Place, **fields: Any) -> None:
     await asyncio.to_thread(place.api.request, "PATCH", path, {"spec": fields}, "application/merge-patch+json")
 
 
-async def test_marks_stand_beside_what_others_wrote_and_go_with_the_policy(
+async def test_marks_keep_the_status_of_others_and_are_removed_with_the_policy(
     control_plane: ControlPlane, opa_path: Path, place: Place
 ) -> None:
     marks, us = Marks(place), f"{place.group}/us"

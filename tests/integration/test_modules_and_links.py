@@ -82,7 +82,7 @@ async def test_links_are_made_again_when_their_modules_change(opa_path: Path) ->
         assert await links(bench) == {}
         notices.clear()
         bench.put("below", EXTENSION)
-        await bench.in_force("below")
+        await bench.until_active("below")
         async with asyncio.timeout(DEADLINE):
             await replicator.filled.wait()
         assert list(await links(bench))
@@ -90,7 +90,7 @@ async def test_links_are_made_again_when_their_modules_change(opa_path: Path) ->
         assert notices[-1] == Notice(refilled=True)
         bench.loader.remove(author("below"))
         async with asyncio.timeout(DEADLINE):
-            await bench.loader.in_force()
+            await bench.loader.wait_until_active()
             await replicator.filled.wait()
         assert await links(bench) == {}
 
@@ -105,7 +105,7 @@ async def test_objects_stay_where_they_are_while_links_are_made_again(opa_path: 
 
         looking = asyncio.create_task(look())
         bench.put("below", EXTENSION)
-        await bench.in_force("below")
+        await bench.until_active("below")
         async with asyncio.timeout(DEADLINE):
             await replicator.filled.wait()
         looking.cancel()
@@ -119,7 +119,7 @@ async def test_links_follow_modules_that_were_taken_back_once_before_opa_had_the
 ) -> None:
     async with loading(opa_path, whole=True) as bench, filling(bench) as (replicator, _):
         bench.put("below", EXTENSION)
-        await bench.in_force("below")
+        await bench.until_active("below")
         tried = asyncio.Event()
 
         async def away(_: object) -> None:
@@ -134,7 +134,7 @@ async def test_links_follow_modules_that_were_taken_back_once_before_opa_had_the
             bench.put("below", EXTENSION, version="3")
             await until(lambda: bench.loader.links() is not None)
         bench.put("below", ELSEWHERE, version="4")
-        await bench.in_force("below", version="4")
+        await bench.until_active("below", version="4")
         async with asyncio.timeout(DEADLINE):
             await replicator.filled.wait()
         assert "gateway.networking.k8s.io/Gateway/infra/other" in str(await links(bench))
@@ -145,13 +145,13 @@ async def test_links_made_by_modules_that_were_active_for_a_moment_are_made_agai
 ) -> None:
     async with loading(opa_path, whole=True) as bench, filling(bench) as (replicator, _):
         bench.put("below", EXTENSION)
-        await bench.in_force("below")
+        await bench.until_active("below")
         async with asyncio.timeout(DEADLINE):
             await replicator.filled.wait()
         with monkeypatch.context() as patched:
             patched.setattr(replicator, "_rules", lambda: None)  # it is busy with something else meanwhile
             bench.put("below", ELSEWHERE, version="2")
-            await bench.in_force("below", version="2")
+            await bench.until_active("below", version="2")
             source = replicator._intake._source
             assert isinstance(source, ScriptedSource)
             service = next(obj for obj in source.objects.values() if obj["kind"] == "Service")
@@ -161,7 +161,7 @@ async def test_links_made_by_modules_that_were_active_for_a_moment_are_made_agai
                     await asyncio.sleep(0.05)
             assert await bench.opa.get("bridge_state/rules") == DOUBTFUL
             bench.put("below", EXTENSION, version="3")
-            await bench.in_force("below", version="3")
+            await bench.until_active("below", version="3")
         async with asyncio.timeout(DEADLINE):
             await replicator.filled.wait()
         assert "infra/other" not in str(await links(bench))
@@ -171,10 +171,10 @@ async def test_other_modules_change_no_link(opa_path: Path) -> None:
     async with loading(opa_path, whole=True) as bench, filling(bench) as (_, notices):
         notices.clear()
         bench.put("other", "package team.a\n\nx := 1\n")
-        await bench.in_force("other")
+        await bench.until_active("other")
         assert notices == []
         bench.put("custom", "package bridge.strategies.largest\n\nresult := input.challenger\n")
-        await bench.in_force("custom")
+        await bench.until_active("custom")
         # No link is another, but statuses may be.
         await until(lambda: notices == [Notice(refilling=True), Notice(refilled=True)])
 
@@ -182,20 +182,20 @@ async def test_other_modules_change_no_link(opa_path: Path) -> None:
 async def test_a_module_that_fails_for_links_goes_and_the_query_is_sent_again(opa_path: Path) -> None:
     async with loading(opa_path, whole=True) as bench:
         bench.put("below", EXTENSION)
-        await bench.in_force("below")
+        await bench.until_active("below")
         bench.put("below", FAILS, version="2")
-        await bench.in_force("below", version="2")
+        await bench.until_active("below", version="2")
         async with filling(bench):
             assert list(await links(bench))
         file, _, code, _ = await bench.refused("below", "2")
         assert (file, code) == ("m0.rego", "eval_conflict_error")
-        assert bench.verdicts["below"].in_force == "1"
+        assert bench.verdicts["below"].active == "1"
 
 
 async def test_a_module_that_runs_for_seconds_ends_with_the_question(opa_path: Path) -> None:
     async with loading(opa_path, whole=True) as bench:
         bench.put("endless", ENDLESS)
-        await bench.in_force("endless")
+        await bench.until_active("endless")
         async with Opa(bench.managed.url, timeout=1.0) as opa:
             with pytest.raises(OpaUnavailable):
                 await opa.ask("team/a/x", {})

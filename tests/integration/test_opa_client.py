@@ -121,7 +121,7 @@ async def test_an_answer_that_takes_too_long_is_unavailable() -> None:
             await client.get("x")
 
 
-async def test_what_is_no_opa_is_said_to_be_none() -> None:
+async def test_a_server_that_is_not_opa_is_reported() -> None:
     async def page(_: web.Request) -> web.Response:
         return web.Response(text="<html>")
 

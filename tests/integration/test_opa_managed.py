@@ -25,7 +25,7 @@ asyncio.run(main())
 """
 
 
-async def test_it_picks_a_port_answers_and_is_gone_after_stop(opa_path: Path) -> None:
+async def test_opa_picks_a_port_answers_and_terminates_at_stop(opa_path: Path) -> None:
     managed = ManagedOpa(opa_path, {})
     url = await managed.start()
     assert await answers(url)

@@ -84,7 +84,9 @@ async def test_a_patch_of_the_status_leaves_the_spec_alone(control_plane: Contro
     assert {entry["manager"] for entry in after["metadata"]["managedFields"]} == {"policy-bridge"}
 
 
-async def test_what_is_gone_is_not_found(client: KubeClient, config_map: tuple[Key, dict[str, Any]]) -> None:
+async def test_a_patch_of_a_deleted_object_is_not_found(
+    client: KubeClient, config_map: tuple[Key, dict[str, Any]]
+) -> None:
     key, _ = config_map
     gone = Key("core", "ConfigMap", key.namespace, "gone")
     with pytest.raises(NotFound):

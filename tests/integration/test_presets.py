@@ -50,7 +50,7 @@ def test_a_preset_has_sections_where_its_crd_has_a_section_name(preset: dict[str
         assert {target["sections"] for target in preset["targets"]} == {"sectionName" in ref}
 
 
-async def test_the_crds_say_nothing_else_than_the_presets(opa: Opa, crds: dict[str, Any]) -> None:
+async def test_the_crds_agree_with_the_presets(opa: Opa, crds: dict[str, Any]) -> None:
     kinds = {f"{preset['group']}/{preset['kind']}" for preset in PRESETS}
     alone = {kind: about for kind, about in (await opa.query("kinds_in_force", {})).items() if kind in kinds}
     with_crds = await opa.query("kinds_in_force", {"changes": {"upsert": list(crds.values())}})

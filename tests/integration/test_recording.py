@@ -131,7 +131,7 @@ async def test_replicas_and_restarts_write_one_event_for_one_thing(
     assert len(await events_in(client, namespace)) == 1
 
 
-async def test_an_event_that_is_gone_is_written_again(client: KubeClient, config_map: dict[str, Any]) -> None:
+async def test_a_deleted_event_is_written_again(client: KubeClient, config_map: dict[str, Any]) -> None:
     namespace = config_map["metadata"]["namespace"]
     async with running(client) as recorder:
         recorder.record(config_map, "Warning", "Again", "the same")

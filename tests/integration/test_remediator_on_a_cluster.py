@@ -218,7 +218,7 @@ async def test_a_status_has_the_generation_follows_the_others_and_is_written_onc
         assert (await place.conditions("low"))["Accepted"]["observedGeneration"] == 2
 
 
-async def test_what_another_client_writes_over_ours_is_fixed_and_what_stands_beside_it_stays(
+async def test_foreign_writes_over_our_status_are_fixed_and_other_entries_stay(
     control_plane: ControlPlane, opa_path: Path, place: Place
 ) -> None:
     await place.policy("low", "blue")

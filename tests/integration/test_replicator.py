@@ -88,7 +88,7 @@ def keys(*objects: Object) -> set[str]:
     return {str(key_of(obj)) for obj in objects}
 
 
-async def test_it_fills_opa_with_objects_links_kinds_and_the_policies_of_those_kinds(opa_path: Path) -> None:
+async def test_it_syncs_opa_with_objects_links_kinds_and_the_policies_of_those_kinds(opa_path: Path) -> None:
     objects = [service("cart"), route("one", "cart"), POLICY_KIND, color("red")]
     async with replicating(opa_path, ScriptedSource(objects)) as bridge:
         await bridge.filled()
@@ -102,7 +102,7 @@ async def test_it_fills_opa_with_objects_links_kinds_and_the_policies_of_those_k
         assert len(bridge.replicator) == 4
 
 
-async def test_what_was_in_opa_before_is_gone_after_a_fill(opa_path: Path) -> None:
+async def test_an_initial_sync_removes_former_data_from_opa(opa_path: Path) -> None:
     async with ManagedOpa(opa_path, {}, bundle=BUNDLE) as managed, Opa(managed.url) as opa:
         await opa.put("objects/core/Service/old/left", service("left"))
         await opa.put("mine", 1)
@@ -147,7 +147,9 @@ async def test_a_type_that_does_not_answer_holds_no_fill_for_ever_while_others_a
         assert set(await bridge.held()) == keys(service("cart"))
 
 
-async def test_while_nothing_answers_a_fill_waits(opa_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_initial_sync_waits_while_no_type_can_be_listed(
+    opa_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(filling_module, "SILENCE", 0.2)
     monkeypatch.setattr(filling_module, "PROBE", 0.1)
     source = ScriptedSource([service("cart")], silent=TYPES)
@@ -173,7 +175,7 @@ async def test_garbage_of_a_long_fill_is_collected(opa_path: Path, monkeypatch: 
         assert not gc.isenabled()
 
 
-async def test_changes_follow_and_what_a_relist_does_not_name_is_gone(opa_path: Path) -> None:
+async def test_changes_follow_and_a_relist_removes_missing_objects(opa_path: Path) -> None:
     async with replicating(opa_path, ScriptedSource(map(service, "abc"))) as bridge:
         await bridge.filled()
         bridge.source.put(service("d"), service("a", spec={"type": "ClusterIP"}))
@@ -187,7 +189,7 @@ async def test_changes_follow_and_what_a_relist_does_not_name_is_gone(opa_path: 
         assert notice == Notice((key_of(service("c")),))
 
 
-async def test_a_notice_tells_what_changed_and_where_it_stood(opa_path: Path) -> None:
+async def test_a_notice_has_the_changes_and_their_former_places(opa_path: Path) -> None:
     async with replicating(opa_path, ScriptedSource([route("one", "cart")])) as bridge:
         await bridge.filled()
         bridge.source.put(route("one", "stock"), service("cart"))
@@ -306,7 +308,7 @@ async def test_an_opa_that_was_killed_and_started_again_is_synced_again(
             ]
 
 
-async def test_an_opa_that_was_restarted_without_anybody_writing_is_noticed(opa_path: Path, unused_port: int) -> None:
+async def test_a_restart_of_opa_is_detected_without_writes(opa_path: Path, unused_port: int) -> None:
     async with replicating(opa_path, ScriptedSource([service("cart")]), port=unused_port) as bridge:
         await bridge.filled()
         await bridge.managed.stop()
@@ -344,7 +346,7 @@ async def test_data_of_another_bridge_is_replaced_even_while_there_is_much_to_wr
         assert set(await bridge.held()) == keys(service("cart"), service("busy"))
 
 
-async def test_an_opa_that_was_restarted_in_a_fill_is_not_taken_for_a_synced_one(opa_path: Path) -> None:
+async def test_an_opa_that_restarts_during_an_initial_sync_is_not_synced(opa_path: Path) -> None:
     async with ManagedOpa(opa_path, {}, bundle=BUNDLE) as managed, Opa(managed.url) as opa:
         source = ScriptedSource([service("cart"), POLICY_KIND, color("red")], silent=["test.example.com/ColorPolicy"])
         replicator = Replicator(source, opa, TYPES)

@@ -98,7 +98,7 @@ async def test_a_write_is_made_exactly_once_when(faulty: FaultyOpa, fault: Fault
         assert one.source.relisted == 0
 
 
-async def test_a_fill_continues_where_a_write_was_lost(faulty: FaultyOpa) -> None:
+async def test_an_initial_sync_continues_after_a_lost_write(faulty: FaultyOpa) -> None:
     faulty.fault = once(lose_answer)
     async with bridge(faulty.url, [service("a"), route("one", "a")]) as one:
         await one.filled()
@@ -183,7 +183,7 @@ async def test_what_another_client_has_removed_from_opa_is_noticed_when_it_is_to
 
 
 @pytest.mark.long
-async def test_a_bridge_leaves_an_opa_to_the_one_that_fills_it_until_that_one_has_gone(opa: ManagedOpa) -> None:
+async def test_a_bridge_waits_while_another_one_syncs_opa(opa: ManagedOpa) -> None:
     async with bridge(opa.url, [service("second")]) as second:
         async with bridge(opa.url, [service("first")]) as first:
             # Both begin at once: one is first, and the other has to see that.
@@ -237,7 +237,7 @@ async def test_no_write_has_much_more_operations_than_opa_takes_quickly(faulty: 
         assert max(sizes) < MOST_OPERATIONS + 20
 
 
-async def test_a_fill_of_several_pieces_is_less_than_an_operation_an_object(
+async def test_an_initial_sync_in_pieces_has_fewer_operations_than_objects(
     faulty: FaultyOpa, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(initial_sync, "PIECE", 100)
@@ -311,7 +311,7 @@ async def test_a_bridge_that_was_killed_continues_with_what_opa_holds(faulty: Fa
         assert await at(faulty.url, "index") == index
 
 
-async def test_what_is_not_replicated_any_more_is_gone_from_an_opa_that_was_gone_on_with(opa: ManagedOpa) -> None:
+async def test_types_that_are_no_longer_replicated_are_removed_from_a_reused_opa(opa: ManagedOpa) -> None:
     """The CRD of one type and the PolicyKind of another went while no bridge was there."""
     before = [POLICY_KIND, color("red"), service("cart"), route("one", "cart")]
     async with bridge(opa.url, before, "me:1", "cluster rego") as first:
@@ -327,7 +327,7 @@ async def test_what_is_not_replicated_any_more_is_gone_from_an_opa_that_was_gone
         assert not (await at(opa.url, "index"))["parents"]
 
 
-async def test_policies_that_share_a_target_are_gone_on_with_and_audited(
+async def test_policies_that_share_a_target_are_reused_and_audited(
     opa: ManagedOpa, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They stand deeper in the index than links do."""

@@ -119,7 +119,7 @@ async def test_a_refusal_is_annotated_with_file_line_and_column_and_reported_in_
         await until_shown(control_plane, key, lambda found: found == OK)
         await put(control_plane, namespace, "one", "package a\nbroken")
         await eventually(lambda: one.judge.puts == 2)
-        one.judge.refuse(key, PROBLEM, in_force="before")
+        one.judge.refuse(key, PROBLEM, active="before")
         found = json.loads(await until_shown(control_plane, key, lambda found: "error" in found))
         assert found["error"]["message"] == "main.rego:3:7: var x is unsafe; the last good version stays active"
         assert found["error"]["errors"][0]["location"] == {"file": "main.rego", "row": 3, "col": 7}
@@ -193,7 +193,7 @@ async def test_it_goes_with_the_label(control_plane: ControlPlane, namespace: st
         assert not one.judge.handed
 
 
-async def test_what_waits_for_opa_says_so_after_a_while(
+async def test_a_report_that_waits_for_opa_is_logged_after_a_while(
     control_plane: ControlPlane, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reporter, "PATIENCE", 0.5)

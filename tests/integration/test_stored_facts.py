@@ -140,7 +140,7 @@ async def test_an_audit_repairs_facts_that_another_client_has_written(
         assert found == before
 
 
-async def test_facts_are_current_after_a_module_changed_levels_during_a_fill(opa_path: Path) -> None:
+async def test_facts_are_current_after_a_module_changed_levels_during_an_initial_sync(opa_path: Path) -> None:
     async with loading(opa_path, whole=True) as bench, Opa(bench.managed.url, recover=bench.loader.blame) as client:
         source = ScriptedSource(objects(), silent=["core/ConfigMap"])
         replicator = _following(bench, client, source)
@@ -148,7 +148,7 @@ async def test_facts_are_current_after_a_module_changed_levels_during_a_fill(opa
         try:
             await until(lambda: len(replicator) > 0 or replicator.waiting > 0)
             bench.put("edges", LEVELS)
-            await bench.in_force("edges")
+            await bench.until_active("edges")
             source.tell("core/ConfigMap")
             async with asyncio.timeout(DEADLINE):
                 await replicator.filled.wait()
@@ -156,7 +156,7 @@ async def test_facts_are_current_after_a_module_changed_levels_during_a_fill(opa
             await assert_current(client, source)
             bench.loader.remove(author("edges"))
             async with asyncio.timeout(DEADLINE):
-                await bench.loader.in_force()
+                await bench.loader.wait_until_active()
                 await replicator.filled.wait()
             await assert_current(client, source)
         finally:

@@ -23,7 +23,7 @@ MINUTES = 600.0  # seconds: no request times out
 PATIENCE = 120.0  # seconds
 
 
-async def test_from_a_sign_of_a_restart_on_opa_is_doubted_until_it_has_been_looked_at(
+async def test_opa_is_not_trusted_from_a_sign_of_a_restart_until_it_is_checked(
     faulty: FaultyOpa, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replicator, "PROBE", 3600.0)

@@ -75,9 +75,7 @@ async def test_two_thousand_idle_tls_connections_keep_no_review_waiting(tmp_path
             writer.transport.abort()
 
 
-async def test_four_thousand_connections_that_say_nothing_are_counted_before_tls(
-    tmp_path: Path, opa: ManagedOpa
-) -> None:
+async def test_four_thousand_silent_connections_are_counted_before_tls(tmp_path: Path, opa: ManagedOpa) -> None:
     async with serving(tmp_path, opa.url) as ask:
         held = []
         for _ in range(4000):

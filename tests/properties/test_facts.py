@@ -95,7 +95,7 @@ class Walk:
 
     async def _compare(self, after: str) -> None:
         async with asyncio.timeout(DEADLINE):
-            await self._bench.loader.in_force()
+            await self._bench.loader.wait_until_active()
             await self.replicator.filled.wait()
         await self.notices.until_written(DEADLINE)
         keys = [str(key) for key in self.source.objects]

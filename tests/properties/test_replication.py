@@ -116,9 +116,9 @@ class Walk:
                     del source.objects[key]
                 source.tell(two)
             case _:
-                self._tell_of_type(what, one, two)
+                self._describe_type(what, one, two)
 
-    def _tell_of_type(self, what: str, one: str, two: Any) -> None:
+    def _describe_type(self, what: str, one: str, two: Any) -> None:
         source = self._source
         match what:
             case "list":

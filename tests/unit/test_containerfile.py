@@ -62,7 +62,7 @@ def test_bases_are_pinned() -> None:
     assert re.fullmatch(r"PYTHON=docker\.io/library/python:\d+\.\d+\.\d+-slim-\w+", python)
 
 
-def test_it_runs_as_user_nobody_without_a_shell() -> None:
+def test_it_runs_as_an_unprivileged_user_without_a_shell() -> None:
     last = {step.name: step.rest for step in RUN}
     assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", last["USER"])
     assert "RUN" not in last

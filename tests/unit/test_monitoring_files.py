@@ -53,7 +53,7 @@ def test_every_alert_fires_and_stays_quiet_as_its_tests_say(promtool: Path) -> N
 
 
 @pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert["alert"])
-def test_an_alert_asks_of_what_is_exposed_and_says_what_to_do(alert: dict[str, Any]) -> None:
+def test_an_alert_uses_exposed_metrics_and_has_instructions(alert: dict[str, Any]) -> None:
     assert _unknown(alert["expr"]) == set()
     assert alert["annotations"]["summary"]
     assert alert["annotations"]["description"]
@@ -81,7 +81,7 @@ def test_nearly_every_metric_is_on_the_dashboard_or_in_an_alert() -> None:
     assert {name for name in EXPOSED if name not in requested} == {f"{PREFIX}{name}" for name in details}
 
 
-def test_panels_of_the_dashboard_stand_beside_each_other() -> None:
+def test_panels_of_the_dashboard_do_not_overlap() -> None:
     places = [panel["gridPos"] for panel in DASHBOARD["panels"]]
     cells = [
         (x, y) for at in places for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])

@@ -71,7 +71,7 @@ async def test_opa_that_is_not_ready_is_reported(page: Opened, tmp_path: Path) -
         bridge.stop()
 
 
-async def test_page_reconnects_after_a_restart_and_says_so(serve: Serve, page: Opened) -> None:
+async def test_page_reconnects_after_a_restart_and_shows_it(serve: Serve, page: Opened) -> None:
     page.excuse("Failed to load resource", "ERR_")
     bridge = serve(SHOP)
     await page.go(bridge.url)

@@ -46,7 +46,7 @@ async def test_click_tells_effective_policies_with_origins_and_why(shop: Bridge,
     assert "object=gateway.networking.k8s.io/HTTPRoute/shop/cart%23checkout" in page.page.url
 
 
-async def test_policy_tells_what_it_reaches(shop: Bridge, page: Opened) -> None:
+async def test_policy_shows_what_it_reaches(shop: Bridge, page: Opened) -> None:
     await page.go(f"{shop.url}#object=example.com/ColorPolicy/infra/brand")
     await page.shows("#details h3", "brand")
     await page.shows("#details", "Reaches 12 effective targets")
@@ -68,7 +68,7 @@ async def test_request_is_tried(shop: Bridge, page: Opened) -> None:
     assert "dim" not in lit["classes"]
 
 
-async def test_request_that_nothing_serves_tells_what_is_nearest(shop: Bridge, page: Opened) -> None:
+async def test_request_without_a_rule_shows_the_nearest_one(shop: Bridge, page: Opened) -> None:
     await page.go(f"{shop.url}#tab=request&r.host=payments.example.com&r.path=/bank&r.port=443")
     await page.shows("#request-answer .verdict", "NoRoute")
     await page.shows("#request-answer", "NotAllowedByListeners")

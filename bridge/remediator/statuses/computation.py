@@ -66,7 +66,7 @@ class Computing:
         then are already in `dirty`.
         """
         self._kinds_differ |= notice.kinds or notice.refilled
-        kinds = await self._kinds_in_force() if self._kinds_differ else self._kinds
+        kinds = await self._active_kinds() if self._kinds_differ else self._kinds
         self._retire(kinds)
         if notice.refilled:
             scopes = await self._everything(dirty)
@@ -105,7 +105,7 @@ class Computing:
         self.former.extend(names)
         dirty.objects.update(await self._patient.query("marked_objects", {"former": self.former}))
 
-    async def _kinds_in_force(self) -> dict[str, Any]:
+    async def _active_kinds(self) -> dict[str, Any]:
         # The document that queries use, not the rule behind it: its update comes with a separate notice.
         kinds = await self._opa.get("kinds") or {}
         return {name: kind for name, kind in kinds.items() if kind["mode"] == "Manage" or self.observes}

@@ -43,7 +43,7 @@ _policy(kind, name, ref, spec) := {
 
 _input(objects) := {"changes": {"upsert": array.concat([_gateway, _route, _edge], objects)}}
 
-test_an_edge_stands_above_its_gateways_and_an_external_service_below_the_routes if {
+test_an_edge_is_above_its_gateways_and_an_external_service_is_below_the_routes if {
 	paths := hierarchy.paths(_payments, false) with input as _input([])
 	paths == {[
 		_north,

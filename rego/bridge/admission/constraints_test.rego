@@ -41,7 +41,7 @@ test_a_violation_denies_with_the_constraints_name if {
 	_reported(_creates(_deployment(3)), {"few": _limits}) == _nothing
 }
 
-test_warn_warns_and_dryrun_says_nothing if {
+test_warn_warns_and_dryrun_does_not if {
 	warned := _reported(_creates(_deployment(5)), {"few": object.union(_limits, {"enforcementAction": "warn"})})
 	warned == {"denied": [], "warnings": ["[few] 5 replicas are more than 3"]}
 	_reported(_creates(_deployment(5)), {"few": object.union(_limits, {"enforcementAction": "dryrun"})}) == _nothing

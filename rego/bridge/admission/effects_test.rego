@@ -41,7 +41,7 @@ test_of_many_scopes_a_part_is_reported_as_the_least if {
 	_warned(objects, 2, _create(_gateway_policy)) == {"ColorPolicy infra/wide becomes effective on at least 2 routes of namespace shop"}
 }
 
-test_an_update_that_reaches_more_tells_of_what_is_new if {
+test_an_update_that_reaches_more_reports_the_new_targets if {
 	objects := array.concat(testing.world, _routes(["a"]))
 	before := testing.color("shop", "warm", 1, [testing.ref("HTTPRoute", "a")], {"theme": "dark"})
 	after := testing.color("shop", "warm", 1, [testing.ref("HTTPRoute", "a"), testing.ref("HTTPRoute", "cart")], {"theme": "dark"})

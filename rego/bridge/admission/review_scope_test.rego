@@ -52,7 +52,7 @@ test_a_constraint_that_is_invalid_speaks_of_nothing if {
 	found.types == _always
 }
 
-test_it_says_what_it_depends_on if {
+test_the_review_scope_has_its_dependencies if {
 	_spoken_of([]).depends_on == [
 		"apiextensions.k8s.io/CustomResourceDefinition",
 		"policybridge.io/Constraint",

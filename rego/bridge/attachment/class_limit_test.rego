@@ -57,7 +57,7 @@ test_nothing_of_the_limit_is_left_in_a_stack if {
 }
 
 # T1, C2
-test_a_direct_policy_with_a_class_name_counts_where_its_target_lies_below_that_class if {
+test_a_direct_policy_with_a_class_name_applies_below_that_class if {
 	counts := [class |
 		some class in ["example", "paid"]
 		ref := object.union(testing.service_ref("cart"), {"className": class})

@@ -64,7 +64,7 @@ test_a_section_of_a_kind_without_sections_is_invalid if {
 }
 
 # K3
-test_a_rules_place_is_no_section_name if {
+test_a_rules_place_is_not_a_section_name if {
 	_verdicts(_color([testing.section_ref("HTTPRoute", "cart", "[1]")]), []) == [[
 		"Invalid",
 		`"[1]" is not a valid sectionName: give the rule a name, and use that name`,
@@ -153,7 +153,7 @@ test_two_listeners_of_one_name_are_one_target if {
 }
 
 # T2
-test_a_listener_that_is_gone_is_not_found if {
+test_a_listener_that_does_not_exist_is_not_found if {
 	own := object.union(testing.gateway("own", [testing.listener("http", 80)]), {"metadata": {"namespace": "shop"}})
 	_verdicts(_color([testing.section_ref("Gateway", "own", "https"), testing.section_ref("Gateway", "own", "http")]), [own]) == [
 		["TargetNotFound", "Target Gateway shop/own#https is not found"],
@@ -185,7 +185,7 @@ test_two_strategies_at_once_are_invalid if {
 }
 
 # T5
-test_a_target_that_is_being_deleted_counts_until_it_is_gone if {
+test_a_target_that_is_being_deleted_counts_until_it_is_removed if {
 	leaving := object.union(testing.route("leaving", [], []), {"metadata": {"deletionTimestamp": "2026-01-01T01:00:00Z"}})
 	_verdicts(_color([testing.ref("HTTPRoute", "leaving")]), [leaving]) == [_accepted]
 }

@@ -9,7 +9,7 @@ _accepted(spec, replicated) := [condition.status, condition.reason, condition.me
 	condition.observedGeneration == 4
 }
 
-test_a_constraint_that_makes_sense_and_whose_policy_is_loaded_is_accepted if {
+test_a_valid_constraint_whose_policy_is_loaded_is_accepted if {
 	_accepted(_limits, null) == ["True", "Accepted", "Constraint is active"]
 }
 

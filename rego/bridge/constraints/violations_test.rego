@@ -58,7 +58,7 @@ test_a_policy_that_is_not_loaded_is_a_violation if {
 	_messages(object.union(_limits, {"policy": "testing.gone"})) == {[_cart_key, "policy testing.gone is not loaded"]}
 }
 
-test_a_constraint_that_is_invalid_says_nothing if {
+test_an_invalid_constraint_has_no_violations if {
 	_messages(object.union(_limits, {"enforcementAction": "forbid"})) == set()
 }
 

@@ -75,7 +75,7 @@ test_the_outcomes_of_an_additive_kind_are_programmed if {
 }
 
 # C4
-test_an_additive_kind_says_nothing_of_merging if {
+test_an_additive_kind_has_no_merge_settings if {
 	every class, level in {"Direct": "Target", "Inherited": "Rule"} {
 		base := {"group": "example.com", "kind": "ColorPolicy", "effectiveTarget": level, "defaultStrategy": "Additive"}
 		kinds.problems(object.union(base, {"class": class})) == []

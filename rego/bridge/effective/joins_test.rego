@@ -43,7 +43,7 @@ _over(spec) := {"overrides": object.union(spec, {"strategy": "patch"})}
 _patch(spec) := {"defaults": object.union(spec, {"strategy": "patch"})}
 
 # F4
-test_the_strategy_is_the_challengers_where_the_kind_says_so if {
+test_strategy_from_challenger_uses_the_challengers_strategy if {
 	policies := [
 		["high", 1, "gateway", _over({"x": "high", "y": "high"})],
 		["low", 2, "route", _patch({"x": "low"})],
@@ -58,7 +58,7 @@ test_the_strategy_is_the_challengers_where_the_kind_says_so if {
 }
 
 # F4
-test_only_the_closest_two_are_merged_where_the_kind_says_so if {
+test_merges_with_closest_merges_only_the_closest_two if {
 	policies := [
 		["high", 1, "gateway", {"overrides": {"x": "high"}}],
 		["low", 2, "route", _over({"x": "low"})],
@@ -118,7 +118,7 @@ test_the_oldest_of_a_level_wins_there_by_field_and_the_level_stands_as_one if {
 }
 
 # F5
-test_an_atomic_oldest_of_a_level_stands_there_alone if {
+test_an_atomic_oldest_policy_of_a_level_is_not_merged_within_it if {
 	policies := [
 		["old", 1, "route", {"x": "old"}],
 		["young", 2, "route", _over({"y": "young"})],

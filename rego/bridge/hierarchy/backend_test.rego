@@ -31,7 +31,7 @@ test_a_backend_of_another_namespace_needs_a_grant if {
 	granted == {testing.cart_pay: {"core/Service/payments/bank": set()}}
 }
 
-test_the_rules_that_name_a_backend_stand_above_it if {
+test_the_rules_that_name_a_backend_are_above_it if {
 	parents := hierarchy.parents(_service) with input as testing.changed([])
 	parents == {testing.cart_pay, "gateway.networking.k8s.io/HTTPRoute/shop/cart#[1]"}
 }

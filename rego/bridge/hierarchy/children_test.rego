@@ -35,6 +35,12 @@ test_a_namespace_has_members if {
 	found == {testing.cart_route, "core/Service/shop/cart"}
 }
 
+test_a_frontend_is_a_member_of_its_namespace if {
+	mesh := testing.route("mesh", [{"group": "", "kind": "Service", "name": "cart"}], [{"name": "all"}])
+	found := hierarchy.members("shop") with input as testing.changed([mesh])
+	"core/Service/shop/cart@frontend" in found
+}
+
 test_within_goes_to_the_requested_depth if {
 	found := [count(hierarchy.nodes_within({_gateway}, depth)) | some depth in [0, 1, 2, 3, 4, 5, 15]] with input as testing.changed([])
 	found == [1, 3, 4, 6, 7, 9, 9]

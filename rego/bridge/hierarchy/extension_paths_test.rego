@@ -34,7 +34,7 @@ test_a_cycle_of_three_is_cut_at_the_first_repeated_key if {
 }
 
 # P7
-test_what_stands_above_itself_is_cut_there if {
+test_a_cycle_of_an_extension_is_cut if {
 	_zone_paths(["a"], [["a", "a"]], "a") == {["a"]}
 }
 
@@ -73,7 +73,7 @@ test_a_cycle_is_reported_with_the_links_that_do_not_count if {
 }
 
 # P7
-test_the_name_of_a_path_that_was_cut_says_so if {
+test_the_name_of_a_cut_path_shows_the_cut if {
 	pairs := [["a", "b"], ["b", "a"]]
 	modules := {"acme": object.union(_zone_links(pairs).acme, {"levels": {"acme.io/Zone": {"object": "Gateway"}}})}
 	kind := testing.policykind({"group": "acme.io", "kind": "Fence", "effectiveTarget": "Gateway"})

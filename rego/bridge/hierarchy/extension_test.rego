@@ -58,7 +58,7 @@ test_a_stored_link_of_a_module_counts if {
 }
 
 # P3
-test_the_namespace_of_an_object_of_a_further_kind_stands_above_it if {
+test_the_namespace_of_an_object_of_an_added_kind_is_above_it if {
 	links := {[_edge_key, _gateway_key]}
 	paths := hierarchy.paths(_gateway_key, true) with data.bridge.extensions.hierarchy as _module({"links": links})
 		with input as testing.changed([_edge])
@@ -95,7 +95,7 @@ test_of_a_virtual_kind_any_name_and_any_section_exists if {
 }
 
 # T2
-test_a_policy_kind_may_say_that_a_kind_is_virtual if {
+test_a_policy_kind_may_declare_a_kind_virtual if {
 	kind := testing.policykind({
 		"group": "acme.io",
 		"kind": "Lock",

@@ -36,7 +36,7 @@ test_the_frontend_and_the_backend_of_one_service_are_two_nodes if {
 }
 
 # P3
-test_the_namespace_of_a_frontend_stands_above_it if {
+test_the_namespace_of_a_frontend_is_above_it if {
 	paths := hierarchy.paths(_mesh_key, true) with input as _mesh_world({})
 	paths == {["core/Namespace/-/shop", _catalog_frontend, "core/Namespace/-/shop", _mesh_key]}
 }

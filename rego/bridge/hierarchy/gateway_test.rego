@@ -17,7 +17,7 @@ test_a_listener_that_no_section_name_can_name_does_not_count if {
 	listeners == [testing.listener("http", 80)]
 }
 
-test_the_class_stands_above_the_gateway if {
+test_the_class_is_above_the_gateway if {
 	parents := hierarchy.parents(_gateway_key) with input as testing.changed([])
 	parents == {"gateway.networking.k8s.io/GatewayClass/-/example"}
 }

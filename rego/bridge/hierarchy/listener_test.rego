@@ -31,7 +31,7 @@ test_a_listener_admits_the_namespaces_that_it_allows if {
 	refusals == ["", no, no, "", no, "", no, no]
 }
 
-test_the_own_namespace_is_allowed_where_a_listener_says_nothing if {
+test_a_listener_without_allowed_routes_allows_its_own_namespace if {
 	hierarchy.listener_rejection(_gateway_key, {"name": "x", "port": 80, "protocol": "HTTP"}, _http_route, "infra") == ""
 }
 

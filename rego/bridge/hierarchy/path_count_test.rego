@@ -52,7 +52,7 @@ test_nodes_above_a_node_are_those_of_its_paths if {
 }
 
 # P9
-test_paths_above_the_bound_are_one_that_says_so if {
+test_paths_above_the_bound_are_one_path_that_shows_the_cut if {
 	cut := hierarchy.paths(_many, true) with input as _crowded([], {}) with hierarchy.paths_bound as 8
 	whole := hierarchy.paths(_many, true) with input as _crowded([], {}) with hierarchy.paths_bound as 9
 	cut == {[hierarchy.path_bound_mark, _many]}

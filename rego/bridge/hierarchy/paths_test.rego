@@ -67,7 +67,7 @@ test_a_namespace_that_does_not_exist_is_left_out if {
 	paths == {[testing.cart_route]}
 }
 
-test_nothing_stands_above_a_class_or_a_namespace if {
+test_a_class_and_a_namespace_have_no_parents if {
 	hierarchy.parents("gateway.networking.k8s.io/GatewayClass/-/example") == set()
 	hierarchy.parents("core/Namespace/-/shop") == set()
 }

@@ -24,7 +24,7 @@ test_a_preset_is_active if {
 }
 
 # K1
-test_a_policykind_says_otherwise_than_the_preset_field_by_field if {
+test_a_policykind_overrides_the_preset_field_by_field if {
 	described := object.union(_preset.rates, {"effectiveTarget": "Route", "mode": "Observe"})
 	_in_force([_rate_kind("rates", 1, {"mode": "Observe"})], _preset) == {_type: _normal(described, ["Preset", "PolicyKind"])}
 }

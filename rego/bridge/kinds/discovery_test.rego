@@ -86,7 +86,7 @@ test_a_crd_without_the_label_makes_no_policy_kind if {
 }
 
 # K1
-test_a_crd_without_the_label_says_what_a_policykind_leaves_out if {
+test_a_crd_without_the_label_completes_a_policykind if {
 	namespaced := _schema({"targetRefs": _list_of_refs({"namespace": {"type": "string"}})}, {"ancestors": {"type": "array"}})
 	found := _found([_crd("", namespaced), _rate_kind("rates", 1, {})])
 	object.filter(found, ["crossNamespace", "statusShape", "class", "effectiveTarget", "layers"]) == {
@@ -99,7 +99,7 @@ test_a_crd_without_the_label_says_what_a_policykind_leaves_out if {
 }
 
 # K1
-test_a_policykind_says_otherwise_than_the_crd if {
+test_a_policykind_overrides_the_crd if {
 	wrapped := _schema({"targetRef": {"type": "object"}, "defaults": {"type": "object"}}, {"ancestors": {"type": "array"}})
 	found := _found([
 		_crd("Inherited", wrapped),
@@ -114,7 +114,7 @@ test_a_policykind_says_otherwise_than_the_crd if {
 }
 
 # K1
-test_the_crd_says_otherwise_than_the_preset if {
+test_the_crd_overrides_the_preset if {
 	shaped := _schema({"targetRef": {"type": "object", "properties": _ref_fields}}, {"ancestors": {"type": "array"}})
 	preset := {"rates": {"group": "acme.io", "kind": "RatePolicy", "effectiveTarget": "Rule", "statusShape": "Conditions"}}
 	found := kinds.active_kinds[_type] with data.bridge.presets as preset
@@ -187,7 +187,7 @@ test_a_discovered_kind_without_a_field_of_merging_leaves_a_target_to_the_oldest 
 }
 
 # K1, F5
-test_a_policykind_that_says_how_policies_merge_says_it_of_one_target_too if {
+test_a_policykind_with_merge_settings_applies_them_to_one_target_too if {
 	every fields in [
 		{"defaultStrategy": "PatchDefaults"},
 		{"specPaths": [{"path": "/spec", "strategy": "PatchDefaults"}]},

@@ -10,7 +10,7 @@ _object(fields) := {"type": "object", "properties": fields}
 
 _enum(values) := {"type": "string", "enum": values}
 
-test_a_schema_without_wrappers_or_strategy_says_nothing_of_merging if {
+test_a_schema_without_wrappers_or_strategy_has_no_merge_settings if {
 	_form({"rate": {"type": "integer"}}) == {}
 	_form({"strategy": {"type": "object"}}) == {}
 	_form({"default": {"type": "integer"}}) == {}

@@ -21,7 +21,7 @@ test_target_kinds_whose_group_is_not_clear_are_not_guessed if {
 	not _shape({"targetRefs": _list_of_refs({})}).targets
 }
 
-test_a_schema_says_whether_refs_have_sections if {
+test_a_schema_shows_whether_refs_have_sections if {
 	enum := {"kind": {"enum": ["Gateway"]}}
 	section := {"sectionName": {"type": "string"}}
 	_shape({"targetRefs": _list_of_refs(enum)}).targets[0].sections == false

@@ -19,7 +19,7 @@ test_a_kind_may_target_what_it_lists_or_anything if {
 }
 
 # T2
-test_a_kind_may_target_sections_where_it_says_so_and_there_are_any if {
+test_a_kind_may_target_sections_if_it_allows_them_and_the_type_has_any if {
 	kinds.may_target_sections("example.com/ColorPolicy", _route) with data.kinds as _kinds
 	not kinds.may_target_sections("example.com/ColorPolicy", "gateway.networking.k8s.io/GatewayClass") with data.kinds as _kinds
 	kinds.may_target_sections("acme.io/RatePolicy", _route) with data.kinds as _kinds

@@ -75,7 +75,7 @@ test_the_near_match_is_part_of_the_message if {
 }
 
 # K6
-test_a_policy_kind_that_is_not_active_says_so_itself if {
+test_the_status_of_an_inactive_policy_kind_has_the_reason if {
 	refused := _rate_kind("rates", 1, {"class": "Sideways"})
 	_undescribed_of([_crd("", _plain), _rate({"targetRef": _to_gateway}), refused]) == {}
 }

@@ -107,7 +107,7 @@ test_pointers_of_odd_keys_are_distinguished if {
 	}
 }
 
-test_key_that_begins_as_another_is_no_part_of_it if {
+test_key_that_begins_as_another_is_not_part_of_it if {
 	merged := merge.patch_sides([_side("o", {"a": 1, "ab": {"c": 1}}), _side("p", {"a-b": {"c": 2}, "ab": {"d": 1}})])
 	merged.origins == {"/a": "o", "/ab/c": "o", "/a-b/c": "p", "/ab/d": "p"}
 }

@@ -40,7 +40,7 @@ test_stored_facts_count_under_other_changes_unless_these_change_the_kind if {
 	_strategy(_current, {"changes": {"upsert": [same]}}) == "Stored"
 }
 
-test_facts_of_a_policy_say_what_follows_from_it_alone if {
+test_facts_of_a_policy_depend_on_that_policy_alone if {
 	facts := policies.facts(_warm) with input as testing.changed([testing.color("shop", "warm", 1, [_cart_ref], {"a": null, "strategy": "patch"})])
 	object.remove(facts, ["by"]) == {
 		"order": [1767225660000000000, "shop/warm", _warm],

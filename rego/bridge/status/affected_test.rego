@@ -155,7 +155,7 @@ test_a_kind_whose_crd_has_conditions_shows_them_as_far_as_there_is_room if {
 }
 
 # S3
-test_an_ancestor_tells_that_there_is_no_room_for_it_and_is_not_annotated if {
+test_an_ancestor_without_a_status_entry_has_a_condition_and_no_annotation if {
 	left_out := {_timeout_kind: {"": [_slow]}}
 	on_service := status.affected_status(_cart, {}, left_out, []) with input as testing.changed([])
 	on_bucket := status.affected_status("acme.io/Bucket/shop/files", {}, left_out, []) with input as testing.changed([_bucket])

@@ -38,7 +38,7 @@ test_an_object_that_a_full_status_leaves_out_is_found_from_it if {
 }
 
 # S3
-test_a_gateway_that_a_full_status_leaves_out_is_found_from_what_lies_below_it if {
+test_a_gateway_that_a_full_status_leaves_out_is_found_from_the_nodes_below_it if {
 	others := [obj | some obj in testing.world; not obj.kind in {"PolicyKind"}]
 	filled := {"status": {"ancestors": [{"controllerName": "acme.io/other"} | some _ in numbers.range(1, 16)]}}
 	kinds := [

@@ -17,7 +17,7 @@ test_a_policy_without_targets_has_an_entry_under_its_own_name if {
 }
 
 # T4, S3
-test_refs_that_name_nothing_share_an_entry_that_tells_of_each if {
+test_refs_that_name_nothing_share_an_entry_that_names_each if {
 	_reported_for([{"kind": "Service"}, testing.service_ref("gone"), {"name": "x"}]) == [
 		[_under_its_own_name, "Invalid", "spec.targetRefs[0].name is missing or empty; spec.targetRefs[2].kind is missing or empty"],
 		[{"group": "", "kind": "Service", "name": "gone", "namespace": "shop"}, "TargetNotFound", "Target Service shop/gone is not found"],

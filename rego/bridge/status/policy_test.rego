@@ -160,7 +160,7 @@ test_a_ref_whose_paths_lead_to_no_ancestor_is_counted_over_them if {
 }
 
 # S3
-test_the_last_entry_shown_says_how_many_are_not_and_those_are_reported if {
+test_the_last_entry_counts_the_ancestors_without_an_entry if {
 	tallies := [_at(sprintf("core/Service/shop/s%02d", [n]), _everywhere) | some n in numbers.range(1, 18)]
 	found := _of_policy(_timeout([testing.service_ref("cart")]), _slow, tallies)
 	count(found.ancestors) == 16

@@ -79,7 +79,7 @@ test_a_report_that_contradicts_the_verdict_is_explained if {
 }
 
 # S5
-test_a_report_that_agrees_or_says_less_is_no_difference if {
+test_a_report_that_agrees_or_has_less_is_not_a_difference if {
 	every row in [
 		[[_says("Accepted", "True", "Accepted")], [_at_public("Programmed", [])]],
 		[[_says("Accepted", "True", "Accepted")], [_at_public("Overridden", [])]],

@@ -23,7 +23,7 @@ test_a_kind_that_is_only_observed_writes_nowhere if {
 	_written([_acme({"mode": "Observe"})], set()) == {"status": [], "annotations": []}
 }
 
-test_policies_their_targets_and_what_holds_effective_targets_are_written_to if {
+test_policies_their_targets_and_parents_of_effective_targets_are_written_to if {
 	described := testing.policykind(object.union(testing.color_kind, {"effectiveTarget": "Listener"}))
 	_written([described], set()).status == [
 		"example.com/ColorPolicy",
@@ -42,7 +42,7 @@ test_ancestors_are_written_to_even_without_a_fanout if {
 	_written([described], set()).status == ["acme.io/AcmePolicy", _gateway_api_type("Gateway")]
 }
 
-test_declared_targets_alone_where_the_fanout_says_so if {
+test_fanout_declared_targets_writes_to_declared_targets_alone if {
 	described := testing.policykind(object.union(testing.color_kind, {"fanout": "DeclaredTargets", "targets": [{
 		"group": testing.gateway_group,
 		"kind": "Gateway",

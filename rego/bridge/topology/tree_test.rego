@@ -38,7 +38,7 @@ test_a_route_that_nothing_takes_is_a_root if {
 	_roots([lost]) == {"gateway.networking.k8s.io/GatewayClass/-/example", "gateway.networking.k8s.io/HTTPRoute/shop/lost"}
 }
 
-test_a_service_that_nothing_names_is_no_part_of_the_picture if {
+test_a_service_that_no_object_names_is_not_in_the_picture if {
 	_roots([testing.service("lonely", [])]) == {"gateway.networking.k8s.io/GatewayClass/-/example"}
 }
 

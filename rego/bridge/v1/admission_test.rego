@@ -89,7 +89,7 @@ test_a_target_that_is_missing_and_a_policy_that_reaches_nothing_are_reported if 
 	_admission_in([idle], _asks("CREATE", lone)).warnings == ["ColorPolicy infra/lone has no effective target: there is no rule at or below its targets"]
 }
 
-test_an_update_tells_what_differs if {
+test_an_update_reports_the_differences if {
 	warm := testing.color("shop", "warm", 1, _cart_ref, {"theme": "dark"})
 	light := testing.color("shop", "warm", 1, _cart_ref, {"theme": "light"})
 	_admission_in([warm], object.union(_asks("UPDATE", light), {"oldObject": warm})).warnings == []

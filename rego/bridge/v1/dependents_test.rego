@@ -21,7 +21,7 @@ test_a_policy_concerns_what_it_reaches_and_those_that_share_its_target if {
 	]
 }
 
-test_a_policy_that_is_gone_concerns_what_it_named if {
+test_a_deleted_policy_has_its_targets_as_dependents if {
 	other := testing.timeout("other", 2, [testing.service_ref("cart")], {})
 	paths := [["attached", "example.com/TimeoutPolicy", "core/Service/shop/cart#gone"], ["targeted", "core/Service/shop/cart"]]
 	_concerned([other], _slow_key, paths) == [
@@ -30,7 +30,7 @@ test_a_policy_that_is_gone_concerns_what_it_named if {
 	]
 }
 
-test_a_route_that_is_gone_concerns_what_it_stood_above if {
+test_a_deleted_route_has_the_nodes_below_it_as_dependents if {
 	pool := testing.policykind({"group": "example.com", "kind": "PoolPolicy", "effectiveTarget": "Backend"})
 	paths := [["parents", "core/Service/shop/cart"]]
 	policy := testing.resource("example.com/v1", "PoolPolicy", "shop", "elsewhere")

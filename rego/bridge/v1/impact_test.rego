@@ -26,7 +26,7 @@ test_a_policy_that_is_overridden_changes_only_who_is_named if {
 	count(difference.after.policies) == 1
 }
 
-test_the_limit_bounds_what_is_compared_and_says_so if {
+test_the_limit_bounds_the_comparison_and_is_reported if {
 	found := _impact_of([_cart_policy], {"policy": "example.com/ColorPolicy/shop/cart", "limit": 1})
 	found.counts.scopes == 2
 	found.counts.compared == 1

@@ -10,7 +10,7 @@ _objects := {
 	}}}}},
 }
 
-test_types_tell_what_a_crd_calls_its_kind if {
+test_types_have_the_names_of_a_crd if {
 	found := v1.types with data.objects as _objects with data.kinds as {"example.com/ColorPolicy": {}} with input as {}
 	found["example.com/ColorPolicy"] == {"names": ["colorpolicies", "cp"], "policy": true}
 	found["core/Service"] == {"names": [], "policy": false}

@@ -43,7 +43,7 @@ test_remediation_of_a_large_change_says_only_what_is_concerned if {
 	object.keys(found) == {"scopes", "objects", "policies"}
 }
 
-test_remediation_of_an_object_that_is_gone_has_empty_reports if {
+test_remediation_of_a_deleted_object_has_empty_reports if {
 	gone := "gateway.networking.k8s.io/HTTPRoute/shop/gone"
 	found := _remediation([], [gone], {})
 	found.reports == [{"item": ["policy", gone]}, {"item": ["object", gone]}]

@@ -9,7 +9,7 @@ _query_input(query_input, objects) := answer if {
 
 _public := "gateway.networking.k8s.io/Gateway/infra/public"
 
-test_request_tells_the_way_and_what_holds_there if {
+test_request_returns_the_path_and_its_effective_policies if {
 	answer := _query_input({"host": "www.example.com", "port": 80}, [testing.color("shop", "warm", 1, [testing.ref("HTTPRoute", "cart")], {"x": 1})])
 	object.filter(answer, {"gateway", "listener", "route", "rule", "also", "nearest"}) == {
 		"gateway": _public,
@@ -38,7 +38,7 @@ _reached(query_input) := [answer.nearest.reached, answer.nearest.reason, [one.re
 	answer := _query_input(query_input, [])
 }
 
-test_request_says_how_far_it_got if {
+test_request_reports_how_far_it_got if {
 	_reached({"host": "a", "port": 8080}) == ["Listener", "NoRoute", ["OtherListener"]]
 	_reached({"host": "a", "port": 81}) == ["Gateway", "NoListener", ["PortDiffers", "PortDiffers"]]
 	_reached({"port": 80, "protocol": "TCP"}) == ["Gateway", "NoListener", ["ProtocolDiffers", "ProtocolDiffers"]]
@@ -76,7 +76,7 @@ test_request_of_a_host_that_no_client_serves_names_others if {
 	[one.message | some one in answer.nearest.candidates] == ["serves www.example.com"]
 }
 
-test_request_with_wrong_input_says_what_would_be_right if {
+test_request_with_invalid_input_names_the_valid_form if {
 	v1.request.error.code == "InvalidInput" with input as {"port": 0}
 	missing := v1.request.error with input as {"gateway": "gateway.networking.k8s.io/Gateway/infra/none"}
 	missing.code == "TargetNotFound"

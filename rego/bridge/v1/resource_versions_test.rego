@@ -16,7 +16,7 @@ test_held_gives_the_version_of_every_object if {
 	}} with data.objects as _held_objects
 }
 
-test_nothing_is_held_before_a_fill if {
+test_no_versions_are_stored_before_an_initial_sync if {
 	v1.resource_versions == {} with data.objects as {}
 }
 

@@ -43,7 +43,7 @@ test_status_of_a_policy_without_a_tally_is_that_it_reaches_nothing if {
 	}])
 }
 
-test_what_is_gone_or_being_deleted_or_no_policy_has_no_status if {
+test_deleted_objects_and_other_kinds_have_no_status if {
 	leaving := object.union(_slow, {"metadata": {"deletionTimestamp": "2026-01-01T01:00:00Z"}})
 	query_input := {"policies": [_warm_key, _slow_key, "core/Service/shop/cart", "policybridge.io/PolicyKind/-/gone"]}
 	found := v1.status with input as _query_input([leaving], query_input)

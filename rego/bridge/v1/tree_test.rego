@@ -7,7 +7,7 @@ _tree(objects, fields) := found if {
 	found := v1.tree with input as _query_input(objects, fields)
 }
 
-test_the_tree_starts_where_nothing_stands_above if {
+test_the_tree_starts_at_nodes_without_parents if {
 	lonely := testing.service("lonely", [{"name": "http", "port": 80}])
 	found := _tree([lonely], {})
 	found.roots == ["gateway.networking.k8s.io/GatewayClass/-/example"]
@@ -30,7 +30,7 @@ test_a_node_tells_its_policies_and_whether_they_count if {
 	] == [[false, "TargetNotFound"]]
 }
 
-test_a_namespace_stands_beside_what_is_in_it_where_it_has_policies if {
+test_a_namespace_with_policies_is_in_the_tree_beside_its_members if {
 	held := testing.color("shop", "all", 2, [{"group": "", "kind": "Namespace", "name": "shop"}], {})
 	wide := testing.policykind(object.union(testing.color_kind, {"targets": [{"group": "", "kind": "Namespace"}]}))
 	others := [obj | some obj in testing.world; obj.metadata.name != wide.metadata.name]

@@ -30,7 +30,7 @@ test_a_target_without_a_policy_is_reported_without_paths if {
 	found[0].paths == []
 }
 
-test_what_is_gone_is_absent if {
+test_deleted_objects_are_absent if {
 	_followed([], {_color: ["gateway.networking.k8s.io/HTTPRoute/shop/gone#[0]"], "example.com/Nope": [testing.cart_pay]}, [_gateway]) == []
 }
 

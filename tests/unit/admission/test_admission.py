@@ -121,7 +121,7 @@ async def test_in_doubt_the_rules_are_queried(one: Admission, kind: str) -> None
     assert (response["allowed"], response["status"]["message"]) == (False, "requested")
 
 
-async def test_a_failure_denies_while_policies_exist_and_tells_of_the_object() -> None:
+async def test_a_failure_denies_while_policies_exist_and_names_the_object() -> None:
     events: list[Any] = []
     response = await requested(admission(OpaRejected(500, "internal_error", "conflict"), events=events))
     assert response["status"]["code"] == 503

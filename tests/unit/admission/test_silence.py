@@ -100,7 +100,7 @@ async def test_what_would_not_count_as_a_decision_is_not_relied_on() -> None:
         await known(silence, "core/Pod", "r1")
 
 
-async def test_a_fill_makes_all_of_it_unknown() -> None:
+async def test_an_initial_sync_makes_all_objects_unknown() -> None:
     held = Held()
     async with reading(held) as silence:
         for notice in (Notice(refilling=True), Notice(refilled=True)):

@@ -4,7 +4,7 @@ from bridge.admission.review import ALL_WARNINGS, LONGEST_WARNING, fitted, verdi
 from bridge.model.placement import Decision
 
 
-def test_what_nothing_is_said_of_is_admitted_as_it_is() -> None:
+def test_an_object_without_a_decision_is_admitted_unchanged() -> None:
     judged = verdict([Decision()], (), "")
     assert (judged.outcome, judged.denied, judged.annotations, judged.warnings) == ("allowed", None, {}, ())
 

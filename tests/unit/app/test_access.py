@@ -42,7 +42,7 @@ def test_a_type_of_some_namespaces_is_read_and_written_in_those_alone() -> None:
     assert {namespace for namespace, what in verbs if what in {"services", "services/status"}} == {"shop", "blog"}
 
 
-def test_a_cluster_scoped_type_is_read_everywhere_whatever_namespaces_are_said() -> None:
+def test_a_cluster_scoped_type_ignores_the_namespaces_setting() -> None:
     settings = Settings(types=(TypeSettings(type="acme.io/Region", namespaces=("shop",)),))
     verbs = _verbs(settings, Facts(namespaced=lambda type_id: type_id != "acme.io/Region"))
     assert verbs["", "regions.acme.io"] == set(READ)

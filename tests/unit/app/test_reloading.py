@@ -60,7 +60,7 @@ def test_invalid_settings_change_nothing_until_fixed() -> None:
     assert reloading.current
 
 
-def test_who_comes_after_a_reload_gets_what_holds() -> None:
+def test_a_late_subscriber_gets_the_current_settings() -> None:
     file, taken = File(), list[Any]()
     reloading = Reloading(file.read(), file.read)
     file.values = {"webhook_deadline": 3.0}

@@ -26,7 +26,7 @@ def test_a_file_that_cannot_be_read_is_named() -> None:
     assert one_line(PermissionError(13, "Permission denied", "/secret")) == "/secret: Permission denied"
 
 
-def test_unexpected_error_says_so_and_how_to_see_more() -> None:
+def test_an_unexpected_error_names_the_option_for_details() -> None:
     assert one_line(KeyError("x")) == "unexpected KeyError: 'x' (use --debug for the traceback)"
 
 

@@ -28,7 +28,7 @@ def printed(roots: list[str], nodes: dict[str, Any], outcomes: dict[str, list[st
     return render(tree_table(Tree({"roots": roots, "nodes": nodes}, outcomes), **how)).splitlines()[1:]
 
 
-def test_a_node_stands_below_its_parent_with_its_policies_beside_it() -> None:
+def test_a_node_is_printed_below_its_parent_with_its_policies_beside_it() -> None:
     nodes = {
         GATEWAY: node("Gateway", f"{GATEWAY}#http", policies=(policy("infra/brand"),)),
         f"{GATEWAY}#http": node("Listener", route("cart")),
@@ -91,7 +91,7 @@ def test_a_port_is_shown_where_a_policy_is_attached_to_it() -> None:
     assert len(printed([service], nodes, outcomes, everything=True)) == 3
 
 
-def test_policies_of_a_namespace_stand_beside_what_is_in_it() -> None:
+def test_policies_of_a_namespace_are_printed_beside_its_members() -> None:
     namespace = "core/Namespace/-/infra"
     nodes = {
         GATEWAY: node("Gateway", namespace=namespace),

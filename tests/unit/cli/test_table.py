@@ -27,7 +27,7 @@ def test_a_narrow_terminal_breaks_cells_between_words_but_not_at_a_tie() -> None
     )
 
 
-def test_on_a_narrower_one_long_cells_stand_below_their_row() -> None:
+def test_on_a_narrower_terminal_long_cells_are_below_their_row() -> None:
     assert render(Table(COLUMNS, [*ROWS]), 45) == (
         "TARGET                      VIA\n"
         "HTTPRoute/shop/cart         infra/public\n"
@@ -75,7 +75,7 @@ def test_an_empty_column_can_be_left_out() -> None:
     assert table.rows == [["1", "3"], ["4", ""]]
 
 
-def test_what_can_be_spared_goes_before_anything_stands_below() -> None:
+def test_optional_columns_are_dropped_before_cells_move_below() -> None:
     columns = [Column("NAME"), Column("CLASS", spare=True), Column("TARGET", long=True)]
     table = Table(columns, [["catalog-metrics", "Inherited", "Service/catalog"]])
     assert render(table, 40) == "NAME              TARGET\ncatalog-metrics   Service/catalog\n"

@@ -31,7 +31,7 @@ def test_rows_that_differ_are_printed_below_their_columns(monkeypatch: pytest.Mo
     ]
 
 
-def test_a_row_that_is_gone_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deleted_row_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _printed(monkeypatch, [["a", "good", "1s"]], []) == ["a      <gone>"]
 
 

@@ -82,7 +82,7 @@ async def test_tls_is_always_verified(tmp_path: Path) -> None:
         await load_access(path)
 
 
-async def test_certificates_that_are_none_are_said(tmp_path: Path) -> None:
+async def test_invalid_certificates_are_reported(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_text("no certificate")
     path = kubeconfig(tmp_path, {"token": "t"}, {"certificate-authority": str(tmp_path / "ca.crt")})
     with pytest.raises(ConfigurationError, match=r"certificates of kubeconfig .* cannot be used"):
@@ -131,7 +131,7 @@ async def test_a_plugin_that_fails_is_named(tmp_path: Path) -> None:
         await load_access(kubeconfig(tmp_path, user))
 
 
-async def test_credentials_whose_source_has_gone_are_said(tmp_path: Path) -> None:
+async def test_a_missing_source_of_credentials_is_reported(tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("first")
     access = await load_access(kubeconfig(tmp_path, {"tokenFile": str(token)}))

@@ -59,7 +59,7 @@ def test_an_error_comes_after_the_changes_before_it() -> None:
     "text",
     [b"{", b"[]", b'"text"', b'{"type": "ADDED"}', b'{"type": 1, "object": {}}'],
 )
-def test_what_is_no_event_is_said_to_be_none(text: bytes) -> None:
+def test_a_line_that_is_not_an_event_is_reported(text: bytes) -> None:
     with pytest.raises(Garbled):
         changes([text], _Position("1"))
 

@@ -33,7 +33,7 @@ def test_a_decision_has_annotations_errors_and_warnings() -> None:
     assert read_decision(result) == Decision({"a": "1"}, ("no",), ("careful",))
 
 
-def test_a_decision_that_says_nothing_wants_nothing() -> None:
+def test_an_empty_decision_wants_nothing() -> None:
     assert read_decision({}) == Decision()
     assert read_decision({"annotations": None, "errors": [], "warnings": None}) == Decision()
 

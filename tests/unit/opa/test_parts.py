@@ -80,7 +80,7 @@ def test_batches_grow_while_answers_come_soon_and_shrink_at_once_when_they_do_no
     assert size.now == 2
 
 
-def test_small_batches_say_nothing_of_how_large_one_may_be() -> None:
+def test_small_batches_do_not_change_the_batch_size() -> None:
     size = BatchSize(1_000)
     size.learn(3, 0.001)
     assert size.now == 100

@@ -43,9 +43,9 @@ class HandJudge:
         """It is good, and OPA has not taken it."""
         self._tell(Verdict(author, self.handed[author].version, ""))
 
-    def refuse(self, author: Key, *problems: ModuleProblem, in_force: str = "") -> None:
+    def refuse(self, author: Key, *problems: ModuleProblem, active: str = "") -> None:
         """It is not good."""
-        self._tell(Verdict(author, self.handed[author].version, in_force, problems, "r1" if in_force else ""))
+        self._tell(Verdict(author, self.handed[author].version, active, problems, "r1" if active else ""))
 
     def _tell(self, verdict: Verdict) -> None:
         for listener in self._listeners:

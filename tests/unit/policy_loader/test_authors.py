@@ -50,7 +50,7 @@ def list_all(authors: Authors, *reported: Upserted) -> None:
         authors.note(Listed(type_id))
 
 
-def test_the_loader_hears_once_that_everything_was_listed(authors: Authors, judge: HandJudge) -> None:
+def test_the_loader_is_notified_once_that_everything_was_listed(authors: Authors, judge: HandJudge) -> None:
     list_all(authors, config_map(ONE), rego_policy("all"))
     assert {str(key) for key in judge.handed} == {str(ONE), "policybridge.io/RegoPolicy/-/all"}
     list_all(authors, config_map(ONE), rego_policy("all"))
@@ -103,7 +103,7 @@ def test_it_is_ready_when_what_was_there_at_the_start_is_judged(authors: Authors
     assert not authors.unready  # later objects do not delay readiness
 
 
-def test_a_change_of_metadata_alone_is_not_handed_in_again(authors: Authors, judge: HandJudge) -> None:
+def test_a_change_of_metadata_alone_is_not_submitted_again(authors: Authors, judge: HandJudge) -> None:
     list_all(authors, config_map(ONE))
     (obj,) = config_map(ONE).objects
     obj["metadata"]["annotations"] = {"policybridge.io/status": "ok"}
@@ -120,14 +120,14 @@ def test_what_cannot_be_read_leaves_the_version_before_with_the_loader(authors: 
     assert judge.handed[TWO] is good
     judgement = authors.known[TWO].judgement
     assert judgement is not None
-    assert (judgement.accepted, judgement.in_force) == (False, good.version)
+    assert (judgement.accepted, judgement.active) == (False, good.version)
     authors.note(config_map(TWO, '{"a": 1}', label="data=opa"))
     judgement = authors.known[TWO].judgement
     assert judgement is not None
     assert judgement.programmed
 
 
-def test_a_verdict_on_a_former_version_says_nothing_of_the_present_one(authors: Authors, judge: HandJudge) -> None:
+def test_a_verdict_on_a_former_version_does_not_apply_to_the_current_one(authors: Authors, judge: HandJudge) -> None:
     list_all(authors, config_map(ONE))
     judge.accept(ONE)
     authors.note(config_map(ONE, "package b"))
@@ -143,7 +143,7 @@ def test_a_verdict_on_a_former_version_says_nothing_of_the_present_one(authors: 
         pytest.param([Listing(CONFIG_MAP, "opa-policies"), Listed(CONFIG_MAP, "opa-policies")], id="in its namespace"),
     ],
 )
-def test_what_is_gone_is_taken_back(authors: Authors, judge: HandJudge, gone: list[Any]) -> None:
+def test_a_deleted_submission_is_withdrawn(authors: Authors, judge: HandJudge, gone: list[Any]) -> None:
     list_all(authors, config_map(ONE))
     for change in gone:
         authors.note(change)
@@ -165,7 +165,7 @@ def test_a_listing_that_breaks_off_takes_nothing_back(authors: Authors, judge: H
     assert set(judge.handed) == {ONE, TWO}
 
 
-def test_listeners_hear_of_changes_and_verdicts(authors: Authors, judge: HandJudge) -> None:
+def test_listeners_are_notified_of_changes_and_verdicts(authors: Authors, judge: HandJudge) -> None:
     received: list[tuple[Key, bool]] = []
     authors.listen(lambda key, obj: received.append((key, obj is not None)))
     list_all(authors, config_map(ONE))

@@ -36,7 +36,7 @@ def test_a_package_is_read_where_it_is_plain(text: str, package: tuple[str, ...]
     "package",
     ["team", "a.b", "kubernetes.admission", "bridge.strategies.x", "bridge.extensions.hierarchy.x.more", "bridges"],
 )
-def test_what_anybody_may_claim(package: str) -> None:
+def test_paths_that_every_author_may_claim(package: str) -> None:
     assert flaws(submission("a", package)) == []
 
 

@@ -121,7 +121,7 @@ def test_in_another_namespace_it_is_no_author() -> None:
         ),
     ],
 )
-def test_a_config_map_that_cannot_be_taken_says_why(obj: Any, problem: str) -> None:
+def test_a_rejected_config_map_has_the_reason(obj: Any, problem: str) -> None:
     assert reported(must_read(obj)) == [problem]
 
 
@@ -137,7 +137,7 @@ def test_the_version_names_the_content_alone() -> None:
     )
 
 
-def test_a_rego_policy_hands_in_modules_and_tests() -> None:
+def test_a_rego_policy_submits_modules_and_tests() -> None:
     reading = rego_policy({"modules": {"a.rego": "package a"}, "tests": {"a_test.rego": "package a_test"}})
     assert reading.submission.modules == {"a.rego": "package a"}
     assert reading.submission.tests == {"a_test.rego": "package a_test"}
@@ -158,7 +158,7 @@ def test_a_rego_policy_hands_in_modules_and_tests() -> None:
         ({"modules": {"../a": "package a"}}, ":0: invalid_spec: spec.modules: the name '../a' may contain only"),
     ],
 )
-def test_a_rego_policy_that_cannot_be_taken_says_why(spec: Any, problem: str) -> None:
+def test_a_rejected_rego_policy_has_the_reason(spec: Any, problem: str) -> None:
     reading = rego_policy(spec)
     assert [one[: len(problem)] for one in reported(reading)] == [problem]
     assert reading.policy

@@ -44,7 +44,7 @@ def test_an_annotation_has_a_size_whatever_went_wrong() -> None:
     assert "(and 198 more)" in found
 
 
-def test_a_status_says_what_is_active_instead() -> None:
+def test_a_status_names_the_active_version() -> None:
     found = status(REFUSED, 4, {}, NOW)
     assert found["observedGeneration"] == 4
     assert found["inForce"] == {"version": "v1", "revision": "r6"}

@@ -78,7 +78,7 @@ def test_where_nothing_is_near_few_kinds_are_all_listed() -> None:
         resolve_kind("zzz", {name: TYPES[name] for name in list(TYPES)[:2]}, "kind")
 
 
-def test_where_there_are_no_kinds_that_is_said() -> None:
+def test_a_source_without_kinds_is_reported() -> None:
     with pytest.raises(NameNotFoundError, match="none exist"):
         resolve_kind("ColorPolicy", {}, "policy kind")
 

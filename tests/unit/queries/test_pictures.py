@@ -73,7 +73,7 @@ def test_a_namespace_is_drawn_with_what_is_above_and_below_it() -> None:
     assert texts(picture) == []
 
 
-def test_a_policy_on_the_namespace_stands_at_what_is_in_it() -> None:
+def test_a_policy_on_the_namespace_is_drawn_at_its_members() -> None:
     found = world(route("a"))
     found["nodes"]["core/Namespace/-/shop"] = node("Namespace", policies=("shop/all",))
     found["nodes"][route("a")]["namespace"] = "core/Namespace/-/shop"

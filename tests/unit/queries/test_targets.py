@@ -121,7 +121,7 @@ def test_what_tables_show_can_be_typed(key: Key) -> None:
         ([], []),
     ],
 )
-def test_kind_may_stand_before_its_names(words: list[str], references: list[str]) -> None:
+def test_one_kind_may_precede_several_names(words: list[str], references: list[str]) -> None:
     assert join_words(words) == references
 
 

@@ -113,7 +113,7 @@ def _row(scope: str = "s") -> dict[str, Any]:
     return {**group, "scope": scope, "marks": [["g/R/n/a", ""]]}
 
 
-def test_places_without_room_are_kept_by_object_until_there_is_room_or_the_kind_is_gone() -> None:
+def test_unreported_ancestors_are_kept_until_they_are_reported_or_the_kind_is_removed() -> None:
     ledger = Ledger()
     assert ledger.report("x/P", "x/P/n/1", [["g/R/n/a", ""], ["g/R/n/b", "l"]]) == Dirty(objects={"g/R/n/a", "g/R/n/b"})
     assert ledger.report("x/P", "x/P/n/1", [["g/R/n/b", "l"]]) == Dirty(objects={"g/R/n/a"})

@@ -198,7 +198,7 @@ def test_nothing_is_written_while_opa_is_synced_again() -> None:
     working(Budget(1000, 1000), steps)
 
 
-def test_a_status_that_was_computed_before_a_filling_is_not_written() -> None:
+def test_a_status_that_was_computed_before_an_initial_sync_is_not_written() -> None:
     async def steps(remediator: Remediator, _: Answers, sink: Sink) -> None:
         remediator.note(Notice(refilled=True))
         remediator.note(all_policies())

@@ -142,7 +142,7 @@ def test_change_of_policy_kinds_takes_in_all_that_waits() -> None:
     assert run(main()) == [["-", "a", "b", "c"]]
 
 
-def test_after_a_fill_nothing_of_before_is_computed() -> None:
+def test_an_initial_sync_drops_earlier_computations() -> None:
     async def main() -> list[bool]:
         opa = Costly({"a": 5_000})
         shares = await shares_of(opa)
@@ -169,7 +169,7 @@ def test_refill_during_a_query_forgets_what_that_query_was_for() -> None:
     assert run(main()) is False
 
 
-def test_change_that_is_computed_with_a_fill_is_settled_with_it() -> None:
+def test_change_that_is_computed_with_an_initial_sync_is_settled_with_it() -> None:
     async def main() -> None:
         opa = Costly({})
         shares = await shares_of(opa)

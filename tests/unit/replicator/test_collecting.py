@@ -15,7 +15,7 @@ class Circle:
         self.own = self
 
 
-def test_garbage_of_before_a_fill_does_not_stay_after_the_next_one() -> None:
+def test_garbage_from_before_an_initial_sync_does_not_stay_after_the_next_one() -> None:
     with without_collector():
         circle = Circle()
     seen = weakref.ref(circle)
@@ -25,7 +25,7 @@ def test_garbage_of_before_a_fill_does_not_stay_after_the_next_one() -> None:
     assert seen() is None
 
 
-def test_within_a_fill_nothing_is_collected_and_later_it_is_again() -> None:
+def test_garbage_collection_pauses_during_an_initial_sync() -> None:
     with without_collector():
         assert not gc.isenabled()
     assert gc.isenabled()

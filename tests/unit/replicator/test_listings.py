@@ -33,7 +33,7 @@ def test_a_type_that_is_listed_by_namespaces_is_missing_until_the_whole_is() -> 
     assert listings.missing == set()
 
 
-def test_what_comes_before_a_listing_says_nothing() -> None:
+def test_changes_before_a_listing_do_not_complete_it() -> None:
     listings = expecting(A)
     listings.note(Listed(A))
     listings.note(Deleted(A, parse_key("core/Service/shop/cart")))
@@ -41,7 +41,7 @@ def test_what_comes_before_a_listing_says_nothing() -> None:
     assert listings.begun == set()
 
 
-def test_a_type_that_cannot_be_had_is_not_waited_for_until_it_is_listed() -> None:
+def test_an_unavailable_type_is_not_waited_for_until_it_is_listed() -> None:
     listings = expecting(A, B)
     listings.note(Trouble(A, "forbidden"))
     assert listings.missing == {B}

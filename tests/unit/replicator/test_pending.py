@@ -123,7 +123,7 @@ def test_the_oldest_come_out_first() -> None:
     assert list(pending.take_out(2, MANY)) == [key("c")]
 
 
-def test_what_is_taken_out_says_when_it_had_come_first() -> None:
+def test_a_taken_change_has_the_time_of_its_first_arrival() -> None:
     pending = Pending(nothing)
     moments = []
     for name in "abca":
@@ -138,14 +138,14 @@ def test_what_is_taken_out_says_when_it_had_come_first() -> None:
     assert moments[2][0] <= third <= moments[2][1]
 
 
-def test_what_opa_has_and_a_listing_does_not_name_is_gone() -> None:
+def test_a_listing_removes_missing_objects_that_opa_has() -> None:
     pending = Pending(lambda _: {key("a"), key("b")})
     for change in (Listing(TYPE), Upserted(TYPE, (service("a"),)), Listed(TYPE)):
         pending.take_in(change)
     assert pending.take_out(10, MANY) == {key("a"): service("a"), key("b"): None}
 
 
-def test_what_is_being_written_and_a_listing_does_not_name_is_gone() -> None:
+def test_a_listing_removes_missing_objects_that_are_being_written() -> None:
     pending = Pending(nothing)
     pending.take_in(Upserted(TYPE, (service("a"),)))
     pending.take_out(10, MANY)
@@ -187,7 +187,7 @@ def test_objects_are_pruned() -> None:
     assert pending.take_out(1, MANY) == {key("a"): service("a")}
 
 
-def test_a_listing_of_one_namespace_removes_only_what_is_gone_there() -> None:
+def test_a_listing_of_one_namespace_removes_only_objects_of_that_namespace() -> None:
     held = {key("a"), key("b"), Key("core", "Service", "infra", "c")}
     pending = Pending(lambda _: set(held))
     for change in (Listing(TYPE, "shop"), Upserted(TYPE, (service("a"),)), Listed(TYPE, "shop")):

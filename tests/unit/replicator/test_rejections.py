@@ -65,7 +65,7 @@ async def test_object_that_is_taken_or_deleted_is_no_longer_rejected() -> None:
     assert rejections.counts[TYPE] == 0
 
 
-async def test_rejected_object_that_a_listing_does_not_show_is_gone() -> None:
+async def test_a_listing_removes_missing_rejected_objects() -> None:
     rejections = Rejections()
     for name in ("stays", "gone"):
         rejections.note(rejected(name))

@@ -19,7 +19,7 @@ def test_a_decision_may_be_spelt_as_a_url_or_as_rego(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "/v1/data", "data..a", "a//b", "a b", 'a"b'])
-def test_what_names_no_document_is_no_decision(text: str) -> None:
+def test_a_path_without_a_document_is_not_a_decision(text: str) -> None:
     with pytest.raises(ValueError, match="is not a decision"):
         decision_path(text)
 

@@ -52,7 +52,7 @@ def test_texts_of_the_environment_become_what_the_setting_is() -> None:
         ("allowed_builtins: [http.sent]", "allowed_builtins: 'http.sent' is none of http.send, "),
     ],
 )
-def test_a_wrong_file_is_one_line_that_says_what_would_do(tmp_path: Path, text: str, said: str) -> None:
+def test_an_invalid_file_is_one_line_with_the_valid_form(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(SettingsError) as raised:
         load_settings(file_of(tmp_path, text), environ={})
     assert said in str(raised.value)
@@ -97,7 +97,7 @@ def test_an_ipv6_address_has_brackets() -> None:
     assert load_settings(flags={"listen": "[::1]:80"}, environ={}).listen_address == ("::1", 80)
 
 
-def test_types_may_say_which_objects_and_which_fields(tmp_path: Path) -> None:
+def test_types_may_select_objects_and_fields(tmp_path: Path) -> None:
     text = """
 types:
 - apps/Deployment

@@ -28,7 +28,7 @@ async def test_it_is_alive_though_it_is_not_ready(client: Client) -> None:
     assert (answer.status, await answer.text()) == (200, "ok\n")
 
 
-async def test_it_is_not_ready_and_says_why_until_every_check_is(client: Client, checks: dict[str, str]) -> None:
+async def test_it_is_not_ready_with_reasons_until_every_check_is(client: Client, checks: dict[str, str]) -> None:
     answer = await client.get("/readyz")
     said = "[-] replicator: the initial sync of OPA is incomplete\nreadyz check failed\n"
     assert (answer.status, await answer.text()) == (503, said)

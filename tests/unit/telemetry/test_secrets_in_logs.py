@@ -33,7 +33,7 @@ def test_a_traceback_shows_no_local_variables(form: str, capsys: pytest.CaptureF
     assert TOKEN not in said
 
 
-def test_what_is_no_http_is_no_error_of_ours(capsys: pytest.CaptureFixture[str]) -> None:
+def test_bytes_that_are_not_http_are_not_our_error(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logs("info", "json")
     logger = server_logger()
     for error in (BadHttpMessage("no HTTP"), web.RequestPayloadError("no gzip"), ConnectionResetError("gone")):

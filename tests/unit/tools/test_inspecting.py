@@ -6,7 +6,7 @@ from hack.tools import inspect
 from tests.unit.tools.conftest import MakeExecutable
 
 
-def test_a_missing_tool_has_the_command_that_mends_it(bare_machine: Path, make_executable: MakeExecutable) -> None:
+def test_a_missing_tool_has_the_command_that_installs_it(bare_machine: Path, make_executable: MakeExecutable) -> None:
     make_executable(bare_machine / "opa", "Version: 0.70.0")
     report = {entry.name: entry for entry in inspect()}["opa"]
     assert (report.wanted, report.version, report.optional) == (">=1.22.0", None, False)

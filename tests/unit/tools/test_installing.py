@@ -40,7 +40,7 @@ def go(bare_machine: Path) -> Path:
     return path
 
 
-def test_what_is_there_already_is_not_installed(bare_machine: Path, make_executable: MakeExecutable) -> None:
+def test_an_installed_tool_is_not_installed_again(bare_machine: Path, make_executable: MakeExecutable) -> None:
     on_path = make_executable(bare_machine / "opa", "Version: 1.22.0")
     assert ensure_tool(NO_RELEASE).path == on_path
     assert not tool_folder("opa", "1.22.0").exists()
@@ -67,7 +67,7 @@ def test_a_cached_tool_is_executable_by_everyone(go: Path) -> None:
     assert stat.S_IMODE(found.path.parent.stat().st_mode) == 0o755
 
 
-def test_without_release_and_go_the_error_says_what_was_tried_and_what_to_do() -> None:
+def test_without_release_and_go_the_error_has_the_attempts_and_the_fix() -> None:
     with pytest.raises(ToolMissingError) as missing:
         ensure_tool(NO_RELEASE)
     assert "there is no official release for " in str(missing.value)
@@ -96,7 +96,7 @@ def test_an_executable_that_does_not_run_here_is_not_cached(go: Path) -> None:
     assert find("opa") is None
 
 
-def test_where_it_came_from_stands_beside_it(go: Path) -> None:
+def test_the_origin_of_a_tool_is_stored_beside_it(go: Path) -> None:
     ensure_tool(NO_RELEASE)
     assert source_of(tool_folder("opa", "1.22.0")).startswith("built by Go")
 

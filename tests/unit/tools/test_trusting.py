@@ -122,7 +122,7 @@ def test_a_file_that_is_not_signed_by_its_signer_is_refused(
     assert not (cache_root() / "digests.json").exists()
 
 
-def test_without_cosign_it_is_said_that_the_digest_alone_was_checked(
+def test_without_cosign_only_the_digest_is_checked_and_reported(
     site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     download_executable("kubectl", replace(site.publish("kubectl", PROGRAM), signer=SIGNER), tmp_path)

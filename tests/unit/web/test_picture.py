@@ -60,7 +60,7 @@ def test_a_change_concerns_the_nodes_that_differ_and_the_ends_of_edges_that_do()
     assert listener["children"] == 0
 
 
-def test_what_nothing_leads_to_is_not_shown_unless_it_stands_alone_or_has_a_policy() -> None:
+def test_unreachable_objects_are_shown_only_if_isolated_or_with_a_policy() -> None:
     picture = _picture()
     picture.put(ROUTE, None)
     assert picture.node_of(SERVICE) is None

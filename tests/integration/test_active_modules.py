@@ -8,10 +8,10 @@ import pytest
 
 from bridge.opa.client import Opa
 from bridge.replicator import replicator
-from bridge.replicator.replicator import modules_in_force
+from bridge.replicator.replicator import wait_for_active_modules
 
 
-async def test_one_that_stays_away_is_looked_at_ever_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_missing_kind_is_checked_less_and_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replicator, "BRISK", 0.1)
     looks = 0
 
@@ -25,5 +25,5 @@ async def test_one_that_stays_away_is_looked_at_ever_less_often(monkeypatch: pyt
         async with Opa(f"http://127.0.0.1:{port}") as opa:
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(3):
-                    await modules_in_force(opa, lambda: "")
+                    await wait_for_active_modules(opa, lambda: "")
     assert 5 < looks < 40  # two a look (the client tries twice): 0.03 s apart at first, then 0.06 s, 0.12 s, 0.24 s …
