@@ -245,7 +245,7 @@ class LeaseNews:
             if lease.held:
                 log.info("status writes started", lease=f"{lease.namespace}/{lease.name}")
             else:
-                log.info("status writes stopped", holder=lease.holder or "nobody")
+                log.info("status writes stopped", holder=lease.holder or "none")
         elif not lease.held and lease.holder not in {"", lease.identity, self._other}:
             which = f"{lease.namespace}/{lease.name}"
             log.info("Lease held by another bridge", lease=which, holder=lease.holder)

@@ -191,7 +191,7 @@ EVERY_SOURCE = "also each namespace with a difference"
 
 
 def watch_option(command: _Decorated) -> _Decorated:
-    """`-w`, `--watch`."""
+    """Add `-w`, `--watch`."""
     return click.option("-w", "--watch", is_flag=True, help="After the table, print changed rows until Ctrl-C.")(
         command
     )

@@ -34,7 +34,7 @@ class _RunCommand(ExampleCommand):
     """Has an option for each setting that names one, made when they are needed: other commands do not wait for it."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the options of settings, then the others."""
+        """Return the options of the settings first, then the others."""
         return [*_setting_options(), *super().get_params(ctx)]
 
 

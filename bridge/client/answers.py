@@ -63,7 +63,7 @@ class Effective(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class RejectedAttachment(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A policy that names or selects a node of a path and does not count there."""
+    """A policy that names or selects a node of a path and has no effect there."""
 
     policy: str
     target: str
@@ -72,7 +72,7 @@ class RejectedAttachment(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
 
 class RejectedLink(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A link above the target that an object declares and that does not count."""
+    """A link above the target that an object declares and that has no effect."""
 
     parent: str
     child: str
@@ -81,7 +81,7 @@ class RejectedLink(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Explanation(Effective, frozen=True, kw_only=True, rename="camel"):
-    """The explanation of effective policies: paths with their steps, and everything that does not count."""
+    """The explanation of effective policies: paths with their steps, and everything that has no effect."""
 
     attachments: tuple[RejectedAttachment, ...] = ()
     links: tuple[RejectedLink, ...] = ()

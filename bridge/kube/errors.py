@@ -57,7 +57,7 @@ class Untrusted(Unreachable):
 
 
 class Fenced(KubeError):
-    """The request was not sent, because this process may not write (anymore)."""
+    """The request was not sent, because this process has no right to write."""
 
 
 class Garbled(KubeError):

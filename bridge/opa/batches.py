@@ -22,7 +22,7 @@ def batches(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
 
 
 class BatchSize:
-    """The number of items of a query, at most `most`, for a duration of about `seconds`: other queries wait for it."""
+    """The number of items of a query, at most `most`, for about `seconds` each: other queries wait that long."""
 
     def __init__(self, most: int, seconds: float = 0.2, first: int = 100) -> None:
         self._most = most

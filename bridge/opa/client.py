@@ -166,7 +166,7 @@ class Opa:
         return _decode(await self._send_read("GET", document)).get("result")
 
     async def put(self, path: str, value: Any) -> None:
-        """Write one whole document; missing parents are created."""
+        """Write one whole document, and create its missing parents."""
         await self._send("PUT", f"/v1/data/{url_path(path)}", value)
 
     async def patch(self, operations: Sequence[Mapping[str, Any]]) -> None:

@@ -98,7 +98,7 @@ def new_credentials() -> BundleCredentials:
 
 
 def default_folder() -> Path:
-    """Return `policy-bridge/bundle` in `$XDG_STATE_HOME` or `~/.local/state`; without a home CredentialsError."""
+    """Return `policy-bridge/bundle` in `$XDG_STATE_HOME` or `~/.local/state`; raises CredentialsError without both."""
     if base := os.environ.get("XDG_STATE_HOME"):
         return Path(base) / "policy-bridge" / "bundle"
     try:

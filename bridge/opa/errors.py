@@ -63,7 +63,7 @@ class OpaRejected(OpaError):
 
     @property
     def in_evaluation(self) -> bool:
-        """Return whether Rego failed for this input (two rules contradict each other, …): another one may succeed."""
+        """Return whether Rego failed for this input (two rules contradict each other, …): another input may succeed."""
         codes = [str(error.get("code", "")) for error in self.errors]
         return any(code.startswith("eval_") and code != "eval_cancel_error" for code in codes)
 

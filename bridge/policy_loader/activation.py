@@ -23,7 +23,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class BundleEndpoint:
-    """Serves one bundle at a time at `path`; before the first one, requests wait.
+    """Serves one bundle at a time at `path`; requests before the first one wait.
 
     `archive` makes the served bytes of a bundle. `handed` is the last served revision. The endpoint trusts requests:
     `add_to` gets the guard that allows only OPA.

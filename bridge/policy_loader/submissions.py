@@ -48,7 +48,7 @@ class Submission:
 
     @property
     def age(self) -> tuple[bool, str, Key]:
-        """Return a sort key for the oldest first; those of unknown age are younger."""
+        """Return a sort key: the oldest first, those of unknown age last."""
         return (not self.created, self.created, self.author)
 
 

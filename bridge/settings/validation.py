@@ -64,7 +64,7 @@ def _address(name: str) -> Rule:
 def _without_repeats(setting: str, names: Sequence[str]) -> bool:
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"{setting}: {name} is named twice")
+            raise ValueError(f"{setting}: {name} is listed twice")
     return True
 
 

@@ -152,7 +152,7 @@ class Construction:
             if key.tag == _MERGE:
                 merges = True
             elif name is not None and name in seen:
-                raise ConstructorError(None, None, f"the key {key.value!r} occurs twice", key.start_mark)
+                raise ConstructorError(None, None, f"duplicate key {key.value!r}", key.start_mark)
             seen.add(name)
         if merges:
             self._merged.add(id(node))
@@ -322,7 +322,7 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} occurs twice")
+        raise ValueError(f"duplicate key {next(key for key in keys if keys.count(key) > 1)!r}")
     return value
 
 

@@ -92,7 +92,7 @@ _YES = {"true": True, "1": True, "": False, "false": False, "0": False}
 
 
 class EffectiveStream:
-    """Responds from `opa` (which raises Refused while there is none), and from the targets of `following`.
+    """Answers from `opa`, which raises Refused while there is none, and streams changes from `following`.
 
     `checks` return why the bridge is not ready.
     """

@@ -110,7 +110,7 @@ STOPPED = "PlacementStopped"  # patched again and again
 DIFFERS = "PlacementDiffers"  # mode Report: what would be written
 
 
-class Telling:
+class Reports:
     """Remembers the report on each object, to avoid repetition. `counts` are by reason.
 
     Events are recorded only for objects in mode Write: Report leaves no trace in the cluster.
@@ -153,10 +153,10 @@ class Judging:
     """Evaluates objects of `kinds` (by type), without those that `flips` has stopped."""
 
     def __init__(
-        self, deciding: Deciding, sink: StatusSink, kinds: Mapping[str, Placed], flips: Flips, tell: Telling
+        self, deciding: Deciding, sink: StatusSink, kinds: Mapping[str, Placed], flips: Flips, reports: Reports
     ) -> None:
         self.flips = flips
-        self.tell = tell
+        self.reports = reports
         self._deciding = deciding
         self._sink = sink
         self._kinds = kinds
@@ -166,7 +166,7 @@ class Judging:
 
         Raises OpaError, like the others.
         """
-        self.tell.counts["judged"] += len(keys)
+        self.reports.counts["judged"] += len(keys)
         plans = await self.plans(keys)
         to_write = []
         for key, plan in plans.items():
@@ -174,7 +174,7 @@ class Judging:
             if kind.mode == "Write":
                 to_write.append(key)
             else:
-                self.tell(kind.mode, key, plan.decided.object, DIFFERS, annotation_text(plan.changes))
+                self.reports(kind.mode, key, plan.decided.object, DIFFERS, annotation_text(plan.changes))
         return to_write
 
     async def plans(self, keys: Sequence[str]) -> dict[str, Plan]:
@@ -187,15 +187,15 @@ class Judging:
             for key in chosen:
                 decided = found.get(key)
                 if decided is None:  # deleted, or undefined: nothing to do
-                    self.tell.fine(key, gone=True)
+                    self.reports.fine(key, gone=True)
                 elif decided.failure:
-                    self.tell(kind.mode, key, decided.object, FAILED, decided.failure)
+                    self.reports(kind.mode, key, decided.object, FAILED, decided.failure)
                 elif decided.decision.errors:
-                    self.tell(kind.mode, key, decided.object, DENIED, "; ".join(decided.decision.errors))
+                    self.reports(kind.mode, key, decided.object, DENIED, "; ".join(decided.decision.errors))
                 elif changes := differing(self._current(key, decided), decided.decision.annotations):
                     plans[key] = Plan(decided, changes)
                 else:
-                    self.tell.fine(key)
+                    self.reports.fine(key)
         return plans
 
     def _current(self, key: str, decided: Decided) -> dict[str, str]:
@@ -210,7 +210,7 @@ class Judging:
             f"{', '.join(names)}: set {self.flips.most} times within a minute, and to be set again: the policy, or "
             f"another writer, flips; left alone for {PAUSE / 60:g} minutes, or until the policy or the object changes"
         )
-        self.tell("Write", key, plan.decided.object, STOPPED, why)
+        self.reports("Write", key, plan.decided.object, STOPPED, why)
 
     async def _without_stopped(self, keys: Sequence[str]) -> list[str]:
         stopped = self.flips.stopped(keys)

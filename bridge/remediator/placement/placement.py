@@ -23,7 +23,7 @@ from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.pacing import Budget
 from bridge.remediator.placement.decisions import Deciding
-from bridge.remediator.placement.judgement import FAILED, MOST, Flips, Judging, Plan, Telling
+from bridge.remediator.placement.judgement import FAILED, MOST, Flips, Judging, Plan, Reports
 from bridge.remediator.sink import StatusSink
 from bridge.remediator.writer import AWAY_DELAY, Planned, RetryQueue, WriteLoop, write_one
 
@@ -56,9 +56,9 @@ class Placement(WriteLoop[str]):
         super().__init__(sink, budget, namespace_in)
         self._kinds = {one.type_id: one for one in placed if one.mode != "Off"}
         self._deciding = Deciding(opa)
-        self._tell = Telling(record)
+        self._reports = Reports(record)
         self._flips = Flips(most_patches)
-        self._judging = Judging(self._deciding, sink, self._kinds, self._flips, self._tell)
+        self._judging = Judging(self._deciding, sink, self._kinds, self._flips, self._reports)
         self._changed: RetryQueue[str] = RetryQueue(namespace_in)  # objects to evaluate
         self._plans: dict[str, Plan] = {}  # of planned writes
         self._stale: set[str] = set()  # types whose objects must all be evaluated
@@ -70,7 +70,7 @@ class Placement(WriteLoop[str]):
     @property
     def counts(self) -> Counter[str]:
         """Return the number of evaluated and patched objects, and of reports, by name."""
-        return self._tell.counts
+        return self._reports.counts
 
     @property
     def to_judge(self) -> int:
@@ -209,14 +209,14 @@ class Placement(WriteLoop[str]):
         plan = self._plans.pop(item)
 
         def refused(key: str, why: str) -> None:
-            self._tell("Write", key, plan.decided.object, FAILED, why)
+            self._reports("Write", key, plan.decided.object, FAILED, why)
 
         written = await write_one(self._sink, self._queue, item, planned, refused)
         if written:
             self._flips.patched(item, plan.changes, asyncio.get_running_loop().time())
             self.counts["patched"] += 1
             log.info("object placed", object=item, annotations=annotation_text(plan.changes))
-            self._tell.fine(item)
+            self._reports.fine(item)
         return written
 
     async def _may_begin(self) -> None:

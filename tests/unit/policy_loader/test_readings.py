@@ -73,7 +73,7 @@ def test_any_json_value_is_data(text: str, value: Any) -> None:
     [
         ('{"a": 1,\n "b" 2}', "x:2: data_parse_error: invalid JSON: Expecting ':' delimiter"),
         ("a: 1\nb: ]", "x:2: data_parse_error: invalid YAML"),
-        ("a: 1\na: 2", "x:2: data_parse_error: invalid YAML: the key 'a' occurs twice"),
+        ("a: 1\na: 2", "x:2: data_parse_error: invalid YAML: duplicate key 'a'"),
         ("hello", "x:1: data_parse_error: neither JSON nor a mapping or list in YAML"),
         ("# nothing", "x:1: data_parse_error: it is empty"),
         ("a: 1\n---\nb: 2", "x:3: data_parse_error: it has a second document"),

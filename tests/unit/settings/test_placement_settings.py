@@ -52,7 +52,7 @@ def test_an_entry_has_a_mode_and_may_have_a_decision_of_its_own(tmp_path: Path) 
     ("text", "said"),
     [
         ("placement: [Deployment]", "is not <group>/<Kind>"),
-        ("placement: [apps/Deployment, apps/Deployment]", "placement: apps/Deployment is named twice"),
+        ("placement: [apps/Deployment, apps/Deployment]", "placement: apps/Deployment is listed twice"),
         (
             "placement: [{type: apps/Deployment, mode: write}]",
             "placement.mode: 'write' is none of Off, Report, Write",

@@ -101,7 +101,7 @@ def test_aliases_and_merges_unfold_into_values_of_their_own() -> None:
     [
         ("a: .inf", "not a number that JSON supports"),
         ("a: 1e999", "not a number that JSON supports"),
-        ("a: 1\nb: 2\na: 3", "the key 'a' occurs twice"),
+        ("a: 1\nb: 2\na: 3", "duplicate key 'a'"),
         ("a: &x [*x]", "contains itself"),
         ("a: !!set {b}", "a set has no equivalent in JSON"),
         ("a: !secret b", "could not determine a constructor"),
@@ -136,7 +136,7 @@ def test_yaml_that_begins_with_a_brace_is_yaml() -> None:
     ("text", "broken"),
     [
         ('{"a": 1,\n "b" 2}', BrokenDocument(1, 2, "invalid JSON: Expecting ':' delimiter")),
-        ('\n{"a": 1, "a": 2}', BrokenDocument(1, 2, "invalid JSON: the key 'a' occurs twice")),
+        ('\n{"a": 1, "a": 2}', BrokenDocument(1, 2, "invalid JSON: duplicate key 'a'")),
         ('{"a": NaN, "a": 1}', BrokenDocument(1, 1, "invalid JSON: NaN is not a number that JSON supports")),
     ],
 )
