@@ -122,7 +122,7 @@ types:
         ("types: [{type: a/B, keep: [/x], drop: [/y]}]", "has keep and drop"),
         ("types: [{type: a/B, drop: [status]}]", "not a field to keep or drop"),
         ("types: [{type: a/B, drop: [/metadata/name]}]", "not a field to keep or drop"),
-        ("types: [a/B, {type: a/B}]", "named twice"),
+        ("types: [a/B, {type: a/B}]", "listed twice"),
         ("types: [{type: a/B, selector: x}]", "selector"),
     ],
 )
