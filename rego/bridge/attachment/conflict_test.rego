@@ -89,3 +89,19 @@ test_policies_that_count_for_other_requests_do_not_contend if {
 		"Service shop/cart belongs to the older HopPolicy team/theirs",
 	]]
 }
+
+# F5: only kinds for consumers distinguish the requests of one namespace (P6).
+test_a_granted_policy_of_another_namespace_conflicts_with_the_targets_own if {
+	granted := [
+		testing.policykind(object.union(testing.timeout_kind, {"kind": "FarPolicy", "crossNamespace": "ReferenceGrant"})),
+		testing.grant("shop", "example.com", "FarPolicy", "infra", "", "Service"),
+	]
+	own := object.union(_older, {"kind": "FarPolicy"})
+	far_ref := object.union(_cart_ref, {"namespace": "shop"})
+	far := object.union(_younger([far_ref]), {"kind": "FarPolicy", "metadata": {"namespace": "infra"}})
+	_verdicts(far, granted) == [_accepted]
+	_verdicts(far, array.concat(granted, [own])) == [[
+		"Conflicted",
+		"Service shop/cart belongs to the older FarPolicy shop/older",
+	]]
+}
