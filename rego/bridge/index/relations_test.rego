@@ -55,3 +55,10 @@ test_policies_of_a_change_are_found_by_their_target if {
 	referrers := index.referrers("shop") with data.index as _index with input as {"changes": changes}
 	[naming, targeting, referrers] == [{_cold_key}, {_cold_key}, set()]
 }
+
+test_frontends_are_found_among_stored_and_changed_links if {
+	stored := testing.route("mesh", [{"group": "", "kind": "Service", "name": "cart"}], [])
+	changed := testing.route("other", [{"group": "", "kind": "Service", "name": "catalog"}], [{"backendRefs": [{"name": "cart"}]}])
+	found := index.frontends with data.index as testing.stored_index(array.concat(testing.world, [stored])) with input as {"changes": {"upsert": [changed]}}
+	found == {"core/Service/shop/cart@frontend", "core/Service/shop/catalog@frontend"}
+}
