@@ -58,6 +58,26 @@ test_a_policy_that_is_overridden_in_part_says_where if {
 	}
 }
 
+test_at_most_three_overriding_policies_are_named if {
+	strict := [policy |
+		some place, field in ["theme", "text", "size", "shape"]
+		name := sprintf("strict-%d", [place])
+		spec := {"overrides": {"strategy": "patch", field: "plain"}}
+		policy := testing.color("infra", name, place, [testing.ref("Gateway", "public")], spec)
+	]
+	fields := {"strategy": "patch", "theme": "dark", "text": "black", "size": "small", "shape": "round", "font": "serif"}
+	warm := testing.color("shop", "warm", 9, [testing.ref("HTTPRoute", "cart")], fields)
+	three := "infra/strict-0 (Patch overrides), infra/strict-1 (Patch overrides), infra/strict-2 (Patch overrides)"
+	_warned(array.concat(testing.world, array.slice(strict, 0, 3)), 10, _create(warm)) == {
+		sprintf("ColorPolicy shop/warm is partly overridden by %s on 1 of 1 route", [three]),
+		"ColorPolicy shop/warm becomes effective on 1 route of namespace shop",
+	}
+	_warned(array.concat(testing.world, strict), 10, _create(warm)) == {
+		sprintf("ColorPolicy shop/warm is partly overridden by %s and 1 more on 1 of 1 route", [three]),
+		"ColorPolicy shop/warm becomes effective on 1 route of namespace shop",
+	}
+}
+
 test_a_direct_policy_is_reported_with_its_targets if {
 	slow := testing.timeout("slow", 1, [testing.service_ref("cart")], {"request": "1s"})
 	_warned(testing.world, 10, _create(slow)) == {"TimeoutPolicy shop/slow becomes effective on 1 service of namespace shop"}

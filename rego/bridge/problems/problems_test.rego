@@ -30,6 +30,17 @@ test_a_policy_that_reaches_nothing_is_a_problem if {
 	_of("example.com/ColorPolicy/shop/low", [empty, low]) == {["example.com/ColorPolicy/shop/low", "NoScope"]}
 }
 
+test_an_unknown_kind_that_a_policykind_names_is_a_problem_of_the_policykind if {
+	kind := testing.policykind({
+		"group": "example.com",
+		"kind": "FarPolicy",
+		"class": "Direct",
+		"targets": [{"group": "gateway.networking.k8s.io", "kind": "HTTPRuote"}],
+	})
+	key := "policybridge.io/PolicyKind/-/farpolicy"
+	_of(key, [kind]) == {[key, "UnknownKind"]}
+}
+
 test_links_that_do_not_count_are_problems_of_who_declares_them if {
 	torn := testing.route(
 		"torn",
