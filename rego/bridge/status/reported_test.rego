@@ -92,6 +92,18 @@ test_a_report_that_agrees_or_has_less_is_not_a_difference if {
 	}
 }
 
+test_the_result_is_the_reason_of_the_most_significant_condition if {
+	conditions := [
+		_says("ResolvedRefs", "True", "Resolved"),
+		_says("Accepted", "True", "Valid"),
+		_says("Enforced", "True", "Enforced"),
+		_says("Overridden", "True", "Overridden"),
+		_says("Accepted", "False", "Invalid"),
+	]
+	words := [status.word(array.slice(conditions, 0, count)) | some count in numbers.range(1, 5)]
+	words == ["Resolved", "Valid", "Enforced", "Overridden", "Invalid"]
+}
+
 # S5
 test_a_refusal_for_another_reason_of_the_specification_is_a_difference if {
 	refused := object.union(
