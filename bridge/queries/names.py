@@ -222,8 +222,17 @@ def not_found(reference: Reference, objects: Sequence[Key]) -> NameNotFoundError
     similar = [key for name in near for key in objects if key.name == name and _in_namespace(key, reference.namespace)]
     where = f" in namespace {reference.namespace}" if reference.namespace not in {None, CLUSTER} else ""
     suggestions = [short_key(_with_section(key, reference)) for key in (elsewhere or similar)[:_SUGGESTIONS]]
-    hint = f"; did you mean {either(suggestions)}?" if suggestions else ""
+    hint = f"; did you mean {either(suggestions)}?" if suggestions else _listed(reference, objects)
     return NameNotFoundError(f"{reference.text} is not found{where}{hint}")
+
+
+def _listed(reference: Reference, objects: Sequence[Key]) -> str:
+    """Return the end of a message without similar names: the objects that a user can choose from."""
+    if not objects:
+        return f"; there is no {either([type_id.rpartition('/')[2] for type_id in reference.types])}"
+    reachable = [key for key in objects if _in_namespace(key, reference.namespace)] or objects
+    verb = "are" if len(reachable) > 1 else "is"
+    return f"; there {verb} {first_of([short_key(key) for key in reachable], _CANDIDATES)}"
 
 
 def section_not_found(target: Key, sections: Sequence[Key]) -> NameNotFoundError:

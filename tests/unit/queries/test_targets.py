@@ -100,6 +100,15 @@ def test_a_name_that_another_namespace_has_is_shown_there() -> None:
     assert str(error) == "httproute/catalog is not found in namespace blog; did you mean HTTPRoute/shop/catalog?"
 
 
+def test_a_name_like_no_other_is_reported_with_the_objects_that_exist() -> None:
+    listed = not_found(read_reference("httproute/zzz", TYPES, "shop"), [CART, OTHER_CART, CATALOG])
+    assert str(listed).endswith("in namespace shop; there are HTTPRoute/shop/cart, HTTPRoute/shop/catalog")
+    only = not_found(read_reference("httproute/zzz", TYPES), [CART])
+    assert str(only) == "httproute/zzz is not found; there is HTTPRoute/shop/cart"
+    none = not_found(read_reference("httproute/zzz", TYPES), [])
+    assert str(none) == "httproute/zzz is not found; there is no HTTPRoute"
+
+
 def test_an_unknown_section_is_reported_with_near_ones_or_with_all() -> None:
     sections = [CART, parse_key(f"{CART}#checkout"), parse_key(f"{CART}#view")]
     near = section_not_found(parse_key(f"{CART}#chekout"), sections)
