@@ -53,7 +53,7 @@ def check_record(release: Release, digest: str) -> None:
         before = known.get(release.url)
         if before is not None and before != digest:
             raise ChecksumError(
-                f"{release.url} has the sha256 {digest}, but had {before} when it was first downloaded: not used. "
+                f"{release.url} has the sha256 {digest}, but the first download had {before}: rejected. "
                 f"If the project has published another file on purpose, remove its line from {file}"
             )
         if before is None:

@@ -99,6 +99,17 @@ def test_boxes_of_a_column_do_not_stand_in_one_another() -> None:
         assert all(top >= 0 and bottom <= layout.height for top, bottom in spans)
 
 
+def test_a_line_crosses_a_passed_column_horizontally() -> None:
+    gateway, route, service = key("Gateway", "public"), key("HTTPRoute", "cart"), key("Service", "cart")
+    links = [Link(str(gateway), str(route)), Link(str(route), str(service)), Link(str(gateway), str(service))]
+    shown = Picture(total=3, nodes={str(one): Drawn(one) for one in (gateway, route, service)}, links=links)
+    lines = re.findall(r'<path class="[^"]*" d="(M[^"]*)"', draw(shown, "svg"))
+    curves = max((line.split(" C")[1:] for line in lines), key=len)
+    ends = [curve.split()[-1] for curve in curves]
+    assert len(ends) == 4  # out of its own column, into the next one, across that, and to the box
+    assert ends[1] == ends[2]
+
+
 def test_nothing_makes_an_empty_picture() -> None:
     for form in FORMS:
         assert "0 nodes" in draw(Picture(total=0), form)

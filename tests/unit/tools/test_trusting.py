@@ -86,7 +86,7 @@ def test_the_first_digest_of_a_file_is_recorded_and_another_one_refused(site: Si
     download_executable("opa", site.publish("opa_linux_amd64", PROGRAM), tmp_path)  # the same again
     changed = site.publish("opa_linux_amd64", OTHER)  # with its checksum, as its origin would
     (tmp_path / "opa").unlink()
-    with pytest.raises(ChecksumError, match=f"but had {digest} when it was first downloaded: not used"):
+    with pytest.raises(ChecksumError, match=f"but the first download had {digest}: rejected"):
         download_executable("opa", changed, tmp_path)
     assert not (tmp_path / "opa").exists()
     assert json.loads((cache_root() / "digests.json").read_text()) == recorded

@@ -1,0 +1,42 @@
+"""The sections of `bridge describe`, as tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bridge.cli.printers.description import description
+from bridge.cli.printers.table import Table
+from bridge.model.keys import parse_key
+from bridge.queries.description import Description
+
+
+def conditions_of(status: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Return the rows below the title of the conditions."""
+    key = parse_key("gateway.networking.k8s.io/HTTPRoute/shop/cart")
+    obj = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": {"name": "cart"}}
+    blocks = description(Description(key, {**obj, "status": status}, [], [], [], [], [], [], []))
+    table = blocks[blocks.index("Conditions") + 1]
+    assert isinstance(table, Table)
+    return [tuple(row) for row in table.rows]
+
+
+def test_a_condition_of_a_parent_or_listener_has_its_place() -> None:
+    condition = {"type": "Accepted", "status": "True", "reason": "Accepted", "message": "fine"}
+    cells = ("Accepted", "True", "Accepted", "fine")
+    parents = [
+        {"parentRef": {"name": "edge"}, "conditions": [condition]},
+        {"parentRef": {"name": "edge", "namespace": "infra", "sectionName": "http"}, "conditions": [condition]},
+        {"parentRef": {"kind": "Service", "name": "cart"}, "conditions": [condition]},
+    ]
+    found = conditions_of({"parents": parents, "listeners": [{"name": "https", "conditions": [condition]}]})
+    assert sorted(found) == [
+        ("#https", *cells),
+        ("Gateway/edge", *cells),
+        ("Gateway/infra/edge#http", *cells),
+        ("Service/cart", *cells),
+    ]
+
+
+def test_conditions_of_the_object_itself_have_no_place() -> None:
+    condition = {"type": "Ready", "status": "True", "reason": "Ready", "message": "fine"}
+    assert conditions_of({"conditions": [condition]}) == [("Ready", "True", "Ready", "fine")]
