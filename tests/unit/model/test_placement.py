@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bridge.model.placement import Decision, DecisionError, annotation_text, differing, read_decision
+from bridge.model.placement import Decision, DecisionError, annotation_text, decision_path, differing, read_decision
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,20 @@ def test_only_what_differs_is_to_be_set_and_nothing_is_taken_away() -> None:
     assert differing(shown, {"same": "s", "other": "y", "new": "n"}) == {"other": "y", "new": "n"}
     assert differing(shown, {"same": "s"}) == {}
     assert differing(None, {"new": "n"}) == {"new": "n"}
+
+
+@pytest.mark.parametrize("text", ["/v1/data/a/b", "a/b", "data.a.b", "data/a/b", "a.b", "/a/b/"])
+def test_every_form_of_a_documents_path_is_read(text: str) -> None:
+    assert decision_path(text) == ("a", "b")
+
+
+def test_a_document_may_have_one_segment_and_the_name_data() -> None:
+    assert decision_path("a") == ("a",)
+    assert decision_path("data") == ("data",)
+    assert decision_path("a/data") == ("a", "data")
+
+
+@pytest.mark.parametrize("text", ["", "/", "a//b", "a b", "a?x", "a#x"])
+def test_a_text_that_is_not_a_documents_path_is_rejected(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a decision: write the path of a document"):
+        decision_path(text)
