@@ -38,11 +38,6 @@ _around(objects) := {"changes": {"upsert": array.concat(
 	objects,
 )}}
 
-test_a_listener_set_is_between_its_gateway_and_its_listeners if {
-	paths := hierarchy.paths(_route_below, false) with input as _around([_allowing({"from": "All"}), _listener_set("infra"), _set_route({})])
-	paths == {[_class_key, _gateway_key, _set_key, _set_listener, _route_below]}
-}
-
 # P3
 test_the_namespace_of_a_listener_set_is_above_it_if_its_gateway_is_in_another if {
 	objects := [_allowing({"from": "All"}), _listener_set("infra"), _set_route({})]

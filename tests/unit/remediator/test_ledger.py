@@ -125,6 +125,14 @@ def test_unreported_ancestors_are_kept_until_they_are_reported_or_the_kind_is_re
     assert ledger.objects() == set()
 
 
+def test_after_a_clear_the_same_report_is_new_again() -> None:
+    ledger = Ledger()
+    ledger.report("x/P", "x/P/n/1", [["g/R/n/a", ""]])
+    ledger.clear()
+    assert ledger.objects() == set()
+    assert ledger.report("x/P", "x/P/n/1", [["g/R/n/a", ""]]) == Dirty(objects={"g/R/n/a"})
+
+
 def test_equal_rows_affect_nothing() -> None:
     ledger = Ledger()
     assert ledger.replace("x/P", "g/R/n/a#r", [_row("1"), _row("2")]) == Dirty({"x/P/n/1"}, {"g/R/n/a"})
