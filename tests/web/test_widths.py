@@ -43,6 +43,10 @@ BELOW_BUTTONS = f"""(() => {{
     return !at || (at.x + {HALF_A_CARD} > left && at.y > top);
   }});
 }})()"""
+ABOVE = """(() => {
+  const { top } = document.getElementById('graph').getBoundingClientRect();
+  return [...policyBridge.topology.nodes.keys()].filter((key) => policyBridge.graph.position(key)?.y < top);
+})()"""
 # Words of the fields' tables that are drawn on two lines.
 BROKEN = """[...document.querySelectorAll('.fields thead th, .fields td')].filter((cell) => {
   const range = document.createRange();
@@ -68,6 +72,19 @@ async def test_whole_example_is_in_the_first_picture(shop: Bridge, page: Opened,
     await page.go(shop.url)
     await page.until(f"({OUTSIDE}).length === 0")
     assert (await page.view())["nodes"] > 39
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES[2:])
+async def test_zoom_buttons_have_a_row_of_their_own_on_a_narrow_screen(
+    serve: Callable[[Path], Bridge], page: Opened, width: int, height: int
+) -> None:
+    await page.page.set_viewport_size({"width": width, "height": height})
+    await page.go(serve(THREE_GATEWAYS).url)
+    picture, buttons = [await page.page.locator(selector).bounding_box() for selector in ("#graph", ".zoom")]
+    assert picture
+    assert buttons
+    assert picture["y"] + picture["height"] <= buttons["y"]
+    assert await page.page.evaluate(ABOVE) == []  # what is high enough for the picture is not cut at its top
 
 
 @pytest.mark.parametrize(("width", "height"), SIZES[:3])

@@ -65,7 +65,7 @@ export class Details {
     this.#made = made.cloneNode(true);
     const sections = () => [...this.#element.querySelectorAll("details")];
     const opened = again ? sections().map((one) => one.open) : [];
-    const active = document.activeElement;
+    const active = document.activeElement ?? document.body;
     const alike = () => [...this.#element.querySelectorAll(active.localName)]
       .filter((one) => active.localName === "summary" || one.textContent === active.textContent);
     const place = again && this.#hadFocus ? alike().indexOf(active) : -1;

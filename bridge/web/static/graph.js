@@ -12,6 +12,7 @@ import { naming, pills } from "./visible.js";
 const CURVED = 1200; // edges up to which they are drawn as curves
 const READABLE = 0.3; // the zoom below which the first picture shows its beginning instead of everything
 const START = 0.55; // the zoom of such a beginning
+const EDGE = 16; // pixels around the beginning of a large picture
 const CONTROLS = { width: 58, height: 128 }; // pixels of the corner that has the zoom buttons
 
 /** `on`: `choose(key | undefined)`, `toggle(id, open)`. */
@@ -102,11 +103,12 @@ export class Graph {
     if (readable && cy.zoom() < READABLE) {
       cy.zoom(START);
       const box = cy.elements().boundingBox();
-      const tall = box.h * START > cy.height() - 60;
+      const [toTop, toBottom] = [EDGE - box.y1 * START, cy.height() - EDGE - box.y2 * START];
+      const tall = toBottom < toTop;
       const wide = box.w * START > cy.width() - 60;
       cy.pan({
-        x: wide ? 16 - box.x1 * START : (cy.width() - box.w * START) / 2 - box.x1 * START,
-        y: tall ? this.#rootTop(START) : (cy.height() - box.h * START) / 2 - box.y1 * START,
+        x: wide ? EDGE - box.x1 * START : (cy.width() - box.w * START) / 2 - box.x1 * START,
+        y: tall ? Math.max(toBottom, Math.min(toTop, this.#rootTop(START))) : (cy.height() - box.h * START) / 2 - box.y1 * START,
       });
     }
   }
