@@ -97,7 +97,7 @@ def test_commands_of_the_build_make_a_root_that_runs_read_only_as_the_charts_use
     """The root file system is this machine's with the image's /opt, as a registry of images is not at hand."""
     if not HAS_NAMESPACES:
         pytest.skip("a root file system needs root, unshare and setpriv; CI builds and runs the image itself")
-    python = _python_of_everyone()
+    python = _python_of_everyone() or _mounted_python()
     source, opt, root = _context(tmp_path), tmp_path / "opt", tmp_path / "root"
     for folder in (opt, root):
         folder.mkdir()
@@ -106,12 +106,13 @@ def test_commands_of_the_build_make_a_root_that_runs_read_only_as_the_charts_use
             # OPA is taken from where this machine has it: a registry of packages is all that is requested for.
             command = step.rest.replace("BRIDGE_CACHE=/opt/tools ", "")
             if command.startswith("python "):
-                command = f"{python} {command.removeprefix('python ')}"
-            _in_namespace(f"mount --bind {opt} /opt\ncd {source}\n{command}")
+                command = f"{python.path} {command.removeprefix('python ')}"
+            _in_namespace(f"{python.mount('')}\nmount --bind {opt} /opt\ncd {source}\n{python.exported}{command}")
     shutil.copytree(ROOT / "examples" / "shop", opt / "shop")
 
     def run(command: str) -> str:
-        return _in_namespace(f"{_MOUNTED.format(opt=opt, root=root)}\nchroot {root} {_AS_USER} {command}")
+        mounted = f"{_MOUNTED.format(opt=opt, root=root)}\n{python.mount(root)}"
+        return _in_namespace(f"{mounted}\nchroot {root} {_AS_USER} {python.libraries} {command}")
 
     (entrypoint,) = json.loads(next(step.rest for step in RUN if step.name == "ENTRYPOINT"))
     reported = run(f"{entrypoint} --version")
@@ -155,14 +156,47 @@ def _in_namespace(script: str) -> str:
     return done.stdout
 
 
-def _python_of_everyone() -> Path:
-    """A Python that the image's user can run here too: one in root's home folder cannot be."""
-    wanted = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))"
+class Python(NamedTuple):
+    """A Python that the image's user can run here too. `folder`: what is mounted for that, or nothing."""
+
+    path: Path
+    folder: Path | None = None
+
+    def mount(self, root: Path | str) -> str:
+        """The command that makes the Python available below a root."""
+        return f"mount --bind {self.folder} {root}{_FREE}" if self.folder else ""
+
+    @property
+    def libraries(self) -> str:
+        """The variable with which a Python in another place than it was built for finds its library."""
+        return f"LD_LIBRARY_PATH={_FREE}/lib" if self.folder else ""
+
+    @property
+    def exported(self) -> str:
+        """The same for a shell."""
+        return f"export {self.libraries}\n" if self.folder else ""
+
+
+_FREE = "/mnt"  # where a Python is mounted that only root can reach
+_OLDEST = (3, 11, 5)  # what requirements.lock is for
+
+
+def _python_of_everyone() -> Python | None:
+    """A Python that every user can run: one in root's home folder is none."""
+    wanted = f"import ensurepip, sys, venv; sys.exit(sys.version_info < {_OLDEST})"
     for path in (Path(sys.executable).resolve(), Path("/usr/local/bin/python3"), Path("/usr/bin/python3")):
         command = [*shlex.split(_UNPRIVILEGED), "env", str(path), "-c", wanted]  # setpriv itself may keep rights
         if subprocess.run(command, capture_output=True, check=False).returncode == 0:
-            return path
-    pytest.skip("no Python 3.11 or newer with venv that every user can run")
+            return Python(path)
+    return None
+
+
+def _mounted_python() -> Python:
+    """The Python of these tests, mounted where every user can run it."""
+    if not Path(_FREE).is_dir():
+        pytest.skip(f"no Python that every user can run, and no {_FREE} to mount one")
+    base = Path(sys.base_prefix)
+    return Python(Path(_FREE) / Path(sys.executable).resolve().relative_to(base), base)
 
 
 def _context(folder: Path) -> Path:
