@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
-import time
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from typing import Any
@@ -203,6 +203,7 @@ class Computing:
         further = False
         for kind in sorted(scopes.keys() & kinds.keys()):
             waiting = deque(sorted(scopes[kind]))
+            clock = asyncio.get_running_loop().time  # tests stop it
             while waiting:
                 if further:
                     yield
@@ -210,15 +211,15 @@ class Computing:
                 targets = [waiting.popleft() for _ in range(min(size.now, len(waiting)))]
                 self.computed[kind] += len(targets)
                 too_slow = functools.partial(self._note_slow, kind)
-                began = time.perf_counter()
+                began = clock()
                 answers = parts(self._opa, "outcomes", "targets", targets, {"policyKind": kind}, str, too_slow)
                 async for computed, rows in answers:
-                    size.learn(len(computed), time.perf_counter() - began)
+                    size.learn(len(computed), clock() - began)
                     for target in computed:
                         self._replace((kind, target), rows.get(target, ()), dirty)
                     if len(computed) < len(targets):
                         yield  # the others are queried in parts
-                    began = time.perf_counter()
+                    began = clock()
 
     def _note_slow(self, kind: str, target: str) -> None:
         self.slow.add((kind, target))

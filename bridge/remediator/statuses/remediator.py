@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
@@ -174,11 +173,12 @@ class Remediator(WriteLoop[Item]):
 
     async def _plan(self, batch: Sequence[Item]) -> dict[Item, Planned | None]:
         slow: set[Item] = set()
-        began = time.perf_counter()
+        clock = asyncio.get_running_loop().time  # tests stop it
+        began = clock()
         links = [trace for item in batch for trace in self._traces.get(item, ())]
         with tracing.span("plan statuses", links=links) if links else nullcontext():
             planned = await self._differences(batch, slow)
-        self._batch.learn(len(batch), time.perf_counter() - began)
+        self._batch.learn(len(batch), clock() - began)
         for item in batch:
             if item not in planned and item not in slow:
                 self._traces.pop(item, None)

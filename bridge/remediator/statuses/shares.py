@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import Counter, OrderedDict
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
@@ -110,13 +109,14 @@ class Shares:
             share.running = self._computing.settle(now.notice, now.dirty, now.reports, share.size)
             share.spent = 0.0
         current = share.current
-        began = time.perf_counter()
+        clock = asyncio.get_running_loop().time  # tests stop it
+        began = clock()
         try:
             with tracing.span("compute statuses", links=current.notice.traces):
                 current.traces = tracing.current()
                 await anext(share.running)
         except StopAsyncIteration:
-            share.spent += time.perf_counter() - began
+            share.spent += clock() - began
             if generation != self._generation:
                 return None
             self._learn(namespace, share)
@@ -138,7 +138,7 @@ class Shares:
                 share.notices.insert(0, current.notice)
             raise
         if generation == self._generation:
-            share.spent += time.perf_counter() - began
+            share.spent += clock() - began
             self._end_turn(namespace, share)
         return None
 
