@@ -214,6 +214,7 @@ def choose(reference: Reference, candidates: Sequence[Key]) -> Key | None:
 
 def not_found(reference: Reference, objects: Sequence[Key]) -> NameNotFoundError:
     """Return the error for a reference without an object, with similar names among all objects of its types."""
+    objects = sorted(objects, key=lambda key: _likely(key.type_id))
     elsewhere = [key for key in objects if key.name == reference.name]
     names = {key.name: None for key in objects if _in_namespace(key, reference.namespace)} or {
         key.name: None for key in objects

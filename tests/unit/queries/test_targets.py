@@ -100,6 +100,12 @@ def test_a_name_that_another_namespace_has_is_shown_there() -> None:
     assert str(error) == "httproute/catalog is not found in namespace blog; did you mean HTTPRoute/shop/catalog?"
 
 
+def test_of_equally_similar_objects_the_more_usual_kind_is_first() -> None:
+    grpc = parse_key("gateway.networking.k8s.io/GRPCRoute/shop/cart")
+    error = not_found(read_reference("route/crat", TYPES), [grpc, CART])
+    assert str(error) == "route/crat is not found; did you mean HTTPRoute/shop/cart or GRPCRoute/shop/cart?"
+
+
 def test_a_name_like_no_other_is_reported_with_the_objects_that_exist() -> None:
     listed = not_found(read_reference("httproute/zzz", TYPES, "shop"), [CART, OTHER_CART, CATALOG])
     assert str(listed).endswith("in namespace shop; there are HTTPRoute/shop/cart, HTTPRoute/shop/catalog")
