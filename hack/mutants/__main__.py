@@ -1,7 +1,7 @@
 """Mutation sampling: `python -m hack.mutants --count 100 --seed 1 --jobs 2`.
 
 A sample of small faults in `rego/bridge` and in the pure modules of `bridge`, half of each. Each is tried by the quick
-tests of what it is in: for Rego the package's own tests, the scenarios in Rego, and all Rego tests; for Python the unit
+tests of what it is in: for Rego the package's own tests, all Rego tests, and the scenarios in Rego; for Python the unit
 tests of the package. A mutant that passes them all survives: a test is missing, or the mutant means the same. Prints
 survivors with file, line and change, and the share that was killed.
 """

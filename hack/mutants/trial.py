@@ -47,8 +47,8 @@ class Copy:
         unit: list[str | Path] = [self.opa, "test", "--timeout", "60s", "--ignore", "*.yaml"]
         passed = (
             self._succeeds(*unit, "--run", rf"^data\.{package}\.", "rego")
-            and self._succeeds(*self._pytest("tests/scenarios/test_rego.py"))
             and self._succeeds(*unit, "rego")
+            and self._succeeds(*self._pytest("tests/scenarios/test_rego.py"))
         )
         return "survived" if passed else "killed"
 
