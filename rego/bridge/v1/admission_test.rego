@@ -25,8 +25,11 @@ _admission_in(objects, query_input) := found if {
 _cart_ref := [testing.ref("HTTPRoute", "cart")]
 
 test_what_is_no_request_is_an_error if {
-	found := v1.admission with input as {"object": {}}
-	found.error.code == "InvalidInput"
+	kind := {"group": "core", "version": "v1", "kind": "Service"}
+	every query_input in [{"object": {}}, {"kind": kind, "object": {}}, {"operation": "CREATE", "kind": {"kind": "Service"}}] {
+		found := v1.admission with input as query_input
+		found.error.code == "InvalidInput"
+	}
 }
 
 test_an_object_that_is_not_a_policy_is_not_spoken_of if {
