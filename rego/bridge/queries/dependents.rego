@@ -34,6 +34,13 @@ dependent_objects contains key if some key in input.keys
 
 dependent_objects contains child if some ["parents", child] in old_paths
 
+# Routes that use default Gateways have these as parents, also in their statuses.
+dependent_objects contains route if {
+	some key in input.keys
+	_begins_or_ends_as_default(key)
+	some route in index.declared_children(index.default_gateways_key)
+}
+
 dependent_objects contains referrer if {
 	some key in input.keys
 	keys.parse(key).type == "gateway.networking.k8s.io/ReferenceGrant"
@@ -49,6 +56,16 @@ dependent_objects contains rival if {
 	some key in input.keys
 	some path in input.was[key]
 	some rival in hierarchy.rivals_at(key, path)
+}
+
+_begins_or_ends_as_default(gateway) if {
+	gateway in index.default_gateways
+	not ["parents", index.default_gateways_key] in input.was[gateway]
+}
+
+_begins_or_ends_as_default(gateway) if {
+	["parents", index.default_gateways_key] in input.was[gateway]
+	not gateway in index.default_gateways
 }
 
 # A listener may conflict with those of other ListenerSets of its Gateway.
