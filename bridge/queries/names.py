@@ -216,14 +216,12 @@ def not_found(reference: Reference, objects: Sequence[Key]) -> NameNotFoundError
     """Return the error for a reference without an object, with similar names among all objects of its types."""
     objects = sorted(objects, key=lambda key: _likely(key.type_id))
     elsewhere = [key for key in objects if key.name == reference.name]
-    names = {key.name: None for key in objects if _in_namespace(key, reference.namespace)} or {
-        key.name: None for key in objects
-    }
-    near = difflib.get_close_matches(reference.name, names, n=_SUGGESTIONS)
-    similar = [key for name in near for key in objects if key.name == name and _in_namespace(key, reference.namespace)]
+    reachable = [key for key in objects if _in_namespace(key, reference.namespace)]
+    near = difflib.get_close_matches(reference.name, dict.fromkeys(key.name for key in reachable), n=_SUGGESTIONS)
+    similar = [key for name in near for key in reachable if key.name == name]
     where = f" in namespace {reference.namespace}" if reference.namespace not in {None, CLUSTER} else ""
     suggestions = [short_key(_with_section(key, reference)) for key in (elsewhere or similar)[:_SUGGESTIONS]]
-    hint = f"; did you mean {either(suggestions)}?" if suggestions else _listed(reference, objects)
+    hint = f"; did you mean {either(suggestions)}?" if suggestions else _listed(reference, reachable or objects)
     return NameNotFoundError(f"{reference.text} is not found{where}{hint}")
 
 
@@ -231,9 +229,8 @@ def _listed(reference: Reference, objects: Sequence[Key]) -> str:
     """Return the end of a message without similar names: the objects that a user can choose from."""
     if not objects:
         return f"; there is no {either([type_id.rpartition('/')[2] for type_id in reference.types])}"
-    reachable = [key for key in objects if _in_namespace(key, reference.namespace)] or objects
-    verb = "are" if len(reachable) > 1 else "is"
-    return f"; there {verb} {first_of([short_key(key) for key in reachable], _CANDIDATES)}"
+    verb = "are" if len(objects) > 1 else "is"
+    return f"; there {verb} {first_of([short_key(key) for key in objects], _CANDIDATES)}"
 
 
 def section_not_found(target: Key, sections: Sequence[Key]) -> NameNotFoundError:

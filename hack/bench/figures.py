@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -96,9 +96,10 @@ def descendants(pid: int) -> dict[int, str]:
     return found
 
 
-def opa_below(pid: int | None) -> int | None:
-    """Return the process id of an OPA below a process; None if there is none, or no /proc."""
-    return next((number for number, name in descendants(pid).items() if name == "opa"), None) if pid else None
+def opa_below(pid: int | None, others: Collection[int] = ()) -> int | None:
+    """Return the process id of an OPA below a process, and not one of `others`; None if there is none, or no /proc."""
+    found = descendants(pid).items() if pid else ()
+    return next((number for number, name in found if name == "opa" and number not in others), None)
 
 
 def machine() -> dict[str, Any]:

@@ -14,7 +14,7 @@ import aiohttp
 from bridge.model.changes import Object
 from bridge.opa.client import Opa
 from bridge.queries.statuses import statuses
-from hack.bench.figures import descendants, figure, memory, percentile, processor_time, progress
+from hack.bench.figures import descendants, figure, memory, opa_below, percentile, processor_time, progress
 from hack.bench.load import Load, gateway_of, namespace_of, rule_key
 from hack.bench.opa_alone import WHERE, filled_with
 from hack.bench.queries import ask
@@ -112,15 +112,11 @@ async def measure(routes: int) -> None:
 async def _filled(load: Load, kinds: tuple[Kind, ...]) -> AsyncIterator[Filled]:
     """Start an OPA with the load. Its figures have the processor time of the initial sync, and the memory after it."""
     progress(f"{load.routes:,} policies of {len(kinds)} kinds")
-    others = _opas()
+    others = descendants(os.getpid())
     async with filled_with(_objects(load, kinds)) as (url, fill, _):
-        pid = next(iter(_opas() - others), None)
+        pid = opa_below(os.getpid(), others)
         found = {"fill": processor_time(pid) or fill, "memory": (memory(pid) if pid else None) or 1.0}
         yield Filled(url, pid, len(kinds), found)
-
-
-def _opas() -> set[int]:
-    return {pid for pid, name in descendants(os.getpid()).items() if name == "opa"}
 
 
 async def _statuses(filled: Filled, load: Load) -> float:

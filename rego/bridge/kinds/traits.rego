@@ -5,8 +5,8 @@ import data.bridge.lib.levels
 # METADATA
 # description: |
 #   Derived properties of a policy kind that most queries need, see `traits_of`. Stored in `data.kinds` as `traits`.
-traits(policy_kind) := data.kinds[policy_kind].traits if {
-	not has_changes
+traits(policy_kind) := get(policy_kind).traits if {
+	true
 } else := traits_of(get(policy_kind))
 
 # METADATA

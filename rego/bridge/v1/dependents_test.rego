@@ -175,3 +175,18 @@ test_gatewayclass_concerns_its_gateways_that_policies_select_by_controller if {
 	]
 	_concerned(objects, "gateway.networking.k8s.io/GatewayClass/-/other", []) == [{}, []]
 }
+
+# A route's status names the default Gateways as its parents.
+test_gateway_that_begins_or_ends_as_a_default_gateway_concerns_the_routes_that_use_default_gateways if {
+	gateway := testing.gateway("spare", [testing.listener("http", 80)])
+	default_gateway := object.union(gateway, {"spec": {"defaultScope": "All"}})
+	route := object.union(testing.route("free", [], [{}]), {"spec": {"useDefaultGateways": "All"}})
+	was_default := [["parents", "gateway.networking.k8s.io/Gateway/-/All"]]
+	concerned := [is_concerned |
+		some [changed, paths] in [[gateway, was_default], [default_gateway, []], [default_gateway, was_default], [gateway, []]]
+		key := "gateway.networking.k8s.io/Gateway/infra/spare"
+		answer := v1.dependents with input as _query_input([changed, route], {"keys": [key], "was": {key: paths}})
+		is_concerned := "gateway.networking.k8s.io/HTTPRoute/shop/free" in answer.objects
+	]
+	concerned == [true, true, false, false]
+}
