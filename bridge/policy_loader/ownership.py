@@ -13,10 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from bridge.policy_loader.shipped import VIEW
+from bridge.policy_loader.shipped import SETTINGS, VIEW
 from bridge.policy_loader.submissions import DataPath, Fault, ModuleProblem, Submission
 
-WRITTEN = ("bridge_state", "facts", "index", "kinds", "objects")  # documents that the replicator writes
+WRITTEN = (SETTINGS, "bridge_state", "facts", "index", "kinds", "objects")  # documents of the bridge itself
 _POINTS = (("bridge", "extensions", "hierarchy"), ("bridge", "strategies"))
 _OWN = "claim_refused"  # the code of these problems
 

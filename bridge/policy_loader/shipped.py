@@ -27,20 +27,23 @@ class Shipped:
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
+# Not below `data.bridge`: at each activation OPA copies a document with packages in it, once for each of their rules.
+SETTINGS = "bridge_settings"
+
 
 def shipped(root: Path, bounds: Mapping[str, int] = _NONE, versions: Mapping[str, str] = _NONE) -> Shipped:
-    """Return the modules below `root/bridge` without tests, and the presets of policy kinds as `data.bridge.presets`.
+    """Return the modules below `root/bridge` without tests, and `data.bridge_settings`: `{presets, bounds, versions}`.
 
-    `bounds` on the size of a policy become `data.bridge.bounds`; the Rego has defaults for missing ones. `versions` of
-    types that are not read in the API server's preferred version become `data.bridge.versions`.
+    `presets` are policy kinds by file name, `bounds` limit the size of a policy (the Rego has defaults for missing
+    ones), `versions` are those of types that are not read in the API server's preferred version.
 
     Other folders are not part of a bundle: OPA gets them as files (`bridge.resources.authorization_policy`). The
     modules own only their packages: `bridge.strategies` and `bridge.extensions` are for others' modules.
     """
     modules, presets = _files(root)
     packages = {"/".join(path.removesuffix(".rego").split("/")[:2]) for path in modules}
-    data = {"bridge": {"presets": presets, "bounds": dict(bounds), "versions": dict(versions)}}
-    return Shipped(modules, data, frozenset(packages | {"bridge/presets", "bridge/bounds", "bridge/versions"}))
+    data = {SETTINGS: {"presets": presets, "bounds": dict(bounds), "versions": dict(versions)}}
+    return Shipped(modules, data, frozenset({*packages, SETTINGS}))
 
 
 @cache

@@ -212,7 +212,7 @@ class Settings:
 
     @property
     def policy_bounds(self) -> dict[str, int]:
-        """Return the bounds on a policy, as the document `data.bridge.bounds`."""
+        """Return the bounds on a policy, as the document `data.bridge_settings.bounds`."""
         return {
             "leaves": self.policy_max_leaves,
             "depth": self.policy_max_depth,
@@ -222,7 +222,7 @@ class Settings:
 
     @property
     def type_versions(self) -> dict[str, str]:
-        """Return the versions in `types`, by type, as the document `data.bridge.versions`."""
+        """Return the versions in `types`, by type, as the document `data.bridge_settings.versions`."""
         return {one.type: one.version for one in self.selected_types if one.version}
 
     @property

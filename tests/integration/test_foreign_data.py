@@ -12,6 +12,7 @@ from bridge.model.changes import Listed, Listing
 from bridge.model.keys import key_of
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
+from bridge.policy_loader.shipped import SETTINGS
 from bridge.replicator import replicator
 from bridge.replicator.claim import MARKER
 from tests.builders import service
@@ -21,13 +22,13 @@ from tests.integration.scripted import ScriptedSource
 from tests.integration.test_replicator import BUNDLE, POLICY_KIND, color, keys, route
 from tests.integration.test_replicator_faults import bridge, keys_held
 
-OURS = {"objects", "facts", "index", "kinds", MARKER, "bridge"}
+OURS = {"objects", "facts", "index", "kinds", MARKER, "bridge", SETTINGS}
 FOREIGN: dict[str, Any] = {
     "mine": {"a/b": {"~c": 1}, "": [1, 2], "objects": {"core": {}}},
     "object": {"core": {"Service": {"shop": {"a": "mine"}}}},
     "kubernetes": {"services": {"shop": {"cart": {"kind": "Service"}}}},
     "policies": ["one", {"two": None}],
-    "bridge_settings": 7,
+    "bridge_stat": 7,
     "Ümläute": "yes",
 }
 POLICY = "package foreign\n\nallow if data.mine[_]"

@@ -143,6 +143,7 @@ async def test_a_setting_allows_them(opa_path: Path) -> None:
         "objects",
         "index.a",
         "bridge_state",
+        "bridge_settings",
     ],
 )
 async def test_packages_of_the_bridge_and_of_opa_are_refused(bench: Bench, package: str) -> None:

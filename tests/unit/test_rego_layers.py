@@ -52,7 +52,8 @@ def test_full_reference_to_a_package_of_the_same_layer_is_reported(tmp_path: Pat
 
 def test_data_and_modules_of_admins_have_no_layer(tmp_path: Path) -> None:
     folder = _write(
-        tmp_path, kinds__a="package bridge.kinds\n\na := [data.bridge.presets, data.bridge.extensions.hierarchy]\n"
+        tmp_path,
+        kinds__a="package bridge.kinds\n\na := [data.bridge_settings.presets, data.bridge.extensions.hierarchy]\n",
     )
     assert violations(folder) == []
 

@@ -19,14 +19,14 @@ _bounds := {"leaves": 20, "targetRefs": 20}
 _both_ways(query, query_input, objects) := [stored, changed] if {
 	all_objects := array.concat(testing.world, objects)
 	kinds_there := kinds.active_kinds with data.objects as testing.stored(all_objects)
-	stored_index := testing.stored_index(all_objects) with data.bridge.bounds as _bounds
+	stored_index := testing.stored_index(all_objects) with data.bridge_settings.bounds as _bounds
 	stored := _query(query) with input as query_input
 		with data.objects as testing.stored(all_objects)
 		with data.index as stored_index
 		with data.kinds as kinds_there
-		with data.bridge.bounds as _bounds
+		with data.bridge_settings.bounds as _bounds
 	changed := _query(query) with input as object.union(query_input, testing.changed(objects))
-		with data.bridge.bounds as _bounds
+		with data.bridge_settings.bounds as _bounds
 }
 
 _query("status") := v1.status
@@ -43,12 +43,12 @@ _message := "Policy has 33 leaves; at most 20 are allowed"
 
 # T6
 test_policy_above_a_bound_declares_no_target if {
-	entries := index.entries(_wide) with data.bridge.bounds as _bounds
+	entries := index.entries(_wide) with data.bridge_settings.bounds as _bounds
 	entries == {{"path": ["oversized", key], "value": _message} | some key in [_wide_key, testing.cart_route]}
 }
 
 test_index_names_a_policy_above_a_bound_at_few_of_its_targets if {
-	entries := index.entries(_many) with data.bridge.bounds as _bounds
+	entries := index.entries(_many) with data.bridge_settings.bounds as _bounds
 	count(entries) == 17
 	{entry.value | some entry in entries} == {"Policy has 21 targetRefs; at most 20 are allowed"}
 }

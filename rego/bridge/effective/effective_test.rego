@@ -96,13 +96,13 @@ test_a_stack_with_more_leaves_than_the_bound_is_an_error_for_that_path if {
 	policies := [testing.color("shop", name, 1, [_cart_ref], {"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}) | some name in names]
 	entries := effective.policies_of("example.com/ColorPolicy", testing.cart_pay, "") with input as testing.changed(policies)
 		with effective.stacks as [[testing.cart_pay_path, attached]]
-		with data.bridge.bounds as {"leaves": 9}
+		with data.bridge_settings.bounds as {"leaves": 9}
 	entries[0].error == {
 		"code": "BoundExceeded",
 		"message": "Policies with more than 72 leaves meet here, which is the bound on what can be merged",
 	}
 	fewer := effective.policies_of("example.com/ColorPolicy", testing.cart_pay, "") with input as testing.changed(policies)
 		with effective.stacks as [[testing.cart_pay_path, array.slice(attached, 0, 8)]]
-		with data.bridge.bounds as {"leaves": 9}
+		with data.bridge_settings.bounds as {"leaves": 9}
 	not fewer[0].error
 }

@@ -3,8 +3,8 @@ package bridge.index
 # METADATA
 # description: |
 #   The bounds on policies, `{leaves, depth, targetRefs, size}` (semantics T6): the settings `policy_max_…`, which are
-#   in the bundle as `data.bridge.bounds`.
-bounds := object.union(default_bounds, data.bridge.bounds) if {
+#   in the bundle as `data.bridge_settings.bounds`.
+bounds := object.union(default_bounds, data.bridge_settings.bounds) if {
 	true
 } else := default_bounds
 

@@ -25,18 +25,18 @@ test_policy_of_nearly_three_thousand_leaves_is_within_the_bounds if {
 }
 
 test_policy_with_more_leaves_than_the_bound_is_named_with_bound_and_count if {
-	index.excess(_policy(_leaves(11))) == "Policy has 11 leaves; at most 10 are allowed" with data.bridge.bounds as {"leaves": 10}
-	not index.excess(_policy(_leaves(10))) with data.bridge.bounds as {"leaves": 10}
+	index.excess(_policy(_leaves(11))) == "Policy has 11 leaves; at most 10 are allowed" with data.bridge_settings.bounds as {"leaves": 10}
+	not index.excess(_policy(_leaves(10))) with data.bridge_settings.bounds as {"leaves": 10}
 }
 
 test_values_in_lists_count_as_leaves if {
-	index.excess(_policy({"list": [[1, 2], {}, [], "x"]})) == "Policy has 5 leaves; at most 4 are allowed" with data.bridge.bounds as {"leaves": 4}
+	index.excess(_policy({"list": [[1, 2], {}, [], "x"]})) == "Policy has 5 leaves; at most 4 are allowed" with data.bridge_settings.bounds as {"leaves": 4}
 }
 
 test_commas_quotes_and_brackets_in_text_count_as_nothing if {
 	tricky := {"a,b": `,\",{[`, `"`: ",,,,\\", "c": "\\\","}
-	not index.excess(_policy(tricky)) with data.bridge.bounds as {"leaves": 3, "depth": 2}
-	index.excess(_policy(tricky)) == "Policy has 3 leaves; at most 2 are allowed" with data.bridge.bounds as {"leaves": 2}
+	not index.excess(_policy(tricky)) with data.bridge_settings.bounds as {"leaves": 3, "depth": 2}
+	index.excess(_policy(tricky)) == "Policy has 3 leaves; at most 2 are allowed" with data.bridge_settings.bounds as {"leaves": 2}
 }
 
 test_policy_deeper_than_the_bound_is_named if {
@@ -60,11 +60,11 @@ test_policy_with_too_many_selectors_is_named if {
 
 test_policy_larger_than_the_bound_is_named if {
 	spec := {"text": concat("", ["x" | some _ in numbers.range(1, 100)])}
-	index.excess(_policy(spec)) == "Policy has 120 characters of JSON; at most 100 are allowed" with data.bridge.bounds as {"size": 100}
+	index.excess(_policy(spec)) == "Policy has 120 characters of JSON; at most 100 are allowed" with data.bridge_settings.bounds as {"size": 100}
 }
 
 test_metadata_and_status_do_not_count if {
 	small := _policy({"color": "red"})
-	not index.excess(object.union(small, {"status": _leaves(20)})) with data.bridge.bounds as {"leaves": 10}
-	not index.excess(object.union(small, {"metadata": {"labels": _leaves(20)}})) with data.bridge.bounds as {"leaves": 10}
+	not index.excess(object.union(small, {"status": _leaves(20)})) with data.bridge_settings.bounds as {"leaves": 10}
+	not index.excess(object.union(small, {"metadata": {"labels": _leaves(20)}})) with data.bridge_settings.bounds as {"leaves": 10}
 }

@@ -13,7 +13,7 @@ _type := "acme.io/RatePolicy"
 _preset := {"rates": {"group": "acme.io", "kind": "RatePolicy", "effectiveTarget": "Gateway", "fanout": "None"}}
 
 _in_force(objects, presets) := {type: object.remove(kind, ["by", "preset", "traits"]) | some type, kind in found} if {
-	found := kinds.active_kinds with input as {"changes": {"upsert": objects}} with data.bridge.presets as presets
+	found := kinds.active_kinds with input as {"changes": {"upsert": objects}} with data.bridge_settings.presets as presets
 }
 
 _normal(spec, layers) := object.union(kinds.normal_form(_type, spec), {"layers": layers})

@@ -103,11 +103,11 @@ _may_be_of_policies(type, _) if declared_specs[type]
 _may_be_of_policies(type, _) if type == input.guessedType
 
 # Objects are read in that version, so its schema applies to them: the version in the setting `types`
-# (`data.bridge.versions`, by type), otherwise the one that the API server prefers.
+# (`data.bridge_settings.versions`, by type), otherwise the one that the API server prefers.
 _read_version(type, crd) := [version |
 	some version in crd.spec.versions
 	is_served(version)
-	version.name == data.bridge.versions[type]
+	version.name == data.bridge_settings.versions[type]
 ][0] if {
 	true
 } else := sort({[rank, version] |

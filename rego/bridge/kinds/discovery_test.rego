@@ -117,7 +117,7 @@ test_a_policykind_overrides_the_crd if {
 test_the_crd_overrides_the_preset if {
 	shaped := _schema({"targetRef": {"type": "object", "properties": _ref_fields}}, {"ancestors": {"type": "array"}})
 	preset := {"rates": {"group": "acme.io", "kind": "RatePolicy", "effectiveTarget": "Rule", "statusShape": "Conditions"}}
-	found := kinds.active_kinds[_type] with data.bridge.presets as preset
+	found := kinds.active_kinds[_type] with data.bridge_settings.presets as preset
 		with input as {"changes": {"upsert": [_crd("Inherited", shaped)]}}
 	object.filter(found, ["effectiveTarget", "statusShape", "layers"]) == {
 		"effectiveTarget": "Rule",
@@ -130,8 +130,8 @@ test_the_crd_overrides_the_preset if {
 test_the_label_of_a_crd_changes_no_class_of_a_preset if {
 	preset := {"rates": {"group": "acme.io", "kind": "RatePolicy", "class": "Inherited", "effectiveTarget": "Rule"}}
 	crd := _crd("Direct", _plain)
-	found := kinds.active_kinds[_type] with data.bridge.presets as preset with input as {"changes": {"upsert": [crd]}}
-	managed := kinds.active_kinds[_type] with data.bridge.presets as preset
+	found := kinds.active_kinds[_type] with data.bridge_settings.presets as preset with input as {"changes": {"upsert": [crd]}}
+	managed := kinds.active_kinds[_type] with data.bridge_settings.presets as preset
 		with input as {"changes": {"upsert": [crd, _rate_kind("rates", 1, {"fanout": "None"})]}}
 	object.filter(found, ["class", "layers"]) == {"class": "Inherited", "layers": ["Preset", "CustomResourceDefinition"]}
 	object.filter(managed, ["class", "fanout", "layers"]) == {

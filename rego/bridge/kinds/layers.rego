@@ -45,7 +45,7 @@ _preset_layer(type) := {"name": "Preset", "fields": object.get(presets, type, {}
 
 # METADATA
 # description: The shipped presets, by type.
-presets := {type_of_spec(spec): spec | some spec in data.bridge.presets}
+presets := {type_of_spec(spec): spec | some spec in data.bridge_settings.presets}
 
 # The fields from the CRD of a type. A PolicyKind that defines the spec proper, or that policies do not merge, replaces
 # all of the CRD's fields about merging, and so does a preset, which follows the vendor's code. The label of a CRD does

@@ -11,7 +11,7 @@ _reading := {"rates": {
 }}
 
 _preset_doubts(fields, objects) := object.get(found, _crd_key, []) if {
-	found := kinds.preset_doubts with data.bridge.presets as _reading
+	found := kinds.preset_doubts with data.bridge_settings.presets as _reading
 		with input as {"changes": {"upsert": array.concat([_crd("", _schema(fields, {}))], objects)}}
 }
 
@@ -43,7 +43,7 @@ test_a_policykind_that_sets_what_is_read_removes_the_doubt_about_the_preset if {
 
 # K1
 test_a_preset_in_doubt_is_active if {
-	found := kinds.active_kinds[_type] with data.bridge.presets as _reading
+	found := kinds.active_kinds[_type] with data.bridge_settings.presets as _reading
 		with input as {"changes": {"upsert": [_crd("", _schema({"settings": {"type": "object"}}, {}))]}}
 	found.layers == ["Preset", "CustomResourceDefinition"]
 	found.specPaths == _reading.rates.specPaths

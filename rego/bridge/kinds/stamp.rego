@@ -18,5 +18,5 @@ _described(type) := get(type).by if {
 # description: The hash of a kind's description, with the bounds on policies.
 description_hash(description) := crypto.md5(json.marshal([
 	object.remove(description, ["layers"]),
-	{bounds | bounds := data.bridge.bounds},
+	{bounds | bounds := data.bridge_settings.bounds},
 ]))

@@ -18,6 +18,6 @@ test_stamp_differs_where_an_extension_adds_levels if {
 }
 
 test_stamp_differs_where_the_bounds_differ if {
-	with_bounds := kinds.stamp(_type) with input as {"changes": {"upsert": [_rate_kind("rates", 1, {})]}} with data.bridge.bounds as {"leaves": 3}
+	with_bounds := kinds.stamp(_type) with input as {"changes": {"upsert": [_rate_kind("rates", 1, {})]}} with data.bridge_settings.bounds as {"leaves": 3}
 	with_bounds != _stamp({})
 }

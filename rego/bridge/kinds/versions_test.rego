@@ -41,10 +41,10 @@ test_a_version_that_is_not_served_is_none if {
 test_the_version_of_the_setting_is_read if {
 	crd := _crd_with("Direct", [_old(_rates({"burst": {"type": "integer"}})), _version("v1", _rates(_rate_field))])
 	chosen := kinds.active_kinds[_type].versions with input as {"changes": {"upsert": [crd]}}
-		with data.bridge.versions as {_type: "v1beta1"}
+		with data.bridge_settings.versions as {_type: "v1beta1"}
 	chosen == {"v1": "Unlike", "v1beta1": "Read"}
 	gone := kinds.active_kinds[_type].versions with input as {"changes": {"upsert": [crd]}}
-		with data.bridge.versions as {_type: "v1alpha1"}
+		with data.bridge_settings.versions as {_type: "v1alpha1"}
 	gone == {"v1": "Read", "v1beta1": "Unlike"}
 }
 

@@ -57,7 +57,7 @@ test_facts_of_a_policy_depend_on_that_policy_alone if {
 
 test_policy_above_a_bound_has_no_spec_and_no_refs if {
 	facts := policies.facts_of(testing.color("shop", "warm", 1, [_cart_ref], {"a": 1, "b": 2})) with input as testing.changed([])
-		with data.bridge.bounds as {"leaves": 1}
+		with data.bridge_settings.bounds as {"leaves": 1}
 	facts.refs == []
 	startswith(facts.invalid, "Policy has ")
 	not facts.spec

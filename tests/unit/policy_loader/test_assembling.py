@@ -20,7 +20,7 @@ from bridge.policy_loader.assembly import (
 from bridge.policy_loader.shipped import Shipped
 from bridge.policy_loader.submissions import Places, Submission
 
-SHIPPED = Shipped({"bridge/v1/a.rego": "package bridge.v1\n"}, {"bridge": {"presets": {}}}, frozenset({"bridge/v1"}))
+SHIPPED = Shipped({"bridge/v1/a.rego": "package bridge.v1\n"}, {"bridge_settings": {}}, frozenset({"bridge/v1"}))
 LINKS = "package bridge.extensions.hierarchy.x\n\nimport data.bridge.lib.keys\n"
 
 

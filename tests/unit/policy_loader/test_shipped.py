@@ -3,7 +3,8 @@ import json
 import tarfile
 from pathlib import Path
 
-from bridge.policy_loader.shipped import shipped_bundle
+from bridge.policy_loader.ownership import package_of
+from bridge.policy_loader.shipped import shipped, shipped_bundle
 from bridge.resources import rego_root
 
 
@@ -22,8 +23,15 @@ def test_modules_are_in_it_and_tests_are_not(tmp_path: Path) -> None:
 
 def test_it_owns_its_packages_and_not_those_of_admins() -> None:
     roots = json.loads(files(rego_root())[".manifest"])["roots"]
-    assert {"bridge/v1", "bridge/hierarchy", "bridge/presets", "bridge/bounds", "bridge/versions"} <= set(roots)
+    assert {"bridge/v1", "bridge/hierarchy", "bridge_settings"} <= set(roots)
     assert not {"bridge", "bridge/strategies", "bridge/extensions"} & set(roots)
+
+
+def test_no_document_has_a_package_at_or_below_it() -> None:
+    # OPA would copy such a document at each activation, once for each rule.
+    found = shipped(rego_root())
+    packages = {package_of(text) for text in found.modules.values()}
+    assert {package[0] for package in packages if package} & set(found.data) == set()
 
 
 def test_presets_are_data_below_a_root(tmp_path: Path) -> None:
@@ -31,8 +39,8 @@ def test_presets_are_data_below_a_root(tmp_path: Path) -> None:
     presets.mkdir(parents=True)
     (presets / "color.yaml").write_text("kind: PolicyKind\nspec: {group: example.com, kind: ColorPolicy}\n")
     found = files(tmp_path)
-    assert json.loads(found[".manifest"])["roots"] == ["bridge/bounds", "bridge/presets", "bridge/versions"]
-    assert json.loads(found["data.json"])["bridge"]["presets"] == {
+    assert json.loads(found[".manifest"])["roots"] == ["bridge_settings"]
+    assert json.loads(found["data.json"])["bridge_settings"]["presets"] == {
         "color": {"group": "example.com", "kind": "ColorPolicy"}
     }
 
