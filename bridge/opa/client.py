@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import ssl
 from typing import TYPE_CHECKING, Any, Self
@@ -14,7 +15,7 @@ from yarl import URL
 from bridge import tracing
 from bridge.model.keys import Key, parse_key
 from bridge.model.nesting import Decoded, NestingError, decode
-from bridge.opa.address import TlsFiles, Trust, connector, read_address, url_path
+from bridge.opa.address import TlsFiles, Trust, connector, read_address, segments_of, url_path
 from bridge.opa.bundle import BUNDLE_NAME
 from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, OpaUnavailable, OpaUndefined, QueryError, Requests
 
@@ -26,6 +27,8 @@ QUERIES = "bridge/v1"  # the package of the queries for clients
 _REPETITIONS = 3  # times that a query is repeated after its cause of failure was fixed
 # The path of a submitted module, `<key of the object>/<name>`; OPA adds the bundle's name before it.
 _SUBMITTED = re.compile(r"(?:^|/)((?:core/ConfigMap|policybridge\.io/RegoPolicy)/[^/]+/[^/]+)/[^/]+\.rego$")
+# Segments that are read by URL. OPA redirects from some others (`.`, `a/`), and cannot parse a few (`"`).
+_PLAIN = re.compile(r"(?!\.\.?$)[\w.:-]+", re.ASCII)
 _STREAMED = 1 << 20  # larger bodies are sent in pieces, which keeps the event loop responsive
 
 
@@ -161,6 +164,10 @@ class Opa:
 
     async def get(self, path: str) -> Any | None:
         """Return a document without input, None if it is undefined."""
+        segments = segments_of(path)
+        if not all(map(_PLAIN.fullmatch, segments)):
+            answers = await self.evaluate("found = data" + "".join(f"[{json.dumps(name)}]" for name in segments), {})
+            return answers[0]["found"] if answers else None
         # The path of all documents has no slash at its end: OPA would redirect, and the client follows no redirects.
         document = f"/v1/data/{url_path(path)}".removesuffix("/")
         return _decode(await self._send_read("GET", document)).get("result")
@@ -170,8 +177,16 @@ class Opa:
         await self._send("PUT", f"/v1/data/{url_path(path)}", value)
 
     async def patch(self, operations: Sequence[Mapping[str, Any]]) -> None:
-        """Apply a JSON Patch (RFC 6902) to `data` as one transaction: all of it or, with OpaRejected, none."""
-        await self._send("PATCH", "/v1/data", operations, content_type="application/json-patch+json")
+        """Apply a JSON Patch (RFC 6902) to `data` as one transaction: all of it or, with OpaRejected, none.
+
+        The last segment of a path must not be empty: OPA omits it, and changes the parent.
+        """
+        # OPA also decodes percent-encoding in paths (`storage.ParsePathEscaped`), which RFC 6901 does not know.
+        escaped = [
+            {**operation, "path": operation["path"].replace("%", "%25")} if "%" in operation["path"] else operation
+            for operation in operations
+        ]
+        await self._send("PATCH", "/v1/data", escaped, content_type="application/json-patch+json")
 
     async def bundle_revision(self) -> str | None:
         """Return the revision of the bridge's bundle that answers queries now, None before the first is activated.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -27,7 +26,6 @@ from bridge.queries.names import (
     short_key,
 )
 
-_PLAIN = re.compile(r"[A-Za-z0-9._:-]+")  # names that OPA takes in a URL; manifests may have others
 _FEW = 50  # objects of a kind that are queried separately, not as the whole kind
 _SHOWN = 5  # objects that an error lists
 BATCH = 500  # keys of a query: enough to cost little, few enough for a result of a few MB
@@ -179,7 +177,7 @@ async def objects(opa: Opa, keys: Iterable[Key]) -> dict[Key, Entry]:
         wanted.setdefault((key.group, key.kind), []).append(key)
     found: dict[Key, Entry] = {}
     for (group, kind), members in wanted.items():
-        few = len(members) <= _FEW and all(_PLAIN.fullmatch(key.namespace + key.name) for key in members)
+        few = len(members) <= _FEW
         held = {} if few else await opa.get(pointer("objects", group, kind)) or {}
         for key in members:
             if few:

@@ -176,7 +176,8 @@ def stamp_of(facts: bytes) -> str:
 def entries_of(key: str, links: Mapping[str, Any]) -> Entries:
     """Return the entries of an object from its result of the query `links`, one for each path.
 
-    `key` is the object's key. The keys in paths and values are interned, because many objects share them.
+    `key` is the object's key. The keys in paths and values are interned, because many objects share them. An entry with
+    an empty name is omitted: no query reads it, and OPA would ignore the name at the end of a path.
     """
     key = intern(key)
     edges = _edges(key, links)
@@ -197,7 +198,7 @@ def entries_of(key: str, links: Mapping[str, Any]) -> Entries:
         outer.update(map(_namespace, targets))
         entries |= dict.fromkeys(_targets(key, targets, links), True)
     entries |= {("referrers", intern(namespace)): True for namespace in outer - {_CLUSTER, _namespace(key)}}
-    return list(entries.items())
+    return [(path, value) for path, value in entries.items() if all(path)]
 
 
 def _edges(key: str, links: Mapping[str, Any]) -> set[_Edge]:

@@ -157,6 +157,13 @@ def regexes(number: int) -> Iterable[Object]:
     yield route(f"regex-{number}", rules, hostnames=["*.example.com"])
 
 
+def escaped_paths(number: int) -> Iterable[Object]:
+    """Return a route with paths that a URL or a JSON Pointer escapes; its paths change with the number."""
+    paths = ("/a%20b", "/%25", "/%2F", "/a%7E1b", "/~0", "/a//b", "/a%2Fb")
+    matches = [_path(path) for path in paths[number % 3 :]]
+    yield route(f"escaped-{number % 4}", [{"matches": matches, "backendRefs": [{"name": "cart", "port": 80}]}])
+
+
 def odd_backend_names(number: int) -> Iterable[Object]:
     """Return references with names that no object can have."""
     names = [name for name in ODD_NAMES if 0 < len(name) <= 253]
@@ -224,6 +231,7 @@ ATTACKS: dict[str, Callable[[int], Iterable[Object]]] = {
         routes_of_many_gateways,
         routes,
         regexes,
+        escaped_paths,
         odd_backend_names,
         odd_policy_names,
         odd_statuses,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import weakref
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,9 +24,9 @@ from bridge.replicator import initial_sync as filling_module
 from bridge.replicator.claim import MARKER
 from bridge.replicator.replicator import BATCH, Replicator
 from bridge.resources import rego_root
-from tests.builders import backends, http_route, policy, policy_kind, service, target_ref
+from tests.builders import GATEWAY_API, backends, gateway, http_route, policy, policy_kind, service, target_ref
 from tests.eventually import eventually
-from tests.faults.comparing import declared_ends, held
+from tests.faults.comparing import declared_ends, differences, held
 from tests.integration.scripted import BARRIER, Notices, ScriptedSource
 from tests.scenarios.cases import PRESETS
 
@@ -63,9 +63,10 @@ async def replicating(
     *,
     bundle: Bundle = BUNDLE,
     port: int | None = None,
+    types: Iterable[str] = TYPES,
 ) -> AsyncIterator[Bridge]:
     async with ManagedOpa(opa_path, {}, bundle=bundle, port=port) as managed, Opa(managed.url) as opa:
-        replicator = Replicator(source, opa, TYPES)
+        replicator = Replicator(source, opa, types)
         bridge = Bridge(source, replicator, Notices(source, replicator), opa, managed)
         task = asyncio.create_task(replicator.run())
         try:
@@ -396,3 +397,40 @@ async def test_what_came_before_a_listing_that_was_requested_again_is_left_out(o
         bridge.source.say(Upserted("core/Gateway", ()))
         await bridge.notices.until_written()
         assert set(await bridge.held()) == keys(service("cart"))
+
+
+@pytest.mark.parametrize("path", ["/a%20b", "/a%2Fb", "/%25", "/100%", "/a~1b", '/"'])
+async def test_route_with_any_path_is_added_edited_and_removed_beside_other_changes(opa_path: Path, path: str) -> None:
+    types = (*TYPES, f"{GATEWAY_API}/Gateway")
+    match = {"matches": [{"path": {"type": "PathPrefix", "value": path}}]}
+    plain = [{"matches": [{"path": {"value": "/plain"}}]}]
+    named = http_route("named", rules=plain, spec={"hostnames": ["shop.example.com"]})
+    objects = [gateway("public"), service("cart"), http_route("any", rules=plain), named]
+    async with replicating(opa_path, ScriptedSource(objects), types=types) as bridge:
+        await bridge.filled()
+        odd = http_route("odd", rules=[{**match, **backends("cart")}])
+        for change in (odd, {**odd, "spec": {**odd["spec"], "hostnames": ["shop.example.com"]}}):
+            bridge.source.put(change, service(f"number-{bridge.source.version}"))
+            await bridge.notices.until_written()
+            wanted = {"gateway": f"{GATEWAY_API}/Gateway/shop/public", "host": "shop.example.com", "path": path}
+            found = await bridge.opa.query("request", {**wanted, "port": 80})
+            assert found["rule"] == f"{GATEWAY_API}/HTTPRoute/shop/odd#[0]", found
+            assert await differences(bridge.opa, bridge.source.objects.values()) == []
+        bridge.source.delete(key_of(odd))
+        bridge.source.put(service("last"))
+        await bridge.notices.until_written()
+        assert await differences(bridge.opa, bridge.source.objects.values()) == []
+        assert bridge.source.relisted == 0
+
+
+async def test_route_with_an_empty_hostname_replaces_nothing_else_in_the_index(opa_path: Path) -> None:
+    hostile = http_route("hostile", spec={"hostnames": ["", "a.example.com"]})
+    async with replicating(opa_path, ScriptedSource([http_route("kept")])) as bridge:
+        await bridge.filled()
+        bridge.source.put(hostile)
+        await bridge.notices.until_written()
+        assert await differences(bridge.opa, bridge.source.objects.values()) == []
+        bridge.source.delete(key_of(hostile))
+        await bridge.notices.until_written()
+        assert await differences(bridge.opa, bridge.source.objects.values()) == []
+        assert bridge.source.relisted == 0
