@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -66,12 +67,22 @@ def test_the_action_reports_what_a_pull_request_introduces(
     assert _git(clone, "status", "--porcelain") == ""
 
 
-def test_the_action_keeps_one_comment(tmp_path: Path, environment: dict[str, str]) -> None:
-    """With the real commands, and a `gh` that writes down how it is called."""
-    calls = tmp_path / "calls"
+# Stands for GitHub's `gh`: it writes down its call, and answers the query for comments through the filter, with jq.
+GH = """#!/bin/bash
+echo "${{@//$'\\n'/ }}" >>{folder}/calls
+while [ $# -gt 0 ]; do
+  [ "$1" != --jq ] || jq --raw-output "$2" {folder}/known
+  shift
+done
+"""
+MARKED = "<!-- policy-bridge -->\n"
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="jq is missing: it applies the filter as gh does")
+def test_the_action_keeps_one_comment_of_its_own_login(tmp_path: Path, environment: dict[str, str]) -> None:
     tool = tmp_path / "bin" / "gh"
     tool.parent.mkdir()
-    tool.write_text(f'#!/bin/sh\necho "$@" >>{calls}\ncase "$*" in *--paginate*) cat {tmp_path}/known ;; esac\n')
+    tool.write_text(GH.format(folder=tmp_path))
     tool.chmod(0o755)
     (tmp_path / "policy-bridge.md").write_text("<!-- policy-bridge -->\n")
     more = {
@@ -80,10 +91,18 @@ def test_the_action_keeps_one_comment(tmp_path: Path, environment: dict[str, str
         "GITHUB_REPOSITORY": "shop/deploy",
         "NUMBER": "7",
     }
-    for known, called in (("", "api --silent repos/shop/deploy/issues/7/comments"), ("41\n", "issues/comments/41")):
-        (tmp_path / "known").write_text(known)
+    others = [
+        {"databaseId": 40, "body": MARKED, "viewerDidAuthor": False},
+        {"databaseId": 41, "body": "Looks good", "viewerDidAuthor": True},
+    ]
+    own = {"databaseId": 42, "body": MARKED, "viewerDidAuthor": True}
+    calls = tmp_path / "calls"
+    for comments, called in ((others, "repos/shop/deploy/issues/7/comments"), ([*others, own], "issues/comments/42")):
+        pull_request = {"comments": {"nodes": comments}}
+        (tmp_path / "known").write_text(json.dumps({"data": {"repository": {"pullRequest": pull_request}}}))
         calls.write_text("")
         _bash(_action_step("Comment")["run"], tmp_path, {**environment, **more})
+        assert "owner=shop -f name=deploy" in calls.read_text()
         assert called in calls.read_text().splitlines()[-1]
         assert f"body=@{tmp_path}/policy-bridge.md" in calls.read_text()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -66,6 +67,38 @@ def test_workflows_may_do_no_more_than_they_need() -> None:
         for step in _steps(workflow):
             # What others write (titles, branch names) reaches a shell through variables alone.
             assert "${{" not in step.get("run", ""), step
+
+
+def test_actions_of_others_are_named_by_commit_with_the_version_in_a_comment() -> None:
+    files = [*WORKFLOWS, ACTION, *sorted((ROOT / "docs").rglob("*.md"))]
+    found = [line for file in files for line in re.findall(r"^[ -]*uses: *(\S.*)$", file.read_text(), re.MULTILINE)]
+    pinned = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
+    own = "policy-bridge/policy-bridge@v"
+    assert [line for line in found if not pinned.fullmatch(line) and not line.startswith(own)] == []
+    commits = {line.split(" ")[0] for line in found}
+    assert len({commit.split("@")[0] for commit in commits}) == len(commits)
+
+
+def test_the_action_installs_only_files_that_match_the_locks_hashes() -> None:
+    """As the Containerfile does: hashes decide what is fetched, and the build takes nothing else."""
+    (step,) = (step for step in yaml.safe_load(ACTION.read_text())["runs"]["steps"] if "-m venv" in step.get("run", ""))
+    fetch, *installs = re.findall(r"pip\" .*", step["run"].replace("\\\n", " "))
+    assert "--require-hashes" in fetch
+    assert "--only-binary :all:" in fetch
+    assert "requirements.lock" in fetch
+    assert len(installs) > 0
+    assert [line for line in installs if "--no-index" not in line] == []
+    assert "--no-build-isolation" in installs[-1]
+
+
+def test_the_release_image_is_built_with_pinned_digests_of_opa() -> None:
+    release = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())
+    check, build = (step for step in release["jobs"]["image"]["steps"] if "OPA_SHA256" in str(step))
+    assert "OPA_SHA256=${{ vars.OPA_SHA256 }}" in build["with"]["build-args"]
+    for digests, code in (("", 1), ("f" * 64, 1), (f"{'a' * 64} {'b' * 64}", 0)):
+        environment = {"OPA_SHA256": digests, "PATH": os.environ["PATH"]}
+        answer = subprocess.run(["bash", "-e", "-c", check["run"]], env=environment, capture_output=True, check=False)
+        assert answer.returncode == code, digests
 
 
 def test_files_for_ci_name_this_version() -> None:

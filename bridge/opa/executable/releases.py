@@ -33,16 +33,16 @@ _PATIENCE = 120.0  # seconds for cosign, which may query a transparency log
 
 
 def pin_variable(name: str) -> str:
-    """Return the environment variable with the required SHA-256 of a tool's release file."""
+    """Return the environment variable with the accepted SHA-256 digests of a tool's release file: one a platform."""
     return f"{name.upper().replace('-', '_')}_SHA256"
 
 
 def check_pin(name: str, release: Release, digest: str) -> None:
     """Compare a digest with the pinned one, if any. Raises ChecksumError."""
     variable = pin_variable(name)
-    pinned = os.environ.get(variable, "").strip().lower()
-    if pinned and pinned != digest:
-        raise ChecksumError(f"{release.url} has the sha256 {digest}, but {variable} is {pinned}: not used")
+    pinned = os.environ.get(variable, "").lower().split()
+    if pinned and digest not in pinned:
+        raise ChecksumError(f"{release.url} has the sha256 {digest}, but {variable} is {' '.join(pinned)}: not used")
 
 
 def check_record(release: Release, digest: str) -> None:

@@ -6,6 +6,7 @@ import base64
 import datetime as dt
 import hashlib
 import json
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -135,6 +136,13 @@ def test_kubernetes_is_what_has_a_signer() -> None:
     linux = Platform("linux", "amd64")
     releases = {name: tool.release(linux) for name, tool in TOOLS.items()}
     assert {name for name, release in releases.items() if release and release.signer} == {"kube-apiserver", "kubectl"}
+
+
+def test_a_pin_may_have_one_digest_for_each_platform(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPA_SHA256", f"{'ab' * 32} {hashlib.sha256(PROGRAM).hexdigest()}")
+    assert download_executable("opa", site.publish("opa", PROGRAM), tmp_path) in os.environ["OPA_SHA256"]
 
 
 def test_a_changed_release_stops_the_installation_and_go_builds_nothing_instead(
