@@ -34,6 +34,8 @@ LOOK = 1.0  # seconds between two checks of an OPA
 _FIRST_WAIT = 0.05  # seconds before a retry of an unavailable OPA; the waits double
 _LONGEST_WAIT = 1.0
 _NOT_FOUND = 404
+_OF_CONTENT = {400, _NOT_FOUND, 413}  # invalid, without the target of an operation, too large
+_FAILURES = 6  # of one write, in 2.5 s or more, while OPA responds to other requests
 _THROTTLED = 429
 _SERVER_ERROR = 500
 
@@ -52,6 +54,13 @@ class Lost(OpaError):
         super().__init__(message)
         self.empty = empty
         self.reason = reason or ("restarted" if empty else "changed")
+
+
+class ContentRefused(Lost):
+    """OPA refuses a write because of its content; it has the data from before.
+
+    The `reason` is `rejected`, or `changed` if OPA has no document where the write expects one.
+    """
 
 
 class _Marker(NamedTuple):
@@ -117,7 +126,10 @@ class Claim:
         self.rules_doubtful = True
 
     async def write(self, operations: Sequence[Operation], *, filled: bool) -> None:
-        """Apply a JSON Patch exactly once. `filled` means that OPA then has everything."""
+        """Apply a JSON Patch exactly once. `filled` means that OPA then has everything.
+
+        Raises ContentRefused if OPA does not accept these operations.
+        """
         following = f"{self._epoch}.{self._number + 1}"
         steps: list[Operation] = []
         if self._at:
@@ -156,23 +168,28 @@ class Claim:
 
     async def _deliver(self, body: list[Operation], following: str) -> None:
         backoff = Backoff(_FIRST_WAIT, _LONGEST_WAIT)
+        failures = 0
         while True:
             telling = asyncio.get_running_loop().call_later(SLOW, self._tell_slow)
             try:
                 await self._opa.patch(body)
                 break
             except OpaError as error:
-                # Rejected because of the marker, or because of its target: the marker shows which.
-                refused = isinstance(error, OpaRejected) and error.status == _NOT_FOUND
-                if not refused and not _passing(error):
-                    raise
-                if not refused:
+                # Rejected because of the marker, or because of its content: the marker shows which.
+                status = error.status if isinstance(error, OpaRejected) else 0
+                if status not in _OF_CONTENT:
+                    if not _passing(error):
+                        raise
                     self._tell(error)
                     await backoff.wait()
                 if await self._has_arrived(following):
                     break
-                if refused:
-                    raise Lost("OPA lacks written data: another client has removed it") from error
+                failures += status != _THROTTLED
+                if status == _NOT_FOUND:
+                    message = "OPA lacks written data: another client has removed it"
+                    raise ContentRefused(message, reason="changed") from error
+                if status in _OF_CONTENT or failures == _FAILURES:
+                    raise ContentRefused(str(error), reason="rejected") from error
             finally:
                 telling.cancel()
         self._tell(None)

@@ -216,6 +216,7 @@ class Documents:
 
         Without links it keeps the last written ones. `made_from` is a hash of the fields that links read.
         """
+        self._remember(key)
         text = sys.intern(str(key))
         known = self._known.get(key)
         last = known or self._former.pop(key, None) or _Known("", None, ())
@@ -246,6 +247,7 @@ class Documents:
 
     def put_links(self, key: Key, links: Links) -> None:
         """Plan the facts of an object, replacing previous ones, and the missing entries in the index."""
+        self._remember(key)
         known = self._known[key]
         self._put_facts(key, known.facts, links.facts)
         text = sys.intern(str(key))
@@ -270,6 +272,7 @@ class Documents:
 
     def remove(self, key: Key) -> None:
         """Plan the removal of an object."""
+        self._remember(key)
         known = self._known.pop(key, None)
         if known:
             self.counts[key.type_id] -= 1
@@ -296,9 +299,22 @@ class Documents:
         self._skeleton.put((KINDS,), kinds)
 
     def take_plan(self) -> list[Operation]:
-        """Return the JSON Patch of everything planned since the last call."""
+        """Return the JSON Patch of everything planned since the last call. Afterwards, `confirm` or `undo` it."""
         self._bytes = 0
         return self._skeleton.take_plan()
+
+    def confirm(self) -> None:
+        """Note that OPA has the plan."""
+        self._skeleton.confirm()
+
+    def undo(self) -> None:
+        """Note that OPA refused the plan, which did not `begin`: it has what it had before."""
+        self._skeleton.undo()
+
+    def _remember(self, key: Key) -> None:
+        self._skeleton.remember(self._known, key)
+        self._skeleton.remember(self._former, key)
+        self._skeleton.remember(self.counts, key.type_id)
 
 
 def essence(obj: Object) -> int:

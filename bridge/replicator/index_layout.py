@@ -21,6 +21,7 @@ from bridge.opa.address import pointer
 Path = tuple[str, ...]  # from the root of OPA's data
 Operation = dict[str, Any]  # of a JSON Patch (RFC 6902)
 _Node = dict[str, Any]  # name -> _Node, or None for a document that was written as a whole
+_ABSENT = object()
 
 
 class Skeleton:
@@ -37,6 +38,7 @@ class Skeleton:
         self._operations: list[Operation] = []
         # By the id of a node of this plan, the node (which keeps its id in use) and its value in the plan.
         self._fresh: dict[int, tuple[_Node, dict[str, Any]]] = {}
+        self._former: list[tuple[dict[Any, Any], Any, Any]] = []  # members before the plan's changes, in their order
 
     @property
     def planned(self) -> int:
@@ -45,6 +47,7 @@ class Skeleton:
 
     def begin(self, roots: dict[str, dict[str, Any]]) -> None:
         """Plan `roots` (name to nested mappings), replacing the values at those names."""
+        self._former.clear()
         for name, value in roots.items():
             self._root[name] = self._begun(value)
             self._operations.append({"op": "add", "path": pointer(name), "value": value})
@@ -67,12 +70,13 @@ class Skeleton:
         for depth, name in enumerate(path[:-1]):
             below = node.get(name)
             if below is None:
-                below = node[name] = {}
+                below = {}
+                self._set(node, name, below)
                 members: dict[str, Any] = {}
                 self._fresh[id(below)] = (below, members)
                 self._add(node, path[: depth + 1], members)
             node = below
-        node[path[-1]] = None
+        self._set(node, path[-1], None)
         self._add(node, path, value)
 
     def remove(self, path: Path) -> None:
@@ -81,10 +85,10 @@ class Skeleton:
         for name in path[:-1]:
             nodes.append(nodes[-1][name])
         depth = len(path)
-        del nodes[-1][path[-1]]
+        self._set(nodes[-1], path[-1], _ABSENT)
         while depth > 1 and not nodes[depth - 1] and path[: depth - 1] not in self._floors:
             depth -= 1
-            del nodes[depth - 1][path[depth - 1]]
+            self._set(nodes[depth - 1], path[depth - 1], _ABSENT)
         fresh = self._fresh.get(id(nodes[depth - 1]))
         if fresh:
             del fresh[1][path[depth - 1]]
@@ -92,10 +96,30 @@ class Skeleton:
             self._operations.append({"op": "remove", "path": pointer(*path[:depth])})
 
     def take_plan(self) -> list[Operation]:
-        """Return the operations planned since the last call, in the order of their application."""
+        """Return the operations planned since the last call, in the order of their application.
+
+        Afterwards, `confirm` or `undo` it.
+        """
         operations, self._operations = self._operations, []
         self._fresh.clear()
         return operations
+
+    def confirm(self) -> None:
+        """Note that OPA has the plan."""
+        self._former.clear()
+
+    def undo(self) -> None:
+        """Note that OPA does not have the plan, which did not `begin`."""
+        while self._former:
+            _restore(*self._former.pop())
+
+    def remember(self, mapping: dict[Any, Any], name: Any) -> None:
+        """Restore a member of any mapping, which the plan is about to change, if the plan is undone."""
+        self._former.append((mapping, name, mapping.get(name, _ABSENT)))
+
+    def _set(self, node: _Node, name: str, value: Any) -> None:
+        self.remember(node, name)
+        _restore(node, name, value)
 
     def _add(self, node: _Node, path: Path, value: Any) -> None:
         fresh = self._fresh.get(id(node))
@@ -103,6 +127,13 @@ class Skeleton:
             fresh[1][path[-1]] = value
         else:
             self._operations.append({"op": "add", "path": pointer(*path), "value": value})
+
+
+def _restore(node: dict[Any, Any], name: Any, value: Any) -> None:
+    if value is _ABSENT:
+        node.pop(name, None)
+    else:
+        node[name] = value
 
 
 OWN = "own"

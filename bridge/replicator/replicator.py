@@ -9,7 +9,7 @@ import structlog
 
 from bridge import tracing
 from bridge.machine import Machine
-from bridge.model.changes import Listener, Notice, Object, Source
+from bridge.model.changes import Listener, Notice, Object, Rejected, Source
 from bridge.model.keys import Key
 from bridge.model.observability import Record, record_nothing
 from bridge.model.types import DESCRIBING
@@ -99,7 +99,7 @@ class Replicator:
         self.counted = ReplicationCounts()
         self._opa = opa
         self._types = frozenset(types)
-        self._writer = Writer(opa, Claim(opa, owner, content, self._waits_for_opa))
+        self._writer = Writer(opa, Claim(opa, owner, content, self._waits_for_opa), self._set_aside)
         pending = Pending(self._writer.documents.keys_of, prune=prune)
         self._intake = Intake(source, pending, self.counted, configured, record)
         self._describing = Describing(self._writer, self._intake, self._types)
@@ -230,6 +230,13 @@ class Replicator:
             log.info("OPA responding again")
         else:
             log.warning("waiting for OPA", why=str(error))
+
+    def _set_aside(self, key: Key, obj: Object | None, why: str) -> None:
+        if obj is None:
+            log.error("OPA refuses to remove object", key=str(key), why=why)
+        elif key not in self._intake.pending.objects():  # otherwise its next state is written soon
+            identity = {name: obj[name] for name in ("apiVersion", "kind", "metadata")}
+            self._intake.rejections.note(Rejected(key.type_id, key, identity, f"OPA refuses it ({why})"))
 
     def _start_over(self) -> None:
         self._writer.linking.forget()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import structlog
@@ -12,7 +12,7 @@ from bridge.model.changes import Object
 from bridge.model.keys import Key, parse_key
 from bridge.opa.batches import batches
 from bridge.opa.client import Opa
-from bridge.replicator.claim import Claim, Lost
+from bridge.replicator.claim import Claim, ContentRefused, Lost
 from bridge.replicator.documents import FACTS, INDEX, Documents, Facts, Index
 from bridge.replicator.index_layout import NO_LINKS, Path
 from bridge.replicator.links import Linking
@@ -33,15 +33,21 @@ class Before(NamedTuple):
 
 
 class Writer:
-    """Writes objects into one OPA, and knows its contents. Methods wait and raise like those of `Claim`."""
+    """Writes objects into one OPA, and knows its contents. Methods wait and raise like those of `Claim`.
 
-    def __init__(self, opa: Opa, claim: Claim) -> None:
+    `refuse` is called with each object that OPA refuses (None: its deletion), and why; the others are written.
+    """
+
+    def __init__(self, opa: Opa, claim: Claim, refuse: Callable[[Key, Object | None, str], None]) -> None:
         self.documents = Documents()
         self.linking = Linking(opa)
         self._opa = opa
         self._claim = claim
         self._filled = False
         self._begun = False
+        self._replacing = False  # whether the first write replaces all data
+        self._refuse = refuse
+        self._suspects: set[Key] = set()  # objects of a write for which OPA lacked data, until a sync ends
         self._unaudited: list[Key] = []  # objects whose facts are compared next
         self._astray = False  # OPA's index is wrong and cannot be reused
 
@@ -73,6 +79,9 @@ class Writer:
             log.info("existing data in OPA reused", objects=len(self.documents), linked=found.linked)
         else:
             self.documents.begin()
+        self._replacing = not usable
+        if usable and self.documents.planned:
+            await self._send()  # the removal of entries that no object has, apart from writes that OPA may refuse
         self._astray = False
         return usable
 
@@ -80,6 +89,7 @@ class Writer:
         """Mark everything since `begin` as complete."""
         self._filled = True
         await self._send()
+        self._suspects.clear()
         self.linking.forget()
         self.documents.finish()
 
@@ -175,20 +185,66 @@ class Writer:
         written: dict[Key, Before] = {}
         for key in (*deletes, *upserts):
             written[key] = Before(self.documents.essence(key), self.documents.index_paths(key))
-        for key in deletes:
-            self.documents.remove(key)
-            await self._send_what_is_much()
-        for key, obj in upserts.items():
-            self.documents.put(key, obj, made[key].links, made[key].made_from)
-            await self._send_what_is_much()
-        if self.documents.planned or not self._begun:
-            await self._send()
+
+        def plan(key: Key) -> None:
+            if key in upserts:
+                self.documents.put(key, upserts[key], made[key].links, made[key].made_from)
+            else:
+                self.documents.remove(key)
+
+        refused = await self._write_each([*deletes, *upserts], plan)
+        # Policies must not be evaluated with a former state of an object.
+        former = [key for key in refused if key in upserts and self.documents.version(key) is not None]
+        kept = await self._write_each(former, self.documents.remove) if former else {}
+        for key, why in refused.items():
+            if key not in former or key in kept:
+                del written[key]
+            self._refuse(key, upserts.get(key), why)
         return written
 
-    async def _send_what_is_much(self) -> None:
-        if self.documents.planned >= MOST_OPERATIONS or self.documents.planned_bytes >= MOST_BYTES:
-            await self._send()
+    async def _write_each(self, keys: Sequence[Key], plan: Callable[[Key], None]) -> dict[Key, str]:
+        """Plan the write of each object, and send the plans together, in parts if they are large.
+
+        Returns the objects that OPA refuses, with the reasons. A refused write is repeated in halves, so one object
+        never stops the others. Raises Lost if OPA refuses a write without objects, too, or lacks data, once a sync: the
+        cause is another client then.
+        """
+        refused: dict[Key, str] = {}
+        parts: list[Sequence[Key]] = [keys]
+        while parts:
+            part = parts.pop()
+            count = 0
+            for key in part:
+                plan(key)
+                count += 1
+                if self.documents.planned >= MOST_OPERATIONS or self.documents.planned_bytes >= MOST_BYTES:
+                    break
+            if count < len(part):
+                parts.append(part[count:])
+            sent = part[:count]
+            try:
+                if self.documents.planned or not self._begun:
+                    await self._send()
+            except ContentRefused as error:
+                if error.reason == "changed" and self._suspects.isdisjoint(sent):
+                    self._suspects.update(sent)
+                    raise
+                await self._take_back()
+                if count <= 1:
+                    refused |= dict.fromkeys(sent, str(error.__cause__))
+                else:
+                    parts += [sent[count // 2 :], sent[: count // 2]]
+        return refused
+
+    async def _take_back(self) -> None:
+        """Undo the refused plan, and verify that OPA accepts a write without it."""
+        if self._replacing and not self._begun:
+            self.documents.begin()
+        else:
+            self.documents.undo()
+        await self._send()
 
     async def _send(self) -> None:
         await self._claim.write(self.documents.take_plan(), filled=self._filled)
+        self.documents.confirm()
         self._begun = True

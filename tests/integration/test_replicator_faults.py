@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from aiohttp import web
 
 from bridge.model.changes import Object, Trouble
 from bridge.model.keys import key_of
@@ -180,6 +181,64 @@ async def test_what_another_client_has_removed_from_opa_is_noticed_when_it_is_to
         one.source.delete(key_of(service("a")))
         await one.notices.until_filled()
         assert await keys_held(opa.url) == keys(service("b"))
+
+
+def refuse_poison(status: int) -> Fault:
+    """Refuse each write with the word poison in a value, or for an object of this name."""
+
+    async def decide(request: web.Request, pass_on: Callable[[], Awaitable[web.Response]]) -> web.StreamResponse:
+        poisoned = b"poison" in await request.read()
+        return await refuse(status)(request, pass_on) if poisoned else await pass_on()
+
+    return decide
+
+
+@pytest.mark.parametrize("status", [400, 404, 413, 500])
+async def test_object_that_opa_refuses_is_set_aside_by_name_and_the_others_are_written(
+    faulty: FaultyOpa, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    monkeypatch.setattr(claim, "_LONGEST_WAIT", 0.05)
+    faulty.fault = refuse_poison(status)
+    bad = service("bad", spec={"poison": 1})
+    objects = [route("one", "bad"), *(service(f"other-{number}") for number in range(10))]
+    async with bridge(faulty.url, [bad, *objects]) as one, Opa(faulty.url) as direct:
+
+        async def compare(absent: set[str]) -> None:
+            stored = [obj for key, obj in one.source.objects.items() if str(key) not in absent]
+            assert await differences(direct, stored) == []
+            assert {str(key) for key in one.replicator._intake.rejections} == absent
+            assert sum(one.replicator.rejected.values()) == len(absent)
+
+        await one.filled()
+        await compare(keys(bad))
+        one.source.put(service("bad"), service("new"))
+        await one.notices.until_written()
+        await compare(set())
+        one.source.put(service("later"), bad, service("new", spec={"edited": 1}))
+        # Where OPA lacks a document, another client may be the cause: one more sync finds out.
+        await (one.notices.until_filled() if status == 404 else one.notices.until_written())
+        await compare(keys(bad))
+        one.source.delete(key_of(bad))
+        await one.notices.until_written()
+        await compare(set())
+        assert one.source.relisted == (2 if status == 404 else 0)
+
+
+async def test_object_above_opas_own_limit_is_set_aside_and_returns_when_it_is_smaller(opa_path: Path) -> None:
+    limited = {"server": {"decoding": {"max_length": 1 << 20}}}
+    large = service("large", spec={"text": "x" * (1 << 20)})
+    others = [service(f"other-{number}", spec={"text": "x" * 100_000}) for number in range(20)]
+    async with ManagedOpa(opa_path, limited, bundle=BUNDLE) as opa, bridge(opa.url, [*others, large]) as one:
+        await one.filled()
+        assert await keys_held(opa.url) == keys(*others)
+        one.source.put(service("large"))
+        await one.notices.until_written()
+        assert await keys_held(opa.url) == keys(*others, large)
+        one.source.put(large, service("last"))
+        await one.notices.until_written()
+        assert await keys_held(opa.url) == keys(*others, service("last"))
+        assert one.replicator.rejected == {"core/Service": 1}
+        assert one.source.relisted == 0
 
 
 @pytest.mark.long

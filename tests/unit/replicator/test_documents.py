@@ -20,7 +20,7 @@ PLACES = (
 )
 ENTRIES = st.lists(st.tuples(PLACES, st.integers()), unique_by=lambda e: e[0])
 LINKS = st.builds(Links, ENTRIES, st.sampled_from([b"", b'{"a":1}', b'{"by":"x"}']))
-STEPS = st.lists(st.tuples(st.sampled_from(["put", "facts", "remove", "plan"]), NAMES, LINKS), max_size=40)
+STEPS = st.lists(st.tuples(st.sampled_from(["put", "facts", "remove", "plan", "refused"]), NAMES, LINKS), max_size=40)
 
 
 def service(name: str, **metadata: Any) -> Object:
@@ -39,6 +39,7 @@ def _step(
     held: dict[str, Any],
     model: dict[Key, tuple[Object, Links]],
     step: tuple[str, str, Links],
+    confirmed: dict[Key, tuple[Object, Links]],
 ) -> dict[str, Any]:
     what, name, links = step
     key = key_of(service(name))
@@ -52,8 +53,17 @@ def _step(
     elif what == "remove":
         documents.remove(key)
         model.pop(key, None)
+    elif what == "refused":
+        if held:  # the first plan begins, and has nothing to return to
+            documents.take_plan()
+            documents.undo()
+            model.clear()
+            model.update(confirmed)
     else:
         held = applied(held, documents.take_plan())
+        documents.confirm()
+        confirmed.clear()
+        confirmed.update(model)
     return held
 
 
@@ -63,8 +73,9 @@ def _stepped(
     model: dict[Key, tuple[Object, Links]],
     steps: list[tuple[str, str, Links]],
 ) -> dict[str, Any]:
+    confirmed = dict(model)
     for step in [*steps, PLAN]:
-        held = _step(documents, held, model, step)
+        held = _step(documents, held, model, step, confirmed)
     return held
 
 
@@ -129,8 +140,9 @@ def test_opa_holds_each_object_with_its_present_index_entries_and_nothing_else(
     documents.begin()
     held: dict[str, Any] = {}
     model: dict[Key, tuple[Object, Links]] = {}
+    confirmed: dict[Key, tuple[Object, Links]] = {}
     for step in [*steps, PLAN]:
-        held = _step(documents, held, model, step)
+        held = _step(documents, held, model, step, confirmed)
         if step[0] == "plan":
             assert held == _expected(model)
             assert documents.keys_of("core/Service") == set(model)

@@ -21,6 +21,7 @@ STEPS: st.SearchStrategy[list[tuple[str, Path, Any]]] = st.lists(
         st.tuples(st.just("remove"), PATHS, st.none()),
         st.tuples(st.just("plan"), st.just(()), st.none()),
         st.tuples(st.just("begin"), st.just(()), st.none()),
+        st.tuples(st.just("refused"), st.just(()), st.none()),
     ),
     max_size=60,
 )
@@ -34,6 +35,7 @@ def test_any_plans_leave_what_a_model_has_and_no_empty_containers_below_the_floo
     skeleton.begin(copy.deepcopy(ROOTS))
     document: dict[str, Any] = {"foreign": 1, "objects": {"left": {"over": 1}}}
     model: dict[Path, Any] = {}
+    before: dict[Path, Any] | None = None  # the model of the document; None: the next plan begins
     for what, path, value in [*steps, ("plan", (), None)]:
         if what == "put":
             skeleton.put(path, copy.deepcopy(value))
@@ -44,8 +46,15 @@ def test_any_plans_leave_what_a_model_has_and_no_empty_containers_below_the_floo
         elif what == "begin":
             skeleton.begin(copy.deepcopy(ROOTS))
             model.clear()
+            before = None
+        elif what == "refused" and before is not None:
+            skeleton.take_plan()
+            skeleton.undo()
+            model = dict(before)
         elif what == "plan":
             document = applied(document, skeleton.take_plan())
+            skeleton.confirm()
+            before = dict(model)
             assert document == {"foreign": 1, **_tree(model)}
     assert skeleton.take_plan() == []
 
