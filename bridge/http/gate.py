@@ -7,6 +7,9 @@ The rules:
   or with an incomplete body. When all are in use, it is one of the peer with most such connections.
 - A connection with a request in progress is never closed. If every connection has one, the new connection is closed.
 - A connection with a verified client certificate does not count for its peer, and is closed last.
+- A client reads its responses: a connection that reads less than LEAST_READ of a waiting response in STALLED seconds is
+  closed. All waiting responses have at most `unread` bytes together; above that, of the peer with most of these bytes
+  the connection that has waited longest for its client is closed.
 """
 
 from __future__ import annotations
@@ -17,13 +20,18 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Any
 
-from aiohttp import web
+from aiohttp import Payload, web
+from aiohttp.abc import AbstractStreamWriter
 
 LONGEST_HEAD = 10.0  # seconds for a TLS handshake, and from the first byte of a request to the end of its head
 LONGEST_IDLE = 120.0  # seconds between two requests; an API server closes a connection after 90
 QUIET = 0.25  # seconds that a connection has at least before it is closed
-REASONS = ("full", "peer", "displaced", "handshake", "certificate")  # why a connection was closed
+STALLED = 30.0  # seconds in which a client reads LEAST_READ bytes of what waits for it
+LEAST_READ = 1 << 16
+PIECE = 1 << 15  # bytes of a response that are written at once
+REASONS = ("full", "peer", "displaced", "handshake", "certificate", "unread")  # why a connection was closed
 _VERIFIED = ""  # the group of connections with a verified client certificate, instead of their peers
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -31,10 +39,14 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The maximum number of connections of a listener, in total and of one peer; `per_peer` 0: no limit."""
+    """The maximum number of connections of a listener, in total and of one peer; `per_peer` 0: no limit.
+
+    `unread` is the maximum number of bytes of its responses that wait in memory for clients to read them.
+    """
 
     connections: int = 2000  # twice as many as the streams of the page, which leaves room for OPA and probes
-    per_peer: int = 0
+    per_peer: int = 1000
+    unread: int = 64 << 20
 
 
 class Gate:
@@ -46,6 +58,12 @@ class Gate:
         self._held: Counter[str] = Counter()  # connections by group: a peer, or _VERIFIED
         self._waiting: dict[str, dict[Connection, None]] = {}  # by group, the longest waiting one first
         self._by_protocol: dict[object, Connection] = {}
+        self._unread: dict[Connection, int] = {}  # bytes that wait for the client, the longest waiting one first
+
+    @property
+    def unread(self) -> int:
+        """Return the number of bytes of responses that wait for clients to read them."""
+        return sum(self._unread.values())
 
     @property
     def open(self) -> int:
@@ -78,10 +96,15 @@ class Gate:
         self.wait(connection)
         request.content.on_eof(lambda: self.work(connection) if connection.busy else None)
         try:
-            return await handler(request)
+            response = await handler(request)
         finally:
             self.wait(connection)
             connection.busy = False
+        if isinstance(response, web.Response) and isinstance(response.body, bytes):
+            connection.body = len(response.body)
+            if connection.body > PIECE:
+                response.body = Pieces(response.body, content_type=response.content_type)
+        return response
 
     def serve(self, connection: Connection, protocol: asyncio.Protocol) -> None:
         """Serve the established connection with this protocol."""
@@ -111,8 +134,30 @@ class Gate:
         if not waiting:
             self._waiting.pop(connection.group, None)
 
+    def hold(self, connection: Connection, size: int) -> None:
+        """Note that so many bytes wait for the client; other clients that do not read give way to them."""
+        self._unread[connection] = size
+        while len(self._unread) > 1 and self.unread > self.limits.unread:
+            by_peer: Counter[str] = Counter()
+            for held, held_size in self._unread.items():
+                by_peer[held.peer] += held_size
+            [(peer, _)] = by_peer.most_common(1)
+            self.drop_unread(next(held for held in self._unread if held.peer == peer))
+
+    def release(self, connection: Connection) -> None:
+        """Note that no more bytes wait for the client."""
+        self._unread.pop(connection, None)
+
+    def drop_unread(self, connection: Connection) -> None:
+        """Close a connection whose client does not read."""
+        self.closed["unread"] += 1
+        abort = connection.abort
+        self.leave(connection)
+        abort()
+
     def leave(self, connection: Connection) -> None:
         """Note that the connection is closed."""
+        self.release(connection)
         if connection.left:
             return
         self.work(connection)
@@ -137,6 +182,25 @@ class Gate:
         return True
 
 
+class Pieces(Payload):
+    """A body that is written as its client reads it, so that a connection copies at most one piece of it."""
+
+    def __init__(self, content: bytes, **options: Any) -> None:
+        super().__init__(content, **options)
+        self._size = len(content)
+
+    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        """Return the body as text."""
+        return str(self._value, encoding, errors)
+
+    async def write(self, writer: AbstractStreamWriter) -> None:
+        """Write the body; each piece waits until the client has read the one before."""
+        content = memoryview(self._value)
+        for begin in range(0, len(content), PIECE):
+            await writer.write(content[begin : begin + PIECE])
+            await writer.drain()
+
+
 class Connection(asyncio.Protocol):
     """One connection; data goes to the `protocol` that it gets when it is established.
 
@@ -150,16 +214,20 @@ class Connection(asyncio.Protocol):
         self.since = 0.0
         self.left = False
         self.busy = False
+        self.body = 0  # bytes of the last response, which are in memory until the client has read them
         self.protocol: asyncio.Protocol | None = None
         self.make: Callable[[], asyncio.Protocol] | None = None
         self.verify: Callable[[asyncio.BaseTransport], bool | None] = lambda _: False
         self.abort: Callable[[], object] = _nothing
         self._gate = gate
+        self._transport: asyncio.WriteTransport | None = None
         self._patience: asyncio.TimerHandle | None = None
+        self._stall: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
         """Note that the head of a request has arrived."""
         self.busy = True
+        self.body = 0
         self._stop_waiting()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -170,6 +238,10 @@ class Connection(asyncio.Protocol):
             abort()
             return
         self.abort = abort
+        if isinstance(transport, asyncio.WriteTransport):
+            self._transport = transport
+            # Report each byte that the operating system does not take, which is one that the client does not read.
+            transport.set_write_buffer_limits(high=1, low=0)
         self.protocol = self.make()
         self._gate.serve(self, self.protocol)
         if verified:
@@ -191,17 +263,20 @@ class Connection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """Pass on a pause: the client reads slowly."""
-        if self.protocol:
+        self._await_reading()
+        if self.protocol and not self.left:
             self.protocol.pause_writing()
 
     def resume_writing(self) -> None:
-        """Pass on a resume: the client reads again."""
+        """Pass on a resume: the client has read everything."""
+        self._stop_awaiting()
         if self.protocol:
             self.protocol.resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Pass on the end of the connection."""
         self._stop_waiting()
+        self._stop_awaiting()
         self._gate.leave(self)
         if self.protocol:
             self.protocol.connection_lost(exc)
@@ -213,6 +288,24 @@ class Connection(asyncio.Protocol):
         if self._patience is not None:
             self._patience.cancel()
             self._patience = None
+
+
+    def _await_reading(self, before: int | None = None) -> None:
+        """Close the connection if the client has read too little since there were `before` bytes; look again later."""
+        if self._transport is None or self.left:
+            return
+        size = self._transport.get_write_buffer_size()
+        if before is not None and before - size < LEAST_READ:
+            self._gate.drop_unread(self)
+            return
+        self._stall = asyncio.get_running_loop().call_later(STALLED, self._await_reading, size)
+        self._gate.hold(self, max(size, self.body))
+
+    def _stop_awaiting(self) -> None:
+        self._gate.release(self)
+        if self._stall is not None:
+            self._stall.cancel()
+            self._stall = None
 
 
 def _nothing() -> None:

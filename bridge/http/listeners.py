@@ -30,6 +30,7 @@ log = structlog.get_logger(__name__)
 
 BACKLOG = 128  # connections in the operating system's queue
 AT_ONCE = 16  # connections that are accepted before replaced ones are closed
+SEND_BUFFER = 1 << 17  # bytes of a connection's responses in the operating system
 LOG_PERIOD = 10.0  # seconds between two lines of the log about one kind of client error
 _CLOSING = 1.0  # seconds for the end of a TLS connection
 _EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
@@ -204,6 +205,8 @@ async def _sockets(host: str, port: int) -> list[socket.socket]:
 
 def _listening(sock: socket.socket) -> socket.socket:
     sock.setblocking(False)
+    # Its connections have the same: the system would give one that reads slowly megabytes, and hide its progress.
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
     return sock
 
 

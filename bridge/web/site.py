@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import gzip
 import hashlib
 import hmac
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from aiohttp import web
 
@@ -225,6 +227,7 @@ _TYPES = {
     ".txt": "text/plain",
     ".woff2": "font/woff2",
 }
+_COMPRESSED_TYPES = {".png", ".woff2"}
 # No content from other hosts, no inline content, no frames, no forms to other sites.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -247,22 +250,36 @@ async def static_file(request: web.Request) -> web.Response:
     name = request.match_info.get("name") or "index.html"
     if name not in _names():
         raise Refused(404, "NotFound", f"there is no {request.path}")
-    path = _ROOT / name
-    content = path.read_bytes()
-    etag = f'"{_digest(content)}"'
-    if request.headers.get("If-None-Match") == etag:
-        return web.Response(status=304, headers={**_HEADERS, "ETag": etag})
-    response = web.Response(body=content, headers={**_HEADERS, "ETag": etag}, content_type=_TYPES[path.suffix])
-    if path.suffix not in {".png", ".woff2"}:
-        response.charset = "utf-8"
-        response.enable_compression()
-    return response
+    file = _file(name)
+    headers = {**_HEADERS, "ETag": file.etag, "Vary": "Accept-Encoding"}
+    if request.headers.get("If-None-Match") == file.etag:
+        return web.Response(status=304, headers=headers)
+    body, suffix = file.content, Path(name).suffix
+    if file.compressed and "gzip" in request.headers.get("Accept-Encoding", "").lower():
+        body = file.compressed
+        headers["Content-Encoding"] = "gzip"
+    charset = None if suffix in _COMPRESSED_TYPES else "utf-8"
+    return web.Response(body=body, headers=headers, content_type=_TYPES[suffix], charset=charset)
+
+
+class _File(NamedTuple):
+    content: bytes
+    compressed: bytes  # by gzip; empty for a type that is compressed itself
+    etag: str
+
+
+@cache
+def _file(name: str) -> _File:
+    """Return a file, which all responses share: they hold no bytes of their own, and need no compression."""
+    content = (_ROOT / name).read_bytes()
+    compressed = b"" if Path(name).suffix in _COMPRESSED_TYPES else gzip.compress(content, mtime=0)
+    return _File(content, compressed, f'"{_digest(content)}"')
 
 
 @cache
 def _page() -> str:
     """Return a digest of all files: an open page compares it with that of its own files."""
-    return _digest(b"".join((_ROOT / name).read_bytes() for name in sorted(_names())))[:16]
+    return _digest(b"".join(_file(name).content for name in sorted(_names())))[:16]
 
 
 @cache
@@ -271,6 +288,5 @@ def _names() -> frozenset[str]:
     return frozenset(str(path.relative_to(_ROOT)) for path in _ROOT.rglob("*") if path.suffix in _TYPES)
 
 
-@cache
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:32]

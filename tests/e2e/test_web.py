@@ -10,6 +10,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import urllib.request
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,6 +64,28 @@ def served(
     folder = shutil.copytree(SHOP, tmp_path_factory.mktemp("web") / "shop")
     with serving(bridge_path, environment, folder, "--listen", "127.0.0.1:0") as found:
         yield found
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
+def test_thousand_clients_that_read_nothing_cost_little_memory(served: Served) -> None:
+    host, port = served.url.removeprefix("http://").split(":")
+    request = f"GET /vendor/cytoscape.js HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
+    before = _resident(served.process.pid)
+    with contextlib.ExitStack() as stack:
+        for _ in range(1000):
+            client = stack.enter_context(socket.socket())
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.connect((host, int(port)))
+            client.sendall(request)
+        with urllib.request.urlopen(f"{served.url}/readyz", timeout=60) as answer:  # noqa: S310 (always http on loopback)
+            assert answer.status == 200
+        assert _resident(served.process.pid) - before < 64
+
+
+def _resident(process: int) -> int:
+    """The memory of a process, in MiB."""
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0]) >> 10
 
 
 class Events:

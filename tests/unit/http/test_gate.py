@@ -17,6 +17,7 @@ from bridge.http.listeners import GATE, listen, new_runner
 
 MOST = 4
 HEAD = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n"
+LARGE = bytes(8 << 20)
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
@@ -30,6 +31,17 @@ class Served:
     async def connect(self, source: str = "127.0.0.1") -> Streams:
         """A connection from an address of the loopback network."""
         return await asyncio.open_connection("127.0.0.1", self.port, local_addr=(source, 0))
+
+    async def request_large(self, source: str = "127.0.0.1") -> socket.socket:
+        """A connection that has requested LARGE, and from which nothing is read."""
+        client = socket.socket()
+        client.setblocking(False)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.bind((source, 0))
+        loop = asyncio.get_running_loop()
+        await loop.sock_connect(client, ("127.0.0.1", self.port))
+        await loop.sock_sendall(client, b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        return client
 
     async def is_answered(self, source: str = "127.0.0.1") -> bool:
         """Whether a request from there gets its answer."""
@@ -47,8 +59,12 @@ async def serving(limits: Limits, takes: float = 0.0) -> AsyncIterator[Served]:
         await asyncio.sleep(takes)
         return web.Response(text=text)
 
+    async def large(_: web.Request) -> web.Response:
+        return web.Response(body=LARGE)
+
     app = web.Application()
     app.router.add_post("/", slow)
+    app.router.add_get("/", large)
     runner = new_runner(app, shutdown_timeout=0.1, limits=limits)
     await runner.setup()
     _, port = await listen(runner, "127.0.0.1:0", "--listen")
@@ -184,6 +200,50 @@ async def test_thousand_silent_sockets_leave_room_for_requests() -> None:
         assert all([await served.is_answered() for _ in range(50)])
         for _, writer in flood:
             writer.close()
+
+
+async def test_client_that_reads_nothing_of_its_response_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "STALLED", 0.2)
+    async with serving(Limits(MOST)) as served:
+        client = await served.request_large()
+        await asyncio.sleep(0.1)
+        assert served.gate.unread > 0
+        for _ in range(100):
+            if served.gate.open:
+                await asyncio.sleep(0.05)
+        assert (served.gate.closed, served.gate.unread) == ({"unread": 1}, 0)
+        client.close()
+
+
+async def test_client_that_reads_slowly_gets_its_whole_response(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "STALLED", 0.2)
+    async with serving(Limits(MOST)) as served:
+        client = await served.request_large()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 18)
+        loop, received = asyncio.get_running_loop(), 0
+        while some := await loop.sock_recv(client, 1 << 18):
+            received += len(some)
+            await asyncio.sleep(0.02)  # more than STALLED together
+        assert received > len(LARGE)
+        assert served.gate.closed == {}
+        client.close()
+
+
+async def test_unread_responses_of_a_peer_are_bounded_and_another_peer_gets_its_response() -> None:
+    async with serving(Limits(100, unread=3 * len(LARGE))) as served:
+        modest = await served.request_large("127.0.0.2")
+        flood = []
+        for _ in range(20):
+            flood.append(await served.request_large("127.0.0.3"))
+            await asyncio.sleep(0.02)
+            assert served.gate.unread <= 3 * len(LARGE)
+        loop, received = asyncio.get_running_loop(), 0
+        while some := await loop.sock_recv(modest, 1 << 20):
+            received += len(some)
+        assert received > len(LARGE)
+        assert served.gate.closed["unread"] == 21 - 3
+        for client in (modest, *flood):
+            client.close()
 
 
 def test_one_peer_is_an_ipv4_address_or_an_ipv6_network() -> None:
