@@ -16,7 +16,15 @@ from collections.abc import Iterable, Iterator
 from bridge.policy_loader.shipped import SETTINGS, VIEW
 from bridge.policy_loader.submissions import DataPath, Fault, ModuleProblem, Submission
 
-WRITTEN = (SETTINGS, "bridge_state", "facts", "index", "kinds", "objects")  # documents of the bridge itself
+WRITTEN = (
+    SETTINGS,
+    "bridge_state",
+    "facts",
+    "index",
+    "kind_sets",
+    "kinds",
+    "objects",
+)  # documents of the bridge itself
 _POINTS = (("bridge", "extensions", "hierarchy"), ("bridge", "strategies"))
 _OWN = "claim_refused"  # the code of these problems
 

@@ -27,7 +27,6 @@ from bridge.replicator.index_layout import (
 T = TypeVar("T")
 OBJECTS = "objects"
 FACTS = "facts"
-KINDS = "kinds"
 INDEX = "index"
 INDEXES = (
     "attached",
@@ -294,9 +293,10 @@ class Documents:
     def _once(self, path: Path) -> Path:
         return path if self._paths is None else self._paths.setdefault(path, path)
 
-    def put_kinds(self, kinds: dict[str, Any]) -> None:
-        """Plan the active policy kinds."""
-        self._skeleton.put((KINDS,), kinds)
+    def put_kinds(self, documents: dict[str, Any]) -> None:
+        """Plan the documents of the active policy kinds, by name."""
+        for name, document in documents.items():
+            self._skeleton.put((name,), document)
 
     def take_plan(self) -> list[Operation]:
         """Return the JSON Patch of everything planned since the last call. Afterwards, `confirm` or `undo` it."""

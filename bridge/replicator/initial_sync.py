@@ -19,7 +19,7 @@ log = structlog.get_logger(__name__)
 
 
 class Describing:
-    """Updates `data.kinds`, and requests their policies. `types` are always requested."""
+    """Updates the documents of policy kinds, and requests their policies. `types` are always requested."""
 
     def __init__(self, writer: Writer, intake: Intake, types: frozenset[str]) -> None:
         self._writer = writer
@@ -33,8 +33,9 @@ class Describing:
         A cluster without a CRD or PolicyKind for a shipped preset's kind does not serve it. Waits and raises like the
         methods of `Writer`.
         """
-        kinds = await self._writer.ask("kinds_in_force")
-        await self._writer.put_kinds(kinds)
+        documents = await self._writer.ask("kind_documents")
+        await self._writer.put_kinds(documents)
+        kinds = documents["kinds"]
         undescribed: dict[str, dict[str, str]] = await self._writer.ask("undescribed")
         served = {kind for kind, about in kinds.items() if about["layers"] != ["Preset"]}
         # Policies without a description have no effect, and commands show where they are attached.

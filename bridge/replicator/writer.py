@@ -141,9 +141,9 @@ class Writer:
         """Return the result of a query without input, from an OPA with the written data."""
         return await self._claim.ask(lambda: self._opa.query(query, {}))
 
-    async def put_kinds(self, kinds: dict[str, Any]) -> None:
-        """Store the active policy kinds."""
-        self.documents.put_kinds(kinds)
+    async def put_kinds(self, documents: dict[str, Any]) -> None:
+        """Store the documents of the active policy kinds, by name."""
+        self.documents.put_kinds(documents)
         await self._send()
         self.linking.begin()  # a kind names fields by which its policies select, and links read these
 

@@ -22,7 +22,7 @@ from tests.integration.scripted import ScriptedSource
 from tests.integration.test_replicator import BUNDLE, POLICY_KIND, color, keys, route
 from tests.integration.test_replicator_faults import bridge, keys_held
 
-OURS = {"objects", "facts", "index", "kinds", MARKER, "bridge", SETTINGS}
+OURS = {"objects", "facts", "index", "kinds", "kind_sets", MARKER, "bridge", SETTINGS}
 FOREIGN: dict[str, Any] = {
     "mine": {"a/b": {"~c": 1}, "": [1, 2], "objects": {"core": {}}},
     "object": {"core": {"Service": {"shop": {"a": "mine"}}}},
@@ -64,7 +64,10 @@ async def test_data_and_policies_of_others_stay_as_they_are(opa_path: Path, monk
             assert await keys_held(managed.url) == keys(service("stock"), route("one"))
             assert await foreign(direct) == FOREIGN
             await direct.patch(
-                [{"op": "remove", "path": f"/{name}"} for name in ("objects", "facts", "index", "kinds", MARKER)]
+                [
+                    {"op": "remove", "path": f"/{name}"}
+                    for name in ("objects", "facts", "index", "kinds", "kind_sets", MARKER)
+                ]
             )
             await one.notices.until_filled()
             assert await foreign(direct) == FOREIGN

@@ -377,7 +377,7 @@ links[key] := entries if {
     entries := {"targets": ["core/Service/shop/somebody"]}
 }
 link_fields := ["/apiVersion", "/kind", "/metadata"]
-kinds_in_force := {}
+kind_documents := {"kinds": {}, "kind_sets": {}}
 undescribed := {}
 stamps := {}
 """

@@ -161,7 +161,8 @@ class Walk:
 
 async def roots(opa: Opa) -> list[str]:
     """The bridge's documents that are there."""
-    return [name for name in ("objects", "facts", "index", "kinds", MARKER) if await opa.get(name) is not None]
+    names = ("objects", "facts", "index", "kinds", "kind_sets", MARKER)
+    return [name for name in names if await opa.get(name) is not None]
 
 
 def test_any_sequence_of_changes_listings_and_faults_leaves_opa_equal_to_the_source(opa_path: Path) -> None:

@@ -19,12 +19,6 @@ exists(object_key) if {
 # description: |
 #   Types of objects that no API server serves, declared by an extension module, or by `virtual` of a target in a
 #   PolicyKind (semantics T2).
-is_virtual(type) if type in _virtual_types
+is_virtual(type) if type in levels.virtual_types
 
-_virtual_types contains type if some type in levels.virtual_types
-
-_virtual_types contains concat("/", [target.group, target.kind]) if {
-	some name in kinds.names
-	some target in kinds.get(name).targets
-	target.virtual
-}
+is_virtual(type) if kinds.sets.virtual[type]

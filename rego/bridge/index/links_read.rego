@@ -12,22 +12,7 @@ link_fields := null if {
 	count(link_modules) > 0
 } else := null if {
 	count(levels.extensions) > 0
-} else := array.flatten([
-	_fields_read, [concat("/", [place, field]) |
-		some place in ["/spec/parentRef", "/spec/rules/*/backendRefs/*"]
-		some field in ["group", "kind", "name", "namespace"]
-	],
-	[concat("/", [place, "filters/*", field]) |
-		some place in ["/spec/rules/*", "/spec/rules/*/backendRefs/*"]
-		some field in array.concat(["type"], [concat("/", [holder, "backendRef", part]) |
-			some holder in backend_filters
-			some part in ["group", "kind", "name", "namespace"]
-		])
-	],
-	[{"with": sprintf("/spec/%s", [field])} | some field in sort(target_fields)],
-])
-
-_fields_read := [
+} else := [
 	"/apiVersion",
 	"/kind",
 	"/metadata/name",
@@ -38,9 +23,23 @@ _fields_read := [
 	"/spec/gatewayClassName",
 	"/spec/hostnames",
 	"/spec/listeners",
+	"/spec/parentRef",
 	"/spec/parentRefs",
+	"/spec/rules/*/backendRefs/*/filters/*/externalAuth/backendRef",
+	"/spec/rules/*/backendRefs/*/filters/*/requestMirror/backendRef",
+	"/spec/rules/*/backendRefs/*/filters/*/type",
+	"/spec/rules/*/backendRefs/*/group",
+	"/spec/rules/*/backendRefs/*/kind",
+	"/spec/rules/*/backendRefs/*/name",
+	"/spec/rules/*/backendRefs/*/namespace",
+	"/spec/rules/*/filters/*/externalAuth/backendRef",
+	"/spec/rules/*/filters/*/requestMirror/backendRef",
+	"/spec/rules/*/filters/*/type",
 	"/spec/rules/*/matches/*/method",
 	"/spec/rules/*/matches/*/path",
 	"/spec/rules/*/name",
 	"/spec/useDefaultGateways",
+	{"with": "/spec/targetRef"},
+	{"with": "/spec/targetRefs"},
+	{"with": "/spec/targetSelectors"},
 ]

@@ -21,14 +21,20 @@ get(type) := data.kinds[type] if {
 } else := active_kinds[type] if has_changes
 
 # METADATA
+# description: All active policy kinds by their names.
+all_kinds := active_kinds if {
+	has_changes
+} else := data.kinds if {
+	true
+} else := {}
+
+# METADATA
 # description: The policy kind of a policy; undefined if its kind is not a policy kind.
 of_policy(policy_key) := get(keys.type_of(policy_key))
 
 # METADATA
 # description: The names of all active policy kinds.
-names := {name | some name, _ in data.kinds} if not has_changes
-
-names := object.keys(active_kinds) if has_changes
+names := object.keys(all_kinds)
 
 # METADATA
 # description: The query changes objects that describe policy kinds.

@@ -6,8 +6,4 @@ import data.bridge.lookup
 # description: |
 #   The policy kinds that queries evaluate: without kinds of shipped presets that have no policies, because most
 #   clusters lack most vendors.
-in_use := names - (_preset_kinds - lookup.types)
-
-_preset_kinds := {type | data.kinds[type].preset} if not has_changes
-
-_preset_kinds := {type | active_kinds[type].preset} if has_changes
+in_use := names - (object.keys(sets.presets) - lookup.types)

@@ -34,7 +34,7 @@ is_root_namespace(policy_kind, namespace) if {
 
 # METADATA
 # description: The types of the kinds whose policies may select their targets by a field.
-selecting_kinds := {type | some type in names; has_selectors(type)}
+selecting_kinds := object.keys(sets.selecting)
 
 # METADATA
 # description: Kinds that a PolicyKind selects but does not list as targets, each as a message with its place.
@@ -53,7 +53,7 @@ unlisted_targets(spec) := [sprintf("selectors[%d].targets[%d]: targets does not 
 #   index was written.
 with_other_selectors := {type |
 	has_changes
-	some type in (names | {name | some name, _ in data.kinds})
+	some type in (names | object.keys(data.kinds))
 	_selecting_fields(object.get(active_kinds, type, {})) != _selecting_fields(_stored_kind(type))
 }
 

@@ -13,7 +13,7 @@ import data.bridge.scopes
 #   The policies that affect an object, by policy kind and place; the input of `affected_status`. It covers the
 #   effective targets in the object, and those at and below it if policies target it.
 affecting_policies(object_key) := {name: places |
-	some name in marking_kinds
+	some name, _ in kinds.sets.marking
 	marks := {[mark[1], outcome.policy] |
 		some outcome in (_outcomes_in(name, object_key) | _outcomes_of_targeting(name, object_key))
 		some mark in outcome.marks
@@ -51,8 +51,7 @@ _targeting(policy_kind, object_key) := {policy |
 #   The policies whose full status omits an object, by policy kind and place (semantics S3). It covers all policies that
 #   may have the object as an ancestor.
 unreported_policies(object_key) := {name: places |
-	some name in kinds.names
-	kinds.get(name).mode == "Manage"
+	some name, _ in kinds.sets.managed
 	kinds.get(name).statusShape == "Ancestors"
 	marks := {[mark[1], policy] |
 		some policy in _below_or_at(name, object_key)

@@ -24,16 +24,6 @@ our_types(former) := {type |
 controllers(former) := {kind.controllerName | some kind in _kinds(former)}
 
 _kinds(former) := {{"controllerName": kind.controllerName, "kind": kind.kind} |
-	some name in kinds.names
+	some name, _ in kinds.sets.managed
 	kind := kinds.get(name)
-	kind.mode == "Manage"
 } | {kind | some kind in former}
-
-# METADATA
-# description: The names of the policy kinds that mark objects that they affect.
-marking_kinds := {name |
-	some name in kinds.names
-	kind := kinds.get(name)
-	kind.mode == "Manage"
-	kind.fanout != "None"
-}

@@ -12,18 +12,16 @@ writable_types(replicated) := {
 	"status": sort(types - annotated),
 	"annotations": sort(annotated),
 } if {
-	types := _managed | (_marked(replicated) & (replicated | kinds.names))
-	annotated := {type | some type in (types - _managed); form(type) == "annotations"}
+	types := object.keys(kinds.sets.managed) | (_marked(replicated) & (replicated | kinds.names))
+	annotated := {type | some type in (types - object.keys(kinds.sets.managed)); form(type) == "annotations"}
 }
 
-_managed := {name | some name in kinds.names; kinds.get(name).mode == "Manage"}
-
 _marked(replicated) := {type |
-	some name in marking_kinds
+	some name, _ in kinds.sets.marking
 	kind := kinds.get(name)
 	some type in (_declared(kind, replicated) | {type | kind.fanout == "EffectiveTargets"; some type in _acted_on(kind, replicated)})
 } | {type |
-	some name in _managed
+	some name, _ in kinds.sets.managed
 	kind := kinds.get(name)
 	kind.statusShape == "Ancestors"
 	some type in _at_level(kind.ancestorLevel, kind, replicated)

@@ -54,7 +54,7 @@ _dependent_objects(object_key) := (_direct_dependents(object_key) | {key |
 	some ref in policies.declared_refs(policy)
 	key := ref.object
 }) | {ref.object |
-	some policy_kind in kinds.names
+	some policy_kind in index.class_limited_kinds
 	some policy in index.class_limited_policies(policy_kind)
 	some ref in policies.named_refs(policy)
 	ref.class

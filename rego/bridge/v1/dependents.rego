@@ -92,7 +92,7 @@ _depends_above(kind) if {
 # A Direct kind's refs that count only below a GatewayClass (semantics T1). From the changed objects down, because
 # authors may have thousands of such refs.
 _concerned_scopes[kind] contains scope if {
-	some kind in kinds.names
+	some kind in index.class_limited_kinds
 	kinds.is_direct(kind)
 	limited := index.class_limited_policies(kind)
 	limited != set()

@@ -34,7 +34,7 @@ _linked_objects := [obj | some key in input.keys; obj := lookup.get(key)] if not
 # METADATA
 # description: The declarations of an object of a known type, with its facts.
 declared_by(type, obj) := index.links_of_type(type, obj) if {
-	not type in kinds.names
+	not kinds.get(type)
 } else := policies.declared_by(type, obj)
 
 # METADATA

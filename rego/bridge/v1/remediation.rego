@@ -119,7 +119,7 @@ _reports_of_objects := [item_report |
 
 _marking_policies(key) := {policy |
 	some policy in attachment.permitted_policies_targeting(key)
-	keys.type_of(policy) in reporting.marking_kinds
+	kinds.sets.marking[keys.type_of(policy)]
 }
 
 _marked_objects contains key if some key in input.keys

@@ -32,6 +32,12 @@ kinds_in_force := kinds.active_kinds
 
 # METADATA
 # description: |
+#   `kind_documents`: the documents of the active policy kinds, which the replicator stores: `kinds` and `kind_sets`.
+# entrypoint: true
+kind_documents := {"kinds": kinds.active_kinds, "kind_sets": kinds.sets_of(kinds.active_kinds)}
+
+# METADATA
+# description: |
 #   `policykinds`: the keys of all PolicyKind resources, active or not.
 # entrypoint: true
 policykinds := sort({concat("/", [kinds.policykind_type, "-", name]) |
