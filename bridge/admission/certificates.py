@@ -21,6 +21,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from bridge.files import read_file
+
 log = structlog.get_logger(__name__)
 
 LOOK = 2.0  # seconds between two checks of the certificates' source
@@ -135,7 +137,7 @@ class Certificates:
         if self._clients.authority is None:
             return b""
         try:
-            return self._clients.authority.read_bytes()
+            return read_file(self._clients.authority)
         except OSError as error:
             raise CertificateError(f"{error.filename}: {error.strerror}") from error
 
@@ -173,7 +175,7 @@ def read_files(certificate: Path, key: Path) -> Read:
 
     async def read() -> Pair | None:
         try:
-            return Pair(certificate.read_bytes(), key.read_bytes())
+            return Pair(read_file(certificate), read_file(key))
         except OSError as error:
             raise CertificateError(f"{error.filename}: {error.strerror}") from error
 

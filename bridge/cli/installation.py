@@ -12,6 +12,7 @@ import click
 from bridge.cli.help_text import ExampleCommand, debug_option
 from bridge.cli.options import output_option
 from bridge.cli.terminal import print_error
+from bridge.files import read_file
 from bridge.queries.names import CommandError
 
 _WEBHOOK_EXAMPLES = (
@@ -100,7 +101,7 @@ def webhook_config(
 
     settings = load_settings(config, flags)
     try:
-        authority = ca_file.read_bytes() if ca_file else b""
+        authority = read_file(ca_file) if ca_file else b""
     except OSError as error:
         raise CommandError(f"--ca-file {ca_file}: {error.strerror}") from error
     own = settings.webhook_service.partition("/")[0]

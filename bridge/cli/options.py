@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 from bridge.cli.completion import KINDS, NAMESPACES
+from bridge.files import read_text
 from bridge.queries.names import CommandError
 
 if TYPE_CHECKING:
@@ -261,7 +262,7 @@ def kubectl_has_a_cluster() -> bool:
 
 def _token(file: str) -> str:
     try:
-        return Path(file).read_text(encoding="utf-8").strip()
+        return read_text(Path(file)).strip()
     except OSError as error:
         raise CommandError(f"--opa-token-file {file}: {error.strerror}") from error
     except UnicodeDecodeError as error:

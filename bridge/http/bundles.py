@@ -21,6 +21,7 @@ from pathlib import Path
 import structlog
 from aiohttp import web
 
+from bridge.files import read_text
 from bridge.http.listeners import ServeError
 from bridge.http.request_guard import (
     Handler,
@@ -227,7 +228,7 @@ class Tokens:
 
 def _in_file(file: Path) -> list[str]:
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        lines = read_text(file).splitlines()
         return [checked_token(line) for line in lines if line.strip() and not line.startswith("#")]
     except TokenError as error:
         raise TokenError(f"{file}: {error}") from error

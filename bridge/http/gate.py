@@ -289,7 +289,6 @@ class Connection(asyncio.Protocol):
             self._patience.cancel()
             self._patience = None
 
-
     def _await_reading(self, before: int | None = None) -> None:
         """Close the connection if the client has read too little since there were `before` bytes; look again later."""
         if self._transport is None or self.left:

@@ -22,6 +22,7 @@ import structlog
 from aiohttp import web
 from aiohttp.http import HttpProcessingError
 
+from bridge.files import read_text
 from bridge.http.gate import LONGEST_HEAD, LONGEST_IDLE, Connection, Gate, Limits
 from bridge.opa.credentials import TokenError, checked_token
 from bridge.settings.model import split_address
@@ -310,4 +311,4 @@ def token_of(file: str | None) -> Callable[[], str] | None:
     if not path.is_file():
         raise ServeError(f"the token file {file} does not exist")
     # Read again for each request, so a rotated token takes effect.
-    return lambda: path.read_text().strip()
+    return lambda: read_text(path).strip()

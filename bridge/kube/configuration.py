@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from bridge.files import read_file
 from bridge.kube.errors import ConfigurationError, one_line
 
 _SERVICE_ACCOUNT_TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
@@ -111,7 +112,7 @@ async def _from_kubeconfig(configuration: Any, paths: str, context: str | None) 
         raise ConfigurationError(f"no kubeconfig at {paths}: name one with --kubeconfig or $KUBECONFIG")
     try:
         for path in present:
-            path.read_bytes()  # the library's message for an unreadable file does not name it
+            read_file(path)  # the library's message for an unreadable file does not name it
         # persist_config writes to the user's kubeconfig, which the bridge must not change
         loader = await load_kube_config(paths, context, client_configuration=configuration, persist_config=False)
         plugin = _plugin_of(paths, loader)

@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
+from bridge.files import read_file, read_text
 from bridge.opa.bundle import KEY_ALGORITHM, KEY_ID, Bundle, BundleTrust, archive_of, build_bundle
 
 ROOT = "system/policy_bridge"
@@ -113,8 +114,8 @@ def kept_credentials(folder: Path) -> BundleCredentials:
     try:
         if not folder.exists():
             _make(folder)
-        token = (folder / TOKEN).read_text(encoding="ascii").strip()
-        key = serialization.load_pem_private_key((folder / SIGNING_KEY).read_bytes(), None)
+        token = read_text(folder / TOKEN, "ascii").strip()
+        key = serialization.load_pem_private_key(read_file(folder / SIGNING_KEY), None)
     except OSError as error:
         raise CredentialsError(f"credentials in {folder}: {error.filename}: {error.strerror}") from error
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:

@@ -13,6 +13,7 @@ import msgspec
 import structlog
 import yaml
 
+from bridge.files import read_text
 from bridge.opa.executable.catalog import OPA
 from bridge.opa.executable.releases import DOWNLOADS, PREFER_GO
 from bridge.settings.model import PREFIX, SETTINGS, Settings
@@ -62,7 +63,7 @@ def read_settings_file(file: Path) -> SettingsFile:
     """Read a file. Raises SettingsError if it cannot be read, is not YAML, or has a key twice."""
     name = str(file)
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_text(file)
         node = yaml.compose(text, yaml.SafeLoader)
         places = list(_places(node, ()))
         values = yaml.safe_load(text)

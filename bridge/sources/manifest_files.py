@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
+from bridge.files import open_regular, read_stream
 from bridge.model.changes import Object, Trouble
 from bridge.model.keys import group_of
 from bridge.model.nesting import MAX_DEPTH, MAX_VALUES, NestingError, exceeds, has_more_values
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 
 STDIN = "-"
+MOST_BYTES = 256 << 20  # of one file
 _SUFFIXES = {".yaml", ".yml", ".json"}
 # Input of kustomize, not an object: it is next to manifests and is never applied itself.
 _NO_MANIFESTS = {"kustomization.yaml", "kustomization.yml"}
@@ -242,20 +244,22 @@ class ManifestState:
 
     def _read_stdin(self, stdin: IO[bytes] | None) -> _File:
         if STDIN not in self._files:
-            content = stdin.read() if stdin is not None else b""
+            content = read_stream(stdin, MOST_BYTES, STDIN) if stdin is not None else b""
             self._files[STDIN] = _File((), read_content(content, STDIN, retried=False))
         return self._files[STDIN]
 
     def _read(self, name: str, *, first: bool) -> _File | None:
         before = self._files.get(name)
         try:
-            with Path(name).open("rb") as opened:
+            path = Path(name)
+            # Users may name a pipe; a link in a folder is followed only to a regular file.
+            with path.open("rb") if path in self._paths else open_regular(path, MOST_BYTES) as opened:
                 status = os.fstat(opened.fileno())
                 # A file that is replaced within the clock's resolution has another inode or size.
                 signature: _Signature = (status.st_mtime_ns, status.st_size, status.st_ino, status.st_dev)
                 if before is not None and before.signature == signature:
                     return before
-                content = read_content(opened.read(), name, retried=self._retried)
+                content = read_content(read_stream(opened, MOST_BYTES, name), name, retried=self._retried)
         except OSError as error:
             if isinstance(error, FileNotFoundError) and not Path(name).is_symlink():
                 return None  # it was deleted since the folder was read

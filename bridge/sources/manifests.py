@@ -10,9 +10,10 @@ from typing import IO, TYPE_CHECKING, Self
 
 import watchfiles
 
+from bridge.files import open_regular, read_stream
 from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Resolved, Trouble, Upserted
 from bridge.model.types import CRD, POLICY_KIND
-from bridge.sources.manifest_files import STDIN, ManifestState, find_files
+from bridge.sources.manifest_files import MOST_BYTES, STDIN, ManifestState, find_files
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
@@ -226,7 +227,8 @@ class ManifestSource:
 
 def _bytes_of(file: Path) -> bytes:
     try:
-        return file.read_bytes()
+        with open_regular(file, MOST_BYTES) as opened:
+            return read_stream(opened, MOST_BYTES, file)
     except OSError:
         return b""  # loading reports it
 

@@ -186,4 +186,3 @@ async def send(
             upcoming.cancel()
             await asyncio.gather(upcoming, return_exceptions=True)
     return response
-

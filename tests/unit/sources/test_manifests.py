@@ -1,5 +1,7 @@
 import io
+import os
 import sys
+import threading
 from pathlib import Path
 from textwrap import dedent
 
@@ -63,6 +65,33 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_path_that_does_not_exist_is_an_error_that_names_it(tmp_path: Path) -> None:
     with pytest.raises(ManifestError, match="nowhere: no such file or folder"):
         names_in(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("follow", [False, True])
+def test_file_in_a_folder_that_never_ends_is_a_problem_of_that_file(tmp_path: Path, *, follow: bool) -> None:
+    (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    (tmp_path / "endless.yaml").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "pipe.yaml")
+    with (tmp_path / "sparse.yaml").open("wb") as sparse:
+        sparse.truncate(1 << 40)
+    source = ManifestSource([tmp_path], follow=follow)
+    assert not source.mentions({b"absent"})
+    assert [obj["metadata"]["name"] for obj in source.load()] == ["a"]
+    assert [f"{trouble.subject}: {trouble.message}" for trouble in source.problems] == [
+        f"{tmp_path}/endless.yaml:1: cannot read it: not a regular file",
+        f"{tmp_path}/pipe.yaml:1: cannot read it: not a regular file",
+        f"{tmp_path}/sparse.yaml:1: cannot read it: larger than 256 MiB",
+    ]
+
+
+def test_pipe_that_a_user_names_is_read(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.yaml"
+    os.mkfifo(pipe)
+    content = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+    writer = threading.Thread(target=pipe.write_text, args=(content,))
+    writer.start()
+    assert names_in(pipe) == ["a"]
+    writer.join()
 
 
 def test_lists_are_taken_apart(tmp_path: Path) -> None:
