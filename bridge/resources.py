@@ -25,6 +25,11 @@ def authorization_policy() -> str:
     return (rego_root() / "system" / "authz" / "authz.rego").read_text(encoding="utf-8")
 
 
+def outside_access_rules() -> Path:
+    """Return the file with the Rego that finds modules whose schemas OPA would fetch; never part of a bundle."""
+    return rego_root() / "checks" / "outside_access.rego"
+
+
 def crds_root() -> Path:
     """Return the folder with the bridge's own CRDs, one YAML file each.
 

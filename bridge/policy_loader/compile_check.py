@@ -13,24 +13,34 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from bridge.model.nesting import decode
+from bridge.model.nesting import MAX_DEPTH, decode
+from bridge.policy_loader.outside_access import (
+    ANNOTATION,
+    IN_ANNOTATION,
+    IN_CALL,
+    has_reference,
+    line_of_use,
+    may_use_schemas,
+    refused_builtins,
+)
 from bridge.policy_loader.submissions import SUFFIX
+from bridge.resources import outside_access_rules
 
-# Built-in functions that send requests, or read the machine.
-UNSAFE = frozenset({"http.send", "net.lookup_ip_addr", "opa.runtime"})
 _MOST_ERRORS = "1000"
 # none of the bridge's variables, which opa.runtime() would show; garbage waits for GOMEMLIMIT
 _ENVIRONMENT = {"GOGC": "off"}
 _TEST_FAILED = 2
 MEBIBYTE = 1 << 20
 DEFAULT_MEMORY = 384 * MEBIBYTE  # 100 modules of 20 rules with their tests use 325 MiB; the chart's container has 1 GiB
+_MOST_OUTPUT = 16 * MEBIBYTE  # bytes of one process: nested errors and annotations may be much longer than modules
 _SOFT_SHARE = 0.8  # of the bound: from here on Go collects garbage as often as possible
 # Go's output when it gets no memory; its SIGSEGV is that of a nil pointer from a failed allocation.
 _OUT_OF_MEMORY = re.compile(rb"^(fatal error|SIGSEGV): ", re.MULTILINE)
-_PARSE_ERROR = "rego_parse_error"
+PARSE_ERROR = "rego_parse_error"
 # Messages of OPA 1.0 and newer about Rego for OPA 0.x.
 _OLD_REGO = re.compile("`(if|contains)` keyword is required")
 _REWRITE = "if this is Rego for OPA before 1.0, rewrite it with `opa fmt --write --rego-v1 FILE`"
+OUTSIDE_ACCESS = "schema_reference"
 # Codes that prove nothing about the modules: a loaded machine, a killed `opa`.
 _LATE, _FAILED = "timeout", "opa_failed"
 PASSING = frozenset({_LATE, _FAILED})
@@ -50,8 +60,8 @@ class Checker:
     """Runs an `opa` executable in an empty environment, each time for at most `patience` seconds and `memory` bytes.
 
     The memory bound counts the process's writable memory. Linux enforces it; elsewhere Go only tries to keep it.
-    `shipped` are the bridge's own modules, by path. Built-in functions of UNSAFE are unknown to modules, unless they
-    are in `allowed`.
+    `shipped` are the bridge's own modules, by path. Built-in functions that reach out of OPA are unknown to modules,
+    unless they are in `allowed`; nothing is fetched.
     """
 
     def __init__(
@@ -66,11 +76,44 @@ class Checker:
         self.runs = 0
         self._executable = executable
         self._shipped = shipped
-        self._refused = UNSAFE - set(allowed)
+        self._allowed = frozenset(allowed)
+        self._refused: frozenset[str] = frozenset()
         self._patience = patience
         self._memory = memory
         self._environment = {**_ENVIRONMENT, "GOMEMLIMIT": str(int(memory * _SOFT_SHARE))}
         self._capabilities: bytes | None = None
+
+    async def find_outside_access(self, modules: Mapping[str, str]) -> list[Finding]:
+        """Return where modules or tests make OPA fetch something; `check` and `test` would fetch it."""
+        suspects = {path: text for path, text in modules.items() if ANNOTATION in text or may_use_schemas(text)}
+        if not suspects:
+            return []
+        async with _folder(suspects) as (folder, names):
+            status, output, errors = await self._run(folder, "inspect", ".", "--annotations", "--format", "json")
+            inspected = _decoded(output)
+            if status or not isinstance(inspected, dict):
+                return await self._unparsed(suspects) or _findings(output, errors, names)
+            found = [
+                _finding({"location": one["location"], "code": OUTSIDE_ACCESS, "message": IN_ANNOTATION}, names)
+                for one in inspected.get("annotations") or ()
+                if any(has_reference(schema) for schema in one["annotations"].get("schemas") or ())
+            ]
+            calling = {file: suspects[path] for file, path in names.items() if may_use_schemas(suspects[path])}
+            if calling:
+                (folder / "input.json").write_bytes(msgspec.json.encode(calling))
+                rules = ("--input", "input.json", "--data", str(outside_access_rules()), "--format", "json")
+                status, output, errors = await self._run(folder, "eval", "data.checks.outside_access.fetching", *rules)
+                if status:
+                    return _findings(output, errors, names)
+                for file in _decoded(output)["result"][0]["expressions"][0]["value"]:
+                    text = suspects[names[file]]
+                    found.append(Finding(names[file], line_of_use(text), 1, OUTSIDE_ACCESS, IN_CALL))
+            return found
+
+    async def _unparsed(self, modules: Mapping[str, str]) -> list[Finding]:
+        """Return the parse errors of modules, without reading their annotations."""
+        found = await self._check({path: text.replace(ANNOTATION, "") for path, text in modules.items()})
+        return [finding for finding in found if finding.code in {PARSE_ERROR, *PASSING}]
 
     async def check(self, modules: Mapping[str, str], generated: Mapping[str, str]) -> list[Finding]:
         """Return why these modules do not compile with each other, with the shipped and with generated ones."""
@@ -100,31 +143,30 @@ class Checker:
 
     async def _check(self, texts: Mapping[str, str]) -> list[Finding]:
         async with _folder(texts) as (folder, names):
-            limits = ("--capabilities", "capabilities.json") if self._refused else ()
-            if limits:
-                (folder / "capabilities.json").write_bytes(await self._allowed(folder))
-            arguments = ("check", ".", "--format", "json", "--max-errors", _MOST_ERRORS, *limits)
-            status, output, errors = await self._run(folder, *arguments)
+            (folder / "capabilities.json").write_bytes(await self._limits(folder))
+            limits = ("--capabilities", "capabilities.json", "--max-errors", _MOST_ERRORS)
+            status, output, errors = await self._run(folder, "check", ".", "--format", "json", *limits)
             return [] if status == 0 else [self._explained(finding) for finding in _findings(output, errors, names)]
 
     def _explained(self, finding: Finding) -> Finding:
         """Return the message with a hint: old Rego can be rewritten, and removed functions are known from OPA."""
-        if finding.code == _PARSE_ERROR and _OLD_REGO.search(finding.message):
+        if finding.code == PARSE_ERROR and _OLD_REGO.search(finding.message):
             return finding._replace(message=f"{finding.message}: {_REWRITE}")
         name = finding.message.removeprefix("undefined function ")
         if name == finding.message or name not in self._refused:
             return finding
         return finding._replace(message=f"{finding.message}: not allowed: see the bridge's setting allowed_builtins")
 
-    async def _allowed(self, folder: Path) -> bytes:
-        """Return the capabilities of the executable without the removed functions."""
+    async def _limits(self, folder: Path) -> bytes:
+        """Return the capabilities of the executable without the removed functions, and without the network."""
         if self._capabilities is None:
             _, output, errors = await self._run(folder, "capabilities", "--current")
             found = _decoded(output)
             if not isinstance(found, dict):
                 raise CheckError(f"{self._executable} printed no capabilities: {errors.decode(errors='replace')}")
+            self._refused = refused_builtins(found, self._allowed)
             kept = [builtin for builtin in found["builtins"] if builtin["name"] not in self._refused]
-            self._capabilities = msgspec.json.encode({**found, "builtins": kept})
+            self._capabilities = msgspec.json.encode({**found, "builtins": kept, "allow_net": []})
         return self._capabilities
 
     async def _run(self, folder: Path, *arguments: str) -> tuple[int, bytes, bytes]:
@@ -145,10 +187,13 @@ class Checker:
         _bound_memory(process.pid, self._memory)
         try:
             async with asyncio.timeout(self._patience):
-                output, errors = await process.communicate()
+                output, errors = await asyncio.gather(_read(process.stdout), _read(process.stderr))
+                await process.wait()
         except TimeoutError:
             late = {"code": _LATE, "message": f"opa {arguments[0]} took longer than {self._patience:g} s"}
             return 1, b"", msgspec.json.encode({"errors": [late]})
+        except _OutputTooLongError:
+            return 1, b"", self._too_large(arguments[0])
         finally:
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
@@ -156,14 +201,27 @@ class Checker:
                 await process.wait()
         status = process.returncode or 0
         if status and _OUT_OF_MEMORY.search(errors):
-            errors = msgspec.json.encode({"errors": [{"code": "memory", "message": self._too_large(arguments[0])}]})
-            return 1, b"", errors
+            return 1, b"", self._too_large(arguments[0])
         return status, output, errors
 
-    def _too_large(self, command: str) -> str:
+    def _too_large(self, command: str) -> bytes:
         what = "evaluating these tests" if command == "test" else "compiling the modules"
         bound = f"{self._memory // MEBIBYTE} MiB of memory"
-        return f"{what} takes more than {bound}: use smaller values, or raise the bridge's setting check_memory_mib"
+        text = f"{what} takes more than {bound}: use smaller values, or raise the bridge's setting check_memory_mib"
+        return msgspec.json.encode({"errors": [{"code": "memory", "message": text}]})
+
+
+class _OutputTooLongError(Exception):
+    """A process printed more than _MOST_OUTPUT."""
+
+
+async def _read(stream: asyncio.StreamReader | None) -> bytes:
+    found = bytearray()
+    while stream and (part := await stream.read(_MOST_OUTPUT)):
+        found += part
+        if len(found) > _MOST_OUTPUT:
+            raise _OutputTooLongError
+    return bytes(found)
 
 
 def _bound_memory(pid: int, most: int) -> None:
@@ -220,6 +278,6 @@ def _failed(result: dict[str, Any], names: Mapping[str, str]) -> Finding:
 
 def _decoded(text: bytes) -> Any:
     try:
-        return decode(text)
+        return decode(text, most=MAX_DEPTH)
     except msgspec.DecodeError:
         return None

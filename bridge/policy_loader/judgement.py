@@ -37,6 +37,7 @@ class Judge:
         self._in_the_way = in_the_way
         self._compiled: dict[tuple[int, ...], tuple[Sequence[Submission], tuple[Fault, ...]]] = {}
         self._passed: dict[int, Submission] = {}
+        self._harmless: dict[int, Submission] = {}
 
     async def faults(self, submissions: Sequence[Submission]) -> Sequence[Fault]:
         """Return all faults of a set. Raises OpaError if OPA does not respond, CheckError if `opa` is broken."""
@@ -65,7 +66,9 @@ class Judge:
             return known[1]
         places = Places(submissions)
         generated = self._generate(submissions)
-        found = _faults(await self._checker.check(places.modules, generated), places)
+        found = [fault for submission in submissions for fault in await self._outside_access(submission)]
+        if not found:
+            found = _faults(await self._checker.check(places.modules, generated), places)
         if not found:
             for submission in submissions:
                 found += await self._test(submission, submissions, {**places.modules, **generated})
@@ -76,6 +79,15 @@ class Judge:
         self._compiled[name] = (submissions, tuple(found))
         return tuple(found)
 
+    async def _outside_access(self, submission: Submission) -> list[Fault]:
+        if id(submission) in self._harmless:
+            return []
+        places = Places([submission, replace(submission, modules=submission.tests)])
+        found = _faults(await self._checker.find_outside_access(places.modules), places)
+        if not found:
+            _remember(self._harmless, submission)
+        return found
+
     async def _test(
         self, submission: Submission, submissions: Sequence[Submission], modules: Mapping[str, str]
     ) -> list[Fault]:
@@ -84,11 +96,15 @@ class Judge:
         tests = Places([Submission(submission.author, submission.version, submission.tests)], "tests/")
         found = await self._checker.test(modules, tests.modules, document(self._shipped, submissions))
         if not found:
-            if len(self._passed) >= _TESTED:
-                del self._passed[next(iter(self._passed))]
-            self._passed[id(submission)] = submission  # kept, so its id is not reused
+            _remember(self._passed, submission)
         # A test that conflicts with others' modules is at fault itself: without it the set compiles.
         return [Fault(submission.author, fault.problem) for fault in _faults(found, tests)]
+
+
+def _remember(known: dict[int, Submission], submission: Submission) -> None:
+    if len(known) >= _TESTED:
+        del known[next(iter(known))]
+    known[id(submission)] = submission  # kept, so its id is not reused
 
 
 def _faults(found: Sequence[Finding], places: Places) -> list[Fault]:
