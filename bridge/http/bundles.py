@@ -99,12 +99,10 @@ class BundleGuard:
             check_host(request, "which is where it listens")
         check_origin(request)
         given = bearer_of(request)
-        # Compared after any number of wrong tokens: OPA shares its address with other clients on this host.
         if given is not None and same(given, self._token):
             return
-        if given is not None:
-            self.wrong_tokens.note(request)
-        raise unauthorized("bundles are only for an OPA configured with `bridge opa-config`")
+        message = "bundles are only for an OPA configured with `bridge opa-config`"
+        raise unauthorized(message) if given is None else self.wrong_tokens.refusal(request, message)
 
 
 def _credentials(settings: Settings) -> BundleCredentials:

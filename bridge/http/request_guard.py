@@ -93,23 +93,27 @@ class WrongTokens:
         self._debts: OrderedDict[str, tuple[float, float]] = OrderedDict()
         self._logged: OrderedDict[str, float] = OrderedDict()
 
-    def check(self, request: web.Request) -> None:
-        """Reject a peer with too many wrong tokens; call it before comparing a token."""
-        excess = self._debt(_peer(request)) - (BURST - 1)
-        if excess > 0:
-            self.note(request, counts=False)
-            message = "too many wrong tokens: wait and try again"
-            raise Refused(429, "TooManyRequests", message, {"Retry-After": str(max(1, round(excess * EVERY)))})
+    def refusal(self, request: web.Request, message: str) -> Refused:
+        """Note a wrong token; return its response: 401 with this message, and 429 if its peer has sent too many.
 
-    def note(self, request: web.Request, *, counts: bool = True) -> None:
-        """Note a wrong token, or a rejected attempt."""
+        A right token is never refused: clients behind one proxy share an address. What prevents guessing is its length.
+        """
+        self._log(request)
+        peer, now = _peer(request), self._clock()
+        debt = self._debt(peer)
+        excess = debt - (BURST - 1)
+        if excess > 0:
+            wait = {"Retry-After": str(max(1, round(excess * EVERY)))}
+            return Refused(429, "TooManyRequests", "too many wrong tokens: wait and try again", wait)
+        self._debts[peer] = (debt + 1, now)
+        self._debts.move_to_end(peer)
+        if len(self._debts) > _MOST_PEERS:
+            self._debts.popitem(last=False)
+        return unauthorized(message)
+
+    def _log(self, request: web.Request) -> None:
         self.total += 1
         peer, now = _peer(request), self._clock()
-        if counts:
-            self._debts[peer] = (self._debt(peer) + 1, now)
-            self._debts.move_to_end(peer)
-            if len(self._debts) > _MOST_PEERS:
-                self._debts.popitem(last=False)
         while self._logged and next(iter(self._logged.values())) <= now - LOGGED_EVERY:
             self._logged.popitem(last=False)
         if peer not in self._logged and len(self._logged) < LOGGED_PEERS:

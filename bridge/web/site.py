@@ -67,12 +67,10 @@ class Guard:
         """Answer `POST /api/login`, `{"token": …}`: set the cookie that replaces the token in a browser."""
         if self._token is None:
             return answer({"token": False})
-        self.wrong_tokens.check(request)
         given = decoded(await body_of(request, _MOST)).get("token")
         present = self._present()
         if not isinstance(given, str) or not same(given.strip(), present):
-            self.wrong_tokens.note(request)
-            raise unauthorized("wrong token")
+            raise self.wrong_tokens.refusal(request, "wrong token")
         response = answer({"token": True})
         # Only for this host, never for a request from another site, and no script reads it.
         response.set_cookie(
@@ -103,16 +101,11 @@ class Guard:
         if self._token is None:
             return
         present = self._present()
-        # The cookie is a sum of 256 bits, which cannot be guessed, so logged-in users are not slowed by neighbors.
-        if _is_logged_in(request, present):
-            return
         given = bearer_of(request)
-        if given is not None:
-            self.wrong_tokens.check(request)
-            if same(given, present):
-                return
-            self.wrong_tokens.note(request)
-        raise unauthorized("a token is required: Authorization: Bearer …, or log in")
+        if _is_logged_in(request, present) or (given is not None and same(given, present)):
+            return
+        message = "a token is required: Authorization: Bearer …, or log in"
+        raise unauthorized(message) if given is None else self.wrong_tokens.refusal(request, message)
 
     def still_allows(self, request: web.Request) -> bool:
         """Return whether an open stream may continue: its token is the current one, or that cannot be read now."""
