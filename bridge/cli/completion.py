@@ -14,6 +14,7 @@ import click
 from click.shell_completion import ShellComplete, get_completion_class
 
 from bridge.cli.help_text import ExampleCommand, debug_option
+from bridge.model.text import plain
 
 if TYPE_CHECKING:
     from bridge.model.keys import Key
@@ -209,6 +210,6 @@ def complete_for_kubectl() -> None:
     for item in ShellComplete(bridge, {}, "bridge", VARIABLE).get_completions(words, incomplete):
         files = files or item.type != "plain"
         half = half or item.value.endswith("/")
-        if item.type == "plain":
-            print(f"{item.value}\t{item.help}" if item.help else item.value)
+        if item.type == "plain" and item.value.isprintable():
+            print(f"{item.value}\t{plain(item.help)}" if item.help else item.value)
     print(f":{0 if files else 4 + 2 * half}")  # 4: no file names; 2: no blank after an incomplete word

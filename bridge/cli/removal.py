@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from bridge.app.removal import Removal, TracedObject, delete_lease, held, holder_of, insist_on_none, read_lease
+from bridge.cli.terminal import print_error
 from bridge.kube.client import KubeClient
 from bridge.kube.errors import KubeError
 from bridge.opa.client import Opa
@@ -41,14 +41,14 @@ async def look(settings: Settings, *, refuse: bool) -> list[RemovalOutcome]:
     """Return what would be removed. With `refuse` a running bridge is an error. Raises KubeError, StillWritingError."""
     async with await _connected(settings) as client:
         if refuse:
-            await insist_on_none(client, settings.lease_namespace, settings.lease_name, _print_error)
+            await insist_on_none(client, settings.lease_namespace, settings.lease_name, print_error)
         async with _removal(client, settings) as removal:
             found = await removal.look()
             outcomes = [RemovalOutcome(_name(one), tuple(describe(one.traces))) for one in found]
             if removal.lease is not None:
                 outcomes.append(RemovalOutcome(_lease_name(settings), ("the object itself",)))
                 if holder := holder_of(removal.lease):
-                    _print_error(f"{holder} holds the Lease: stop the bridges before you remove anything")
+                    print_error(f"{holder} holds the Lease: stop the bridges before you remove anything")
             return [*outcomes, *_unseen(removal)]
 
 
@@ -56,7 +56,7 @@ async def remove(settings: Settings) -> list[RemovalOutcome]:
     """Remove everything. Raises KubeError, and StillWritingError while a bridge is running."""
     where = settings.lease_namespace, settings.lease_name
     async with await _connected(settings) as client:
-        await insist_on_none(client, *where, _print_error)
+        await insist_on_none(client, *where, print_error)
         async with held(client, *where), _removal(client, settings) as removal:
             found, limit = await removal.look(), asyncio.Semaphore(WRITERS)
 
@@ -111,7 +111,3 @@ def _name(found: TracedObject) -> str:
 
 def _lease_name(settings: Settings) -> str:
     return f"Lease/{settings.lease_namespace}/{settings.lease_name}"
-
-
-def _print_error(text: str) -> None:
-    print(text, file=sys.stderr)

@@ -19,8 +19,8 @@ from bridge import __version__
 from bridge.cli.printers import print_document, to_json
 from bridge.cli.printers.differences import Position, differences_table, problems_table
 from bridge.cli.printers.table import Table, print_tables
-from bridge.cli.terminal import TIE, plain
 from bridge.model.keys import parse_key
+from bridge.model.text import TIE, plain
 from bridge.queries.analysis import is_error
 from bridge.queries.names import short_key
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 MARKER = "<!-- policy-bridge -->"  # a bot finds its own comment by this line
 _LARGEST = 14_000  # characters of a table; a comment on GitHub has at most 65,536, for four tables
 _LONGEST = 400  # characters of a cell
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
 
 def comment(answer: Analysis, position: Position, summary: str) -> str:
@@ -40,7 +39,7 @@ def comment(answer: Analysis, position: Position, summary: str) -> str:
 
 def _lines(answer: Analysis, position: Position, summary: str) -> Iterator[str]:
     verdict = "❌ This change introduces problems" if answer.fails else "✅ This change introduces no problems"
-    yield from (MARKER, f"### Policy Bridge: {verdict}", "", escape(summary), "")
+    yield from (MARKER, f"### Policy Bridge: {verdict}", "", summary, "")
     if answer.introduced:
         yield from _problems(answer.introduced, position)
     for title, problems in (("Fixed problems", answer.fixed), ("Unchanged problems", answer.remaining)):
@@ -52,7 +51,7 @@ def _lines(answer: Analysis, position: Position, summary: str) -> Iterator[str]:
 
 
 def _section(title: str, lines: Iterator[str]) -> Iterator[str]:
-    yield from ("<details>", f"<summary>{escape(title)}</summary>", "")
+    yield from ("<details>", f"<summary>{title}</summary>", "")
     yield from lines
     yield from ("</details>", "")
 
@@ -87,14 +86,13 @@ def _rows(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]
 
 
 def _cell(text: str) -> str:
-    return escape(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…")
-
-
-def escape(text: str) -> str:
-    """Return text that Markdown prints unchanged: an object's name must not become a link, a mention or HTML."""
-    escaped = _SPECIAL.sub(r"\\\1", plain(text).replace(TIE, " "))
-    # Markdown finds mentions and links in plain text; an empty comment inside prevents that.
-    return escaped.replace("@", "@<!-- -->").replace("://", ":<!-- -->//")
+    """Return a cell with text as code: only there nothing becomes a link, a mention, a reference, HTML or an entity."""
+    shown = plain(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…").replace(TIE, " ").strip()
+    fence = "`" * (1 + max(map(len, re.findall("`+", shown)), default=0))
+    pad = " " if shown.startswith("`") or shown.endswith("`") else ""
+    # A bar ends the cell, also in code. Parsers disagree about a backslash before an escaped bar.
+    escaped = shown.replace("\\|", "\\ |").replace("|", "\\|")
+    return f"{fence}{pad}{escaped}{pad}{fence}" if shown else ""
 
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

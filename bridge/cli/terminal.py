@@ -6,25 +6,12 @@ import os
 import re
 import sys
 
-TIE = "\u00a0"  # a space at which no line is broken; tables print it as an ordinary one
-
-
-def plain(text: str) -> str:
-    """Return the text on one line, without control and formatting characters."""
-    if text.isprintable():
-        return text
-    return "".join(map(_printable, text))
+from bridge.model.text import plain
 
 
 def print_error(text: str) -> None:
     """Print a line on standard error."""
     print(plain(text), file=sys.stderr)
-
-
-def _printable(character: str) -> str:
-    if character.isprintable() or character == TIE:
-        return character
-    return " " if character.isspace() else "\ufffd"
 
 
 _CODES = {"good": "32", "partly": "33", "bad": "31", "dim": "2"}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from bridge.cli.options import Input
 from bridge.cli.printers import nothing_found
 from bridge.cli.printers.table import Table, print_tables
+from bridge.cli.terminal import print_error
 from bridge.queries.names import NameNotFoundError
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ async def _watch(
                 found = [Table(table.columns) for table in _only_tables(blocks)]  # the object was deleted
             except OpaError as error:
                 if not away:
-                    print(f"warning: {error}; waiting", file=sys.stderr)
+                    print_error(f"warning: {error}; waiting")
                 away = True
                 await asyncio.sleep(AWAY_DELAY)
                 continue

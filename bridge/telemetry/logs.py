@@ -1,7 +1,7 @@
 """Logs: one line for each event, on standard error, for people or as JSON.
 
-Libraries' messages have the same format. Long values are cut, and a password in an address is removed. For repeated
-attempts, the same reason (an info with `why`) is logged once a minute.
+Libraries' messages have the same format. Long values are cut, control characters are replaced, and a password in an
+address is removed. For repeated attempts, the same reason (an info with `why`) is logged once a minute.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from structlog.tracebacks import ExceptionDictTransformer
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from bridge.model.keys import Key
+from bridge.model.text import plain
 
 MOST_ITEMS = 10  # of a list; then their number
 LONGEST = 2000  # characters of a text
@@ -41,6 +42,7 @@ def configure_logs(level: str, form: str) -> None:
             structlog.processors.TimeStamper(fmt="iso" if form == "json" else "%H:%M:%S", utc=form == "json"),
             _shorten,
             tracebacks,
+            _on_lines,
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
@@ -95,6 +97,13 @@ def _printable(value: Any) -> Any:
     return value
 
 
+def _on_lines(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    """Indent the lines of a traceback for people: no line of an exception's message looks like one of the log."""
+    if isinstance(event.get("exception"), str):
+        event["exception"] = "\n".join(f"  {plain(line)}" for line in event["exception"].split("\n"))
+    return event
+
+
 def _text(text: str) -> str:
-    redacted = _PASSWORD.sub("…", text) if "@" in text else text
+    redacted = plain(_PASSWORD.sub("…", text) if "@" in text else text)
     return redacted if len(redacted) <= LONGEST else f"{redacted[: LONGEST - 1]}…"

@@ -255,18 +255,18 @@ async def static_file(request: web.Request) -> web.Response:
     return web.Response(body=body, headers=headers, content_type=_TYPES[suffix], charset=charset)
 
 
-class _File(NamedTuple):
+class _PageFile(NamedTuple):
     content: bytes
     compressed: bytes  # by gzip; empty for a type that is compressed itself
     etag: str
 
 
 @cache
-def _file(name: str) -> _File:
+def _file(name: str) -> _PageFile:
     """Return a file, which all responses share: they hold no bytes of their own, and need no compression."""
     content = (_ROOT / name).read_bytes()
     compressed = b"" if Path(name).suffix in _COMPRESSED_TYPES else gzip.compress(content, mtime=0)
-    return _File(content, compressed, f'"{_digest(content)}"')
+    return _PageFile(content, compressed, f'"{_digest(content)}"')
 
 
 @cache

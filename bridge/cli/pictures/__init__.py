@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from bridge.cli.printers.effective import MARKS, name_of
 from bridge.cli.printers.table import display_width
-from bridge.cli.terminal import TIE, plain
 from bridge.model.keys import Key
+from bridge.model.text import TIE, plain
 from bridge.queries.names import short_key
 from bridge.queries.topology import Attached, Drawn, Link, Picture
 

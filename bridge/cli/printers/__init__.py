@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from bridge.cli.printers.table import Table, print_tables
-from bridge.cli.terminal import plain, print_error
+from bridge.cli.terminal import print_error
+from bridge.model.text import plain
 
 # Characters that control a terminal or reverse text are escaped.
 _UNSEEN = re.compile(

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bridge.cli.printers.table import Column, Table
-from bridge.cli.terminal import TIE
 from bridge.model.keys import CLUSTER, Key, parse_key
+from bridge.model.text import TIE
 from bridge.queries.names import first_of, short_key
 
 # Marks after the name of a policy that is not Programmed.

@@ -8,8 +8,8 @@ from typing import Any
 
 from bridge.cli.printers.effective import MARKS, name_of
 from bridge.cli.printers.table import Column, Table
-from bridge.cli.terminal import TIE
 from bridge.model.keys import CLUSTER, parse_key
+from bridge.model.text import TIE
 from bridge.queries.names import short_key
 
 Entry = Mapping[str, Any]

@@ -15,7 +15,8 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from bridge.cli.terminal import TIE, emphasize, paint, plain, use_colors
+from bridge.cli.terminal import emphasize, paint, use_colors
+from bridge.model.text import TIE, plain
 
 _GAP = 3  # spaces between columns
 _LEAST_GAP = 2

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.cli.printers.effective import MARKS, name_of
 from bridge.cli.printers.table import Column, Table
-from bridge.cli.terminal import TIE
 from bridge.model.keys import Key, parse_key
+from bridge.model.text import TIE
 from bridge.queries.names import short_key
 
 if TYPE_CHECKING:

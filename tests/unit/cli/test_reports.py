@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.resources
 import json
+from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import jsonschema
 import pytest
+from markdown_it import MarkdownIt
 
 from bridge.cli.analysis import REPORTS
 from bridge.cli.reports import FORMATS, MARKER, comment, junit, sarif_log
@@ -91,19 +93,32 @@ def test_junit_document_without_problems_has_a_case_that_passes() -> None:
 def test_comment_shows_introduced_problems_and_folds_the_others() -> None:
     text = comment(analysis([problem()], [problem(reason="Conflicted")]), placed, "1 changed")
     assert text.startswith(f"{MARKER}\n### Policy Bridge: ❌ This change introduces problems\n\n1 changed\n")
-    assert "| HTTPRoute/shop/cart | TargetNotFound | is not found | deploy/a b.yaml:7 |" in text
+    assert "| `HTTPRoute/shop/cart` | `TargetNotFound` | `is not found` | `deploy/a b.yaml:7` |" in text
     assert text.count("<details>") == text.count("</details>") == 2
     assert text.index("TargetNotFound") < text.index("<details>")
     assert "✅" in comment(analysis([]), placed, "")
 
 
-def test_names_of_objects_are_only_text_in_a_comment() -> None:
-    text = comment(analysis(HOSTILE), nowhere, "")
-    assert "<script>" not in text
-    assert "[x](" not in text
-    assert "@everyone" not in text
-    assert "\n# heading" not in text
-    assert text.count("</details>") == 1
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>alert(1)</script> <!-- | [x](javascript:1) ![x](//x/y)",
+        "@everyone &commat;everyone &#64;everyone #1 shop/cart#1 GH-1 &num;1 !1 ~2",
+        "www.example.com WWW.example.com https://example.com a@example.com mailto:a@example.com",
+        "a|b \\| c `|` \\`|` \\",
+        "`` ` ``` |",
+        "``",
+        "</details>\n# heading\n```\n",
+    ],
+)
+def test_text_of_objects_is_only_code_in_a_comment(text: str) -> None:
+    """There Markdown's readers find no links, mentions, references, entities and HTML."""
+    markdown = MarkdownIt("commonmark").enable("table")
+    tokens = markdown.parse(comment(analysis([problem(message=text)]), nowhere, ""))
+    cells = [token.children or [] for before, token in pairwise(tokens) if before.type == "td_open"]
+    assert len(cells) == 8
+    assert [token.type for cell in cells for token in cell if token.type != "code_inline"] == []
+    assert cells[2][0].content.strip() == " ".join(text.split("\n")).strip().replace("\\|", "\\ |")
 
 
 def test_comment_stays_within_what_a_pull_request_takes() -> None:

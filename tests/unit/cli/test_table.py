@@ -1,7 +1,7 @@
 from collections import Counter
 
 from bridge.cli.printers.table import Column, Table, display_width, render
-from bridge.cli.terminal import TIE
+from bridge.model.text import TIE
 
 COLUMNS = [Column("TARGET"), Column("VIA"), Column("POLICIES", painted=True, long=True)]
 ROWS = [

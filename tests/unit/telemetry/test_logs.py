@@ -45,6 +45,22 @@ def test_a_key_is_its_text(capsys: pytest.CaptureFixture[str], form: str) -> Non
     assert "'cart'" not in said
 
 
+@pytest.mark.parametrize("form", ["json", "console"])
+def test_text_of_clients_controls_no_terminal(capsys: pytest.CaptureFixture[str], form: str) -> None:
+    configure_logs("info", form)
+    hostile = "a\x1b]0;owned\x07\x9b2J\u202eb\r\nfake line"
+    structlog.get_logger().info(hostile, path=hostile, names=[hostile], by={hostile: hostile})
+    logging.getLogger("library").warning(hostile)
+    try:
+        raise ValueError(hostile)  # noqa: TRY301 - its message is what is tested
+    except ValueError:
+        structlog.get_logger().exception("failed")
+    said = capsys.readouterr().err
+    assert "owned" in said
+    assert [character for character in said if not character.isprintable() and character != "\n"] == []
+    assert not any(line.startswith("fake line") for line in said.splitlines())
+
+
 def test_a_password_in_an_address_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logs("info", "json")
     urls = ["https://admin:hunter2@opa:8181/v1"]
