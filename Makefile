@@ -62,7 +62,7 @@ bench: setup-test ## Measure; one JSON line per figure
 soak: setup-test ## Random changes and kills, then a hostile tenant, for SOAK_MINUTES each (SOAK_ONLY: faults or tenants)
 	@exec $(PY) -m hack.soak --minutes $(SOAK_MINUTES) $(if $(SOAK_ONLY),--only $(SOAK_ONLY))
 
-lint: $(STAMP) ## ruff, mypy, import-linter, deptry, ESLint, tsc, language
+lint: $(STAMP) ## ruff, mypy, import-linter, deptry, ESLint, tsc
 	@echo "lint: ruff"
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check . || { echo "lint: not formatted; 'make fmt' fixes it" >&2; exit 1; }
@@ -74,8 +74,6 @@ lint: $(STAMP) ## ruff, mypy, import-linter, deptry, ESLint, tsc, language
 	@report=$$($(BIN)/deptry bridge 2>&1) || { echo "$$report" >&2; exit 1; }
 	@echo "lint: JavaScript"
 	@$(PY) -m hack.web.javascript
-	@echo "lint: language"
-	@$(PY) -m hack.language
 
 rego-lint:
 	@echo "rego: check"
