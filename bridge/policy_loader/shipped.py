@@ -13,6 +13,7 @@ from typing import Any
 
 from bridge.model.keys import CORE
 from bridge.opa.bundle import Bundle, build_bundle
+from bridge.resources import crds_root
 from bridge.sources.yaml import Document, read_documents
 
 
@@ -32,30 +33,35 @@ SETTINGS = "bridge_settings"
 
 
 def shipped(root: Path, bounds: Mapping[str, int] = _NONE, versions: Mapping[str, str] = _NONE) -> Shipped:
-    """Return the modules below `root/bridge` without tests, and `data.bridge_settings`: `{presets, bounds, versions}`.
+    """Return the modules below `root/bridge` without tests, and `data.bridge_settings`.
 
-    `presets` are policy kinds by file name, `bounds` limit the size of a policy (the Rego has defaults for missing
+    The settings are `{presets, schemas, bounds, versions}`: `presets` are policy kinds by file name, `schemas` the
+    schemas of `spec` of the bridge's own kinds. `bounds` limit the size of a policy (the Rego has defaults for missing
     ones), `versions` are those of types that are not read in the API server's preferred version.
 
     Other folders are not part of a bundle: OPA gets them as files (`bridge.resources.authorization_policy`). The
     modules own only their packages: `bridge.strategies` and `bridge.extensions` are for others' modules.
     """
-    modules, presets = _files(root)
+    modules, described = _files(root)
     packages = {"/".join(path.removesuffix(".rego").split("/")[:2]) for path in modules}
-    data = {SETTINGS: {"presets": presets, "bounds": dict(bounds), "versions": dict(versions)}}
+    data = {SETTINGS: {**described, "bounds": dict(bounds), "versions": dict(versions)}}
     return Shipped(modules, data, frozenset({*packages, SETTINGS}))
 
 
 @cache
 def _files(root: Path) -> tuple[Mapping[str, str], Mapping[str, Any]]:
-    """Return the modules by path, and the presets by their file names, as of the first call."""
+    """Return the modules by path, and `{presets, schemas}`, as of the first call."""
     modules = {
         str(path.relative_to(root)): path.read_text(encoding="utf-8")
         for path in sorted((root / "bridge").rglob("*.rego"))
         if not path.name.endswith("_test.rego")
     }
-    presets = {path.stem: _preset(path) for path in sorted((root / "bridge/kinds/presets").glob("*.yaml"))}
-    return modules, presets
+    presets = {path.stem: _read(path)["spec"] for path in sorted((root / "bridge/kinds/presets").glob("*.yaml"))}
+    crds = [_read(path)["spec"] for path in sorted(crds_root().glob("*.yaml"))]
+    schemas = {
+        crd["names"]["kind"]: crd["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"] for crd in crds
+    }
+    return modules, {"presets": presets, "schemas": schemas}
 
 
 def shipped_bundle(root: Path) -> Bundle:
@@ -64,9 +70,9 @@ def shipped_bundle(root: Path) -> Bundle:
     return build_bundle(found.modules, found.data, found.roots)
 
 
-def _preset(path: Path) -> Any:
+def _read(path: Path) -> Any:
     documents = read_documents(path.read_text(encoding="utf-8"))
-    return next(document.value for document in documents if isinstance(document, Document))["spec"]
+    return next(document.value for document in documents if isinstance(document, Document))
 
 
 VIEW_FILE = "kubernetes.rego"  # the path of the view in the bundle

@@ -34,9 +34,9 @@ PACKAGES = {
 WHERE = {
     "Higher is established": ("effective/stack.rego", "stack"),
     "Older, then alphabetical": ("policy/facts.rego", "_order"),
-    "The established policy dictates the strategy": ("effective/joins.rego", "joins"),
+    "The established policy dictates the strategy": ("effective/order.rego", "joins"),
     "None": ("attachment/conflict.rego", "conflict"),
-    "Atomic defaults": ("effective/precedence.rego", "place_upward"),
+    "Atomic defaults": ("effective/order.rego", "places_by_strategy"),
     "Patch by RFC 7386": ("merge/patch.rego", "patch_sides"),
     "Assumed order of strategies": ("merge/strategies.rego", "assumed_order"),
     "`defaults` means atomic": ("kinds/schema_strategies.rego", "_wrapper_strategies"),

@@ -68,24 +68,19 @@ def test_every_field_of_a_policy_kind_is_in_its_crd(with_policykinds: ControlPla
         "class": "Inherited",
         "targets": [{"group": "", "kind": "Service", "sections": True, "role": "Frontend"}],
         "effectiveTarget": "Backend",
-        "effectiveKinds": ["Service"],
         "crossNamespace": "Consumer",
-        "specPaths": [{"path": "/spec", "strategy": "Custom", "strategyPath": "/spec/a~1b", "without": ["targetRefs"]}],
+        "specPaths": [
+            {"path": "/spec", "strategy": "PatchOverrides", "strategyPath": "/spec/a~1b", "without": ["targetRefs"]}
+        ],
         "strategies": {"atomic": "Atomic", "loose": {"strategy": "Patch", "merge": {"units": ["/a/*"]}}},
         "defaultStrategy": "AtomicDefaults",
-        "custom": "rates",
-        "merge": {"units": ["/limits/*"], "listKeys": {"/rules": "id"}, "append": ["/audit/rules"]},
+        "merge": {"units": ["/limits/*"], "listKeys": {"/rules": "id"}},
         "sameLevel": "ConflictOnOverlap",
-        "strategyFrom": "Challenger",
-        "mergesWith": "Closest",
-        "fold": "Stack",
-        "wrappers": "Both",
+        "parentLevels": ["Gateway"],
         "conditions": "Enforced",
         "statusShape": "Ancestors",
         "ancestorLevel": "Target",
-        "gatewayControllers": ["example.com/gw"],
         "controllers": ["example.com/gw"],
-        "fanout": "DeclaredTargets",
     }
     answer = _apply(with_policykinds, _policykind("everything", spec))
     assert answer["spec"] == spec
@@ -98,6 +93,11 @@ def test_every_field_of_a_policy_kind_is_in_its_crd(with_policykinds: ControlPla
         ({"mode": "Sometimes"}, "mode"),
         ({"specPaths": [{"path": "spec"}]}, "path"),
         ({"effectiveTarget": "Cluster"}, "effectiveTarget"),
+        ({"fold": "Stack"}, "removed: each pair of policies merges by the strategy of the higher one"),
+        ({"gatewayControllers": ["example.com/gw"]}, "removed: set controllers"),
+        ({"merge": {"append": ["/a"]}}, "removed: merge lists by a key"),
+        ({"parentLevels": ["Gateway"], "class": "Direct"}, "parentLevels needs class Inherited"),
+        ({"custom": "rates", "merge": {"units": ["/a"]}}, "custom merges by its own Rego"),
     ],
 )
 def test_a_policy_kind_with_a_wrong_field_is_refused(

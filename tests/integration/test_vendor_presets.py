@@ -84,7 +84,7 @@ def _paths(preset: dict[str, Any]) -> set[str]:
     merges = [preset.get("merge", {})]
     merges += [one.get("merge", {}) for one in preset.get("strategies", {}).values() if isinstance(one, dict)]
     for merge in merges:
-        pointers = [*merge.get("units", ()), *merge.get("append", ())]
+        pointers = [*merge.get("units", ())]
         pointers += [f"{pointer}/{key}" for pointer, key in merge.get("listKeys", {}).items()]
         paths |= {f"{place['path']}{pointer}" for place in places for pointer in pointers}
     return paths

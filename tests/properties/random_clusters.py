@@ -19,7 +19,7 @@ SERVICES = ("cart", "stock")
 # What the engine refuses no more. A feature that lands is named here, and random clusters have it from then on.
 FEATURES = frozenset(
     {
-        *("Challenger", "Closest", "ConflictOnOverlap", "Enforced", "MergeRules", "OldestWins", "Stack"),
+        *("ConflictOnOverlap", "Enforced", "MergeRules", "OldestWins"),
         *(
             "ClassName",
             "Conflicts",
@@ -31,7 +31,7 @@ FEATURES = frozenset(
             "Selectors",
             "Target",
         ),
-        *("Additive", "Both", "Controllers", "FieldSelectors", "ParentLevels"),
+        *("Additive", "Controllers", "FieldSelectors", "ParentLevels"),
     }
 )
 

@@ -45,12 +45,6 @@ WRAPPED = [
     {"path": "/spec/defaults", "strategy": "AtomicDefaults", "strategyPath": "/spec/defaults/strategy"},
     BARE,
 ]
-BOTH = [
-    {"path": "/spec/overrides", "strategy": "PatchOverrides"},
-    {"path": "/spec/defaults", "strategy": "PatchDefaults"},
-    {"path": "/spec"},
-]
-EFFECTIVE_KINDS = {"Route": ["HTTPRoute"], "Rule": ["HTTPRoute", "GRPCRoute"], "Backend": ["Service"]}
 
 
 def draw_policies(draw: Drawing) -> None:
@@ -129,14 +123,10 @@ def _order(draw: Drawing) -> Object:
 
 
 def _inherited(draw: Drawing) -> Object:
-    level = draw.pick(LEVELS) if not draw.has("Target", 0.15) else "Target"
-    both = draw.has("Both", 0.15)
-    rules = _merge_rules(draw)
     return {
-        "effectiveTarget": level,
-        **(draw.maybe("effectiveKinds", EFFECTIVE_KINDS.get(level), 0.2) if level in EFFECTIVE_KINDS else {}),
-        **(_both(draw, rules) if both else _one(draw)),
-        **({"merge": rules} if draw.has("MergeRules", 0.4) else {}),
+        "effectiveTarget": draw.pick(LEVELS) if not draw.has("Target", 0.15) else "Target",
+        **_one(draw),
+        **({"merge": _merge_rules(draw)} if draw.has("MergeRules", 0.4) else {}),
         **({"conditions": "Enforced"} if draw.has("Enforced", 0.3) else {}),
     }
 
@@ -145,7 +135,6 @@ def _merge_rules(draw: Drawing) -> Object:
     return {
         **draw.maybe("units", draw.pick((["/a"], ["/b~1c"], ["/*/f"], ["/a/*/d"]))),
         **draw.maybe("listKeys", draw.pick(({"/a": "n"}, {"/*": "n"}, {"/b~1c/f/*": "n"}))),
-        **draw.maybe("append", draw.pick((["/a"], ["/~0", "/b~1c"], ["/*/f/g"]))),
     }
 
 
@@ -158,26 +147,12 @@ def _one(draw: Drawing) -> Object:
     }
 
 
-def _both(draw: Drawing, rules: Object) -> Object:
-    """The historic form (F6). In which order its parts append to a list the rules do not say."""
-    rules.pop("append", None)
-    return {"wrappers": "Both", "specPaths": BOTH, **draw.maybe("mergesWith", "Closest", 0.2)}
-
-
 def _merging(draw: Drawing) -> Object:
     """How policies of a kind meet, of what the engine can."""
+    if draw.has("ParentLevels", 0.25):
+        return {"parentLevels": PARENT_LEVELS}
     same_level = draw.pick(("OlderEstablished", "OlderEstablished", "Conflict", "OldestWins", "ConflictOnOverlap"))
-    options: tuple[tuple[str, Object], ...] = (
-        ("Challenger", {"strategyFrom": "Challenger"}),
-        ("Closest", {"mergesWith": "Closest"}),
-        ("ParentLevels", {"mergesWith": "Closest", "parentLevels": PARENT_LEVELS}),
-        ("Stack", {"fold": "Stack"}),
-    )
-    chosen, fields = draw.pick((("", {}), ("", {}), *options))
-    return {
-        **({"sameLevel": same_level} if same_level in {"Conflict", *draw.features} else {}),
-        **(fields if chosen in draw.features else {}),
-    }
+    return {"sameLevel": same_level} if same_level in {"Conflict", *draw.features} else {}
 
 
 def _policy(draw: Drawing, kind: Object, name: str, namespace: str) -> None:
@@ -204,9 +179,6 @@ def _policy(draw: Drawing, kind: Object, name: str, namespace: str) -> None:
 def _body(draw: Drawing, kind: Object) -> Object:
     """A spec without refs: its strategy in one of the ways that the kind has, rarely something that makes no sense."""
     wrappers = [entry["path"].removeprefix("/spec/") for entry in kind["specPaths"] if entry["path"] != "/spec"]
-    if kind.get("wrappers") == "Both":
-        parts = {wrapper: _proper(draw) for wrapper in draw.some(wrappers, 1, 2)}
-        return (parts if draw.chance(0.8) else _proper(draw)) | draw.maybe("a", 4, 0.1)
     if not wrappers or draw.chance(0.5):
         names = (*STRATEGIES, *STRATEGIES, *STRATEGIES, "atomic", "merge", "mine", "nonsense")
         return _proper(draw) | draw.maybe("strategy", draw.pick(names), 0.75)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.properties.drawing import Drawing, Object
-from tests.properties.random_policies import BOTH, STRATEGIES
+from tests.properties.random_policies import STRATEGIES
 
 GATEWAY_API = "gateway.networking.k8s.io"
 GROUP = "stacks.example.com"
@@ -25,16 +25,9 @@ PLACES: tuple[Object, ...] = (
 )
 VARIANTS: tuple[Object, ...] = (
     *({},) * 4,
-    {"strategyFrom": "Challenger"},
-    {"strategyFrom": "Challenger"},
-    {"fold": "Stack"},
-    {"fold": "Stack"},
-    {"mergesWith": "Closest"},
-    {"mergesWith": "Closest", "strategyFrom": "Challenger"},
-    {"mergesWith": "Closest", "fold": "Stack"},
-    {"mergesWith": "Closest", "parentLevels": ["Gateway", "Listener"]},
-    {"mergesWith": "Closest", "parentLevels": ["Gateway", "Listener"], "strategyFrom": "Challenger"},
-    {"mergesWith": "Closest", "parentLevels": ["Namespace", "Route"]},
+    {"parentLevels": ["Gateway", "Listener"]},
+    {"parentLevels": ["Namespace", "Route"]},
+    {"parentLevels": ["GatewayClass", "Gateway", "Listener", "Route"]},
 )
 SAME_LEVEL = ("OlderEstablished", "OlderEstablished", "OldestWins", "Conflict", "ConflictOnOverlap")
 NAMES = ("a", "b~/ c", "")
@@ -42,9 +35,8 @@ MERGE_RULES: tuple[Object, ...] = (
     {"units": ["/a"]},
     {"units": ["/*/a"]},
     {"listKeys": {"/a": "n"}},
-    {"listKeys": {"/a": "n", "/*/a": "n"}, "append": ["/*"]},
-    {"append": ["/a"]},
-    {"append": ["/a", "/b~0~1 c/a"], "units": ["/"]},
+    {"listKeys": {"/a": "n", "/*/a": "n"}},
+    {"listKeys": {"/a": "n", "/b~0~1 c/a": "n"}, "units": ["/"]},
     {"listKeys": {"/*": "n"}, "units": ["/a/*/d"]},
 )
 
@@ -85,23 +77,20 @@ def _policy_kind(draw: Drawing) -> Object:
         "effectiveTarget": draw.pick(("Rule", "Rule", "Port")),
         "statusShape": "Conditions",
     }
-    if draw.chance(0.2):
-        spec |= {"wrappers": "Both", "specPaths": BOTH, **draw.pick(({}, {}, *VARIANTS[-3:-1]))}
-        spec.pop("strategyFrom", None)
-        return spec | draw.maybe("merge", draw.pick(MERGE_RULES), 0.4)
     spec |= {"specPaths": [{"path": "/spec/proper", "strategyPath": "/spec/strategy"}], **draw.pick(VARIANTS)}
-    spec |= draw.maybe("sameLevel", draw.pick(SAME_LEVEL), 0.5)
+    spec |= draw.maybe("sameLevel", draw.pick([one for one in SAME_LEVEL if not _excludes(spec, one)]), 0.5)
     spec |= draw.pick(({}, {}, {"custom": "sums"}, {"merge": draw.pick(MERGE_RULES)}))
     return spec
+
+
+def _excludes(spec: Object, same_level: str) -> bool:
+    return "parentLevels" in spec and same_level == "OldestWins"
 
 
 def _policy(draw: Drawing, kind: Object, index: int, strategies: list[str]) -> None:
     places = PLACES if kind["effectiveTarget"] == "Port" else PLACES[:6]
     spec: Object = {"targetRefs": [dict(ref) for ref in draw.some(places, 1, draw.pick((1, 1, 1, 1, 2)))]}
-    if kind.get("wrappers") == "Both":
-        spec |= {wrapper: _proper(draw) for wrapper in draw.some(("overrides", "defaults"), 1, 2)}
-    else:
-        spec |= {"proper": _proper(draw), "strategy": draw.pick(strategies)}
+    spec |= {"proper": _proper(draw), "strategy": draw.pick(strategies)}
     metadata = {"creationTimestamp": f"2026-01-01T00:00:0{draw.pick((0, 1, 2))}Z"}
     draw.add(f"{GROUP}/v1", "Stack", f"{draw.pick('pqr')}{index}", metadata=metadata, spec=spec)
 

@@ -225,9 +225,7 @@ class SmallWorld:
             "crossNamespace": "ReferenceGrant" if plain else pick(("ReferenceGrant", "ReferenceGrant", "Forbidden")),
             "specPaths": [{"path": "/spec", "strategyPath": "/spec/strategy"}],
             "statusShape": "Ancestors" if kind == "RulePolicy" and plain else pick(("Ancestors", "Conditions")),
-            "fanout": "EffectiveTargets" if plain else pick(("EffectiveTargets", "DeclaredTargets", "None")),
             "conditions": "Programmed" if plain else pick(("Programmed", "Enforced")),
-            **self._maybe("gatewayControllers", ["example.com/gateways"], 0 if plain else 0.4),
             **self._maybe("controllers", ["example.com/gateways"], 0 if plain else 0.3),
         }
         if not plain:
@@ -241,7 +239,7 @@ class SmallWorld:
             if spec.get("defaultStrategy") == "Additive":
                 spec.pop("sameLevel", None)
         if not plain and not direct:
-            spec.pop(pick(("targets", "mode", "fanout", "kept")), None)
+            spec.pop(pick(("targets", "mode", "kept")), None)
         return _object("policybridge.io/v1alpha1", "PolicyKind", kind.lower(), spec=spec)
 
     def _selecting(self, *, plain: bool) -> dict[str, Any]:

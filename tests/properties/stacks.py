@@ -55,7 +55,6 @@ merge_rules = st.fixed_dictionaries(
     optional={
         "units": st.sampled_from([["/a"], ["/a/*"], ["/c~0~1d/*/a", "/a/b"]]),
         "listKeys": st.sampled_from([{"/a": "n"}, {"/*": "n"}, {"/b/a": "n", "/*": "n"}]),
-        "append": st.sampled_from([["/a"], ["/b", "/*/a"], ["/*/*/b"]]),
     },
 )
 _mergeable = st.dictionaries(

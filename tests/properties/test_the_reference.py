@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from tests.properties.stacks import STRATEGIES, Entry, objects_of
 from tests.reference.answers import answer
 from tests.reference.folding import Order, join
-from tests.reference.merging import Leaf, Owner, annotate, apply, plain
+from tests.reference.merging import Leaf, annotate, apply, plain
 from tests.reference.objects import Node
 
 Object = dict[str, Any]
-OWNER = Owner(0, Node("g", "K", "-", "p"))
+POLICY = Node("g", "K", "-", "p")
 APPENDIX: tuple[
     tuple[Object, Object, Object], ...
 ] = (  # RFC 7386, Appendix A, without what is not an object at the root: specs proper are objects
@@ -52,7 +52,7 @@ def test_order_from_the_bottom_up_has_the_closed_form_of_the_text(strategies: li
 
 @pytest.mark.parametrize(("target", "patch", "result"), APPENDIX)
 def test_patch_follows_the_appendix_of_rfc_7386(target: Object, patch: Object, result: Object) -> None:
-    assert plain(apply(annotate(patch, OWNER, {}), annotate(target, OWNER, {}))) == result
+    assert plain(apply(annotate(patch, POLICY, {}), annotate(target, POLICY, {}))) == result
 
 
 @pytest.mark.parametrize("middle", [None, 5, []])

@@ -160,6 +160,6 @@ def _overlap(policy: Policy, rival: Policy) -> bool:
     """F5 says "equals or contains"; whichever of the two contains the other, both cannot hold, so either way counts."""
     return any(
         mine == theirs or theirs.startswith(f"{mine}/") or mine.startswith(f"{theirs}/")
-        for mine in leaves(policy.whole)
-        for theirs in leaves(rival.whole)
+        for mine in leaves(policy.tree())
+        for theirs in leaves(rival.tree())
     )

@@ -12,7 +12,7 @@ from itertools import groupby
 
 from tests.reference import custom
 from tests.reference.kinds import PolicyKind, age
-from tests.reference.merging import Owner, Tree, apply, leaves
+from tests.reference.merging import Tree, apply, leaves
 from tests.reference.objects import Node
 from tests.reference.policies import Policy
 
@@ -82,12 +82,7 @@ def ordered(places: list[Place]) -> list[Place]:
 
 def fold(kind: PolicyKind, places: list[Place], levels: list[str]) -> Fold:
     """What these policies become together. There is one at least. `levels` has the name of each level of the path."""
-    if kind.both_wrappers:
-        return _both(kind, ordered(places), levels)
-    sides = [
-        Side(level, policy.strategy, [policy.tree(Owner(rank, policy.node))], (policy.node,))
-        for rank, (level, policy) in enumerate(ordered(places))
-    ]
+    sides = [Side(level, policy.strategy, [policy.tree()], (policy.node,)) for level, policy in ordered(places)]
     return _direct(kind, sides) if kind.is_direct else _inherited(kind, sides, levels)
 
 
@@ -95,31 +90,15 @@ def _inherited(kind: PolicyKind, sides: list[Side], levels: list[str]) -> Fold:
     merge, winners = kind.option("custom", ""), Winners()
     if kind.same_level == "OldestWins":
         sides = [_one_side(list(level), merge, winners) for _, level in groupby(sides, lambda side: side.level)]
-    if kind.option("mergesWith", "All") == "Closest":
-        parents = [side for side in sides[:-1] if _may_be_parent(kind, levels[side.level])]
+    if "parentLevels" in kind.spec:
+        parents = [side for side in sides[:-1] if levels[side.level] in kind.spec["parentLevels"]]
         joined = [*parents[-1:], sides[-1]]
         winners.note_left_out([side for side in sides if side not in joined], joined)
-        sides = joined
-    challenger = kind.option("strategyFrom", "Established") == "Challenger"
-    stack = kind.option("fold", "BottomUp") == "Stack"
-
-    def strategy_of(upper: int, lower: int) -> str:
-        return sides[lower if challenger else lower - 1 if stack else upper].strategy
-
-    winners.note_pairs(sides, strategy_of)
-    if challenger or stack:
-        order = sides[0].order
-        for lower in range(1, len(sides)):
-            order = join(strategy_of(lower - 1, lower), order, sides[lower].order, merge)
-    else:
-        order = _bottom_up(sides, merge)
+        sides = [replace(side, strategy=sides[-1].strategy) for side in joined]
+    winners.note_pairs(sides, lambda upper, _: sides[upper].strategy)
+    order = _bottom_up(sides, merge)
     there = {node for tree in order for nodes in leaves(tree).values() for node in nodes}
     return Fold(applied(order), winners, frozenset(there))
-
-
-def _may_be_parent(kind: PolicyKind, level: str) -> bool:
-    """F4, parentLevels: whether the most specific policy may merge with one at this level."""
-    return level in kind.spec.get("parentLevels", [level])
 
 
 def join(strategy: str, established: Order, challenger: Order, merge: str) -> Order:
@@ -155,37 +134,6 @@ def _one_side(level: list[Side], merge: str, winners: Winners) -> Side:
     winners.note_pairs(turned, lambda upper, _: turned[upper].strategy)
     policies = tuple(node for side in level for node in side.policies)
     return Side(level[0].level, level[0].strategy, _bottom_up(turned, merge), policies)
-
-
-def _both(kind: PolicyKind, places: list[Place], levels: list[str]) -> Fold:
-    """F6: A override > B override > C override > C default > B default > A default; oldest wins on one level."""
-    parts = [(level, policy, part) for level, policy in places for part in range(len(policy.parts))]
-    appending = sorted(parts, key=lambda one: not _overrides(one))  # F8: first the items of all overrides
-    ranks = {(level, policy.node, part): rank for rank, (level, policy, part) in enumerate(appending)}
-
-    def precedence(one: tuple[int, Policy, int]) -> tuple[bool, int, int]:
-        level, policy, part = one
-        return _overrides(one), -level if _overrides(one) else level, -ranks[level, policy.node, part]
-
-    sides = [
-        Side(level, "", [policy.tree(Owner(ranks[level, policy.node, part], policy.node, part), part)], (policy.node,))
-        for level, policy, part in sorted(parts, key=precedence)
-    ]
-    winners = Winners()
-    if kind.option("mergesWith", "All") == "Closest":
-        *above, last = sorted({side.level for side in sides})
-        closest = [*[level for level in above if _may_be_parent(kind, levels[level])][-1:], last]
-        left_out = [side for side in sides if side.level not in closest]
-        sides = [side for side in sides if side.level in closest]
-        winners.note_left_out(left_out, sides)
-    for index, side in enumerate(sides):
-        winners.note([side], sides[index + 1 :])
-    return Fold(applied([tree for side in sides for tree in side.order]), winners)
-
-
-def _overrides(one: tuple[int, Policy, int]) -> bool:
-    _, policy, part = one
-    return policy.parts[part].strategy.endswith("Overrides")
 
 
 def _direct(kind: PolicyKind, sides: list[Side]) -> Fold:

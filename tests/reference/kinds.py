@@ -68,10 +68,7 @@ class PolicyKind:
         return entry is not None and bool(entry.get("sections")) and has_sections(group, kind)
 
     def counts_at_its_level(self, node: Node, level_of: Callable[[Node], str]) -> bool:
-        """P5: effectiveKinds, else the target kinds of that level, else all."""
-        kinds = self.spec.get("effectiveKinds")
-        if kinds:
-            return node.kind in kinds
+        """P5: the target kinds of that level, else all."""
         if "targets" not in self.spec:
             return True
         # A kind whose sections are at that level is a target kind of that level: an HTTPRoute's sections are rules.
@@ -93,13 +90,11 @@ class PolicyKind:
 
     @property
     def default_strategy(self) -> str:
-        """The strategy of a policy that names none; F6: under Both a bare spec is a default."""
+        """The strategy of a policy that names none."""
         if self.is_additive:
             return "Additive"
         if self.is_direct:
             return "None"
-        if self.both_wrappers:
-            return "PatchDefaults"
         if "defaultStrategy" in self.spec:
             return str(self.spec["defaultStrategy"])
         supported = {entry.get("strategy") for entry in self.spec_paths}
@@ -140,11 +135,6 @@ class PolicyKind:
     def rank(self, obj: Spec) -> list[tuple[int, Any]]:
         """C4: by what `order` lists a policy."""
         return [_rank(entry, obj) for entry in self.spec.get("order", [])]
-
-    @property
-    def both_wrappers(self) -> bool:
-        """F6."""
-        return self.option("wrappers", "One") == "Both"
 
 
 def _rank(entry: Spec, obj: Spec) -> tuple[int, Any]:

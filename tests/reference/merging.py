@@ -1,23 +1,15 @@
 """Specs whose leaves know which policies set them, and RFC 7386 over them (F3, F8, O1).
 
-A spec is a tree: a dict of trees, a Leaf, or, where a kind's `merge` defines how a list is merged, Keyed or Row.
+A spec is a tree: a dict of trees, a Leaf, or, where a kind's `merge` defines the key of a list's items, Keyed.
 Scalars, nulls, arrays, empty objects and units are leaves (O1).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from tests.reference.objects import Node, Spec
-
-
-class Owner(NamedTuple):
-    """Whose items a list has, and where these are among the items of others (F8, append)."""
-
-    rank: int
-    policy: Node
-    part: int = 0  # of a policy with both wrappers
 
 
 @dataclass(frozen=True)
@@ -39,45 +31,33 @@ class Keyed:
     items: dict[str, Any]  # trees
 
 
-@dataclass(frozen=True)
-class Row:
-    """A list that others are appended to (F8, append): the items of each owner, by rank."""
-
-    items: dict[Owner, tuple[Any, ...]]
-
-    def __iter__(self) -> Any:
-        return iter((owner, item) for owner in sorted(self.items) for item in self.items[owner])
+Tree = Leaf | Keyed | dict[str, Any]  # the values of the dict are trees
 
 
-Tree = Leaf | Keyed | Row | dict[str, Any]  # the values of the dict are trees
-
-
-def annotate(value: Any, owner: Owner, rules: Spec, pointer: str = "") -> Tree:
+def annotate(value: Any, policy: Node, rules: Spec, pointer: str = "") -> Tree:
     """The spec of one policy; `rules` is the `merge` of its kind."""
     if pointer in Pattern(rules.get("units", [])):
-        return Leaf(value, (owner.policy,))
+        return Leaf(value, (policy,))
     if isinstance(value, dict):
         if not value:
-            return Leaf(value, (owner.policy,), adds_nothing=True)
-        return {name: annotate(inner, owner, rules, below(pointer, name)) for name, inner in value.items()}
+            return Leaf(value, (policy,), adds_nothing=True)
+        return {name: annotate(inner, policy, rules, below(pointer, name)) for name, inner in value.items()}
     if isinstance(value, list):
-        return _annotate_list(value, owner, rules, pointer)
-    return Leaf(value, (owner.policy,))
+        return _annotate_list(value, policy, rules, pointer)
+    return Leaf(value, (policy,))
 
 
-def _annotate_list(value: list[Any], owner: Owner, rules: Spec, pointer: str) -> Tree:
+def _annotate_list(value: list[Any], policy: Node, rules: Spec, pointer: str) -> Tree:
     for pattern, key in rules.get("listKeys", {}).items():
         if pointer in Pattern([pattern]):
             names = [str(item[key]) for item in value if isinstance(item, dict) and key in item]
             if len(set(names)) < len(value):
-                return Leaf(value, (owner.policy,))
+                return Leaf(value, (policy,))
             if value:
                 named = zip(names, value, strict=True)
-                return Keyed({name: annotate(item, owner, rules, below(pointer, name)) for name, item in named})
-            return Leaf(value, (owner.policy,), adds_nothing=True)
-    if pointer in Pattern(rules.get("append", [])):
-        return Row({owner: tuple(value)}) if value else Leaf(value, (owner.policy,), adds_nothing=True)
-    return Leaf(value, (owner.policy,))
+                return Keyed({name: annotate(item, policy, rules, below(pointer, name)) for name, item in named})
+            return Leaf(value, (policy,), adds_nothing=True)
+    return Leaf(value, (policy,))
 
 
 class Pattern:
@@ -113,8 +93,6 @@ def _apply(patch: Tree, target: Tree) -> Tree:
         # An empty object adds nothing to an object that has fields. On anything else, also on an empty object, it is a
         # leaf that the patch sets: an equal value set by the winner is the winner's (O2).
         return target if patch.adds_nothing and _has_such(target, patch.value) else patch
-    if isinstance(patch, Row):
-        return _united(patch, target) if isinstance(target, Row) else patch
     if isinstance(patch, Keyed):
         others = target.items if isinstance(target, Keyed) else {}
         merged = {name: _apply(item, others[name]) if name in others else item for name, item in patch.items.items()}
@@ -126,16 +104,7 @@ def _apply(patch: Tree, target: Tree) -> Tree:
 
 
 def _has_such(tree: Tree, empty: Any) -> bool:
-    return isinstance(tree, dict) if empty == {} else isinstance(tree, Keyed | Row)
-
-
-def _united(one: Row, other: Row) -> Row:
-    """F8: the items of both by rank; "one policy's items once", those of its first place on a path."""
-    items: dict[Owner, tuple[Any, ...]] = {}
-    for owner, values in sorted((one.items | other.items).items(), key=lambda entry: entry[0]):
-        if not any((known.policy, known.part) == (owner.policy, owner.part) for known in items):
-            items[owner] = values
-    return Row(items)
+    return isinstance(tree, dict) if empty == {} else isinstance(tree, Keyed)
 
 
 def plain(tree: Tree) -> Any:
@@ -143,18 +112,14 @@ def plain(tree: Tree) -> Any:
     if isinstance(tree, dict):
         kept = {name: inner for name, inner in tree.items() if not (isinstance(inner, Leaf) and inner.value is None)}
         return {name: plain(inner) for name, inner in kept.items()}
-    return [plain(item) for item in tree.items.values()] if isinstance(tree, Keyed) else _value(tree)
+    return [plain(item) for item in tree.items.values()] if isinstance(tree, Keyed) else tree.value
 
 
 def with_tombstones(tree: Tree) -> Any:
     """The value of a tree with its tombstones: what a Custom strategy sees of a side (F9)."""
     if isinstance(tree, dict):
         return {name: with_tombstones(inner) for name, inner in tree.items()}
-    return [with_tombstones(item) for item in tree.items.values()] if isinstance(tree, Keyed) else _value(tree)
-
-
-def _value(tree: Leaf | Row) -> Any:
-    return [item for _, item in tree] if isinstance(tree, Row) else tree.value
+    return [with_tombstones(item) for item in tree.items.values()] if isinstance(tree, Keyed) else tree.value
 
 
 def origins(tree: Tree, pointer: str = "") -> dict[str, tuple[Node, ...]]:
@@ -170,20 +135,9 @@ def leaves(tree: Tree, pointer: str = "") -> dict[str, tuple[Node, ...]]:
 def _leaves(tree: Tree, pointer: str, *, numbered: bool) -> dict[str, tuple[Node, ...]]:
     if isinstance(tree, Leaf):
         return {pointer: tree.policies}
-    if isinstance(tree, Row):
-        return {
-            below(pointer, str(index) if numbered else _name(tree, owner, index)): (owner.policy,)
-            for index, (owner, _) in enumerate(tree)
-        }
     found: dict[str, tuple[Node, ...]] = {}
     parts = tree.items if isinstance(tree, Keyed) else tree
     for index, (name, inner) in enumerate(parts.items()):
         step = str(index) if numbered and isinstance(tree, Keyed) else name
         found |= _leaves(inner, below(pointer, step), numbered=numbered)
     return found
-
-
-def _name(row: Row, owner: Owner, index: int) -> str:
-    """What an appended item is called: whose it is, and which of theirs."""
-    own = [place for place, (other, _) in enumerate(row) if other.policy == owner.policy]
-    return f"{owner.policy} {own.index(index)}"

@@ -16,7 +16,7 @@ PROGRAMMED, PARTIALLY, OVERRIDDEN = "Programmed", "PartiallyProgrammed", "Overri
 def outcome_of(policy: Policy, fold: Fold) -> tuple[str, list[Node]]:
     """The outcome at a path that has this fold, and the policies that override this one there."""
     origins = leaves(fold.tree)
-    own = set(leaves(policy.whole))
+    own = set(leaves(policy.tree()))
     kept = {pointer for pointer in own if origins.get(pointer) == (policy.node,)}
     shared = {node for nodes in origins.values() if policy.node in nodes for node in nodes} - {policy.node}
     if kept == own and not shared:

@@ -3,53 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 from tests.reference.kinds import GRANULARITIES, REFS, STRATEGIES, PolicyKind, direction_of
-from tests.reference.merging import Owner, Tree, annotate, apply
+from tests.reference.merging import Tree, annotate
 from tests.reference.objects import Node, Spec, node_of
 
 
 @dataclass(frozen=True)
-class Part:
-    """A spec proper and the strategy that it has."""
-
-    spec: Any
-    strategy: str
-
-
-@dataclass(frozen=True)
 class Policy:
-    """A policy: `parts` has its spec, or under `wrappers: Both` all of them. `problem`: why it is Invalid."""
+    """A policy with its spec proper and strategy. `problem`: why it is Invalid."""
 
     obj: Spec
     node: Node
-    parts: tuple[Part, ...]
+    spec: Any
+    strategy: str
     rules: Spec
     problem: str = ""
     breadth: int = 0  # T8: of a kind with `selectors`, 0 is the widest
 
-    def tree(self, owner: Owner, part: int = 0) -> Tree:
-        """One of its specs, merged as its kind says (F8), with itself as the origin of all leaves."""
-        return annotate(self.parts[part].spec, owner, self.rules)
-
-    @property
-    def whole(self) -> Tree:
-        """What it says, whether as default or as override: the default patched by the override (F6)."""
-        defaults_first = sorted(range(len(self.parts)), key=lambda part: self.parts[part].strategy)
-        trees = [self.tree(Owner(part, self.node, part), part) for part in defaults_first]
-        return reduce(lambda target, patch: apply(patch, target), trees)
-
-    @property
-    def strategy(self) -> str:
-        """The strategy of its spec; with both wrappers that of its override."""
-        return max(part.strategy for part in self.parts) if len(self.parts) > 1 else self.parts[0].strategy
-
-    @property
-    def spec(self) -> Any:
-        """Its spec proper."""
-        return self.parts[0].spec
+    def tree(self) -> Tree:
+        """Its spec, merged as its kind says (F8), with itself as the origin of all leaves."""
+        return annotate(self.spec, self.node, self.rules)
 
     @property
     def refs(self) -> list[Spec]:
@@ -84,20 +59,17 @@ def read_policy(kind: PolicyKind, obj: Spec) -> Policy:
     """Read a policy by the description of its kind."""
     node = node_of(obj)
     there = [entry for entry in kind.spec_paths if at(obj, entry["path"]) is not ABSENT]
-    parts, problems = [], []
-    wrappers = [entry for entry in there if entry["path"] != "/spec"]
-    # F6: a spec is bare where it has no wrapper. A field beside one is Invalid under Both as under One.
-    for entry in (wrappers or there) if kind.both_wrappers else there[:1]:
-        part, problem = _part(kind, obj, entry)
-        parts.append(part)
+    problems = []
+    proper: Any = {}
+    strategy = kind.default_strategy
+    if there:
+        proper, strategy, problem = _proper(kind, obj, there[0])
         problems.append(problem)
     if obj.get("spec", {}).get("targetRef") and obj["spec"].get("targetRefs"):
         problems.append("targetRef beside targetRefs")
     problems.append(_two_at_once(kind, obj, there))
-    if not parts:
-        parts = [Part({}, kind.default_strategy)]
     problem = next((problem for problem in problems if problem), "")
-    return Policy(obj, node, tuple(parts), kind.spec.get("merge", {}), problem, _breadth(kind, obj))
+    return Policy(obj, node, proper, strategy, kind.spec.get("merge", {}), problem, _breadth(kind, obj))
 
 
 def selecting_fields(kind: PolicyKind, obj: Spec) -> list[tuple[Spec, Any]]:
@@ -119,14 +91,15 @@ def _breadth(kind: PolicyKind, obj: Spec) -> int:
     return 2 * in_one + chosen
 
 
-def _part(kind: PolicyKind, obj: Spec, entry: Spec) -> tuple[Part, str]:
+def _proper(kind: PolicyKind, obj: Spec, entry: Spec) -> tuple[Any, str, str]:
+    """The spec proper at an entry, its strategy, and what is wrong with it."""
     path = entry["path"]
     value = at(obj, path)
     if not isinstance(value, dict):
-        return Part({}, kind.default_strategy), f"{path} is not an object"
+        return {}, kind.default_strategy, f"{path} is not an object"
     proper = {name: inner for name, inner in value.items() if name not in _no_part(kind, entry)}
     strategy, problem = _strategy(kind, obj, entry)
-    return Part(proper, strategy), problem
+    return proper, strategy, problem
 
 
 def _no_part(kind: PolicyKind, entry: Spec) -> set[str]:
@@ -159,7 +132,7 @@ def _strategy(kind: PolicyKind, obj: Spec, entry: Spec) -> tuple[str, str]:
 def _two_at_once(kind: PolicyKind, obj: Spec, there: list[Spec]) -> str:
     """F6: a second wrapper, or fields beside a wrapper other than refs and strategy."""
     wrappers = [entry["path"] for entry in there if entry["path"] != "/spec"]
-    if len(wrappers) > 1 and not kind.both_wrappers:
+    if len(wrappers) > 1:
         return "two wrappers"
     if wrappers:
         strategies = {(entry.get("strategyPath") or "").removeprefix("/spec/") for entry in kind.spec_paths}

@@ -205,8 +205,8 @@ _creates_constraint(spec) := {
 }
 
 test_a_constraint_that_is_invalid_is_denied if {
-	found := _reported(_creates_constraint({"policy": "testing.limits", "enforcementAction": "forbid"}), {})
-	found == {"denied": ["spec.enforcementAction must be one of deny, warn, dryrun"], "warnings": []}
+	found := _reported(_creates_constraint({"policy": "testing.limits", "onParameterSelectionNoMatch": "deny"}), {})
+	found == {"denied": ["onParameterSelectionNoMatch needs a parameterSelection: without one nothing ever matches"], "warnings": []}
 }
 
 test_a_constraint_whose_policy_is_not_loaded_is_warned_about if {

@@ -1,72 +1,29 @@
 package bridge.constraints
 
+import data.bridge.lib.schema
+
 # METADATA
 # description: |
-#   All problems of a Constraint's spec, in a stable order. An API server rejects most of them by the CRD's schema; for
-#   a folder of manifests this is the only check.
-problems(spec) := ["spec is not an object"] if not is_object(spec)
+#   All problems of a Constraint's spec, in a stable order: those by the schema of the CRD, then those that an API server
+#   finds by the CRD's validation rules.
+problems(spec) := array.flatten([schema.problems("Constraint", spec), _unused_action(spec), _expression_problems(spec)])
 
-problems(spec) := array.concat(_field_problems(spec), _selection_problems(spec)) if is_object(spec)
+_unused_action(spec) := ["onParameterSelectionNoMatch needs a parameterSelection: without one nothing ever matches"] if {
+	object.get(spec, "parameterSelection", []) == []
+	object.get(spec, "onParameterSelectionNoMatch", "proceed") != "proceed"
+} else := []
 
-# METADATA
-# description: Every field of a Constraint's spec, as in its CRD.
-fields := {
-	"policy",
-	"match",
-	"enforcementAction",
-	"parameters",
-	"parameterSelection",
-	"parameterSelectionBehavior",
-	"onParameterSelectionNoMatch",
-}
+# Values for operators that compare, none for the others.
+_expression_problems(spec) := [sprintf("%s: operator %s needs %s", [place, expression.operator, needed]) |
+	some [path, match] in _matches(spec)
+	some field in ["labelSelector", "namespaceSelector"]
+	some index, expression in match[field].matchExpressions
+	needed := {true: "values", false: "no values"}[expression.operator in {"In", "NotIn"}]
+	{true: "values", false: "no values"}[count(object.get(expression, "values", [])) > 0] != needed
+	place := sprintf("%s.%s.matchExpressions[%d]", [path, field, index])
+]
 
-_values := {
-	"enforcementAction": ["deny", "warn", "dryrun"],
-	"parameterSelectionBehavior": ["MatchFirst", "MatchAny"],
-	"onParameterSelectionNoMatch": ["proceed", "allow", "warn", "deny"],
-}
-
-# A package name in Rego syntax.
-_package := `^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*|\["[^"\\]+"\])*$`
-
-_field_problems(spec) := array.flatten([
-	[sprintf("spec.%s is not a field of a Constraint", [field]) | some field in sort(object.keys(spec) - fields)],
-	["spec.policy must be the name of a package, as its Rego declares it" | not _is_package(object.get(spec, "policy", null))],
-	[sprintf("spec.%s must be one of %s", [field, concat(", ", allowed)]) |
-		some field, allowed in _values
-		not object.get(spec, field, allowed[0]) in allowed
-	],
-	["spec.parameters must be an object" | not is_object(object.get(spec, "parameters", {}))],
-	match_problems("spec.match", object.get(spec, "match", {})),
-])
-
-_is_package(policy) if regex.match(_package, policy)
-
-_selection_problems(spec) := ["spec.parameterSelection must be a list of {match, parameters}"] if {
-	not is_array(object.get(spec, "parameterSelection", []))
-}
-
-_selection_problems(spec) := array.concat(
-	["spec.onParameterSelectionNoMatch needs a parameterSelection: without one nothing ever matches" |
-		object.get(spec, "parameterSelection", []) == []
-		not object.get(spec, "onParameterSelectionNoMatch", "proceed") == "proceed"
-	],
-	[message |
-		some index, entry in spec.parameterSelection
-		some message in _entry_problems(sprintf("spec.parameterSelection[%d]", [index]), entry)
-	],
-) if {
-	is_array(object.get(spec, "parameterSelection", []))
-}
-
-_entry_problems(place, entry) := [sprintf("%s must be an object of match and parameters", [place])] if not is_object(entry)
-
-_entry_problems(place, entry) := array.flatten([
-	[sprintf("%s.%s is not a field of an entry: it has match and parameters", [place, field]) |
-		some field in sort(object.keys(entry) - {"match", "parameters"})
-	],
-	[sprintf("%s.parameters must be an object", [place]) | not is_object(object.get(entry, "parameters", null))],
-	match_problems(concat(".", [place, "match"]), object.get(entry, "match", {})),
-]) if {
-	is_object(entry)
-}
+_matches(spec) := array.concat(
+	[["match", spec.match] | spec.match],
+	[[sprintf("parameterSelection[%d].match", [index]), entry.match] | some index, entry in spec.parameterSelection],
+)

@@ -14,9 +14,10 @@ test_a_valid_constraint_whose_policy_is_loaded_is_accepted if {
 }
 
 test_all_that_is_wrong_is_reported if {
-	_accepted({"policy": "testing.limits", "match": 1, "parameters": 1}, null) == [
+	expression := {"key": "a", "operator": "In"}
+	_accepted({"policy": "testing.limits", "match": {"labelSelector": {"matchExpressions": [expression]}}, "onParameterSelectionNoMatch": "deny"}, null) == [
 		"False", "Invalid",
-		"spec.parameters must be an object; spec.match must be an object",
+		"onParameterSelectionNoMatch needs a parameterSelection: without one nothing ever matches; match.labelSelector.matchExpressions[0]: operator In needs values",
 	]
 }
 
@@ -55,5 +56,5 @@ test_violations_are_reported_once_they_are_counted if {
 }
 
 test_a_constraint_that_is_invalid_has_none if {
-	not _about({"policy": 1}, {"total": 0, "first": []}).totalViolations
+	not _about({"policy": "testing.seen", "onParameterSelectionNoMatch": "deny"}, {"total": 0, "first": []}).totalViolations
 }

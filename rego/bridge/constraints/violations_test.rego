@@ -59,7 +59,7 @@ test_a_policy_that_is_not_loaded_is_a_violation if {
 }
 
 test_an_invalid_constraint_has_no_violations if {
-	_messages(object.union(_limits, {"enforcementAction": "forbid"})) == set()
+	_messages(object.union(_limits, {"onParameterSelectionNoMatch": "deny"})) == set()
 }
 
 test_deny_without_a_match_is_a_violation_and_asks_no_policy if {

@@ -82,8 +82,7 @@ test_an_additive_kind_has_no_merge_settings if {
 		kinds.problems(object.union(base, {"class": class, "sameLevel": "OlderEstablished"})) == []
 		every fields in [
 			{"sameLevel": "Conflict"},
-			{"mergesWith": "Closest"},
-			{"fold": "Stack"},
+			{"parentLevels": ["Gateway"]},
 			{"merge": {"units": ["/a"]}},
 			{"specPaths": [{"path": "/spec", "strategyPath": "/spec/strategy"}]},
 			{"specPaths": [{"path": "/spec", "strategy": "PatchDefaults"}]},

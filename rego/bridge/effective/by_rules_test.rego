@@ -1,8 +1,8 @@
 package bridge.effective_test
 
 _rules_kind := {
-	"merge": {"listKeys": {"/rules": "id"}, "append": ["/audit"], "units": ["/limits/*"]},
-	"strategies": {"patch": "Patch", "plain": {"strategy": "Patch", "merge": {}}, "whole": {"strategy": "Patch", "merge": {"units": ["/rules"]}}},
+	"merge": {"listKeys": {"/rules": "id"}, "units": ["/limits/*"]},
+	"strategies": {"patch": "Patch"},
 }
 
 # F8, O2, O3
@@ -23,21 +23,6 @@ test_outcomes_go_by_an_items_key_not_by_its_place if {
 	}
 }
 
-# F8, O3: what is appended is whole wherever it stands.
-test_who_appends_to_a_list_is_whole if {
-	policies := [
-		["high", 1, "gateway", _patch({"audit": [{"to": "a", "at": null}]})],
-		["low", 2, "route", _patch({"audit": [{"to": "b"}, {"to": "a"}], "limits": {"x": {"n": 1, "m": null}}})],
-		["rule", 3, "rule", _patch({"audit": [], "limits": {"x": {"n": 2}}})],
-	]
-	_held(_rules_kind, policies) == {
-		"spec": {"audit": [{"to": "a", "at": null}, {"to": "b"}, {"to": "a"}], "limits": {"x": {"n": 2}}},
-		"origins": {"/audit/0": "high", "/audit/1": "low", "/audit/2": "low", "/limits/x": "rule"},
-		"outcomes": {"high": "Programmed", "low": "PartiallyProgrammed", "rule": "PartiallyProgrammed"},
-		"by": {"low": ["shop/rule (Patch defaults)"]},
-	}
-}
-
 # F3
 test_a_tombstone_in_an_item_takes_a_field_of_that_item_away if {
 	policies := [
@@ -50,15 +35,26 @@ test_a_tombstone_in_an_item_takes_a_field_of_that_item_away if {
 	held.outcomes == {"high": "PartiallyProgrammed", "low": "Programmed"}
 }
 
-# F7: the rules of a strategy replace the kind's at the seam that its join makes, here between the Gateway's and the route's.
-test_rules_of_a_strategy_replace_those_of_the_kind if {
+# F8, O3
+test_a_unit_that_is_replaced_is_lost_as_a_whole if {
 	policies := [
-		["high", 1, "gateway", {"defaults": {"rules": [{"id": "a"}], "audit": [1], "strategy": "plain"}}],
-		["low", 2, "route", _patch({"rules": [{"id": "b"}]})],
-		["rule", 3, "rule", _patch({"rules": [{"id": "c"}], "audit": [3]})],
+		["high", 1, "gateway", _patch({"limits": {"x": {"n": 1, "m": null}, "y": 1}})],
+		["low", 2, "route", _patch({"limits": {"x": {"n": 2}}})],
 	]
 	held := _held(_rules_kind, policies)
-	held.spec == {"rules": [{"id": "c"}, {"id": "b"}], "audit": [1, 3]}
-	held.origins == {"/rules/0/id": "rule", "/rules/1/id": "low", "/audit/0": "high", "/audit/1": "rule"}
-	held.outcomes == {"high": "PartiallyProgrammed", "low": "Programmed", "rule": "Programmed"}
+	held.spec == {"limits": {"x": {"n": 2}, "y": 1}}
+	held.outcomes == {"high": "PartiallyProgrammed", "low": "Programmed"}
+}
+
+# F7: of the two policies that merge, the most specific one chooses the rules for both.
+test_rules_of_a_strategy_count_for_both_policies if {
+	fields := {
+		"parentLevels": ["Gateway"],
+		"strategies": {"patch": "Patch", "strategic": {"strategy": "Patch", "merge": {"listKeys": {"/rules": "id"}}}},
+	}
+	high := ["high", 1, "gateway", _patch({"rules": [{"id": "a"}]})]
+	held := _held(fields, [high, ["low", 2, "route", {"defaults": {"rules": [{"id": "b"}], "strategy": "strategic"}}]])
+	held.spec == {"rules": [{"id": "b"}, {"id": "a"}]}
+	held.outcomes == {"high": "Programmed", "low": "Programmed"}
+	_held(fields, [high, ["low", 2, "route", _patch({"rules": [{"id": "b"}]})]]).spec == {"rules": [{"id": "b"}]}
 }

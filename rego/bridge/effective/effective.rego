@@ -60,33 +60,32 @@ _result(attached) := {"error": result.error, "policies": _stack_entries(attached
 
 # METADATA
 # description: |
-#   The merged policies of a stack, `{spec, origins, side}`, or `{error}`. `side` has items of lists by their keys if
-#   the kind has merge rules, and is absent if policies are listed instead of merged. It is a function of the stack
-#   only, so OPA merges once for all targets that share the stack.
-merged_stack(attached) := {"spec": plain_side.spec, "origins": plain_side.origins, "side": plain_side} if {
-	kinds.traits(kind_of(attached)).plain
-	elements := order(joins(kind_of(attached), attached))
-	plain_side := _without_tombstones(merge.patch_sides([side(element) | some element in elements]), elements)
-} else := listed_specs(attached) if {
+#   The merged policies of a stack, `{spec, origins, leaves}`, or `{error}`. `leaves` are the origins with the items of
+#   lists that are merged by key by their keys; absent if policies are listed instead of merged. It is a function of the
+#   stack only, so OPA merges once for all targets that share the stack.
+merged_stack(attached) := listed_specs(attached) if {
 	kinds.is_additive(kind_of(attached))
-} else := {"error": joined_order.error} if {
-	joined_order := precedence(joins(kind_of(attached), attached), ranks(kind_of(attached), attached))
-	joined_order.error
-} else := object.union(merge.plain_result(result), {"side": result}) if {
-	policy_kind := kind_of(attached)
-	item_ranks := ranks(policy_kind, attached)
-	result := _by_policies(policy_kind, apply_order(precedence(joins(policy_kind, attached), item_ranks), item_ranks))
+} else := elements if {
+	elements := precedence(kind_of(attached), joins(attached))
+	elements.error
+} else := object.union(merge.result_of(side), {"leaves": side.origins}) if {
+	side := merged_elements(precedence(kind_of(attached), joins(attached)), rules_of(attached))
 }
 
-# Most specs have no null.
-_without_tombstones(result, elements) := merge.plain_result(result) if {
-	some element in elements
-	policies.facts(element).tombstones
-} else := result
-
-_by_policies(policy_kind, result) := without_parts(result) if {
-	kinds.merges_parts(policy_kind)
-} else := result
+# METADATA
+# description: |
+#   The combined policies of a stack if every one applies (strategy Additive; semantics C4), `{spec, origins}`: the list
+#   of their specs in the order of the kind, then of the stack, and each item's policy by the item's JSON pointer.
+listed_specs(attached) := {
+	"spec": [policies.facts(policy).spec | some policy in in_order],
+	"origins": {sprintf("/%d", [place]): policy | some place, policy in in_order},
+} if {
+	in_order := [policy |
+		some [_, _, policy] in sort([[object.get(policies.facts(entry.policy), "rank", []), place, entry.policy] |
+			some place, entry in _distinct_entries(attached)
+		])
+	]
+}
 
 # METADATA
 # description: The policy kind of a stack.

@@ -23,59 +23,40 @@ explanations_for_all(policy_kind, node) := [object.union(_explanation(path, atta
 
 _explanation(path, attached) := object.union(entry_of(path, attached), {"steps": _steps(attached, path[0])})
 
-_steps(attached, root) := plain_steps(attached) if {
-	within_bounds(attached, root)
+_steps(attached, root) := [] if {
+	not within_bounds(attached, root)
+} else := [] if {
+	kinds.is_additive(kind_of(attached))
+} else := plain_steps(attached) if {
 	kinds.traits(kind_of(attached)).plain
-} else := array.flatten([_steps_of(attached, index) | some index, _ in joins(kind_of(attached), attached)]) if {
-	within_bounds(attached, root)
-	not kinds.is_additive(kind_of(attached))
-} else := []
+} else := array.flatten([array.concat(_steps_within(attached, join.policies), _step_of(attached, index)) |
+	some index, join in joins(attached)
+])
 
-# The steps within a side, then the step that joins it to the previous ones.
-_steps_of(attached, index) := array.concat(
-	[step |
-		level := joins_of_level(found[index].policies)
-		some number in numbers.range(1, count(level) - 1)
-		step := _step(
-			[policy | some policy in level[number].policies],
-			[level[other].policies[0] | some other in numbers.range(number - 1, 0)],
-			level[number],
-			precedence(array.slice(level, 0, number + 1), item_ranks),
-			item_ranks,
-		)
-		count(level) > 1
-	],
-	[step |
-		index > 0
-		[established, challenger] := _sides_of_join(found, index)
-		step := _step(established, challenger, found[index], precedence(array.slice(found, 0, index + 1), item_ranks), item_ranks)
-	],
+_steps_within(attached, side) := [step |
+	level := joins_of_level(side)
+	some number in numbers.range(1, count(level) - 1)
+	count(level) > 1
+	step := _step(attached, level, number)
+]
+
+_step_of(_, 0) := []
+
+_step_of(attached, index) := [_step(attached, joins(attached), index)] if index > 0
+
+# The step that adds a join to the previous ones.
+_step(attached, found, index) := object.union(
+	{
+		"established": join.policies,
+		"challenger": [policy | some earlier in array.reverse(array.slice(found, 0, index)); some policy in earlier.policies],
+		"strategy": join.strategy,
+		"winner": winner_of[join.strategy],
+	},
+	_result_of_step(precedence(kind_of(attached), array.slice(found, 0, index + 1)), rules_of(attached)),
 ) if {
-	found := joins(kind_of(attached), attached)
-	item_ranks := ranks(kind_of(attached), attached)
+	join := found[index]
 }
 
-# The policies that a step joins, the established ones first.
-_sides_of_join(found, index) := [own, before] if {
-	found[index].upward
-	own := found[index].policies
-	before := _in_stack_order(array.slice(found, 0, index))
-} else := [before, own] if {
-	own := found[index].policies
-	before := _in_stack_order(array.slice(found, 0, index))
-}
+_result_of_step(elements, _) := elements if elements.error
 
-# Upward, the last join is at the top.
-_in_stack_order(found) := array.concat(
-	[policy | some join in array.reverse([join | some join in found; join.upward]); some policy in join.policies],
-	[policy | some join in found; not join.upward; some policy in join.policies],
-)
-
-_step(established, challenger, join, ordered, item_ranks) := object.union(
-	{"established": established, "challenger": challenger, "strategy": join.strategy, "winner": winner_of[join.strategy]},
-	_outcome_of_step(ordered, item_ranks),
-)
-
-_outcome_of_step(ordered, _) := {"error": ordered.error} if ordered.error
-
-_outcome_of_step(ordered, item_ranks) := {"result": merge.plain_side(apply_order(ordered, item_ranks)).spec} if not ordered.error
+_result_of_step(elements, rules) := {"result": merge.plain_side(merged_elements(elements, rules)).spec} if not elements.error

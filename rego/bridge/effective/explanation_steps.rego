@@ -27,9 +27,9 @@ plain_steps(attached) := [step |
 		some policy in array.reverse(in_stack_order)
 		known := policies.facts(policy)
 	]
-	bases := [{true: number, false: 0}[place_upward[entry.strategy] == "Alone"] | some number, entry in upward]
-	lower := [{true: entry.spec, false: {}}[place_upward[entry.strategy] == "Below"] | some entry in array.reverse(upward)]
-	higher := [{true: entry.spec, false: {}}[place_upward[entry.strategy] == "Above"] | some entry in upward]
+	bases := [{true: number, false: 0}[places_by_strategy[entry.strategy] == "Alone"] | some number, entry in upward]
+	lower := [{true: entry.spec, false: {}}[places_by_strategy[entry.strategy] == "Below"] | some entry in array.reverse(upward)]
+	higher := [{true: entry.spec, false: {}}[places_by_strategy[entry.strategy] == "Above"] | some entry in upward]
 } else := []
 
 # METADATA

@@ -25,11 +25,7 @@ test_each_step_is_reported_in_the_order_of_the_fold if {
 		[["low"], ["rule"], "PatchDefaults", {"x": 2, "y": null}],
 		[["high"], ["low", "rule"], "PatchOverrides", {"x": 1, "y": null}],
 	]
-	_steps_of({"fold": "Stack"}, _three) == [
-		[["high"], ["low"], "PatchOverrides", {"x": 1, "y": 2}],
-		[["high", "low"], ["rule"], "PatchDefaults", {"x": 1, "y": null}],
-	]
-	_steps_of({"strategyFrom": "Challenger", "mergesWith": "Closest"}, _three) == [[
+	_steps_of({"parentLevels": ["Route"]}, _three) == [[
 		["low"],
 		["rule"],
 		"AtomicDefaults",

@@ -43,61 +43,26 @@ _over(spec) := {"overrides": object.union(spec, {"strategy": "patch"})}
 _patch(spec) := {"defaults": object.union(spec, {"strategy": "patch"})}
 
 # F4
-test_strategy_from_challenger_uses_the_challengers_strategy if {
+test_with_parent_levels_the_most_specific_policy_merges_with_the_closest_parent_by_its_own_strategy if {
 	policies := [
 		["high", 1, "gateway", _over({"x": "high", "y": "high"})],
-		["low", 2, "route", _patch({"x": "low"})],
-		["rule", 3, "rule", {"overrides": {"z": "rule"}}],
-	]
-	_held({"strategyFrom": "Challenger"}, policies) == {
-		"spec": {"x": "low", "y": "high"},
-		"origins": {"/x": "low", "/y": "high"},
-		"outcomes": {"high": "PartiallyProgrammed", "low": "Programmed", "rule": "Overridden"},
-		"by": {"high": ["shop/low (Patch defaults)"], "rule": ["shop/high (Atomic overrides)", "shop/low (Atomic overrides)"]},
-	}
-}
-
-# F4
-test_merges_with_closest_merges_only_the_closest_two if {
-	policies := [
-		["high", 1, "gateway", {"overrides": {"x": "high"}}],
 		["low", 2, "route", _over({"x": "low"})],
-		["rule", 3, "rule", {"x": "rule", "y": "rule"}],
+		["rule", 3, "rule", _patch({"x": "rule", "z": "rule"})],
 	]
-	_held({"mergesWith": "Closest"}, policies) == {
-		"spec": {"x": "low", "y": "rule"},
-		"origins": {"/x": "low", "/y": "rule"},
-		"outcomes": {"high": "Overridden", "low": "Programmed", "rule": "PartiallyProgrammed"},
-		"by": {"high": ["shop/low, which is closer"], "rule": ["shop/low (Patch overrides)"]},
+	_held({"parentLevels": ["Gateway", "GatewayClass"]}, policies) == {
+		"spec": {"x": "rule", "y": "high", "z": "rule"},
+		"origins": {"/x": "rule", "/y": "high", "/z": "rule"},
+		"outcomes": {"high": "PartiallyProgrammed", "low": "Overridden", "rule": "Programmed"},
+		"by": {
+			"high": ["shop/rule (Patch defaults)"],
+			"low": ["shop/rule, which is closest or merges with that"],
+		},
 	}
-}
-
-# F4: what is too high to be merged is overridden by all who contributed.
-test_what_is_not_among_the_closest_is_overridden_by_the_contributors if {
-	policies := [
-		["high", 1, "gateway", {"z": "high"}],
-		["low", 2, "route", _patch({"y": "low"})],
-		["rule", 3, "rule", _patch({"x": "rule"})],
-	]
-	held := _held({"mergesWith": "Closest", "strategyFrom": "Challenger"}, policies)
-	held.spec == {"x": "rule", "y": "low"}
-	held.by == {"high": ["shop/low, which is closer", "shop/rule, which is closer"]}
-}
-
-# F2, GEP-713 "Abstract process for calculating effective policies"
-test_under_stack_the_result_carries_the_strategy_of_the_lower_one if {
-	policies := [
-		["high", 1, "gateway", {"overrides": {"x": "high"}}],
-		["low", 2, "route", {"x": "low"}],
-		["rule", 3, "rule", {"x": "rule"}],
-	]
-	_held({"fold": "Stack"}, policies) == {
-		"spec": {"x": "rule"},
-		"origins": {"/x": "rule"},
-		"outcomes": {"high": "Overridden", "low": "Overridden", "rule": "Programmed"},
-		"by": {"high": ["shop/rule (Atomic defaults)"], "low": ["shop/rule (Atomic defaults)"]},
-	}
-	_held({"fold": "Stack", "mergesWith": "Closest"}, array.slice(policies, 0, 2)).spec == {"x": "high"}
+	_held({"parentLevels": ["Route", "Gateway"]}, policies).spec == {"x": "rule", "z": "rule"}
+	_held({"parentLevels": ["Listener"]}, policies).spec == {"x": "rule", "z": "rule"}
+	_held({"parentLevels": ["Route"]}, [policies[1], ["rule", 3, "rule", {"y": "rule"}]]).spec == {"y": "rule"}
+	_held({"parentLevels": ["Route"]}, [policies[1], ["rule", 3, "rule", _over({"x": "rule", "y": "rule"})]]).spec == {"x": "low", "y": "rule"}
+	_held({"parentLevels": ["Route"]}, [policies[1], ["rule", 3, "rule", {"overrides": {"y": "rule"}}]]).spec == {"x": "low"}
 }
 
 _same_level := [
@@ -130,29 +95,15 @@ test_an_atomic_oldest_policy_of_a_level_is_not_merged_within_it if {
 	held.by == {"young": ["shop/old (Atomic overrides)"]}
 }
 
-# F4, F5
-test_a_level_is_one_of_the_closest_two_and_goes_by_its_oldest_policy if {
-	policies := array.concat(_same_level, [["class", 0, "rule", _patch({"v": "rule"})]])
-	_held({"sameLevel": "OldestWins", "mergesWith": "Closest"}, policies).spec == {
-		"x": "old", "y": "old", "z": "young", "v": "rule",
-	}
-	_held({"sameLevel": "OldestWins", "strategyFrom": "Challenger"}, policies).spec == {
-		"x": "old", "y": "old", "z": "young", "v": "rule", "w": "high",
-	}
-	_held({"sameLevel": "OldestWins", "fold": "Stack"}, policies).spec == {
-		"x": "old", "y": "old", "z": "young", "v": "rule", "w": "high",
-	}
-}
-
 # F5, P4
 test_a_namespace_that_holds_two_neighbours_on_a_path_is_two_levels if {
 	attached := [
-		{"policy": "a", "target": "gateway"},
-		{"policy": "q", "target": "namespace"},
-		{"policy": "r", "target": "namespace"},
-		{"policy": "q", "target": "namespace"},
-		{"policy": "r", "target": "namespace"},
+		{"policy": "g/K/n/a", "target": "gateway"},
+		{"policy": "g/K/n/q", "target": "namespace"},
+		{"policy": "g/K/n/r", "target": "namespace"},
+		{"policy": "g/K/n/q", "target": "namespace"},
+		{"policy": "g/K/n/r", "target": "namespace"},
 	]
-	sides := effective.all_sides("a kind", attached) with data.kinds as {"a kind": {"sameLevel": "OldestWins"}}
-	sides == [["a"], ["q", "r"], ["q", "r"]]
+	sides := effective.sides(attached) with data.kinds as {"g/K": {"traits": {"joins": "levels"}}}
+	sides == [["g/K/n/a"], ["g/K/n/q", "g/K/n/r"], ["g/K/n/q", "g/K/n/r"]]
 }

@@ -10,93 +10,64 @@ import data.bridge.policy as policies
 #   some: PartiallyProgrammed; none: Overridden (semantics O1 to O3).
 outcome(attached, policy) := {"outcome": "Programmed", "overriddenBy": []} if {
 	# Most policies keep all leaves.
-	object.subset(_origins(attached, policy), _kept_whole(policy))
-} else := {"outcome": {true: "PartiallyProgrammed", false: "Overridden"}[policy in owners], "overriddenBy": sort(winners)} if {
-	# Most policies lose leaves to policies that have a leaf at the same place.
-	kinds.traits(kind_of(attached)).plain
-	own := policies.facts(policy).origins
-	there := object.filter(merged_stack(attached).origins, object.keys(own))
-	count(there) == count(own)
-	owners := {origin | some origin in there}
-	winners := _winners(attached, policy, owners)
-	count(winners) > 0
+	object.subset(merged_stack(attached).leaves, _leaves_of(attached, policy))
 } else := {"outcome": "Programmed", "overriddenBy": []} if {
 	kinds.is_additive(kind_of(attached))
-} else := {"outcome": _outcome(attached, policy, lost), "overriddenBy": sort(_overriding(attached, policy, lost))} if {
-	origins := _origins(attached, policy)
-	lost := {pointer | some pointer, _ in policies.facts(policy).origins; object.get(origins, [pointer], "") != policy}
-}
+} else := {"outcome": {true: "PartiallyProgrammed", false: "Overridden"}[_keeps_some(attached, policy)], "overriddenBy": sort(overriding(attached, policy))}
 
-# The origins of a stack, with the leaves that a policy's own strategy rules define: items of lists by their keys
-# instead of their places (semantics F8).
-_origins(attached, policy) := _origins_by(attached, policies.facts(policy).rules)
+# The leaves of a policy by the rules of the stack.
+_leaves_of(attached, policy) := known.origins if {
+	known := policies.facts(policy)
+	known.rules == rules_of(attached)
+} else := merge.keyed_side(policies.facts(policy).spec, policy, rules_of(attached)).origins
 
-_origins_by(attached, rules) := merged_stack(attached).origins if {
-	kinds.traits(kind_of(attached)).plain
-} else := merge.side_by_rules(merged_stack(attached).side, rules).origins
+_keeps_some(attached, policy) if {
+	some pointer, _ in _leaves_of(attached, policy)
+	policy in merge.as_list(merged_stack(attached).leaves[pointer])
+} else := false
 
-_kept_whole(policy) := {pointer: policy | some pointer, _ in policies.facts(policy).origins} if {
-	kinds.merges_parts(policies.kind_of(policy))
-} else := policies.facts(policy).origins
-
-_outcome(_, _, lost) := "Programmed" if count(lost) == 0
-
-_outcome(attached, policy, lost) := "PartiallyProgrammed" if {
-	count(lost) > 0
-	_has_a_part(attached, policy, lost)
-} else := "Overridden" if {
-	count(lost) > 0
-}
-
-_has_a_part(attached, policy, lost) if {
-	count(lost) < count(policies.facts(policy).origins)
-} else if {
-	count(_joint_owners(attached, policy)) > 0
-}
-
-# The policies that set the lost pointers or a value below them, or all that set a value; in both cases those that can
-# win. If there are none, the policies that excluded this one as a whole, although they set nothing themselves
-# (semantics O3).
-_overriding(_, _, lost) := set() if count(lost) == 0
-
-_overriding(attached, policy, lost) := winners if {
-	count(lost) > 0
-	winners := _winners(attached, policy, _owners_at(lost, _origins(attached, policy))) | _joint_owners(attached, policy)
+# METADATA
+# description: |
+#   The policies that override a policy: of those that set its lost leaves, or values below them, those that can win, and
+#   those that made a leaf together with it (semantics F9); if there are none, all contributors that can win; if there
+#   are none, the policies that excluded it as a whole, although they set nothing themselves (semantics O3).
+overriding(attached, policy) := winners if {
+	winners := _winners(attached, policy, _owners_of_lost(attached, policy)) | _joint_owners(attached, policy)
 	count(winners) > 0
 } else := winners if {
-	count(lost) > 0
-	winners := _winners(attached, policy, _contributors(attached))
+	winners := _winners(attached, policy, {owner | some origin in merged_stack(attached).leaves; some owner in merge.as_list(origin)})
 	count(winners) > 0
-} else := {winner | some winner in _owners_in_order(attached); wins_atomically(attached, winner, policy)} if {
-	count(lost) > 0
+} else := {winner |
+	some element in precedence(kind_of(attached), joins(attached))
+	some winner in _owners_of_element(element)
+	wins_atomically(attached, winner, policy)
 }
 
 _winners(attached, policy, owners) := {winner | some winner in owners; winning_strategy(attached, winner, policy)}
 
-_owners_at(lost, origins) := {owner | some pointer in lost; some owner in merge.as_list(origins[pointer])} | {owner |
+_owners_of_lost(attached, policy) := {owner |
 	some pointer in lost
-	not origins[pointer]
-	strings.any_prefix_match(object.keys(origins), concat("", [pointer, "/"]))
-	some place, origin in origins
+	some owner in merge.as_list(leaves[pointer])
+} | {owner |
+	some pointer in lost
+	not leaves[pointer]
+	strings.any_prefix_match(object.keys(leaves), concat("", [pointer, "/"]))
+	some place, origin in leaves
 	startswith(place, concat("", [pointer, "/"]))
 	some owner in merge.as_list(origin)
+} if {
+	leaves := merged_stack(attached).leaves
+	lost := {pointer | some pointer, _ in _leaves_of(attached, policy); object.get(leaves, [pointer], "") != policy}
 }
 
-_contributors(attached) := {owner | some origin in merged_stack(attached).origins; some owner in merge.as_list(origin)}
-
-# The policies in the order of precedence, whether they set a value or not.
-_owners_in_order(attached) := {owner |
-	some element in precedence(joins(kind_of(attached), attached), ranks(kind_of(attached), attached)).elements
-	some origin in side(element).origins
-	some owner in merge.as_list(origin)
-}
-
-# A leaf that several policies made together belongs partly to each of them (semantics F9).
 _joint_owners(attached, policy) := {owner |
-	some origin in _joint_origins(attached, policies.facts(policy).rules)
+	some origin in merged_stack(attached).leaves
+	is_array(origin)
 	policy in origin
 	some owner in origin
 	owner != policy
 }
 
-_joint_origins(attached, rules) := {origin | some origin in _origins_by(attached, rules); is_array(origin)}
+_owners_of_element(element) := {element} if is_string(element)
+
+_owners_of_element(element) := {owner | some origin in element.origins; some owner in merge.as_list(origin)} if is_object(element)

@@ -9,7 +9,7 @@ _outcomes(stack, origins) := {policy: fate |
 	attached := [{"policy": _key(name), "target": testing.cart_route} | some [name, _] in stack]
 	some policy in [entry.policy | some entry in attached]
 	fate := effective.outcome(attached, policy) with input as testing.changed(objects)
-		with effective.merged_stack as {"origins": origins, "side": {"origins": origins}}
+		with effective.merged_stack as {"leaves": origins}
 }
 
 # O3

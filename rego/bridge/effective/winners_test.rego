@@ -14,21 +14,11 @@ test_policy_of_a_section_wins_over_that_of_its_object_under_none if {
 	]
 }
 
-# F4, P4: `old` is above and below `rule`, and wins in both pairs; the first one is named.
-test_policy_at_two_places_wins_by_the_first_pair_that_it_can_win if {
+# F4: a place of the policy above the pair decides nothing.
+test_place_above_the_pair_decides_nothing if {
 	policies := [
 		["old", 1, "gateway,rule", _patch({"x": "old"})],
 		["rule", 2, "route", _over({"x": "rule"})],
 	]
-	_held({"strategyFrom": "Challenger"}, policies).by == {"rule": ["shop/old (Patch overrides)"]}
-	_held({"fold": "Stack"}, policies).by == {"old": ["shop/rule (Patch overrides)"]}
-}
-
-# F4
-test_place_above_the_closest_two_decides_nothing if {
-	policies := [
-		["old", 1, "gateway,rule", _patch({"x": "old"})],
-		["rule", 2, "route", _over({"x": "rule"})],
-	]
-	_held({"mergesWith": "Closest"}, policies).by == {"old": ["shop/rule (Patch overrides)"]}
+	_held({"parentLevels": ["Route"]}, policies).by == {"rule": ["shop/old (Patch defaults)"]}
 }

@@ -90,7 +90,8 @@ type_of_spec(spec) := concat("/", [keys.group_name(object.get(spec, "group", "")
 #   The Accepted condition of a PolicyKind, `{status, reason, message}`. An invalid one, and the younger of two for one
 #   kind, has no effect (semantics K1, C3).
 verdict(policykind_key) := {"status": "False", "reason": "Invalid", "message": message} if {
-	message := own_problems(object.get(lookup.get(policykind_key), "spec", null))[0]
+	message := concat("; ", own_problems(object.get(lookup.get(policykind_key), "spec", null)))
+	message != ""
 } else := {"status": "False", "reason": "Conflicted", "message": message} if {
 	type := type_of_spec(lookup.get(policykind_key).spec)
 	winner := _claims[type][0][2]

@@ -10,7 +10,7 @@ _rate_kind(name, minute, fields) := testing.created(
 
 _type := "acme.io/RatePolicy"
 
-_preset := {"rates": {"group": "acme.io", "kind": "RatePolicy", "effectiveTarget": "Gateway", "fanout": "None"}}
+_preset := {"rates": {"group": "acme.io", "kind": "RatePolicy", "effectiveTarget": "Gateway", "conditions": "Enforced"}}
 
 _in_force(objects, presets) := {type: object.remove(kind, ["by", "preset", "traits"]) | some type, kind in found} if {
 	found := kinds.active_kinds with input as {"changes": {"upsert": objects}} with data.bridge_settings.presets as presets
@@ -31,7 +31,7 @@ test_a_policykind_overrides_the_preset_field_by_field if {
 
 # K1
 test_a_policykind_that_is_invalid_leaves_the_preset_active if {
-	every fields in [{"mode": "Foo"}, {"mode": 3}, {"efectiveTarget": "Rule"}, {"targets": [{"kind": "Service", "section": true}]}] {
+	every fields in [{"mode": "Manage"}, {"defaultStrategy": "None"}, {"strategies": {"x": "Foo"}}] {
 		_in_force([_rate_kind("rates", 1, fields)], _preset) == {_type: _normal(_preset.rates, ["Preset"])}
 		_in_force([_rate_kind("rates", 1, fields)], {}) == {}
 	}
@@ -39,7 +39,7 @@ test_a_policykind_that_is_invalid_leaves_the_preset_active if {
 
 # K1
 test_of_two_policykinds_for_one_kind_the_older_is_active if {
-	older := _rate_kind("b", 1, {"fanout": "None"})
+	older := _rate_kind("b", 1, {"conditions": "Enforced"})
 	younger := _rate_kind("a", 2, {"mode": "Observe"})
 	_in_force([younger, older], {}) == {_type: _normal(older.spec, ["PolicyKind"])}
 }
@@ -61,10 +61,7 @@ test_the_younger_of_two_policykinds_is_reported if {
 
 test_a_policykind_that_is_invalid_is_reported_with_the_reason if {
 	every row in [
-		[{"mode": "Foo"}, `mode: "Foo" is not one of Observe, Manage`],
-		[{"kind": null}, "kind is missing or not a valid name"],
-		[{"efectiveTarget": "Rule"}, `"efectiveTarget" is not a field of a PolicyKind; did you mean "effectiveTarget"?`],
-		[{"targets": [{"kind": "Service", "section": true}]}, `targets[0]: "section" is not a field of its entries; did you mean "sections"?`],
+		[{"strategies": {"x": "Pach"}}, `strategies.x: "Pach" is not a strategy; did you mean "Patch"?`],
 		[{"mode": "Manage"}, "controllerName is missing or not <domain>/<name>: mode Manage writes statuses in its name"],
 		[{"class": "Direct", "effectiveTarget": "Target", "strategies": {"merge": "Patch"}}, "class Direct allows only the strategies None and Additive"],
 	] {
@@ -72,15 +69,6 @@ test_a_policykind_that_is_invalid_is_reported_with_the_reason if {
 		verdict := kinds.verdict("policybridge.io/PolicyKind/-/rates") with input as {"changes": {"upsert": [_rate_kind("rates", 1, fields)]}}
 		verdict == {"status": "False", "reason": "Invalid", "message": message}
 	}
-}
-
-test_a_policykind_without_spec_is_reported_and_harms_no_other if {
-	bare := testing.resource("policybridge.io/v1alpha1", "PolicyKind", "", "bare")
-	objects := {"changes": {"upsert": [bare, _rate_kind("rates", 1, {})]}}
-	verdict := kinds.verdict("policybridge.io/PolicyKind/-/bare") with input as objects
-	names := kinds.names with input as objects
-	verdict == {"status": "False", "reason": "Invalid", "message": "spec is not an object"}
-	names == {_type}
 }
 
 test_a_policys_kind_is_what_is_stored_unless_a_policykind_changes if {

@@ -13,9 +13,7 @@ contradictions(spec) := array.flatten([
 	_direct_merge_rules(spec),
 	_out_of_reach(spec),
 	_core_targets(spec),
-	_kinds_of_other_levels(spec),
 	_empty_pointers(spec),
-	_no_ancestors(spec),
 	unlisted_targets(spec),
 ])
 
@@ -90,43 +88,9 @@ core_kinds := {
 	"PodTemplate", "ReplicationController", "ResourceQuota", "Secret", "Service", "ServiceAccount",
 }
 
-# Any kind may be a backend; the kinds of the other levels are known.
-_kinds_of_other_levels(spec) := [message |
-	some place, kind in spec.effectiveKinds
-	not kind in _kinds_at(spec.effectiveTarget)
-	message := _other_level_message(spec, place, kind)
-] if {
-	class_of(spec) == "Inherited"
-	_ranks[spec.effectiveTarget]
-} else := []
-
-_other_level_message(spec, place, kind) := sprintf("effectiveKinds[%d]: %q is at the level %s, and the kind acts at the level %s", [
-	place, kind, at[0], spec.effectiveTarget,
-]) if {
-	at := sort([level.object | some type, level in levels.by_type; kind in {type, split(type, "/")[1]}])
-	count(at) > 0
-} else := sprintf("effectiveKinds[%d]: %q is not a kind at the level %s%s", [
-	place, kind, spec.effectiveTarget, likeness.hint(kind, _kinds_at(spec.effectiveTarget)),
-]) if {
-	spec.effectiveTarget != "Backend"
-}
-
-# The kinds whose objects or sections are at a level, with and without their groups.
-_kinds_at(level_name) := {name |
-	some type, level in levels.by_type
-	level_name in {level.object, object.get(level, "section", "")}
-	some name in {type, split(type, "/")[1]}
-}
-
 _empty_pointers(spec) := [sprintf("specPaths[%d].%s: %q names a field without a name%s", [place, field, entry[field], hint]) |
 	some place, entry in spec.specPaths
 	some field in ["path", "strategyPath"]
 	"" in array.slice(split(entry[field], "/"), 1, 100)
 	hint := {true: `; did you mean "/spec"?`, false: ""}[[field, entry[field]] == ["path", "/"]]
 ]
-
-# Without statusShape in the description, the CRD decides, which a folder may lack.
-_no_ancestors(spec) := [sprintf("gatewayControllers needs statusShape: Ancestors, and statusShape is %q", [spec.statusShape])] if {
-	spec.statusShape == "Conditions"
-	spec.gatewayControllers
-} else := []

@@ -41,26 +41,9 @@ test_a_target_of_the_core_group_is_one_of_its_kinds if {
 	_with({"targets": [{"kind": "Nope", "virtual": true}]}) == []
 }
 
-test_effective_kinds_are_of_the_effective_level if {
-	_with({"effectiveKinds": ["HTTPRoute", "Nope"]}) == [`effectiveKinds[1]: "Nope" is not a kind at the level Route`]
-	_with({"effectiveKinds": ["HTTPRout"]}) == [`effectiveKinds[0]: "HTTPRout" is not a kind at the level Route; did you mean "HTTPRoute"?`]
-	_with({"effectiveKinds": ["gateway.networking.k8s.io/Gateway"]}) == [concat("", [
-		`effectiveKinds[0]: "gateway.networking.k8s.io/Gateway" is at the level Gateway, `,
-		"and the kind acts at the level Route",
-	])]
-	_with({"effectiveTarget": "Backend", "effectiveKinds": ["Bucket"]}) == []
-}
-
 test_a_pointer_names_a_field if {
 	_with({"specPaths": [{"path": "/"}]}) == [`specPaths[0].path: "/" names a field without a name; did you mean "/spec"?`]
 	_with({"specPaths": [{"path": "/spec", "strategyPath": "/spec//how"}]}) == [`specPaths[0].strategyPath: "/spec//how" names a field without a name`]
-}
-
-test_status_conditions_have_no_ancestors if {
-	fields := {"gatewayControllers": ["acme.io/gw"]}
-	_with(object.union(fields, {"statusShape": "Conditions"})) == [`gatewayControllers needs statusShape: Ancestors, and statusShape is "Conditions"`]
-	_with(object.union(fields, {"statusShape": "Ancestors"})) == []
-	_with(fields) == []
 }
 
 _doubts(objects, targets) := messages if {

@@ -132,11 +132,11 @@ test_the_label_of_a_crd_changes_no_class_of_a_preset if {
 	crd := _crd("Direct", _plain)
 	found := kinds.active_kinds[_type] with data.bridge_settings.presets as preset with input as {"changes": {"upsert": [crd]}}
 	managed := kinds.active_kinds[_type] with data.bridge_settings.presets as preset
-		with input as {"changes": {"upsert": [crd, _rate_kind("rates", 1, {"fanout": "None"})]}}
+		with input as {"changes": {"upsert": [crd, _rate_kind("rates", 1, {"conditions": "Enforced"})]}}
 	object.filter(found, ["class", "layers"]) == {"class": "Inherited", "layers": ["Preset", "CustomResourceDefinition"]}
-	object.filter(managed, ["class", "fanout", "layers"]) == {
+	object.filter(managed, ["class", "conditions", "layers"]) == {
 		"class": "Inherited",
-		"fanout": "None",
+		"conditions": "Enforced",
 		"layers": ["Preset", "CustomResourceDefinition", "PolicyKind"],
 	}
 }

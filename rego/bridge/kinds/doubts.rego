@@ -18,23 +18,12 @@ doubts[key] := messages if {
 
 # METADATA
 # description: The same for the spec of a PolicyKind.
-doubts_about(spec) := array.concat(_unserved_targets(spec), _unserved_backends(spec))
-
-_unserved_targets(spec) := [sprintf("targets[%d]: no CRD defines %q%s", [place, type, _type_hint(type)]) |
+doubts_about(spec) := [sprintf("targets[%d]: no CRD defines %q%s", [place, type, _type_hint(type)]) |
 	some place, target in spec.targets
 	not target.virtual
 	type := type_of_target(target)
 	not type in _known_types
 	_is_doubtful(type)
-]
-
-# Kinds that count as backends may be written without their group.
-_unserved_backends(spec) := [sprintf("effectiveKinds[%d]: no CRD defines %q%s", [place, kind, likeness.hint(kind, known)]) |
-	known := {name | some type in _known_types; some name in {type, split(type, "/")[1]}}
-	some place, kind in spec.effectiveKinds
-	not kind in known
-	not kind in {name | some target in spec.targets; some name in {target.kind, type_of_target(target)}}
-	likeness.nearest(kind, known)
 ]
 
 _known_types := (object.keys(levels.by_type) | levels.virtual_types) | ((_types_with_crds | lookup.types) | ({concat("/", ["core", kind]) |

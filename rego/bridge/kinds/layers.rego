@@ -68,7 +68,7 @@ _says_all("specPaths", _)
 _says_all("defaultStrategy", "Additive")
 
 _fields_of_merging := {
-	true: ["specPaths", "strategies", "wrappers", "defaultStrategy", "strategyFrom", "mergesWith", "parentLevels", "sameLevel"],
+	true: ["specPaths", "strategies", "defaultStrategy", "parentLevels", "sameLevel"],
 	false: [],
 }
 
@@ -80,7 +80,7 @@ _assumed_fields(type, declared) := ["sameLevel"] if {
 	count(object.keys(fields) & _merging_fields) > 0
 } else := []
 
-_merging_fields := {"specPaths", "strategies", "defaultStrategy", "wrappers", "custom", "merge", "strategyFrom", "mergesWith", "fold"}
+_merging_fields := {"specPaths", "strategies", "defaultStrategy", "custom", "merge", "parentLevels"}
 
 # The class from another layer than the CRD.
 _other_class(type, declared) := object.get(declared, "class", object.get(presets, [type, "class"], ""))

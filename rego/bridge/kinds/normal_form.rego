@@ -10,7 +10,6 @@ normal_form(type, spec) := object.union_n([
 	_defaults,
 	_class_defaults[object.get(spec, "class", "Inherited")],
 	{"defaultStrategy": _default_strategy(spec)},
-	{"sameLevel": "OldestWins" | spec.wrappers == "Both"},
 	{"sameLevel": "OlderEstablished" | spec.defaultStrategy == "Additive"},
 	object.remove(spec, ["targets"]),
 	{"selectors": entries | entries := selector_entries(spec.selectors)},
@@ -19,7 +18,7 @@ normal_form(type, spec) := object.union_n([
 	{"rules": rules | rules := merge.rules(object.get(spec, "merge", {})); count(rules) > 0},
 	{"strategyRules": by_value | by_value := _strategy_rules(spec); count(by_value) > 0},
 	{"order": order | order := order_keys(spec.order)},
-	{"effectiveKinds": acted_on | acted_on := _effective_kinds(spec)},
+	{"actsOn": types | types := _acts_on(spec); count(types) > 0},
 ])
 
 _defaults := {
@@ -28,14 +27,9 @@ _defaults := {
 	"crossNamespace": "Forbidden",
 	"specPaths": [{"path": "/spec"}],
 	"strategies": {},
-	"strategyFrom": "Established",
-	"mergesWith": "All",
-	"fold": "BottomUp",
-	"wrappers": "One",
 	"conditions": "Programmed",
 	"statusShape": "Conditions",
 	"ancestorLevel": "Gateway",
-	"fanout": "EffectiveTargets",
 }
 
 _class_defaults := {
@@ -51,29 +45,20 @@ _targets(spec) := [object.union(entry, {field: value | some field, value in targ
 	spec.targets
 }
 
-# The kinds that count at the effective level; default: the target kinds of that level, with their groups, otherwise all
-# (semantics P5). A target with the role of a mesh frontend is above routes, not a backend (K4).
-_effective_kinds(spec) := spec.effectiveKinds
-
-_effective_kinds(spec) := of_level if {
-	not spec.effectiveKinds
-	of_level := {type |
-		some target in spec.targets
-		object.get(target, "role", "Backend") == "Backend"
-		type := concat("/", [keys.group_name(object.get(target, "group", "")), target.kind])
-		spec.effectiveTarget in ({levels.of_type(type)} | {level | level := levels.by_type[type].section})
-	}
-	count(of_level) > 0
+# The target kinds of the effective level. A target with the role of a mesh frontend is above routes, not a backend
+# (semantics P5, K4).
+_acts_on(spec) := {type |
+	some target in spec.targets
+	object.get(target, "role", "Backend") == "Backend"
+	type := type_of_target(target)
+	spec.effectiveTarget in ({levels.of_type(type)} | {level | level := levels.by_type[type].section})
 }
 
 _default_strategy(spec) := "None" if spec.class == "Direct"
 
 _default_strategy(spec) := assumed if {
 	object.get(spec, "class", "Inherited") == "Inherited"
-	not spec.wrappers == "Both"
 	assumed := [name | some name in merge.assumed_order; name in supported_strategies(spec)][0]
-} else := "PatchDefaults" if {
-	spec.wrappers == "Both"
 } else := "AtomicDefaults" if {
 	object.get(spec, "class", "Inherited") == "Inherited"
 }
@@ -87,7 +72,7 @@ supported_strategies(spec) := ({place.strategy | some place in spec.specPaths} |
 
 # METADATA
 # description: The strategy of a value at strategyPath, `{strategy, merge}` or only a name (semantics F7).
-strategy_of(meaning) := meaning.strategy if is_object(meaning)
+strategy_of(meaning) := object.get(meaning, "strategy", null) if is_object(meaning)
 
 strategy_of(meaning) := meaning if not is_object(meaning)
 

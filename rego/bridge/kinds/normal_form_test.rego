@@ -14,13 +14,8 @@ test_an_inherited_kind_gets_every_default if {
 		"effectiveTarget": "Route",
 		"specPaths": [{"path": "/spec"}],
 		"strategies": {},
-		"strategyFrom": "Established",
-		"mergesWith": "All",
-		"fold": "BottomUp",
-		"wrappers": "One",
 		"conditions": "Programmed",
 		"ancestorLevel": "Gateway",
-		"fanout": "EffectiveTargets",
 		"sameLevel": "OlderEstablished",
 		"statusShape": "Conditions",
 		"defaultStrategy": "AtomicDefaults",
@@ -61,11 +56,10 @@ test_the_target_kinds_of_the_effective_level_are_those_that_count if {
 		[{"targets": targets, "effectiveTarget": "Rule"}, {"gateway.networking.k8s.io/HTTPRoute"}],
 		[{"targets": targets, "effectiveTarget": "Listener"}, {"gateway.networking.k8s.io/Gateway"}],
 		[{"targets": targets, "effectiveTarget": "Backend"}, null],
-		[{"targets": targets, "effectiveTarget": "Route", "effectiveKinds": ["GRPCRoute"]}, ["GRPCRoute"]],
 		[{}, null],
 	] {
 		[spec, wanted] := row
-		object.get(kinds.normal_form("acme.io/RatePolicy", object.union(_least, spec)), "effectiveKinds", null) == wanted
+		object.get(kinds.normal_form("acme.io/RatePolicy", object.union(_least, spec)), "actsOn", null) == wanted
 	}
 }
 
@@ -84,10 +78,4 @@ test_the_assumed_strategy_is_the_first_of_gep_713s_order_that_the_kind_supports 
 		[spec, wanted] := row
 		kinds.normal_form("acme.io/RatePolicy", object.union(_least, spec)).defaultStrategy == wanted
 	}
-}
-
-# F6
-test_both_wrappers_bring_their_own_defaults if {
-	normal := kinds.normal_form("acme.io/RatePolicy", object.union(_least, {"wrappers": "Both"}))
-	[normal.sameLevel, normal.defaultStrategy] == ["OldestWins", "PatchDefaults"]
 }

@@ -1,33 +1,42 @@
 package bridge.kinds
 
+import data.bridge.lib.likeness
+import data.bridge.lib.schema
+import data.bridge.merge
+
+# METADATA
+# description: The errors of a PolicyKind itself, independent of other layers.
+own_problems(spec) := array.concat(schema.problems("PolicyKind", spec), [sprintf("strategies.%s: %s is not a strategy%s", [name, json.marshal(meaning), likeness.hint(sprintf("%v", [meaning]), _known_strategies)]) |
+	some name, meaning in spec.strategies
+	not strategy_of(meaning) in _known_strategies
+])
+
+# A schema cannot have two forms of one value.
+_known_strategies := object.keys(merge.strategies) | {"Atomic", "Patch"}
+
 # METADATA
 # description: Why a policy kind's description is invalid; undefined if it is valid (semantics C1 to C3).
-problem(spec) := problems(spec)[0] if count(problems(spec)) > 0
+problem(spec) := problems(spec)[0]
 
 # METADATA
 # description: |
 #   All problems of a policy kind's description, in a stable order, such as an Inherited kind with None (semantics C3).
-problems(spec) := shape_problems(spec) if {
-	count(shape_problems(spec)) > 0
-} else := array.flatten([_class_problems(spec), value_problems(spec), contradictions(spec)])
+problems(spec) := array.concat(_class_problems(spec), contradictions(spec))
 
 _class_problems(spec) := [message |
 	some [wrong, message] in [
 		[_missing_effective_target(spec), "effectiveTarget is missing: an Inherited kind needs the level at which it acts"],
 		[_inherited_none(spec), "strategy None needs class Direct: an Inherited kind merges along the hierarchy"],
 		[_direct_merge(spec), "class Direct allows only the strategies None and Additive"],
-		[_additive_merge(spec), "strategy Additive merges nothing, every policy applies: set it as defaultStrategy, without strategies, strategyPath, sameLevel, strategyFrom, mergesWith, fold, wrappers, custom and merge"],
+		[_additive_merge(spec), "strategy Additive merges nothing, every policy applies: set it as defaultStrategy, without strategies, strategyPath, sameLevel, parentLevels, custom and merge"],
 		[_order_of_others(spec), "order needs defaultStrategy Additive: it orders policies that all apply"],
 		[_direct_order(spec), "class Direct allows only sameLevel Conflict and ConflictOnOverlap: only the older of two policies for one target is accepted"],
-		[_direct_fold(spec), "class Direct merges nothing: strategyFrom, mergesWith, fold and wrappers need class Inherited"],
-		[_two_folds(spec), "fold: Stack uses the strategy of the higher policy of a pair, strategyFrom: Challenger that of the lower one: set only one of them"],
+		[_direct_parents(spec), "class Direct merges nothing: parentLevels needs class Inherited"],
+		[_parents_of_levels(spec), "parentLevels merges two policies: sameLevel OldestWins does not apply"],
+		[_rules_of_strategies(spec), "strategies: merge rules for one strategy need parentLevels, where the most specific policy chooses them for both policies: set merge for the kind"],
 		[_nameless_manage(spec), "controllerName is missing or not <domain>/<name>: mode Manage writes statuses in its name"],
-		[_both_atomic(spec), "wrappers: Both merges by field: strategies in specPaths must be PatchDefaults or PatchOverrides"],
-		[_both_named(spec), "wrappers: Both allows no strategies, strategyPath, defaultStrategy or custom: the wrapper sets the direction, and the granularity is Patch"],
-		[_both_level(spec), "wrappers: Both needs sameLevel OldestWins: within a level the oldest wins"],
-		[_both_fold(spec), "wrappers: Both has its own order: omit strategyFrom and fold"],
-		[_parents_of_all(spec), "parentLevels needs mergesWith Closest: it selects the policy above that merges with the most specific one"],
 		[_nameless_custom(spec), "strategy Custom needs custom: the name of its package in bridge.strategies"],
+		[_custom_rules(spec), "custom merges by its own Rego: merge has no effect on it"],
 	]
 	wrong
 ]
@@ -63,11 +72,9 @@ _says_how_to_merge(spec) if spec.specPaths[_].strategyPath
 
 _says_how_to_merge(spec) if count(object.get(spec, "merge", {})) > 0
 
-_says_how_to_merge(spec) if {
-	some field in ["sameLevel", "strategyFrom", "mergesWith", "fold", "wrappers"]
-	usual := allowed_values[field][0]
-	object.get(spec, field, usual) != usual
-}
+_says_how_to_merge(spec) if object.get(spec, "sameLevel", "OlderEstablished") != "OlderEstablished"
+
+_says_how_to_merge(spec) if spec.parentLevels
 
 _order_of_others(spec) if {
 	spec.order
@@ -80,48 +87,25 @@ _direct_order(spec) if {
 	object.get(spec, "sameLevel", "Conflict") in {"OlderEstablished", "OldestWins"}
 } else := false
 
-# None merges no pair, so these fields could have no effect (semantics C2).
-_direct_fold(spec) if {
+_direct_parents(spec) if {
 	class_of(spec) == "Direct"
-	some field, allowed in object.filter(allowed_values, ["strategyFrom", "mergesWith", "fold", "wrappers"])
-	object.get(spec, field, allowed[0]) != allowed[0]
-} else := false
-
-_two_folds(spec) if {
-	spec.fold == "Stack"
-	spec.strategyFrom == "Challenger"
-} else := false
-
-# The historic form: each policy has overrides and defaults, by field, in one order (semantics F6).
-_both_atomic(spec) if {
-	spec.wrappers == "Both"
-	some place in spec.specPaths
-	not object.get(place, "strategy", "PatchDefaults") in {"PatchDefaults", "PatchOverrides"}
-} else := false
-
-_both_named(spec) if {
-	spec.wrappers == "Both"
-	some value in array.concat(
-		[value | some field in ["strategies", "defaultStrategy", "custom"]; value := spec[field]],
-		[place.strategyPath | some place in spec.specPaths],
-	)
-	not value in {{}, "PatchDefaults"}
-} else := false
-
-_both_level(spec) if {
-	spec.wrappers == "Both"
-	object.get(spec, "sameLevel", "OldestWins") != "OldestWins"
-} else := false
-
-_both_fold(spec) if {
-	spec.wrappers == "Both"
-	some field, usual in {"strategyFrom": "Established", "fold": "BottomUp"}
-	object.get(spec, field, usual) != usual
-} else := false
-
-_parents_of_all(spec) if {
 	spec.parentLevels
-	object.get(spec, "mergesWith", "All") != "Closest"
+} else := false
+
+_parents_of_levels(spec) if {
+	spec.parentLevels
+	spec.sameLevel == "OldestWins"
+} else := false
+
+_rules_of_strategies(spec) if {
+	some meaning in spec.strategies
+	meaning.merge
+	not spec.parentLevels
+} else := false
+
+_custom_rules(spec) if {
+	spec.custom
+	spec.merge
 } else := false
 
 _nameless_custom(spec) if {

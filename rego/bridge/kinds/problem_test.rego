@@ -51,58 +51,12 @@ test_mode_manage_needs_a_controller_name if {
 	_with({"mode": "Manage", "controllerName": "acme.io/rates"}) == []
 }
 
-test_a_value_that_a_field_does_not_have_is_reported_with_those_that_it_has if {
-	_with({"mode": "On"}) == [`mode: "On" is not one of Observe, Manage`]
-	_with({"fanout": null}) == ["fanout: null is not one of EffectiveTargets, DeclaredTargets, None"]
-	_with({"defaultStrategy": "Foo"}) == [concat("", [
-		`defaultStrategy: "Foo" is not one of `,
-		"Additive, AtomicDefaults, AtomicOverrides, Custom, None, PatchDefaults, PatchOverrides",
-	])]
-}
-
 # C2
 test_policies_of_a_direct_kind_for_one_target_are_in_conflict if {
 	kinds.problems({"group": "acme.io", "kind": "RatePolicy", "class": "Direct", "sameLevel": "OlderEstablished"}) == [concat("", [
 		"class Direct allows only sameLevel Conflict and ConflictOnOverlap: ",
 		"only the older of two policies for one target is accepted",
 	])]
-}
-
-# C2
-test_a_direct_kind_has_no_way_to_merge_at_all if {
-	every fields in [{"strategyFrom": "Challenger"}, {"mergesWith": "Closest"}, {"fold": "Stack"}] {
-		_with(object.union(fields, _direct)) == [concat("", [
-			"class Direct merges nothing: ",
-			"strategyFrom, mergesWith, fold and wrappers need class Inherited",
-		])]
-	}
-}
-
-# F2, F4
-test_the_stack_process_takes_no_strategy_from_the_challenger if {
-	_with({"fold": "Stack", "strategyFrom": "Challenger"}) == [concat("", [
-		"fold: Stack uses the strategy of the higher policy of a pair, ",
-		"strategyFrom: Challenger that of the lower one: set only one of them",
-	])]
-	every fields in [
-		{"fold": "Stack", "mergesWith": "Closest"},
-		{"strategyFrom": "Challenger", "mergesWith": "Closest"},
-		{"strategyFrom": "Challenger", "sameLevel": "OldestWins"},
-		{"fold": "Stack", "sameLevel": "OldestWins"},
-	] {
-		_with(fields) == []
-	}
-}
-
-# F4
-test_parent_levels_are_for_a_kind_that_merges_with_the_closest_alone if {
-	every fields in [{}, {"mergesWith": "All"}] {
-		_with(object.union(fields, {"parentLevels": ["Gateway"]})) == [concat("", [
-			"parentLevels needs mergesWith Closest: ",
-			"it selects the policy above that merges with the most specific one",
-		])]
-	}
-	_with({"mergesWith": "Closest", "parentLevels": ["Gateway"]}) == []
 }
 
 # F9
@@ -114,28 +68,19 @@ test_the_strategy_custom_needs_the_name_of_its_package if {
 	_with(object.union(_direct, {"custom": "rates"})) == ["class Direct allows only the strategies None and Additive"]
 }
 
-# F6
-test_a_kind_with_both_wrappers_has_one_order_by_field if {
-	wrapped := {"wrappers": "Both", "specPaths": [
-		{"path": "/spec/override", "strategy": "PatchOverrides"},
-		{"path": "/spec/default", "strategy": "PatchDefaults"},
-		{"path": "/spec"},
-	]}
-	_with(wrapped) == []
-	_with(object.union(wrapped, {"sameLevel": "OldestWins", "mergesWith": "Closest", "merge": {"units": ["/a"]}})) == []
-	every row in [
-		[{"specPaths": [{"path": "/spec/override", "strategy": "AtomicOverrides"}]}, "merges by field"],
-		[{"specPaths": [{"path": "/spec", "strategyPath": "/spec/strategy"}]}, "allows no strategies"],
-		[{"strategies": {"a": "Patch"}}, "allows no strategies"],
-		[{"defaultStrategy": "PatchOverrides"}, "allows no strategies"],
-		[{"custom": "rates"}, "allows no strategies"],
-		[{"sameLevel": "OlderEstablished"}, "needs sameLevel OldestWins"],
-		[{"strategyFrom": "Challenger"}, "has its own order"],
-		[{"fold": "Stack"}, "has its own order"],
-	] {
-		[fields, part] := row
-		messages := _with(object.union(wrapped, fields))
-		count(messages) == 1
-		contains(messages[0], part)
-	}
+# F4
+test_parent_levels_merge_two_policies_of_an_inherited_kind if {
+	levels := {"parentLevels": ["Gateway"]}
+	_with(levels) == []
+	_with(object.union(levels, _direct)) == ["class Direct merges nothing: parentLevels needs class Inherited"]
+	_with(object.union(levels, {"sameLevel": "OldestWins"})) == ["parentLevels merges two policies: sameLevel OldestWins does not apply"]
+}
+
+# F7, F9
+test_merge_rules_are_of_the_kind_or_chosen_by_the_most_specific_policy if {
+	fields := {"strategies": {"own": {"strategy": "Patch", "merge": {"units": ["/a"]}}}}
+	_with(object.union(fields, {"parentLevels": ["Gateway"]})) == []
+	some message in _with(fields)
+	startswith(message, "strategies: merge rules for one strategy need parentLevels")
+	_with({"custom": "rates", "merge": {"units": ["/a"]}}) == ["custom merges by its own Rego: merge has no effect on it"]
 }

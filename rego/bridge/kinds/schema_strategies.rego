@@ -10,7 +10,6 @@ schema_form(type) := object.union_n([
 		strategies := _strategies_of(type)
 		count(strategies) > 0
 	},
-	{"wrappers": "Both" | {"default", "override"} - {name | some name in _wrappers(type)} == set()},
 	{field: value | _chosen_by(type) == "mergeType"; some field, value in _merge_type_kind},
 ])
 
@@ -81,8 +80,6 @@ _meanings := {
 # Envoy Gateway: the more specific policy selects how it merges into the policy of its listener, otherwise of its
 # Gateway; without a selection it applies alone; only the older of two for one target is accepted.
 _merge_type_kind := {
-	"strategyFrom": "Challenger",
-	"mergesWith": "Closest",
 	"parentLevels": ["Gateway", "ListenerSet", "Listener"],
 	"defaultStrategy": "AtomicDefaults",
 	"sameLevel": "Conflict",

@@ -29,16 +29,12 @@ test_defaults_and_overrides_are_wrappers_of_which_a_policy_has_one if {
 }
 
 # F6
-test_the_historic_override_and_default_stand_in_one_policy_and_merge_by_field if {
-	_form({"default": _object({}), "override": _object({})}) == {
-		"specPaths": [
-			{"path": "/spec/override", "strategy": "PatchOverrides"},
-			{"path": "/spec/default", "strategy": "PatchDefaults"},
-			{"path": "/spec"},
-		],
-		"wrappers": "Both",
-	}
-	not _form({"default": _object({})}).wrappers
+test_the_historic_override_and_default_merge_by_field if {
+	_form({"default": _object({}), "override": _object({})}) == {"specPaths": [
+		{"path": "/spec/override", "strategy": "PatchOverrides"},
+		{"path": "/spec/default", "strategy": "PatchDefaults"},
+		{"path": "/spec"},
+	]}
 }
 
 # F7
@@ -55,8 +51,6 @@ test_merge_type_is_the_challengers_choice_for_the_closest_above if {
 	_form({"mergeType": {"type": "string"}}) == {
 		"specPaths": [{"path": "/spec", "strategyPath": "/spec/mergeType"}],
 		"strategies": {"JSONMerge": "PatchDefaults", "StrategicMerge": "PatchDefaults", "Replace": "AtomicDefaults"},
-		"strategyFrom": "Challenger",
-		"mergesWith": "Closest",
 		"parentLevels": ["Gateway", "ListenerSet", "Listener"],
 		"defaultStrategy": "AtomicDefaults",
 		"sameLevel": "Conflict",

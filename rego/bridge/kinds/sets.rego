@@ -10,12 +10,10 @@ sets := data.kind_sets if {
 
 # METADATA
 # description: |
-#   The sets of these kinds: `managed` kinds have mode Manage, `marking` ones mark objects that they affect, `selecting`
-#   ones may select their targets by a field, a `preset` alone describes the `presets`. `virtual`: the targets of which
+#   The sets of these kinds: `managed` kinds have mode Manage, `selecting` ones may select their targets by a field, a `preset` alone describes the `presets`. `virtual`: the targets of which
 #   every name exists.
 sets_of(described) := {
 	"managed": {type: true | some type, kind in described; kind.mode == "Manage"},
-	"marking": {type: true | some type, kind in described; kind.mode == "Manage"; kind.fanout != "None"},
 	"presets": {type: true | some type, kind in described; kind.preset},
 	"selecting": {type: true | some type, kind in described; kind.selectors},
 	"virtual": {type_of_target(target): true | some kind in described; some target in kind.targets; target.virtual},

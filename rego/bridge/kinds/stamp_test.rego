@@ -7,7 +7,7 @@ _stamp(fields) := found if {
 }
 
 test_stamp_differs_where_the_description_differs if {
-	_stamp({}) != _stamp({"fanout": "None"})
+	_stamp({}) != _stamp({"conditions": "Enforced"})
 	_stamp({}) == _stamp({})
 }
 

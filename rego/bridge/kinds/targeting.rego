@@ -60,12 +60,7 @@ _target_entry(policy_kind, type) := [entry |
 
 # METADATA
 # description: Objects of a type, or their sections, count at the policy kind's effective level (semantics P5).
-acts_on(policy_kind, _) if not get(policy_kind).effectiveKinds
-
-acts_on(policy_kind, type) if {
-	some name in [type, split(type, "/")[1]]
-	name in get(policy_kind).effectiveKinds
-}
+acts_on(policy_kind, type) if is_acted_on(get(policy_kind), type)
 
 # METADATA
 # description: |

@@ -5,18 +5,15 @@ import data.bridge.merge
 _rules := merge.rules({
 	"units": ["/limits/*"],
 	"listKeys": {"/rules": "id", "/rules/*/to": "name"},
-	"append": ["/audit", "/rules/*/log"],
 })
 
-_keyed(name, spec) := merge.keyed_side(spec, {"": name}, _rules)
+_keyed(name, spec) := merge.keyed_side(spec, name, _rules)
 
-_applied(lower, upper, rules, ranks) := merge.patch_sides_by_rules([lower, upper], [rules], ranks)
+_merged(sides) := merge.plain_side(merge.merge_sides(sides))
 
-_ranks := {"e": 0, "c": 1}
+_defaults(established, challenger) := _merged([_keyed("e", established), _keyed("c", challenger)])
 
-_defaults(established, challenger) := merge.plain_side(_applied(_keyed("e", established), _keyed("c", challenger), _rules, _ranks))
-
-_overrides(established, challenger) := merge.plain_side(_applied(_keyed("c", challenger), _keyed("e", established), _rules, _ranks))
+_overrides(established, challenger) := _merged([_keyed("c", challenger), _keyed("e", established)])
 
 # F8
 test_a_unit_is_taken_whole_from_one if {
@@ -64,37 +61,20 @@ test_a_list_merged_by_key_has_the_winners_items_first_and_merges_those_of_one_ke
 # F8
 test_lists_in_keyed_items_are_merged_too if {
 	_defaults(
-		{"rules": [{"id": 1, "to": [{"name": "a", "w": 1}], "log": [1, 2]}]},
-		{"rules": [{"id": 1, "to": [{"name": "b", "w": 2}, {"name": "a", "w": 3}], "log": [3]}]},
+		{"rules": [{"id": 1, "to": [{"name": "a", "w": 1}]}]},
+		{"rules": [{"id": 1, "to": [{"name": "b", "w": 2}, {"name": "a", "w": 3}]}]},
 	) == {
-		"spec": {"rules": [{"id": 1, "to": [{"name": "b", "w": 2}, {"name": "a", "w": 3}], "log": [1, 2, 3]}]},
+		"spec": {"rules": [{"id": 1, "to": [{"name": "b", "w": 2}, {"name": "a", "w": 3}]}]},
 		"origins": {
 			"/rules/0/id": "c",
 			"/rules/0/to/0/name": "c", "/rules/0/to/0/w": "c",
 			"/rules/0/to/1/name": "c", "/rules/0/to/1/w": "c",
-			"/rules/0/log/0": "e", "/rules/0/log/1": "e", "/rules/0/log/2": "c",
 		},
 	}
 }
 
 # F8
-test_appended_lists_have_the_established_ones_items_first_under_both_directions if {
-	established := {"audit": [{"a": 1}, null]}
-	challenger := {"audit": [{"a": 2}]}
-	expected := {
-		"spec": {"audit": [{"a": 1}, null, {"a": 2}]},
-		"origins": {"/audit/0": "e", "/audit/1": "e", "/audit/2": "c"},
-	}
-	_defaults(established, challenger) == expected
-	_overrides(established, challenger) == expected
-}
-
 # F8: a policy at two places of a path (P4).
-test_a_policys_appended_items_are_there_once if {
-	sides := [_keyed("c", {"audit": [2]}), _keyed("e", {"audit": [1, 1]}), _keyed("c", {"audit": [2]})]
-	merge.plain_side(merge.patch_sides_by_rules(sides, [_rules, _rules], {"c": 0, "e": 1})).spec == {"audit": [2, 1, 1]}
-}
-
 # F8
 test_a_list_that_cannot_be_merged_by_key_is_a_leaf if {
 	every list in [[{"rate": 1}], [{"id": "x"}, {"id": "x"}], ["x"], [null], [{"id": null}], [{"id": ["x"]}], "x", 3] {
@@ -112,22 +92,10 @@ test_an_object_replaces_a_list_and_a_list_an_object if {
 
 test_a_list_without_items_takes_none_away if {
 	_defaults(_high, {"rules": []}).spec == _high
-	_defaults({"audit": [1]}, {"audit": []}) == {"spec": {"audit": [1]}, "origins": {"/audit/0": "e"}}
-	_defaults({"audit": []}, {"rules": []}) == {"spec": {"audit": [], "rules": []}, "origins": {"/audit": "e", "/rules": "c"}}
+	_defaults({"rules": []}, {"x": 1}) == {"spec": {"rules": [], "x": 1}, "origins": {"/rules": "e", "/x": "c"}}
 }
 
 # F7, F8: what was merged by other rules.
-test_sides_of_other_rules_are_read_again if {
-	acc := _applied(_keyed("e", _high), _keyed("c", _low), _rules, _ranks)
-	merge.side_by_rules(acc, []).origins == {"/rules": ["c", "e"]}
-	back := merge.side_by_rules(merge.side_by_rules(acc, []), _rules)
-	back.spec == acc.spec
-	back.lists == acc.lists
-	back.origins["/rules/\"x\"/rate"] == ["c", "e"]
-	patched := _applied(acc, _keyed("e", {"rules": [1]}), [], _ranks)
-	patched == {"spec": {"rules": [1]}, "origins": {"/rules": "e"}}
-}
-
 test_what_is_keyed_and_listed_again_is_as_it_was if {
 	every spec in [
 		{},
@@ -155,34 +123,42 @@ test_a_spec_of_1000_leaves_and_30_levels_merges_by_rules_too if {
 # F3, F8
 test_items_that_a_null_removed_stay_removed if {
 	sides := [
-		_keyed("a", {"rules": [{"id": 1}], "audit": [1]}),
-		_keyed("b", {"rules": null, "audit": 5}),
-		_keyed("c", {"rules": [{"id": 2}], "audit": [3]}),
+		_keyed("a", {"rules": [{"id": 1}]}),
+		_keyed("b", {"rules": null}),
+		_keyed("c", {"rules": [{"id": 2}]}),
 	]
-	merge.plain_side(merge.patch_sides_by_rules(sides, [_rules, _rules], {"a": 0, "b": 1, "c": 2})) == {
-		"spec": {"rules": [{"id": 2}], "audit": [3]},
-		"origins": {"/rules/0/id": "c", "/audit/0": "c"},
-	}
+	_merged(sides) == {"spec": {"rules": [{"id": 2}]}, "origins": {"/rules/0/id": "c"}}
 }
 
 # F8: appended items go by rank, whatever the precedence.
-test_appended_items_of_three_stand_by_rank if {
-	sides := [_keyed(name, {"audit": [name]}) | some name in ["b", "c", "a"]]
-	merge.plain_side(merge.patch_sides_by_rules(sides, [_rules, _rules], {"a": 0, "b": 1, "c": 2})).spec == {"audit": ["a", "b", "c"]}
+# RFC 7386: only the items above a value of another type remain.
+test_items_below_an_object_or_a_leaf_are_replaced if {
+	every between in [{"x": 1}, {}, 1, ["x"]] {
+		_merged([_keyed("a", {"rules": [{"id": 1}]}), _keyed("b", {"rules": between}), _keyed("c", {"rules": [{"id": 2}]})]) == {
+			"spec": {"rules": [{"id": 2}]},
+			"origins": {"/rules/0/id": "c"},
+		}
+	}
+}
+
+# F8
+test_items_of_three_are_in_order_of_precedence if {
+	sides := [_keyed(name, {"rules": [{"id": id} | some id in ids]}) | some [name, ids] in [["a", [1, 2, 3]], ["b", [2, 4]], ["c", [5, 1]]]]
+	[item.id | some item in _merged(sides).spec.rules] == [5, 1, 2, 4, 3]
 }
 
 # RFC 6901
 test_rules_apply_below_empty_and_odd_keys if {
-	odd := merge.rules({"listKeys": {"/*/a": "n"}, "append": ["//log", "/~1 ~0/log"]})
+	odd := merge.rules({"listKeys": {"/*/a": "n", "/~1 ~0/log": "n"}})
 	sides := [
-		merge.keyed_side({"": {"a": [{"n": 1, "": 1}], "log": [1]}, "/ ~": {"log": [1]}}, {"": "e"}, odd),
-		merge.keyed_side({"": {"a": [{"n": 1, "x/y": 2}], "log": [2]}, "/ ~": {"log": [2]}}, {"": "c"}, odd),
+		merge.keyed_side({"": {"a": [{"n": 1, "": 1}]}, "/ ~": {"log": [{"n": "~/"}]}}, "e", odd),
+		merge.keyed_side({"": {"a": [{"n": 1, "x/y": 2}]}, "/ ~": {"log": [{"n": ""}]}}, "c", odd),
 	]
-	merge.plain_side(merge.patch_sides_by_rules(sides, [odd], _ranks)) == {
-		"spec": {"": {"a": [{"n": 1, "": 1, "x/y": 2}], "log": [1, 2]}, "/ ~": {"log": [1, 2]}},
+	_merged(sides) == {
+		"spec": {"": {"a": [{"n": 1, "": 1, "x/y": 2}]}, "/ ~": {"log": [{"n": ""}, {"n": "~/"}]}},
 		"origins": {
-			"//a/0/n": "c", "//a/0/": "e", "//a/0/x~1y": "c", "//log/0": "e", "//log/1": "c",
-			"/~1 ~0/log/0": "e", "/~1 ~0/log/1": "c",
+			"//a/0/n": "c", "//a/0/": "e", "//a/0/x~1y": "c",
+			"/~1 ~0/log/0/n": "c", "/~1 ~0/log/1/n": "e",
 		},
 	}
 }

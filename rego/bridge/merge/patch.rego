@@ -34,8 +34,4 @@ _no_leaf_within_another(pointers) if {
 
 # METADATA
 # description: A merged side in the form of results, without tombstones, which stay in its origins (semantics F3).
-plain_result(side) := {"spec": leaves.without_nulls(side.spec), "origins": side.origins} if {
-	not side.rules
-} else := {"spec": plain.spec, "origins": plain.origins} if {
-	plain := plain_side(object.union(object.remove(side, ["spec"]), {"spec": leaves.without_nulls(side.spec)}))
-}
+result_of(side) := plain_side(object.union(object.remove(side, ["spec"]), {"spec": leaves.without_nulls(side.spec)}))

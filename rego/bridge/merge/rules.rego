@@ -4,38 +4,31 @@ import data.bridge.lib.leaves
 
 # METADATA
 # description: |
-#   A PolicyKind's `merge` as a list of rules `{segments, how, field}`, where `how` is unit, key or append; of several
-#   that match one pointer the first counts, so a unit is always a unit (semantics F8). Stored in `data.kinds`.
+#   A PolicyKind's `merge` as a list of rules `{segments, how, field}`, where `how` is unit or key; of several that match
+#   one pointer the first counts, so a unit is always a unit (semantics F8). Stored in `data.kinds`.
 rules(settings) := array.concat(
 	[{"segments": leaves.segments(pointer), "how": "unit", "field": ""} | some pointer in object.get(settings, "units", [])],
-	array.concat(
-		[{"segments": leaves.segments(pointer), "how": "key", "field": field} |
-			some pointer, field in object.get(settings, "listKeys", {})
-		],
-		[{"segments": leaves.segments(pointer), "how": "append", "field": ""} |
-			some pointer in object.get(settings, "append", [])
-		],
-	),
+	[{"segments": leaves.segments(pointer), "how": "key", "field": field} |
+		some pointer, field in object.get(settings, "listKeys", {})
+	],
 )
 
 # METADATA
 # description: |
 #   The values of a spec that rules treat differently from RFC 7386, by path. Items of a list merged by key are
-#   traversed, units and appended items are not.
+#   traversed, units are not.
 rules_by_path(spec, merge_rules) := {path: rule |
 	some path, rule in candidates
 	every index, segment in path {
-		_is_entered(candidates, array.slice(path, 0, index), segment)
+		_is_entered(object.get(candidates, [array.slice(path, 0, index)], {}), segment)
 	}
 } if {
-	candidates := _candidates(spec, merge_rules)
-}
-
-_candidates(spec, merge_rules) := {path: rule |
-	walk(spec, [path, value])
-	_is_container(value)
-	rule := [rule | some rule in merge_rules; _matches(rule.segments, path)][0]
-	_fits(rule, value)
+	candidates := {path: rule |
+		walk(spec, [path, value])
+		_is_container(value)
+		rule := [rule | some rule in merge_rules; _matches(rule.segments, path)][0]
+		_fits(rule, value)
+	}
 }
 
 _is_container(value) if is_object(value)
@@ -50,24 +43,19 @@ _matches(segments, path) if {
 	}
 }
 
-_is_entered(candidates, list, segment) if {
+_is_entered(rule, segment) if {
 	is_number(segment)
-	candidates[list].how == "key"
+	rule.how == "key"
 }
 
-_is_entered(candidates, list, segment) if {
+_is_entered(rule, segment) if {
 	not is_number(segment)
-	object.get(candidates, [list, "how"], "") != "unit"
+	object.get(rule, "how", "") != "unit"
 }
 
-# A list whose items lack the key, repeat one, or are not objects, is a leaf like any other.
 _fits(rule, _) if rule.how == "unit"
 
-_fits(rule, value) if {
-	rule.how == "append"
-	is_array(value)
-}
-
+# A list whose items lack the key, repeat one, or are not objects, is a leaf like any other.
 _fits(rule, value) if {
 	rule.how == "key"
 	is_array(value)

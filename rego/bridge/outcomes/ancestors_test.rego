@@ -96,39 +96,6 @@ test_a_scope_is_named_by_the_nodes_that_say_something if {
 	]
 }
 
-_limited(kind, controllers, path, targets) := found if {
-	others := [obj | some obj in testing.world; obj.kind != "GatewayClass"]
-	found := outcomes.ancestors("acme.io/TlsPolicy", path, targets) with input as {"changes": {"upsert": array.concat(others, [
-		testing.with_spec(testing.resource(testing.gateway_api, "GatewayClass", "", "example"), {"controllerName": "acme.io/gw"}),
-		testing.policykind(object.union(
-			{
-				"group": "acme.io",
-				"kind": "TlsPolicy",
-				"statusShape": "Ancestors",
-				"effectiveTarget": "Rule",
-				"gatewayControllers": controllers,
-			},
-			kind,
-		)),
-	])}}
-}
-
-# S3
-test_only_gateways_of_the_named_controllers_are_ancestors if {
-	cart := "core/Service/shop/cart"
-	direct := {"class": "Direct", "effectiveTarget": "Target"}
-	every row in [
-		[{}, ["acme.io/gw"], testing.cart_pay_path, {_first_gateway}],
-		[{}, ["other.io/gw"], testing.cart_pay_path, {""}],
-		[{}, ["other.io/gw"], [testing.cart_route, testing.cart_pay], {testing.cart_pay}],
-		[{"ancestorLevel": "Target"}, ["other.io/gw"], testing.cart_pay_path, {testing.cart_pay}],
-		[direct, ["acme.io/gw"], [cart], {_first_gateway}],
-		[direct, ["other.io/gw"], [cart], {cart}],
-	] {
-		_limited(row[0], row[1], row[2], [row[2][count(row[2]) - 1]]) == row[3]
-	}
-}
-
 # S1
 test_kinds_of_other_groups_are_named_with_their_group if {
 	outcomes.node_name("serving.example.com/Service/shop/cart#http") == "Service.serving.example.com shop/cart#http"

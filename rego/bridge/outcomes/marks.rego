@@ -10,17 +10,9 @@ import data.bridge.lib.levels
 #   The places that report a policy's effect, `[object, place]`, by its outcome on a path: its declared `targets` on the
 #   path and `marks_of_target`, the places of the effective target (GEP-713, "Target object status"; semantics S4). An
 #   Overridden policy affects nothing.
-marks(fanout, above, marks_of_target, fate) := [] if {
+marks(above, marks_of_target, fate) := [] if {
 	not fate.outcome in {"Programmed", "PartiallyProgrammed"}
-} else := [] if {
-	fanout == "None"
 } else := sort(marks_of_target | {mark | some target in fate.targets; some mark in places(target, above)})
-
-# METADATA
-# description: The places that report on an effective target, for a kind with this `fanout`.
-target_marks("EffectiveTargets", node, above) := places(node, above)
-
-target_marks(fanout, _, _) := set() if fanout != "EffectiveTargets"
 
 # METADATA
 # description: |

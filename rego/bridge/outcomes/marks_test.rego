@@ -3,23 +3,21 @@ package bridge.outcomes_test
 import data.bridge.outcomes
 import data.bridge.testing
 
-_fanned(fanout, outcome) := marks if {
-	summary := {"outcome": outcome, "targets": [testing.listener_http, "core/Namespace/-/shop"]}
-	held := outcomes.target_marks(fanout, testing.cart_pay, testing.listener_http) with input as testing.changed([])
-	marks := outcomes.marks(fanout, testing.listener_http, held, summary)
+_marks(outcome) := marks if {
+	fate := {"outcome": outcome, "targets": [testing.listener_http, "core/Namespace/-/shop"]}
+	places := outcomes.places(testing.cart_pay, testing.listener_http) with input as testing.changed([])
+	marks := outcomes.marks(testing.listener_http, places, fate)
 }
 
 # S4, GEP-713 "Target object status"
-test_fanout_bounds_where_a_policy_is_reported if {
-	declared := [["core/Namespace/-/shop", ""], [_first_gateway, "http"]]
-	marks := [_fanned(fanout, "PartiallyProgrammed") | some fanout in ["EffectiveTargets", "DeclaredTargets", "None"]]
-	marks == [array.concat(declared, [_cart_mark]), declared, []]
+test_a_policy_is_reported_at_its_targets_and_at_the_effective_target if {
+	_marks("PartiallyProgrammed") == [["core/Namespace/-/shop", ""], [_first_gateway, "http"], _cart_mark]
 }
 
 # S4
 test_a_policy_that_is_overridden_or_not_computed_is_reported_nowhere if {
 	every outcome in ["Overridden", "Failed"] {
-		_fanned("EffectiveTargets", outcome) == []
+		_marks(outcome) == []
 	}
 }
 

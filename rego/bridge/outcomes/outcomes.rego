@@ -8,7 +8,6 @@ package bridge.outcomes
 import data.bridge.effective
 import data.bridge.hierarchy
 import data.bridge.index
-import data.bridge.kinds
 import data.bridge.policy as policies
 
 # METADATA
@@ -21,14 +20,13 @@ outcomes_at(policy_kind, node) := [object.union(fate, {
 	"targets": _counted_targets(policy_kind, fate.policy, fate.targets),
 	"ancestor": ancestor,
 	"scope": scope,
-	"marks": marks(fanout, above, marks_of_target, fate),
+	"marks": marks(above, marks_of_target, fate),
 }) |
-	fanout := kinds.get(policy_kind).fanout
 	some source in effective.sources(policy_kind, node)
 	some [path, attached] in effective.distinct_stacks(policy_kind, node, source)
 	scope := concat("", [scope_name(path), _cut_text(path), _source_text(source)])
 	above := above_route(node, path)
-	marks_of_target := target_marks(fanout, node, above)
+	marks_of_target := places(node, above)
 	some fate in _outcomes_of_stack(attached, path[0])
 	some ancestor in ancestors(policy_kind, path, fate.targets)
 ]

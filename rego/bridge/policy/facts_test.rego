@@ -36,7 +36,7 @@ test_stored_facts_count_under_other_changes_unless_these_change_the_kind if {
 	_strategy(_current, {"changes": {"upsert": [testing.service("new", [])]}}) == "Stored"
 	other := testing.policykind(object.union(testing.color_kind, {"defaultStrategy": "PatchDefaults"}))
 	_strategy(_current, {"changes": {"upsert": [other]}}) == "PatchDefaults"
-	same := testing.policykind(object.union(testing.timeout_kind, {"fanout": "None"}))
+	same := testing.policykind(object.union(testing.timeout_kind, {"conditions": "Enforced"}))
 	_strategy(_current, {"changes": {"upsert": [same]}}) == "Stored"
 }
 

@@ -11,27 +11,18 @@ import data.bridge.merge
 #   F7, T2).
 spec_proper(type, obj) := {"error": message} if {
 	message := _problem(type, obj)
-} else := spec_proper_of_wrappers(type, obj) if {
-	kinds.get(type).wrappers == "Both"
 } else := {
 	"spec": spec,
 	"strategy": strategy(type, obj).strategy,
 	"rules": merge_rules,
-	"origins": leaf_origins(spec, object_key(obj), merge_rules),
+	"origins": merge.keyed_side(spec, object_key(obj), merge_rules).origins,
 } if {
 	spec := spec_at(place(type, obj), obj)
 	merge_rules := object.get(strategy(type, obj), "rules", object.get(kinds.get(type), "rules", []))
 }
 
-_problem(type, obj) := wrappers_problem(type, obj) if {
-	kinds.get(type).wrappers == "Both"
-} else := place_problem(type, obj) if {
-	kinds.get(type).wrappers != "Both"
-}
-
-# METADATA
-# description: The problem of a policy's spec, for a kind whose policies have one wrapper; undefined if it is valid.
-place_problem(type, obj) := "Policy has no spec" if {
+# The problem of a policy's spec; undefined if it is valid.
+_problem(type, obj) := "Policy has no spec" if {
 	not place(type, obj)
 } else := sprintf("%s is not an object", [place(type, obj).path]) if {
 	not is_object(value_at(obj, place(type, obj).segments))
@@ -58,13 +49,6 @@ place_problem(type, obj) := "Policy has no spec" if {
 spec_at(found, obj) := json.remove(object.remove(value_at(obj, found.segments), found.drop), found.inner)
 
 # METADATA
-# description: |
-#   The origin of each leaf of a policy's own spec proper, by pointer; merge rules define leaves (semantics O1, F8).
-leaf_origins(spec, key, []) := {pointer: key | some pointer in leaves.pointers(spec)}
-
-leaf_origins(spec, key, merge_rules) := merge.keyed_side(spec, {"": key}, merge_rules).origins if merge_rules != []
-
-# METADATA
 # description: The first place where a policy has a value. As in the API server, a null counts as not set.
 place(type, obj) := [found |
 	some found in kinds.get(type).places
@@ -76,7 +60,7 @@ place(type, obj) := [found |
 value_at(obj, segments) := object.get(obj, segments, null)
 
 # The content of a policy beside its wrapper: a second wrapper (by its path) or fields other than refs and strategy
-# (semantics F6, wrappers: One; T2).
+# (semantics F6, T2).
 _beside(obj, found) := {path |
 	some path, segments in found.rivals
 	value_at(obj, segments) != null

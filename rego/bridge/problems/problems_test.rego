@@ -62,6 +62,6 @@ test_what_is_being_deleted_has_no_problems if {
 }
 
 test_a_policykind_that_is_invalid_is_a_problem if {
-	odd := testing.policykind({"group": "example.com", "kind": "OddPolicy", "class": "Sideways"})
+	odd := testing.policykind({"group": "example.com", "kind": "OddPolicy", "class": "Direct", "effectiveTarget": "Rule"})
 	_of("policybridge.io/PolicyKind/-/oddpolicy", [odd]) == {["policybridge.io/PolicyKind/-/oddpolicy", "Invalid"]}
 }

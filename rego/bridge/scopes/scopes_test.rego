@@ -60,7 +60,7 @@ test_a_backend_that_does_not_exist_is_no_effective_target if {
 
 # P5
 test_only_effective_kinds_count_at_the_effective_level if {
-	_scopes("example.com/PoolPolicy", [testing.cart_route], [_backend_kind({"effectiveKinds": ["Bucket"]})]) == [set()]
+	_scopes("example.com/PoolPolicy", [testing.cart_route], [_backend_kind({"targets": [{"group": "acme.io", "kind": "Bucket"}]})]) == [set()]
 }
 
 # C1

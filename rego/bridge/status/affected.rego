@@ -30,7 +30,7 @@ _affected_reports(object_key, affecting) := [_report(object_key, place, kinds.ge
 	"message": fit(sprintf("Affected by %s %s", [kinds.get(name).kind, name_list(policies)])),
 }) |
 	some name in sort(object.keys(affecting))
-	kinds.sets.marking[name]
+	kinds.sets.managed[name]
 	some place, policies in affecting[name]
 	count(policies) > 0
 ]

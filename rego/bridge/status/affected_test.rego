@@ -65,16 +65,14 @@ _quiet(fields) := testing.policykind(object.union(
 ))
 
 # S4
-test_a_kind_that_is_only_observed_or_has_no_fanout_marks_nothing if {
-	every fields in [{"mode": "Observe"}, {"mode": "Manage", "fanout": "None"}] {
-		_affected(_cart, {"example.com/QuietPolicy": {"": ["example.com/QuietPolicy/shop/q"]}}, [_quiet(fields)]).conditions == []
-	}
+test_a_kind_that_is_only_observed_marks_nothing if {
+	_affected(_cart, {"example.com/QuietPolicy": {"": ["example.com/QuietPolicy/shop/q"]}}, [_quiet({"mode": "Observe"})]).conditions == []
 }
 
 # S4
 test_condition_types_of_managed_kinds_and_of_former_ones_are_ours if {
 	former := [{"controllerName": "old.io/ctl", "kind": "OldPolicy"}]
-	types := status.our_types(former) with input as testing.changed([_quiet({"mode": "Manage", "fanout": "None"})])
+	types := status.our_types(former) with input as testing.changed([_quiet({"mode": "Manage"})])
 	types == {
 		"example.com/ColorPolicyAffected",
 		"example.com/ColorPolicyNotReported",

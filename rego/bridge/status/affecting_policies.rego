@@ -13,7 +13,7 @@ import data.bridge.scopes
 #   The policies that affect an object, by policy kind and place; the input of `affected_status`. It covers the
 #   effective targets in the object, and those at and below it if policies target it.
 affecting_policies(object_key) := {name: places |
-	some name, _ in kinds.sets.marking
+	some name, _ in kinds.sets.managed
 	marks := {[mark[1], outcome.policy] |
 		some outcome in (_outcomes_in(name, object_key) | _outcomes_of_targeting(name, object_key))
 		some mark in outcome.marks

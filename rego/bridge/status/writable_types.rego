@@ -17,9 +17,9 @@ writable_types(replicated) := {
 }
 
 _marked(replicated) := {type |
-	some name, _ in kinds.sets.marking
+	some name, _ in kinds.sets.managed
 	kind := kinds.get(name)
-	some type in (_declared(kind, replicated) | {type | kind.fanout == "EffectiveTargets"; some type in _acted_on(kind, replicated)})
+	some type in (_declared(kind, replicated) | _acted_on(kind, replicated))
 } | {type |
 	some name, _ in kinds.sets.managed
 	kind := kinds.get(name)
@@ -34,15 +34,8 @@ _declared(kind, replicated) := {concat("/", [target.group, target.kind]) | some 
 
 _acted_on(kind, replicated) := {type |
 	some type in _at_level(kind.effectiveTarget, kind, replicated)
-	_counts(kind, type)
+	kinds.is_acted_on(kind, type)
 }
-
-_counts(kind, type) if {
-	some counted in kind.effectiveKinds
-	counted in {type, split(type, "/")[1]}
-}
-
-_counts(kind, _) if not kind.effectiveKinds
 
 _at_level("Target", kind, replicated) := _declared(kind, replicated)
 

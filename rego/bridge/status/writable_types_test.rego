@@ -33,23 +33,6 @@ test_policies_their_targets_and_parents_of_effective_targets_are_written_to if {
 	]
 }
 
-test_without_a_fanout_policies_alone_are_written_to if {
-	_written([_acme({"fanout": "None"})], set()) == {"status": ["acme.io/AcmePolicy"], "annotations": []}
-}
-
-test_ancestors_are_written_to_even_without_a_fanout if {
-	described := _acme({"fanout": "None", "statusShape": "Ancestors", "targets": [{"group": "", "kind": "Service"}]})
-	_written([described], set()).status == ["acme.io/AcmePolicy", _gateway_api_type("Gateway")]
-}
-
-test_fanout_declared_targets_writes_to_declared_targets_alone if {
-	described := testing.policykind(object.union(testing.color_kind, {"fanout": "DeclaredTargets", "targets": [{
-		"group": testing.gateway_group,
-		"kind": "Gateway",
-	}]}))
-	_written([described], set()).status == ["example.com/ColorPolicy", _gateway_api_type("Gateway")]
-}
-
 test_what_is_not_replicated_is_never_written_to if {
 	described := _acme({"targets": [{"group": "acme.io", "kind": "Bucket"}]})
 	_written([described], set()) == {"status": ["acme.io/AcmePolicy"], "annotations": []}
@@ -74,10 +57,10 @@ test_backends_of_other_kinds_are_written_to_where_the_settings_name_them if {
 }
 
 test_only_kinds_that_count_at_the_effective_level_are_written_to if {
-	described := _acme({"class": "Inherited", "effectiveTarget": "Rule", "effectiveKinds": ["GRPCRoute"], "targets": [{
-		"group": testing.gateway_group,
-		"kind": "Gateway",
-	}]})
+	described := _acme({"class": "Inherited", "effectiveTarget": "Rule", "targets": [
+		{"group": testing.gateway_group, "kind": "Gateway"},
+		{"group": testing.gateway_group, "kind": "GRPCRoute"},
+	]})
 	_written([described], set()).status == [
 		"acme.io/AcmePolicy",
 		_gateway_api_type("GRPCRoute"),

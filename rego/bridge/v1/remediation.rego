@@ -119,7 +119,7 @@ _reports_of_objects := [item_report |
 
 _marking_policies(key) := {policy |
 	some policy in attachment.permitted_policies_targeting(key)
-	kinds.sets.marking[keys.type_of(policy)]
+	kinds.sets.managed[keys.type_of(policy)]
 }
 
 _marked_objects contains key if some key in input.keys

@@ -8,7 +8,7 @@ _judged := testing.stored([
 		testing.resource("policybridge.io/v1alpha1", "Constraint", "", "seen"),
 		{"policy": "testing.seen", "match": {"kinds": [{"apiGroups": [""], "kinds": ["Service"]}]}},
 	),
-	testing.with_spec(testing.resource("policybridge.io/v1alpha1", "Constraint", "", "wrong"), {"match": 1}),
+	testing.with_spec(testing.resource("policybridge.io/v1alpha1", "Constraint", "", "wrong"), {"onParameterSelectionNoMatch": "deny"}),
 	testing.service("cart", []),
 	testing.service("stock", []),
 ])

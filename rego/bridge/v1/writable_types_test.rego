@@ -4,10 +4,9 @@ import data.bridge.testing
 import data.bridge.v1
 
 test_written_types_are_reported_for_what_is_replicated if {
-	described := testing.policykind(object.union(testing.timeout_kind, {"fanout": "None"}))
 	v1.writable_types == {"status": ["core/Service", "example.com/TimeoutPolicy"], "annotations": []} with input as {
 		"replicated": ["core/Service"],
-		"changes": {"upsert": [described]},
+		"changes": {"upsert": [testing.policykind(testing.timeout_kind)]},
 	}
 }
 

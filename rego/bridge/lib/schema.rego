@@ -1,0 +1,79 @@
+# METADATA
+# title: Schemas of the bridge's own kinds
+# description: |
+#   An API server checks PolicyKinds, Constraints and RegoPolicies by the schema of their CRD. For a folder of manifests
+#   this package applies the same schema, `data.bridge_settings.schemas[kind]`. Validation rules in CEL are not applied,
+#   except those that refuse a removed field.
+package bridge.lib.schema
+
+import data.bridge.lib.likeness
+
+# METADATA
+# description: The errors of a spec by the schema of its kind, each as a message with the field, in a stable order.
+problems(_, spec) := ["spec is not an object"] if not is_object(spec)
+
+problems(kind, spec) := [message | some [_, message] in sort(_removed(kind, spec) | {[place, message] |
+	[_, errors] := json.match_schema(spec, _without_other_fields(kind))
+	some error in errors
+	place := trim_prefix(trim_prefix(error.field, "(Root)"), ".")
+	message := concat("", [_prefix(place), _explained(kind, spec, place, error)])
+})] if {
+	is_object(spec)
+}
+
+# An API server prunes fields that a schema does not have, and kubectl refuses them.
+_without_other_fields(kind) := json.patch(schema, [{"op": "add", "path": array.concat(path, ["additionalProperties"]), "value": false} |
+	walk(schema, [path, node])
+	node.type == "object"
+	node.properties
+	not node.additionalProperties
+]) if {
+	schema := data.bridge_settings.schemas[kind]
+}
+
+_explained(kind, spec, place, error) := sprintf("unknown field %q%s", [name, likeness.hint(name, known)]) if {
+	error.type == "additional_property_not_allowed"
+	name := trim_suffix(trim_prefix(error.desc, "Additional property "), " is not allowed")
+	known := {field | some field, node in _nodes(kind)[_in_schema(place)].properties; not _refusal(node)}
+} else := sprintf("%s is not one of %s%s", [json.marshal(value), concat(", ", allowed), likeness.hint(sprintf("%v", [value]), allowed)]) if {
+	error.type == "enum"
+	value := object.get(spec, [_number(segment) | some segment in split(place, ".")], null)
+	allowed := _nodes(kind)[_in_schema(place)].enum
+} else := concat("", [lower(substring(error.desc, 0, 1)), substring(error.desc, 1, -1)])
+
+_removed(kind, spec) := {[place, concat("", [_prefix(place), message])] |
+	walk(spec, [path, _])
+	place := concat(".", [sprintf("%v", [segment]) | some segment in path])
+	message := _refusal(_nodes(kind)[_in_schema(place)])
+}
+
+# The message of a field that a validation rule always refuses.
+_refusal(node) := message if {
+	some validation in node["x-kubernetes-validations"]
+	validation.rule == "false"
+	message := validation.message
+}
+
+# The nodes of a schema by their place in a spec, where `items` is any item of a list.
+_nodes(kind) := {concat(".", [segment | some segment in path; segment != "properties"]): node |
+	walk(data.bridge_settings.schemas[kind], [path, node])
+	is_object(node)
+	array.slice(path, count(path) - 1, count(path)) != ["properties"]
+	every segment in path {
+		is_string(segment)
+	}
+}
+
+_in_schema(place) := concat(".", [segment | some raw in split(place, "."); segment := _item(raw)])
+
+_item(raw) := "items" if {
+	regex.match(`^[0-9]+$`, raw)
+} else := raw
+
+_number(raw) := to_number(raw) if {
+	regex.match(`^[0-9]+$`, raw)
+} else := raw
+
+_prefix("") := ""
+
+_prefix(place) := sprintf("%s: ", [regex.replace(place, `\.([0-9]+)`, "[$1]")]) if place != ""

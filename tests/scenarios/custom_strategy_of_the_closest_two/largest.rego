@@ -1,7 +1,0 @@
-# The larger number of each field wins, whichever policy has it.
-package bridge.strategies.largest_of_the_closest_two
-
-result := {"spec": {field: max(values) |
-	some field, _ in object.union(input.established.spec, input.challenger.spec)
-	values := [side.spec[field] | some side in [input.established, input.challenger]]
-}}

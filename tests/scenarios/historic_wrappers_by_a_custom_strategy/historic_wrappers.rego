@@ -1,0 +1,1 @@
+../../../examples/extensions/strategies/historic_wrappers.rego
