@@ -2,7 +2,8 @@
 
 Every package of `rego/bridge` has a place in `LAYERS` and may refer only to packages of lower layers. A rule whose
 name begins with `_` may be used only in the file that defines it, although in Rego every file of a package sees it.
-A rule that another file uses needs a description (`# METADATA`).
+A rule that another file uses needs a description (`# METADATA`), and a query (`# entrypoint: true`) must reach every
+rule, except those of `lib`, which admins' modules may use.
 Test files are not checked.
 """
 
@@ -67,7 +68,7 @@ def violations(folder: Path) -> list[str]:
         for name, module in modules.items()
         for problem in (*_upward(module, packages), *_private(module))
     }
-    return sorted(found.union(_shared(modules), _undescribed(modules, sources)))
+    return sorted(found.union(_shared(modules), _undescribed(modules, sources), _unreached(modules, sources)))
 
 
 def _parse(sources: dict[str, str]) -> dict[str, Any]:
@@ -144,6 +145,30 @@ def _undescribed(modules: dict[str, Any], sources: dict[str, str]) -> Iterator[s
             yield f"{owners[rule][0]}: {rule[1]} is used by another file and has no description"
 
 
+_ENTRYPOINT = re.compile(r"^# entrypoint: true\n(?:#.*\n)*(?:default )?(\w+)", re.MULTILINE)
+
+
+def _unreached(modules: dict[str, Any], sources: dict[str, str]) -> Iterator[str]:
+    """Yield the rules that no query reaches. By names, so a variable named like a rule counts as its use."""
+    uses: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    files: dict[tuple[str, str], str] = {}
+    waiting = set()
+    for file, module in modules.items():
+        package = ".".join(_package(module))
+        waiting |= {(package, name) for name in _ENTRYPOINT.findall(sources[file])}
+        for rule in module.get("rules", []):
+            defined = (package, rule["head"]["ref"][0]["value"])
+            files.setdefault(defined, file)
+            uses.setdefault(defined, set()).update(_uses({**module, "rules": [rule]}))
+    if not waiting:
+        return  # a part of the packages
+    waiting |= {rule for rule in uses if rule[0].split(".")[0] == "lib"}
+    while waiting:
+        waiting |= uses.pop(waiting.pop(), set())
+    for rule in uses:
+        yield f"{files[rule]}: no query reaches {rule[1]}"
+
+
 def _uses(module: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the rules that a module may refer to, as package below `data.bridge` and name."""
     own = ".".join(_package(module))
@@ -157,6 +182,8 @@ def _uses(module: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for reference in _references(module.get("rules", [])):
         if reference[0] in imported and len(reference) > 1:
             yield imported[reference[0]], reference[1]
+        for place in range(3, len(reference)) if reference[0] == "data" else ():
+            yield ".".join(reference[2:place]), reference[place]
 
 
 def _rule_names(module: dict[str, Any]) -> set[str]:

@@ -19,6 +19,17 @@ def _write(folder: Path, **sources: str) -> Path:
     return folder
 
 
+def test_rule_that_no_query_reaches_is_reported(tmp_path: Path) -> None:
+    query = "# METADATA\n# entrypoint: true\nshown := kinds.used\n"
+    used = "# METADATA\n# description: x\nused := _inner\n\n_inner := 1\n"
+    folder = _write(
+        tmp_path,
+        kinds__a=f"package bridge.kinds\n\n{used}\nspare := _own\n\n_own := 2\n",
+        v1__b=f"package bridge.v1\n\nimport data.bridge.kinds\n\n{query}",
+    )
+    assert violations(folder) == ["kinds/a.rego: no query reaches _own", "kinds/a.rego: no query reaches spare"]
+
+
 def test_import_of_a_lower_package_is_allowed(tmp_path: Path) -> None:
     folder = _write(
         tmp_path,
@@ -43,7 +54,7 @@ def test_full_reference_to_a_package_of_the_same_layer_is_reported(tmp_path: Pat
     folder = _write(
         tmp_path,
         request__a="package bridge.request\n\na := data.bridge.topology.b\n",
-        topology__b="package bridge.topology\n\nb := 1\n",
+        topology__b="package bridge.topology\n\n# METADATA\n# description: x\nb := 1\n",
     )
     assert violations(folder) == [
         "request/a.rego: bridge.request refers to bridge.topology, which is not in a lower layer",

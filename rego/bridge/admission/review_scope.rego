@@ -8,6 +8,7 @@ import data.bridge.lib.keys
 # description: |
 #   The types that `denied` and `warnings` can concern: `types`, or any type if `any` is true. For other types they are
 #   empty, so clients need not query them. Only changes of objects of the types in `depends_on` change this result.
+# entrypoint: true
 review_scope := {
 	"any": count(_open) > 0,
 	"types": sort((({constraints.type, kinds.policykind_type} | kinds.names) | _constrained)),

@@ -2,21 +2,7 @@ package bridge.hierarchy
 
 import data.bridge.lib.keys
 import data.bridge.lib.labels
-import data.bridge.lib.levels
 import data.bridge.lookup
-
-# METADATA
-# description: |
-#   The listeners of a Gateway or ListenerSet that a parentRef with this sectionName ("": none) and port (0: none)
-#   selects and that allow routes of a type from a namespace, name > hostname in lower case. The result is the same for
-#   all such routes, so OPA computes it once.
-admitting_listeners(object_key, type, namespace, section_name, port) := {listener.name: lower(object.get(listener, "hostname", "")) |
-	levels.of_type(keys.parse(object_key).type) in {"Gateway", "ListenerSet"}
-	some listener in listeners(object_key)
-	section_name in {"", listener.name}
-	port in {0, listener.port}
-	listener_rejection(object_key, listener, type, namespace) == ""
-}
 
 # METADATA
 # description: |

@@ -2,7 +2,6 @@ package bridge.hierarchy_test
 
 import data.bridge.hierarchy
 import data.bridge.lookup
-import data.bridge.testing
 
 _http_route := "gateway.networking.k8s.io/HTTPRoute"
 
@@ -56,23 +55,6 @@ test_a_listener_admits_the_kinds_that_it_allows_or_its_protocol_takes if {
 	]
 	no := "NotAllowedByListeners"
 	refusals == ["", "", no, "", no, "", no]
-}
-
-test_admitting_listeners_come_by_name_with_their_hostname_in_lower_case if {
-	capital := object.union(testing.listener("tls", 443), {"hostname": "Shop.Example.com"})
-	closed := object.union(testing.listener("closed", 443), {"allowedRoutes": {"namespaces": {"from": "None"}}})
-	gateway := testing.gateway("public", [testing.listener("http", 80), capital, closed])
-	every row in [
-		["", 0, {"http": "", "tls": "shop.example.com"}],
-		["http", 0, {"http": ""}],
-		["", 443, {"tls": "shop.example.com"}],
-		["http", 443, {}],
-		["closed", 0, {}],
-	] {
-		[section, port, wanted] := row
-		found := hierarchy.admitting_listeners(_gateway_key, _http_route, "shop", section, port) with input as {"changes": {"upsert": [gateway]}}
-		found == wanted
-	}
 }
 
 # Gateway API, ProtocolType and TLSModeType.

@@ -33,60 +33,30 @@ path_bound_mark := "…"
 #   All paths to a node, each from a root (a node without a parent that counts) to the node itself. A set, so two paths
 #   with the same keys are one (semantics P1). A missing parent or a link that does not count is omitted (P2). Above the
 #   bound on their number there is one path, which starts with `path_bound_mark` (P9). With `with_namespaces`, the
-#   Namespace of a Gateway, ListenerSet, route, frontend or backend is directly above it (P3). A recursive function as
-#   in `bridge.lib.recursion`.
+#   Namespace of a Gateway, ListenerSet, route, frontend or backend is directly above it (P3).
 paths(node, with_namespaces) := {array.concat(above, [node]) | some above in _paths_to_object(object_key, with_namespaces)} if {
 	not index.has_extension_links
 	[object_key, _] := split(node, "#")
 	not startswith(node, "core/Service/")
 } else := {[path_bound_mark, node]} if {
 	is_crowded(keys.whole(node))
-} else := _paths_16(node, with_namespaces) if {
-	not index.has_extension_links
-} else := _extension_paths_to(node, with_namespaces) if {
+} else := _paths_to(node, with_namespaces) if {
 	not is_port(node)
-} else := _extend(_extension_paths_to(keys.parse(node).object, with_namespaces), node, with_namespaces)
+} else := _extend(_paths_to(keys.parse(node).object, with_namespaces), node, with_namespaces)
 
 # Only its class is above a Gateway, so no search is needed.
 _paths_to_object(object_key, with_namespaces) := {array.concat([class | some class in index.facts(object_key).class; exists(class)], _step(object_key, with_namespaces))} if {
 	index.facts(object_key).class[0]
-} else := _paths_15(object_key, with_namespaces)
+} else := _paths_to(object_key, with_namespaces)
 
-_extension_paths_to(node, with_namespaces) := {[at | some on in path; some at in _step(on, with_namespaces)] | some path in extension_paths(node)}
+_paths_to(node, with_namespaces) := {[at | some on in path; some at in _step(on, with_namespaces)] | some path in _plain_paths(node)}
 
-_paths_16(node, with_namespaces) := _extend({above | some parent in parents(node); some above in _paths_15(parent, with_namespaces)}, node, with_namespaces)
-
-_paths_15(node, with_namespaces) := _extend({above | some parent in parents(node); some above in _paths_14(parent, with_namespaces)}, node, with_namespaces)
-
-_paths_14(node, with_namespaces) := _extend({above | some parent in parents(node); some above in _paths_13(parent, with_namespaces)}, node, with_namespaces)
-
-_paths_13(node, with_namespaces) := _extend({above | some parent in parents(node); some above in _paths_12(parent, with_namespaces)}, node, with_namespaces)
-
-_paths_12(node, with_namespaces) := _extend({above | some parent in parents(node); some above in _paths_11(parent, with_namespaces)}, node, with_namespaces)
-
-_paths_11(node, with_namespaces) := _extend({above | some parent in parents(node); some above in _paths_10(parent, with_namespaces)}, node, with_namespaces)
-
-_paths_10(node, with_namespaces) := _extend({above | some parent in parents(node); some above in _paths_9(parent, with_namespaces)}, node, with_namespaces)
-
-_paths_9(node, with_namespaces) := _extend({above | some parent in parents(node); some above in _paths_8(parent, with_namespaces)}, node, with_namespaces)
-
-_paths_8(node, with_namespaces) := _extend({above | some parent in parents(node); some above in _paths_7(parent, with_namespaces)}, node, with_namespaces)
-
-_paths_7(node, with_namespaces) := _extend({above | some parent in parents(node); some above in _paths_6(parent, with_namespaces)}, node, with_namespaces)
-
-_paths_6(node, with_namespaces) := _extend({above | some parent in parents(node); some above in _paths_5(parent, with_namespaces)}, node, with_namespaces)
-
-_paths_5(node, with_namespaces) := _extend({above | some parent in parents(node); some above in _paths_4(parent, with_namespaces)}, node, with_namespaces)
-
-_paths_4(node, with_namespaces) := _extend({above | some parent in parents(node); some above in _paths_3(parent, with_namespaces)}, node, with_namespaces)
-
-_paths_3(node, with_namespaces) := _extend({above | some parent in parents(node); some above in _paths_2(parent, with_namespaces)}, node, with_namespaces)
-
-_paths_2(node, with_namespaces) := _extend({above | some parent in parents(node); some above in _paths_1(parent, with_namespaces)}, node, with_namespaces)
-
-_paths_1(node, with_namespaces) := _extend({above | some parent in parents(node); some above in _paths_0(parent, with_namespaces)}, node, with_namespaces)
-
-_paths_0(node, _) := {[path_bound_mark, node]}
+_plain_paths(node) := extension_paths(node) if {
+	index.has_extension_links
+} else := {array.reverse(path) |
+	links := {above: parents(above) | some above in reach("nodes above", {node}, path_bound)}
+	some path in graph.reachable_paths(links, {node})
+}
 
 # METADATA
 # description: |

@@ -71,13 +71,3 @@ test_a_class_and_a_namespace_have_no_parents if {
 	hierarchy.parents("gateway.networking.k8s.io/GatewayClass/-/example") == set()
 	hierarchy.parents("core/Namespace/-/shop") == set()
 }
-
-# P7: a cycle, which only an extension can make, is cut and marked.
-test_a_path_that_comes_back_to_itself_is_cut_and_marked if {
-	paths := hierarchy.paths("a", false) with hierarchy.parents as _itself with hierarchy.is_port as _never
-	paths == {array.concat(["…"], [node | some _ in numbers.range(0, 16); node := "a"])}
-}
-
-_itself(node) := {node}
-
-_never(_) := false

@@ -60,7 +60,9 @@ has_object(key) if {
 }
 
 # METADATA
-# description: The query changes nothing. A complete rule, so OPA computes it once for a query.
+# description: |
+#   The query changes nothing. A complete rule, so OPA computes it once for a query. Lookups that check it first save a
+#   tenth of the expressions of `effective`.
 has_no_changes if not input.changes
 
 has_no_changes if count(changed_keys) == 0
