@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import structlog
 
@@ -23,6 +23,7 @@ from bridge.policy_loader.assembly import Dependents, Generating, assemble, no_d
 from bridge.policy_loader.compile_check import Checker, CheckError
 from bridge.policy_loader.judgement import Culprits, Judge, names_author
 from bridge.policy_loader.ownership import flaws
+from bridge.policy_loader.probation import Probation
 from bridge.policy_loader.selection import Entry, Listener, SelectedSet, Verdicts, choose
 from bridge.policy_loader.shipped import Shipped
 from bridge.policy_loader.states import LOADER, LoaderEvent, LoaderState
@@ -62,6 +63,7 @@ class Loader:
         self._generating = Generating(kubernetes, self._in_the_way, decision)
         self._judge = Judge(checker, shipped, self._generating.modules, self._in_the_way)
         self._entries: dict[Key, Entry] = {}
+        self._probation = Probation(self._judge.faults, lambda: self._served, self._note_change)
         self._culprits = Culprits(self._entries)
         self._verdicts = Verdicts()
         self._dependents = Dependents()
@@ -125,6 +127,7 @@ class Loader:
 
     def remove(self, author: Key) -> None:
         """Remove an author's submission."""
+        self._probation.release(author)
         if self._entries.pop(author, None):
             self._note_change()
 
@@ -165,6 +168,11 @@ class Loader:
 
     async def run(self) -> None:
         """Check and serve until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._probation.run())
+            await self._load()
+
+    async def _load(self) -> None:
         await self._until_listed()
         look = _LOOK
         while True:
@@ -275,15 +283,29 @@ class Loader:
         self._serving_since = asyncio.get_running_loop().time()
 
     async def _chosen(self, *, again: bool) -> SelectedSet:
+        """Return the newest set; if checking all together takes long, the newest of what is known to be quick."""
         entries = sorted(self._entries.values(), key=lambda one: (one.chosen is None, one.submitted.age))
+        fresh = [one.submitted for one in entries if one.submitted is not one.chosen and not _excluded(one)]
+        clock = asyncio.get_running_loop()
+        started = clock.time()
+        if not self._probation.is_needed():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._probation.quick if fresh else None):
+                    outcome = await self._choose(entries, again=again)
+                    self._probation.measure(clock.time() - started)
+                    return outcome
+        await self._probation.hold(fresh)
+        return await self._choose(entries, again=again)
+
+    async def _choose(self, entries: Sequence[Entry], *, again: bool) -> SelectedSet:
         good = []
         alone: dict[Key, tuple[ModuleProblem, ...]] = {}
         for entry in entries:
-            found = tuple(flaws(entry.submitted)) or entry.refused()
+            found = _excluded(entry) or self._probation.problems(entry.submitted)
             if found:
                 alone[entry.submitted.author] = found
-            choice = entry.choice(again=again)
-            if found:
+            choice = entry.choice(again=again or self._probation.has_passed(entry.submitted))
+            if found or self._probation.is_waiting(entry.submitted):
                 choice.versions = tuple(version for version in choice.versions if version is not entry.submitted)
             good.append(choice)
         outcome = await choose(good, self._judge.faults)
@@ -299,8 +321,10 @@ class Loader:
                 continue  # it has arrived meanwhile
             if chosen is entry.submitted:
                 entry.problems, entry.left_behind = (), None
-            else:
-                entry.problems = outcome.problems.get(author) or entry.problems
+                self._probation.release(author)
+            elif author in outcome.problems:  # otherwise it was no candidate
+                self._probation.fail(entry.submitted, outcome.problems[author])
+                entry.problems = outcome.problems[author]
                 entry.left_behind = entry.submitted
         served = list(outcome.chosen.values())
         if [*map(id, served)] != [*map(id, self._served)]:
@@ -324,3 +348,8 @@ class Loader:
         for entry in self._entries.values():
             entry.confirm(self.revision)
         self._machine.on(LoaderEvent.LOADED)
+
+
+def _excluded(entry: Entry) -> tuple[ModuleProblem, ...]:
+    """Return why a submission cannot be loaded, whatever the check finds; empty if it can."""
+    return tuple(flaws(entry.submitted)) or entry.refused()

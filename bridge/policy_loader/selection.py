@@ -93,7 +93,7 @@ class _Search:
         if len(joining) == 1:
             author = joining[0].author
             if joining[0] is self._newest[author]:
-                self._problems[author] = _problems_of(author, faults)
+                self._problems[author] = problems_of(author, faults)
             return base
         half = len(joining) // 2
         return await self._grown(await self._grown(base, joining[:half]), joining[half:])
@@ -127,7 +127,7 @@ def _by_author(faults: Sequence[Fault]) -> dict[Key, tuple[ModuleProblem, ...]]:
     return {author: tuple(problems) for author, problems in found.items()}
 
 
-def _problems_of(author: Key, faults: Sequence[Fault]) -> tuple[ModuleProblem, ...]:
+def problems_of(author: Key, faults: Sequence[Fault]) -> tuple[ModuleProblem, ...]:
     """Return faults for the author whose submission causes them: faults in others' modules are breakages."""
     own = tuple(fault.problem for fault in faults if fault.author == author)
     if own:
