@@ -14,7 +14,7 @@ from bridge.http.bundles import Tokens
 from bridge.opa.address import TlsFiles
 from bridge.opa.bundle import BundleTrust, opa_config
 from bridge.opa.client import Opa
-from bridge.opa.errors import OpaRejected, OpaStartError, Requests
+from bridge.opa.errors import Failing, OpaRejected, OpaStartError, Requests
 from bridge.opa.process import ManagedOpa, TokenGuard
 from bridge.pacing import Backoff
 from bridge.resources import authorization_policy
@@ -37,6 +37,7 @@ class OpaAccess:
         *,
         timeout: float = 30.0,
         recover: Callable[[OpaRejected], Awaitable[bool]] | None = None,
+        failing: Failing | None = None,
         at_once: int = 100,
     ) -> Opa:
         """Return a client, to be entered. Raises OpaError for TLS files that cannot be used."""
@@ -47,6 +48,7 @@ class OpaAccess:
             recover=recover,
             tls=tls_files(self.settings),
             requests=self.requests,
+            failing=failing,
             at_once=at_once,
         )
 

@@ -207,10 +207,12 @@ async def _make_parts(
     loading = PolicyLoading(store, opa, bundles.modules, executable, settings)
     # Queries for links and statuses are repeated without a policy author's module that fails; those of admission must
     # not be: a crafted object would remove a policy.
-    recovering = await stack.enter_async_context(access.open(recover=loading.loader.blame))
+    loader = loading.loader
+    opa.failures = loader.failing
+    recovering = await stack.enter_async_context(access.open(recover=loader.blame, failing=loader.failing))
     # Requests of several readers share one query about a change.
     impatient = await stack.enter_async_context(
-        access.open(timeout=settings.opa_query_timeout, recover=loading.loader.blame)
+        access.open(timeout=settings.opa_query_timeout, recover=loader.blame, failing=loader.failing)
     )
     replicator = _replicator(settings, store, loading, recovering, bridge_url)
     budget = Budget(settings.status_writes_per_second, BURST)

@@ -65,9 +65,9 @@ async def parts(
     Yields items with their result, as it arrives.
 
     Rego has no catch: if evaluation fails or takes too long, an item is invalid, or the items are too many for one
-    query, they are queried in halves. One that fails alone is logged, with its name from `name_of`, and omitted; so is
-    one that takes too long alone, after `too_slow` was called with it. Raises the other OpaErrors, and OpaTimeout if
-    there is no `too_slow` or OPA does not respond to other queries either.
+    query, they are queried in halves. One that fails alone is logged, with its name from `name_of`, and omitted;
+    `Opa.failures` has it until it succeeds. So is one that takes too long alone, after `too_slow` was called with it.
+    Raises the other OpaErrors, and OpaTimeout if there is no `too_slow` or OPA does not answer other queries either.
     """
     waiting = [items]
     while waiting:
@@ -82,13 +82,18 @@ async def parts(
                 half = len(part) // 2
                 waiting[:0] = [part[:half], part[half:]]
             elif not slow:
-                log.error("query failed", query=query, key=name_of(part[0]), why=str(error))
+                item = name_of(part[0])
+                log.error("query failed", query=query, key=item, why=str(error))
+                if isinstance(error, OpaRejected):
+                    opa.failures.add(query, item, error)
             elif too_slow is None:
                 raise
             else:
                 log.warning("query timed out", query=query, key=name_of(part[0]), why=str(error))
                 too_slow(part[0])
         else:
+            if opa.failures.errors:
+                opa.failures.drop(query, map(name_of, part))
             yield part, answer
 
 

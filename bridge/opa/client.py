@@ -17,7 +17,16 @@ from bridge.model.keys import Key, parse_key
 from bridge.model.nesting import Decoded, NestingError, decode
 from bridge.opa.address import TlsFiles, Trust, connector, read_address, segments_of, url_path
 from bridge.opa.bundle import BUNDLE_NAME
-from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, OpaUnavailable, OpaUndefined, QueryError, Requests
+from bridge.opa.errors import (
+    Failing,
+    OpaError,
+    OpaRejected,
+    OpaTimeout,
+    OpaUnavailable,
+    OpaUndefined,
+    QueryError,
+    Requests,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -77,7 +86,8 @@ class Opa:
 
     `tls` are files for https; a server's certificate is always verified. `token` is a bearer token, or a callable that
     returns the current one for each request. `timeout` is in seconds, for a whole request: an initial sync is large.
-    `recover` returns whether a query that failed in evaluation can be repeated. `requests` counts requests. At most
+    `recover` returns whether a query that failed in evaluation can be repeated. `requests` counts requests. `failing`
+    are the items on which batches of queries fail (`bridge.opa.batches`). At most
     `at_once` requests are in progress; others wait for them within their own time. Paths of documents are JSON Pointers
     (`bridge.opa.address.pointer`), with or without the leading slash. Every method raises OpaUnavailable without a
     response and OpaRejected for an error response.
@@ -92,6 +102,7 @@ class Opa:
         recover: Callable[[OpaRejected], Awaitable[bool]] | None = None,
         tls: TlsFiles | None = None,
         requests: Requests | None = None,
+        failing: Failing | None = None,
         at_once: int = 100,
     ) -> None:
         self._address = read_address(url)
@@ -100,6 +111,7 @@ class Opa:
         self._recover = recover
         self._at_once = at_once
         self._requests = requests or Requests()
+        self.failures = failing or Failing()
         self._timeout = timeout
         self._session: aiohttp.ClientSession | None = None
         self._base = self._address.base

@@ -17,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -101,6 +101,29 @@ def _one_line(error: Mapping[str, Any]) -> str:
     location = error.get("location")
     where = f"{location.get('file')}:{location.get('row')}: " if isinstance(location, Mapping) else ""
     return f"{where}{error.get('message', error.get('code', ''))}"
+
+
+MOST_FAILING = 1_000  # further ones are logged only
+
+
+class Failing:
+    """Why queries fail on single items, by query and name of the item. `changed` is called after a change."""
+
+    def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
+        self.errors: dict[tuple[str, str], OpaRejected] = {}
+        self._changed = changed
+
+    def add(self, query: str, name: str, error: OpaRejected) -> None:
+        """Note that a query fails on an item."""
+        if len(self.errors) < MOST_FAILING:
+            self.errors[query, name] = error
+            self._changed()
+
+    def drop(self, query: str, names: Iterable[str]) -> None:
+        """Note that a query succeeds on items, or that they are removed."""
+        found = [self.errors.pop((query, name), None) for name in names] if self.errors else []
+        if any(found):
+            self._changed()
 
 
 MOST_NAMES = 64  # further names count as OTHER: unknown clients' requests make no new series

@@ -9,8 +9,11 @@ from typing import Any
 import structlog
 
 from bridge.model.keys import Key
+from bridge.opa.address import pointer
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaRejected, OpaUndefined
 from bridge.policy_loader.activation import Looked
-from bridge.policy_loader.assembly import Generate, InTheWay, claimed_roots, document
+from bridge.policy_loader.assembly import STRATEGIES, Generate, InTheWay, claimed_roots, document
 from bridge.policy_loader.compile_check import PASSING, Checker, Finding
 from bridge.policy_loader.ownership import disputes, overlap, packages
 from bridge.policy_loader.selection import Entry
@@ -125,6 +128,57 @@ _CONFLICT = "eval_conflict_error"
 _REFUSED = "bundle_error"
 
 
+# Ordinary objects, which no user wrote: a module must not fail on them.
+_MATCH = {"path": {"type": "PathPrefix", "value": "/"}}
+_SPECS: Mapping[str, Mapping[str, Any]] = {
+    "v1/Namespace": {},
+    "v1/Service": {"ports": [{"name": "http", "port": 80}]},
+    "gateway.networking.k8s.io/v1/Gateway": {
+        "gatewayClassName": "example",
+        "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}],
+    },
+    "gateway.networking.k8s.io/v1/HTTPRoute": {
+        "parentRefs": [{"name": "example"}],
+        "hostnames": ["www.example.com"],
+        "rules": [{"matches": [_MATCH], "backendRefs": [{"name": "example", "port": 80}]}],
+    },
+}
+_METADATA = {"name": "example", "labels": {"app": "example"}, "annotations": {"example.com/note": "example"}}
+EXAMPLES = [
+    {
+        "apiVersion": type_.rpartition("/")[0],
+        "kind": type_.rpartition("/")[2],
+        "metadata": _METADATA if type_ == "v1/Namespace" else {**_METADATA, "namespace": "example"},
+        "spec": spec,
+    }
+    for type_, spec in _SPECS.items()
+]
+_SIDE: Mapping[str, Any] = {"spec": {}, "origins": {}, "policies": []}
+_MERGED = {"established": _SIDE, "challenger": _SIDE, "policyKind": ""}
+
+
+async def fails_on_examples(opa: Opa, author: Key, submissions: Sequence[Submission]) -> bool:
+    """Return whether an author's modules fail without anything that a user wrote; else a user's object is the cause.
+
+    Evaluates the extension points of all `submissions`, because they may use the author's other packages. Raises
+    OpaError if OPA does not respond.
+    """
+    questions: list[tuple[str, Any]] = [("bridge/v1/links", {"objects": EXAMPLES})]
+    claimed = {package for submission in submissions for package in packages(submission).values()}
+    strategies = [package for package in claimed if package[: len(STRATEGIES)] == STRATEGIES]
+    questions += [(pointer(*package, "result"), _MERGED) for package in strategies]
+    places = Places(submissions)
+    for path, query_input in questions:
+        try:
+            await opa.ask(path, query_input)
+        except OpaUndefined:
+            continue
+        except OpaRejected as error:
+            if any(_fault(one, places).author == author for one in error.errors):
+                return True
+    return False
+
+
 class Culprits:
     """Rejects the versions behind OPA's errors; `entries` are all authors."""
 
@@ -173,9 +227,24 @@ class Culprits:
         ]
 
 
-def names_author(error: Mapping[str, Any], places: Places) -> bool:
-    """Return whether an error is in a module of an author."""
-    return _fault(error, places).author is not None
+def author_of(error: Mapping[str, Any], places: Places) -> Key | None:
+    """Return the author of the module that an error is in; None for the bridge's own."""
+    return _fault(error, places).author
+
+
+def failures_by_author(
+    failing: Mapping[tuple[str, str], OpaRejected], submissions: Sequence[Submission]
+) -> dict[Key, tuple[ModuleProblem, ...]]:
+    """Return what fails on single items in the modules of each author."""
+    found: dict[Key, list[ModuleProblem]] = {}
+    places = Places(submissions if failing else ())
+    for (_, item), error in sorted(failing.items(), key=lambda entry: entry[0]):
+        for one in error.errors[:1]:
+            fault = _fault(one, places)
+            if fault.author:
+                message = f"fails on {item}: {fault.problem.message}"
+                found.setdefault(fault.author, []).append(replace(fault.problem, message=message))
+    return {author: tuple(problems) for author, problems in found.items()}
 
 
 def _youth(entry: Entry) -> tuple[int, tuple[bool, str, Key]]:

@@ -17,11 +17,11 @@ from bridge.machine import Machine
 from bridge.model.keys import Key
 from bridge.opa.bundle import Bundle
 from bridge.opa.client import Opa
-from bridge.opa.errors import OpaError, OpaRejected
+from bridge.opa.errors import Failing, OpaError, OpaRejected
 from bridge.policy_loader.activation import Activation, BundleEndpoint, State
 from bridge.policy_loader.assembly import Dependents, Generating, assemble, no_decision, no_view
 from bridge.policy_loader.compile_check import Checker, CheckError
-from bridge.policy_loader.judgement import Culprits, Judge, names_author
+from bridge.policy_loader.judgement import Culprits, Judge, author_of, fails_on_examples, failures_by_author
 from bridge.policy_loader.ownership import flaws
 from bridge.policy_loader.probation import Probation
 from bridge.policy_loader.selection import Entry, Listener, SelectedSet, Verdicts, choose
@@ -58,6 +58,7 @@ class Loader:
         kubernetes: Callable[[], str] = no_view,
         decision: Callable[[], DataPath] = no_decision,
     ) -> None:
+        self._opa = opa
         self._activation = Activation(opa, endpoint)
         self._shipped = shipped
         self._generating = Generating(kubernetes, self._in_the_way, decision)
@@ -70,10 +71,12 @@ class Loader:
         self._machine = Machine(LOADER, LoaderState.LISTING)
         self._settled = self._machine.during(LoaderState.LOADED, LoaderState.RETRYING)
         self._wake = asyncio.Event()
+        self.failing = Failing(self._wake.set)  # objects on which modules fail
         self._number = 0  # of selected sets
         self._served: list[Submission] = []
         self._retried = self._served  # the set with which left-out submissions were checked again
         self._retry_at = 0.0  # the time of the next such check with the same set
+        self._sound: set[Key] = set()  # authors whose modules in this set do not fail on examples
         self._former = Places(())  # of the previously served set
         self._next: Bundle | None = None  # the bundle to serve, in SELECTED and SELECTED_STALE
         self._query_errors: list[OpaError] = []  # why conflicts with OPA's documents are unknown
@@ -151,15 +154,22 @@ class Loader:
             await asyncio.sleep(_LONGEST_LOOK)
 
     async def blame(self, error: OpaRejected) -> bool:
-        """Return whether an evaluation failed in an author's module.
+        """Return whether an evaluation failed because of an author's module, and not of an object.
 
-        When this returns True, the module is removed or at its previous version, and the query can be repeated.
+        When this returns True, the module is removed or at its previous version, and the query can be repeated. A
+        module stays if it fails only on objects: otherwise their authors could disable it.
         """
         for one in error.errors if error.in_evaluation else ():
-            if self._culprits.of_evaluation(one, Places(self._served)):
-                self._note_change()
-            elif not names_author(one, self._former):
+            places = Places(self._served)
+            author = author_of(one, places)
+            if author is None and author_of(one, self._former) is None:
                 continue
+            if author is not None:
+                if author in self._sound or not await fails_on_examples(self._opa, author, self._served):
+                    self._sound.add(author)
+                    return False
+                self._culprits.of_evaluation(one, places)
+                self._note_change()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(PATIENCE):
                     await self.wait_until_active()
@@ -187,7 +197,8 @@ class Loader:
                 look = _LONGEST_LOOK
             late = bool(self._why) or asyncio.get_running_loop().time() - self._serving_since > _SLOW
             moving = self.state in {LoaderState.STALE, LoaderState.SELECTED_STALE}
-            self._verdicts.tell(self._entries.values(), moving=moving, late=late)
+            failures = failures_by_author(self.failing.errors, self._served)
+            self._verdicts.tell(self._entries.values(), failures, moving=moving, late=late)
             await self._rest(look)
 
     async def _step(self, look: float) -> float:
@@ -329,6 +340,7 @@ class Loader:
         served = list(outcome.chosen.values())
         if [*map(id, served)] != [*map(id, self._served)]:
             self._former, self._served = Places(self._served), served
+            self._sound.clear()
 
     async def _look(self) -> None:
         looked = await self._activation.look()

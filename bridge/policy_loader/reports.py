@@ -35,7 +35,8 @@ class ObjectEvent(NamedTuple):
 def annotation(verdict: Verdict) -> str:
     """Return the annotation's value: `ok`, `error` with OPA's errors, or `pending` until OPA has loaded it."""
     if verdict.accepted:
-        return _json({"status": "ok" if verdict.programmed else "pending"})
+        failing = {"failing": [_opa_error(problem) for problem in verdict.failing[:MOST_PROBLEMS]]}
+        return _json({"status": "ok" if verdict.programmed else "pending", **(failing if verdict.failing else {})})
     error = {
         "code": verdict.problems[0].code,
         "message": summary(verdict),
@@ -51,8 +52,8 @@ def status(verdict: Verdict, generation: int, current: Mapping[str, Any], now: s
         "observedGeneration": generation,
         "conditions": [_dated(one, generation, current, now) for one in wanted],
     }
-    if verdict.problems:
-        found["problems"] = [_problem(problem) for problem in verdict.problems[:MOST_PROBLEMS]]
+    if problems := (*verdict.problems, *verdict.failing):
+        found["problems"] = [_problem(problem) for problem in problems[:MOST_PROBLEMS]]
     if verdict.active:
         before = current.get("inForce") or {}
         # The revision with which it became active. Later ones have it too: a change of others changes nothing here.
@@ -65,6 +66,8 @@ def event(verdict: Verdict, *, fixed: bool) -> ObjectEvent | None:
     """Return the Event for a new verdict; `fixed` means that the previous one was a rejection."""
     if not verdict.accepted:
         return ObjectEvent("Warning", "PolicyRefused", summary(verdict))
+    if verdict.failing:
+        return ObjectEvent("Warning", "PolicyFails", _failing(verdict))
     return ObjectEvent("Normal", "PolicyInForce", "The new version is active") if fixed and verdict.programmed else None
 
 
@@ -74,6 +77,12 @@ def summary(verdict: Verdict) -> str:
     more = f" (and {len(others)} more)" if others else ""
     instead = "the last good version stays active" if verdict.active else "no version is active"
     return f"{place(first)}{_cut(first.message)}{more}; {instead}"
+
+
+def _failing(verdict: Verdict) -> str:
+    first, *others = verdict.failing
+    more = f" (and {len(others)} more)" if others else ""
+    return f"{place(first)}{_cut(first.message)}{more}; the modules stay active without these objects"
 
 
 def place(problem: ModuleProblem) -> str:
@@ -100,7 +109,8 @@ def _accepted(verdict: Verdict) -> dict[str, str]:
 
 def _programmed(verdict: Verdict) -> dict[str, str]:
     if verdict.programmed:
-        return _condition("Programmed", "True", "Programmed", "OPA uses this version")
+        message = _failing(verdict) if verdict.failing else "OPA uses this version"
+        return _condition("Programmed", "True", "Programmed", message)
     if verdict.accepted:
         return _condition("Programmed", "False", "Pending", "OPA has not activated this version yet")
     if verdict.active:
@@ -155,7 +165,7 @@ class Announcer:
         found = event(verdict, fixed=key in self._refused)
         if found is None or found == self._refused.get(key):
             return
-        if verdict.accepted:
+        if found.event_type == "Normal":
             del self._refused[key]
         else:
             self._refused[key] = found

@@ -240,7 +240,9 @@ class Verdicts:
         """Call `listener` with each new verdict."""
         self._listeners.append(listener)
 
-    def tell(self, entries: Iterable[Entry], *, moving: bool, late: bool) -> None:
+    def tell(
+        self, entries: Iterable[Entry], failures: Mapping[Key, tuple[ModuleProblem, ...]], *, moving: bool, late: bool
+    ) -> None:
         """Report known verdicts; while the set is `moving`, or OPA has not loaded it, only those that are `late`."""
         for entry in list(entries):
             waiting = moving or entry.chosen is not entry.confirmed
@@ -249,7 +251,8 @@ class Verdicts:
                 continue
             active = entry.confirmed.version if entry.confirmed else ""
             submitted = entry.submitted
-            verdict = Verdict(submitted.author, submitted.version, active, entry.problems, entry.revision)
+            failing = failures.get(submitted.author, ())
+            verdict = Verdict(submitted.author, submitted.version, active, entry.problems, entry.revision, failing)
             if verdict != entry.reported:
                 entry.reported = verdict
                 for listener in self._listeners:

@@ -73,7 +73,7 @@ class Verdict:
 
     `version` was submitted last, `active` is OPA's version ("" for none). `problems` are the reasons why `version` is
     not accepted; without them it is, and becomes active when OPA loads it. `revision` is that of the bundle that
-    activated OPA's version.
+    activated OPA's version. `failing` are the objects on which OPA's version fails.
     """
 
     author: Key
@@ -81,6 +81,7 @@ class Verdict:
     active: str
     problems: tuple[ModuleProblem, ...] = ()
     revision: str = ""
+    failing: tuple[ModuleProblem, ...] = ()
 
     @property
     def accepted(self) -> bool:

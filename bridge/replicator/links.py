@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from bridge.model.nesting import decode
 from bridge.opa.address import segments_of
 from bridge.opa.batches import batches, in_parts
 from bridge.opa.client import Opa
-from bridge.opa.errors import OpaError, QueryError
+from bridge.opa.errors import OpaError, OpaRejected, QueryError
 from bridge.replicator.index_layout import NO_LINKS, Links, links_of
 
 EVERY = "*"  # in a pointer, each item of a list
@@ -97,16 +97,17 @@ AT_ONCE = 3  # parallel queries: OPA evaluates each on one core, and has the nex
 class Made(NamedTuple):
     """The links of one object. `made_from` is a hash of their inputs; None: unknown.
 
-    `links` is None if they are the ones from the same inputs as before.
+    `links` is None if they are the ones from the same inputs as before. With a `failure` they cannot be computed.
     """
 
     made_from: int | None
     links: Links | None
+    failure: str = ""
 
 
 Known = Callable[[Key], int | None]  # what the links that OPA has of an object were made from
 Held = Callable[[Key, Object], bool]  # whether OPA has this version of the object
-_Answer = asyncio.Task[dict[Key, Links]]
+_Answer = asyncio.Task[dict[Key, Links | OpaError]]
 _Missing = tuple[Key, Object, msgspec.Raw, int | None]  # with the inputs of its links, and their hash
 
 
@@ -158,7 +159,7 @@ class Linking:
                     raise
                 self.begin()
             else:
-                self.drop(objects)
+                self._forget(objects)
                 return found
         return {}
 
@@ -200,8 +201,12 @@ class Linking:
         """Drop results that were not fetched."""
         self._ahead.clear()
 
-    def drop(self, keys: Iterable[Key]) -> None:
-        """Drop the results of these objects."""
+    def drop(self, keys: Collection[Key]) -> None:
+        """Drop the results of removed objects."""
+        self._opa.failures.drop("links", map(str, keys))
+        self._forget(keys)
+
+    def _forget(self, keys: Collection[Key]) -> None:
         for key in keys:
             self._ahead.pop(key, None)
 
@@ -234,12 +239,19 @@ class Linking:
                 pending[key] = _Pending(obj, made_from, query)
         return pending
 
-    async def _query(self, reading: LinkFields, batch: Sequence[_Missing]) -> dict[Key, Links]:
+    async def _query(self, reading: LinkFields, batch: Sequence[_Missing]) -> dict[Key, Links | OpaError]:
         declared = [text for _, _, text, _ in batch]
+        more = {"reads": reading.fields}
         async with self._room:
-            # One object whose links cannot be computed must not delay the others: it is written without them.
-            answers = await in_parts(self._opa, "links", "objects", declared, {"reads": reading.fields}, _named)
-            return {parse_key(key): links_of(key, links) for _, answer in answers for key, links in answer.items()}
+            answers = await in_parts(self._opa, "links", "objects", declared, more, _named)
+        found: dict[Key, Links | OpaError] = {
+            parse_key(key): links_of(key, links) for _, answer in answers for key, links in answer.items()
+        }
+        answered = {id(text) for part, _ in answers for text in part}
+        for name in [_named(text) for text in declared if id(text) not in answered]:
+            error = self._opa.failures.errors.get(("links", name))
+            found[parse_key(name)] = error or OpaError("its links cannot be computed")
+        return found
 
 
 async def _answered(pending: Mapping[Key, _Pending]) -> dict[Key, Made]:
@@ -254,10 +266,14 @@ async def _answered(pending: Mapping[Key, _Pending]) -> dict[Key, Made]:
     errors = [error for answer in answers if (error := answer.exception())]
     if errors:
         raise errors[0]
-    return {
-        key: Made(one.made_from, None if one.answer is None else one.answer.result().get(key, NO_LINKS))
-        for key, one in pending.items()
-    }
+    return {key: _made(key, one) for key, one in pending.items()}
+
+
+def _made(key: Key, one: _Pending) -> Made:
+    links = None if one.answer is None else one.answer.result().get(key, NO_LINKS)
+    if isinstance(links, OpaError):
+        return Made(None, None, links.details if isinstance(links, OpaRejected) else str(links))
+    return Made(one.made_from, links)
 
 
 def _named(declared: msgspec.Raw) -> str:

@@ -233,10 +233,10 @@ class Replicator:
 
     def _set_aside(self, key: Key, obj: Object | None, why: str) -> None:
         if obj is None:
-            log.error("OPA refuses to remove object", key=str(key), why=why)
+            log.error("object not removed from OPA", key=str(key), why=why)
         elif key not in self._intake.pending.objects():  # otherwise its next state is written soon
             identity = {name: obj[name] for name in ("apiVersion", "kind", "metadata")}
-            self._intake.rejections.note(Rejected(key.type_id, key, identity, f"OPA refuses it ({why})"))
+            self._intake.rejections.note(Rejected(key.type_id, key, identity, why))
 
     def _start_over(self) -> None:
         self._writer.linking.forget()

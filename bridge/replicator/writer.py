@@ -35,7 +35,7 @@ class Before(NamedTuple):
 class Writer:
     """Writes objects into one OPA, and knows its contents. Methods wait and raise like those of `Claim`.
 
-    `refuse` is called with each object that OPA refuses (None: its deletion), and why; the others are written.
+    `refuse` is called with each object that OPA cannot store (None: or remove), and why; the others are written.
     """
 
     def __init__(self, opa: Opa, claim: Claim, refuse: Callable[[Key, Object | None, str], None]) -> None:
@@ -170,18 +170,20 @@ class Writer:
 
         None means a deleted object.
         """
+        deletes = [key for key, obj in batch.items() if obj is None and self.documents.version(key) is not None]
         upserts: dict[Key, Object] = {}
-        deletes: list[Key] = []
         for key, obj in batch.items():
-            if obj is None:
-                if self.documents.version(key) is not None:
-                    deletes.append(key)
-            elif self.documents.has(key, obj):
+            if obj is not None and self.documents.has(key, obj):
                 self.documents.learn(key, obj)
-            else:
+            elif obj is not None:
                 upserts[key] = obj
         self.linking.drop(batch.keys() - upserts.keys())
         made = await self._claim.ask(lambda: self.linking.of(upserts, self.documents.made_from))
+        # Other queries about an object may fail, too, if its links do.
+        for key, why in [(key, one.failure) for key, one in made.items() if one.failure]:
+            self._refuse(key, upserts.pop(key), f"evaluation fails on it ({why})")
+            if self.documents.version(key) is not None:
+                deletes.append(key)
         written: dict[Key, Before] = {}
         for key in (*deletes, *upserts):
             written[key] = Before(self.documents.essence(key), self.documents.index_paths(key))
@@ -192,15 +194,21 @@ class Writer:
             else:
                 self.documents.remove(key)
 
+        for key in await self._write_or_refuse(deletes, upserts, plan):
+            del written[key]
+        return written
+
+    async def _write_or_refuse(
+        self, deletes: Sequence[Key], upserts: Mapping[Key, Object], plan: Callable[[Key], None]
+    ) -> list[Key]:
+        """Write each object; return those that OPA has as before."""
         refused = await self._write_each([*deletes, *upserts], plan)
         # Policies must not be evaluated with a former state of an object.
         former = [key for key in refused if key in upserts and self.documents.version(key) is not None]
         kept = await self._write_each(former, self.documents.remove) if former else {}
         for key, why in refused.items():
-            if key not in former or key in kept:
-                del written[key]
-            self._refuse(key, upserts.get(key), why)
-        return written
+            self._refuse(key, upserts.get(key), f"OPA refuses it ({why})")
+        return [key for key in refused if key not in former or key in kept]
 
     async def _write_each(self, keys: Sequence[Key], plan: Callable[[Key], None]) -> dict[Key, str]:
         """Plan the write of each object, and send the plans together, in parts if they are large.

@@ -222,30 +222,47 @@ async def test_what_opa_alone_sees_is_withdrawn(bench: Bench) -> None:
     assert await bench.opa.get("team/b") is None
 
 
+PAIR = {"policyKind": "x/Y", "established": {}, "challenger": {}}
+
+
 async def test_a_module_that_fails_in_evaluation_goes_back(bench: Bench) -> None:
-    bench.put("a", "package team.a\n\nx := 1 if input.a\n")
+    first = "package bridge.strategies.a\n\nresult := 1 if input.policyKind\n"
+    bench.put("a", first)
     await bench.until_active("a")
-    bench.put("a", "package team.a\n\nx := 1 if input.a\n\nx := 2 if input.b\n", version="2")
+    bench.put("a", f"{first}\nresult := 2 if input.established\n", version="2")
     await bench.until_active("a", version="2")
     with pytest.raises(OpaRejected) as failed:
-        await bench.opa.ask("team/a/x", {"a": True, "b": True})
+        await bench.opa.ask("bridge/strategies/a/result", PAIR)
     assert await bench.loader.blame(failed.value)
-    assert await bench.opa.ask("team/a/x", {"a": True, "b": True}) == 1
+    assert await bench.opa.ask("bridge/strategies/a/result", PAIR) == 1
     file, line, code, _ = await bench.refused("a", "2")
     assert (file, line, code) == ("m0.rego", 5, "eval_conflict_error")
     assert bench.verdicts["a"].active == "1"
 
 
-async def test_of_two_that_define_one_rule_the_later_goes(bench: Bench) -> None:
-    bench.put("a", "package team\n\nx := 1 if input.a\n")
+async def test_module_that_fails_only_on_what_a_user_wrote_stays(bench: Bench) -> None:
+    bench.put("a", "package bridge.strategies.a\n\nresult := 1 if input.a\n\nresult := 2 if input.b\n")
     await bench.until_active("a")
-    bench.put("b", "package team\n\nx := 2 if input.b\n")
+    with pytest.raises(OpaRejected) as failed:
+        await bench.opa.ask("bridge/strategies/a/result", {"a": True, "b": True})
+    assert not await bench.loader.blame(failed.value)
+    bench.loader.failing.add("outcomes", "x/Y/shop/cart", failed.value)
+    await bench.until(lambda verdicts: bool(verdicts["a"].failing))
+    assert bench.verdicts["a"].programmed
+    assert bench.verdicts["a"].failing[0].line == 5
+
+
+async def test_of_two_that_define_one_rule_the_later_goes(bench: Bench) -> None:
+    bench.put("a", "package team\n\nx := 1 if input.policyKind\n")
+    bench.put("c", "package bridge.strategies.c\n\nresult := data.team.x\n")
+    await bench.until_active("a", "c")
+    bench.put("b", "package team\n\nx := 2 if input.established\n")
     await bench.until_active("b")
     with pytest.raises(OpaRejected) as failed:
-        await bench.opa.ask("team/x", {"a": True, "b": True})
+        await bench.opa.ask("bridge/strategies/c/result", PAIR)
     assert await bench.loader.blame(failed.value)
     await bench.refused("b")
-    assert await bench.opa.ask("team/x", {"a": True, "b": True}) == 1
+    assert await bench.opa.ask("bridge/strategies/c/result", PAIR) == 1
     assert not await bench.loader.blame(OpaRejected(500, "internal_error", "", [{"code": "eval_conflict_error"}]))
     bench.loader.remove(author("a"))
     await bench.until_active("b")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,14 @@ from typing import Any
 import pytest
 import yaml
 
-from bridge.model.changes import Notice
+from bridge.model.changes import Notice, Object
+from bridge.model.keys import Key, key_of
+from bridge.opa.batches import in_parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaUnavailable
 from bridge.replicator.claim import DOUBTFUL
 from bridge.replicator.replicator import Replicator
+from tests.builders import policy, policy_kind, service, target_ref
 from tests.integration.loading import DEADLINE, Bench, author, loading, until
 from tests.integration.scripted import ScriptedSource
 
@@ -51,15 +54,31 @@ level := 2 if input.object.metadata
 
 links contains ["x", "y"] if level
 """
+FAILS_ON_ONE = (
+    EXTENSION.replace("name := ", "name := _name\n\tname == ")
+    + """
+_name := input.object.metadata.annotations["acme.io/below"]
+
+_name := input.object.metadata.annotations["acme.io/also"]
+"""
+)
+STRATEGY = """package bridge.strategies.odd
+
+result := {"spec": {}}
+
+result := {"spec": {"odd": true}} if input[_].spec.odd
+"""
 TYPES = ("core/Service", "gateway.networking.k8s.io/Gateway")
 
 
 @asynccontextmanager
-async def filling(bench: Bench) -> AsyncIterator[tuple[Replicator, list[Notice]]]:
+async def filling(
+    bench: Bench, source: ScriptedSource | None = None, types: Iterable[str] = TYPES
+) -> AsyncIterator[tuple[Replicator, list[Notice]]]:
     """A replicator whose links are made by what the loader serves, and whose queries are repeated by it."""
-    async with Opa(bench.managed.url, recover=bench.loader.blame) as opa:
-        source = ScriptedSource(yaml.safe_load(OBJECTS))
-        replicator = Replicator(source, opa, TYPES, owner="x", content="test", rules=bench.loader.links)
+    async with Opa(bench.managed.url, recover=bench.loader.blame, failing=bench.loader.failing) as opa:
+        source = source or ScriptedSource(yaml.safe_load(OBJECTS))
+        replicator = Replicator(source, opa, types, owner="x", content="test", rules=bench.loader.links)
         bench.loader.before_rules_change(replicator.rules_change)
         notices: list[Notice] = []
         replicator.listen(notices.append)
@@ -190,6 +209,94 @@ async def test_a_module_that_fails_for_links_goes_and_the_query_is_sent_again(op
         file, _, code, _ = await bench.refused("below", "2")
         assert (file, code) == ("m0.rego", "eval_conflict_error")
         assert bench.verdicts["below"].active == "1"
+
+
+def odd(name: str) -> Object:
+    """A Service on which FAILS_ON_ONE fails."""
+    return service(name, "infra", metadata={"annotations": {"acme.io/below": "a", "acme.io/also": "b"}})
+
+
+async def services(bench: Bench) -> set[str]:
+    return set(await bench.opa.get("objects/core/Service/infra") or {})
+
+
+async def test_module_that_fails_on_one_object_stays_and_the_object_is_left_out(opa_path: Path) -> None:
+    source = ScriptedSource(yaml.safe_load(OBJECTS))
+    good = source.objects[Key("core", "Service", "infra", "s")]
+    async with loading(opa_path, whole=True) as bench:
+        bench.put("below", FAILS_ON_ONE)
+        await bench.until_active("below")
+        async with filling(bench, source) as (replicator, notices):
+            before, revision = await links(bench), bench.loader.revision
+
+            async def change(*objects: Object) -> set[str]:
+                said = len(notices)
+                source.put(*objects, service("beside", "infra", spec={"number": said}))
+                await until(lambda: len(notices) > said and replicator.idle)
+                return {str(key) for key in replicator._intake.rejections}
+
+            assert await change(odd("odd")) == {"core/Service/infra/odd"}
+            assert await services(bench) == {"s", "beside"}
+            await until(lambda: bool(bench.verdicts["below"].failing))
+            (problem,) = bench.verdicts["below"].failing
+            assert (problem.file, problem.code) == ("m0.rego", "eval_conflict_error")
+            assert "core/Service/infra/odd" in problem.message
+            assert bench.verdicts["below"].programmed
+            # An object that was good leaves OPA with its change, and returns with the next one.
+            assert await change(odd("s")) == {"core/Service/infra/odd", "core/Service/infra/s"}
+            assert await services(bench) == {"beside"}
+            assert await change(good) == {"core/Service/infra/odd"}
+            assert await links(bench) == before
+            source.delete(key_of(odd("odd")))
+            assert await change() == set()
+            await until(lambda: not bench.verdicts["below"].failing)
+            assert bench.loader.revision == revision
+            assert not any(notice.refilling for notice in notices)
+
+
+async def test_object_that_was_left_out_returns_with_another_version_of_the_module(opa_path: Path) -> None:
+    source = ScriptedSource([odd("odd")])
+    async with loading(opa_path, whole=True) as bench:
+        bench.put("below", FAILS_ON_ONE)
+        await bench.until_active("below")
+        async with filling(bench, source) as (replicator, _):
+            assert await services(bench) == set()
+            bench.put("below", EXTENSION, version="2")
+            await until(lambda: not replicator._intake.rejections and replicator.filled.is_set())
+            assert await services(bench) == {"odd"}
+            await until(lambda: not bench.verdicts["below"].failing)
+
+
+async def test_strategy_that_fails_at_one_target_stays_for_the_others(opa_path: Path) -> None:
+    kind = policy_kind("ColorPolicy", effectiveTarget="Target", defaultStrategy="Custom", custom="odd")
+    targets = [service("good", "infra"), service("bad", "infra")]
+    both = {str(key_of(target)) for target in targets}
+
+    def color(name: str, target: str, **spec: Any) -> Object:
+        return policy("ColorPolicy", name, [target_ref("Service", target)], "infra", **spec)
+
+    policies = [color(f"{target}-{number}", target) for number in (1, 2) for target in ("good", "bad")]
+    source = ScriptedSource([kind, *targets, *policies])
+    async with loading(opa_path, whole=True) as bench:
+        bench.put("odd", STRATEGY)
+        await bench.until_active("odd")
+        types = (*TYPES, "policybridge.io/PolicyKind", "test.example.com/ColorPolicy")
+        async with filling(bench, source, types) as (replicator, notices):
+            more = {"policyKind": "test.example.com/ColorPolicy"}
+
+            async def computed(change: Object) -> set[str]:
+                said = len(notices)
+                source.put(change)
+                await until(lambda: len(notices) > said and replicator.idle)
+                parts = await in_parts(replicator._opa, "outcomes", "targets", sorted(both), more)
+                return {key for _, rows in parts for key in rows}
+
+            assert await computed(color("bad-1", "bad", odd=True)) == both - {"core/Service/infra/bad"}
+            await until(lambda: bool(bench.verdicts["odd"].failing))
+            assert "core/Service/infra/bad" in bench.verdicts["odd"].failing[0].message
+            assert bench.verdicts["odd"].programmed
+            assert await computed(color("bad-1", "bad")) == both
+            await until(lambda: not bench.verdicts["odd"].failing)
 
 
 async def test_a_module_that_runs_for_seconds_ends_with_the_question(opa_path: Path) -> None:

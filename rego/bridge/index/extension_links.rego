@@ -17,8 +17,8 @@ extension_links(obj) := {link |
 }
 
 # METADATA
-# description: The names of the extension modules that declare links.
-link_modules := {name | data.bridge.extensions.hierarchy[name].links}
+# description: The names of the extension modules that declare links. No object is evaluated for it, whose author could make it fail.
+link_modules := {name | data.bridge.extensions.hierarchy[name].links with input as {}}
 
 # METADATA
 # description: Some extension module declares links.

@@ -15,6 +15,7 @@ class Slow(Opa):
     """A client whose queries take too long if `slow` is true for one of their items."""
 
     def __init__(self, slow: Callable[[list[str]], bool], answers: bool = True) -> None:
+        super().__init__("http://localhost")
         self.slow = slow
         self.answers = answers
         self.queries: list[list[str]] = []

@@ -111,3 +111,15 @@ def test_events_report_rejected_and_fixed_versions() -> None:
     assert event(OK, fixed=False) is None
     assert event(OK, fixed=True) == ObjectEvent("Normal", "PolicyInForce", "The new version is active")
     assert event(PENDING, fixed=True) is None
+
+
+def test_active_version_that_fails_on_an_object_is_reported_as_such() -> None:
+    failing = Verdict(KEY, "v2", "v2", (), "r7", (PROBLEM,))
+    assert json.loads(annotation(failing))["status"] == "ok"
+    assert json.loads(annotation(failing))["failing"][0]["message"] == "var x is unsafe"
+    found = status(failing, 4, {}, NOW)
+    assert found["problems"][0]["message"] == "var x is unsafe"
+    assert [one["status"] for one in found["conditions"]] == ["True", "True"]
+    message = "main.rego:3:7: var x is unsafe; the modules stay active without these objects"
+    assert found["conditions"][1]["message"] == message
+    assert event(failing, fixed=False) == ObjectEvent("Warning", "PolicyFails", message)

@@ -40,6 +40,7 @@ class Answers(Opa):
     """A client of OPA that returns prepared results. `failing` may raise instead."""
 
     def __init__(self, failing: Callable[[str, Any], OpaError | None] = lambda *_: None) -> None:
+        super().__init__("http://localhost")
         self.failing = failing
         self.requested: list[str] = []
         self.status: list[dict[str, Any]] = []

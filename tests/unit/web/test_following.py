@@ -26,6 +26,7 @@ class Answers(Opa):
     """A client of OPA that returns prepared results."""
 
     def __init__(self) -> None:
+        super().__init__("http://localhost")
         self.requested: list[str] = []
         self.paths: dict[str, list[Any]] = {RULE: [{"spec": 1}]}
         self.failing: dict[str, OpaError] = {}
