@@ -95,11 +95,13 @@ class Turns(Generic[T]):
     def __contains__(self, key: T) -> bool:
         return key in self._waiting.get(self._owner(key), ())
 
-    def add(self, key: T) -> None:
-        """Add a key; a waiting one keeps its place."""
+    def add(self, key: T, *, first: bool = False) -> None:
+        """Add a key; a waiting one keeps its place. With `first` it is its owner's next one."""
         keys = self._waiting.setdefault(self._owner(key), OrderedDict())
         self._count += key not in keys
         keys[key] = None
+        if first:
+            keys.move_to_end(key, last=False)
 
     def discard(self, key: T) -> None:
         """Remove a key."""

@@ -49,10 +49,10 @@ class RetryQueue(Generic[T]):
     def __contains__(self, key: T) -> bool:
         return key in self._due or key in self._ticket
 
-    def add(self, keys: Iterable[T]) -> None:
-        """Add keys for work as soon as possible; a waiting key stays once."""
+    def add(self, keys: Iterable[T], *, first: bool = False) -> None:
+        """Add keys for work as soon as possible; a waiting key stays once. With `first` each is its owner's next."""
         for key in keys:
-            self._due.add(key)
+            self._due.add(key, first=first)
             self._ticket.pop(key, None)
         if self._due:
             self._added.set()
@@ -83,7 +83,7 @@ class RetryQueue(Generic[T]):
                 _, ticket, key = heapq.heappop(self._later)
                 if self._ticket.get(key) == ticket:
                     del self._ticket[key]
-                    self._due.add(key)
+                    self._due.add(key, first=True)  # it has waited already
             if taken := self._due.take(limit, fits):
                 return taken
             self._added.clear()
@@ -169,7 +169,14 @@ class Writers(Generic[T]):
 
     def has_room_for(self, item: T) -> bool:
         """Return whether a write of this item could start now, considering its owner's other writes."""
-        return item not in self._under_way and self._counts[self._owner(item)] < WRITERS_EACH
+        # No write is begun before it can be sent: a later and more urgent one would wait behind it.
+        if item in self._under_way or len(self._under_way) >= WRITERS:
+            return False
+        owner = self._owner(item)
+        if owner not in self._slow:
+            return self._counts[owner] < WRITERS_EACH
+        # One write of each, and all of them leave half of the writers to others.
+        return not self._counts[owner] and sum(1 for other in self._counts if other in self._slow) < WRITERS // 2
 
     def begin(self, item: T) -> None:
         """Count a write as in progress; `writing` must follow."""

@@ -13,6 +13,7 @@ from typing import Any
 import aiohttp
 
 from bridge.model.changes import Object
+from bridge.model.keys import Key, key_of
 from hack.bench.figures import progress
 from hack.bench.load import GATEWAY_API
 from tests.controlplane.plane import ControlPlane
@@ -32,6 +33,7 @@ POLICIES = "/apis/example.com/v1/colorpolicies"
 GATEWAYS = f"/apis/{GATEWAY_API}/v1/gateways"
 ROUTES = f"/apis/{GATEWAY_API}/v1/httproutes"
 _MERGE_PATCH = "application/merge-patch+json"
+GATEWAY_GROUP = "gateway.networking.k8s.io"
 _QUIET = 3.0  # seconds without a change, after which everything has settled
 
 
@@ -92,8 +94,8 @@ class Watched:
 
     last: float = 0.0
     events: int = 0
-    delivered: dict[tuple[str, str], int] = field(default_factory=dict)
-    observed: dict[tuple[str, str], int] = field(default_factory=dict)
+    delivered: dict[Key, int] = field(default_factory=dict)
+    observed: dict[Key, int] = field(default_factory=dict)
     _error: Exception | None = None
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -112,15 +114,15 @@ class Watched:
         self.last = time.perf_counter()
         self.events += 1
         seen = [condition.get("observedGeneration", 0) for condition in obj.get("status", {}).get("conditions", [])]
-        metadata = obj["metadata"]
-        self.delivered[metadata["namespace"], metadata["name"]] = metadata["generation"]
-        self.observed[metadata["namespace"], metadata["name"]] = min(seen, default=0)
+        place = key_of(obj)  # with the kind: a Gateway and its policy may have the same name
+        self.delivered[place] = obj["metadata"]["generation"]
+        self.observed[place] = min(seen, default=0)
         self._news.set()
 
     async def until_all_observed(self, count: int, patience: float) -> float:
-        """Wait until `count` objects have conditions, and return the time (perf_counter)."""
+        """Wait until `count` policies have conditions, and return the time (perf_counter)."""
         async with asyncio.timeout(patience):
-            while sum(1 for generation in self.observed.values() if generation) < count:
+            while sum(1 for key, seen in self.observed.items() if seen and key.group != GATEWAY_GROUP) < count:
                 await self._wait()
         return time.perf_counter()
 
@@ -132,8 +134,8 @@ class Watched:
         """Wait until an event has the object's generation, and return the time (perf_counter)."""
         return await self._until(self.delivered, obj, obj["metadata"]["generation"])
 
-    async def _until(self, generations: dict[tuple[str, str], int], obj: Object, generation: int) -> float:
-        place = obj["metadata"]["namespace"], obj["metadata"]["name"]
+    async def _until(self, generations: dict[Key, int], obj: Object, generation: int) -> float:
+        place = key_of(obj)
         while generations.get(place, 0) < generation:
             await self._wait()
         return time.perf_counter()

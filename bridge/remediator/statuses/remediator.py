@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -117,7 +118,7 @@ class Remediator(WriteLoop[Item]):
                         continue
                     self._slow_again()
                     if settled is not None:
-                        self._report(settled.dirty, settled.reports, settled.traces)
+                        self._report(settled.dirty, settled.reports, settled.traces, set(map(str, settled.notice.keys)))
                         if settled.notice.refilled:
                             self._whole = filling
             self._note_idle()
@@ -142,7 +143,11 @@ class Remediator(WriteLoop[Item]):
         self._computing.slow.clear()
 
     def _report(
-        self, dirty: Dirty, reports: Mapping[Item, Report] = MappingProxyType({}), traces: tuple[Any, ...] = ()
+        self,
+        dirty: Dirty,
+        reports: Mapping[Item, Report] = MappingProxyType({}),
+        traces: tuple[Any, ...] = (),
+        changed: AbstractSet[str] = frozenset(),
     ) -> None:
         items = [
             *(("policy", key) for key in sorted(dirty.policies)),
@@ -150,7 +155,7 @@ class Remediator(WriteLoop[Item]):
         ]
         if traces:
             self._traces.update(dict.fromkeys(items, traces))
-        self._add(items, reports)
+        self._add(items, reports, changed)
         for follower in self._followers:
             follower(frozenset(dirty.policies))
 
@@ -249,14 +254,23 @@ class Remediator(WriteLoop[Item]):
             reports |= {(report["item"][0], report["item"][1]): report for report in answer}
         return reports
 
-    def _add(self, items: Iterable[Item], reports: Mapping[Item, Report] = MappingProxyType({})) -> None:
-        """Queue these items for a write. Their earlier reports do not count anymore."""
+    def _add(
+        self,
+        items: Iterable[Item],
+        reports: Mapping[Item, Report] = MappingProxyType({}),
+        changed: AbstractSet[str] = frozenset(),
+    ) -> None:
+        """Queue these items for a write. Their earlier reports do not count anymore.
+
+        The statuses of objects that somebody has just `changed` come before their namespace's others: an initial sync,
+        or a policy of a Gateway, can leave thousands of these.
+        """
         for item in items:
             if item in reports:
                 self._reported[item] = reports[item]
             else:
                 self._reported.pop(item, None)
-            self._queue.add([item])
+            self._queue.add([item], first=item[1] in changed)
 
     async def _patch(self, item: Item, planned: Planned) -> bool:
         links = self._traces.pop(item, ())

@@ -17,6 +17,16 @@ def test_a_key_that_waits_twice_is_taken_once_and_the_oldest_first() -> None:
     assert run(main()) == ["a", "b", "c"]
 
 
+def test_a_key_that_is_added_first_is_the_next_of_its_owner_and_of_no_other() -> None:
+    async def main() -> list[str]:
+        queue: RetryQueue[str] = RetryQueue(lambda key: key[0])
+        queue.add(["a1", "a2", "b1", "b2"])
+        queue.add(["b2"], first=True)
+        return await queue.take(10)
+
+    assert run(main()) == ["a1", "b2", "a2", "b1"]
+
+
 def test_no_more_are_taken_than_requested() -> None:
     async def main() -> list[list[str]]:
         queue: RetryQueue[str] = RetryQueue()

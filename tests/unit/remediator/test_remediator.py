@@ -44,6 +44,7 @@ class Answers(Opa):
         self.failing = failing
         self.requested: list[str] = []
         self.status: list[dict[str, Any]] = []
+        self.policies: list[str] = []  # that a change concerns
 
     async def get(self, path: str) -> Any:
         """The policy kinds."""
@@ -57,7 +58,7 @@ class Answers(Opa):
             raise error
         match name:
             case "dependents" | "remediation":
-                return {"scopes": {KIND: ["g/R/n/a", "g/R/n/b"]}, "objects": [], "policies": []}
+                return {"scopes": {KIND: ["g/R/n/a", "g/R/n/b"]}, "objects": [], "policies": self.policies}
             case "outcomes":
                 return {target: [ROW] for target in input_document["targets"]}
             case "scopes":
@@ -229,6 +230,22 @@ def test_slow_writes_of_a_namespace_do_not_delay_another() -> None:
         assert len(sink.statuses) == 21
 
     working(Budget(1000, 1000), steps)
+
+
+def test_status_of_a_changed_object_comes_before_its_namespaces_backlog() -> None:
+    async def steps(remediator: Remediator, opa: Answers, sink: Sink) -> None:
+        changed = Key("x", "P", "n", "z")
+        opa.status.append({**opa.status[0], "policy": str(changed)})
+        remediator.note(Notice(refilled=True))
+        remediator.note(all_policies())
+        await asyncio.sleep(2.5)
+        opa.policies = [str(changed)]
+        remediator.note(Notice(keys=(changed,)))
+        await asyncio.sleep(7)  # writes that began before
+        assert changed in sink.statuses
+        assert len(sink.statuses) < 12
+
+    working(Budget(1, 1), steps)
 
 
 def test_waits_for_the_budget_do_not_make_a_namespace_slow() -> None:

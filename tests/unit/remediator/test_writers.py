@@ -31,6 +31,37 @@ def test_owner_has_a_bounded_number_of_writes_at_once_and_all_have_one() -> None
     run(main())
 
 
+def test_no_write_begins_while_the_bound_is_reached() -> None:
+    async def main() -> None:
+        writers: Writers[tuple[str, int]] = Writers(lambda item: item[0])
+        for number in range(WRITERS):
+            assert writers.has_room_for((f"n{number}", 0))
+            writers.begin((f"n{number}", 0))
+        assert not writers.has_room_for(("other", 0))
+
+    run(main())
+
+
+def test_owners_with_slow_writes_leave_half_of_the_writers_to_others() -> None:
+    async def main() -> None:
+        writers: Writers[tuple[str, int]] = Writers(lambda item: item[0])
+        slow = [f"slow{number}" for number in range(WRITERS)]
+
+        async def write_slowly(owner: str) -> None:
+            writers.begin((owner, 0))
+            async with writers.writing((owner, 0)):
+                await asyncio.sleep(2 * SLOW)
+
+        await asyncio.gather(*map(write_slowly, slow))
+        for owner in slow:
+            if writers.has_room_for((owner, 1)):
+                writers.begin((owner, 1))
+        assert len(writers) == WRITERS // 2
+        assert writers.has_room_for(("quick", 0))
+
+    run(main())
+
+
 def test_item_that_is_being_written_has_no_room_until_that_is_done() -> None:
     async def main() -> None:
         writers: Writers[tuple[str, int]] = Writers(lambda item: item[0])
