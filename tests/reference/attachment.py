@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.reference.gateway_api import is_granted, selects
 from tests.reference.kinds import PolicyKind, age
@@ -51,7 +51,13 @@ def attachments_of(cluster: Cluster, kind: PolicyKind, policies: list[Policy]) -
                 if not policy.is_deleted and _loses(kind, policy, target, found):
                     verdict = CONFLICTED
             found.append(Attachment(policy, target, verdict, ref.get("className", "")))
-    return found
+    if kind.same_level != "ConflictOnOverlap":
+        return found
+    conflicted = {one.policy.node for one in found if one.verdict == CONFLICTED}  # F5: at one target, so at all
+    return [
+        replace(one, verdict=CONFLICTED) if one.verdict == ACCEPTED and one.policy.node in conflicted else one
+        for one in found
+    ]
 
 
 def _selected(cluster: Cluster, kind: PolicyKind, policy: Policy) -> list[Spec]:

@@ -15,6 +15,14 @@ conflict(policy_key, ref) := {"reason": "Conflicted", "message": message} if {
 }
 
 # METADATA
+# description: |
+#   Under ConflictOnOverlap a policy that conflicts at one target has no effect at its others either (semantics F5): the first
+#   conflict of its refs. Undefined without a conflict.
+conflict_elsewhere(policy_key) := [found | some ref in policies.declared_refs(policy_key); found := conflict(policy_key, ref)][0] if {
+	kinds.of_policy(policy_key).sameLevel == "ConflictOnOverlap"
+}
+
+# METADATA
 # description: The policy that a ref conflicts with, the oldest if there are several; undefined without a conflict.
 conflict_winner(policy_key, ref) := [holder |
 	some holder in _in_the_way(policy_key, ref)

@@ -35,6 +35,8 @@ verdict(policy_key, ref) := own if {
 	own.reason != "Accepted"
 } else := conflict(policy_key, ref) if {
 	true
+} else := conflict_elsewhere(policy_key) if {
+	true
 } else := {"reason": "Accepted", "message": "Policy has been accepted"}
 
 # METADATA

@@ -72,8 +72,11 @@ workload_labels("gateway.networking.k8s.io/Gateway", gateway) := object.union(_i
 	"gateway.networking.k8s.io/gateway-class-name": object.get(gateway.spec, "gatewayClassName", ""),
 })
 
+# Istio copies a Gateway's own labels, unless the infrastructure has labels.
 _infrastructure_labels(gateway) := gateway.spec.infrastructure.labels if {
 	is_object(gateway.spec.infrastructure.labels)
+} else := gateway.metadata.labels if {
+	is_object(gateway.metadata.labels)
 } else := {}
 
 # METADATA

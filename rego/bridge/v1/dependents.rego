@@ -49,6 +49,15 @@ _concerned_scopes[kind] contains scope if {
 	some scope in scopes.scopes_at_or_below(kind, _node(kind, ref.key))
 }
 
+# A policy that conflicts at one target has no effect at its others (semantics F5).
+_concerned_scopes[kind] contains scope if {
+	some policy in queries.dependent_policies
+	kind := keys.parse(policy).type
+	kinds.get(kind).sameLevel == "ConflictOnOverlap"
+	some ref in policies.declared_refs(policy)
+	some scope in scopes.scopes_at_or_below(kind, _node(kind, ref.key))
+}
+
 _concerned_scopes[kind] contains scope if {
 	some ["attached", kind, target] in queries.old_paths
 	kinds.get(kind)

@@ -190,3 +190,19 @@ test_gateway_that_begins_or_ends_as_a_default_gateway_concerns_the_routes_that_u
 	]
 	concerned == [true, true, false, false]
 }
+
+# F5
+test_a_policy_concerns_all_targets_of_those_that_it_may_conflict_with if {
+	kind := testing.policykind({
+		"group": "example.com",
+		"kind": "HopPolicy",
+		"class": "Direct",
+		"sameLevel": "ConflictOnOverlap",
+		"targets": [{"group": "", "kind": "Service"}],
+	})
+	hops := {name: testing.with_spec(testing.resource("example.com/v1", "HopPolicy", "shop", name), {"targetRefs": refs, "hops": 1}) |
+		some name, refs in {"older": [testing.service_ref("cart")], "younger": [testing.service_ref("catalog"), testing.service_ref("cart")]}
+	}
+	[concerned, _] := _concerned([kind, testing.service("catalog", []), hops.older, hops.younger], "example.com/HopPolicy/shop/older", [])
+	"core/Service/shop/catalog" in concerned["example.com/HopPolicy"]
+}
