@@ -102,9 +102,11 @@ class ReviewRequest:
         metadata = read.metadata or _Metadata()
         self.annotations = metadata.annotations
         self.patched = bytes(about.object) != _NULL and not about.sub_resource
-        # A Scale has only the number of replicas of its object, and nothing for a placement decision.
+        # A Scale, a Binding or a status has nothing for a placement decision.
+        self._binds = (about.kind.group or "", about.kind.kind) == ("", "Binding")
+        scales = bool(about.sub_resource) and (about.kind.group, about.kind.kind) == ("autoscaling", "Scale")
         self._subresource = about.sub_resource
-        self.is_scale = bool(about.sub_resource) and (about.kind.group, about.kind.kind) == ("autoscaling", "Scale")
+        self.is_beside_object = scales or self._binds or about.sub_resource in {"status", "finalize"}
         self.name = metadata.name or about.name or metadata.generate_name
         self.namespace = metadata.namespace or about.namespace
         self._kind = about.kind
@@ -120,10 +122,10 @@ class ReviewRequest:
     def type_id(self) -> str:
         """Return the object's type, `<group>/<Kind>`; empty if the request contradicts the object or is incomplete.
 
-        For a subresource it is empty too, because the request may write an object of another type.
+        For a subresource and a Binding it is empty too, because the request writes an object of another type.
         """
         group, _, _ = self._read.api_version.rpartition("/")
-        if self._subresource or self._kind.group != group or self._kind.kind != self._read.kind:
+        if self._subresource or self._binds or self._kind.group != group or self._kind.kind != self._read.kind:
             return ""
         return f"{group or 'core'}/{self._kind.kind}"
 

@@ -46,9 +46,11 @@ VALIDATING = Kind(
 )
 KINDS = (MUTATING, VALIDATING)
 # Subresources that write the spec of a Pod, like `scale` for other kinds: a rule for the object itself does not cover
-# them. Excluded are statuses, which controllers write, and subresources that write no spec: bindings, evictions,
-# tokens, finalizers, approvals.
+# them. Excluded are subresources that write neither spec nor metadata: evictions, tokens, approvals.
 POD_SUBRESOURCES = ("pods/ephemeralcontainers", "pods/resize")
+# Requests by which the API server also writes metadata of an object, besides `status` of each built-in kind. No patch
+# is an answer to them, so only the validating webhook gets them.
+METADATA_RESOURCES = {"pods": ("pods/binding", "bindings"), "namespaces": ("namespaces/finalize",)}
 SYSTEM_NAMESPACES = ("kube-system", "kube-node-lease")
 # Objects that must stay writable whatever policies decide: leases and events of components, the API server's own
 # reviews, the resources of policies, and everything that a Pod of the bridge needs to start: nodes and their
@@ -66,6 +68,21 @@ CONDITIONS = (
         (
             "!(request.resource.group in ['cilium.io', 'crd.antrea.io', 'crd.projectcalico.org', 'k8s.ovn.org', "
             "'whereabouts.cni.cncf.io']) || request.resource.resource.endsWith('policies')"
+        ),
+    ),
+    # Controllers write statuses all the time: only those that change metadata are reviewed.
+    (
+        "not-status-alone",
+        "!(request.subResource in ['status', 'finalize']) || object == null || oldObject == null || "
+        + " || ".join(
+            f"(has(object.metadata.{field}) ? object.metadata.{field} : {none}) != "
+            f"(has(oldObject.metadata.{field}) ? oldObject.metadata.{field} : {none})"
+            for field, none in (
+                ("labels", "{}"),
+                ("annotations", "{}"),
+                ("finalizers", "[]"),
+                ("ownerReferences", "[]"),
+            )
         ),
     ),
     ("not-policies", "request.resource.group != 'policybridge.io' || request.resource.resource != 'regopolicies'"),
@@ -141,10 +158,18 @@ class Target:
         return found
 
 
-def rule_for(resource: str) -> dict[str, Any]:
+def rule_for(resource: str, which: Kind) -> dict[str, Any]:
     """Return the rule for one resource, `<plural>.<group>` (core: `<plural>`), and its writing subresources."""
     plural, _, group = resource.partition(".")
-    return {"apiGroups": [group], "apiVersions": ["*"], "resources": _with_subresources(plural, group), "scope": "*"}
+    resources = _with_subresources(plural, group)
+    if which is VALIDATING and "/" not in plural:
+        resources.append(f"{plural}/status")
+        if group in {"", "*"}:
+            more = METADATA_RESOURCES.items()
+            resources += [
+                name for of, names in more for name in names if of == plural or (plural == "*" and "/" in name)
+            ]
+    return {"apiGroups": [group], "apiVersions": ["*"], "resources": resources, "scope": "*"}
 
 
 def _with_subresources(plural: str, group: str) -> list[str]:
@@ -195,9 +220,9 @@ def webhook_configuration(
             "timeoutSeconds": timeout,
         }
 
-    webhooks = [webhook(which.webhook, [rule_for(resource) for resource in resources or ["*.*"]])]
+    webhooks = [webhook(which.webhook, [rule_for(resource, which) for resource in resources or ["*.*"]])]
     if resources and policies:
-        every = {**rule_for("*.*"), "resources": ["*"]}
+        every = {**rule_for("*.*", which), "resources": ["*"]}
         webhooks.append(webhook(f"policies.{which.webhook}", [every], A_POLICY, not_named(resources)))
     return {
         "apiVersion": API_VERSION,

@@ -13,6 +13,7 @@ from bridge.admission.webhook_configuration import (
     A_POLICY,
     CONDITIONS,
     KINDS,
+    METADATA_RESOURCES,
     POD_SUBRESOURCES,
     POLICIES_ANYWHERE,
     SYSTEM_NAMESPACES,
@@ -94,6 +95,7 @@ def webhook_part() -> str:
         {
             "webhooks": webhooks,
             "podSubresources": list(POD_SUBRESOURCES),
+            "metadataResources": {of: list(names) for of, names in METADATA_RESOURCES.items()},
             "aPolicy": _condition(A_POLICY),
             "exempt": list(SYSTEM_NAMESPACES),
             "conditions": {

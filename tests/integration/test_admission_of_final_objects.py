@@ -38,6 +38,10 @@ violation contains {"msg": sprintf("%s is forbidden", [container.image])} if {
 	endswith(container.image, ":forbidden")
 }
 
+violation contains {"msg": "label forbidden"} if input.review.object.metadata.labels.forbidden
+
+violation contains {"msg": "annotation forbidden"} if input.review.object.metadata.annotations.forbidden
+
 violation contains {"msg": sprintf("%d replicas are too many", [input.review.object.spec.replicas])} if {
 	input.review.object.spec.replicas > 3
 }
@@ -48,7 +52,7 @@ CONSTRAINT = {
     "metadata": {"name": "limits"},
     "spec": {
         "policy": "k8s.limits",
-        "match": {"kinds": [{"apiGroups": ["", "apps"], "kinds": ["Pod", "Deployment"]}]},
+        "match": {"kinds": [{"apiGroups": ["", "apps"], "kinds": ["Namespace", "Pod", "Deployment"]}]},
     },
 }
 LABELS = {"app": "cart"}
@@ -62,7 +66,7 @@ POD: dict[str, Any] = {
 async def work(control_plane: ControlPlane, opa_path: Path, kubectl_path: Path) -> AsyncIterator[AtWork]:
     """A webhook at work with a Constraint for Pods and Deployments."""
     namespace = await make_namespace(control_plane.api)
-    resources = ("configmaps", "pods", "deployments.apps")
+    resources = ("configmaps", "namespaces", "pods", "deployments.apps")
     async with webhook_at_work(
         control_plane, opa_path, kubectl_path, namespace, bundle_with([POLICY]), resources=resources
     ) as found:
@@ -123,6 +127,49 @@ async def test_scaling_past_a_limit_is_denied(work: AtWork) -> None:
         scale = {"spec": {"replicas": replicas}}
         refused = await refusal(work, "deployments/cart/scale", scale, "PATCH", apps)
         assert (said in refused) if said else (refused == "")
+
+
+FORBIDDEN = {"labels": {"forbidden": "yes"}, "annotations": {"forbidden": "yes"}}
+
+
+@pytest.mark.parametrize("resource", ["pods/beside/status", "deployments/beside/status"])
+async def test_metadata_that_a_status_request_changes_is_denied_and_a_status_is_not(
+    work: AtWork, resource: str
+) -> None:
+    plural, name, _ = resource.split("/")
+    group = "apis/apps/v1" if plural == "deployments" else "api/v1"
+    spec = {"selector": {"matchLabels": LABELS}, "template": POD} if plural == "deployments" else POD["spec"]
+    assert await refusal(work, plural, {"metadata": {"name": name, "labels": LABELS}, "spec": spec}, group=group) == ""
+    refused = await refusal(work, resource, {"metadata": FORBIDDEN}, "PATCH", group)
+    assert "[limits] annotation forbidden" in refused  # the API server drops labels of a Deployment's status
+    status = {"metadata": {"annotations": {"seen": "yes"}}, "status": {"conditions": []}}
+    assert await refusal(work, resource, status, "PATCH", group) == ""
+
+
+@pytest.mark.parametrize("path", ["pods/bound/binding", "bindings"])
+async def test_labels_that_a_binding_adds_to_its_pod_are_denied(work: AtWork, path: str) -> None:
+    name = "bound" if "/" in path else "bound-too"
+    assert await refusal(work, "pods", {**POD, "metadata": {"name": name}}) == ""
+    binding = {"target": {"kind": "Node", "name": "n"}}
+    refused = await refusal(work, path, {"metadata": {"name": name, **FORBIDDEN}, **binding})
+    assert "[limits] label forbidden" in refused
+    assert await refusal(work, path, {"metadata": {"name": name}, **binding}) == ""
+
+
+async def test_metadata_that_a_finalizer_request_of_a_namespace_changes_is_denied(work: AtWork) -> None:
+    path = f"/api/v1/namespaces/{work.namespace}"
+    namespace = await asyncio.to_thread(work.plane.api.get, path)
+    namespace["metadata"]["labels"]["forbidden"] = "yes"
+    with pytest.raises(ApiError, match="label forbidden"):
+        await asyncio.to_thread(work.plane.api.request, "PUT", f"{path}/finalize", namespace)
+
+
+async def test_metadata_of_an_object_that_is_being_deleted_is_denied_and_its_finalizer_goes(work: AtWork) -> None:
+    metadata = {"name": "leaving", "finalizers": ["example.com/wait"]}
+    assert await refusal(work, "pods", {**POD, "metadata": metadata}) == ""
+    assert await refusal(work, "pods/leaving", None, "DELETE") == ""
+    assert "[limits] label forbidden" in await refusal(work, "pods/leaving", {"metadata": FORBIDDEN}, "PATCH")
+    assert await refusal(work, "pods/leaving", {"metadata": {"finalizers": None}}, "PATCH") == ""
 
 
 async def test_what_a_later_mutator_makes_of_an_object_is_judged_by_the_validating_webhook(work: AtWork) -> None:

@@ -226,7 +226,7 @@ def _configuration(which: Kind, name: str, port: int, namespace: str, resources:
     selector = document["webhooks"][0]["namespaceSelector"]["matchExpressions"]
     selector.append({"key": "kubernetes.io/metadata.name", "operator": "In", "values": [namespace, "kube-system"]})
     for rule in document["webhooks"][0]["rules"]:
-        rule["scope"] = "Namespaced"
+        rule["scope"] = "*" if "namespaces" in rule["resources"] else "Namespaced"
     return document
 
 

@@ -78,9 +78,12 @@ _matching contains name if {
 	_match(name, object.get(spec, "match", {}), it)
 }
 
-_fits_scale(_) if not is_scale
+_fits_scale(_) if {
+	not is_scale
+	not is_binding
+}
 
-_fits_scale(match) if is_about_scale(match)
+_fits_scale(match) if names_kind(match, input.kind.kind)
 
 _match(_, match, it) if constraints.matches(match, it)
 
@@ -90,22 +93,28 @@ _match(name, match, it) if {
 	constraints.matches(object.remove(match, ["namespaceSelector"]), it)
 }
 
-# Constraints do not apply to deletions, because users must be able to delete violating objects, nor to statuses, which
-# controllers write.
+# Constraints do not apply to deletions, because users must be able to delete violating objects, nor to statuses and
+# what namespaces are finalized by, which controllers write: of these only the metadata counts (`metadata_update`).
 _judges if {
 	input.operation in {"CREATE", "UPDATE"}
-	object.get(input, "subResource", "") != "status"
+	not object.get(input, "subResource", "") in {"status", "finalize"}
 	is_object(input.object)
 	not constraints.is_exempt(_type)
 	not _leaving
 }
 
-# An object that is being deleted disappears when its last finalizer is removed, which changes only its metadata.
+# An object that is being deleted disappears when its last finalizer is removed. Everything else of it stays judged.
 _leaving if {
 	input.operation == "UPDATE"
-	input.object.metadata.deletionTimestamp
-	object.remove(input.object, ["metadata", "status"]) == object.remove(input.oldObject, ["metadata", "status"])
+	input.oldObject.metadata.deletionTimestamp
+	_but_finalizers(input.object) == _but_finalizers(input.oldObject)
 }
+
+# Without what the API server itself changes with them, and without the status, which is never judged.
+_but_finalizers(obj) := object.union(
+	object.remove(obj, ["metadata", "status"]),
+	{"metadata": object.remove(obj.metadata, ["finalizers", "managedFields", "resourceVersion", "generation"])},
+)
 
 _subjects contains _reviewed
 

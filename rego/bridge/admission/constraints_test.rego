@@ -141,6 +141,52 @@ test_what_is_being_deleted_may_go if {
 	_reported(object.union(_creates(_deployment(5)), {"operation": "DELETE"}), {"few": _limits}) == _nothing
 }
 
+_forbids_label := object.union(_limits, {"policy": "testing.labels", "parameters": {"labels": ["owner"]}})
+
+_owned(obj, more) := _labelled(obj, object.union({"owner": "a"}, more))
+
+_gone(obj) := object.union(obj, {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["a/b"]}})
+
+test_labels_and_annotations_of_what_is_being_deleted_are_judged if {
+	old := _gone(_owned(_deployment(1), {}))
+	served := {"managedFields": [], "resourceVersion": "7", "generation": 7, "finalizers": []}
+	_reported(_updates(old, object.union(_gone(_deployment(1)), {"metadata": served})), {"owned": _forbids_label}).denied == ["[owned] missing labels: owner"]
+	_reported(_updates(_gone(_deployment(1)), object.union(_gone(_deployment(1)), {"metadata": served})), {"owned": _forbids_label}) == _nothing
+}
+
+test_metadata_that_a_status_or_a_finalizer_request_changes_is_judged if {
+	every subresource in ["status", "finalize"] {
+		request := object.union(_updates(_owned(_deployment(5), {}), _deployment(5)), {"subResource": subresource})
+		_reported(request, {"owned": _forbids_label, "few": _limits}).denied == ["[owned] missing labels: owner"]
+	}
+}
+
+test_status_with_other_metadata_may_keep_what_was_violated_before if {
+	request := object.union(_updates(_deployment(5), _labelled(_deployment(5), {"seen": "1"})), {"subResource": "status"})
+	_reported(request, {"owned": _forbids_label, "few": _limits}) == _nothing
+}
+
+_binds(subresource, labels) := {
+	"operation": "CREATE",
+	"kind": {"group": "", "version": "v1", "kind": "Binding"},
+	"resource": {"group": "", "version": "v1", "resource": "pods"},
+	"subResource": subresource,
+	"namespace": "shop",
+	"object": {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "cart", "labels": labels}, "target": {"name": "node"}},
+}
+
+_of_pods(spec) := object.union(spec, {"match": {"kinds": [{"apiGroups": [""], "kinds": ["Pod"]}]}})
+
+test_labels_that_a_binding_adds_are_judged_as_those_of_its_pod if {
+	forbidden := {"forbidden": _of_pods({"policy": "testing.forbidden"})}
+	every subresource in ["binding", ""] {
+		_reported(_binds(subresource, {"forbidden": "yes"}), forbidden).denied == ["[forbidden] label forbidden"]
+		_reported(_binds(subresource, {"zone": "a"}), forbidden) == _nothing
+	}
+	pod := testing.resource("v1", "Pod", "shop", "cart")
+	_reported_with(_binds("binding", {"zone": "a"}), {"owned": _of_pods(_forbids_label)}, [_shop, pod]) == _nothing
+}
+
 test_statuses_are_not_judged if {
 	request := _updates(_deployment(5), _deployment(5))
 	_reported(object.union(request, {"subResource": "status"}), {"few": _limits}) == _nothing

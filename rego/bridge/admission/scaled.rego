@@ -52,8 +52,8 @@ _scalable := {
 
 # METADATA
 # description: |
-#   A match selects Scale objects. A Scale has none of its object's labels and fields, so the match must name the kind.
-is_about_scale(match) if {
+#   A match names a kind. A Scale or a Binding has none of its object's labels and fields, so the match must name it.
+names_kind(match, kind) if {
 	some entry in match.kinds
-	"Scale" in entry.kinds
+	kind in entry.kinds
 }

@@ -1,9 +1,11 @@
 # What the bridge generates for the packages of admins, here for those of these tests.
 package bridge.constraints.dispatch
 
-policies := {"testing.labels", "testing.limits", "testing.crooked", "testing.seen"}
+policies := {"testing.labels", "testing.limits", "testing.crooked", "testing.forbidden", "testing.seen"}
 
 violations["testing.labels"] := data.testing.labels.violation
+
+violations["testing.forbidden"] := data.testing.forbidden.violation
 
 violations["testing.limits"] := data.testing.limits.violation
 

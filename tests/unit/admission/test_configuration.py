@@ -69,13 +69,19 @@ def test_policies_are_not_requested_where_no_client_wants_it() -> None:
 def test_without_names_every_object_is_requested_with_the_subresources_that_write_it() -> None:
     (rule,) = _webhook(VALIDATING)["rules"]
     assert (rule["apiGroups"], rule["operations"]) == (["*"], ["CREATE", "UPDATE"])
-    assert rule["resources"] == ["*", "*/scale", "pods/ephemeralcontainers", "pods/resize"]
+    spec = ["*", "*/scale", "pods/ephemeralcontainers", "pods/resize"]
+    assert rule["resources"] == [*spec, "*/status", "pods/binding", "namespaces/finalize"]
 
 
-def test_both_webhooks_get_the_same_requests() -> None:
-    mutating, validating = _webhook(MUTATING, "pods"), _webhook(VALIDATING, "pods")
+def test_validating_webhook_also_gets_requests_that_write_metadata_beside_their_object() -> None:
+    mutating, validating = _webhook(MUTATING, "pods", "configmaps"), _webhook(VALIDATING, "pods", "configmaps")
     differing = {name for name in mutating if mutating[name] != validating.get(name)}
-    assert differing == {"name", "clientConfig", "reinvocationPolicy"}
+    assert differing == {"name", "clientConfig", "reinvocationPolicy", "rules"}
+    more = [
+        after["resources"][len(before["resources"]) :]
+        for before, after in zip(mutating["rules"], validating["rules"], strict=True)
+    ]
+    assert more == [["pods/status", "pods/binding", "bindings"], ["configmaps/status"]]
 
 
 def test_a_configuration_is_changed_only_where_it_differs() -> None:
