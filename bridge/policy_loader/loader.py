@@ -166,7 +166,8 @@ class Loader:
                 continue
             if author is not None:
                 if author in self._sound or not await fails_on_examples(self._opa, author, self._served):
-                    self._sound.add(author)
+                    if self._confirmed == self.revision:  # otherwise the examples were not evaluated by this set
+                        self._sound.add(author)
                     return False
                 self._culprits.of_evaluation(one, places)
                 self._note_change()
