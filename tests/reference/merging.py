@@ -50,7 +50,10 @@ def annotate(value: Any, policy: Node, rules: Spec, pointer: str = "") -> Tree:
 def _annotate_list(value: list[Any], policy: Node, rules: Spec, pointer: str) -> Tree:
     for pattern, key in rules.get("listKeys", {}).items():
         if pointer in Pattern([pattern]):
-            names = [str(item[key]) for item in value if isinstance(item, dict) and key in item]
+            if key:
+                names = [str(item[key]) for item in value if isinstance(item, dict) and key in item]
+            else:  # items without names are of their policy alone
+                names = [f"{policy} {index}" for index in range(len(value))]
             if len(set(names)) < len(value):
                 return Leaf(value, (policy,))
             if value:

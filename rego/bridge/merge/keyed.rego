@@ -17,7 +17,7 @@ keyed_side(spec, policy, merge_rules) := {
 } if {
 	merge_rules != []
 	places := rules_by_path(spec, merge_rules)
-	names := {path: [json.marshal(item[rule.field]) | some item in object.get(spec, path, [])] |
+	names := {path: [json.marshal(name) | some index, item in object.get(spec, path, []); name := _item_name(rule.field, item, policy, index)] |
 		some path, rule in places
 		rule.how == "key"
 	}
@@ -26,6 +26,10 @@ keyed_side(spec, policy, merge_rules) := {
 		value := _keyed_value(object.get(spec, path, null), object.get(names, [path], null))
 	])
 }
+
+# Items without names are of their policy alone.
+_item_name("", _, policy, index) := [policy, index]
+_item_name(field, item, _, _) := item[field] if field != ""
 
 _origins(spec, policy) := {pointer: policy | some pointer in leaves.pointers(spec)}
 

@@ -55,6 +55,12 @@ _is_entered(rule, segment) if {
 
 _fits(rule, _) if rule.how == "unit"
 
+_fits(rule, value) if {
+	rule.how == "key"
+	rule.field == "" # items without names
+	is_array(value)
+}
+
 # A list whose items lack the key, repeat one, or are not objects, is a leaf like any other.
 _fits(rule, value) if {
 	rule.how == "key"
