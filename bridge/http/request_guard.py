@@ -51,6 +51,18 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def is_local(request: web.Request) -> bool:
+    """Return whether a client on this machine sends the request itself: no proxy, and no page in its browser."""
+    if not is_loopback(request.remote or "") or "X-Forwarded-For" in request.headers or "Forwarded" in request.headers:
+        return False
+    try:
+        check_host(request, "")
+        check_origin(request)
+    except Refused:
+        return False
+    return True
+
+
 def check_host(request: web.Request, instead: str) -> None:
     """Reject a request for another host than this machine: another name may resolve here (DNS rebinding)."""
     if not is_loopback(_host_of(f"//{request.host}")):

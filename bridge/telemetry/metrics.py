@@ -27,8 +27,10 @@ from prometheus_client.registry import Collector
 from bridge.admission.admission import OUTCOMES
 from bridge.http.gate import REASONS
 from bridge.http.listeners import listen, new_runner
+from bridge.http.request_guard import is_local
 from bridge.kube.recording import RESULTS as EVENT_RESULTS
 from bridge.model.observability import Histogram
+from bridge.model.text import plain
 from bridge.opa.errors import FAILURES
 from bridge.policy_loader.authors import STATES
 from bridge.policy_loader.loader import BUNDLES
@@ -258,7 +260,10 @@ Checks = Callable[[], Mapping[str, str]]  # by name why a check is not ready; em
 
 
 def add_probes(app: web.Application, checks: Checks) -> None:
-    """Add `/livez`: the process responds. `/readyz`: 200 only if every check is ready; `?verbose` lists them."""
+    """Add `/livez`: the process responds. `/readyz`: 200 only if every check is ready; `?verbose` lists them.
+
+    Reasons may name objects: only clients on this machine get them.
+    """
 
     async def livez(_: web.Request) -> web.Response:
         return web.Response(text="ok\n")
@@ -266,7 +271,11 @@ def add_probes(app: web.Application, checks: Checks) -> None:
     async def readyz(request: web.Request) -> web.Response:
         found = checks()
         bad = {name: why for name, why in found.items() if why}
-        lines = [f"[{'-' if why else '+'}] {name}{': ' + why if why else ' ok'}" for name, why in found.items()]
+        told = is_local(request)
+        lines = [
+            (f"[-] {name}: {plain(why)}" if told else f"[-] {name}") if why else f"[+] {name} ok"
+            for name, why in found.items()
+        ]
         listed = lines if "verbose" in request.query else [line for line in lines if line.startswith("[-]")]
         text = "\n".join([*listed, "readyz check failed" if bad else "ok"])
         return web.Response(status=503 if bad else 200, text=text + "\n")

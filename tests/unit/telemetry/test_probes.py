@@ -37,6 +37,19 @@ async def test_it_is_not_ready_with_reasons_until_every_check_is(client: Client,
     assert (answer.status, await answer.text()) == (200, "ok\n")
 
 
+@pytest.mark.parametrize(
+    "headers", [{"Host": "bridge.example"}, {"X-Forwarded-For": "10.0.0.1"}, {"Origin": "http://evil.example"}]
+)
+async def test_reasons_are_for_this_machine_alone(client: Client, headers: dict[str, str]) -> None:
+    """A reason may name an object, such as a ConfigMap with policies."""
+    for path in ("/readyz", "/readyz?verbose"):
+        answer = await client.get(path, headers=headers)
+        text = await answer.text()
+        assert answer.status == 503
+        assert "[-] replicator\n" in text
+        assert "initial sync" not in text
+
+
 async def test_verbose_lists_every_check(client: Client) -> None:
     text = await (await client.get("/readyz?verbose")).text()
     assert text.splitlines()[:2] == ["[-] replicator: the initial sync of OPA is incomplete", "[+] lease ok"]
