@@ -136,13 +136,25 @@ class Engine:
     events: Callable[[Key], Awaitable[list[dict[str, Any]]]] = lambda _: _no_events()
 
     async def modules(self) -> list[dict[str, Any]]:
-        """Admins' Rego by object: `{name, packages, state, message}`. A running OPA has only what is active."""
+        """Admins' Rego by object: `{name, packages, state, message}`. A running OPA has no rejected versions."""
         if self.states is not None:
             return self.states
+        active, pending = await self.opa.modules_by_author(), await self.opa.pending_modules()
         return [
-            {"name": str(author), "packages": packages, "state": "Active", "message": ""}
-            for author, packages in sorted((await self.opa.modules_by_author()).items())
+            {
+                "name": str(author),
+                "packages": active.get(author, []),
+                "state": "Active" if author in active else "Pending",
+                "message": _pending(pending.get(author), active=author in active),
+            }
+            for author in sorted({*active, *pending})
         ]
+
+
+def _pending(since: str | None, *, active: bool) -> str:
+    if since is None:
+        return ""
+    return f"the newest version is being checked since {since}" if active else f"being checked since {since}"
 
 
 async def _no_events() -> list[dict[str, Any]]:

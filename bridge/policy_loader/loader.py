@@ -16,7 +16,7 @@ import structlog
 from bridge.machine import Machine
 from bridge.model.keys import Key
 from bridge.opa.bundle import Bundle
-from bridge.opa.client import Opa
+from bridge.opa.client import PENDING_MODULES, Opa
 from bridge.opa.errors import Failing, OpaError, OpaRejected
 from bridge.policy_loader.activation import Activation, BundleEndpoint, State
 from bridge.policy_loader.assembly import Dependents, Generating, assemble, no_decision, no_view
@@ -72,6 +72,8 @@ class Loader:
         self._settled = self._machine.during(LoaderState.LOADED, LoaderState.RETRYING)
         self._wake = asyncio.Event()
         self.failing = Failing(self._wake.set)  # objects on which modules fail
+        self._opa = opa
+        self._published: dict[str, str] | None = None  # the document PENDING_MODULES, None if it is unknown
         self._number = 0  # of selected sets
         self._served: list[Submission] = []
         self._retried = self._served  # the set with which left-out submissions were checked again
@@ -187,6 +189,7 @@ class Loader:
         await self._until_listed()
         look = _LOOK
         while True:
+            await self._publish()
             try:
                 look = await self._step(look)
                 self._why = ""
@@ -200,7 +203,21 @@ class Loader:
             moving = self.state in {LoaderState.STALE, LoaderState.SELECTED_STALE}
             failures = failures_by_author(self.failing.errors, self._served)
             self._verdicts.tell(self._entries.values(), failures, moving=moving, late=late)
+            await self._publish()
             await self._rest(look)
+
+    async def _publish(self) -> None:
+        """Write to OPA since when submissions are being checked, for readers of OPA alone."""
+        pending = {
+            str(author): entry.submitted_at
+            for author, entry in self._entries.items()
+            if entry.being_checked and entry.submitted.modules
+        }
+        if pending != self._published:
+            self._published = None
+            with contextlib.suppress(OpaError):
+                await self._opa.put(PENDING_MODULES, pending)
+                self._published = pending
 
     async def _step(self, look: float) -> float:
         """Do the next work of the state; return the seconds until the next check of OPA, after `look`."""
@@ -238,7 +255,8 @@ class Loader:
             return
         self._wake.clear()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self._retry_after() if self.state is LoaderState.LOADED else look):
+            resting = self.state is LoaderState.LOADED and self._published is not None
+            async with asyncio.timeout(self._retry_after() if resting else look):
                 await self._wake.wait()
 
     def _retry_after(self) -> float | None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from bridge.model.keys import Key
 from bridge.policy_loader.submissions import Fault, ModuleProblem, Submission, Verdict
@@ -147,6 +148,10 @@ def _place(fault: Fault) -> str:
 _KEPT = 2  # good previous versions
 
 
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 @dataclass(slots=True)
 class Refusal:
     """A version that OPA, or an evaluation, has rejected together with `others`; without those it may be good."""
@@ -168,12 +173,14 @@ class Entry:
     reported: Verdict | None = None
     since: int = 0  # the number of the set that added `chosen`
     revision: str = ""  # of the bundle that brought `confirmed` to OPA
+    submitted_at: str = field(default_factory=_now)
     _good: list[Submission] = field(default_factory=list)  # the newest first
     _refusals: list[Refusal] = field(default_factory=list)
 
     def submit(self, submission: Submission) -> None:
         """Add another version."""
         self.submitted = submission
+        self.submitted_at = _now()
         self.problems = ()
         self.left_behind = None
 
@@ -211,6 +218,11 @@ class Entry:
             for one in self._refusals
             if id(one.version) in kept and all(id(other) in present for other in one.others)
         ]
+
+    @property
+    def being_checked(self) -> bool:
+        """Return whether the submission is neither rejected nor in OPA."""
+        return self.submitted is not self.confirmed and self.submitted is not self.left_behind
 
     @property
     def hopeless(self) -> bool:

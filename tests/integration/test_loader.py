@@ -143,6 +143,7 @@ async def test_a_setting_allows_them(opa_path: Path) -> None:
         "objects",
         "index.a",
         "bridge_state",
+        "bridge_modules",
         "bridge_settings",
     ],
 )
