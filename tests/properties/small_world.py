@@ -253,6 +253,7 @@ class SmallWorld:
             **self._maybe("namespaces", "/spec/inNamespaces", 0.7),
             **self._maybe("controllers", ["example.com/gateways"], 0.6),
             **self._maybe("exceptClasses", ["other"], 0.2),
+            **self._maybe("namespaceDefault", True, 0.3),
         }
         merging = {"defaultStrategy": "Additive"} if plain else pick(({"defaultStrategy": "Additive"}, {}))
         every = [{"group": group, "kind": name, "sections": sections} for group, name, sections in TARGET_KINDS]

@@ -84,9 +84,11 @@ def _selected(cluster: Cluster, kind: PolicyKind, policy: Policy) -> list[Spec]:
 def _selected_by_fields(cluster: Cluster, kind: PolicyKind, policy: Policy) -> list[Spec]:
     """T8: what a policy selects by fields of its kind, as refs; else the `reason` of having none."""
     fields = selecting_fields(kind, policy.obj)
-    everywhere = policy.node.namespace in {"-", kind.spec.get("rootNamespace")}
+    in_root = policy.node.namespace == kind.spec.get("rootNamespace")
     found: list[Spec] = []
     for entry, value in fields:
+        narrow = value.get("matchLabels") or value.get("matchExpressions")
+        everywhere = policy.node.namespace == "-" or (in_root and not (narrow and entry.get("namespaceDefault")))
         for target in entry["targets"]:
             group, object_kind = group_of(target.get("group", "")), target["kind"]
             if (group, object_kind) in CLUSTER_SCOPED and not everywhere:
@@ -157,6 +159,15 @@ def _loses(kind: PolicyKind, policy: Policy, target: Node, older: list[Attachmen
         # does not state this; the other reading lets any older consumer take a producer's target away.
         and requests_of(kind, other.policy, target) == requests_of(kind, policy, target)
     ]
+    if policy.is_default and any(
+        other.policy.is_default
+        and not other.policy.is_deleted
+        and other.verdict == ACCEPTED
+        and other.policy.node.namespace == policy.node.namespace
+        and other.policy.node != policy.node
+        for other in older
+    ):
+        return True  # T8, namespaceDefault
     if kind.same_level == "Conflict":
         return bool(rivals)
     return kind.same_level == "ConflictOnOverlap" and any(_overlap(policy, rival) for rival in rivals)

@@ -21,6 +21,7 @@ class Policy:
     rules: Spec
     problem: str = ""
     breadth: int = 0  # T8: of a kind with `selectors`, 0 is the widest
+    is_default: bool = False  # T8: it selects everything, and its kind allows one such policy in a namespace
 
     def tree(self) -> Tree:
         """Its spec, merged as its kind says (F8), with itself as the origin of all leaves."""
@@ -69,7 +70,18 @@ def read_policy(kind: PolicyKind, obj: Spec) -> Policy:
         problems.append("targetRef beside targetRefs")
     problems.append(_two_at_once(kind, obj, there))
     problem = next((problem for problem in problems if problem), "")
-    return Policy(obj, node, proper, strategy, kind.spec.get("merge", {}), problem, _breadth(kind, obj))
+    breadth = _breadth(kind, obj)
+    defaults = any(entry.get("namespaceDefault") for entry in kind.spec.get("selectors", []))
+    return Policy(
+        obj,
+        node,
+        proper,
+        strategy,
+        kind.spec.get("merge", {}),
+        problem,
+        breadth,
+        is_default=defaults and breadth % 2 == 0,
+    )
 
 
 def selecting_fields(kind: PolicyKind, obj: Spec) -> list[tuple[Spec, Any]]:

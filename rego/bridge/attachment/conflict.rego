@@ -2,6 +2,7 @@ package bridge.attachment
 
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lookup
 import data.bridge.policy as policies
 
 # METADATA
@@ -12,7 +13,25 @@ import data.bridge.policy as policies
 conflict(policy_key, ref) := {"reason": "Conflicted", "message": message} if {
 	holders := _in_the_way(policy_key, ref)
 	message := sprintf("%s belongs to %s", [policies.describe(ref), _winner(_way_to_compare(policy_key, ref), holders, policy_key)])
+} else := {"reason": "Conflicted", "message": message} if {
+	kinds.has_namespace_defaults(keys.type_of(policy_key))
+	_is_default(policy_key)
+	oldest := _namespace_default(keys.type_of(policy_key), keys.parse(policy_key).namespace)
+	oldest != policy_key
+	message := sprintf("namespace %s has %s, which selects everything too", [keys.parse(policy_key).namespace, _older(oldest)])
 }
+
+# The policy that counts of those that select everything in a namespace (semantics T8).
+_namespace_default(policy_kind, namespace) := sort({policies.fact(policy, "order") |
+	some name, _ in lookup.objects_in(policy_kind, namespace)
+	policy := concat("/", [policy_kind, namespace, name])
+	takes_part(policy)
+	not policy_problem(policy)
+	_is_default(policy)
+})[0][2]
+
+# A narrow policy has an odd breadth.
+_is_default(policy_key) if policies.fact(policy_key, "breadth") % 2 == 0
 
 # METADATA
 # description: |

@@ -28,6 +28,7 @@ accepts_all(policy_key) if {
 	not policy_problem(policy_key)
 	policy_kind := keys.type_of(policy_key)
 	not kinds.get(policy_kind).sameLevel in {"Conflict", "ConflictOnOverlap"}
+	not kinds.has_namespace_defaults(policy_kind)
 	every selector in policy.selectors_of(policy_key) {
 		selector.byField
 		not selector.flaw

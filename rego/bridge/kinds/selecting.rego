@@ -11,6 +11,7 @@ selector_entries(entries) := [object.union_n([
 	{"types": [type_of_target(target) | some target in entry.targets]},
 	{"namespaces": leaves.segments(entry.namespaces) | entry.namespaces},
 	{"gateways": object.filter(entry, ["controllers", "exceptClasses"])},
+	object.filter(entry, ["namespaceDefault"]),
 ]) |
 	some entry in entries
 ]
@@ -30,6 +31,12 @@ has_selectors(policy_kind) if {
 #   Policies of a kind in this namespace affect all namespaces (`rootNamespace`; semantics T8).
 is_root_namespace(policy_kind, namespace) if {
 	get(policy_kind).rootNamespace == namespace
+} else := false
+
+# METADATA
+# description: Of the policies of a kind that select everything in a namespace, only the oldest counts (`namespaceDefault`; semantics T8).
+has_namespace_defaults(policy_kind) if {
+	get(policy_kind).selectors[_].namespaceDefault
 } else := false
 
 # METADATA

@@ -43,7 +43,7 @@ _has_field(type, obj) if {
 }
 
 _by_field(type, obj, entry, value) := [object.union(about, {"type": selected}) |
-	about := {"place": entry.place, "byField": true, "namespace": _namespace_of(type, obj), "text": _text_of(obj, entry, value)}
+	about := {"place": entry.place, "byField": true, "namespace": _namespace_of(type, obj, entry, value), "text": _text_of(obj, entry, value)}
 	some selected in entry.types
 ] if {
 	_text_of(obj, entry, value)
@@ -51,23 +51,38 @@ _by_field(type, obj, entry, value) := [object.union(about, {"type": selected}) |
 	message := sprintf("%s must be labels, or a selector of labels (matchLabels, matchExpressions)", [entry.place])
 }
 
-# The selector of a policy, as one text for one meaning; undefined if a field has another type.
+# The selector of a policy, as one text for one meaning; undefined if a field has another type. The default of a namespace acts at all
+# of its Gateways.
 _text_of(obj, entry, value) := json.marshal(object.union_n([
 	index.label_selector(value),
 	{"by": entry.by, "namespaces": _namespaces_of(obj, entry)},
-	entry.gateways,
+	{field: names | some field, names in entry.gateways; not _is_ignored(field, entry, value)},
 ]))
+
+_is_ignored("exceptClasses", entry, value) if {
+	entry.namespaceDefault
+	_is_empty(value)
+}
 
 _namespaces_of(_, entry) := {} if not entry.namespaces
 
 _namespaces_of(obj, entry) := index.label_selector(object.get(obj, entry.namespaces, {}))
 
-# A policy selects in its own namespace; a policy of the root namespace, or without a namespace, in all namespaces.
-_namespace_of(type, obj) := any_namespace if {
+# A policy selects in its own namespace; a policy of the root namespace, or without a namespace, in all namespaces, but with
+# `namespaceDefault` only if it selects everything.
+_namespace_of(type, obj, entry, value) := any_namespace if {
 	object.get(obj.metadata, "namespace", "") == ""
 } else := any_namespace if {
 	kinds.is_root_namespace(type, obj.metadata.namespace)
+	not _is_narrow_default(entry, value)
 } else := obj.metadata.namespace
+
+_is_narrow_default(entry, value) if {
+	entry.namespaceDefault
+	not _is_empty(value)
+}
+
+_is_empty(value) if index.label_selector(value) == {"matchLabels": {}, "matchExpressions": []}
 
 # METADATA
 # description: The selectors of a replicated policy, see `selectors`.
@@ -132,6 +147,6 @@ _by_labels(type, obj) := 1 if {
 
 _selects_everything(type, obj) if {
 	every entry in kinds.get(type).selectors {
-		index.label_selector(object.get(obj, entry.segments, {})) == {"matchLabels": {}, "matchExpressions": []}
+		_is_empty(object.get(obj, entry.segments, {}))
 	}
 }
