@@ -97,15 +97,24 @@ def _rules_above(cluster: Cluster, backend: Node) -> list[Node]:
 
 
 def backends_of(cluster: Cluster, route: Spec, rule: Spec) -> set[Node]:
-    """The backends of a rule that exist with a port for it, and that a grant allows in another namespace."""
+    """The backends of a rule that exist with a port for it, and that a grant or a mesh allows in another namespace."""
     found = set()
+    in_mesh = _is_of_mesh_only(route)
     for ref in refs_of(rule):
         backend = _names(route, ref)
         if backend not in cluster.objects or not _has_port(cluster.objects[backend], ref, route["kind"]):
             continue
-        if backend.namespace == node_of(route).namespace or is_granted(cluster, node_of(route), backend):
+        if in_mesh or backend.namespace == node_of(route).namespace or is_granted(cluster, node_of(route), backend):
             found.add(backend)
     return found
+
+
+def _is_of_mesh_only(route: Spec) -> bool:
+    """Whether a route names Services only as its parents (GEP-1294: it needs no grant for its backends)."""
+    if route["spec"].get("useDefaultGateways"):
+        return False
+    parents = route["spec"].get("parentRefs") or []
+    return bool(parents) and all(ref.get("kind") == "Service" for ref in parents)
 
 
 def refs_of(rule: Spec) -> list[Spec]:

@@ -17,7 +17,7 @@ Entry = Mapping[str, Any]
 def served_tables(answer: Entry, wide: bool = False) -> list[Table | str]:
     """Return the tables for the query `request`."""
     if not answer["rule"]:
-        return [_not_served(answer["nearest"]), _nearest(answer["nearest"]), _also(answer["also"])]
+        return [_not_served(answer["nearest"], answer["failure"]), _nearest(answer["nearest"]), _also(answer["also"])]
     return [
         _way(answer),
         _backends(answer["backends"]),
@@ -81,10 +81,11 @@ def _failure(failure: Entry | None) -> list[str]:
     return [f"Every request fails ({failure['status']}): {failure['message']}."] if failure else []
 
 
-def _not_served(nearest: Entry) -> str:
+def _not_served(nearest: Entry, failure: Entry | None) -> str:
     if nearest["reason"] == "CannotTell":
         return f"{nearest['message']}."
-    return f"No rule serves it. {nearest['message']}."
+    status = f" ({failure['status']})" if failure else ""
+    return f"No rule serves it{status}. {nearest['message']}."
 
 
 def _nearest(nearest: Entry) -> Table:

@@ -57,22 +57,38 @@ _target(type, key, port) := hierarchy.port_node(type, key, port) if {
 
 # METADATA
 # description: |
-#   Why every request to a rule fails, `{status, message}`, null if a request may succeed: the rule has no backend that
-#   accepts requests, and no filter that responds itself (HTTPRouteRule.backendRefs).
-failure(rule_object, destinations) := null if {
+#   Why every request to a rule of a route fails, `{status, message}`, null if a request may succeed: the rule has no
+#   backend that accepts requests, and no filter that responds itself (HTTPRouteRule.backendRefs) or may do so.
+failure(route_key, rule_object, destinations) := null if {
 	some destination in destinations
 	destination.problem == null
 	destination.weight != 0
 } else := null if {
 	some filter in rule_object.filters
-	filter.type == "RequestRedirect"
-} else := {"status": _failing_status, "message": "the rule has no backends, and no filter that answers requests"} if {
+	filter.type in {"RequestRedirect", "ExtensionRef"}
+} else := {"status": status, "message": "the rule has no backends, and no filter that answers requests"} if {
+	status := _status(keys.type_of(route_key), "500", "UNAVAILABLE")
 	count(destinations) == 0
-} else := {"status": _failing_status, "message": "no backend of the rule gets requests: each has the weight 0, or fails"}
+} else := {"status": status, "message": message} if {
+	status := _status(keys.type_of(route_key), "500", "UNAVAILABLE")
+	message := "no backend of the rule gets requests: each has the weight 0, or fails"
+}
 
-# The result for a client: HTTP's status, gRPC's, or no connection.
-_failing_status := {"HTTP": "500", "GRPC": "UNAVAILABLE"}[request.protocol] if {
-	true
+# METADATA
+# description: |
+#   The answer to a request that no rule serves at an entry point, `{status, message}` (HTTPRouteSpec.rules). null for a
+#   frontend without such routes, because its requests go to its Service.
+unserved(entry) := null if {
+	keys.is_frontend(entry)
+	nearest.reached != "Route"
+} else := {"status": _status(types(entry)[0], "404", "UNIMPLEMENTED"), "message": "no rule matches"}
+
+# The result for a client at routes of a type: HTTP's status, gRPC's, or no connection.
+_status(type, http, grpc) := grpc if {
+	request.protocol == "GRPC"
+	type in {"gateway.networking.k8s.io/GRPCRoute", "gateway.networking.k8s.io/HTTPRoute"}
+} else := http if {
+	type == "gateway.networking.k8s.io/HTTPRoute"
 } else := "connection refused"
 
 # METADATA

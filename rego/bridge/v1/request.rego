@@ -23,13 +23,17 @@ request := queries.input_problem if {
 	"backends": [],
 	"filters": [],
 	"filterBackends": [],
-	"failure": null,
+	"failure": _unserved,
 	"policies": [],
 	"also": array.slice(_entered, 1, count(_entered)),
 	"nearest": _nearest,
 	"undecided": _undecided,
 	"warnings": [],
 })
+
+_unserved := requests.unserved(_first_entry) if {
+	count(_undecided) == 0
+} else := null
 
 _nearest := requests.undecided_answer(_undecided) if {
 	count(_undecided) > 0
@@ -69,7 +73,7 @@ _served := object.union(_entered[0], {
 	"backends": backends,
 	"filters": requests.filters(entry, route, index),
 	"filterBackends": filter_backends,
-	"failure": requests.failure(requests.rule_at(route, index), backends),
+	"failure": requests.failure(route, requests.rule_at(route, index), backends),
 	"policies": requests.policies(entry, rule, requests.reachable_backends(array.concat(backends, filter_backends))),
 	"also": array.slice(_entered, 1, count(_entered)),
 	"nearest": null,
