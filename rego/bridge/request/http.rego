@@ -13,7 +13,7 @@ possible_rules("gateway.networking.k8s.io/HTTPRoute", route_key) := {[rank, inde
 	count(plain_misses("gateway.networking.k8s.io/HTTPRoute", match)) == 0
 	path := path_of(match)
 	rank := [
-		_path_ranks[path.type], 0 - count(trim_right(path.value, "/")), count({1 | not match.method}), 0 - count(distinct_values(object.get(match, "headers", []), true)), 0 - count(distinct_values(object.get(match, "queryParams", []), false)),
+		path_ranks[path.type], 0 - count(trim_right(path.value, "/")), count({1 | not match.method}), 0 - count(distinct_values(object.get(match, "headers", []), true)), 0 - count(distinct_values(object.get(match, "queryParams", []), false)),
 	]
 }
 
@@ -23,7 +23,9 @@ matches(rule) := rule.matches if {
 	count(rule.matches) > 0
 } else := [{}]
 
-_path_ranks := {"Exact": 0, "PathPrefix": 1, "RegularExpression": 2}
+# METADATA
+# description: The order of the types of paths of an HTTPRoute's match.
+path_ranks := {"Exact": 0, "PathPrefix": 1, "RegularExpression": 2}
 
 # METADATA
 # description: The path of an HTTPRoute's match, with its defaults.

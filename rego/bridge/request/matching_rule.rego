@@ -131,10 +131,23 @@ _possible(entry, type) := {[rank, route_key, index, found] |
 	rank := array.flatten([
 		_host_rank(entry, name),
 		number,
-		own,
+		_own_rank(type, own),
 		[lookup.age(route_key), keys.alphabetical(route_key), index],
 	])
 }
+
+# Envoy Gateway puts regular expressions between exact paths and prefixes.
+_own_rank(type, own) := array.concat([pattern_before_prefix], array.slice(own, 1, count(own))) if {
+	type == "gateway.networking.k8s.io/HTTPRoute"
+	own[0] == path_ranks.RegularExpression
+	lookup.get(_class).spec.controllerName == "gateway.envoyproxy.io/gatewayclass-controller"
+} else := own
+
+_class := concat("/", ["gateway.networking.k8s.io/GatewayClass/-", lookup.get(input.gateway).spec.gatewayClassName])
+
+# METADATA
+# description: The rank of a regular expression for a path where the Gateway's implementation is known to prefer it to prefixes.
+pattern_before_prefix := 0.5
 
 # By the routes' own hostnames, not by the intersection with the listener's (Gateway API 1.7, Hostnames).
 _host_rank(entry, name) := specificity(name) if {

@@ -7,7 +7,7 @@ import data.bridge.lib.keys
 # description: |
 #   Warnings about the result at an entry point, `{reason, message}`: some data planes respond differently, or filters
 #   of the listener may change the request before a route is selected.
-warnings(entry) := array.concat(_more_specific(entry), _filtered(entry))
+warnings(entry) := array.flatten([_more_specific(entry), _filtered(entry), _by_implementation(entry)])
 
 # Rules of the next hostname serve requests that the first does not match (HTTPRouteSpec.hostnames). Envoy's virtual
 # hosts have no next one: they are made of the common hostnames of routes and listener, and the most specific one gets
@@ -50,4 +50,11 @@ _filtered(entry) := [{
 } |
 	count(listener_filters(entry)) > 0
 	parts := keys.parse(entry)
+]
+
+_by_implementation(entry) := [{
+	"reason": "PatternBeforePrefix",
+	"message": "Envoy Gateway puts regular expressions before prefixes: other implementations may choose another rule",
+} |
+	first_match(entry)[0][3] == pattern_before_prefix
 ]
