@@ -30,6 +30,7 @@ from bridge.policy_loader.submissions import (
     Submission,
     Verdict,
     field_of,
+    flaw,
     read_config_map,
     read_rego_policy,
 )
@@ -200,9 +201,14 @@ class Authors:
         self._tell(key, obj)
 
     def _read(self, key: Key, obj: Object) -> Reading | None:
-        if key.type_id == REGO_POLICY:
-            return read_rego_policy(key, obj)
-        return read_config_map(key, obj, self._namespaces)
+        try:
+            if key.type_id == REGO_POLICY:
+                return read_rego_policy(key, obj)
+            return read_config_map(key, obj, self._namespaces)
+        except Exception as error:  # whatever one author wrote, the objects of the others are read
+            log.exception("object not readable", object=str(key))
+            problem = flaw(f"it cannot be read ({type(error).__name__}): simplify it", code="unreadable")
+            return Reading(Submission(key, ""), key.type_id == REGO_POLICY, (problem,))
 
     def _drop(self, key: Key, obj: Object | None) -> None:
         if self.known.pop(key, None) is not None:

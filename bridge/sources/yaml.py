@@ -6,6 +6,7 @@ PyYAML follows YAML 1.1 exactly: `12:30` is the number 750 and `2024-01-01` a da
 
 from __future__ import annotations
 
+import base64
 import functools
 import json
 import math
@@ -21,12 +22,15 @@ from bridge.model.nesting import MAX_MESSAGE_DEPTH, NestingError, exceeds
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+_Member = tuple[yaml.Node, yaml.Node]  # the key and the value
+
 _TAG = "tag:yaml.org,2002:"
 _TEXT = f"{_TAG}str"
 _NUMBER = f"{_TAG}float"
 _MERGE = f"{_TAG}merge"
 _SAFE_INTEGER = 2**53  # up to here a float without a fraction equals the integer
 _MAX_VALUES = 1_000_000  # the maximum expansion of a document's aliases
+_SHOWN = 100  # characters of a wrong number in a message
 _WORDS = 20_000  # plain values with a cached tag: keys and most values recur
 
 
@@ -57,7 +61,7 @@ def _number(node: yaml.ScalarNode) -> int | float:
         return number_of(node.value.replace("_", ""))
     except ValueError as error:
         raise ConstructorError(
-            None, None, f"{node.value!r} is not a number that JSON supports", node.start_mark
+            None, None, f"{node.value[:_SHOWN]!r} is not a number that JSON supports", node.start_mark
         ) from error
 
 
@@ -69,15 +73,21 @@ def number_of(text: str) -> int | float:
     sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
     lower = digits.lower()
     if lower.startswith(("0x", "0o", "0b")):
-        return sign * int(lower, 0)
+        return _bounded(sign * int(lower, 0))
     if re.fullmatch("0[0-7]+", digits):
-        return sign * int(digits, 8)
+        return _bounded(sign * int(digits, 8))
     if digits.isdecimal() and -(2**63) <= sign * int(digits) < 2**64:
         return sign * int(digits)
     number = float(digits)
     if not math.isfinite(number):
         raise ValueError(f"{text} is infinite")
     return sign * int(number) if number.is_integer() and number < _SAFE_INTEGER else sign * number
+
+
+def _bounded(number: int) -> int:
+    if not -(2**63) <= number < 2**64:
+        raise ValueError("the number has more than 64 bits")
+    return number
 
 
 def _resolve(tag: str, pattern: str, first: str) -> None:
@@ -113,13 +123,12 @@ _SCALARS: Mapping[str, Callable[[yaml.ScalarNode], Any]] = {
 class Construction:
     """Makes a value from a document's nodes that has no shared parts and only JSON values.
 
-    Keys become strings; a repeated key is an error, as for the API server. `loader` composed the nodes.
+    Keys become strings; a repeated key is an error, as for the API server.
     """
 
-    def __init__(self, loader: YamlLoader) -> None:
-        self._loader = loader
+    def __init__(self) -> None:
         self._values = 0
-        self._merged: set[int] = set()  # mappings whose merge keys are already replaced
+        self._merged: dict[int, list[_Member]] = {}  # the members of mappings with merge keys, which are replaced
 
     def of(self, node: yaml.Node, depth: int = 0) -> Any:
         """Return the value of a node with at most this number of levels.
@@ -127,37 +136,55 @@ class Construction:
         Raises ConstructorError for errors in the YAML, ValueError for values without a form in JSON, NestingError for a
         value that is too deep, or contains itself.
         """
+        self._count(depth)
+        if isinstance(node, yaml.ScalarNode):
+            scalar = _SCALARS.get(node.tag)
+            return scalar(node) if scalar else self._other(node)
+        if isinstance(node, yaml.MappingNode) and node.tag == f"{_TAG}map":
+            return {self._key(key): self.of(value, depth + 1) for key, value in self._members(node, depth)}
+        if isinstance(node, yaml.SequenceNode) and node.tag == f"{_TAG}seq":
+            return [self.of(item, depth + 1) for item in node.value]
+        return self._other(node)
+
+    def _count(self, depth: int) -> None:
         self._values += 1
         if depth > MAX_MESSAGE_DEPTH:
             raise NestingError
         if self._values > _MAX_VALUES:
             raise ValueError(f"its aliases expand to more than {_MAX_VALUES} values")
-        if isinstance(node, yaml.ScalarNode):
-            scalar = _SCALARS.get(node.tag)
-            return scalar(node) if scalar else self._other(node)
-        if isinstance(node, yaml.MappingNode) and node.tag == f"{_TAG}map":
-            return {self._key(key): self.of(value, depth + 1) for key, value in self._members(node)}
-        if isinstance(node, yaml.SequenceNode) and node.tag == f"{_TAG}seq":
-            return [self.of(item, depth + 1) for item in node.value]
-        return self._other(node)
 
-    def _members(self, node: yaml.MappingNode) -> list[tuple[yaml.Node, yaml.Node]]:
-        members: list[tuple[yaml.Node, yaml.Node]] = node.value
+    def _members(self, node: yaml.MappingNode, depth: int) -> list[_Member]:
         if id(node) in self._merged:
-            return members
-        seen = set()
-        merges = False
-        for key, _ in members:
-            name = (key.tag, key.value) if isinstance(key, yaml.ScalarNode) else None
+            return self._merged[id(node)]
+        own: dict[tuple[str, str], _Member] = {}
+        merges = []
+        for key, value in node.value:
             if key.tag == _MERGE:
-                merges = True
-            elif name is not None and name in seen:
+                merges.append(value)
+                continue
+            if not isinstance(key, yaml.ScalarNode):
+                raise ConstructorError("while constructing a mapping", None, "found unhashable key", key.start_mark)
+            if (key.tag, key.value) in own:
                 raise ConstructorError(None, None, f"duplicate key {key.value!r}", key.start_mark)
-            seen.add(name)
-        if merges:
-            self._merged.add(id(node))
-            self._loader.flatten_mapping(node)
-        return node.value  # type: ignore[no-any-return]
+            own[key.tag, key.value] = (key, value)
+        if not merges:
+            return list(own.values())
+        self._merged[id(node)] = list((self._merge(merges, depth) | own).values())
+        return self._merged[id(node)]
+
+    def _merge(self, merges: list[yaml.Node], depth: int) -> dict[tuple[str, str], _Member]:
+        merged: dict[tuple[str, str], _Member] = {}
+        for value in merges:
+            # Of several mappings in a list the first one has precedence. Each is counted before it is copied.
+            for source in reversed(value.value) if isinstance(value, yaml.SequenceNode) else [value]:
+                self._count(depth + 1)
+                if not isinstance(source, yaml.MappingNode):
+                    reason = "expected a mapping or list of mappings for merging"
+                    raise ConstructorError(None, None, reason, source.start_mark)
+                for member in self._members(source, depth + 1):
+                    self._count(depth)
+                    merged[member[0].tag, member[0].value] = member
+        return merged
 
     def _key(self, node: yaml.Node) -> str:
         if not isinstance(node, yaml.ScalarNode):
@@ -167,10 +194,10 @@ class Construction:
 
     def _other(self, node: yaml.Node) -> str:
         """Return the value of a node with another tag. Of YAML's other tags JSON can represent only binary text."""
-        value = self._loader.construct_object(node, deep=True)
-        if isinstance(value, bytes):
-            return value.decode()
-        raise ValueError(f"a {node.tag.removeprefix(_TAG)} has no equivalent in JSON")
+        # PyYAML's constructors assume the kind of node that their tag belongs to.
+        if node.tag == f"{_TAG}binary" and isinstance(node, yaml.ScalarNode):
+            return base64.b64decode(node.value).decode()
+        raise ValueError(f"a {node.tag.removeprefix(_TAG)[:_SHOWN]} has no equivalent in JSON")
 
 
 _SEPARATOR = re.compile(r"(?:---|\.\.\.)(?:\s|$)")
@@ -253,7 +280,7 @@ def _yaml_document(number: int, first_line: int, chunk: str) -> Document | Broke
             if node is None:
                 return None
             line = first_line + node.start_mark.line
-            value = Construction(loader).of(node)
+            value = Construction().of(node)
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
@@ -292,10 +319,14 @@ def _item_lines(node: yaml.Node, first_line: int) -> tuple[int, ...]:
 
 
 def _json_documents(number: int, first_line: int, text: str) -> Iterator[Document | BrokenDocument]:
-    decoder = json.JSONDecoder(object_pairs_hook=_without_doubles, parse_constant=_no_constant)
+    decoder = json.JSONDecoder(
+        object_pairs_hook=_without_doubles, parse_constant=_no_constant, parse_int=number_of, parse_float=_finite
+    )
     position = 0
+    counted, line = 0, first_line
     while (start := _skip_blanks(text, position)) < len(text):
-        line = first_line + text.count("\n", 0, start)
+        line += text.count("\n", counted, start)
+        counted = start
         try:
             value, position = decoder.raw_decode(text, start)
         except json.JSONDecodeError as error:
@@ -321,9 +352,16 @@ def _skip_blanks(text: str, position: int) -> int:
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"duplicate key {next(key for key in keys if keys.count(key) > 1)!r}")
+        seen: set[str] = set()
+        raise ValueError(f"duplicate key {next(key for key, _ in pairs if key in seen or seen.add(key))!r}")  # type: ignore[func-returns-value]
     return value
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:_SHOWN]} is infinite")
+    return number
 
 
 def _no_constant(name: str) -> None:

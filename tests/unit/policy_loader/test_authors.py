@@ -174,3 +174,11 @@ def test_listeners_are_notified_of_changes_and_verdicts(authors: Authors, judge:
     assert received == [(ONE, True), (ONE, True), (ONE, False)]
     (obj,) = config_map(ONE).objects
     assert key_of(obj) == ONE
+
+
+def test_an_object_that_cannot_be_read_is_a_problem_of_that_object_alone(authors: Authors, judge: HandJudge) -> None:
+    metadata = {"name": ONE.name, "namespace": ONE.namespace, "labels": ["no mapping"]}
+    odd = Upserted(CONFIG_MAP, ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata},))
+    list_all(authors, odd, config_map(TWO))
+    assert [one.code for one in authors.known[ONE].flaws] == ["unreadable"]
+    assert not authors.known[TWO].flaws

@@ -1,3 +1,4 @@
+import time
 from collections.abc import Callable
 
 import pytest
@@ -104,7 +105,7 @@ def test_aliases_and_merges_unfold_into_values_of_their_own() -> None:
         ("a: 1\nb: 2\na: 3", "duplicate key 'a'"),
         ("a: &x [*x]", "contains itself"),
         ("a: !!set {b}", "a set has no equivalent in JSON"),
-        ("a: !secret b", "could not determine a constructor"),
+        ("a: !secret b", "a !secret has no equivalent in JSON"),
         ("? [1, 2]\n: 3", "unhashable key"),
         ("a: [" + "[" * 3000, "YAML that JSON cannot represent"),
         ("a:\n\tb: 1", "cannot start any token"),
@@ -192,3 +193,41 @@ def test_merge_keys_may_refer_to_each_other() -> None:
     [found] = read_documents(merged(5_000))
     assert isinstance(found, Document)
     assert found.value["a4999"] == {"b": 1}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: !!timestamp {!!value x: y}",
+        'a: !!int {!!value x: ""}',
+        "a: !!bool {!!value x: zzz}",
+        "a: !!float [1]",
+        "a: !!map x",
+        "a: !!binary {!!value x: y}",
+        "a: !!binary \u00e9",
+        "a: !!set {x}",
+        "a: !!omap [{x: 1}]",
+        "a: !!python/object:os.system {}",
+        "a: 0x" + "f" * 5000,
+        "a: 0o" + "7" * 5000,
+        "a: " + "1" * 5000,
+        '{"a": 1e400}',
+    ],
+)
+def test_tags_of_another_kind_of_node_and_unbounded_numbers_are_problems(text: str) -> None:
+    (document,) = read_documents(text)
+    assert isinstance(document, BrokenDocument)
+    assert len(document.reason) < 300
+
+
+def test_merge_keys_are_counted_before_they_expand() -> None:
+    levels = [f"k{n}: &k{n} {{<<: [{', '.join([f'*k{n - 1}'] * 10)}]}}" for n in range(1, 30)]
+    (document,) = read_documents("\n".join(["k0: &k0 {" + ", ".join(f"x{n}: 1" for n in range(100)) + "}", *levels]))
+    assert isinstance(document, Document)
+    assert len(document.value["k29"]) == 100
+
+
+def test_many_values_of_json_are_read_in_linear_time() -> None:
+    begin = time.process_time()
+    assert len(list(read_documents("{}" * 120_000))) == 120_000
+    assert time.process_time() - begin < 3
