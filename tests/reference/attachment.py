@@ -46,7 +46,6 @@ def attachments_of(cluster: Cluster, kind: PolicyKind, policies: list[Policy]) -
             target = _target(cluster, policy, ref)
             verdict = _judge(cluster, kind, policy, ref, target)
             if verdict == ACCEPTED:
-                target = cluster.find_section(target) or target if target.section else target
                 target = kind.in_its_role(target)
                 if not policy.is_deleted and _loses(kind, policy, target, found):
                     verdict = CONFLICTED
@@ -128,7 +127,7 @@ def _judge(cluster: Cluster, kind: PolicyKind, policy: Policy, ref: Spec, target
     needs_grant = crosses and not everywhere and kind.crosses == "ReferenceGrant"
     if needs_grant and not is_granted(cluster, policy.node, target):
         return NOT_FOUND
-    if target.whole not in cluster.objects or (target.section and not cluster.find_section(target)):
+    if target.whole not in cluster.objects or (target.section and not cluster.has_section(target)):
         return NOT_FOUND
     return ACCEPTED
 

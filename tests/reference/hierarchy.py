@@ -99,7 +99,7 @@ def _rules_above(cluster: Cluster, backend: Node) -> list[Node]:
 def backends_of(cluster: Cluster, route: Spec, rule: Spec) -> set[Node]:
     """The backends of a rule that exist with a port for it, and that a grant or a mesh allows in another namespace."""
     found = set()
-    in_mesh = _is_of_mesh_only(route)
+    in_mesh = _is_of_mesh_only(cluster, route)
     for ref in refs_of(rule):
         backend = _names(route, ref)
         if backend not in cluster.objects or not _has_port(cluster.objects[backend], ref, route["kind"]):
@@ -109,12 +109,12 @@ def backends_of(cluster: Cluster, route: Spec, rule: Spec) -> set[Node]:
     return found
 
 
-def _is_of_mesh_only(route: Spec) -> bool:
-    """Whether a route names Services only as its parents (GEP-1294: it needs no grant for its backends)."""
-    if route["spec"].get("useDefaultGateways"):
-        return False
-    parents = route["spec"].get("parentRefs") or []
-    return bool(parents) and all(ref.get("kind") == "Service" for ref in parents)
+def _is_of_mesh_only(cluster: Cluster, route: Spec) -> bool:
+    """Whether a route has only Services as its parents (GEP-1294: it needs no grant for its backends)."""
+    parents = [
+        _parent(route, ref) for ref in [*(route["spec"].get("parentRefs") or []), *_default_refs(cluster, route)]
+    ]
+    return bool(parents) and all((parent.group, parent.kind) == ("core", "Service") for parent in parents)
 
 
 def refs_of(rule: Spec) -> list[Spec]:

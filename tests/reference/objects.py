@@ -94,14 +94,10 @@ class Cluster:
         obj = self.get(node)
         return [node._replace(section=name) for name, _ in sections_of(obj)] if obj else []
 
-    def find_section(self, node: Node) -> Node | None:
-        """This section by the name that it has: a port may be named by its number too (K2)."""
+    def has_section(self, node: Node) -> bool:
+        """Whether the object has this section, by exactly this name (K2)."""
         obj = self.get(node)
-        sections = sections_of(obj) if obj else []
-        if any(name == node.section for name, _ in sections):
-            return node
-        numbers = [name for name, body in sections if node.kind == "Service" and str(body["port"]) == node.section]
-        return node._replace(section=numbers[0]) if numbers else None
+        return obj is not None and any(name == node.section for name, _ in sections_of(obj))
 
     def namespaces(self) -> list[str]:
         """Every namespace that holds an object."""

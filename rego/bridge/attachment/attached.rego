@@ -74,15 +74,4 @@ targets(policy_key) := {place(keys.parse(policy_key).type, ref.key) |
 # description: A policy with a deletionTimestamp has no effect (semantics T5).
 takes_part(policy_key) if not policies.fact(policy_key, "deleting")
 
-# A Service port has two forms, its name and its number (semantics K2).
-_naming_node(policy_kind, node) := index.policies_naming(policy_kind, node) if {
-	not contains(node, "@")
-	not hierarchy.is_port(node)
-} else := index.policies_naming(policy_kind, trim_suffix(node, "@frontend")) if {
-	keys.is_frontend(node)
-} else := {policy |
-	parts := keys.parse(node)
-	some spelling, name in hierarchy.section_spellings(parts.object)
-	name == parts.section
-	some policy in index.policies_naming(policy_kind, keys.section(parts.object, spelling))
-}
+_naming_node(policy_kind, node) := index.policies_naming(policy_kind, trim_suffix(node, "@frontend"))

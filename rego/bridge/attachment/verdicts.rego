@@ -88,7 +88,8 @@ _reachable(policy_key, ref) if {
 
 _section_exists(ref) if ref.section == ""
 
-_section_exists(ref) if hierarchy.canonical_key(ref.key)
+# A port that has a name is not named by its number (semantics K2).
+_section_exists(ref) if hierarchy.canonical_key(ref.key) == ref.key
 
 # METADATA
 # description: |

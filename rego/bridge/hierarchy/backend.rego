@@ -41,8 +41,9 @@ rule_backends(route_key) := {node: backends |
 
 # METADATA
 # description: |
-#   A route may name a backend of its own namespace, or one that a ReferenceGrant allows; a route of mesh frontends only
-#   may name any, because its requests could go there without it (GEP-1294).
+#   A route may name a backend of its own namespace, or one that a ReferenceGrant allows; a route whose parents are
+#   all Services may name any, because requests in a mesh could go there without it (GEP-1294). Parents of other kinds
+#   may be gateways.
 backend_permitted(route_key, backend) if keys.parse(route_key).namespace == keys.parse(backend).namespace
 
 backend_permitted(route_key, backend) if is_granted(route_key, backend)
@@ -51,7 +52,7 @@ backend_permitted(route_key, _) if {
 	parents := index.declared_parents(route_key)
 	count(parents) > 0
 	every parent in parents {
-		keys.is_frontend(parent)
+		startswith(parent, "core/Service/")
 	}
 }
 

@@ -41,7 +41,7 @@ _ref_entries(policy_key, tallies) := [{"ancestor": key, "conditions": _joint_con
 ] if {
 	ref_entries := [entry |
 		some verdict in attachment.verdicts(policy_key)
-		entry := _ref_entry(policy_key, verdict, tallies)
+		some entry in _entries_of_ref(policy_key, verdict, tallies)
 		not entry.key in _ancestor_keys(tallies)
 	]
 	order := [entry.key | some entry in ref_entries]
@@ -49,17 +49,30 @@ _ref_entries(policy_key, tallies) := [{"ancestor": key, "conditions": _joint_con
 }
 
 # The paths of an accepted ref without an ancestor, if it has any.
-_ref_entry(policy_key, verdict, tallies) := {"key": node, "conditions": conditions(policy_key, own)} if {
-	verdict.reason == "Accepted"
+_entries_of_ref(policy_key, verdict, tallies) := {{"key": node, "conditions": conditions(policy_key, own)} |
 	node := attachment.place(keys.parse(policy_key).type, verdict.ref.key)
 	own := [tally | some tally in tallies; node in tally.targets]
 	count(_ancestor_keys(own)) == 0
+} if {
+	verdict.reason == "Accepted"
 }
 
-_ref_entry(policy_key, verdict, _) := {"key": verdict.ref.key, "conditions": [with_generation(policy_key, condition)]} if {
-	verdict.reason != "Accepted"
+# A policy in conflict has the ancestors that it would have otherwise, if these have no entry (GEP-1897).
+_entries_of_ref(policy_key, verdict, tallies) := {{"key": key, "conditions": [with_generation(policy_key, condition)]} |
 	condition := {"type": "Accepted", "status": "False", "reason": verdict.reason, "message": verdict.message}
+	some key in _keys_of_rejected(policy_key, verdict, tallies)
+} if {
+	verdict.reason != "Accepted"
 }
+
+_keys_of_rejected(policy_key, verdict, tallies) := found if {
+	verdict.reason == "Conflicted"
+	policy_kind := keys.type_of(policy_key)
+	outcomes.keeps_status_above(policy_kind)
+	node := attachment.place(policy_kind, verdict.ref.key)
+	found := outcomes.ancestors(policy_kind, [node], [keys.object_of(node)]) - _ancestor_keys(tallies)
+	count(found) > 0
+} else := {verdict.ref.key}
 
 # Verdicts without an object are reported under the policy's own name; an entry has one Accepted condition, which states
 # all of them.
