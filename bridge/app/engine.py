@@ -26,7 +26,7 @@ from bridge.policy_loader.ownership import packages
 from bridge.policy_loader.shipped import kubernetes_view, shipped
 from bridge.policy_loader.submissions import CONFIG_MAP, config_maps_in
 from bridge.replicator.initial_sync import without_collector
-from bridge.replicator.replicator import Replicator
+from bridge.replicator.replicator import QUERIES_OF_SYNC, Replicator
 from bridge.resources import rego_root
 from bridge.settings.loading import load_settings
 from bridge.settings.model import SETTINGS, Settings
@@ -36,8 +36,11 @@ if TYPE_CHECKING:
     from bridge.kube.client import KubeClient
 
 
-async def settle_manifests(objects: Iterable[Object]) -> SettledModules:
-    """Return the bundle for a folder's objects. Raises ToolError without an `opa`, CheckError for a broken one."""
+async def settle_manifests(objects: Iterable[Object], queries: Iterable[str] | None = None) -> SettledModules:
+    """Return the bundle for a folder's objects; with `queries` only with the shipped rules that these reach.
+
+    Raises ToolError without an `opa`, CheckError for a broken one.
+    """
     gathering = Gathering(_policy_settings().policy_namespaces)
     for type_id in gathering.authors.types:
         gathering.note(Listing(type_id))
@@ -45,7 +48,7 @@ async def settle_manifests(objects: Iterable[Object]) -> SettledModules:
         gathering.note(Upserted(key_of(obj).type_id, (obj,)))
     for type_id in gathering.authors.types:
         gathering.note(Listed(type_id))
-    return await _settle(gathering)
+    return await _settle(gathering, queries)
 
 
 async def settle_cluster(client: KubeClient) -> SettledModules:
@@ -98,8 +101,8 @@ def module_states(found: SettledModules) -> list[dict[str, Any]]:
     ]
 
 
-async def _settle(gathering: Gathering) -> SettledModules:
-    found = shipped(rego_root(), _policy_settings().policy_bounds)
+async def _settle(gathering: Gathering, queries: Iterable[str] | None = None) -> SettledModules:
+    found = shipped(rego_root(), _policy_settings().policy_bounds, queries=queries)
     executable = await asyncio.to_thread(ensure_opa)
     view = kubernetes_view((type_id, plural_by_rule(type_id)) for type_id in ALWAYS)
     return await gathering.settle(Checker(executable.path, found.modules), found, view)
@@ -174,12 +177,14 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
     types: Sequence[str] = (),
     follow: bool = False,
     empty: bool = False,
+    queries: Iterable[str] | None = None,
 ) -> AsyncIterator[Engine]:
     """Yield an engine on a running OPA, on manifests (paths, `-` for standard input), or else on a cluster.
 
     `opa_url` is a running one's, with `token` and `tls`. The others have a temporary OPA; a cluster is `kubeconfig`'s,
     None for kubectl's; `types` are read in addition to Gateway API's and the policy kinds'. With `follow` they read
-    changes. With `empty` the engine has no objects, only the shipped Rego.
+    changes. With `empty` the engine has no objects, only the shipped Rego. `queries` are those that the command may
+    send: a temporary OPA for manifests without Rego has only the rules that they reach; by default it has all.
 
     Raises ManifestError for a missing path, KubeError for a cluster that does not respond, OpaError if OPA cannot be
     reached or started, ToolError if no `opa` is available.
@@ -193,13 +198,15 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
         source.check_paths()  # a wrong path is reported before an `opa` is installed
         async with AsyncExitStack() as stack:
             # Most folders have no Rego: OPA compiles the shipped modules during the read.
-            shipped = (await settle_manifests(())).bundle
+            has_rego = await asyncio.to_thread(source.mentions, MARKS)
+            reach = None if queries is None or has_rego else {*queries, *QUERIES_OF_SYNC}
+            shipped = (await settle_manifests((), reach)).bundle
             starting = None
-            if not await asyncio.to_thread(source.mentions, MARKS):
+            if not has_rego:
                 starting = await stack.enter_async_context(_starting(shipped))
             with without_collector():
                 objects = await asyncio.to_thread(source.load)
-            found = await settle_manifests(objects)
+            found = await settle_manifests(objects, reach)
             if starting is None or found.bundle != shipped:
                 starting = await stack.enter_async_context(_starting(found.bundle))
             opa, changed = await stack.enter_async_context(_filled_from(source, starting, types))

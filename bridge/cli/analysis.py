@@ -165,5 +165,5 @@ def impact(
         return found
 
     form = Form(impact_tables, "The policy has no effective targets.", names=lambda found: found["scopes"], whole=True)
-    _, code = show(view, ask, form)
+    _, code = show(view, ask, form, queries=("impact",))
     ctx.exit(code)

@@ -81,7 +81,7 @@ def effective(
             found = await effective_everywhere(engine.opa, chosen, namespace, source_namespace)
         return await selected(engine.opa, found, "target", selects)
 
-    _, code = show(view, ask, Form(effective_tables, "No effective policies found."))
+    _, code = show(view, ask, Form(effective_tables, "No effective policies found."), queries=("effective", "scopes"))
     ctx.exit(code)
 
 

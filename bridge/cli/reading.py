@@ -44,11 +44,16 @@ class Form(Generic[_Answer]):
 
 
 def show(
-    view: View, ask: Callable[[Engine], Awaitable[_Answer]], form: Form[_Answer], types: Sequence[str] = ()
+    view: View,
+    ask: Callable[[Engine], Awaitable[_Answer]],
+    form: Form[_Answer],
+    types: Sequence[str] = (),
+    queries: Iterable[str] | None = None,
 ) -> tuple[_Answer, int]:
     """Print the result of `ask`, and return it with the exit code; with `--watch` continue until interrupted.
 
-    `types` are read in addition to those that every command needs.
+    `types` are read in addition to those that every command needs. `queries` are those that `ask` sends, by default
+    any: with `--manifests` OPA loads only the rules that these and the reports of problems reach.
     """
     if view.watch:
         check_watch(view.source, view.output)
@@ -60,7 +65,7 @@ def show(
             types=types,
             whole=form.whole,
         )
-    answer, code = read(view.source, ask, types)
+    answer, code = read(view.source, ask, types, queries=queries)
     print_answer(view.output, answer, form.tables, form.nothing, form.document, form.names)
     return answer, code
 
@@ -71,14 +76,14 @@ def read(
     types: Sequence[str] = (),
     *,
     allow_empty: bool = False,
+    queries: Iterable[str] | None = None,
 ) -> tuple[_Answer, int]:
     """Return the result of `ask`, and the exit code: 2 if manifests have errors, which are printed here.
 
-    `types` are read in addition to those that every command needs. Input without any object is a CommandError, unless
-    `allow_empty` is set.
+    `types` and `queries` are those of `show`. Input without any object is a CommandError, unless `allow_empty` is set.
     """
     take_standard_input(source.manifests)
-    return asyncio.run(_read(source, ask, types, allow_empty=allow_empty))
+    return asyncio.run(_read(source, ask, types, allow_empty=allow_empty, queries=queries))
 
 
 def take_standard_input(manifests: Sequence[str]) -> None:
@@ -91,11 +96,16 @@ def take_standard_input(manifests: Sequence[str]) -> None:
 
 
 async def _read(
-    source: Input, ask: Callable[[Engine], Awaitable[_Answer]], types: Sequence[str], *, allow_empty: bool
+    source: Input,
+    ask: Callable[[Engine], Awaitable[_Answer]],
+    types: Sequence[str],
+    *,
+    allow_empty: bool,
+    queries: Iterable[str] | None,
 ) -> tuple[_Answer, int]:
     from bridge.opa.errors import OpaRejected
 
-    async with opened(source, types) as engine:
+    async with opened(source, types, queries=queries) as engine:
         # A generator may print nothing on standard input, but a folder without objects is probably the wrong one.
         paths = [path for path in source.manifests if path != STDIN]
         if engine.empty and paths and not allow_empty and not engine.problems:
@@ -118,8 +128,14 @@ async def _read(
             raise
 
 
-def opened(source: Input, types: Sequence[str] = (), *, follow: bool = False) -> AbstractAsyncContextManager[Engine]:
-    """Open the engine of a command; with `follow` it reads changes."""
+# Of `report_problems`, and of the search for the objects that a user names.
+_QUERIES = ("names", "policykind_doubts", "refused_policykinds", "types", "undescribed", "version_problems")
+
+
+def opened(
+    source: Input, types: Sequence[str] = (), *, follow: bool = False, queries: Iterable[str] | None = None
+) -> AbstractAsyncContextManager[Engine]:
+    """Open the engine of a command; with `follow` it reads changes. `queries` are those of `show`."""
     # Imported here, so help and usage errors appear immediately.
     from bridge.app.engine import open_engine
     from bridge.opa.address import TlsFiles
@@ -135,6 +151,7 @@ def opened(source: Input, types: Sequence[str] = (), *, follow: bool = False) ->
         kube_context=source.kube_context,
         types=types,
         follow=follow,
+        queries=None if queries is None else {*queries, *_QUERIES},
     )
 
 

@@ -95,7 +95,7 @@ def request(ctx: click.Context, /, namespace: str | None, view: View, **options:
         return answer
 
     form = Form(served_tables, "No answer.", names=_names, whole=True)
-    answer, code = show(view, ask, form)
+    answer, code = show(view, ask, form, queries=("request",))
     ctx.exit(code or (0 if answer["rule"] else NOT_SERVED))
 
 

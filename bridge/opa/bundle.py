@@ -160,4 +160,4 @@ def archive_of(files: Mapping[str, bytes]) -> bytes:
             entry = tarfile.TarInfo(path)  # its time is 0 and its owner empty by default
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))
-    return gzip.compress(plain.getvalue(), compresslevel=6, mtime=0)
+    return gzip.compress(plain.getvalue(), compresslevel=1, mtime=0)

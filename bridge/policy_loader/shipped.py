@@ -13,6 +13,7 @@ from typing import Any
 
 from bridge.model.keys import CORE
 from bridge.opa.bundle import Bundle, build_bundle
+from bridge.policy_loader.prepared import Prepared, prepare, reached
 from bridge.resources import crds_root
 from bridge.sources.yaml import Document, read_documents
 
@@ -32,36 +33,51 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 SETTINGS = "bridge_settings"
 
 
-def shipped(root: Path, bounds: Mapping[str, int] = _NONE, versions: Mapping[str, str] = _NONE) -> Shipped:
+def shipped(
+    root: Path,
+    bounds: Mapping[str, int] = _NONE,
+    versions: Mapping[str, str] = _NONE,
+    queries: Iterable[str] | None = None,
+) -> Shipped:
     """Return the modules below `root/bridge` without tests, and `data.bridge_settings`.
 
     The settings are `{presets, schemas, bounds, versions}`: `presets` are policy kinds by file name, `schemas` the
     schemas of `spec` of the bridge's own kinds. `bounds` limit the size of a policy (the Rego has defaults for missing
     ones), `versions` are those of types that are not read in the API server's preferred version.
+    With `queries` the modules have only the rules that these reach.
 
     Other folders are not part of a bundle: OPA gets them as files (`bridge.resources.authorization_policy`). The
     modules own only their packages: `bridge.strategies` and `bridge.extensions` are for others' modules.
     """
-    modules, described = _files(root)
+    modules, prepared = _files(root)
+    if queries is not None:
+        modules = reached(prepared.modules, queries)
     packages = {"/".join(path.removesuffix(".rego").split("/")[:2]) for path in modules}
-    data = {SETTINGS: {**described, "bounds": dict(bounds), "versions": dict(versions)}}
+    data = {SETTINGS: {**prepared.data, "bounds": dict(bounds), "versions": dict(versions)}}
     return Shipped(modules, data, frozenset({*packages, SETTINGS}))
 
 
 @cache
-def _files(root: Path) -> tuple[Mapping[str, str], Mapping[str, Any]]:
-    """Return the modules by path, and `{presets, schemas}`, as of the first call."""
+def _files(root: Path) -> tuple[Mapping[str, str], Prepared]:
+    """Return the modules by path, and their prepared form with `{presets, schemas}`, as of the first call."""
     modules = {
         str(path.relative_to(root)): path.read_text(encoding="utf-8")
         for path in sorted((root / "bridge").rglob("*.rego"))
         if not path.name.endswith("_test.rego")
     }
-    presets = {path.stem: _read(path)["spec"] for path in sorted((root / "bridge/kinds/presets").glob("*.yaml"))}
-    crds = [_read(path)["spec"] for path in sorted(crds_root().glob("*.yaml"))]
-    schemas = {
-        crd["names"]["kind"]: crd["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"] for crd in crds
+    paths = (*sorted((root / "bridge/kinds/presets").glob("*.yaml")), *sorted(crds_root().glob("*.yaml")))
+    return modules, prepare(modules, {path: path.read_bytes() for path in paths}, _described)
+
+
+def _described(files: Mapping[Path, bytes]) -> dict[str, Any]:
+    read = {path: _read(content)["spec"] for path, content in files.items()}
+    crds = [spec for path, spec in read.items() if path.parent == crds_root()]
+    return {
+        "presets": {path.stem: spec for path, spec in read.items() if path.parent != crds_root()},
+        "schemas": {
+            crd["names"]["kind"]: crd["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"] for crd in crds
+        },
     }
-    return modules, {"presets": presets, "schemas": schemas}
 
 
 def shipped_bundle(root: Path) -> Bundle:
@@ -70,8 +86,8 @@ def shipped_bundle(root: Path) -> Bundle:
     return build_bundle(found.modules, found.data, found.roots)
 
 
-def _read(path: Path) -> Any:
-    documents = read_documents(path.read_text(encoding="utf-8"))
+def _read(content: bytes) -> Any:
+    documents = read_documents(content.decode())
     return next(document.value for document in documents if isinstance(document, Document))
 
 

@@ -204,13 +204,8 @@ def _labels(obj: Mapping[str, Any]) -> Mapping[str, str]:
 
 async def refused_policy_kinds(opa: Opa) -> list[tuple[Key, str]]:
     """Return the PolicyKinds that are not active, with the reasons, because results lack their policies."""
-    keys = await opa.query("policykinds", {})
-    return [
-        (parse_key(entry["policy"]), condition["message"])
-        for entry in await in_batches(opa, "status", "policies", keys)
-        for condition in entry["conditions"]
-        if condition["type"] == "Accepted" and condition["status"] != "True"
-    ]
+    found: dict[str, str] = await opa.query("refused_policykinds", {})
+    return [(parse_key(key), found[key]) for key in sorted(found)]
 
 
 async def undescribed(opa: Opa) -> dict[str, Entry]:

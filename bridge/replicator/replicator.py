@@ -25,6 +25,7 @@ from bridge.replicator.writer import Writer
 
 log = structlog.get_logger(__name__)
 
+QUERIES_OF_SYNC = ("kind_documents", "link_fields", "links", "stamps", "undescribed")  # without audits
 PATIENCE = SLOW  # seconds until a report
 BRISK = 3.0  # seconds of frequent checks: an OPA that has just started soon responds
 _FIRST_LOOK = 0.03  # seconds between two checks in that time, which cost OPA nothing; then the waits double

@@ -46,6 +46,16 @@ policykinds := sort({concat("/", [kinds.policykind_type, "-", name]) |
 
 # METADATA
 # description: |
+#   `refused_policykinds`: why each PolicyKind that is not active is refused, by its key.
+# entrypoint: true
+refused_policykinds := {key: verdict.message |
+	some key in policykinds
+	verdict := kinds.verdict(key)
+	verdict.status != "True"
+}
+
+# METADATA
+# description: |
 #   `undescribed`: the types of policies that no active policy kind describes, `{message, crd?, near?}` by
 #   `<group>/<Kind>`: the key of the CRD, and a similar policy kind.
 # entrypoint: true
