@@ -22,12 +22,6 @@ metadata_update := {
 }
 
 # METADATA
-# description: The request is to a subresource that is for other fields than metadata and spec, or binds a Pod.
-is_beside_object if input.subResource in {"status", "finalize"}
-
-is_beside_object if is_binding
-
-# METADATA
 # description: The request binds a Pod to a node.
 is_binding if {
 	input.kind.group == ""
