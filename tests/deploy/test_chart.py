@@ -190,6 +190,16 @@ def test_a_pod_has_no_privilege_and_writes_nowhere_but_to_its_scratch(rendered: 
         assert {mount["name"] for mount in container["volumeMounts"] if not mount.get("readOnly")} <= scratch
 
 
+@pytest.mark.parametrize(
+    ("memory", "limit"), [("2Gi", "1638MiB"), ("1.5Gi", "1228MiB"), ("500Mi", "400MiB"), ("2G", None), (None, None)]
+)
+def test_opa_collects_garbage_by_its_memory_limit(memory: str | None, limit: str | None, home: Path) -> None:
+    pod = one(template(CHART, home, {"opa": {"resources": {"limits": {"memory": memory}}}}), "Deployment")
+    opa = pod["spec"]["template"]["spec"]["containers"][1]
+    found = {entry["name"]: entry["value"] for entry in opa.get("env", [])}
+    assert found == ({"GOGC": "400", "GOMEMLIMIT": limit} if limit else {})
+
+
 def test_the_bridge_alone_has_a_token(rendered: Objects) -> None:
     pod = one(rendered, "Deployment")["spec"]["template"]["spec"]
     assert pod["automountServiceAccountToken"] is False

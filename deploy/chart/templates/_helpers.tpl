@@ -104,3 +104,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- .Files.Get "files/opa.yaml" -}}
 {{- end -}}
 {{- end -}}
+
+{{/* 80% of a memory limit in Mi or Gi, as GOMEMLIMIT; empty for other units. */}}
+{{- define "policy-bridge.goMemoryLimit" -}}
+{{- $unit := regexFind "[MG]i$" (toString .) -}}
+{{- if $unit -}}
+{{ mulf (trimSuffix $unit . | float64) (ternary 819.2 0.8 (eq $unit "Gi")) | int }}MiB
+{{- end -}}
+{{- end -}}
