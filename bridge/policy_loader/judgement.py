@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
@@ -12,13 +12,15 @@ from bridge.model.keys import Key
 from bridge.opa.address import pointer
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaRejected, OpaUndefined
-from bridge.policy_loader.activation import Looked
 from bridge.policy_loader.assembly import STRATEGIES, Generate, InTheWay, claimed_roots, document
 from bridge.policy_loader.compile_check import PASSING, Checker, Finding
 from bridge.policy_loader.ownership import disputes, overlap, packages
 from bridge.policy_loader.selection import Entry
 from bridge.policy_loader.shipped import Shipped
 from bridge.policy_loader.submissions import DataPath, Fault, ModuleProblem, Places, Submission
+
+if TYPE_CHECKING:  # aiohttp's server, which commands do not need, takes 0.05 s to import
+    from bridge.policy_loader.activation import Looked
 
 log = structlog.get_logger(__name__)
 
