@@ -231,7 +231,9 @@ def test_a_reader_that_has_enough_is_no_error(bridge_path: Path, environment: di
 
 
 @pytest.mark.parametrize("command", [["effective"], ["status"], ["status", "-o", "json"]])
-def test_reading_manifests_imports_neither_kubernetes_nor_a_server(environment: dict[str, str], command: list[str]) -> None:
+def test_reading_manifests_imports_neither_kubernetes_nor_a_server(
+    environment: dict[str, str], command: list[str]
+) -> None:
     """They would cost half a second and 56 MB, and 0.05 s."""
     program = (
         "import sys; from bridge.cli.main import run_command;"
