@@ -133,13 +133,14 @@ class Filling:
                 await self._intake.more.wait()
 
     async def _in_pieces(self) -> None:
-        await self._gathered()
-        await self._write_all()
-        await self._describing.describe()
-        for type_id in self._writer.documents.types() - self._intake.wanted - self._intake.listings.begun:
-            self._intake.pending.forget(type_id)  # found in OPA, from an earlier bridge
-        await self._gathered()  # the types of new policy kinds
-        await self._write_all()
+        # A policy kind may arrive while the objects of others are awaited.
+        while self._writer.kinds_outdated or self._intake.listings.missing or len(self._intake.pending):
+            await self._gathered()
+            await self._write_all()
+            if self._writer.kinds_outdated:
+                await self._describing.describe()
+                for type_id in self._writer.documents.types() - self._intake.wanted - self._intake.listings.begun:
+                    self._intake.pending.forget(type_id)  # found in OPA, from an earlier bridge
         await self._writer.renew_facts()  # policies may have arrived before the kinds that their facts depend on
         await self._writer.finish()
 

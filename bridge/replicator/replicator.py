@@ -12,7 +12,6 @@ from bridge.machine import Machine
 from bridge.model.changes import Listener, Notice, Object, Rejected, Source
 from bridge.model.keys import Key
 from bridge.model.observability import Record, record_nothing
-from bridge.model.types import DESCRIBING
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaUndefined
 from bridge.pacing import Backoff
@@ -297,6 +296,7 @@ class Replicator:
         if rules != self._linked_by or self._writer.links_doubtful:
             raise Lost("the active modules compute different links", reason="modules")
         self._machine.on(SyncEvent.MODULES_LOADED)
+        await self._describing.describe()  # modules define levels, which traits of kinds depend on
         await self._writer.renew_facts()  # modules define the levels and the bounds that facts depend on
         if self.state is SyncState.RENEWING:  # otherwise they change again
             self._machine.on(SyncEvent.RENEWED)
@@ -317,8 +317,7 @@ class Replicator:
         written = await self._writer.write(batch)
         self.counted.in_opa(self._intake.pending.arrivals)
         keys = [key for key, before in written.items() if before.essence != self._writer.documents.essence(key)]
-        kinds = any(key.type_id in DESCRIBING for key in keys)
-        if kinds:
+        if kinds := self._writer.kinds_outdated:
             await self._describing.describe()
             await self._writer.renew_facts()
         if written:

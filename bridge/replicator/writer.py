@@ -10,6 +10,7 @@ import structlog
 
 from bridge.model.changes import Object
 from bridge.model.keys import Key, parse_key
+from bridge.model.types import DESCRIBING
 from bridge.opa.batches import batches
 from bridge.opa.client import Opa
 from bridge.replicator.claim import Claim, ContentRefused, Lost
@@ -43,6 +44,7 @@ class Writer:
         self.linking = Linking(opa)
         self._opa = opa
         self._claim = claim
+        self.kinds_outdated = True  # whether OPA has other CRDs or PolicyKinds than its policy kinds were made from
         self._filled = False
         self._begun = False
         self._replacing = False  # whether the first write replaces all data
@@ -68,6 +70,7 @@ class Writer:
         """
         found = await self._claim.take(rules)
         self.linking.begin()
+        self.kinds_outdated = True
         usable = found.usable and not self._astray
         self._filled = self._begun = False
         index: Index | None = await self._claim.ask(lambda: self._opa.get(INDEX)) if usable else None
@@ -142,9 +145,10 @@ class Writer:
         return await self._claim.ask(lambda: self._opa.query(query, {}))
 
     async def put_kinds(self, documents: dict[str, Any]) -> None:
-        """Store the documents of the active policy kinds, by name."""
+        """Store the documents of the active policy kinds, by name, as OPA computes them from the written objects."""
         self.documents.put_kinds(documents)
         await self._send()
+        self.kinds_outdated = False
         self.linking.begin()  # a kind names fields by which its policies select, and links read these
 
     async def renew_facts(self) -> None:
@@ -196,6 +200,10 @@ class Writer:
 
         for key in await self._write_or_refuse(deletes, upserts, plan):
             del written[key]
+        self.kinds_outdated |= any(
+            key.type_id in DESCRIBING and before.essence != self.documents.essence(key)
+            for key, before in written.items()
+        )
         return written
 
     async def _write_or_refuse(

@@ -57,16 +57,17 @@ def test_statuses_appear_and_follow_a_change(
                 ("shop", "timeoutpolicies", "catalog-metrics"): {"Accepted": "Accepted", "Programmed": "Programmed"},
             }
             for place, conditions in expected.items():
-                _wait_for(applied, place, conditions, tmp_path / "log")
+                wait_for(applied, place, conditions, tmp_path / "log")
             applied.api.request("DELETE", POLICIES.format("infra", "colorpolicies", "accessibility"))
             place = ("blog", "colorpolicies", "posts-contrast")
-            _wait_for(applied, place, {"Accepted": "Accepted", "Programmed": "Programmed"}, tmp_path / "log")
+            wait_for(applied, place, {"Accepted": "Accepted", "Programmed": "Programmed"}, tmp_path / "log")
         finally:
             process.terminate()
     assert process.returncode == 0
 
 
-def _wait_for(plane: ControlPlane, place: tuple[str, str, str], wanted: dict[str, str], log: Path) -> None:
+def wait_for(plane: ControlPlane, place: tuple[str, str, str], wanted: dict[str, str], log: Path) -> None:
+    """Wait until a policy's conditions have these reasons."""
     deadline = time.monotonic() + PATIENCE
     while (shown := _conditions(plane.api.get(POLICIES.format(*place)))) != wanted:
         assert time.monotonic() < deadline, f"{place} shows {shown}; the bridge said: {log.read_text()}"

@@ -54,9 +54,11 @@ class Bridge:
 
 
 @asynccontextmanager
-async def at_work(opa_url: str, objects: Iterable[Object], requests: Requests | None = None) -> AsyncIterator[Bridge]:
-    """A bridge that has taken these objects in, and counts its `requests`."""
-    source = ScriptedSource(objects)
+async def at_work(
+    opa_url: str, objects: Iterable[Object] | ScriptedSource, requests: Requests | None = None, *, wait: bool = True
+) -> AsyncIterator[Bridge]:
+    """A bridge that has taken these objects in, or with `wait` False begins to, and counts its `requests`."""
+    source = objects if isinstance(objects, ScriptedSource) else ScriptedSource(objects)
     async with Opa(opa_url, requests=requests) as opa:
         replicator = Replicator(source, opa, (*ALWAYS, THING, BARRIER))
         sink = ScriptedSink(source)
@@ -65,9 +67,10 @@ async def at_work(opa_url: str, objects: Iterable[Object], requests: Requests | 
         replicator.listen(remediator.note)
         tasks = [asyncio.create_task(replicator.run()), asyncio.create_task(remediator.run())]
         try:
-            filled = asyncio.create_task(replicator.filled.wait())
-            await asyncio.wait({filled, *tasks}, return_when=asyncio.FIRST_COMPLETED)
-            assert filled.done(), [task.exception() for task in tasks if task.done()]
+            if wait:
+                filled = asyncio.create_task(replicator.filled.wait())
+                await asyncio.wait({filled, *tasks}, return_when=asyncio.FIRST_COMPLETED)
+                assert filled.done(), [task.exception() for task in tasks if task.done()]
             yield Bridge(source, opa, sink, notices, remediator, replicator)
             assert not any(task.done() for task in tasks)
         finally:
@@ -104,7 +107,7 @@ async def test_a_backend_that_a_route_no_longer_names_is_no_longer_counted(opa_p
         bridge.source.put({**route, "spec": {"parentRefs": [], "rules": [{"name": "all"}]}})
         await bridge.settled()
         assert len(bridge.remediator._ledger) == 0
-        await _compare(bridge, "after the route has changed")
+        await compare(bridge, "after the route has changed")
 
 
 async def walk(seed: int, steps: int, opa_path: Path) -> None:
@@ -117,7 +120,7 @@ async def walk(seed: int, steps: int, opa_path: Path) -> None:
         at_work(managed.url, world.objects.values()) as bridge,
     ):
         await bridge.settled()
-        await _compare(bridge, f"seed {seed}, at the start")
+        await compare(bridge, f"seed {seed}, at the start")
         together = itertools.cycle(AT_ONCE)
         while len(history) < steps:
             for _ in range(next(together)):
@@ -130,7 +133,7 @@ async def walk(seed: int, steps: int, opa_path: Path) -> None:
             if chance.random() < 0.2:
                 history.append(_meddle(bridge.source, chance))
             await bridge.settled()
-            await _compare(bridge, f"seed {seed}, after {len(history)} steps, the last:\n" + "\n".join(history[-4:]))
+            await compare(bridge, f"seed {seed}, after {len(history)} steps, the last:\n" + "\n".join(history[-4:]))
 
 
 def as_it_was(before: Object, obj: Object) -> Object:
@@ -168,8 +171,9 @@ def _meddle(source: ScriptedSource, chance: random.Random) -> str:
     return f"status of {key}: {status}"
 
 
-async def _compare(bridge: Bridge, when: str) -> None:
+async def compare(bridge: Bridge, when: str) -> None:
     opa = bridge.opa
+    assert await opa.get("kinds") == await opa.query("kinds_in_force", {}), when
     policies = [*await opa.query("policies", {}), *await opa.query("policykinds", {})]
     wanted = [entry for entry in await opa.query("status", {"policies": policies}) if entry["mode"] == "Manage"]
     found = {entry["policy"]: shown(bridge.source.objects, entry) for entry in wanted}
@@ -179,7 +183,7 @@ async def _compare(bridge: Bridge, when: str) -> None:
     assert {entry["object"]: marks_shown(bridge.source.objects, entry) for entry in affected} == {
         entry["object"]: marks_wanted(entry) for entry in affected
     }, when
-    await _compare_ledger(opa, bridge.remediator._ledger, {*policies, *marked}, when)
+    await _compare_ledger(opa, bridge.remediator, {*policies, *marked}, when)
     await _compare_facts(opa, bridge.source, when)
 
 
@@ -197,11 +201,11 @@ def _flattened(facts: Any, depth: int = 4) -> set[str]:
     return {f"{name}/{rest}" for name, below in facts.items() for rest in _flattened(below, depth - 1)}
 
 
-async def _compare_ledger(opa: Opa, ledger: Ledger, keys: set[str], when: str) -> None:
-    fresh = Ledger()
+async def _compare_ledger(opa: Opa, remediator: Remediator, keys: set[str], when: str) -> None:
+    ledger, fresh = remediator._ledger, Ledger()
     kinds = await opa.query("kinds_in_force", {})
     for kind, targets in (await opa.query("scopes", {})).items():
-        if kinds[kind]["mode"] == "Manage":
+        if kinds[kind]["mode"] == "Manage" or remediator._computing.observes:
             rows = await opa.query("outcomes", {"policyKind": kind, "targets": targets})
             for target in targets:
                 fresh.replace(kind, target, rows.get(target, ()))

@@ -66,6 +66,7 @@ class Computing:
         then are already in `dirty`.
         """
         self._kinds_differ |= notice.kinds or notice.refilled
+        observes = self._observes
         kinds = await self._active_kinds() if self._kinds_differ else self._kinds
         self._retire(kinds)
         if notice.refilled:
@@ -79,7 +80,7 @@ class Computing:
                     yield
         async for _ in self._compute(kinds, scopes, dirty, size or BatchSize(TARGETS_BATCH)):
             yield
-        self._kinds, self._kinds_differ = kinds, False
+        self._kinds, self._kinds_differ = kinds, observes != self._observes  # it may have changed meanwhile
 
     async def recompute(self, place: Place, dirty: Dirty) -> None:
         """Compute one effective target again, in addition to the current computation. Raises OpaError."""
