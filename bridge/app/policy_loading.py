@@ -63,6 +63,7 @@ class PolicyLoading:
         """Follow authors, load their submissions, and report the results."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.loader.run())
+            tasks.create_task(self.authors.run())
             tasks.create_task(self._store.report_policies(self.authors))
             if self._own_source is not None:
                 tasks.create_task(self.authors.follow(self._own_source))

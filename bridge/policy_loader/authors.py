@@ -15,6 +15,7 @@ import structlog
 from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Rejected, Source, Trouble, Upserted
 from bridge.model.keys import Key, key_of
 from bridge.opa.bundle import Bundle
+from bridge.pacing import Turns
 from bridge.policy_loader.assembly import assemble, generated
 from bridge.policy_loader.compile_check import Checker
 from bridge.policy_loader.judgement import Judge
@@ -30,10 +31,12 @@ from bridge.policy_loader.submissions import (
     Submission,
     Verdict,
     field_of,
+    finish,
     flaw,
     read_config_map,
     read_rego_policy,
 )
+from bridge.sources.yaml import UNREADABLE
 
 log = structlog.get_logger(__name__)
 
@@ -45,6 +48,9 @@ STATES = ("active", "last-good-version", "refused", "pending")
 
 # Texts of which an author's manifest contains one, unless it is written with escapes.
 MARKS = (b"openpolicyagent.org/", b"RegoPolicy")
+
+
+_PATIENCE = 4.0  # seconds that a start waits for documents whose reading takes long
 
 
 class SubmissionReceiver(Protocol):
@@ -112,6 +118,10 @@ class Authors:
         self._unseen: dict[tuple[str, str], set[Key]] = {}  # objects of a current listing that were not delivered yet
         self._troubles: dict[str, str] = dict.fromkeys(self.types, "the initial list is incomplete")
         self._unsettled = True
+        self._unread: dict[Key, Reading] = {}  # by author, while its documents are not read
+        self._turns = Turns[Key](lambda key: key.namespace)
+        self._arrived = asyncio.Event()
+        self._listing = True  # until the loader is notified that everything was listed
         loader.listen(self._judge)
 
     @property
@@ -151,8 +161,34 @@ class Authors:
             self.note(change)
             await asyncio.sleep(0)  # a long listing must not block other tasks
 
+    async def run(self) -> None:
+        """Read the documents whose reading may cost much, until cancelled."""
+        while True:
+            await self._arrived.wait()
+            self._arrived.clear()
+            await self.read_waiting()
+
+    async def read_waiting(self) -> None:
+        """Read these documents, of one object at a time and of each namespace in turn."""
+        while self._turns:
+            [key] = self._turns.take(1)
+            reading = self._unread[key]
+            finished = await self._finish(key, reading)
+            if self._unread.get(key) is not reading:
+                continue  # it has changed meanwhile
+            del self._unread[key]
+            author = self.known[key] = replace(self.known[key], flaws=finished.problems)
+            if not finished.problems:
+                self._loader.put(finished.submission)
+            self._tell(key, author.identity)
+            if not self._unread:
+                self._report_listed()
+
     def note(self, change: Change) -> None:
-        """Process one change of a source; changes of other types may be included."""
+        """Process one change of a source; changes of other types may be included.
+
+        Documents that need a process of their own wait for `run`, or `read_waiting`.
+        """
         match change:
             case Listing(type_id, namespace) if type_id in self.types:
                 self._expect(type_id, namespace)
@@ -188,6 +224,15 @@ class Authors:
         identity = {name: obj[name] for name in ("apiVersion", "kind", "metadata")}
         status = field_of(obj, "status")
         before = self.known.get(key)
+        same = before is not None and before.version == reading.submission.version
+        if before is not None and same and reading.unread:
+            reading = replace(reading, problems=before.flaws, unread={})  # it was read, or waits
+        elif reading.unread:
+            self._unread[key] = reading
+            self._turns.add(key)
+            self._arrived.set()
+        else:
+            self._forget(key)
         self.known[key] = Author(
             identity,
             status if isinstance(status, dict) else {},
@@ -196,7 +241,7 @@ class Authors:
             reading.problems,
             before.verdict if before else None,
         )
-        if not reading.problems and (before is None or before.flaws or before.version != reading.submission.version):
+        if not reading.problems and not reading.unread and (before is None or before.flaws or not same):
             self._loader.put(reading.submission)
         self._tell(key, obj)
 
@@ -205,18 +250,37 @@ class Authors:
             if key.type_id == REGO_POLICY:
                 return read_rego_policy(key, obj)
             return read_config_map(key, obj, self._namespaces)
-        except Exception as error:  # whatever one author wrote, the objects of the others are read
-            log.exception("object not readable", object=str(key))
-            problem = flaw(f"it cannot be read ({type(error).__name__}): simplify it", code="unreadable")
-            return Reading(Submission(key, ""), key.type_id == REGO_POLICY, (problem,))
+        except Exception as error:  # noqa: BLE001 - whatever one author wrote, the objects of the others are read
+            return Reading(Submission(key, ""), key.type_id == REGO_POLICY, (_unreadable(key, error),))
+
+    async def _finish(self, key: Key, reading: Reading) -> Reading:
+        try:
+            return await finish(reading)
+        except Exception as error:  # noqa: BLE001 - the same
+            return replace(reading, problems=(_unreadable(key, error),), unread={})
+
+    def _forget(self, key: Key) -> None:
+        self._turns.discard(key)
+        if self._unread.pop(key, None) is not None and not self._unread:
+            self._report_listed()
 
     def _drop(self, key: Key, obj: Object | None) -> None:
+        self._forget(key)
         if self.known.pop(key, None) is not None:
             self._loader.remove(key)
         self._tell(key, obj)
 
     def _is_listed(self, type_id: str) -> None:
-        if self._troubles.pop(type_id, None) is not None and not self._troubles:
+        if self._troubles.pop(type_id, None) is None or self._troubles:
+            return
+        if self._unread:
+            asyncio.get_running_loop().call_later(_PATIENCE, self._report_listed)
+        else:
+            self._report_listed()
+
+    def _report_listed(self) -> None:
+        if self._listing and not self._troubles:
+            self._listing = False
             self._loader.listed()
 
     def _has_trouble(self, trouble: Trouble) -> None:
@@ -241,6 +305,11 @@ class Authors:
             listener(key, obj)
 
 
+def _unreadable(key: Key, error: Exception) -> ModuleProblem:
+    log.error("object not readable", object=str(key), exc_info=error)
+    return flaw(f"{UNREADABLE} ({type(error).__name__}): simplify it", code="unreadable")
+
+
 @dataclass(frozen=True, slots=True)
 class SettledModules:
     """The bundle with everything that compiles together, and the problems of omitted objects.
@@ -259,7 +328,6 @@ class Gathering:
 
     def __init__(self, namespaces: Collection[str]) -> None:
         self.submissions: dict[Key, Submission] = {}
-        self._complete = False
         self._unread: dict[str, str] = {}
         self.authors = Authors(self, namespaces)
 
@@ -275,13 +343,12 @@ class Gathering:
         self.submissions.pop(author, None)
 
     def listed(self) -> None:
-        """Note that all authors have submitted."""
-        self._complete = True
+        """Ignore the end of the lists: `settled` looks for it."""
 
     @property
     def settled(self) -> bool:
         """Return whether everything readable was read."""
-        return self._complete or self._unread.keys() >= self.authors.unlisted.keys()
+        return self._unread.keys() >= self.authors.unlisted.keys()
 
     def note(self, change: Change) -> None:
         """Process one change of a source."""
@@ -303,6 +370,7 @@ class Gathering:
         def generate(submissions: Sequence[Submission]) -> Mapping[str, str]:
             return generated(submissions, kubernetes)
 
+        await self.authors.read_waiting()
         problems = {key: author.flaws for key, author in self.authors.known.items() if author.flaws}
         claims = {key: tuple(flaws(one)) for key, one in self.submissions.items()}
         problems |= {key: found for key, found in claims.items() if found}

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -24,7 +24,8 @@ from bridge.model.changes import Object
 from bridge.model.keys import Key
 from bridge.model.nesting import MAX_DEPTH, decode
 from bridge.model.types import Selection
-from bridge.sources.yaml import BrokenDocument, read_documents
+from bridge.sources.bounded_reading import TooCostlyError, is_cheap, read_texts
+from bridge.sources.yaml import BrokenDocument, Document, read_documents
 
 DataPath = tuple[str, ...]  # from the root of OPA's data
 
@@ -139,12 +140,14 @@ class Places:
 class Reading:
     """An object's content. With `problems` the submission must not be loaded.
 
-    `policy` means that the object has policies, and not only data.
+    `policy` means that the object has policies, and not only data. `unread` are documents by name whose reading may
+    cost much: `finish` reads them, and until then the submission lacks its data.
     """
 
     submission: Submission
     policy: bool
     problems: tuple[ModuleProblem, ...] = ()
+    unread: Mapping[str, str] = field(default_factory=dict)
 
 
 def field_of(obj: Object, name: str) -> Any:
@@ -214,32 +217,38 @@ def read_config_map(key: Key, obj: Object, namespaces: Collection[str]) -> Readi
         return Reading(Submission(key, version), is_policy, tuple(problems))
     if is_policy:
         return Reading(Submission(key, version, modules=data, created=created_at(obj)), is_policy)
-    documents, flaws = _documents(data)
-    return Reading(
-        Submission(key, version, data={(key.namespace, key.name): documents}, created=created_at(obj)),
-        is_policy,
-        tuple(flaws),
-    )
-
-
-def _documents(data: Mapping[str, str]) -> tuple[dict[str, Any], list[ModuleProblem]]:
     documents: dict[str, Any] = {}
-    problems: list[ModuleProblem] = []
+    yaml: dict[str, str] = {}
     for name, text in data.items():
-        found = _document(name, text)
-        if isinstance(found, ModuleProblem):
-            problems.append(found)
-        else:
-            documents[name] = found[0]
-    return documents, problems
+        try:
+            documents[name] = decode(text, most=MAX_DEPTH)
+        except (msgspec.DecodeError, UnicodeEncodeError):
+            yaml[name] = text  # its reason has no line, and YAML is a superset of JSON
+    submission = Submission(key, version, data={(key.namespace, key.name): documents}, created=created_at(obj))
+    if not is_cheap(yaml.values()):
+        return Reading(submission, is_policy, unread=yaml)
+    return _with_documents(submission, {name: list(read_documents(text)) for name, text in yaml.items()})
 
 
-def _document(name: str, text: str) -> tuple[Any] | ModuleProblem:
+async def finish(reading: Reading) -> Reading:
+    """Return the reading of a ConfigMap with its unread documents."""
     try:
-        return (decode(text, most=MAX_DEPTH),)
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        pass  # its reason has no line, and YAML is a superset of JSON
-    documents = list(read_documents(text))
+        found = await read_texts(list(reading.unread.values()))
+    except TooCostlyError as error:
+        problem = flaw(str(error), code="data_parse_error", file=next(iter(reading.unread)))
+        return replace(reading, problems=(problem,), unread={})
+    return _with_documents(reading.submission, dict(zip(reading.unread, found, strict=True)))
+
+
+def _with_documents(submission: Submission, yaml: Mapping[str, Sequence[Document | BrokenDocument]]) -> Reading:
+    [(path, documents)] = submission.data.items()
+    found = {name: _document(name, read) for name, read in yaml.items()}
+    problems = tuple(one for one in found.values() if isinstance(one, ModuleProblem))
+    documents = documents | {name: one[0] for name, one in found.items() if not isinstance(one, ModuleProblem)}
+    return Reading(replace(submission, data={path: documents}), policy=False, problems=problems)
+
+
+def _document(name: str, documents: Sequence[Document | BrokenDocument]) -> tuple[Any] | ModuleProblem:
     if not documents:
         return flaw("it is empty: write null for an empty document", code="data_parse_error", file=name, line=1)
     first = documents[0]

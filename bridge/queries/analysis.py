@@ -7,7 +7,6 @@ batches, and compares two lists of problems.
 from __future__ import annotations
 
 import functools
-import io
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +18,6 @@ from bridge.opa.address import pointer
 from bridge.opa.client import Opa
 from bridge.queries.asking import Entry, Selects, by_batches, in_batches, objects, selected
 from bridge.replicator.pending import prune
-from bridge.sources.manifest_files import STDIN
 from bridge.sources.manifests import ManifestSource
 
 
@@ -44,13 +42,6 @@ def read_applied(files: Sequence[str], crds: Sequence[Object]) -> Applied:
     """
     source = ManifestSource(files, follow=False, crds=crds)
     objects = [prune(obj) for obj in source.load()]
-    return Applied(objects, frozenset(key_of(obj) for obj in objects), source.problems, source)
-
-
-def read_pasted(content: bytes, crds: Sequence[Object]) -> Applied:
-    """Do the same for manifests as text."""
-    source = ManifestSource([STDIN], follow=False, crds=crds)
-    objects = [prune(obj) for obj in source.load(io.BytesIO(content))]
     return Applied(objects, frozenset(key_of(obj) for obj in objects), source.problems, source)
 
 

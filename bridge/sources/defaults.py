@@ -206,7 +206,7 @@ def _set_target_ports(service: Object) -> None:
     spec = _dict(service.get("spec"))
     ports = spec.get("ports")
     for port in ports if isinstance(ports, list) else ():
-        if isinstance(port, dict) and "port" in port and port.get("targetPort", 0) in {0, ""}:
+        if isinstance(port, dict) and "port" in port and port.get("targetPort", 0) in (0, ""):
             port["targetPort"] = port["port"]
 
 

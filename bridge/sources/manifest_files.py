@@ -15,7 +15,7 @@ from bridge.model.keys import group_of
 from bridge.model.nesting import MAX_DEPTH, MAX_VALUES, NestingError, exceeds, has_more_values
 from bridge.model.types import CRD
 from bridge.sources.defaults import Defaulter
-from bridge.sources.yaml import BrokenDocument, read_documents
+from bridge.sources.yaml import UNREADABLE, BrokenDocument, read_documents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -284,13 +284,18 @@ class ManifestState:
         objects: dict[Key, Object] = {}
         places: dict[Key, Manifest] = {}
         for manifest in manifests:
-            key = self._defaulter.key_of(manifest.object)
+            try:
+                key = self._defaulter.key_of(manifest.object)
+                obj = self._completed.get(manifest) or self._defaulter.complete(manifest.object)
+            except Exception as error:  # noqa: BLE001 - whatever an author has written, the other objects are read
+                reason = f"{UNREADABLE} ({type(error).__name__}): simplify it"
+                troubles.append(manifest.trouble(reason, retried=self._retried))
+                continue
             if key in places:
                 reason = f"{key} is already defined at {places[key].where}: the bridge ignores this one"
                 troubles.append(manifest.trouble(reason, retried=self._retried))
                 continue
-            completed[manifest] = self._completed.get(manifest) or self._defaulter.complete(manifest.object)
-            objects[key] = completed[manifest]
+            completed[manifest] = objects[key] = obj
             places[key] = manifest
         self._completed, self.objects, self.manifests, self.troubles = completed, objects, places, troubles
 

@@ -20,7 +20,7 @@ from yaml.constructor import ConstructorError
 from bridge.model.nesting import MAX_MESSAGE_DEPTH, NestingError, exceeds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _Member = tuple[yaml.Node, yaml.Node]  # the key and the value
 
@@ -29,7 +29,7 @@ _TEXT = f"{_TAG}str"
 _NUMBER = f"{_TAG}float"
 _MERGE = f"{_TAG}merge"
 _SAFE_INTEGER = 2**53  # up to here a float without a fraction equals the integer
-_MAX_VALUES = 1_000_000  # the maximum expansion of a document's aliases
+_MAX_EXPANSION = 1_000_000  # characters and values that aliases may add to those of the text
 _SHOWN = 100  # characters of a wrong number in a message
 _WORDS = 20_000  # plain values with a cached tag: keys and most values recur
 
@@ -126,8 +126,9 @@ class Construction:
     Keys become strings; a repeated key is an error, as for the API server.
     """
 
-    def __init__(self) -> None:
-        self._values = 0
+    def __init__(self, length: int) -> None:
+        # Without aliases, a text of this many characters has at most twice as many values and characters in them.
+        self._left = 2 * length + _MAX_EXPANSION
         self._merged: dict[int, list[_Member]] = {}  # the members of mappings with merge keys, which are replaced
 
     def of(self, node: yaml.Node, depth: int = 0) -> Any:
@@ -136,8 +137,9 @@ class Construction:
         Raises ConstructorError for errors in the YAML, ValueError for values without a form in JSON, NestingError for a
         value that is too deep, or contains itself.
         """
-        self._count(depth)
+        self._count(depth, 1)
         if isinstance(node, yaml.ScalarNode):
+            self._count(depth, len(node.value))
             scalar = _SCALARS.get(node.tag)
             return scalar(node) if scalar else self._other(node)
         if isinstance(node, yaml.MappingNode) and node.tag == f"{_TAG}map":
@@ -146,12 +148,12 @@ class Construction:
             return [self.of(item, depth + 1) for item in node.value]
         return self._other(node)
 
-    def _count(self, depth: int) -> None:
-        self._values += 1
+    def _count(self, depth: int, cost: int) -> None:
+        self._left -= cost
         if depth > MAX_MESSAGE_DEPTH:
             raise NestingError
-        if self._values > _MAX_VALUES:
-            raise ValueError(f"its aliases expand to more than {_MAX_VALUES} values")
+        if self._left < 0:
+            raise ValueError(f"its aliases expand to more than {_MAX_EXPANSION} values or characters")
 
     def _members(self, node: yaml.MappingNode, depth: int) -> list[_Member]:
         if id(node) in self._merged:
@@ -177,12 +179,12 @@ class Construction:
         for value in merges:
             # Of several mappings in a list the first one has precedence. Each is counted before it is copied.
             for source in reversed(value.value) if isinstance(value, yaml.SequenceNode) else [value]:
-                self._count(depth + 1)
+                self._count(depth + 1, 1)
                 if not isinstance(source, yaml.MappingNode):
                     reason = "expected a mapping or list of mappings for merging"
                     raise ConstructorError(None, None, reason, source.start_mark)
                 for member in self._members(source, depth + 1):
-                    self._count(depth)
+                    self._count(depth, 1)
                     merged[member[0].tag, member[0].value] = member
         return merged
 
@@ -200,6 +202,7 @@ class Construction:
         raise ValueError(f"a {node.tag.removeprefix(_TAG)[:_SHOWN]} has no equivalent in JSON")
 
 
+UNREADABLE = "it cannot be read"
 _SEPARATOR = re.compile(r"(?:---|\.\.\.)(?:\s|$)")
 _BLOCK_INDENT = " -?:\t"  # the beginning of a line of YAML: each level of a block is one column further
 _DIRECTIVE = re.compile(r"%(?:YAML|TAG)\s")
@@ -254,7 +257,16 @@ def _split(text: str) -> Iterator[tuple[int, str]]:
     yield first_line, "".join(lines)
 
 
-def _read_chunk(number: int, first_line: int, chunk: str) -> Iterator[Document | BrokenDocument]:
+def _read_chunk(number: int, first_line: int, chunk: str) -> Sequence[Document | BrokenDocument]:
+    try:
+        return list(_documents_of(number, first_line, chunk))
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever an author has written, the other documents are read
+        return [BrokenDocument(number, first_line, f"{UNREADABLE} ({type(error).__name__}): simplify it")]
+
+
+def _documents_of(number: int, first_line: int, chunk: str) -> Iterator[Document | BrokenDocument]:
     if chunk.lstrip().startswith("{"):
         documents = list(_json_documents(number, first_line, chunk))
         if not isinstance(documents[-1], BrokenDocument):
@@ -280,7 +292,7 @@ def _yaml_document(number: int, first_line: int, chunk: str) -> Document | Broke
             if node is None:
                 return None
             line = first_line + node.start_mark.line
-            value = Construction().of(node)
+            value = Construction(len(chunk)).of(node)
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:

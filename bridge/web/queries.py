@@ -17,8 +17,10 @@ from aiohttp import web
 from bridge.http.request_guard import Refused
 from bridge.model.keys import Key
 from bridge.opa.client import Opa
-from bridge.queries.analysis import analyze, held_crds, read_pasted
+from bridge.queries.analysis import analyze, held_crds
 from bridge.queries.asking import effective_at, policy_kind, target_keys
+from bridge.replicator.pending import prune
+from bridge.sources.bounded_reading import TooCostlyError, read_manifests
 from bridge.web.responses import Event, Streams, answer, body_of, decoded
 from bridge.web.subscriptions import Followed, Following, Reader
 
@@ -38,6 +40,7 @@ ALLOWED = frozenset({
     "types",
     "violations",
 })  # fmt: skip
+_LOOK = 0.5  # seconds between two checks of OPA, or of the connection
 MOST_INPUT = 4 << 20  # bytes of a body: `changes` may contain many objects
 
 
@@ -57,6 +60,7 @@ class Queries:
 
 
 MOST_MANIFESTS = 4 << 20  # bytes of manifests
+_AT_ONCE = 2  # processes that read manifests
 
 
 class Changes:
@@ -64,22 +68,39 @@ class Changes:
 
     def __init__(self, opa: Callable[[], Opa]) -> None:
         self._opa = opa
+        self._slots = asyncio.Semaphore(_AT_ONCE)
 
     async def post(self, request: web.Request) -> web.Response:
         """Analyze the manifests in the body, YAML or JSON; `?delete=OBJECT`, which may be repeated, adds deletions.
 
         All mistakes are reported: documents without mistakes count in any case, as in `bridge analyze`.
+        The work ends when the client disconnects.
         """
-        opa = self._opa()
+        self._opa()
         content = await body_of(request, MOST_MANIFESTS)
         deleted = request.query.getall("delete", [])
         if not content.strip() and not deleted:
             raise Refused(400, "InvalidInput", "nothing to analyze: send manifests, as YAML or JSON, or ?delete=OBJECT")
-        applied = await asyncio.to_thread(read_pasted, content, await held_crds(opa))
+        analyzing = asyncio.create_task(self._analyze(content, deleted))
+        try:
+            while not (await asyncio.wait({analyzing}, timeout=_LOOK))[0]:
+                if request.transport is None or request.transport.is_closing():
+                    raise Refused(499, "Disconnected", "the client has disconnected")
+            return await analyzing
+        finally:
+            analyzing.cancel()
+
+    async def _analyze(self, content: bytes, deleted: Sequence[str]) -> web.Response:
+        opa = self._opa()
+        async with self._slots:
+            try:
+                objects, problems = await read_manifests(content, await held_crds(opa))
+            except TooCostlyError as error:
+                raise Refused(413, "TooCostly", str(error)) from error
         going = await target_keys(opa, deleted, None) if deleted else []
-        found = await analyze(opa, applied.objects, going)
+        found = await analyze(opa, [prune(obj) for obj in objects], going)
         mistakes: list[dict[str, Any]] = []
-        for problem in applied.problems:
+        for problem in problems:
             line = problem.subject.rpartition(":")[2]
             mistakes.append({"line": int(line) if line.isdigit() else 1, "message": problem.message})
         return answer({**found.document(), "mistakes": mistakes})
@@ -87,7 +108,6 @@ class Changes:
 
 MOST_TARGETS = 100
 _KNOWN = ("target", "policyKind", "sourceNamespace", "namespace", "watch")
-_LOOK = 0.5  # seconds between two checks whether OPA is ready
 _YES = {"true": True, "1": True, "": False, "false": False, "0": False}
 
 

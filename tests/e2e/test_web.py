@@ -10,6 +10,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import time
 import urllib.request
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
@@ -277,6 +278,25 @@ async def test_a_pasted_manifest_is_analysed_and_all_its_mistakes_are_reported(s
     for body, query, code in (("", "", 400), ("", "?delete=colorpolicy/infra/brnd", 404)):
         status, _ = await post(url + query, body)
         assert status == code
+
+
+async def test_abandoned_pastes_end_and_delay_no_other(served: Served) -> None:
+    host, _, port = served.url.removeprefix("http://").partition(":")
+    pasted = b"- []\n" * 800_000
+    head = f"POST /api/changes HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(pasted)}\r\n\r\n"
+    for _ in range(7):
+        _, writer = await asyncio.open_connection(host, int(port))
+        writer.write(head.encode() + pasted)
+        await writer.drain()
+        await asyncio.sleep(0.3)  # the whole body arrives
+        writer.transport.abort()
+    started = time.monotonic()
+    async with asyncio.timeout(30):
+        served.write("90-new.yaml", policy("new", "cart", "blue"))
+        status, _ = await post(f"{served.url}/api/changes", yaml.safe_dump(policy("more", "cart", "pink")))
+    (served.folder / "90-new.yaml").unlink()
+    assert status == 200
+    assert time.monotonic() - started < 10  # one such paste takes 4 s and more
 
 
 async def test_hostile_names_end_no_event_and_no_document(served: Served) -> None:

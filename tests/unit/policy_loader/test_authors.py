@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from bridge.model.changes import Deleted, Listed, Listing, Trouble, Upserted
 from bridge.model.keys import Key, key_of
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.submissions import CONFIG_MAP, REGO_POLICY, ModuleProblem
+from tests.eventually import eventually
 from tests.unit.policy_loader.hand import HandJudge
 
 ONE = Key("core", "ConfigMap", "opa-policies", "one")
@@ -182,3 +184,53 @@ def test_an_object_that_cannot_be_read_is_a_problem_of_that_object_alone(authors
     list_all(authors, odd, config_map(TWO))
     assert [one.code for one in authors.known[ONE].flaws] == ["unreadable"]
     assert not authors.known[TWO].flaws
+
+
+LONG = "# long\n" * 1000
+
+
+async def test_start_waits_for_documents_that_are_read_later(authors: Authors, judge: HandJudge) -> None:
+    list_all(authors, config_map(ONE, f"{LONG}a: 1", label="data=opa"))
+    assert (judge.complete, judge.puts) == (0, 0)
+    assert authors.known[ONE].state == "pending"
+    await authors.read_waiting()
+    assert (judge.complete, judge.puts) == (1, 1)
+    assert judge.handed[ONE].data == {("opa-policies", "one"): {"a.rego": {"a": 1}}}
+
+
+async def test_start_does_not_wait_for_ever(
+    authors: Authors, judge: HandJudge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bridge.policy_loader.authors._PATIENCE", 0.01)
+    list_all(authors, config_map(ONE, f"{LONG}a: 1", label="data=opa"))
+    await eventually(lambda: judge.complete == 1)
+    assert judge.puts == 0
+
+
+async def test_document_that_cannot_be_read_is_a_problem_of_its_object(authors: Authors, judge: HandJudge) -> None:
+    list_all(authors, config_map(ONE, f"{LONG}a: [", label="data=opa"), config_map(TWO))
+    await authors.read_waiting()
+    assert set(judge.handed) == {TWO}
+    assert [problem.code for problem in authors.known[ONE].flaws] == ["data_parse_error"]
+
+
+async def test_newest_version_is_read_and_an_unchanged_one_is_not_read_again(
+    authors: Authors, judge: HandJudge
+) -> None:
+    authors.note(config_map(ONE, f"{LONG}a: 1", label="data=opa"))
+    reading = asyncio.create_task(authors.read_waiting())
+    await asyncio.sleep(0)  # the first version is being read
+    authors.note(config_map(ONE, f"{LONG}a: 2", label="data=opa"))
+    await reading
+    authors.note(config_map(ONE, f"{LONG}a: 2", label="data=opa"))
+    await authors.read_waiting()
+    assert judge.puts == 1
+    assert judge.handed[ONE].data == {("opa-policies", "one"): {"a.rego": {"a": 2}}}
+
+
+async def test_deleted_object_is_not_read(authors: Authors, judge: HandJudge) -> None:
+    list_all(authors, config_map(ONE, f"{LONG}a: 1", label="data=opa"))
+    authors.note(Deleted(CONFIG_MAP, ONE))
+    assert judge.complete == 1
+    await authors.read_waiting()
+    assert judge.puts == 0

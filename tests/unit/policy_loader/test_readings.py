@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from bridge.model.keys import key_of
-from bridge.policy_loader.submissions import Reading, read_config_map, read_rego_policy
+from bridge.policy_loader.submissions import Reading, finish, read_config_map, read_rego_policy
 
 POLICY = {"openpolicyagent.org/policy": "rego"}
 DATA = {"openpolicyagent.org/data": "opa"}
@@ -78,14 +78,27 @@ def test_any_json_value_is_data(text: str, value: Any) -> None:
         ("# nothing", "x:1: data_parse_error: it is empty"),
         ("a: 1\n---\nb: 2", "x:3: data_parse_error: it has a second document"),
         ('{"a": "\\ud800"}', "x:0: data_parse_error: it has an unpaired surrogate"),
-        ("a: &a [*a]", "x:1: data_parse_error: YAML that JSON cannot represent"),
-        ("[" * 100_000, "x:1: data_parse_error: YAML that JSON cannot represent"),
     ],
 )
 def test_what_is_not_data_is_reported_with_its_line(text: str, problem: str) -> None:
     reading = must_read(config_map(DATA, {"x": text, "y": "{}"}))
     assert [one[: len(problem)] for one in reported(reading)] == [problem]
     assert not reading.policy
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a: &a [*a]", "x:1: data_parse_error: YAML that JSON cannot represent"),
+        ("[" * 100_000, "x:1: data_parse_error: YAML that JSON cannot represent"),
+    ],
+)
+async def test_documents_that_may_cost_much_are_read_later(text: str, problem: str) -> None:
+    reading = must_read(config_map(DATA, {"x": text, "y": "{}"}))
+    assert list(reading.unread) == ["x"]
+    finished = await finish(reading)
+    assert [one[: len(problem)] for one in reported(finished)] == [problem]
+    assert not finished.unread
 
 
 def test_with_both_labels_it_is_data_as_for_kube_mgmt() -> None:

@@ -231,3 +231,27 @@ def test_many_values_of_json_are_read_in_linear_time() -> None:
     begin = time.process_time()
     assert len(list(read_documents("{}" * 120_000))) == 120_000
     assert time.process_time() - begin < 3
+
+
+def test_text_of_an_anchor_is_counted_for_each_alias() -> None:
+    text = f"a: &a {'x' * 20_000}\nb: [{', '.join(['*a'] * 5_000)}]"
+    (document,) = read_documents(text)
+    assert isinstance(document, BrokenDocument)
+    assert "expand to more than" in document.reason
+
+
+@pytest.mark.parametrize("text", ["1", "{a,b}", "-\n-\n", "[[],{}]", "- {a: 1, b: [x]}\n" * 9, "a:\nb:\n", "a: é\n"])
+def test_text_without_aliases_is_within_the_count(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bridge.sources.yaml._MAX_EXPANSION", 0)
+    (document,) = read_documents(text)
+    assert isinstance(document, Document)
+
+
+def test_unexpected_error_is_a_problem_of_its_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise LookupError
+
+    monkeypatch.setattr("bridge.sources.yaml.Construction.of", fail)
+    first, second = read_documents("a: 1\n---\n{}")
+    assert first == BrokenDocument(1, 1, "it cannot be read (LookupError): simplify it")
+    assert isinstance(second, Document)
