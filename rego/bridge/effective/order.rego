@@ -44,7 +44,13 @@ _begins_a_level(attached, _, entry) if {
 #   The joins of a stack, from the most specific side upward: `{policies, elements, strategy, place}`. `elements` are
 #   the policies of the side in their own order of precedence, `place` their place in that order: `Below` or `Above` the
 #   elements so far, `Alone` instead of them, or `Out` (semantics F1, F2).
-joins(attached) := [{"policies": side, "elements": _elements(side), "strategy": strategy, "place": places_by_strategy[strategy]} |
+joins(attached) := [{"policies": [policy], "elements": [policy], "strategy": strategy, "place": places_by_strategy[strategy]} |
+	some index in numbers.range(count(attached) - 1, 0)
+	policy := attached[index].policy
+	strategy := policies.strategy_of(policy)
+] if {
+	kinds.traits(kind_of(attached)).joins == "policies"
+} else := [{"policies": side, "elements": _elements(side), "strategy": strategy, "place": places_by_strategy[strategy]} |
 	found := sides(attached)
 	some number in numbers.range(count(found) - 1, 0)
 	side := found[number]
