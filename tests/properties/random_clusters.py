@@ -31,7 +31,7 @@ FEATURES = frozenset(
             "Selectors",
             "Target",
         ),
-        *("Additive", "Controllers", "FieldSelectors", "ParentLevels"),
+        *("Additive", "Controllers", "FieldSelectors", "ParentLevels", "WholePorts"),
     }
 )
 
@@ -91,7 +91,7 @@ def _listeners(draw: Drawing) -> list[Object]:
         {
             "name": listener,
             "port": draw.pick((80, 443)) if listener != "raw" or draw.has("Conflicts", 0.2) else 9000,
-            "protocol": PROTOCOLS[listener],
+            "protocol": "HTTP" if listener == "safe" and draw.has("WholePorts") else PROTOCOLS[listener],
             **(draw.maybe("hostname", _hostname(draw), 0.4) if listener != "raw" else {}),
             "allowedRoutes": {"namespaces": _from(draw), **draw.maybe("kinds", _kinds(draw, listener), 0.15)},
         }

@@ -71,15 +71,7 @@ def _policy_kind(draw: Drawing, name: str) -> Object:
     if draw.has("Controllers", 0.3):
         spec["controllers"] = ["example.com/gateways"]
     if draw.chance(0.8):
-        spec["targets"] = [
-            {"group": group, "kind": kind, **draw.maybe("sections", sections, 0.9)}
-            for group, kind, sections in TARGETS
-            if draw.chance(0.85)
-        ]
-        for entry in spec["targets"]:
-            if entry["kind"] == "Service" and draw.has("Mesh", 0.4):
-                entry["role"] = draw.pick(("Backend", "Frontend"))
-        spec["targets"] = spec["targets"] or [{"group": "", "kind": "Service"}]
+        spec["targets"] = _targets(draw)
     if draw.has("Additive", 0.15):
         level = {} if spec["class"] == "Direct" else {"effectiveTarget": draw.pick(LEVELS)}
         spec |= {
@@ -100,6 +92,21 @@ def _policy_kind(draw: Drawing, name: str) -> Object:
         spec["targets"].append({"group": "", "kind": "Namespace"})  # a kind that cannot reach its level is refused
     draw.add("policybridge.io/v1alpha1", "PolicyKind", f"{name.lower()}s.{GROUP}", spec=spec)
     return spec
+
+
+def _targets(draw: Drawing) -> list[Object]:
+    """The kinds of objects that policies may name."""
+    targets = [
+        {"group": group, "kind": kind, **draw.maybe("sections", sections, 0.9)}
+        for group, kind, sections in TARGETS
+        if draw.chance(0.85)
+    ]
+    for entry in targets:
+        if entry["kind"] == "Service" and draw.has("Mesh", 0.4):
+            entry["role"] = draw.pick(("Backend", "Frontend"))
+        if entry["kind"] in {"Gateway", "ListenerSet"} and draw.has("WholePorts"):
+            entry["wholePorts"] = True
+    return targets or [{"group": "", "kind": "Service"}]
 
 
 def _field_selectors(draw: Drawing, spec: Object) -> Object:

@@ -218,7 +218,12 @@ class SmallWorld:
             "controllerName": f"{GROUP}/controller",
             "class": "Direct" if direct else "Inherited",
             "targets": [
-                {"group": group, "kind": name, "sections": sections}
+                {
+                    "group": group,
+                    "kind": name,
+                    "sections": sections,
+                    **self._maybe("wholePorts", True, 0.3 if name in {"Gateway", "ListenerSet"} and not plain else 0),
+                }
                 for group, name, sections in TARGET_KINDS
                 if plain or self._random.random() < 0.9
             ],

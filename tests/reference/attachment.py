@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from tests.reference.gateway_api import is_granted, selects
 from tests.reference.kinds import PolicyKind, age
+from tests.reference.listeners import shares_port
 from tests.reference.merging import leaves
 from tests.reference.objects import CLUSTER_SCOPED, Cluster, Node, Spec, group_of
 from tests.reference.policies import Policy, selecting_fields
@@ -129,6 +130,8 @@ def _judge(cluster: Cluster, kind: PolicyKind, policy: Policy, ref: Spec, target
         return NOT_FOUND
     if target.whole not in cluster.objects or (target.section and not cluster.has_section(target)):
         return NOT_FOUND
+    if (kind.entry(target.group, target.kind) or {}).get("wholePorts") and shares_port(cluster, target):
+        return INVALID
     return ACCEPTED
 
 

@@ -62,6 +62,22 @@ def unaccepted(cluster: Cluster) -> dict[Node, str]:
     return cluster.unaccepted
 
 
+def shares_port(cluster: Cluster, target: Node) -> bool:
+    """Whether another HTTP listener has a port of the listeners without TLS that a ref names.
+
+    A whole Gateway is named with its ListenerSets.
+    """
+    if (target.kind, target.section) == ("Gateway", ""):
+        return False
+    holder = cluster.objects[target.whole]
+    gateway = target.whole if target.kind == "Gateway" else gateway_of(cluster, holder)
+    holders = [holder] if gateway is None else holders_of(cluster, gateway)
+    accepted = [one for obj in holders for one in _listeners(obj) if one.node not in unaccepted(cluster)]
+    http = [one for one in accepted if one.protocol == "HTTP"]
+    named = [one for one in http if target in {one.node, one.node.whole}]
+    return not {one.port for one in named}.isdisjoint(one.port for one in http if one not in named)
+
+
 def _listeners(holder: Spec) -> list[Listener]:
     return [
         Listener(node_of(holder)._replace(section=name), one["port"], one["protocol"], one.get("hostname", "").lower())

@@ -33,7 +33,7 @@ accepts_all(policy_key) if {
 		selector.byField
 		not selector.flaw
 		not policy.selector_problem(policy_key, selector)
-		not kinds.target_protocols(policy_kind, selector.type)
+		not kinds.depends_on_ports(policy_kind, selector.type)
 	}
 } else := false
 

@@ -48,11 +48,11 @@ own_verdict(policy_key, ref) := {"reason": "Invalid", "message": message} if {
 } else := {"reason": "TargetNotFound", "message": _not_found(policy_key, ref)} if {
 	not _reachable(policy_key, ref)
 } else := {"reason": "Invalid", "message": message} if {
-	message := _protocol_problem(policy_key, ref)
+	message := _port_problem(policy_key, ref)
 } else := {"reason": "Accepted", "message": ""}
 
 # No port that a ref names has a protocol on which the kind acts (GEP-1897: TLS to a port that is for UDP only).
-_protocol_problem(policy_key, ref) := sprintf("%s acts on ports for %s, and %s is for %s only", [
+_port_problem(policy_key, ref) := sprintf("%s acts on ports for %s, and %s is for %s only", [
 	keys.parse(policy_key).kind,
 	concat(" and ", protocols),
 	policy.describe(ref),
@@ -64,6 +64,14 @@ _protocol_problem(policy_key, ref) := sprintf("%s acts on ports for %s, and %s i
 	every protocol in offered {
 		not protocol in protocols
 	}
+} else := sprintf("%s acts on whole ports, and %s shares a port with %s", [
+	keys.parse(policy_key).kind,
+	policy.describe(ref),
+	concat(" and ", [keys.short(listener) | some listener in sharing]),
+]) if {
+	kinds.acts_on_whole_ports(keys.type_of(policy_key), keys.type_of(ref.object))
+	sharing := sort(hierarchy.listeners_sharing_ports(ref.object, ref.section))
+	count(sharing) > 0
 }
 
 _not_found(policy_key, ref) := sprintf("Target %s is not found, or no ReferenceGrant lets this policy name it%s", [

@@ -37,7 +37,7 @@ _class_defaults := {
 	"Inherited": {"sameLevel": "OlderEstablished"},
 }
 
-_targets(spec) := [object.union(entry, {field: value | some field, value in target; field in {"role", "virtual", "protocols"}}) |
+_targets(spec) := [object.union(entry, {field: value | some field, value in target; field in {"role", "virtual", "protocols", "wholePorts"}}) |
 	some target in spec.targets
 	group := keys.group_name(object.get(target, "group", ""))
 	entry := {"group": group, "kind": target.kind, "sections": object.get(target, "sections", false)}

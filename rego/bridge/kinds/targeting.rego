@@ -53,6 +53,20 @@ is_consumer_kind(policy_kind) if {
 #   for all.
 target_protocols(policy_kind, type) := _target_entry(policy_kind, type).protocols
 
+# METADATA
+# description: |
+#   Policies of a kind act on whole ports of a type, so that their refs must not leave out an HTTP listener of a port (`wholePorts` of
+#   its target entry).
+acts_on_whole_ports(policy_kind, type) if {
+	_target_entry(policy_kind, type).wholePorts
+} else := false
+
+# METADATA
+# description: Whether a ref of a kind's policies to an object of a type counts depends on ports.
+depends_on_ports(policy_kind, type) if {
+	target_protocols(policy_kind, type)
+} else := acts_on_whole_ports(policy_kind, type)
+
 _target_entry(policy_kind, type) := [entry |
 	some entry in get(policy_kind).targets
 	concat("/", [entry.group, entry.kind]) == type

@@ -38,7 +38,7 @@ ref_problem(policy_key, ref) := message if {
 #   A ref of a policy that is accepted if its target exists, by the policy, its kind and the ref only, for policies that
 #   may have such refs. Stored with the policy.
 is_near(policy_key, ref) if {
-	not kinds.target_protocols(keys.type_of(policy_key), keys.type_of(ref.object))
+	not kinds.depends_on_ports(keys.type_of(policy_key), keys.type_of(ref.object))
 	_in_own_namespace(policy_key, ref.object)
 	not ref_problem(policy_key, ref)
 }

@@ -3,6 +3,7 @@ package bridge.queries
 import data.bridge.attachment
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 import data.bridge.lookup
 import data.bridge.policy as policies
 
@@ -50,6 +51,14 @@ dependent_policies contains policy if {
 	some ["targeted", target] in old_paths
 	some policy in attachment.permitted_policies_targeting(target)
 	kinds.of_policy(policy)
+}
+
+# A ListenerSet's listeners may share ports with its Gateway's.
+dependent_policies contains policy if {
+	some key in input.keys
+	some gateway in gateways_of(levels.of(key), key)
+	some policy in attachment.permitted_policies_targeting(gateway)
+	kinds.acts_on_whole_ports(keys.type_of(policy), keys.type_of(gateway))
 }
 
 # PolicyKinds may conflict with each other.

@@ -79,20 +79,22 @@ dependent_objects contains listener_set if {
 #   The ListenerSets whose conflicts a change of an object may affect: those of a Gateway, of the Gateways that a
 #   ListenerSet names or named, and of the Gateways of a Namespace's ListenerSets.
 listener_sets_beside(key) := {listener_set |
-	some gateway in _gateways_of(levels.of(key), key)
+	some gateway in gateways_of(levels.of(key), key)
 	some listener_set in index.declared_children(gateway)
 	levels.of(listener_set) == "ListenerSet"
 }
 
-default _gateways_of(_, _) := set()
+# METADATA
+# description: The Gateways whose listeners may conflict, or share ports, with those of ListenerSets because of a change of an object.
+default gateways_of(_, _) := set()
 
-_gateways_of("Gateway", gateway) := {gateway}
+gateways_of("Gateway", gateway) := {gateway}
 
-_gateways_of("ListenerSet", listener_set) := index.declared_parents(listener_set) | {gateway |
+gateways_of("ListenerSet", listener_set) := index.declared_parents(listener_set) | {gateway |
 	some ["children", gateway] in input.was[listener_set]
 }
 
-_gateways_of("Namespace", namespace) := {gateway |
+gateways_of("Namespace", namespace) := {gateway |
 	type := "gateway.networking.k8s.io/ListenerSet"
 	some name, _ in lookup.objects_in(type, keys.parse(namespace).name)
 	some gateway in index.declared_parents(concat("/", [type, keys.parse(namespace).name, name]))

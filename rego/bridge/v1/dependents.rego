@@ -49,12 +49,13 @@ _concerned_scopes[kind] contains scope if {
 	some scope in scopes.scopes_at_or_below(kind, _node(kind, ref.key))
 }
 
-# A policy that conflicts at one target has no effect at its others (semantics F5).
+# A policy that conflicts at one target has no effect at its others (semantics F5). One that acts on whole ports may be at a Gateway
+# whose ListenerSet changed.
 _concerned_scopes[kind] contains scope if {
 	some policy in queries.dependent_policies
 	kind := keys.parse(policy).type
-	kinds.get(kind).sameLevel == "ConflictOnOverlap"
 	some ref in policies.declared_refs(policy)
+	_depends_on_others(kind, keys.type_of(ref.object))
 	some scope in scopes.scopes_at_or_below(kind, _node(kind, ref.key))
 }
 
@@ -90,6 +91,10 @@ _concerned_scopes[kind] contains scope if {
 	keys.parse(policy).type == kind
 	some scope in scopes.scopes_at_or_below(kind, below)
 }
+
+_depends_on_others(kind, _) if kinds.get(kind).sameLevel == "ConflictOnOverlap"
+
+_depends_on_others(kind, type) if kinds.acts_on_whole_ports(kind, type)
 
 _depends_above(kind) if outcomes.keeps_status_above(kind)
 

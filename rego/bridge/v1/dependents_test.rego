@@ -191,6 +191,20 @@ test_gateway_that_begins_or_ends_as_a_default_gateway_concerns_the_routes_that_u
 	concerned == [true, true, false, false]
 }
 
+# T2, wholePorts
+test_a_listenerset_concerns_policies_that_act_on_whole_ports_of_its_gateway if {
+	concerned := [_concerned([kind, policy], listener_set, [["children", gateway]]) |
+		gateway := "gateway.networking.k8s.io/Gateway/infra/public"
+		listener_set := "gateway.networking.k8s.io/ListenerSet/infra/gone"
+		some whole_ports in [true, false]
+		targets := [{"group": testing.gateway_group, "kind": "Gateway", "sections": true, "wholePorts": whole_ports}]
+		kind := testing.policykind({"group": "example.com", "kind": "PortPolicy", "targets": targets, "effectiveTarget": "Listener"})
+		ref := testing.section_ref("Gateway", "public", "http")
+		policy := testing.with_spec(testing.resource("example.com/v1", "PortPolicy", "infra", "http"), {"targetRefs": [ref]})
+	]
+	concerned == [[{"example.com/PortPolicy": [testing.listener_http]}, ["example.com/PortPolicy/infra/http"]], [{}, []]]
+}
+
 # F5
 test_a_policy_concerns_all_targets_of_those_that_it_may_conflict_with if {
 	kind := testing.policykind({
