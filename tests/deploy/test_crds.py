@@ -26,18 +26,15 @@ WHOLE = {
     "class": "Inherited",
     "targets": [{"group": "gateway.networking.k8s.io", "kind": "Gateway", "sections": True}, {"kind": "Service"}],
     "effectiveTarget": "Backend",
-    "effectiveKinds": ["Service", "acme.example/Bucket"],
     "specPaths": [{"path": "/spec/overrides", "strategy": "PatchOverrides", "strategyPath": "/spec/overrides/how"}],
     "strategies": {"atomic": "Atomic", "lists": {"strategy": "Patch", "merge": {"units": ["/limits/*"]}}},
-    "custom": "acme_rates",
-    "defaultStrategy": "Custom",
-    "merge": {"units": ["/limits/*"], "listKeys": {"/rules": "id"}, "append": ["/audit/~1rules"]},
-    "sameLevel": "OldestWins",
+    "defaultStrategy": "PatchOverrides",
+    "merge": {"units": ["/limits/*"], "listKeys": {"/rules": "id"}},
+    "sameLevel": "ConflictOnOverlap",
+    "parentLevels": ["Gateway", "Listener"],
     "statusShape": "Ancestors",
     "ancestorLevel": "Gateway",
-    "gatewayControllers": ["acme.example/gw"],
     "controllers": ["acme.example/gw"],
-    "fanout": "DeclaredTargets",
 }
 ADDITIVE = {
     "group": "acme.example",
@@ -49,12 +46,13 @@ ADDITIVE = {
         {"path": "/spec/priority", "descending": True, "default": 0},
     ],
 }
-CLOSEST = {
+CUSTOM = {
     "group": "acme.example",
     "kind": "RatePolicy",
     "effectiveTarget": "Rule",
-    "mergesWith": "Closest",
-    "parentLevels": ["Gateway", "Listener"],
+    "custom": "acme_rates",
+    "defaultStrategy": "Custom",
+    "sameLevel": "OldestWins",
 }
 SHORT = {"group": "acme.example", "kind": "RatePolicy", "effectiveTarget": "Rule"}
 DIRECT = {"group": "acme.example", "kind": "RatePolicy", "class": "Direct"}
@@ -70,8 +68,9 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {**SHORT, "specPaths": [{"path": "/spec", "strategy": "Custom"}]},
         "strategy Custom needs custom",
     ),
-    "a Direct kind that merges": ({**DIRECT, "mergesWith": "Closest"}, "class Direct merges nothing"),
-    "a Direct kind with both wrappers": ({**DIRECT, "wrappers": "Both"}, "class Direct merges nothing"),
+    "a Direct kind that merges": ({**DIRECT, "parentLevels": ["Gateway"]}, "class Direct merges nothing"),
+    "a field that was removed": ({**SHORT, "wrappers": "Both"}, "removed: set custom to historic_wrappers"),
+    "a part of merge that was removed": ({**SHORT, "merge": {"append": ["/a"]}}, "removed: merge lists by a key"),
     "an additive kind that merges": (
         {**SHORT, "defaultStrategy": "Additive", "sameLevel": "Conflict"},
         "Additive merges nothing",
@@ -84,14 +83,12 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {**SHORT, "order": [{"path": "/spec/priority"}]},
         "order needs defaultStrategy",
     ),
-    "parents of policies that all merge": (
-        {**SHORT, "parentLevels": ["Gateway"]},
-        "parentLevels needs mergesWith Closest",
+    "parents of levels": (
+        {**SHORT, "parentLevels": ["Gateway"], "sameLevel": "OldestWins"},
+        "parentLevels merges two policies",
     ),
-    "a parent level that does not exist": (
-        {**SHORT, "mergesWith": "Closest", "parentLevels": ["Rules"]},
-        "spec.parentLevels[0]",
-    ),
+    "a parent level that does not exist": ({**SHORT, "parentLevels": ["Rules"]}, "spec.parentLevels[0]"),
+    "merge rules beside custom": ({**CUSTOM, "merge": {"units": ["/a"]}}, "custom merges by its own Rego"),
     "a place that is no pointer": ({**SHORT, "specPaths": [{"path": "spec"}]}, "spec.specPaths[0].path"),
     "a unit that is no pointer": ({**SHORT, "merge": {"units": ["limits"]}}, "spec.merge.units[0]"),
     "a list that is no pointer": ({**SHORT, "merge": {"listKeys": {"rules": "id"}}}, "keys are JSON pointers"),
@@ -136,9 +133,7 @@ def test_schemas_are_structural_and_taken_without_a_warning(served: ControlPlane
         assert conditions["NamesAccepted"] == "True", "a short name is taken by another CRD"
 
 
-@pytest.mark.parametrize(
-    "spec", [WHOLE, SHORT, DIRECT, ADDITIVE, CLOSEST, {**DIRECT, "mergesWith": "All", "sameLevel": "Conflict"}]
-)
+@pytest.mark.parametrize("spec", [WHOLE, SHORT, DIRECT, ADDITIVE, CUSTOM, {**DIRECT, "sameLevel": "Conflict"}])
 def test_a_policykind_that_makes_sense_is_taken_as_it_is(served: ControlPlane, spec: dict[str, Any]) -> None:
     assert _dry_run(served, "policykinds", _object("PolicyKind", spec))["spec"] == spec
 

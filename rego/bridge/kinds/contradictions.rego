@@ -14,6 +14,7 @@ contradictions(spec) := array.flatten([
 	_out_of_reach(spec),
 	_core_targets(spec),
 	_empty_pointers(spec),
+	_keys_that_are_no_pointers(spec),
 	unlisted_targets(spec),
 ])
 
@@ -93,4 +94,10 @@ _empty_pointers(spec) := [sprintf("specPaths[%d].%s: %q names a field without a 
 	some field in ["path", "strategyPath"]
 	"" in array.slice(split(entry[field], "/"), 1, 100)
 	hint := {true: `; did you mean "/spec"?`, false: ""}[[field, entry[field]] == ["path", "/"]]
+]
+
+# By the CRD's validation rules: the schema describes values of a map, not its keys.
+_keys_that_are_no_pointers(spec) := [sprintf("merge.listKeys: %q is not a JSON pointer to a list, such as /rules", [pointer]) |
+	some pointer, _ in spec.merge.listKeys
+	not regex.match(`^(/([^~/]|~[01])*)+$`, pointer)
 ]
