@@ -14,6 +14,7 @@ normal_form(type, spec) := object.union_n([
 	object.remove(spec, ["targets"]),
 	{"selectors": entries | entries := selector_entries(spec.selectors)},
 	{"group": split(type, "/")[0], "places": places(object.get(spec, "specPaths", _defaults.specPaths))},
+	{"schemaDefaults": given | given := schema_defaults(type, object.get(spec, "specPaths", [])); count(given) > 0},
 	{"targets": targets | targets := _targets(spec)},
 	{"rules": rules | rules := merge.rules(object.get(spec, "merge", {})); count(rules) > 0},
 	{"strategyRules": by_value | by_value := _strategy_rules(spec); count(by_value) > 0},

@@ -66,3 +66,36 @@ _wrappers_in(spec_paths, above) := [name |
 	array.slice(path, 0, count(above)) == above
 	name := path[count(above)]
 ]
+
+# METADATA
+# description: |
+#   The leaves that the defaults of the CRD's schema give a field beside a wrapper, by the field's pointer, each as
+#   `[pointer, value]`: the API server sets them where a policy has no such field. Empty for a kind without wrappers.
+schema_defaults(type, spec_paths) := {field: {leaf |
+	some outer, default_value in defaults
+	startswith(concat("", [outer, "/"]), concat("", [field, "/"]))
+	some leaf in leaves.values(outer, default_value)
+} |
+	some field, _ in defaults
+	_is_beside(field, spec_paths)
+} if {
+	count(spec_paths) > 1
+	defaults := {leaves.pointer(fields): node["default"] |
+		walk(crds[type].schema, [path, node])
+		_ = node["default"]
+		count(path) % 2 == 0
+		fields := [name | some position, name in path; position % 2 == 1]
+		count([word | some position, word in path; position % 2 == 0; word != "properties"]) == 0
+	}
+} else := {}
+
+# A wrapper, a strategy, or another field of an object that has a wrapper.
+_is_beside(field, spec_paths) if {
+	some entry in spec_paths
+	field == entry.strategyPath
+} else if {
+	above := concat("/", array.slice(split(field, "/"), 0, count(split(field, "/")) - 1))
+	some entry in spec_paths
+	_inside(entry.path, above)
+	entry.path != above
+}

@@ -14,6 +14,12 @@ pointers(spec) := {pointer(path) | walk(spec, [path, value]); _is_leaf(value)} i
 }
 
 # METADATA
+# description: The leaves of any value at a pointer, each as `[pointer, value]`.
+values(base, value) := {[concat("", [base, relative]), object.get({"": value}, array.concat([""], segments(relative)), null)] |
+	some relative in pointers(value)
+}
+
+# METADATA
 # description: The spec without the tombstones of its objects; nulls in arrays stay (semantics F3).
 without_nulls(spec) := json.remove(spec, {path |
 	walk(spec, [path, null])

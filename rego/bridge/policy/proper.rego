@@ -28,7 +28,7 @@ _problem(type, obj) := "Policy has no spec" if {
 	not is_object(value_at(obj, place(type, obj).segments))
 } else := message if {
 	found := place(type, obj)
-	beside := _beside(obj, found)
+	beside := _beside(type, obj, found)
 	count(beside) > 0
 	message := sprintf("Fields beside %s: %s. A policy has one wrapper and nothing beside it", [
 		found.path,
@@ -36,7 +36,7 @@ _problem(type, obj) := "Policy has no spec" if {
 	])
 } else := message if {
 	found := place(type, obj)
-	second := sort(_second_strategies(obj, found))[0]
+	second := sort(_second_strategies(type, obj, found))[0]
 	message := sprintf("A strategy at %s does not count beside %s: a policy names one strategy%s", [
 		leaves.pointer(second),
 		found.path,
@@ -49,34 +49,45 @@ _problem(type, obj) := "Policy has no spec" if {
 spec_at(found, obj) := json.remove(object.remove(value_at(obj, found.segments), found.drop), found.inner)
 
 # METADATA
-# description: The first place where a policy has a value. As in the API server, a null counts as not set.
-place(type, obj) := [found |
-	some found in kinds.get(type).places
-	object.get(obj, found.segments, null) != null
-][0]
+# description: |
+#   The first place where a policy has a value, its author's if there is one. As in the API server, a null counts as not
+#   set.
+place(type, obj) := [found | some found in kinds.get(type).places; _is_written(type, obj, found.segments)][0] if {
+	true
+} else := [found | some found in kinds.get(type).places; value_at(obj, found.segments) != null][0]
 
 # METADATA
 # description: The value at a path of a policy; null if it has none.
 value_at(obj, segments) := object.get(obj, segments, null)
 
+# A policy has a value there, and not only what the API server sets by the defaults of the CRD's schema.
+_is_written(type, obj, segments) if {
+	value := value_at(obj, segments)
+	value != null
+	not _is_default(type, leaves.pointer(segments), value)
+}
+
+_is_default(type, field, value) if {
+	given := kinds.get(type).schemaDefaults[field]
+	every leaf in leaves.values(field, value) {
+		leaf in given
+	}
+}
+
 # The content of a policy beside its wrapper: a second wrapper (by its path) or fields other than refs and strategy
 # (semantics F6, T2).
-_beside(obj, found) := {path |
+_beside(type, obj, found) := {path |
 	some path, segments in found.rivals
-	value_at(obj, segments) != null
-} | fields_beside(obj, found)
+	_is_written(type, obj, segments)
+} | {field |
+	holder := found.holder
+	some field, _ in object.remove(value_at(obj, holder.segments), holder.allowed)
+	_is_written(type, obj, array.concat(holder.segments, [field]))
+}
 
 # The places of strategies in a policy that belong to another place (GEP-713, "Selecting a merge strategy at runtime";
 # T2).
-_second_strategies(obj, found) := {segments |
+_second_strategies(type, obj, found) := {segments |
 	some segments in found.otherStrategies
-	value_at(obj, segments) != null
-}
-
-# METADATA
-# description: The fields beside a policy's wrapper that are neither wrapper, ref nor strategy.
-fields_beside(obj, found) := {field |
-	holder := found.holder
-	some field, value in object.remove(value_at(obj, holder.segments), holder.allowed)
-	value != null
+	_is_written(type, obj, segments)
 }
