@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -89,6 +90,34 @@ def test_the_action_installs_only_files_that_match_the_locks_hashes() -> None:
     assert len(installs) > 0
     assert [line for line in installs if "--no-index" not in line] == []
     assert "--no-build-isolation" in installs[-1]
+
+
+def test_a_module_in_the_repository_is_not_executed_by_what_ci_runs_there(tmp_path: Path) -> None:
+    """`python -m` and `python -c` import from the current folder first; a pull request may add a `venv.py` to it."""
+    (tmp_path / "venv.py").write_text("open('executed', 'w')\n")
+    lines = [line.strip(" -") for file in (ACTION, GITLAB) for line in file.read_text().splitlines()]
+    found = [line for line in lines if "-m venv" in line]
+    environment = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHON": sys.executable}
+    environment["RUNNER_TEMP"] = str(tmp_path / "runner")
+    for line in found:
+        subprocess.run(["bash", "-ec", f"{line} --without-pip"], cwd=tmp_path, env=environment, check=True)
+    assert len(found) == len((ACTION, GITLAB))
+    assert not (tmp_path / "executed").exists()
+
+
+def test_the_kubectl_plugin_executes_no_module_of_the_current_folder(tmp_path: Path) -> None:
+    plugin, home, folder = tmp_path / "plugin", tmp_path / "home", tmp_path / "folder"
+    for each in (plugin, home, folder):
+        each.mkdir()
+    shutil.copy(ROOT / "deploy" / "krew" / "kubectl-bridge", plugin)
+    (plugin / f"policy_bridge-{__version__}-py3-none-any.whl").touch()
+    (home / __version__).symlink_to(Path(sys.executable).parents[1])
+    (folder / "click.py").write_text("open('executed', 'w')\n")
+    environment = {**os.environ, "BRIDGE_PLUGIN_HOME": str(home)}
+    command = [str(plugin / "kubectl-bridge"), "--version"]
+    answer = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert not (folder / "executed").exists()
+    assert __version__ in answer.stdout
 
 
 def test_the_release_image_is_built_with_pinned_digests_of_opa() -> None:
