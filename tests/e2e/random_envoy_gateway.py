@@ -32,7 +32,7 @@ def random_cluster(seed: int) -> list[Object]:
         ("third", draw.choice((CLASS, OTHER_CLASS))),
     ][: draw.randint(1, 3)]
     objects = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}}]
-    objects += [_gateway(name, class_name, space) for name, class_name in gateways]
+    objects += [_gateway(draw, name, class_name, space) for name, class_name in gateways]
     objects.append(
         {
             "apiVersion": "v1",
@@ -56,9 +56,16 @@ def _object(
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
 
 
-def _gateway(name: str, class_name: str, namespace: str) -> Object:
+def _gateway(draw: random.Random, name: str, class_name: str, namespace: str) -> Object:
+    share_port = draw.random() < 0.3
     listeners = [
-        {"name": listener, "port": 8000 + place, "protocol": "HTTP", "allowedRoutes": {"namespaces": {"from": "Same"}}}
+        {
+            "name": listener,
+            "port": 8000 if share_port else 8000 + place,
+            "protocol": "HTTP",
+            "hostname": f"{listener}.example.com",
+            "allowedRoutes": {"namespaces": {"from": "Same"}},
+        }
         for place, listener in enumerate(LISTENERS)
     ]
     return _object("Gateway", name, namespace, spec={"gatewayClassName": class_name, "listeners": listeners})

@@ -24,8 +24,8 @@ CLUSTERS, BATCH = 200, 10
 PATIENCE = 600.0  # seconds for a translation
 
 # Envoy Gateway accepts a policy for a Gateway without routes. It reports nothing about the Gateways of other
-# controllers, where the bridge compares the policies of one target too.
-REPORTED_OTHERWISE = {("NoScope", "Accepted"), ("NoScope", "None"), ("Conflicted", "None")}
+# controllers, where the bridge compares the policies of one target and the ports of listeners too.
+REPORTED_OTHERWISE = {("NoScope", "Accepted"), ("NoScope", "None"), ("Conflicted", "None"), ("Invalid", "None")}
 
 Place = tuple[str, ...]  # policy kind, Gateway `namespace/name`, listener; for rules also the route and its rule
 Fields = dict[str, Any]
@@ -59,6 +59,7 @@ class Answers:
         self.effective: dict[Place, Fields] = {}
         self.verdicts: dict[tuple[str, str], str] = {}
         self.displaced: dict[tuple[str, str], bool | None] = {}  # None: in part
+        self.shared: set[Place] = set()  # listeners whose own policies share a port, and so are refused
 
 
 def _differing(prefix: str, ours: Answers, theirs: Answers) -> list[str]:
@@ -67,7 +68,7 @@ def _differing(prefix: str, ours: Answers, theirs: Answers) -> list[str]:
     found = [
         f"{place}: the bridge has {ours.effective.get(place, {})}, Envoy Gateway {theirs.effective.get(place, {})}"
         for place in sorted(places)
-        if ours.effective.get(place, {}) != theirs.effective.get(place, {})
+        if ours.effective.get(place, {}) != theirs.effective.get(place, {}) and place not in theirs.shared
     ]
     for policy in sorted(key for key in ours.verdicts.keys() | theirs.verdicts.keys() if key[1].startswith(prefix)):
         one, other = ours.verdicts.get(policy, "None"), theirs.verdicts.get(policy, "None")
@@ -144,6 +145,11 @@ def _judge(answers: Answers, policy: Object) -> None:
         condition for entry in policy.get("status", {}).get("ancestors") or () for condition in entry["conditions"]
     ]
     accepted = {(one["status"], one["reason"]) for one in conditions if one["type"] == "Accepted"}
+    if policy["kind"] == "ClientTrafficPolicy" and ("False", "Invalid") in accepted:
+        answers.shared |= {
+            (policy["kind"], f"{policy['metadata']['namespace']}/{ref['name']}", ref.get("sectionName", ""))
+            for ref in policy["spec"]["targetRefs"]
+        }
     answers.verdicts[key] = " ".join(sorted(reason for _, reason in accepted)) or "None"
     if reasons := {one["reason"] for one in conditions if one["type"] == "Programmed"}:
         answers.displaced[key] = None if reasons == {"PartiallyProgrammed"} else reasons == {"Overridden"}
