@@ -22,6 +22,7 @@ LOGGED_EVERY = 60.0  # seconds between two lines about one peer
 LOGGED_PEERS = 20  # peers that are logged in this time
 _MOST_PEERS = 4096  # peers that are remembered
 _READING = {"GET", "HEAD"}
+_OF_PROXIES = ("Forwarded", "X-Forwarded-For", "X-Real-IP", "Via")  # headers by which a proxy shows itself
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="policy-bridge"'}
 
 
@@ -52,8 +53,8 @@ def is_loopback(host: str) -> bool:
 
 
 def is_local(request: web.Request) -> bool:
-    """Return whether a client on this machine sends the request itself: no proxy, and no page in its browser."""
-    if not is_loopback(request.remote or "") or "X-Forwarded-For" in request.headers or "Forwarded" in request.headers:
+    """Return whether a client on this machine sends the request: no proxy with its headers, no page in a browser."""
+    if not is_loopback(request.remote or "") or any(name in request.headers for name in _OF_PROXIES):
         return False
     try:
         check_host(request, "")

@@ -38,7 +38,14 @@ async def test_it_is_not_ready_with_reasons_until_every_check_is(client: Client,
 
 
 @pytest.mark.parametrize(
-    "headers", [{"Host": "bridge.example"}, {"X-Forwarded-For": "10.0.0.1"}, {"Origin": "http://evil.example"}]
+    "headers",
+    [
+        {"Host": "bridge.example"},
+        {"X-Forwarded-For": "10.0.0.1"},
+        {"X-Real-IP": "10.0.0.1"},
+        {"Via": "1.1 proxy"},
+        {"Origin": "http://evil.example"},
+    ],
 )
 async def test_reasons_are_for_this_machine_alone(client: Client, headers: dict[str, str]) -> None:
     """A reason may name an object, such as a ConfigMap with policies."""
