@@ -207,8 +207,8 @@ class ClusterStore:
         self._recorder.record(regarding, event_type, reason, message)
 
     def note(self, notice: Notice) -> None:
-        """Discover types again after a change of a CRD."""
-        if any(key.type_id == CRD for key in notice.keys):
+        """Discover types again after a change of a CRD, or a sync, which names no changes."""
+        if notice.refilled or any(key.type_id == CRD for key in notice.keys):
             self._objects.rediscover()
             self._authored.rediscover()
 

@@ -188,6 +188,7 @@ class Audit(WriteLoop[str]):
         self._audited = Audited(opa)
         self._notices: list[Notice] = []
         self._wake = asyncio.Event()
+        self._begun = -1  # the sync whose objects are evaluated
         self._revision: str | None = None  # of the policies with which everything was evaluated
         self._due = 0.0  # the time of the next full evaluation
 
@@ -219,11 +220,11 @@ class Audit(WriteLoop[str]):
             await self._wake.wait()
             self._wake.clear()
             while self._notices or self._audited.waiting:
-                filling = self._filling
                 try:
                     while self._notices:
                         notice = self._notices[0]
                         if notice.refilled:
+                            self._begun = self._filling
                             await self._remember_policies()
                         await self._audited.take(notice)
                         if self._notices and self._notices[0] is notice:  # otherwise OPA is being synced again
@@ -233,8 +234,8 @@ class Audit(WriteLoop[str]):
                     log.info("audit waiting for OPA", why=str(error))
                     await asyncio.sleep(AWAY_DELAY)
                     continue
-                if filling == self._filling and not self._audited.waiting:
-                    self._whole = filling
+                if not self._audited.waiting:
+                    self._whole = self._begun
                 self._queue.add(self._audited.take_differing())
             self._note_idle()
 

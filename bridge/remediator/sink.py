@@ -16,7 +16,7 @@ class WriteConflict(Exception):
 
 
 class Gone(Exception):
-    """The object was deleted."""
+    """The API server does not have the object, or does not serve its type at present."""
 
 
 class WriteRefused(Exception):

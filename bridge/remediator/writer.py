@@ -118,14 +118,15 @@ async def write_one(
     `refused` is called with the key and the reason of a write that the API server rejects (by default it is logged).
 
     Returns:
-        Whether it was written. A deleted object counts as done, but not as written.
+        Whether it was written. If the API server does not know the object or its type, the next plan decides: OPA may
+        still have the object, because the type is unavailable for a moment.
     """
     key, patch, version = planned
     try:
         await sink.write(parse_key(key), patch, version)
     except Gone:
         queue.results["gone"] += 1
-        queue.succeeded(item)
+        queue.failed(item)
     except WriteConflict:
         queue.results["conflict"] += 1
         queue.failed(item)

@@ -148,13 +148,12 @@ class ClusterSource:
             if (rediscover or wanted - self._running.keys()) and not await self._look(wanted):
                 wait = min(wait, _LONGEST_WITHOUT_ANSWER)
             # A caller has seen a CRD change, which discovery follows with a delay: check a few more times.
-            again = wanted - self._running.keys() or (rediscover and wait < self._poll)
+            self._rediscover |= rediscover and wait < self._poll
             try:
-                async with asyncio.timeout(wait if again else None):
+                async with asyncio.timeout(wait if self._rediscover or wanted - self._running.keys() else None):
                     await self._wake.wait()
             except TimeoutError:
                 wait = min(wait * 2, self._poll)
-                self._rediscover = self._rediscover or rediscover
             else:
                 wait = _FIRST_POLL
 

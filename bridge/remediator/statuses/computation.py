@@ -40,7 +40,7 @@ class Computing:
         self.computed: Counter[str] = Counter()  # effective targets that were computed, by policy kind
         self.former: list[Names] = []  # former kinds: their conditions may still exist
         self._observes = False
-        self._kinds_differ = True  # whether the counted kinds may differ
+        self.kinds_differ = True  # whether the counted kinds may differ
 
     @property
     def observes(self) -> bool:
@@ -49,12 +49,12 @@ class Computing:
 
     @observes.setter
     def observes(self, value: bool) -> None:
-        self._kinds_differ |= value != self._observes
+        self.kinds_differ |= value != self._observes
         self._observes = value
 
     def concerns_all(self, notice: Notice) -> bool:
         """Return whether this change must be computed alone: it may affect every policy of a kind."""
-        return self._kinds_differ or notice.kinds or notice.refilled
+        return self.kinds_differ or notice.kinds or notice.refilled
 
     async def settle(
         self, notice: Notice, dirty: Dirty, reports: dict[Item, Report], size: BatchSize | None = None
@@ -65,9 +65,9 @@ class Computing:
         turn; `size` adapts to the duration of queries. After an error call it again with the same change: results until
         then are already in `dirty`.
         """
-        self._kinds_differ |= notice.kinds or notice.refilled
+        self.kinds_differ |= notice.kinds or notice.refilled
         observes = self._observes
-        kinds = await self._active_kinds() if self._kinds_differ else self._kinds
+        kinds = await self._active_kinds() if self.kinds_differ else self._kinds
         self._retire(kinds)
         if notice.refilled:
             scopes = await self._everything(dirty)
@@ -80,7 +80,7 @@ class Computing:
                     yield
         async for _ in self._compute(kinds, scopes, dirty, size or BatchSize(TARGETS_BATCH)):
             yield
-        self._kinds, self._kinds_differ = kinds, observes != self._observes  # it may have changed meanwhile
+        self._kinds, self.kinds_differ = kinds, observes != self._observes  # it may have changed meanwhile
 
     async def recompute(self, place: Place, dirty: Dirty) -> None:
         """Compute one effective target again, in addition to the current computation. Raises OpaError."""

@@ -121,6 +121,8 @@ class Remediator(WriteLoop[Item]):
                         self._report(settled.dirty, settled.reports, settled.traces, set(map(str, settled.notice.keys)))
                         if settled.notice.refilled:
                             self._whole = filling
+                            if self._computing.kinds_differ:  # a follower came meanwhile
+                                self.note(Notice())
             self._note_idle()
 
     async def _compute_slow(self) -> None:

@@ -126,10 +126,11 @@ class Shares:
             self._end_turn(namespace, share)
             return current
         except OpaError as error:
+            slow = await self._is_slow(error, current.notice)
             if generation == self._generation:
                 share.current = share.running = None
                 share.dirty.update(current.dirty)
-                if await self._is_slow(error, current.notice):
+                if slow:
                     # Dirty items are reported as far as they are known.
                     dirty, share.dirty = share.dirty, Dirty()
                     share.notices[:0] = self._parted(current.notice, error)

@@ -14,7 +14,7 @@ from bridge.opa.batches import in_parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable
 from bridge.pacing import Budget
-from bridge.remediator.sink import MemorySink, Patch
+from bridge.remediator.sink import Gone, MemorySink, Patch
 from bridge.remediator.statuses.computation import Computing
 from bridge.remediator.statuses.ledger import Dirty, Ledger
 from bridge.remediator.statuses.remediator import Remediator
@@ -45,10 +45,11 @@ class Answers(Opa):
         self.requested: list[str] = []
         self.status: list[dict[str, Any]] = []
         self.policies: list[str] = []  # that a change concerns
+        self.mode = "Manage"
 
     async def get(self, path: str) -> Any:
         """The policy kinds."""
-        return {KIND: {"mode": "Manage", "controllerName": "x/c", "kind": "P"}}
+        return {KIND: {"mode": self.mode, "controllerName": "x/c", "kind": "P"}}
 
     async def query(self, name: str, input_document: Any) -> Any:
         """One policy at two targets."""
@@ -116,11 +117,14 @@ class Sink(MemorySink):
     def __init__(self) -> None:
         super().__init__()
         self.held = True
+        self.served = True
         self.seconds: dict[str, float] = {}  # that a write takes, by namespace
 
     async def write(self, key: Key, patch: Patch, resource_version: str) -> None:
         """As slow as an API server."""
         await asyncio.sleep(self.seconds.get(key.namespace, 0.01))
+        if not self.served:
+            raise Gone
         await super().write(key, patch, resource_version)
 
     def may_write(self) -> bool:
@@ -211,6 +215,43 @@ def test_a_status_that_was_computed_before_an_initial_sync_is_not_written() -> N
         assert len(sink.statuses) <= written + 1
 
     working(Budget(1, 1), steps)
+
+
+def test_statuses_are_written_after_their_type_was_unavailable_for_a_moment() -> None:
+    async def steps(remediator: Remediator, _: Answers, sink: Sink) -> None:
+        sink.served = False
+        remediator.note(Notice(refilled=True))
+        await asyncio.sleep(5)
+        sink.served = True
+        await remediator.settled()
+        assert len(sink.statuses) == 20
+
+    working(Budget(1000, 1000), steps)
+
+
+def test_write_for_a_deleted_object_ends_once_opa_does_not_have_it() -> None:
+    async def steps(remediator: Remediator, opa: Answers, sink: Sink) -> None:
+        sink.served = False
+        remediator.note(Notice(refilled=True))
+        await asyncio.sleep(5)
+        opa.status.clear()
+        await remediator.settled()
+        assert sink.statuses == {}
+
+    working(Budget(1000, 1000), steps)
+
+
+def test_kinds_in_mode_observe_are_counted_for_a_follower_that_comes_while_everything_is_computed() -> None:
+    async def steps(remediator: Remediator, opa: Answers, _: Sink) -> None:
+        opa.mode = "Observe"
+        remediator.note(Notice(refilled=True))
+        while not opa.requested:  # noqa: ASYNC110 - from then on the kinds have been read
+            await asyncio.sleep(0)
+        remediator.follow(lambda _: None)
+        await asyncio.sleep(1)
+        assert remediator.tallies(POLICY)
+
+    working(Budget(1000, 1000), steps)
 
 
 def test_slow_writes_of_a_namespace_do_not_delay_another() -> None:

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from bridge.model.changes import Notice
 from bridge.model.keys import Key
 from bridge.opa.errors import OpaTimeout
@@ -167,6 +169,31 @@ def test_refill_during_a_query_forgets_what_that_query_was_for() -> None:
         return bool(shares)
 
     assert run(main()) is False
+
+
+class SlowToRespond(Costly):
+    """An OPA that takes a second to respond to a check."""
+
+    async def ready(self, *, bundles: bool = False) -> bool:
+        """After a second."""
+        await asyncio.sleep(1.0)
+        return True
+
+
+def test_refill_while_opa_is_checked_after_a_timeout_forgets_what_took_too_long() -> None:
+    async def main() -> list[bool]:
+        opa = SlowToRespond({}, lambda name, _: 60.0 if name in {"dependents", "remediation"} else 0.0)
+        shares = await shares_of(opa)
+        shares.note(changed("a/x", "a/y"))
+        stepping = asyncio.create_task(shares.step())
+        await asyncio.sleep(11.5)  # two queries of five seconds, each with a check
+        shares.clear()
+        with pytest.raises(OpaTimeout):
+            await stepping
+        shares.note(Notice(refilled=True))
+        return [settled.notice.refilled for _, settled in await settle(opa, shares)]
+
+    assert run(main()) == [True]
 
 
 def test_change_that_is_computed_with_an_initial_sync_is_settled_with_it() -> None:

@@ -1,0 +1,70 @@
+"""When discovery is repeated; what a cluster delivers is tested against a real API server."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+
+from bridge.kube.client import KubeClient
+from bridge.kube.configuration import KubeAccess
+from bridge.kube.errors import Unreachable
+from bridge.sources.cluster import ClusterSource
+from tests.unit.fake_time import run
+
+THING = "example.com/Thing"
+OTHER = "example.com/Other"
+
+
+class Client(KubeClient):
+    """A client of an API server whose discovery gives `version`, and that delivers no objects."""
+
+    def __init__(self) -> None:
+        super().__init__(KubeAccess(SimpleNamespace(host="https://localhost"), "a test", None))
+        self.version = "v1"
+
+    async def request(self, method: str, path: str, **_: Any) -> bytes:
+        """Discovery has one group with two types. The server is ready, and does not list."""
+        if path not in {"/readyz", "/api", "/apis"}:
+            raise Unreachable(f"no response to {method} {path}")
+        resources = [
+            {"resource": plural, "responseKind": {"kind": kind}, "scope": "Cluster", "verbs": ["list", "watch"]}
+            for plural, kind in (("things", "Thing"), ("others", "Other"))
+        ]
+        versions = [{"version": self.version, "resources": resources}]
+        groups = [{"metadata": {"name": "example.com"}, "versions": versions}] if path == "/apis" else []
+        return msgspec.json.encode({"kind": "APIGroupDiscoveryList", "items": groups})
+
+    def stream(self, path: str, *_: Any, **__: Any) -> Any:
+        """It does not watch."""
+        raise Unreachable(f"no response to {path}")
+
+
+def test_a_new_version_is_found_although_other_types_are_requested_while_discovery_is_late() -> None:
+    async def main() -> str:
+        client = Client()
+        source = ClusterSource(client)
+        source.want({THING})
+        async with aclosing(source.changes()) as changes:  # type: ignore[type-var]
+            reading = asyncio.create_task(_read(changes))
+            await asyncio.sleep(10)
+            source.rediscover()  # a CRD has changed, and discovery is late
+            await asyncio.sleep(0.1)
+            source.want({THING, OTHER})
+            await asyncio.sleep(0.4)
+            client.version = "v2"
+            await asyncio.sleep(10)
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+        found = source.resource(THING)
+        return found.version if found else ""
+
+    assert run(main()) == "v2"
+
+
+async def _read(changes: Any) -> None:
+    async for _ in changes:
+        pass
