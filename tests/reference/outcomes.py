@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
-
 from tests.reference.folding import Fold
 from tests.reference.kinds import PolicyKind
 from tests.reference.merging import leaves
@@ -22,11 +20,20 @@ def outcome_of(policy: Policy, fold: Fold) -> tuple[str, list[Node]]:
     if kept == own and not shared:
         return PROGRAMMED, []
     can_win = fold.winners.get(policy.node, set())
-    lost = own - kept
-    there = {node for pointer, nodes in origins.items() if lost & at_and_above(pointer) for node in nodes}
-    by: AbstractSet[Node] = there & can_win or {node for nodes in origins.values() for node in nodes} & can_win
-    by = by or fold.ordered & fold.winners.atomic.get(policy.node, set())
-    return (PARTIALLY if kept or shared else OVERRIDDEN), sorted(by | shared, key=str)
+    everyone = {node for nodes in origins.values() for node in nodes}
+    by, left = set(shared), False
+    for pointer in own - kept:
+        there = {node for other, nodes in origins.items() if touches(pointer, other) for node in nodes} & can_win
+        by |= there
+        left |= not there and pointer not in origins
+    if left or not by:  # a policy that excluded this one as a whole, or else any, took it away
+        by |= fold.ordered & fold.winners.atomic.get(policy.node, set()) or everyone & can_win
+    return (PARTIALLY if kept or shared else OVERRIDDEN), sorted(by, key=str)
+
+
+def touches(pointer: str, other: str) -> bool:
+    """Whether one of two JSON pointers contains the other, or both are one; a leaf at one replaces a leaf at the other."""
+    return pointer in at_and_above(other) or other in at_and_above(pointer)
 
 
 def at_and_above(pointer: str) -> set[str]:

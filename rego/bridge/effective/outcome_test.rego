@@ -35,7 +35,7 @@ test_leaves_below_a_lost_leaf_override_it if {
 
 # O3
 test_all_contributors_that_can_win_override_a_leaf_that_nothing_replaces if {
-	stack := [["d", {"w": 1}], ["a", {"x": 1}], ["b", {"y": 1}], ["c", {"z": 1}]]
+	stack := [[name, {"defaults": {field: 1, "strategy": "patch"}}] | some [name, field] in [["d", "w"], ["a", "x"], ["b", "y"], ["c", "z"]]]
 	_outcomes(stack, {"/w": _key("d"), "/y": _key("b"), "/z": _key("c")})[_key("a")] == {
 		"outcome": "Overridden",
 		"overriddenBy": [_key("b"), _key("c")],
