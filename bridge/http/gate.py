@@ -221,6 +221,7 @@ class Connection(asyncio.Protocol):
         self.abort: Callable[[], object] = _nothing
         self._gate = gate
         self._transport: asyncio.WriteTransport | None = None
+        self._paused = False  # whether the protocol knows that the client reads slowly
         self._patience: asyncio.TimerHandle | None = None
         self._stall: asyncio.TimerHandle | None = None
 
@@ -265,12 +266,14 @@ class Connection(asyncio.Protocol):
         """Pass on a pause: the client reads slowly."""
         self._await_reading()
         if self.protocol and not self.left:
+            self._paused = True
             self.protocol.pause_writing()
 
     def resume_writing(self) -> None:
         """Pass on a resume: the client has read everything."""
         self._stop_awaiting()
-        if self.protocol:
+        if self.protocol and self._paused:
+            self._paused = False
             self.protocol.resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -30,7 +30,8 @@ def test_a_constraint_that_is_invalid_is_reported_where_it_stands(bridge: Run, t
     file.write_text(WRONG)
     done = bridge("violations", "--manifests", file)
     assert done.returncode == 2
-    assert f"error: {file}:1: Constraint wrong is not active: enforcementAction: "forbid" is not one of deny, warn, dryrun" in done.stderr
+    message = 'Constraint wrong is not active: enforcementAction: "forbid" is not one of deny, warn, dryrun'
+    assert f"error: {file}:1: {message}" in done.stderr
 
 
 def test_a_policy_that_is_missing_is_reported_and_what_it_would_judge_is_a_violation(
