@@ -106,7 +106,8 @@ class ReviewRequest:
         self._binds = (about.kind.group or "", about.kind.kind) == ("", "Binding")
         scales = bool(about.sub_resource) and (about.kind.group, about.kind.kind) == ("autoscaling", "Scale")
         self._subresource = about.sub_resource
-        self.is_beside_object = scales or self._binds or about.sub_resource in {"status", "finalize"}
+        reports = about.operation == "UPDATE" and about.sub_resource in {"status", "finalize"}
+        self.is_beside_object = scales or self._binds or reports
         self.name = metadata.name or about.name or metadata.generate_name
         self.namespace = metadata.namespace or about.namespace
         self._kind = about.kind

@@ -96,6 +96,8 @@ def must_be_denied(document: Any) -> bool:
     kind = request.get("kind")
     if isinstance(kind, dict) and kind.get("group") == "policybridge.io":
         return False
+    if request.get("operation") == "UPDATE" and request.get("subResource") in {"status", "finalize"}:
+        return False  # a report has nothing for a decision
     found: Any = request.get("object")
     if found is None:
         found = request.get("oldObject")
