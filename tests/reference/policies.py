@@ -109,14 +109,16 @@ def _proper(kind: PolicyKind, obj: Spec, entry: Spec) -> tuple[Any, str, str]:
     value = at(obj, path)
     if not isinstance(value, dict):
         return {}, kind.default_strategy, f"{path} is not an object"
-    proper = {name: inner for name, inner in value.items() if name not in _no_part(kind, entry)}
+    proper = {name: inner for name, inner in value.items() if name not in _no_part(kind, obj, entry)}
     strategy, problem = _strategy(kind, obj, entry)
     return proper, strategy, problem
 
 
-def _no_part(kind: PolicyKind, entry: Spec) -> set[str]:
+def _no_part(kind: PolicyKind, obj: Spec, entry: Spec) -> set[str]:
     """Fields directly below an entry's path that are not part of the spec proper."""
     names = {*entry.get("without", []), *REFS}
+    if _breadth(kind, obj) % 2 == 0:
+        names |= set(entry.get("withLabels", []))
     for other in kind.spec_paths:
         for pointer in (other["path"], other.get("strategyPath", "")):
             head, _, last = pointer.rpartition("/")

@@ -6,7 +6,7 @@ import data.bridge.lib.leaves
 # description: |
 #   The places where policies of a kind with these `specPaths` may have their spec proper, in order, with derived data,
 #   `{path, segments, strategy, strategySegments, otherStrategies, drop, inner, rivals, holder}`. `drop` are the fields
-#   there that are never proper, `inner` the strategy's field deeper inside, `otherStrategies` the places of strategies
+#   there that are never proper, `withLabels` those that are only in policies that select by labels, `inner` the strategy's field deeper inside, `otherStrategies` the places of strategies
 #   that belong to other entries, `rivals` the wrappers that exclude this one, `holder` the bare spec around this
 #   wrapper with its allowed fields. Stored in `data.kinds`, so no query computes them.
 places(spec_paths) := [place |
@@ -25,6 +25,7 @@ places(spec_paths) := [place |
 			array.slice(other, 0, count(segments)) != segments
 		],
 		"drop": array.concat(_never_proper(entry), _wrappers_in(spec_paths, segments)),
+		"withLabels": object.get(entry, "withLabels", []),
 		"inner": [relative | count(relative) > 1],
 		"rivals": {other.path: leaves.segments(other.path) |
 			some other in spec_paths

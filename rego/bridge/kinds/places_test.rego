@@ -19,6 +19,7 @@ test_a_wrapper_excludes_the_other_and_all_that_is_no_ref_or_strategy_beside_it i
 		"strategySegments": ["spec", "overrides", "strategy"],
 		"otherStrategies": [["spec", "merge", "type"]],
 		"drop": array.concat(_refs, ["strategy"]),
+		"withLabels": [],
 		"inner": [],
 		"rivals": {"/spec/defaults": ["spec", "defaults"]},
 		"holder": {
@@ -36,6 +37,7 @@ test_a_bare_spec_has_no_rival_and_a_strategy_inside_it_is_not_proper if {
 		"strategySegments": ["spec", "merge", "type"],
 		"otherStrategies": [],
 		"drop": array.concat(_refs, ["note", "overrides", "defaults"]),
+		"withLabels": [],
 		"inner": [["merge", "type"]],
 		"rivals": {},
 		"holder": {},
@@ -46,6 +48,7 @@ test_a_strategy_outside_the_spec_proper_leaves_it_whole if {
 	place := kinds.places([{"path": "/spec/rules", "strategyPath": "/spec/strategy"}])[0]
 	object.filter(place, ["drop", "inner", "strategySegments"]) == {
 		"drop": _refs,
+		"withLabels": [],
 		"inner": [],
 		"strategySegments": ["spec", "strategy"],
 	}

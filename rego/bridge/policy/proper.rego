@@ -17,7 +17,7 @@ spec_proper(type, obj) := {"error": message} if {
 	"rules": merge_rules,
 	"origins": merge.keyed_side(spec, object_key(obj), merge_rules).origins,
 } if {
-	spec := spec_at(place(type, obj), obj)
+	spec := _spec_at(type, place(type, obj), obj)
 	merge_rules := object.get(strategy(type, obj), "rules", object.get(kinds.get(type), "rules", []))
 }
 
@@ -44,9 +44,15 @@ _problem(type, obj) := "Policy has no spec" if {
 	])
 } else := strategy(type, obj).error
 
-# METADATA
-# description: The spec proper at a place of a policy, without targets, strategy and wrappers.
-spec_at(found, obj) := json.remove(object.remove(value_at(obj, found.segments), found.drop), found.inner)
+# The spec proper at a place of a policy, without targets, strategy, wrappers, and what needs labels in a policy without.
+_spec_at(type, found, obj) := object.remove(spec, _unused(type, found, obj)) if {
+	spec := json.remove(object.remove(value_at(obj, found.segments), found.drop), found.inner)
+}
+
+_unused(type, found, obj) := found.withLabels if {
+	found.withLabels != []
+	breadth(type, obj) % 2 == 0
+} else := []
 
 # METADATA
 # description: |
