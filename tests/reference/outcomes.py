@@ -32,7 +32,7 @@ def outcome_of(policy: Policy, fold: Fold) -> tuple[str, list[Node]]:
 
 
 def touches(pointer: str, other: str) -> bool:
-    """Whether one of two JSON pointers contains the other, or both are one; a leaf at one replaces a leaf at the other."""
+    """Whether one of two JSON pointers contains the other, or both are one."""
     return pointer in at_and_above(other) or other in at_and_above(pointer)
 
 

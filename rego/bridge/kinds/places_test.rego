@@ -48,7 +48,6 @@ test_a_strategy_outside_the_spec_proper_leaves_it_whole if {
 	place := kinds.places([{"path": "/spec/rules", "strategyPath": "/spec/strategy"}])[0]
 	object.filter(place, ["drop", "inner", "strategySegments"]) == {
 		"drop": _refs,
-		"withLabels": [],
 		"inner": [],
 		"strategySegments": ["spec", "strategy"],
 	}
