@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import unquote
 
 import msgspec
 
@@ -13,14 +15,16 @@ from bridge.kube.errors import KubeError
 from bridge.kube.listwatch import _changes, _Position
 from bridge.kube.stream import read_event, read_object, read_page
 from bridge.model.changes import Change, Rejected, Upserted
-from bridge.model.keys import KeyFormatError, is_key, parse_key
+from bridge.model.keys import Key, KeyFormatError, is_key, parse_key
 from bridge.model.nesting import MAX_DEPTH, cut, exceeds
 from bridge.model.types import ResourceType
+from bridge.opa.address import pointer, segments_of, url_path
 from bridge.opa.client import _decode, _rejected
 from bridge.opa.errors import OpaError
-from bridge.policy_loader.submissions import read_config_map, read_rego_policy
+from bridge.policy_loader.submissions import DATA_LABEL, _with_documents, read_config_map, read_rego_policy
 from bridge.replicator.pending import Pending
-from bridge.sources.manifest_files import read_content
+from bridge.sources.manifest_files import STDIN, ManifestState
+from bridge.sources.yaml import UNREADABLE, read_documents
 from bridge.web.responses import decoded
 
 THINGS = ResourceType("example.com", "v1", "Thing", "things", namespaced=True)
@@ -62,12 +66,36 @@ def _taken_in(changes: list[Change]) -> None:
 
 def manifests(data: bytes) -> None:
     """Decode a file of manifests, YAML or JSON."""
-    content = read_content(data, "file.yaml", retried=False)
-    for manifest in content.manifests:
+    state = ManifestState([STDIN], retried=False)
+    state.refresh(io.BytesIO(data))
+    for manifest in state.manifests.values():
         str(manifest.identity)
         assert not exceeds(msgspec.json.encode(manifest.object), MAX_DEPTH)
-    for trouble in content.troubles:
+    for trouble in state.troubles:
         assert "\n" not in trouble.message
+        assert UNREADABLE not in trouble.message
+
+
+def policy_data(data: bytes) -> None:
+    """Decode the data of a ConfigMap, which is JSON or YAML."""
+    metadata = {"name": "one", "namespace": "a", "labels": dict([DATA_LABEL])}
+    text = data.decode(errors="replace")
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"k": text}}
+    reading = read_config_map(Key("core", "ConfigMap", "a", "one"), config_map, ("*",))
+    assert reading is not None
+    if reading.unread:  # what a child process reads
+        reading = _with_documents(reading.submission, {"k": list(read_documents(text))})
+    assert not any(UNREADABLE in problem.message for problem in reading.problems)
+    if not reading.problems:
+        msgspec.json.encode(reading.submission.data["a", "one"])
+
+
+def document_path(data: bytes) -> None:
+    """Write names into the path of a document of OPA, and read them again."""
+    names = [part.decode(errors="replace") for part in data.split(b"\0") if part] or ["stored"]
+    path = pointer(*names)
+    assert segments_of(path) == names
+    assert [unquote(part) for part in url_path(path).split("/")] == names
 
 
 def admission_review(data: bytes) -> None:
@@ -132,5 +160,16 @@ def _depth(value: object) -> int:
 
 TARGETS: dict[str, Callable[[bytes], None]] = {
     target.__name__: target
-    for target in (watch_event, list_page, manifests, admission_review, key, opa_answer, query_body, nesting)
+    for target in (
+        watch_event,
+        list_page,
+        manifests,
+        policy_data,
+        document_path,
+        admission_review,
+        key,
+        opa_answer,
+        query_body,
+        nesting,
+    )
 }

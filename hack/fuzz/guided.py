@@ -23,6 +23,29 @@ PIECES = (
     *(b"[", b"{", b"]", b"}", b'"', b"\\", b":", b",", b"null", b"-1", b"1e400", b"\xff", b"\\ud800", b"\x00", b"\n"),
     *(b'{"a":' * 300, b"[" * 300, b"]" * 300, b"&a ", b"*a", b"---\n", b"- ", b"? ", b"<<: ", b"!!binary ", b"/", b"#"),
     *(b"@frontend", b'"metadata":', b'"name":', b'"object":', b'"items":', b"0x", b"2020-01-01", b"'", b"%", b"\t"),
+    *(
+        b"!!value ",
+        b"!!int ",
+        b"!!timestamp ",
+        b"!!set ",
+        b"!!omap ",
+        b"!!python/name:os ",
+        b"{!!value x: y}",
+        b"&a {<<: *a}",
+    ),
+    *(
+        b"<<: [*a, *a]",
+        b"%25",
+        b"%2F",
+        b"~1",
+        b"~01",
+        b"..",
+        b"\xef\xbb\xbf",
+        b"12:30:45",
+        b"0o7",
+        b".inf",
+        b"\xed\xa0\x80",
+    ),
 )
 
 

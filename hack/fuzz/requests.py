@@ -150,6 +150,10 @@ _KEYS = [
     "core/Service/shop/cart#[0]",
     "core/Service/shop/cart@frontend",
     "\u0000/\u0000/\u0000/\u0000",
+    "/a%20b",
+    "/%2F%25/~1~01//..",
+    "core/Service/shop/%2e%2e",
+    "gateway.networking.k8s.io/Gateway/infra/public#%zz",
 ]
 _NAMES = [
     "targets",
@@ -175,6 +179,7 @@ _NAMES = [
     "kind",
     "constraints",
 ]
+_ESCAPED = "spec: {rules: [{matches: [{path: {value: /a%20b%2F~1}}, {path: {value: '/%25'}}]}]}\n"
 _MANIFESTS = [
     "",
     "---",
@@ -194,6 +199,15 @@ _MANIFESTS = [
     "kind: Secret\napiVersion: v1\nmetadata: {name: s}\ndata: {a: !!binary '%%%'}\n",
     "\n".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9) if i else 'x'}]" for i in range(9)),
     "? {a: b}\n: c\n",
+    "a: !!timestamp {!!value x: y}",
+    'a: !!int {!!value x: ""}',
+    "apiVersion: v1\nkind: Service\nmetadata: {name: !!set {x}, namespace: !!omap [{a: 1}]}\n",
+    "apiVersion: v1\nkind: Service\nmetadata: {name: x}\nspec: {ports: [{port: 80, targetPort: {}}]}\n",
+    f"a: 0x{'f' * 5_000}",
+    "\n".join(f"k{i}: &k{i} {{<<: [{', '.join([f'*k{i - 1}'] * 10) if i else '{a: 1}'}]}}" for i in range(20)),
+    "{}" * 20_000,
+    f"a: &a {'x' * 20_000}\nb: [{', '.join(['*a'] * 20_000)}]",
+    "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: r}\n" + _ESCAPED,
     "2020-01-01: .nan\n",
     "\x00",
     "\ufeff---\nkind: x\n",

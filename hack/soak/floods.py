@@ -1,4 +1,4 @@
-"""Floods of connections to a port: silent ones, silent TLS, and requests without their last byte.
+"""Floods of connections to a port: silent ones, silent TLS, unfinished requests, and abandoned pastes.
 
 Each uses its own loopback address, so that a server can distinguish the attackers from the API server.
 """
@@ -18,6 +18,7 @@ _BODY = 8 << 20  # bytes of a request
 _PIECE = 1 << 18
 _BETWEEN = 0.05  # seconds between two pieces: many such requests together must not be a test of bandwidth
 _NEVER = 3600.0
+_PASTE = b"- []\n" * 800_000
 _REVIEW = (
     b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":"CREATE",'
     b'"kind":{"group":"","version":"v1","kind":"ConfigMap"},"resource":{"group":"","version":"v1","resource":"configmaps"},'
@@ -36,6 +37,7 @@ class Flood:
     silent: int = 0  # TCP alone
     idle: int = 0  # after the handshake nothing, or half a request line
     slow: int = 0  # the last byte of a body is missing
+    pastes: int = 0  # manifests that take long to read, by clients that leave
     reviews: int = 0  # whole requests, by clients that are not the API server, one after the other
 
 
@@ -58,6 +60,7 @@ class Floods:
                     ("idle", self._idle, flood.idle),
                     ("slow", self._slow, flood.slow),
                     ("review", self._review, flood.reviews),
+                    ("paste", self._paste, flood.pastes),
                 )
                 for place, (name, kind, count) in enumerate(kinds):
                     source = f"127.0.{number + 1}.{place + 2}"
@@ -95,6 +98,12 @@ class Floods:
             await writer.drain()
             await reader.readexactly(1 << 16)
 
+    async def _paste(self, flood: Flood, source: str) -> None:
+        async with _connected(flood, source, tls=flood.tls) as (_, writer):
+            writer.write(_head(len(_PASTE), "/api/changes") + _PASTE)
+            await writer.drain()
+            await asyncio.sleep(_AGAIN / 2)
+
     async def _review(self, flood: Flood, source: str) -> None:
         async with _connected(flood, source, tls=flood.tls) as (reader, writer):
             writer.write(_head(len(_REVIEW)) + _REVIEW)
@@ -102,9 +111,9 @@ class Floods:
             await reader.read(1 << 16)
 
 
-def _head(length: int) -> bytes:
+def _head(length: int, path: str = "/admission?timeout=1ns") -> bytes:
     lines = (
-        "POST /admission?timeout=1ns HTTP/1.1",
+        f"POST {path} HTTP/1.1",
         "Host: 127.0.0.1",
         "Content-Type: application/json",
         f"Content-Length: {length}",

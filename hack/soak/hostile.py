@@ -31,7 +31,13 @@ _STATUS_PAUSE = 0.2  # seconds between two statuses that are overwritten
 _SLOW = 7.0  # seconds that a status write takes: longer than a Lease's renewal
 _REPORT = 20.0
 _NICE = 10  # what an attacker computes, he computes elsewhere
-_PLURALS = {"Gateway": "gateways", "LimitPolicy": "limitpolicies", "HTTPRoute": "httproutes", "Thing": "things"}
+_PLURALS = {
+    "ConfigMap": "configmaps",
+    "Gateway": "gateways",
+    "LimitPolicy": "limitpolicies",
+    "HTTPRoute": "httproutes",
+    "Thing": "things",
+}
 
 
 class Hostile:
@@ -85,8 +91,9 @@ class Hostile:
 
 
 def path_of(obj: Object) -> str:
-    """Return the API server's path for objects of this type in the tenant's namespace."""
-    return f"/apis/{obj['apiVersion']}/namespaces/{HOSTILE}/{_PLURALS[obj['kind']]}"
+    """Return the API server's path for objects of this type in the object's namespace."""
+    root = "/api" if obj["apiVersion"] == "v1" else "/apis"
+    return f"{root}/{obj['apiVersion']}/namespaces/{obj['metadata']['namespace']}/{_PLURALS[obj['kind']]}"
 
 
 def api_of(kubeconfig: Path) -> ApiServer:
@@ -105,7 +112,7 @@ async def attack(kubeconfig: Path, seed: int, webhook_port: int, page_port: int,
     floods = Floods(
         [
             Flood("webhook", webhook_port, tls=True, silent=1_500, idle=300, slow=16, reviews=4),
-            Flood("page", page_port, tls=False, silent=500, idle=300, slow=16, reviews=4),
+            Flood("page", page_port, tls=False, silent=500, idle=300, slow=16, reviews=4, pastes=7),
         ]
     )
     with tempfile.TemporaryDirectory(prefix="policy-bridge-slow-") as folder:

@@ -1,7 +1,8 @@
 """Objects of a hostile tenant: valid for the API server, and meant to cost others time, memory or availability.
 
 `ATTACKS` has them by name. A maker gets a number and returns the objects of one attack; the same number gives the same
-names, so that attacks replace their own objects. All of them are in the tenant's namespace.
+names, so that attacks replace their own objects. All of them are in the tenant's namespace, and
+data for policies in POLICIES.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Any
 GATEWAY_API = "gateway.networking.k8s.io"
 GROUP = "tenants.example.com"
 HOSTILE = "hostile"  # the tenant's namespace
+POLICIES = "opa-policies"  # where it may write data for policies
+TWICE = ("tenants.example.com/below", "tenants.example.com/also")  # annotations: the admin's extension expects one
 SHARED = {"name": "shared", "namespace": "infra"}  # the Gateway of all tenants
 
 Object = dict[str, Any]
@@ -53,6 +56,26 @@ PATTERNS = (
     "[^/]{999}/[^/]{999}",
     "\\pL{500}\\pN{500}",
     "(x+x+)+y",
+)
+
+
+_MERGED = (f"k{level}: &k{level} {{<<: [{', '.join([f'*k{level - 1}'] * 10)}]}}" for level in range(1, 30))
+_ALIASES = (f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]" for level in range(1, 12))
+DATA = (
+    "\n".join(("k0: &k0 {a: 1, b: 2}", *_MERGED)),
+    "\n".join(("a0: &a0 [1, 1, 1, 1]", *_ALIASES)),
+    "{}" * 120_000,
+    "- []\n" * 150_000,
+    f"a: &a {'x' * 20_000}\nb: [{', '.join(['*a'] * 20_000)}]",
+    "[" + "[], " * 150_000 + "]: 1",
+)
+TAGS = (
+    "!!timestamp {!!value x: y}",
+    'a: !!int {!!value x: ""}',
+    "a: !!bool {!!value x: zzz}",
+    "a: !!python/object/apply:os.system [id]",
+    "a: !!set {x}",
+    f"a: 0x{'f' * 5_000}",
 )
 
 
@@ -164,6 +187,21 @@ def escaped_paths(number: int) -> Iterable[Object]:
     yield route(f"escaped-{number % 4}", [{"matches": matches, "backendRefs": [{"name": "cart", "port": 80}]}])
 
 
+def odd_data(number: int) -> Iterable[Object]:
+    """Return data for policies in YAML that takes much time or memory, or has tags on values of another kind."""
+    for count, text in enumerate((DATA[number % len(DATA)], TAGS[number % len(TAGS)])):
+        made = _object("v1", "ConfigMap", f"odd-{number}-{count}", data={"k": text})
+        made["metadata"] |= {"namespace": POLICIES, "labels": {"openpolicyagent.org/data": "opa"}}
+        yield made
+
+
+def failed_extensions(number: int) -> Iterable[Object]:
+    """Return an object on which the admin's extension fails."""
+    thing = _object("example.com/v1", "Thing", f"twice-{number}", spec={})
+    thing["metadata"]["annotations"] = {name: f"{place}-{number}" for place, name in enumerate(TWICE)}
+    yield thing
+
+
 def odd_backend_names(number: int) -> Iterable[Object]:
     """Return references with names that no object can have."""
     names = [name for name in ODD_NAMES if 0 < len(name) <= 253]
@@ -232,6 +270,8 @@ ATTACKS: dict[str, Callable[[int], Iterable[Object]]] = {
         routes,
         regexes,
         escaped_paths,
+        odd_data,
+        failed_extensions,
         odd_backend_names,
         odd_policy_names,
         odd_statuses,

@@ -15,7 +15,7 @@ import yaml
 
 from hack.bench.figures import figure
 from hack.soak.hostile import ACTS
-from hack.soak.hostile_objects import GATEWAY_API, GROUP, HOSTILE, SHARED
+from hack.soak.hostile_objects import GATEWAY_API, GROUP, HOSTILE, POLICIES, SHARED, TWICE
 from hack.soak.limits import Processes
 from hack.soak.progress import progress
 from hack.soak.replica import BRIDGE, Replica
@@ -31,11 +31,21 @@ _IDLE_SHARE = 0.15  # of the time, before the hostile tenant comes
 _IDLE_MOST = 60.0  # seconds
 _TELL = 20.0  # seconds between two reports
 _PATIENCE = 60.0
+_CONFIG_MAPS = f"/api/v1/namespaces/{POLICIES}/configmaps"
 _ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 _POLICY = f"""package soak.labels
 
 violation contains {{"msg": "the label is forbidden"}} if input.review.object.metadata.labels.{FORBIDDEN}
 """
+_EXTENSION = """package bridge.extensions.hierarchy.below
+
+import data.bridge.lib.keys
+
+links contains [gateway, keys.of(input.object)] if {
+	gateway := keys.format("gateway.networking.k8s.io", "Gateway", input.object.metadata.namespace, _name)
+}
+""" + "".join(f'\n_name := input.object.metadata.annotations["{name}"]\n' for name in TWICE)
+_MODULES = {"labels": _POLICY, "below": _EXTENSION}
 
 Object = dict[str, Any]
 
@@ -75,6 +85,7 @@ async def soak_tenants(minutes: float, seed: int, folder: Path, acts: Sequence[s
             tenant.measured.report("tenants")
             _report_hostility(folder / "hostile.log")
             wrong += [*tenant.measured.missed(), *processes.report(), *replica.crashes()]
+            wrong += await asyncio.to_thread(_inactive_modules, plane.api)
             figure("soak_tenants_errors_logged", len(replica.errors()), "lines")
             if wrong:
                 raise Failed("\n".join(wrong))
@@ -89,7 +100,7 @@ async def _define(api: ApiServer, url: str) -> None:
     """Create the admin's objects for two tenants: policy kind, Gateway, Constraint, webhook configuration."""
     for plural, name, group in (("limitpolicies", "LimitPolicy", GROUP), ("things", "Thing", "example.com")):
         await apply_crd(api, crd(plural, name, group=group))
-    for namespace in (HOSTILE, QUIET, SHARED["namespace"], "opa-policies"):
+    for namespace in (HOSTILE, QUIET, SHARED["namespace"], POLICIES):
         await asyncio.to_thread(api.apply, f"/api/v1/namespaces/{namespace}", _object("v1", "Namespace", namespace))
     kind = {
         "group": GROUP,
@@ -103,8 +114,6 @@ async def _define(api: ApiServer, url: str) -> None:
     }
     listener = {"name": "web", "port": 80, "protocol": "HTTP", "allowedRoutes": {"namespaces": {"from": "All"}}}
     gateway = {"gatewayClassName": "main", "listeners": [listener]}
-    rego = _object("v1", "ConfigMap", "labels", data={"labels.rego": _POLICY})
-    rego["metadata"]["labels"] = {"openpolicyagent.org/policy": "rego"}
     match = {"kinds": [{"apiGroups": [GATEWAY_API], "kinds": ["HTTPRoute"]}]}
     bridge, gateways = "/apis/policybridge.io/v1alpha1", f"/apis/{GATEWAY_API}/v1"
     objects = {
@@ -112,12 +121,15 @@ async def _define(api: ApiServer, url: str) -> None:
         f"{bridge}/constraints/labels": _object(
             "policybridge.io/v1alpha1", "Constraint", "labels", spec={"policy": "soak.labels", "match": match}
         ),
-        "/api/v1/namespaces/opa-policies/configmaps/labels": rego,
         f"{gateways}/gatewayclasses/main": _object(
             f"{GATEWAY_API}/v1", "GatewayClass", "main", spec={"controllerName": "example.com/gateways"}
         ),
         f"{gateways}/namespaces/infra/gateways/shared": _object(f"{GATEWAY_API}/v1", "Gateway", "shared", spec=gateway),
     }
+    for name, text in _MODULES.items():
+        rego = _object("v1", "ConfigMap", name, data={f"{name}.rego": text})
+        rego["metadata"]["labels"] = {"openpolicyagent.org/policy": "rego"}
+        objects[f"{_CONFIG_MAPS}/{name}"] = rego
     for path, body in objects.items():
         await asyncio.to_thread(api.apply, path, body)
     resources = [f"--resource=*.{group}" for group in (GATEWAY_API, GROUP)]
@@ -141,6 +153,17 @@ async def _until_admission_decides(api: ApiServer, replica: Replica) -> None:
                 if "the label is forbidden" in str(error):
                     return
             await asyncio.sleep(0.5)
+
+
+def _inactive_modules(api: ApiServer) -> list[str]:
+    """Return the admin's modules that are not active."""
+    found = []
+    for name in _MODULES:
+        annotations = api.request("GET", f"{_CONFIG_MAPS}/{name}")["metadata"].get("annotations") or {}
+        status = annotations.get("policybridge.io/status", "{}")
+        if json.loads(status).get("status") != "ok":
+            found.append(f"the admin's module {name} is not active: {status}")
+    return found
 
 
 async def _measure(tenant: WellBehaved, seconds: float, processes: Processes) -> None:
