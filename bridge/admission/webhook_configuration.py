@@ -73,7 +73,9 @@ CONDITIONS = (
     # Controllers write statuses all the time: only those that change metadata are reviewed.
     (
         "not-status-alone",
-        "!(request.subResource in ['status', 'finalize']) || object == null || oldObject == null || "
+        # The API server leaves the field out where it is empty.
+        "!has(request.subResource) || !(request.subResource in ['status', 'finalize']) || "
+        "object == null || oldObject == null || "
         + " || ".join(
             f"(has(object.metadata.{field}) ? object.metadata.{field} : {none}) != "
             f"(has(oldObject.metadata.{field}) ? oldObject.metadata.{field} : {none})"

@@ -110,6 +110,11 @@ async def test_ephemeral_container_with_a_forbidden_image_is_denied(work: AtWork
         assert (said in refused) if said else (refused == "")
 
 
+async def test_update_that_changes_no_metadata_is_allowed(work: AtWork) -> None:
+    assert await refusal(work, "configmaps", {"metadata": {"name": "plain"}, "data": {"a": "1"}}) == ""
+    assert await refusal(work, "configmaps/plain", {"data": {"a": "2"}}, "PATCH") == ""
+
+
 async def test_scaling_past_a_limit_is_denied(work: AtWork) -> None:
     apps = "apis/apps/v1"
     deployment = {
