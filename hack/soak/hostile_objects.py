@@ -59,13 +59,14 @@ PATTERNS = (
 )
 
 
-_MERGED = (f"k{level}: &k{level} {{<<: [{', '.join([f'*k{level - 1}'] * 10)}]}}" for level in range(1, 30))
+_MERGED = (f"k{number}: {{<<: [{', '.join(['*all'] * 50)}]}}" for number in range(1_000))
 _ALIASES = (f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]" for level in range(1, 12))
+# Costly to read, and all refused: what is valid would change the modules' bundle, which is another cost.
 DATA = (
-    "\n".join(("k0: &k0 {a: 1, b: 2}", *_MERGED)),
+    "\n".join((f"all: &all {{{', '.join(f'x{number}: 1' for number in range(100))}}}", *_MERGED)),
     "\n".join(("a0: &a0 [1, 1, 1, 1]", *_ALIASES)),
     "{}" * 120_000,
-    "- []\n" * 150_000,
+    "- []\n" * 150_000 + "a: 1",
     f"a: &a {'x' * 20_000}\nb: [{', '.join(['*a'] * 20_000)}]",
     "[" + "[], " * 150_000 + "]: 1",
 )
