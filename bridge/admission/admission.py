@@ -32,7 +32,7 @@ from bridge.admission.review import (
 from bridge.model.observability import Histogram, Record, record_nothing
 from bridge.model.placement import Decision, DecisionError, differing, read_decision
 from bridge.opa.client import Answer
-from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable
+from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, OpaUnavailable
 from bridge.pacing import Backoff
 
 log = structlog.get_logger(__name__)
@@ -132,7 +132,8 @@ class Question:
 
     `distrust` returns why a result does not count, empty if it does. `undefined` is the meaning of an undefined
     document: an empty decision (None), or a message. `read` makes a Decision of OPA's result, or raises DecisionError.
-    `same_opa` means that the OPA with the shipped rules makes the decision.
+    `same_opa` means that the OPA with the shipped rules makes the decision. `ask_for_less` queries the same decision
+    without warnings that depend on objects of others: it replaces `ask` after a failed evaluation or a timeout.
     """
 
     name: str
@@ -141,6 +142,7 @@ class Question:
     undefined: Callable[[], str | None] = lambda: None
     read: Callable[[Any], Decision] = read_decision
     same_opa: bool = False
+    ask_for_less: Ask | None = None
 
 
 def read_rules(result: Any) -> Decision:
@@ -260,9 +262,23 @@ class Admission:
 
 async def _query_one(question: Question, request: msgspec.Raw, budget: float) -> _Response:
     response = _Response()
+    ask = question.ask
+
+    async def ask_or_less() -> Answer:
+        nonlocal ask
+        less = question.ask_for_less
+        try:
+            return await ask(request)
+        except (OpaRejected, OpaTimeout, asyncio.CancelledError) as error:
+            if less is None or ask is less or (isinstance(error, OpaRejected) and not error.in_evaluation):
+                raise
+            ask = less
+            if not isinstance(error, OpaRejected):
+                raise  # the next attempt, if there is time for one
+            return await less(request)
 
     async def once() -> Answer:
-        got = await question.ask(request)
+        got = await ask_or_less()
         response.decision_id, response.revision = got.decision_id, got.revision
         why = question.distrust(got)
         if why:

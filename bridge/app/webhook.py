@@ -33,6 +33,7 @@ log = structlog.get_logger(__name__)
 
 Work = Callable[[], Coroutine[None, None, None]]
 _RULES = "bridge/v1/admission"
+_RULES_WITHOUT_EFFECTS = "bridge/v1/admission_without_effects"
 TLS_VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _RELOADED = tuple(name for name in RELOADED if name.startswith("webhook_"))
 
@@ -199,7 +200,14 @@ class Webhook:
                 )
                 silence = Silence(lambda: own.answer(SPOKEN_OF, None), distrust)
                 joint = Joint(_asking(own, JOINT_DECISION), path, distrust)
-            rules = Question("rules", _asking(own, _RULES), distrust, lambda: "OPA lacks these rules", read_rules)
+            rules = Question(
+                "rules",
+                _asking(own, _RULES),
+                distrust,
+                lambda: "OPA lacks these rules",
+                read_rules,
+                ask_for_less=_asking(own, _RULES_WITHOUT_EFFECTS),
+            )
             silent = silence.revision if silence else _unknown
             yield (
                 Admission(placement, rules, self._policies_exist, self.record, silent, joint, self.counted),

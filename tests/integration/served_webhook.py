@@ -8,7 +8,7 @@ import io
 import json
 import operator
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from bridge.admission.certificates import Pair, new_authority, new_server
 from bridge.app.managed_opa import OpaAccess
 from bridge.app.webhook import Policies, Webhook
 from bridge.http.bundles import Tokens
+from bridge.model.changes import Object
 from bridge.model.observability import Record, record_nothing
 from bridge.opa.client import Answer
 from bridge.settings.loading import load_settings
@@ -38,9 +39,13 @@ class Served:
 
     async def __call__(self, labels: dict[str, str], name: str = "a", **data: str) -> dict[str, Any]:
         """Review a ConfigMap: the response."""
+        return await self.review(review_of(labels, name, **data))
+
+    async def review(self, body: bytes) -> dict[str, Any]:
+        """The response to an AdmissionReview."""
         url = f"https://127.0.0.1:{self.port}/admission?timeout=20s"
-        body, headers = io.BytesIO(review_of(labels, name, **data)), {"Content-Type": "application/json"}
-        async with self.session.post(url, data=body, headers=headers) as answer:
+        headers = {"Content-Type": "application/json"}
+        async with self.session.post(url, data=io.BytesIO(body), headers=headers) as answer:
             assert answer.status == 200, await answer.text()
             response: dict[str, Any] = json.loads(await answer.text())["response"]
             return response
@@ -49,18 +54,28 @@ class Served:
 def review_of(labels: dict[str, str], name: str = "a", **data: str) -> bytes:
     """The AdmissionReview of a ConfigMap that is created."""
     metadata = {"name": name, "namespace": "default", "labels": labels}
-    obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
-    kind = {"group": "", "version": "v1", "kind": "ConfigMap"}
-    request = {"uid": "7", "kind": kind, "operation": "CREATE", "namespace": "default", "object": obj}
+    return review_of_object({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+
+
+def review_of_object(obj: Object) -> bytes:
+    """The AdmissionReview of a namespaced object that is created."""
+    group, _, version = obj["apiVersion"].rpartition("/")
+    kind = {"group": group, "version": version, "kind": obj["kind"]}
+    namespace = obj["metadata"]["namespace"]
+    request = {"uid": "7", "kind": kind, "operation": "CREATE", "namespace": namespace, "object": obj}
     review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
     return json.dumps(review).encode()
 
 
 @asynccontextmanager
 async def serving(
-    folder: Path, opa_url: str, record: Record = record_nothing, **settings: Any
+    folder: Path,
+    opa_url: str,
+    record: Record = record_nothing,
+    revision: Callable[[], str] = lambda: BUNDLE.revision,
+    **settings: Any,
 ) -> AsyncIterator[Served]:
-    """A webhook that asks this OPA."""
+    """A webhook that asks this OPA, whose modules must be of this revision."""
     now = dt.datetime.now(dt.UTC)
     authority = new_authority(now)
     _write(folder, "tls", new_server(authority, ["127.0.0.1"], now))
@@ -71,7 +86,7 @@ async def serving(
     flags = {"webhook_listen": f"127.0.0.1:{port}", "webhook_deadline": 20.0, **files, **settings}
 
     def distrust(answer: Answer) -> str:
-        return "" if answer.revision == BUNDLE.revision else "OPA has other modules"
+        return "" if answer.revision == revision() else "OPA has other modules"
 
     configured = load_settings(None, flags, {})
     access = OpaAccess(opa_url, configured, Tokens(configured.opa_token_file, None, operator.attrgetter("content")))

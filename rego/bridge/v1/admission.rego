@@ -16,6 +16,15 @@ admission := queries.error("InvalidInput", "the input must be an AdmissionReques
 	also := _judged_as_update
 } else := {"denied": sort(deciding.denied), "warnings": sort(deciding.warnings)}
 
+# METADATA
+# description: |
+#   The same decision without the effects of a policy. They depend on other objects, on which a module of an admin may
+#   fail or take long: the webhook queries this decision then, so that no object of a user denies requests of others.
+# entrypoint: true
+admission_without_effects := found if {
+	found := admission with deciding.effects as {"the effects of this policy are unknown: OPA could not compute them"}
+}
+
 _judged_as_update := {"denied": denied - denied_before, "warnings": warnings - warnings_before} if {
 	update := deciding.metadata_update
 	denied := deciding.denied with input as update
