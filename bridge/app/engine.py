@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
@@ -22,9 +22,10 @@ from bridge.opa.process import ManagedOpa
 from bridge.policy_loader import reports
 from bridge.policy_loader.authors import MARKS, Gathering, SettledModules
 from bridge.policy_loader.compile_check import Checker
+from bridge.policy_loader.judgement import failures_by_author
 from bridge.policy_loader.ownership import packages
 from bridge.policy_loader.shipped import kubernetes_view, shipped
-from bridge.policy_loader.submissions import CONFIG_MAP, config_maps_in
+from bridge.policy_loader.submissions import CONFIG_MAP, ModuleProblem, config_maps_in
 from bridge.replicator.initial_sync import without_collector
 from bridge.replicator.replicator import QUERIES_OF_SYNC, Replicator
 from bridge.resources import rego_root
@@ -86,7 +87,7 @@ def troubles(
     return reported
 
 
-def module_states(found: SettledModules) -> list[dict[str, Any]]:
+def module_states(found: SettledModules, failing: Mapping[Key, Sequence[ModuleProblem]]) -> list[dict[str, Any]]:
     """Return objects that submit Rego, `{name, packages, state, message}`: a key, and the state Active or Rejected."""
     return [
         {
@@ -95,7 +96,12 @@ def module_states(found: SettledModules) -> list[dict[str, Any]]:
             if key in found.submissions
             else [],
             "state": "Rejected" if key in found.problems else "Active",
-            "message": "; ".join(f"{reports.place(one)}{one.message}" for one in found.problems.get(key, ())),
+            "message": "; ".join(
+                [
+                    *(f"{reports.place(one)}{one.message}" for one in found.problems.get(key, ())),
+                    *([reports.summary_of_failing(failing[key])] if key in failing else []),
+                ]
+            ),
         }
         for key in sorted({*found.submissions, *found.problems})
     ]
@@ -124,8 +130,8 @@ class Engine:
 
     `problems` are errors of the input; `warnings` are errors of others, such as a rejected ConfigMap of an admin in a
     cluster. `replicated` are the types of objects from a cluster, None for all. `changed` waits until the contents may
-    differ. `empty` means that manifests have no objects. `modules` lists admins' Rego with its state, `events` the
-    Events of an object.
+    differ. `empty` means that manifests have no objects. `settled` are admins' modules, None for a running OPA;
+    `events` returns the Events of an object.
     """
 
     opa: Opa
@@ -135,29 +141,31 @@ class Engine:
     replicated: Sequence[str] | None = None
     changed: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(POLL)
     empty: bool = False
-    states: list[dict[str, Any]] | None = None
+    settled: SettledModules | None = None
     events: Callable[[Key], Awaitable[list[dict[str, Any]]]] = lambda _: _no_events()
 
     async def modules(self) -> list[dict[str, Any]]:
         """Admins' Rego by object: `{name, packages, state, message}`. A running OPA has no rejected versions."""
-        if self.states is not None:
-            return self.states
-        active, pending = await self.opa.modules_by_author(), await self.opa.pending_modules()
+        if self.settled is not None:
+            failing = failures_by_author(self.opa.failures.errors, [*self.settled.submissions.values()])
+            return module_states(self.settled, failing)
+        active, states = await self.opa.modules_by_author(), await self.opa.module_states()
         return [
             {
                 "name": str(author),
                 "packages": active.get(author, []),
                 "state": "Active" if author in active else "Pending",
-                "message": _pending(pending.get(author), active=author in active),
+                "message": _state_message(states.get(author, {}), active=author in active),
             }
-            for author in sorted({*active, *pending})
+            for author in sorted({*active, *states})
         ]
 
 
-def _pending(since: str | None, *, active: bool) -> str:
-    if since is None:
-        return ""
-    return f"the newest version is being checked since {since}" if active else f"being checked since {since}"
+def _state_message(state: Mapping[str, str], *, active: bool) -> str:
+    checked = [f"being checked since {state['since']}"] if "since" in state else []
+    if active:
+        checked = [f"the newest version is {text}" for text in checked]
+    return "; ".join([*checked, *([state["failing"]] if "failing" in state else [])])
 
 
 async def _no_events() -> list[dict[str, Any]]:
@@ -216,7 +224,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
                 position=source.position,
                 changed=changed,
                 empty=not objects and not empty,
-                states=module_states(found),
+                settled=found,
             )
         return
     # Imported here because manifests do not need it, and the Kubernetes library costs half a second.
@@ -235,7 +243,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
                 troubles(found),
                 replicated=(*ALWAYS, *types),
                 changed=changed,
-                states=module_states(found),
+                settled=found,
                 events=lambda key: _events_of(client, key),
             )
 

@@ -173,7 +173,7 @@ async def report_problems(engine: Engine) -> bool:
         # Another author may own the CRD: this is not an error of the input.
         where = _place(engine, parse_key(about["crd"])) if "crd" in about else ""
         print_error(f"warning: {where}{type_id}: {about['message']}")
-    if engine.states is not None:  # an OPA of a running bridge holds what an API server converted
+    if engine.settled is not None:  # an OPA of a running bridge holds what an API server converted
         for key, problem in await version_problems(engine.opa):
             unserved = problem["reason"] == "VersionNotServed"  # no API server takes such a manifest
             at_fault = at_fault or unserved

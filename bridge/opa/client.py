@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 QUERIES = "bridge/v1"  # the package of the queries for clients
-PENDING_MODULES = "bridge_modules"  # the document of submissions that are being checked: the time by object
+STATES_OF_MODULES = "bridge_modules"  # the document for `module_states`
 _REPETITIONS = 3  # times that a query is repeated after its cause of failure was fixed
 # The path of a submitted module, `<key of the object>/<name>`; OPA adds the bundle's name before it.
 _SUBMITTED = re.compile(r"(?:^|/)((?:core/ConfigMap|policybridge\.io/RegoPolicy)/[^/]+/[^/]+)/[^/]+\.rego$")
@@ -227,10 +227,13 @@ class Opa:
                 found.setdefault(author, set()).add(".".join(path))
         return {author: sorted(packages) for author, packages in found.items()}
 
-    async def pending_modules(self) -> dict[Key, str]:
-        """Return the objects with a version of modules that OPA does not have yet, and since when it is checked."""
-        found = await self.get(PENDING_MODULES)
-        return {parse_key(name): str(since) for name, since in (found or {}).items()}
+    async def module_states(self) -> dict[Key, dict[str, str]]:
+        """Return what the bridge reports of modules, by object: `{since?, failing?}`.
+
+        A version that OPA does not have yet is checked since `since`; the active one fails on objects (`failing`).
+        """
+        found = await self.get(STATES_OF_MODULES)
+        return {parse_key(name): state for name, state in (found or {}).items()}
 
     async def config(self) -> dict[str, Any]:
         """Return the configuration of this OPA (OPA omits secrets)."""

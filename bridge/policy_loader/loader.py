@@ -16,7 +16,7 @@ import structlog
 from bridge.machine import Machine
 from bridge.model.keys import Key
 from bridge.opa.bundle import Bundle
-from bridge.opa.client import PENDING_MODULES, Opa
+from bridge.opa.client import STATES_OF_MODULES, Opa
 from bridge.opa.errors import Failing, OpaError, OpaRejected
 from bridge.policy_loader.activation import Activation, BundleEndpoint, State
 from bridge.policy_loader.assembly import Dependents, Generating, assemble, no_decision, no_view
@@ -24,6 +24,7 @@ from bridge.policy_loader.compile_check import Checker, CheckError
 from bridge.policy_loader.judgement import Culprits, Judge, author_of, fails_on_examples, failures_by_author
 from bridge.policy_loader.ownership import flaws
 from bridge.policy_loader.probation import Probation
+from bridge.policy_loader.reports import summary_of_failing
 from bridge.policy_loader.selection import Entry, Listener, SelectedSet, Verdicts, choose
 from bridge.policy_loader.shipped import Shipped
 from bridge.policy_loader.states import LOADER, LoaderEvent, LoaderState
@@ -73,7 +74,9 @@ class Loader:
         self._wake = asyncio.Event()
         self.failing = Failing(self._wake.set)  # objects on which modules fail
         self._opa = opa
-        self._published: dict[str, str] | None = None  # the document PENDING_MODULES, None if it is unknown
+        self._published: dict[str, dict[str, str]] | None = (
+            None  # the document STATES_OF_MODULES, None if it is unknown
+        )
         self._number = 0  # of selected sets
         self._served: list[Submission] = []
         self._retried = self._served  # the set with which left-out submissions were checked again
@@ -201,23 +204,26 @@ class Loader:
                 look = _LONGEST_LOOK
             late = bool(self._why) or asyncio.get_running_loop().time() - self._serving_since > _SLOW
             moving = self.state in {LoaderState.STALE, LoaderState.SELECTED_STALE}
-            failures = failures_by_author(self.failing.errors, self._served)
-            self._verdicts.tell(self._entries.values(), failures, moving=moving, late=late)
+            self._verdicts.tell(self._entries.values(), self._failures(), moving=moving, late=late)
             await self._publish()
             await self._rest(look)
 
     async def _publish(self) -> None:
-        """Write to OPA since when submissions are being checked, for readers of OPA alone."""
-        pending = {
-            str(author): entry.submitted_at
-            for author, entry in self._entries.items()
-            if entry.being_checked and entry.submitted.modules
+        """Write to OPA which submissions are being checked or fail on objects, for readers of OPA alone."""
+        states: dict[str, dict[str, str]] = {
+            str(author): {"failing": summary_of_failing(problems)} for author, problems in self._failures().items()
         }
-        if pending != self._published:
+        for author, entry in self._entries.items():
+            if entry.being_checked and entry.submitted.modules:
+                states.setdefault(str(author), {})["since"] = entry.submitted_at
+        if states != self._published:
             self._published = None
             with contextlib.suppress(OpaError):
-                await self._opa.put(PENDING_MODULES, pending)
-                self._published = pending
+                await self._opa.put(STATES_OF_MODULES, states)
+                self._published = states
+
+    def _failures(self) -> Mapping[Key, tuple[ModuleProblem, ...]]:
+        return failures_by_author(self.failing.errors, self._served)
 
     async def _step(self, look: float) -> float:
         """Do the next work of the state; return the seconds until the next check of OPA, after `look`."""

@@ -13,13 +13,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from bridge.opa.client import PENDING_MODULES
+from bridge.opa.client import STATES_OF_MODULES
 from bridge.policy_loader.shipped import SETTINGS, VIEW
 from bridge.policy_loader.submissions import DataPath, Fault, ModuleProblem, Submission
 
 WRITTEN = (
     SETTINGS,
-    PENDING_MODULES,
+    STATES_OF_MODULES,
     "bridge_state",
     "facts",
     "index",

@@ -67,7 +67,7 @@ def event(verdict: Verdict, *, fixed: bool) -> ObjectEvent | None:
     if not verdict.accepted:
         return ObjectEvent("Warning", "PolicyRefused", summary(verdict))
     if verdict.failing:
-        return ObjectEvent("Warning", "PolicyFails", _failing(verdict))
+        return ObjectEvent("Warning", "PolicyFails", summary_of_failing(verdict.failing))
     return ObjectEvent("Normal", "PolicyInForce", "The new version is active") if fixed and verdict.programmed else None
 
 
@@ -79,8 +79,9 @@ def summary(verdict: Verdict) -> str:
     return f"{place(first)}{_cut(first.message)}{more}; {instead}"
 
 
-def _failing(verdict: Verdict) -> str:
-    first, *others = verdict.failing
+def summary_of_failing(failing: Sequence[ModuleProblem]) -> str:
+    """Return on what an active version fails in one line: the first object, and the number of others."""
+    first, *others = failing
     more = f" (and {len(others)} more)" if others else ""
     return f"{place(first)}{_cut(first.message)}{more}; the modules stay active without these objects"
 
@@ -109,7 +110,7 @@ def _accepted(verdict: Verdict) -> dict[str, str]:
 
 def _programmed(verdict: Verdict) -> dict[str, str]:
     if verdict.programmed:
-        message = _failing(verdict) if verdict.failing else "OPA uses this version"
+        message = summary_of_failing(verdict.failing) if verdict.failing else "OPA uses this version"
         return _condition("Programmed", "True", "Programmed", message)
     if verdict.accepted:
         return _condition("Programmed", "False", "Pending", "OPA has not activated this version yet")

@@ -6,8 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
+from tests.builders import resource, service
 from tests.e2e.conftest import SHOP, Run
+from tests.integration.test_modules_and_links import FAILS_ON_ONE, odd
 
 LABELLED = """\
 apiVersion: example.com/v1
@@ -175,6 +178,22 @@ def test_admins_rego_is_listed_with_its_state(bridge: Run, tmp_path: Path) -> No
     assert rows[0] == ["NAMESPACE", "NAME", "KIND", "STATE", "PACKAGES", "MESSAGE"]
     assert rows[1][:4] == ["opa-policies", "broken", "ConfigMap", "Rejected"]
     assert rows[2] == ["opa-policies", "good", "ConfigMap", "Active", "acme.good"]
+
+
+def test_active_module_that_fails_on_an_object_is_listed_with_that_object(bridge: Run, tmp_path: Path) -> None:
+    modules = resource(
+        "v1",
+        "ConfigMap",
+        "below",
+        "opa-policies",
+        metadata={"labels": {"openpolicyagent.org/policy": "rego"}},
+        data={"below.rego": FAILS_ON_ONE},
+    )
+    file = tmp_path / "objects.yaml"
+    file.write_text(yaml.safe_dump_all([modules, odd("odd"), service("good")]))
+    (entry,) = json.loads(bridge("get", "modules", "-o", "json", "--manifests", file).stdout)
+    assert entry["state"] == "Active"
+    assert entry["message"].startswith("below.rego:13:1: fails on core/Service/infra/odd: ")
 
 
 def test_a_kind_that_does_not_exist_is_an_error_with_a_near_match(bridge: Run) -> None:

@@ -100,7 +100,7 @@ async def test_a_failure_is_an_event_on_the_object_that_a_person_sees(
         try:
             async with serving(tmp_path, proxy.url, recorder.record) as ask:
                 assert (await ask({"region": "eu"}, fresh_name("map")))["status"]["code"] == 503
-            client_certificate = {"webhook_client_ca_file": str(tmp_path / "ca.crt")}
+            client_certificate: dict[str, Any] = {"webhook_client_ca_file": str(tmp_path / "ca.crt")}
             async with serving(tmp_path, proxy.url, recorder.record, **client_certificate) as ask:
                 assert (await ask({"region": "eu"}, name))["status"]["code"] == 503
             async with asyncio.timeout(300):

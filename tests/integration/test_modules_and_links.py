@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from bridge.app.engine import Engine
 from bridge.model.changes import Notice, Object
 from bridge.model.keys import Key, key_of
 from bridge.opa.batches import in_parts
@@ -19,6 +21,7 @@ from bridge.opa.errors import OpaUnavailable
 from bridge.replicator.claim import DOUBTFUL
 from bridge.replicator.replicator import Replicator
 from tests.builders import policy, policy_kind, service, target_ref
+from tests.eventually import eventually
 from tests.integration.loading import DEADLINE, Bench, author, loading, until
 from tests.integration.scripted import ScriptedSource
 
@@ -216,6 +219,13 @@ def odd(name: str) -> Object:
     return service(name, "infra", metadata={"annotations": {"acme.io/below": "a", "acme.io/also": "b"}})
 
 
+async def is_listed(bench: Bench, message: str) -> bool:
+    """Whether `bridge get modules --opa` shows the module as active with this message."""
+    (module,) = await Engine(bench.opa).modules()
+    assert module["state"] == "Active"
+    return message in module["message"] if message else not module["message"]
+
+
 async def services(bench: Bench) -> set[str]:
     return set(await bench.opa.get("objects/core/Service/infra") or {})
 
@@ -242,6 +252,7 @@ async def test_module_that_fails_on_one_object_stays_and_the_object_is_left_out(
             assert (problem.file, problem.code) == ("m0.rego", "eval_conflict_error")
             assert "core/Service/infra/odd" in problem.message
             assert bench.verdicts["below"].programmed
+            await eventually(partial(is_listed, bench, "fails on core/Service/infra/odd: "), patience=DEADLINE)
             # An object that was good leaves OPA with its change, and returns with the next one.
             assert await change(odd("s")) == {"core/Service/infra/odd", "core/Service/infra/s"}
             assert await services(bench) == {"beside"}
@@ -250,6 +261,7 @@ async def test_module_that_fails_on_one_object_stays_and_the_object_is_left_out(
             source.delete(key_of(odd("odd")))
             assert await change() == set()
             await until(lambda: not bench.verdicts["below"].failing)
+            await eventually(partial(is_listed, bench, ""), patience=DEADLINE)
             assert bench.loader.revision == revision
             assert not any(notice.refilling for notice in notices)
 
