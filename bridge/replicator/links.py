@@ -13,7 +13,7 @@ from bridge.model.changes import Object
 from bridge.model.keys import Key, group_of, key_of, parse_key
 from bridge.model.nesting import decode
 from bridge.opa.address import segments_of
-from bridge.opa.batches import batches, in_parts
+from bridge.opa.batches import batches, in_parts, parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, QueryError
 from bridge.replicator.index_layout import NO_LINKS, Links, links_of
@@ -243,14 +243,14 @@ class Linking:
         declared = [text for _, _, text, _ in batch]
         more = {"reads": reading.fields}
         async with self._room:
-            answers = await in_parts(self._opa, "links", "objects", declared, more, _named)
+            answers = [part async for part in parts(self._opa, "links", "objects", declared, more, _named, _set_aside)]
         found: dict[Key, Links | OpaError] = {
             parse_key(key): links_of(key, links) for _, answer in answers for key, links in answer.items()
         }
         answered = {id(text) for part, _ in answers for text in part}
         for name in [_named(text) for text in declared if id(text) not in answered]:
             error = self._opa.failures.errors.get(("links", name))
-            found[parse_key(name)] = error or OpaError("its links cannot be computed")
+            found[parse_key(name)] = error or OpaError("its links take too long: an extension is slow on it")
         return found
 
 
@@ -274,6 +274,10 @@ def _made(key: Key, one: _Pending) -> Made:
     if isinstance(links, OpaError):
         return Made(None, None, links.details if isinstance(links, OpaRejected) else str(links))
     return Made(one.made_from, links)
+
+
+def _set_aside(_: msgspec.Raw) -> None:
+    """Leave out an object whose links take too long: they would delay all other objects forever."""
 
 
 def _named(declared: msgspec.Raw) -> str:

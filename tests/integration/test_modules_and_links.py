@@ -65,6 +65,17 @@ _name := input.object.metadata.annotations["acme.io/below"]
 _name := input.object.metadata.annotations["acme.io/also"]
 """
 )
+SLOW_ON_ONE = (
+    EXTENSION
+    + """
+links contains ["x", "y"] if {
+	input.object.metadata.annotations["acme.io/also"]
+	some i in numbers.range(1, 10000)
+	some j in numbers.range(1, 10000)
+	i * j < 0
+}
+"""
+)
 STRATEGY = """package bridge.strategies.odd
 
 result := {"spec": {}}
@@ -76,10 +87,11 @@ TYPES = ("core/Service", "gateway.networking.k8s.io/Gateway")
 
 @asynccontextmanager
 async def filling(
-    bench: Bench, source: ScriptedSource | None = None, types: Iterable[str] = TYPES
+    bench: Bench, source: ScriptedSource | None = None, types: Iterable[str] = TYPES, timeout: float = 30.0
 ) -> AsyncIterator[tuple[Replicator, list[Notice]]]:
     """A replicator whose links are made by what the loader serves, and whose queries are repeated by it."""
-    async with Opa(bench.managed.url, recover=bench.loader.blame, failing=bench.loader.failing) as opa:
+    loader = bench.loader
+    async with Opa(bench.managed.url, timeout=timeout, recover=loader.blame, failing=loader.failing) as opa:
         source = source or ScriptedSource(yaml.safe_load(OBJECTS))
         replicator = Replicator(source, opa, types, owner="x", content="test", rules=bench.loader.links)
         bench.loader.before_rules_change(replicator.rules_change)
@@ -277,6 +289,20 @@ async def test_object_that_was_left_out_returns_with_another_version_of_the_modu
             await until(lambda: not replicator._intake.rejections and replicator.filled.is_set())
             assert await services(bench) == {"odd"}
             await until(lambda: not bench.verdicts["below"].failing)
+
+
+async def test_object_on_which_an_extension_is_slow_is_left_out_and_stops_no_other(opa_path: Path) -> None:
+    source = ScriptedSource([service("s", "infra"), odd("first")])
+    async with loading(opa_path, whole=True) as bench:
+        bench.put("below", SLOW_ON_ONE)
+        await bench.until_active("below")
+        async with filling(bench, source, timeout=4.0) as (replicator, _):  # during the initial sync
+            assert await services(bench) == {"s"}
+            source.put(odd("second"))
+            await until(lambda: replicator._intake.rejections.counts.get("core/Service") == 2)
+            source.put(service("later", "infra"), service("first", "infra"))
+            await until(lambda: replicator._intake.rejections.counts.get("core/Service") == 1 and replicator.idle)
+            assert await services(bench) == {"s", "first", "later"}
 
 
 async def test_strategy_that_fails_at_one_target_stays_for_the_others(opa_path: Path) -> None:
