@@ -54,8 +54,8 @@ _concerned_scopes[kind] contains scope if {
 _concerned_scopes[kind] contains scope if {
 	some policy in queries.dependent_policies
 	kind := keys.parse(policy).type
+	_depends_on_others(kind) # before the refs: a policy of another kind may select all of a cluster
 	some ref in policies.declared_refs(policy)
-	_depends_on_others(kind, keys.type_of(ref.object))
 	some scope in scopes.scopes_at_or_below(kind, _node(kind, ref.key))
 }
 
@@ -92,9 +92,12 @@ _concerned_scopes[kind] contains scope if {
 	some scope in scopes.scopes_at_or_below(kind, below)
 }
 
-_depends_on_others(kind, _) if kinds.get(kind).sameLevel == "ConflictOnOverlap"
+_depends_on_others(kind) if kinds.get(kind).sameLevel == "ConflictOnOverlap"
 
-_depends_on_others(kind, type) if kinds.acts_on_whole_ports(kind, type)
+_depends_on_others(kind) if {
+	some entry in kinds.get(kind).targets
+	entry.wholePorts
+}
 
 _depends_above(kind) if outcomes.keeps_status_above(kind)
 
