@@ -58,7 +58,11 @@ def start(
                 plane.api.wait_for_crds({"policykinds.policybridge.io", *(f"{kind}.example.com" for kind in KINDS)})
                 apply(*(file for file in [*objects[:1], *kinds, *objects[1:]] if file not in late))
                 time.sleep(chance.random())
+                if chance.random() < 0.5:
+                    plane.restart_api_server()
                 apply(*late)
+                if chance.random() < 0.3:
+                    plane.restart_api_server()
                 for place, conditions in STATUSES.items():
                     wait_for(plane, place, conditions, tmp_path / "log")
             finally:

@@ -9,7 +9,7 @@ from typing import Any
 
 from bridge.model.changes import Change, Deleted, Listed, Listing, Notice, Object, Upserted
 from bridge.model.keys import Key, key_of
-from bridge.remediator.sink import Gone, MemorySink, Patch, WriteConflict
+from bridge.remediator.sink import Gone, MemorySink, Patch, WriteConflict, WriteRefused
 from bridge.remediator.statuses.plan import patched
 from bridge.replicator.replicator import Replicator
 from tests.builders import config_map
@@ -105,10 +105,13 @@ class ScriptedSink(MemorySink):
         super().__init__()
         self.writes: list[tuple[Key, dict[str, Any]]] = []
         self.held = True
+        self.refusal = ""  # why every write is refused
         self._source = source
 
     async def write(self, key: Key, patch: Patch, resource_version: str) -> None:
-        """Apply a patch. Raises WriteConflict for an older version, Gone for a deleted object."""
+        """Apply a patch. Raises WriteConflict for an older version, Gone for a deleted object, and `refusal`."""
+        if self.refusal:
+            raise WriteRefused(self.refusal)
         obj = self._source.objects.get(key)
         if obj is None:
             raise Gone

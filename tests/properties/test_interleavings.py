@@ -58,6 +58,7 @@ async def start(seed: int, opa_url: str, direct: Opa) -> None:
         *((f"serve {type_id}", serve(type_id)) for type_id in silent),
         *((f"trouble with {type_id}", trouble(type_id)) for type_id in chance.sample(types, 2)),
         ("list again", lambda bridge: bridge.source.relist()),
+        *([("the API server stops", stop), ("the API server is back", resume)] if chance.random() < 0.5 else []),
         ("observe", lambda bridge: bridge.remediator.follow(ignore)),
     ]
     chance.shuffle(events)
@@ -75,6 +76,7 @@ async def start(seed: int, opa_url: str, direct: Opa) -> None:
                 bridge.replicator.doubt()
         for type_id in silent:
             bridge.source.tell(type_id)
+        resume(bridge)
         await settle(bridge)
         await compare(bridge, f"seed {seed}: {len(objects[:early])} objects, then\n" + "\n".join(history))
 
@@ -116,6 +118,19 @@ def serve(type_id: str) -> Event:
 def trouble(type_id: str) -> Event:
     """The API server does not respond for a type, and its watch continues later."""
     return lambda bridge: bridge.source.say(Trouble(type_id, "storage is (re)initializing", unknown=True))
+
+
+def stop(bridge: Bridge) -> None:
+    """The API server does not respond: no type is read, and no status is written."""
+    bridge.sink.refusal = "connection refused"
+    for type_id in sorted(bridge.source.wanted):
+        bridge.source.say(Trouble(type_id, "connection refused", unknown=True))
+
+
+def resume(bridge: Bridge) -> None:
+    """The API server responds again, and everything is listed."""
+    bridge.sink.refusal = ""
+    bridge.source.relist()
 
 
 def ignore(_: frozenset[str]) -> None:
