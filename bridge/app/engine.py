@@ -212,6 +212,8 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
             starting = None
             if not has_rego:
                 starting = await stack.enter_async_context(_starting(shipped))
+            if not follow:
+                stack.enter_context(without_collector())  # the command ends soon
             with without_collector():
                 objects = await asyncio.to_thread(source.load)
             found = await settle_manifests(objects, reach)

@@ -1,4 +1,4 @@
-"""`bridge doctor` and `bridge version`: check tools, OPA and cluster, with commands that fix problems."""
+"""`bridge doctor`: check tools, OPA and cluster, with commands that fix problems."""
 
 from __future__ import annotations
 
@@ -207,39 +207,3 @@ def check_tables(checks: Sequence[Check], _wide: bool = False) -> list[Table]:
 def check_documents(checks: Sequence[Check]) -> list[dict[str, Any]]:
     """Return each check with all its fields."""
     return [dataclasses.asdict(check) for check in checks]
-
-
-def show_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
-    """Print the versions and end the command, for the option `--version`."""
-    if value and not ctx.resilient_parsing:
-        _print_versions()
-        ctx.exit()
-
-
-@click.command(
-    cls=ExampleCommand, examples=(("For a bug report", "bridge version"),), short_help="Show the versions in use"
-)
-@debug_option
-def version() -> None:
-    """Show the versions of the bridge, its Rego, Python and OPA."""
-    _print_versions()
-
-
-def _print_versions() -> None:
-    from bridge.policy_loader.shipped import shipped_bundle
-    from bridge.resources import rego_root
-
-    click.echo(f"bridge {__version__}")
-    click.echo(f"rego {shipped_bundle(rego_root()).revision} ({rego_root()})")
-    click.echo(f"python {platform.python_version()} ({sys.executable})")
-    click.echo(f"opa {_opa_version()}")
-
-
-def _opa_version() -> str:
-    from bridge.opa.executable import OPA, search
-
-    result = search(OPA)
-    if result.found:
-        return f"{result.found.version} ({result.found.path}; {result.found.source})"
-    why = "; ".join(result.passed_over) or "not on PATH, not named by BRIDGE_OPA, not in the cache"
-    return f"not found: {why}; commands install it when they need it, see `bridge doctor`"

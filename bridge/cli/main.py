@@ -5,6 +5,7 @@ Exit codes: 0 success, 1 problems found, 2 usage or input error, with one line o
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import traceback
@@ -14,61 +15,65 @@ from typing import Any
 
 import click
 
-from bridge.cli.analysis import analyze, impact
-from bridge.cli.completion import completion
-from bridge.cli.config import config
-from bridge.cli.doctor import doctor, show_version, version
-from bridge.cli.effective import describe, effective, explain
-from bridge.cli.get import get
 from bridge.cli.help_text import debug_option
-from bridge.cli.init import init
-from bridge.cli.installation import crds, credentials, opa_config, token, webhook_config
-from bridge.cli.rbac import rbac
-from bridge.cli.request import request
-from bridge.cli.run import run
-from bridge.cli.status import placement, problems, status, violations
 from bridge.cli.terminal import print_error
-from bridge.cli.topology import graph, tree
-from bridge.cli.uninstall_status import uninstall_status
+from bridge.cli.version import show_version
 
 _INTERRUPTED = 130  # the shell's exit code for a program that SIGINT ended
 _BROKEN_PIPE = 141  # the shell's exit code for a program that SIGPIPE ended
-_COMMANDS: tuple[click.Command, ...] = (
-    effective,
-    explain,
-    request,
-    tree,
-    graph,
-    impact,
-    analyze,
-    get,
-    describe,
-    problems,
-    status,
-    placement,
-    violations,
-    run,
-    config,
-    opa_config,
-    credentials,
-    token,
-    webhook_config,
-    rbac,
-    crds,
-    init,
-    uninstall_status,
-    doctor,
-    completion,
-    version,
-)
+# The commands by the module that has them, in the order of the help: reading first, then running, then rare ones.
+_COMMANDS = {
+    "effective": "effective",
+    "explain": "effective",
+    "request": "request",
+    "tree": "topology",
+    "graph": "topology",
+    "impact": "analysis",
+    "analyze": "analysis",
+    "get": "get",
+    "describe": "effective",
+    "problems": "status",
+    "status": "status",
+    "placement": "status",
+    "violations": "status",
+    "run": "run",
+    "config": "config",
+    "opa-config": "installation",
+    "credentials": "installation",
+    "token": "installation",
+    "webhook-config": "installation",
+    "rbac": "rbac",
+    "crds": "installation",
+    "init": "init",
+    "uninstall-status": "uninstall_status",
+    "doctor": "doctor",
+    "completion": "completion",
+    "version": "version",
+}
+_ALIASES = {"diff": "analyze"}  # kubectl's name for it
 
 
 class _Root(click.Group):
-    """A group that lists its commands in registration order: reading first, then running, then rare ones."""
+    """A group that imports a command's module when the command is named: each has libraries that others do not need."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the library's signature
         """Return the commands' names, without aliases."""
-        return [name for name, command in self.commands.items() if command.name == name]
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - the library's
+        """Return the command with a name or an alias, None for an unknown name."""
+        name = _ALIASES.get(cmd_name, cmd_name)
+        if name not in _COMMANDS:
+            # The error suggests one of these.
+            self.commands = {known: self._imported(known) for known in _COMMANDS}
+            return None
+        return self._imported(name)
+
+    @staticmethod
+    def _imported(name: str) -> click.Command:
+        module = importlib.import_module(f"bridge.cli.{_COMMANDS[name]}")
+        command: click.Command = getattr(module, name.replace("-", "_"))
+        return command
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; Ctrl-C ends it without output."""
@@ -97,11 +102,6 @@ def bridge(ctx: click.Context) -> None:
     """Effective policies of Gateway API, computed by Open Policy Agent."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
-
-
-for _command in _COMMANDS:
-    bridge.add_command(_command)
-bridge.add_command(analyze, "diff")  # kubectl's name for it
 
 
 def main() -> None:

@@ -8,8 +8,6 @@ import sys
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self
 
-import watchfiles
-
 from bridge.files import open_regular, read_stream
 from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Resolved, Trouble, Upserted
 from bridge.model.types import CRD, POLICY_KIND
@@ -18,6 +16,8 @@ from bridge.sources.manifest_files import MOST_BYTES, STDIN, ManifestState, find
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
+
+    import watchfiles
 
     from bridge.model.keys import Key
 
@@ -32,6 +32,8 @@ class PathWatch:
     """An open watch on paths, as an async context manager. It reports that something changed, not what."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
+        import watchfiles  # a command that reads once does not need it
+
         # A file is watched through its folder: an editor that saves replaces the file.
         folders = {path if path.is_dir() else path.parent for path in paths}
         self._events: AsyncGenerator[set[watchfiles.main.FileChange], None] = watchfiles.awatch(

@@ -8,6 +8,8 @@ import os
 import re
 from unittest import mock
 
+import click
+
 from bridge.cli.main import bridge
 
 _HELP = re.compile(r"^(\$ bridge ?([\w-]*) ?--help\n).*?^```$", re.MULTILINE | re.DOTALL)
@@ -15,7 +17,7 @@ _HELP = re.compile(r"^(\$ bridge ?([\w-]*) ?--help\n).*?^```$", re.MULTILINE | r
 
 def commands_page(text: str) -> str:
     """Return the page with the current help of each command."""
-    for name in bridge.commands:
+    for name in bridge.list_commands(click.Context(bridge)):
         if f"\n$ bridge {name} --help\n" not in text:
             text = _with_help(text, name)
     return _HELP.sub(lambda match: f"{match[1]}{_help(match[2])}\n```", text)

@@ -20,8 +20,10 @@ def examples(command: click.Command) -> Iterator[str]:
     if isinstance(command, ExampleCommand):
         yield from (line for _, line in command.examples if "examples/" in line and not UNTESTED.search(line))
     if isinstance(command, click.Group):
-        for part in command.commands.values():
-            yield from examples(part)
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            if part := command.get_command(context, name):
+                yield from examples(part)
 
 
 @pytest.mark.parametrize("line", sorted(set(examples(bridge))))
