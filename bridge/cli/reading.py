@@ -111,7 +111,9 @@ async def _read(
         if engine.empty and paths and not allow_empty and not engine.problems:
             raise CommandError(f"no objects in {', '.join(paths)}")
         try:
-            return await ask(engine), INPUT_ERROR if await report_problems(engine) else 0
+            answer = await ask(engine)
+            failing = report_failures(engine)
+            return answer, INPUT_ERROR if await report_problems(engine) or failing else 0
         except NameNotFoundError:
             # The kind may be missing because its file is broken, or because its PolicyKind is rejected.
             await report_problems(engine)
@@ -153,6 +155,16 @@ def opened(
         follow=follow,
         queries=None if queries is None else {*queries, *_QUERIES},
     )
+
+
+def report_failures(engine: Engine) -> bool:
+    """Print what is not part of the result because a query fails on it, one line each; return whether there is any."""
+    from bridge.opa.errors import OpaRejected
+
+    for (query, name), error in engine.opa.failures.errors.items():
+        why = error.details if isinstance(error, OpaRejected) else str(error)
+        print_error(f"error: {name}: left out, because `{query}` fails on it: {why}")
+    return bool(engine.opa.failures.errors)
 
 
 async def report_problems(engine: Engine) -> bool:

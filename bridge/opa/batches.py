@@ -37,6 +37,11 @@ class BatchSize:
             self.now = min(self._most, 2 * self.now)
 
 
+def at_targets_of(kind: str) -> Callable[[str], str]:
+    """Return the names of targets in failures of a query for this policy kind: it may succeed there for other kinds."""
+    return f"{kind} at {{}}".format
+
+
 async def in_parts(
     opa: Opa,
     query: str,
@@ -83,9 +88,8 @@ async def parts(
                 waiting[:0] = [part[:half], part[half:]]
             elif not slow:
                 item = name_of(part[0])
-                log.error("query failed", query=query, key=item, why=str(error))
-                if isinstance(error, OpaRejected):
-                    opa.failures.add(query, item, error)
+                log.warning("query failed", query=query, key=item, why=str(error))
+                opa.failures.add(query, item, error)
             elif too_slow is None:
                 raise
             else:

@@ -110,10 +110,10 @@ class Failing:
     """Why queries fail on single items, by query and name of the item. `changed` is called after a change."""
 
     def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
-        self.errors: dict[tuple[str, str], OpaRejected] = {}
+        self.errors: dict[tuple[str, str], OpaError] = {}
         self._changed = changed
 
-    def add(self, query: str, name: str, error: OpaRejected) -> None:
+    def add(self, query: str, name: str, error: OpaError) -> None:
         """Note that a query fails on an item."""
         if len(self.errors) < MOST_FAILING:
             self.errors[query, name] = error

@@ -11,7 +11,7 @@ import structlog
 from bridge.model.keys import Key
 from bridge.opa.address import pointer
 from bridge.opa.client import Opa
-from bridge.opa.errors import OpaRejected, OpaUndefined
+from bridge.opa.errors import OpaError, OpaRejected, OpaUndefined
 from bridge.policy_loader.assembly import STRATEGIES, Generate, InTheWay, claimed_roots, document
 from bridge.policy_loader.compile_check import PASSING, Checker, Finding
 from bridge.policy_loader.ownership import disputes, overlap, packages
@@ -235,13 +235,13 @@ def author_of(error: Mapping[str, Any], places: Places) -> Key | None:
 
 
 def failures_by_author(
-    failing: Mapping[tuple[str, str], OpaRejected], submissions: Sequence[Submission]
+    failing: Mapping[tuple[str, str], OpaError], submissions: Sequence[Submission]
 ) -> dict[Key, tuple[ModuleProblem, ...]]:
     """Return what fails on single items in the modules of each author."""
     found: dict[Key, list[ModuleProblem]] = {}
     places = Places(submissions if failing else ())
     for (_, item), error in sorted(failing.items(), key=lambda entry: entry[0]):
-        for one in error.errors[:1]:
+        for one in error.errors[:1] if isinstance(error, OpaRejected) else ():
             fault = _fault(one, places)
             if fault.author:
                 message = f"fails on {item}: {fault.problem.message}"

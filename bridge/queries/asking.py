@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from bridge.model.keys import CLUSTER, FRONTEND, Key, parse_key
 from bridge.opa.address import pointer
-from bridge.opa.batches import batches
+from bridge.opa.batches import at_targets_of, batches, in_parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
 from bridge.queries.names import (
@@ -128,11 +128,16 @@ async def explained_at(
 async def effective_everywhere(
     opa: Opa, kind: str | None = None, namespace: str | None = None, source_namespace: str | None = None
 ) -> list[Entry]:
-    """Return the effective policies at every effective target of policies, or only in one namespace."""
+    """Return the effective policies at every effective target of policies, or only in one namespace.
+
+    Targets at which the query fails are left out, as by `in_batches`.
+    """
     entries: list[Entry] = []
+    source = {"sourceNamespace": source_namespace} if source_namespace else {}
     for name, targets in (await scopes(opa, kind)).items():
-        chosen = [key for key in targets if namespace in {None, key.namespace}]
-        entries += await effective_at(opa, chosen, name, source_namespace)
+        chosen = [str(key) for key in targets if namespace in {None, key.namespace}]
+        more = {"policyKind": name, **source}
+        entries += await in_batches(opa, "effective", "targets", chosen, more, at_targets_of(name))
     return sorted(entries, key=lambda entry: (entry["target"], entry["policyKind"]))
 
 
@@ -143,11 +148,20 @@ async def scopes(opa: Opa, kind: str | None = None) -> dict[str, list[Key]]:
 
 
 async def in_batches(
-    opa: Opa, query: str, name: str, keys: Sequence[str], more: Mapping[str, Any] = MappingProxyType({})
+    opa: Opa,
+    query: str,
+    name: str,
+    keys: Sequence[str],
+    more: Mapping[str, Any] = MappingProxyType({}),
+    name_of: Callable[[str], str] = str,
 ) -> list[Entry]:
-    """Return the results of a query that takes a list of keys as its input `name`, in addition to `more`."""
-    answers = await by_batches(keys, lambda batch: opa.query(query, {name: batch, **more}))
-    return [entry for answer in answers for entry in answer]
+    """Return the results of a query that takes a list of keys as its input `name`, in addition to `more`.
+
+    A key on which the query fails is left out, and among `Opa.failures`: an extension that fails at one target must not
+    keep the others from their reader.
+    """
+    answers = await by_batches(keys, lambda batch: in_parts(opa, query, name, batch, more, name_of))
+    return [entry for parts in answers for _, answer in parts for entry in answer]
 
 
 async def by_batches(items: Sequence[_Item], ask: Callable[[Sequence[_Item]], Awaitable[_Answer]]) -> list[_Answer]:

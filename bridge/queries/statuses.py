@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -33,19 +33,20 @@ class Statuses:
 async def statuses(opa: Opa, *, with_objects: bool, with_affected: bool = True, kind: str | None = None) -> Statuses:
     """Query every policy (of a kind), and every object that a policy affects or that has a mark.
 
-    The ledger of status writes counts the outcomes.
+    What fails on single targets or objects is left out (see `in_batches`). The ledger of status writes counts the
+    outcomes.
     """
     from bridge.model.keys import parse_key
     from bridge.opa.batches import batches
-    from bridge.queries.asking import BATCH, objects
+    from bridge.queries.asking import BATCH, in_batches, objects
 
     chosen = {"policyKind": kind} if kind else {}
     ledger = await _ledger(opa, chosen)
     policies = []
     scopes = {}
     for keys in batches(await opa.query("policies", chosen), BATCH):
-        query_input = {"policies": keys, "tallies": {key: ledger.tallies(key) for key in keys}}
-        for entry in await opa.query("status", query_input):
+        tallies = {key: ledger.tallies(key) for key in keys}
+        for entry in await in_batches(opa, "status", "policies", keys, {"tallies": tallies}):
             policies.append(entry)
             ledger.report(entry["policyKind"], entry["policy"], entry.get("unreported", ()))
         scopes.update({key: _counted(ledger.tallies(key)) for key in keys})
@@ -54,7 +55,8 @@ async def statuses(opa: Opa, *, with_objects: bool, with_affected: bool = True, 
     for keys in batches(marked, BATCH):
         acting = {key: ledger.acting(key) for key in keys}
         unreported = {key: ledger.unreported(key) for key in keys}
-        affected += await opa.query("affected", {"objects": keys, "affectedBy": acting, "unreported": unreported})
+        more = {"affectedBy": acting, "unreported": unreported}
+        affected += await in_batches(opa, "affected", "objects", keys, more)
     found = Statuses(policies, affected, scopes=scopes)
     if with_objects:
         named = [entry["policy"] for entry in policies] + [entry["object"] for entry in affected]
@@ -84,21 +86,19 @@ def _counted(tallies: list[Entry]) -> dict[str, int]:
 
 async def _ledger(opa: Opa, chosen: Entry) -> Ledger:
     """Return the outcome of every policy at every effective target."""
+    from bridge.opa.batches import at_targets_of, in_parts
     from bridge.queries.asking import by_batches
     from bridge.remediator.statuses.ledger import Ledger
 
     ledger = Ledger()
     for kind, targets in (await opa.query("scopes", chosen)).items():
-        ask = functools.partial(_outcomes, opa, kind)
-        for answer in await by_batches(targets, ask):
-            for target, rows in answer.items():
-                ledger.replace(kind, target, rows)
+        more, name_of = {"policyKind": kind}, at_targets_of(kind)
+        ask = partial(in_parts, opa, "outcomes", "targets", more=more, name_of=name_of)
+        for answers in await by_batches(targets, ask):
+            for _, answer in answers:
+                for target, rows in answer.items():
+                    ledger.replace(kind, target, rows)
     return ledger
-
-
-async def _outcomes(opa: Opa, kind: str, targets: Sequence[str]) -> dict[str, Any]:
-    found: dict[str, Any] = await opa.query("outcomes", {"policyKind": kind, "targets": targets})
-    return found
 
 
 def condition_groups(entry: Mapping[str, Any]) -> list[list[Mapping[str, Any]]]:

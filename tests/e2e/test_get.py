@@ -196,6 +196,52 @@ def test_active_module_that_fails_on_an_object_is_listed_with_that_object(bridge
     assert entry["message"].startswith("below.rego:13:1: fails on core/Service/infra/odd: ")
 
 
+FAILING = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: odd, namespace: opa-policies, labels: {openpolicyagent.org/policy: rego}}
+data:
+  odd.rego: |
+    package bridge.strategies.odd
+
+    result := {"spec": {"rate": 1}, "origins": {}}
+
+    result := {"spec": {"rate": 2}, "origins": {}} if input.challenger.spec.odd
+---
+apiVersion: policybridge.io/v1alpha1
+kind: PolicyKind
+metadata: {name: rates.acme.example}
+spec: {group: acme.example, kind: Rate, effectiveTarget: Rule, custom: odd, defaultStrategy: Custom}
+---
+apiVersion: acme.example/v1
+kind: Rate
+metadata: {name: everyone, namespace: infra}
+spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: internal}], rate: 5}
+---
+apiVersion: acme.example/v1
+kind: Rate
+metadata: {name: admin, namespace: shop}
+spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: admin}], odd: true}
+"""
+
+
+@pytest.mark.parametrize("command", ["get targets", "get policies -A", "status -A", "effective", "problems -A"])
+def test_strategy_that_fails_at_one_target_keeps_no_other_from_a_list(
+    bridge: Run, tmp_path: Path, command: str
+) -> None:
+    file = tmp_path / "rates.yaml"
+    file.write_text(FAILING)
+    before = bridge(*command.split(), "--manifests", SHOP)
+    answer = bridge(*command.split(), "--manifests", SHOP, file)
+    assert answer.returncode == 2
+    assert len(answer.stdout.splitlines()) >= len(before.stdout.splitlines())
+    errors = answer.stderr.splitlines()
+    assert errors
+    for error in errors:
+        assert error.startswith(("error: acme.example/Rate at ", "error: acme.example/Rate/"))
+        assert "core/ConfigMap/opa-policies/odd/odd.rego:5" in error
+
+
 def test_a_kind_that_does_not_exist_is_an_error_with_a_near_match(bridge: Run) -> None:
     answer = bridge("get", "gatways", "--manifests", SHOP)
     assert answer.returncode == 2

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Iterable, Mapping
 from typing import Any
 
 from bridge.model.changes import Notice
-from bridge.opa.batches import BatchSize, parts
+from bridge.opa.batches import BatchSize, at_targets_of, parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaRejected, OpaTimeout
 from bridge.remediator.sink import Names
@@ -213,7 +213,8 @@ class Computing:
                 self.computed[kind] += len(targets)
                 too_slow = functools.partial(self._note_slow, kind)
                 began = clock()
-                answers = parts(self._opa, "outcomes", "targets", targets, {"policyKind": kind}, str, too_slow)
+                more, name_of = {"policyKind": kind}, at_targets_of(kind)
+                answers = parts(self._opa, "outcomes", "targets", targets, more, name_of, too_slow)
                 async for computed, rows in answers:
                     size.learn(len(computed), clock() - began)
                     for target in computed:
