@@ -51,13 +51,22 @@ def attachments_of(cluster: Cluster, kind: PolicyKind, policies: list[Policy]) -
                 if not policy.is_deleted and _loses(kind, policy, target, found):
                     verdict = CONFLICTED
             found.append(Attachment(policy, target, verdict, ref.get("className", "")))
-    if kind.same_level != "ConflictOnOverlap":
-        return found
-    conflicted = {one.policy.node for one in found if one.verdict == CONFLICTED}  # F5: at one target, so at all
+    if kind.same_level == "ConflictOnOverlap":
+        conflicted = {one.policy.node for one in found if one.verdict == CONFLICTED}  # F5: at one target, so at all
+        found = [
+            replace(one, verdict=CONFLICTED) if one.verdict == ACCEPTED and one.policy.node in conflicted else one
+            for one in found
+        ]
     return [
-        replace(one, verdict=CONFLICTED) if one.verdict == ACCEPTED and one.policy.node in conflicted else one
+        replace(one, verdict=INVALID) if one.verdict == ACCEPTED and _leaves_out_listeners(cluster, kind, one) else one
         for one in found
     ]
+
+
+def _leaves_out_listeners(cluster: Cluster, kind: PolicyKind, one: Attachment) -> bool:
+    """T2, F5: such a ref is Invalid, and keeps younger policies off its target nevertheless."""
+    entry = kind.entry(one.target.group, one.target.kind) or {}
+    return bool(entry.get("wholePorts")) and shares_port(cluster, one.target)
 
 
 def _selected(cluster: Cluster, kind: PolicyKind, policy: Policy) -> list[Spec]:
@@ -130,8 +139,6 @@ def _judge(cluster: Cluster, kind: PolicyKind, policy: Policy, ref: Spec, target
         return NOT_FOUND
     if target.whole not in cluster.objects or (target.section and not cluster.has_section(target)):
         return NOT_FOUND
-    if (kind.entry(target.group, target.kind) or {}).get("wholePorts") and shares_port(cluster, target):
-        return INVALID
     return ACCEPTED
 
 

@@ -37,10 +37,15 @@ verdict(policy_key, ref) := own if {
 	true
 } else := conflict_elsewhere(policy_key) if {
 	true
+} else := {"reason": "Invalid", "message": message} if {
+	# After conflicts: a policy that is refused for its port still holds its target, as for Envoy Gateway (semantics F5).
+	message := _shared_port_problem(policy_key, ref)
 } else := {"reason": "Accepted", "message": "Policy has been accepted"}
 
 # METADATA
-# description: The verdict on one ref by the policy and the target only, without other policies.
+# description: |
+#   The verdict on one ref by the policy and the target only, without other policies and without the ports that the
+#   target shares with other listeners.
 own_verdict(policy_key, ref) := {"reason": "Invalid", "message": message} if {
 	message := policy_problem(policy_key)
 } else := {"reason": "Invalid", "message": message} if {
@@ -64,7 +69,10 @@ _port_problem(policy_key, ref) := sprintf("%s acts on ports for %s, and %s is fo
 	every protocol in offered {
 		not protocol in protocols
 	}
-} else := sprintf("%s acts on whole ports, and %s shares a port with %s", [
+}
+
+# A ref leaves out an HTTP listener of a port on which the kind acts as a whole.
+_shared_port_problem(policy_key, ref) := sprintf("%s acts on whole ports, and %s shares a port with %s", [
 	keys.parse(policy_key).kind,
 	policy.describe(ref),
 	concat(" and ", [keys.short(listener) | some listener in sharing]),
