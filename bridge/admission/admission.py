@@ -134,6 +134,8 @@ class Question:
     document: an empty decision (None), or a message. `read` makes a Decision of OPA's result, or raises DecisionError.
     `same_opa` means that the OPA with the shipped rules makes the decision. `ask_for_less` queries the same decision
     without warnings that depend on objects of others: it replaces `ask` after a failed evaluation or a timeout.
+    `is_recent` returns whether a distrusted result is from modules that were replaced a moment ago: a decision of them
+    counts, because no later one might ever come while modules or data change without a pause.
     """
 
     name: str
@@ -143,6 +145,7 @@ class Question:
     read: Callable[[Any], Decision] = read_decision
     same_opa: bool = False
     ask_for_less: Ask | None = None
+    is_recent: Callable[[Answer], bool] = lambda _: False
 
 
 def read_rules(result: Any) -> Decision:
@@ -281,7 +284,7 @@ async def _query_one(question: Question, request: msgspec.Raw, budget: float) ->
         got = await ask_or_less()
         response.decision_id, response.revision = got.decision_id, got.revision
         why = question.distrust(got)
-        if why:
+        if why and (_response(question, got).failure or not question.is_recent(got)):
             raise Undecided(why, passing=True)
         return got
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bridge.kube import errors
-from bridge.kube.client import KubeClient, patch_object
+from bridge.kube.client import KubeClient, patch_object, read_object
 from bridge.kube.lease import Lease
 from bridge.model.keys import Key
 from bridge.model.types import ResourceType
@@ -39,6 +40,11 @@ class ClusterSink:
                 resource_version=resource_version,
             )
         except errors.NotFound as error:
+            if "status" in patch and await self._exists(resource, key):
+                raise WriteRefused(
+                    f"the CRD of {resource.plural}.{resource.group} has no subresource status in {resource.version}: "
+                    "add `subresources: {status: {}}` to that version"
+                ) from error
             raise Gone(str(error)) from error
         except errors.Conflict as error:
             raise WriteConflict(str(error)) from error
@@ -50,6 +56,12 @@ class ClusterSink:
             ) from error
         except errors.KubeError as error:
             raise WriteRefused(str(error)) from error
+
+    async def _exists(self, resource: ResourceType, key: Key) -> bool:
+        with contextlib.suppress(errors.KubeError):
+            await read_object(self._client, resource, key)
+            return True
+        return False
 
     def overlay(self, key: Key, current: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002 - the cluster reports it
         """Return the object unchanged: a written status comes back as a change."""

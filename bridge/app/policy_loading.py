@@ -79,4 +79,7 @@ def policies_of(loading: PolicyLoading, unready: Callable[[], str]) -> Policies:
             return f"OPA answered with {has}, where {loader.revision or 'none yet'} is served"
         return unready()
 
-    return Policies(lambda: None if authors.unlisted else authors.policies_exist, distrust)
+    def is_recent(answer: Answer) -> bool:
+        return bool(answer.revision) and loader.was_served_recently(answer.revision) and not unready()
+
+    return Policies(lambda: None if authors.unlisted else authors.policies_exist, distrust, is_recent)

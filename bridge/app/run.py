@@ -278,8 +278,9 @@ async def _work(parts: Parts, work: Iterable[Run], report: Report | None, runnin
             if parts.store.sink.may_write():
                 # A rejected write is repeated for ever: the report does not wait for it.
                 with contextlib.suppress(TimeoutError):
-                    settled = (writer.settled() for writer in parts.writers)
-                    await asyncio.wait_for(asyncio.gather(*settled), SETTLING)
+                    async with asyncio.timeout(SETTLING):
+                        for writer in parts.writers:
+                            await writer.settled()
             running.engine.problems = parts.store.problems()
             await report(running)
 

@@ -43,11 +43,12 @@ class Policies:
     """The webhook's view of the admins' policies.
 
     `exist` returns None until the initial list is complete. `distrust` returns why OPA's result does not count, empty
-    if it does.
+    if it does. `is_recent` returns whether it is from modules that were replaced a moment ago.
     """
 
     exist: Callable[[], bool | None]
     distrust: Callable[[Answer], str]
+    is_recent: Callable[[Answer], bool] = lambda _: False
 
 
 @dataclass(slots=True)
@@ -193,10 +194,15 @@ class Webhook:
                 except OpaError as error:
                     raise ServeError(f"webhook_decision: {error}") from error
                 placement = Question("placement", _asking(other, path), undefined=lambda: self._undefined(path))
-            distrust = self.policies.distrust
+            distrust, is_recent = self.policies.distrust, self.policies.is_recent
             if path and not url:
                 placement = Question(
-                    "placement", _asking(own, path), distrust, lambda: self._undefined(path), same_opa=True
+                    "placement",
+                    _asking(own, path),
+                    distrust,
+                    lambda: self._undefined(path),
+                    same_opa=True,
+                    is_recent=is_recent,
                 )
                 silence = Silence(lambda: own.answer(SPOKEN_OF, None), distrust)
                 joint = Joint(_asking(own, JOINT_DECISION), path, distrust)
@@ -207,6 +213,7 @@ class Webhook:
                 lambda: "OPA lacks these rules",
                 read_rules,
                 ask_for_less=_asking(own, _RULES_WITHOUT_EFFECTS),
+                is_recent=is_recent,
             )
             silent = silence.revision if silence else _unknown
             yield (

@@ -110,6 +110,7 @@ def _wanted_wait(preferences: list[str]) -> float:
 
 
 _AT_ONCE = 16  # queries to OPA
+RECENT = 30.0  # seconds: several times as long as a loaded OPA needs to fetch and activate a bundle
 
 
 class State(Enum):
@@ -134,6 +135,7 @@ class Activation:
 
     def __init__(self, opa: Opa, endpoint: BundleEndpoint) -> None:
         self.revision = ""
+        self._replaced: dict[str, float] = {}  # revisions served until then
         self._opa = opa
         self._endpoint = endpoint
         self._before = ""  # the time of OPA's last request before this bundle was served
@@ -144,9 +146,16 @@ class Activation:
         """Serve a bundle from now on. Raises OpaError, and serves nothing, if OPA does not respond."""
         status = await self._status()
         self._before, self._doubtful = (status.last_request, bool(status.code)) if status else ("", False)
+        now = asyncio.get_running_loop().time()
+        self._replaced = {old: when for old, when in self._replaced.items() if when > now - RECENT}
+        self._replaced[self.revision] = now
         self.revision = bundle.revision
         self._given_up = ""
         await self._endpoint.serve_next(bundle)
+
+    def was_served_recently(self, revision: str) -> bool:
+        """Return whether a revision was replaced in the last RECENT seconds, so OPA may not have its successor yet."""
+        return self._replaced.get(revision, -RECENT) > asyncio.get_running_loop().time() - RECENT
 
     async def look(self) -> Looked:
         """Return the current state of the bundle."""

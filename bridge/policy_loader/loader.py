@@ -110,6 +110,10 @@ class Loader:
         """Return the revision of the served bundle; "" before the first."""
         return self._activation.revision
 
+    def was_served_recently(self, revision: str) -> bool:
+        """Return whether a bundle was replaced so recently that OPA may not have its successor yet."""
+        return self._activation.was_served_recently(revision)
+
     def links(self) -> str | None:
         """Return the digest of the modules that declare links; None while OPA has another set than the next one."""
         return self._dependents.links if self._confirmed and self._confirmed == self.revision else None

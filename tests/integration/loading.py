@@ -7,10 +7,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 from aiohttp import web
 
+from bridge.app.policy_loading import PolicyLoading, policies_of
+from bridge.app.webhook import Policies
 from bridge.model.keys import Key
 from bridge.opa.bundle import opa_config
 from bridge.opa.client import Opa
@@ -70,6 +73,12 @@ class Bench:
         await self.until(lambda reported: reported[name].version == version and not reported[name].accepted)
         problem = self.verdicts[name].problems[0]
         return problem.file, problem.line, problem.code, problem.message
+
+
+def policies_beside(bench: Bench) -> Policies:
+    """A webhook's view of the policies of a bench, as of a bridge whose OPA has all objects."""
+    authors = SimpleNamespace(unlisted=False, policies_exist=True)
+    return policies_of(cast("PolicyLoading", SimpleNamespace(authors=authors, loader=bench.loader)), str)
 
 
 async def until(met: Callable[[], bool]) -> None:

@@ -8,7 +8,7 @@ import io
 import json
 import operator
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,10 +72,10 @@ async def serving(
     folder: Path,
     opa_url: str,
     record: Record = record_nothing,
-    revision: Callable[[], str] = lambda: BUNDLE.revision,
+    policies: Policies | None = None,
     **settings: Any,
 ) -> AsyncIterator[Served]:
-    """A webhook that asks this OPA, whose modules must be of this revision."""
+    """A webhook that asks this OPA, which by default must have the shipped modules."""
     now = dt.datetime.now(dt.UTC)
     authority = new_authority(now)
     _write(folder, "tls", new_server(authority, ["127.0.0.1"], now))
@@ -86,11 +86,11 @@ async def serving(
     flags = {"webhook_listen": f"127.0.0.1:{port}", "webhook_deadline": 20.0, **files, **settings}
 
     def distrust(answer: Answer) -> str:
-        return "" if answer.revision == revision() else "OPA has other modules"
+        return "" if answer.revision == BUNDLE.revision else "OPA has other modules"
 
     configured = load_settings(None, flags, {})
     access = OpaAccess(opa_url, configured, Tokens(configured.opa_token_file, None, operator.attrgetter("content")))
-    webhook = Webhook(configured, access, Policies(lambda: True, distrust), record)
+    webhook = Webhook(configured, access, policies or Policies(lambda: True, distrust), record)
     context = ssl.create_default_context(cadata=authority.certificate.decode())
     context.load_cert_chain(folder / "client.crt", folder / "client.key")
     task = asyncio.create_task(webhook.run())

@@ -12,7 +12,7 @@ import pytest
 
 from bridge.model.changes import Object
 from tests.builders import config_map, gateway, http_route, policy, policy_kind, resource, service, target_ref
-from tests.integration.loading import loading
+from tests.integration.loading import loading, policies_beside
 from tests.integration.scripted import ScriptedSource
 from tests.integration.served_webhook import Served, review_of_object, serving
 from tests.integration.test_modules_and_links import FAILS_ON_ONE, STRATEGY, filling, odd
@@ -76,7 +76,7 @@ async def reviewing(opa_path: Path, folder: Path, strategy: str, **settings: Any
             serving(
                 folder,
                 bench.managed.url,
-                revision=lambda: bench.loader.revision,
+                policies=policies_beside(bench),
                 **{"webhook_decision": "", **settings},
             ) as webhook,
         ):

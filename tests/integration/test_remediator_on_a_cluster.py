@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
+from structlog.testing import capture_logs
 
 from bridge.app.cluster_sink import ClusterSink
 from bridge.kube.client import KubeClient
@@ -28,6 +29,7 @@ from bridge.resources import rego_root
 from bridge.sources.cluster import ClusterSource
 from tests.controlplane.api import ApiServer
 from tests.controlplane.plane import ControlPlane
+from tests.eventually import eventually
 from tests.integration.objects import apply_crd, crd, fresh_name, make_namespace
 
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
@@ -304,3 +306,20 @@ async def test_a_status_that_is_refused_does_not_hold_up_the_others(
     async with at_work(control_plane, opa_path, fresh_name("lease")):
         await place.until("one", Accepted="TargetNotFound")
         assert await place.reasons("two") == {}
+
+
+async def test_a_crd_without_the_subresource_status_is_reported_with_the_fix(
+    control_plane: ControlPlane, opa_path: Path, place: Place
+) -> None:
+    changed = copy.deepcopy(crd("huepolicies", "HuePolicy", group=place.group))
+    del changed["spec"]["versions"][0]["subresources"]
+    await apply_crd(place.api, changed)
+    await place.policy("blue", "blue")
+    with capture_logs() as logs:
+        async with at_work(control_plane, opa_path, fresh_name("lease")):
+            await eventually(
+                lambda: [one["why"] for one in logs if one["event"] == "status write failed"],
+                lambda why: any(f"huepolicies.{place.group} has no subresource status in v1" in one for one in why),
+            )
+            await apply_crd(place.api, crd("huepolicies", "HuePolicy", group=place.group))
+            await place.until("blue", Accepted="Accepted", Programmed="Programmed")

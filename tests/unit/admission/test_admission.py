@@ -68,6 +68,24 @@ async def test_both_decisions_count_and_are_named_in_the_audit() -> None:
     }
 
 
+@pytest.mark.parametrize("recent", [True, False])
+async def test_decision_of_modules_that_were_just_replaced_counts_but_their_silence_does_not(recent: bool) -> None:
+    results = [msgspec.UNSET, {"annotations": {"a": 1}}]
+
+    async def ask(_: msgspec.Raw) -> Answer:
+        return Answer(results.pop(0) if len(results) > 1 else results[0], "r0", "id")
+
+    placed = Question(
+        "placement",
+        ask,
+        lambda _: "r1 is served",
+        lambda: "undefined",
+        is_recent=lambda answer: recent and bool(answer),
+    )
+    one = Admission(placed, question("rules", SILENT, read=read_rules), lambda: True)
+    assert (await requested(one))["allowed"] is recent
+
+
 async def test_validating_webhook_decides_alike_and_patches_nothing() -> None:
     one = admission({"annotations": {"a": 1}, "warnings": ["one"]}, {"denied": [], "warnings": ["two"]})
     response = await requested(one, patches=False)
