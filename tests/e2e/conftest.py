@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import signal
 import subprocess
@@ -10,6 +12,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from bridge.cli.main import run_command
+from tests.e2e.serving import bridge_runs
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -62,3 +67,32 @@ def bridge(bridge_path: Path, environment: dict[str, str]) -> Run:
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def shop_opa(bridge_path: Path, environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an OPA that holds `examples/shop`; nothing changes it."""
+    log = tmp_path_factory.mktemp("shop") / "log"
+    with bridge_runs(bridge_path, environment, log, "--manifests", SHOP, "--listen", "127.0.0.1:0") as found:
+        yield found.opa_url
+
+
+def run_with_opa(url: str) -> Run:
+    """Return a function that runs a read command in this process, with the OPA at `url`.
+
+    A process and an OPA of its own cost each command seconds: tests of those use `bridge` with `--manifests`.
+    """
+
+    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        words = [*map(str, arguments), "--opa", url]
+        with contextlib.redirect_stdout(io.StringIO()) as output, contextlib.redirect_stderr(io.StringIO()) as errors:
+            code = run_command(words)
+        return subprocess.CompletedProcess(words, code, output.getvalue(), errors.getvalue())
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def shop(shop_opa: str) -> Run:
+    """A function that runs a read command on `examples/shop`, with the shared OPA."""
+    return run_with_opa(shop_opa)

@@ -41,8 +41,8 @@ data:
 """
 
 
-def test_route_is_described_with_its_place_policies_and_effective_policies(bridge: Run) -> None:
-    answer = bridge("describe", "httproute", "cart", "-n", "shop", "-o", "json", "--manifests", SHOP)
+def test_route_is_described_with_its_place_policies_and_effective_policies(shop: Run) -> None:
+    answer = shop("describe", "httproute", "cart", "-n", "shop", "-o", "json")
     found = json.loads(answer.stdout)
     gateway = "gateway.networking.k8s.io/Gateway/infra"
     assert found["parents"] == [f"{gateway}/internal#http", f"{gateway}/public#https"]
@@ -58,8 +58,8 @@ def test_route_is_described_with_its_place_policies_and_effective_policies(bridg
     }
 
 
-def test_gateway_is_described_by_the_paths_through_it_alone(bridge: Run) -> None:
-    answer = bridge("describe", "gateway", "internal", "-n", "infra", "-o", "json", "--manifests", SHOP)
+def test_gateway_is_described_by_the_paths_through_it_alone(shop: Run) -> None:
+    answer = shop("describe", "gateway", "internal", "-n", "infra", "-o", "json")
     found = json.loads(answer.stdout)
     through = {node for entry in found["effective"] for path in entry["paths"] for node in path["path"]}
     assert "gateway.networking.k8s.io/Gateway/infra/internal" in through
@@ -67,28 +67,28 @@ def test_gateway_is_described_by_the_paths_through_it_alone(bridge: Run) -> None
     assert found["policies"]["inherited"] == []
 
 
-def test_policy_is_explained_by_its_status_and_impact(bridge: Run) -> None:
+def test_policy_is_explained_by_its_status_and_impact(shop: Run) -> None:
     for command in ("describe", "explain"):
-        answer = bridge(command, "colorpolicy/infra/brand", "--manifests", SHOP)
+        answer = shop(command, "colorpolicy/infra/brand")
         assert (answer.returncode, answer.stderr) == (0, "")
         assert "PartiallyProgrammed on 9, Programmed on 1" in answer.stdout
         assert "Status as the bridge computes it" in answer.stdout
 
 
-def test_kind_with_several_objects_is_an_error_that_lists_them(bridge: Run) -> None:
-    answer = bridge("describe", "gateways", "--manifests", SHOP)
+def test_kind_with_several_objects_is_an_error_that_lists_them(shop: Run) -> None:
+    answer = shop("describe", "gateways")
     assert answer.returncode == 2
     assert answer.stderr == (
         "error: gateways means 2 objects: give one of Gateway/infra/internal, Gateway/infra/public\n"
     )
 
 
-def test_problems_are_listed_with_file_and_line(bridge: Run) -> None:
+def test_problems_are_listed_with_file_and_line(bridge: Run, shop: Run) -> None:
     answer = bridge("problems", "-n", "payments", "--manifests", SHOP)
     assert answer.returncode == 1
     assert "NotAllowedByListeners" in answer.stdout
     assert "examples/shop/46-route-callbacks.yaml:3" in answer.stdout
-    none = bridge("problems", "svc", "cart", "-n", "shop", "--manifests", SHOP)
+    none = shop("problems", "svc", "cart", "-n", "shop")
     assert (none.returncode, none.stdout, none.stderr) == (0, "", "No problems found.\n")
 
 

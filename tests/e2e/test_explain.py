@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from tests.e2e.conftest import SHOP, Run
+from tests.e2e.conftest import Run
 
 
-def test_json_is_exactly_the_querys_result(bridge: Run) -> None:
-    answer = bridge("explain", "httproute/cart#checkout", "--manifests", SHOP, "-o", "json")
+def test_json_is_exactly_the_querys_result(shop: Run) -> None:
+    answer = shop("explain", "httproute/cart#checkout", "-o", "json")
     assert (answer.returncode, answer.stderr) == (0, "")
     (entry,) = json.loads(answer.stdout)
     assert entry.keys() == {"target", "policyKind", "paths", "attachments", "links"}
@@ -17,15 +17,15 @@ def test_json_is_exactly_the_querys_result(bridge: Run) -> None:
     ] * 5
 
 
-def test_a_link_that_does_not_count_is_reported_with_what_would_fix_it(bridge: Run) -> None:
-    answer = bridge("explain", "httproute/callbacks#bank", "--manifests", SHOP)
+def test_a_link_that_does_not_count_is_reported_with_what_would_fix_it(shop: Run) -> None:
+    answer = shop("explain", "httproute/callbacks#bank")
     assert (
         "HTTPRoute/payments/callbacks below Gateway/infra/public#https   NotAllowedByListeners   "
         "Gateway infra/public#https allows no HTTPRoute from namespace payments: see its protocol and allowedRoutes"
     ) in answer.stdout
 
 
-def test_near_matches_are_offered(bridge: Run) -> None:
+def test_near_matches_are_offered(shop: Run) -> None:
     reported = {
         "httproute/carts": "error: httproute/carts is not found; did you mean HTTPRoute/shop/cart?\n",
         "httproute/cart#chekout": "error: HTTPRoute/shop/cart has no section 'chekout'; did you mean "
@@ -33,11 +33,11 @@ def test_near_matches_are_offered(bridge: Run) -> None:
         "httprute/cart": "error: httprute/cart: there is no kind 'httprute'; did you mean HTTPRoute?\n",
     }
     for target, error in reported.items():
-        answer = bridge("explain", target, "--manifests", SHOP)
+        answer = shop("explain", target)
         assert (answer.returncode, answer.stderr) == (2, error)
 
 
-def test_nothing_to_report_is_reported(bridge: Run) -> None:
-    answer = bridge("explain", "svc/assets", "--manifests", SHOP)
+def test_nothing_to_report_is_reported(shop: Run) -> None:
+    answer = shop("explain", "svc/assets")
     assert (answer.returncode, answer.stdout) == (0, "")
     assert answer.stderr == "No policy applies at svc/assets, and none is rejected there.\n"

@@ -48,8 +48,8 @@ data:
 """
 
 
-def test_policies_have_class_target_outcome_and_scopes(bridge: Run) -> None:
-    answer = bridge("get", "policies", "-n", "shop", "--kind", "cp", "--manifests", SHOP)
+def test_policies_have_class_target_outcome_and_scopes(shop: Run) -> None:
+    answer = shop("get", "policies", "-n", "shop", "--kind", "cp")
     assert (answer.returncode, answer.stderr) == (0, "")
     rows = [line.split() for line in answer.stdout.splitlines()]
     assert rows[0] == ["NAMESPACE", "NAME", "KIND", "CLASS", "TARGET", "ACCEPTED", "PROGRAMMED", "SCOPES"]
@@ -72,8 +72,8 @@ def test_labels_select_policies_and_targets(bridge: Run, tmp_path: Path) -> None
     assert "AGE" in aged.splitlines()[0]
 
 
-def test_policy_kinds_say_who_describes_them(bridge: Run, tmp_path: Path) -> None:
-    listed = json.loads(bridge("get", "pk", "--manifests", SHOP, "-o", "json").stdout)
+def test_policy_kinds_say_who_describes_them(bridge: Run, shop: Run, tmp_path: Path) -> None:
+    listed = json.loads(shop("get", "pk", "-o", "json").stdout)
     sources = {entry["policyKind"]: entry["source"] for entry in listed}
     assert sources["example.com/ColorPolicy"] == ["discovered", "PolicyKind"]
     assert sources["gateway.networking.k8s.io/BackendTLSPolicy"] == ["preset"]
@@ -87,8 +87,8 @@ def test_policy_kinds_say_who_describes_them(bridge: Run, tmp_path: Path) -> Non
     assert any(line.split()[:1] == ["a.b"] and " False " in line for line in reported.stdout.splitlines())
 
 
-def test_routes_are_listed_with_their_hostnames_parents_and_policies(bridge: Run) -> None:
-    answer = bridge("get", "routes", "-n", "shop", "--manifests", SHOP)
+def test_routes_are_listed_with_their_hostnames_parents_and_policies(shop: Run) -> None:
+    answer = shop("get", "routes", "-n", "shop")
     assert (answer.returncode, answer.stderr) == (0, "")
     lines = answer.stdout.splitlines()
     assert lines[0].split() == ["NAMESPACE", "NAME", "HOSTNAMES", "PARENTS", "POLICIES"]
@@ -96,8 +96,8 @@ def test_routes_are_listed_with_their_hostnames_parents_and_policies(bridge: Run
     assert "ColorPolicy/shop/cart, ColorPolicy/shop/checkout on #checkout" in lines[2]
 
 
-def test_gateways_are_listed_with_the_number_of_their_routes(bridge: Run) -> None:
-    lines = bridge("get", "gtw", "--manifests", SHOP).stdout.splitlines()
+def test_gateways_are_listed_with_the_number_of_their_routes(shop: Run) -> None:
+    lines = shop("get", "gtw").stdout.splitlines()
     assert lines[0].split() == ["NAMESPACE", "NAME", "CLASS", "ADDRESSES", "PORTS", "PROGRAMMED", "ROUTES", "POLICIES"]
     assert [line.split()[1:7] for line in lines[1:]] == [
         ["internal", "example", "<none>", "8080", "Unknown", "3"],
@@ -105,12 +105,10 @@ def test_gateways_are_listed_with_the_number_of_their_routes(bridge: Run) -> Non
     ]
 
 
-def test_policies_of_a_kind_are_listed_by_the_kinds_name(bridge: Run) -> None:
-    answer = bridge("get", "colorpolicies", "-n", "shop", "-o", "name", "--manifests", SHOP)
+def test_policies_of_a_kind_are_listed_by_the_kinds_name(shop: Run) -> None:
+    answer = shop("get", "colorpolicies", "-n", "shop", "-o", "name")
     assert answer.stdout.splitlines()[0] == "colorpolicy.example.com/admin"
-    one = bridge(
-        "get", "cp", "cart", "-n", "shop", "-o", "custom-columns=NAME:.policy,TO:.targets[0]", "--manifests", SHOP
-    )
+    one = shop("get", "cp", "cart", "-n", "shop", "-o", "custom-columns=NAME:.policy,TO:.targets[0]")
     assert [line.split() for line in one.stdout.splitlines()] == [
         ["NAME", "TO"],
         ["example.com/ColorPolicy/shop/cart", "HTTPRoute/cart"],
@@ -136,11 +134,9 @@ def test_policies_of_a_kind_are_listed_by_the_kinds_name(bridge: Run) -> None:
         (["targets", "-n", "payments", "--kind", "timeoutpolicies"], ["v1", "Service", "payments", "ledger"]),
     ],
 )
-def test_items_have_the_fields_by_which_kubectl_names_objects(
-    bridge: Run, words: list[str], expected: list[str]
-) -> None:
+def test_items_have_the_fields_by_which_kubectl_names_objects(shop: Run, words: list[str], expected: list[str]) -> None:
     template = "custom-columns=V:.apiVersion,K:.kind,NS:.metadata.namespace,NAME:.metadata.name"
-    answer = bridge("get", *words, "-o", template, "--manifests", SHOP)
+    answer = shop("get", *words, "-o", template)
     assert (answer.returncode, answer.stderr) == (0, "")
     assert answer.stdout.splitlines()[1].split() == expected
 
@@ -153,19 +149,19 @@ def test_modules_have_the_fields_of_their_objects(bridge: Run, tmp_path: Path) -
     assert bridge("get", "modules", "-o", "name", "--manifests", file).stdout == "configmap/broken\nconfigmap/good\n"
 
 
-def test_names_are_those_of_kubectl(bridge: Run) -> None:
-    routes = bridge("get", "routes", "-n", "shop", "-o", "name", "--manifests", SHOP).stdout.split()
+def test_names_are_those_of_kubectl(shop: Run) -> None:
+    routes = shop("get", "routes", "-n", "shop", "-o", "name").stdout.split()
     assert routes == [f"httproute.gateway.networking.k8s.io/{name}" for name in ("admin", "cart", "storefront")]
-    assert bridge("get", "svc", "ledger", "-o", "name", "--manifests", SHOP).stdout == "service/ledger\n"
-    described = bridge("describe", routes[1], "-n", "shop", "-o", "name", "--manifests", SHOP)
+    assert shop("get", "svc", "ledger", "-o", "name").stdout == "service/ledger\n"
+    described = shop("describe", routes[1], "-n", "shop", "-o", "name")
     assert described.stdout.split() == [routes[1]]
 
 
-def test_jsonpath_template_is_applied_to_the_items(bridge: Run) -> None:
+def test_jsonpath_template_is_applied_to_the_items(shop: Run) -> None:
     template = 'jsonpath={range .items[*]}{.object}{"\\n"}{end}'
-    answer = bridge("get", "svc", "-n", "payments", "-o", template, "--manifests", SHOP)
+    answer = shop("get", "svc", "-n", "payments", "-o", template)
     assert answer.stdout.split() == ["core/Service/payments/ledger"]
-    broken = bridge("get", "svc", "-o", "jsonpath={.items[*}", "--manifests", SHOP)
+    broken = shop("get", "svc", "-o", "jsonpath={.items[*}")
     assert (broken.returncode, broken.stdout) == (2, "")
     assert "is not a path" in broken.stderr
 
@@ -227,11 +223,11 @@ spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: ad
 
 @pytest.mark.parametrize("command", ["get targets", "get policies -A", "status -A", "effective", "problems -A"])
 def test_strategy_that_fails_at_one_target_keeps_no_other_from_a_list(
-    bridge: Run, tmp_path: Path, command: str
+    bridge: Run, shop: Run, tmp_path: Path, command: str
 ) -> None:
     file = tmp_path / "rates.yaml"
     file.write_text(FAILING)
-    before = bridge(*command.split(), "--manifests", SHOP)
+    before = shop(*command.split())
     answer = bridge(*command.split(), "--manifests", SHOP, file)
     assert answer.returncode == 2
     assert len(answer.stdout.splitlines()) >= len(before.stdout.splitlines())
@@ -242,8 +238,8 @@ def test_strategy_that_fails_at_one_target_keeps_no_other_from_a_list(
         assert "core/ConfigMap/opa-policies/odd/odd.rego:5" in error
 
 
-def test_a_kind_that_does_not_exist_is_an_error_with_a_near_match(bridge: Run) -> None:
-    answer = bridge("get", "gatways", "--manifests", SHOP)
+def test_a_kind_that_does_not_exist_is_an_error_with_a_near_match(shop: Run) -> None:
+    answer = shop("get", "gatways")
     assert answer.returncode == 2
     assert answer.stderr.startswith("error: 'gatways' is not a kind: ")
     assert "did you mean Gateway" in answer.stderr

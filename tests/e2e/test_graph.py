@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import ROOT, SHOP, Run
+from tests.e2e.conftest import ROOT, Run
 
 IMAGES = ROOT / "docs" / "images"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -29,19 +29,19 @@ def test_a_picture_in_the_docs_is_what_the_command_draws(bridge: Run, picture: s
     assert bridge(*words).stdout == (ROOT / picture).read_text()
 
 
-def test_kind_depth_and_root_select_what_is_drawn(bridge: Run) -> None:
-    text = bridge("graph", "gtw/public", "-n", "infra", "--kind", "cp", "--depth", "1", "--manifests", SHOP).stdout
+def test_kind_depth_and_root_select_what_is_drawn(shop: Run) -> None:
+    text = shop("graph", "gtw/public", "-n", "infra", "--kind", "cp", "--depth", "1").stdout
     assert "infra/public#https" in text
     assert "HTTPRoute" not in text
     assert "ColorPolicy infra/brand (partly)" in text
 
 
-def test_a_link_that_does_not_count_is_dashed_with_its_reason(bridge: Run) -> None:
-    text = bridge("graph", "-n", "payments", "--manifests", SHOP, "-o", "mermaid").stdout
+def test_a_link_that_does_not_count_is_dashed_with_its_reason(shop: Run) -> None:
+    text = shop("graph", "-n", "payments", "-o", "mermaid").stdout
     assert '-. "NotAllowedByListeners" .->' in text
 
 
-def test_an_unknown_root_is_reported(bridge: Run) -> None:
-    answer = bridge("graph", "gtw/publc", "--manifests", SHOP)
+def test_an_unknown_root_is_reported(shop: Run) -> None:
+    answer = shop("graph", "gtw/publc")
     assert (answer.returncode, answer.stdout) == (2, "")
     assert "did you mean Gateway/infra/public?" in answer.stderr

@@ -18,6 +18,7 @@ import pytest
 import yaml
 
 from bridge import __version__
+from bridge.cli.main import run_command
 from bridge.http.listeners import checked_web_token
 from bridge.opa.bundle import opa_config
 from tests.bundle_trust import shared_trust
@@ -69,17 +70,21 @@ def test_without_a_command_it_shows_them_all(bridge: Run) -> None:
     assert [line.split()[0] for line in answer.stdout.split("Commands:\n")[1].splitlines()] == COMMANDS
 
 
+@pytest.mark.parametrize("name", ["bridge", "kubectl bridge"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_has_examples_with_the_name_that_was_called(
-    bridge: Run, bridge_path: Path, environment: dict[str, str], command: str
+    capsys: pytest.CaptureFixture[str], command: str, name: str
 ) -> None:
-    plugin = bridge_path.with_name("kubectl-bridge")
-    said = subprocess.run(
-        [plugin, command, "--help"], env=environment, capture_output=True, text=True, check=True
-    ).stdout
-    assert said.startswith(f"Usage: kubectl bridge {command} ")
-    assert f"  kubectl bridge {command}" in said.partition("Examples:\n")[2]
-    assert f"  bridge {command}" in bridge(command, "-h").stdout.partition("Examples:\n")[2]
+    assert run_command([command, "--help"], name) == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"Usage: {name} {command} ")
+    assert f"  {name} {command}" in said.partition("Examples:\n")[2]
+
+
+def test_plugin_of_kubectl_shows_its_own_name(bridge_path: Path, environment: dict[str, str]) -> None:
+    command = [str(bridge_path.with_name("kubectl-bridge")), "effective", "-h"]
+    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert said.startswith("Usage: kubectl bridge effective ")
 
 
 def test_a_mistyped_command_is_an_error(bridge: Run) -> None:

@@ -69,8 +69,8 @@ def test_the_example_has_the_outcomes_that_its_comments_tell(bridge: Run) -> Non
     }
 
 
-def test_affected_targets_are_in_the_array_of_statuses(bridge: Run) -> None:
-    answer = json.loads(bridge("status", "--manifests", SHOP, "-o", "json").stdout)
+def test_affected_targets_are_in_the_array_of_statuses(shop: Run) -> None:
+    answer = json.loads(shop("status", "-o", "json").stdout)
     (catalog,) = (obj for obj in answer if obj["kind"] == "Service" and obj["metadata"]["name"] == "catalog")
     (condition,) = catalog["status"]["conditions"]
     assert condition["type"] == "example.com/TimeoutPolicyAffected"
@@ -92,13 +92,13 @@ def test_effective_as_json_is_exactly_the_querys_result(bridge: Run) -> None:
                 assert policy.keys() == {"policy", "target", "strategy", "outcome", "overriddenBy"}
 
 
-def test_yaml_says_the_same_as_json(bridge: Run) -> None:
-    said = [bridge("effective", "httproute/cart", "--manifests", SHOP, "-o", form).stdout for form in ("json", "yaml")]
+def test_yaml_says_the_same_as_json(shop: Run) -> None:
+    said = [shop("effective", "httproute/cart", "-o", form).stdout for form in ("json", "yaml")]
     assert json.loads(said[0]) == yaml.safe_load(said[1])
 
 
-def test_a_target_above_the_effective_level_stands_for_what_is_below(bridge: Run) -> None:
-    answer = bridge("effective", "gtw/public#http", "--manifests", SHOP)
+def test_a_target_above_the_effective_level_stands_for_what_is_below(shop: Run) -> None:
+    answer = shop("effective", "gtw/public#http")
     brand = "colors.accent=blue, colors.background=white, colors.text=black, contrast=4, theme=light"
     assert _lines(answer.stdout) == [
         f"TARGET                              POLICY KIND   VIA                 EFFECTIVE{' ' * 81}POLICIES",
@@ -106,13 +106,13 @@ def test_a_target_above_the_effective_level_stands_for_what_is_below(bridge: Run
     ]
 
 
-def test_the_namespace_bounds_what_is_shown(bridge: Run) -> None:
-    answer = json.loads(bridge("effective", "-n", "payments", "--manifests", SHOP, "-o", "json").stdout)
+def test_the_namespace_bounds_what_is_shown(shop: Run) -> None:
+    answer = json.loads(shop("effective", "-n", "payments", "-o", "json").stdout)
     assert {entry["target"].split("/")[2] for entry in answer} == {"payments"}
 
 
-def test_one_kind_can_be_requested_by_its_short_name(bridge: Run) -> None:
-    answer = json.loads(bridge("effective", "--kind", "cp", "--manifests", SHOP, "-o", "json").stdout)
+def test_one_kind_can_be_requested_by_its_short_name(shop: Run) -> None:
+    answer = json.loads(shop("effective", "--kind", "cp", "-o", "json").stdout)
     assert {entry["policyKind"] for entry in answer} == {"example.com/ColorPolicy"}
 
 
@@ -140,8 +140,8 @@ def test_a_crd_whose_label_is_not_a_class_is_reported_where_it_stands(bridge: Ru
         (["-o", "xml"], "'xml' is not one of"),
     ],
 )
-def test_what_does_not_exist_is_one_line_with_near_matches(bridge: Run, arguments: list[str], said: str) -> None:
-    answer = bridge("effective", "--manifests", SHOP, *arguments)
+def test_what_does_not_exist_is_one_line_with_near_matches(shop: Run, arguments: list[str], said: str) -> None:
+    answer = shop("effective", *arguments)
     assert (answer.returncode, answer.stdout) == (2, "")
     (line,) = _lines(answer.stderr)
     assert line.startswith("error: ")
@@ -250,26 +250,26 @@ def test_reading_manifests_imports_neither_kubernetes_nor_a_server(
     assert answer.returncode == 0, answer.stderr
 
 
-def test_the_tree_of_a_listener_shows_what_its_routes_lead_to(bridge: Run) -> None:
-    answer = bridge("tree", "gtw/internal#http", "--manifests", SHOP, "--kind", "timeoutpolicies")
+def test_the_tree_of_a_listener_shows_what_its_routes_lead_to(shop: Run) -> None:
+    answer = shop("tree", "gtw/internal#http", "--kind", "timeoutpolicies")
     assert (answer.returncode, answer.stderr) == (0, "")
     assert _lines(answer.stdout)[1:4] == [
         "Gateway/infra/internal#http",
         "├─ HTTPRoute/payments/callbacks",
         "│  ├─ #bank",
     ]
-    document = json.loads(bridge("tree", "gtw/internal#http", "--manifests", SHOP, "-o", "json").stdout)
+    document = json.loads(shop("tree", "gtw/internal#http", "-o", "json").stdout)
     assert document["roots"] == ["gateway.networking.k8s.io/Gateway/infra/internal#http"]
 
 
-def test_the_tree_of_a_namespace_starts_at_what_is_in_it(bridge: Run) -> None:
-    answer = bridge("tree", "-n", "blog", "--manifests", SHOP)
+def test_the_tree_of_a_namespace_starts_at_what_is_in_it(shop: Run) -> None:
+    answer = shop("tree", "-n", "blog")
     starts = [line.split()[0] for line in _lines(answer.stdout)[1:] if not line.startswith((" ", "│", "├", "└"))]
     assert starts == ["HTTPRoute/blog/feeds", "HTTPRoute/blog/posts"]
 
 
-def test_a_tree_of_what_does_not_exist_names_what_is_near(bridge: Run) -> None:
-    answer = bridge("tree", "gtw/public#htp", "--manifests", SHOP)
+def test_a_tree_of_what_does_not_exist_names_what_is_near(shop: Run) -> None:
+    answer = shop("tree", "gtw/public#htp")
     assert answer.returncode == 2
     assert "did you mean Gateway/infra/public#http" in answer.stderr
 
@@ -321,9 +321,9 @@ def test_address_of_the_bridge_is_not_taken_for_an_opa(
     assert answer.stderr.startswith(f"error: {found.url} is not an OPA (HTTP 405): if this is a bridge's own")
 
 
-def test_labels_and_namespaces_select_what_is_shown(bridge: Run) -> None:
-    status = bridge("status", "-n", "payments", "-o", "name", "--manifests", SHOP)
+def test_labels_and_namespaces_select_what_is_shown(shop: Run) -> None:
+    status = shop("status", "-n", "payments", "-o", "name")
     assert status.stdout.splitlines() == ["timeoutpolicy.example.com/ledger"]
     for command in (("effective",), ("status",), ("problems",), ("violations",)):
-        answer = bridge(*command, "-l", "team=none", "--manifests", SHOP)
+        answer = shop(*command, "-l", "team=none")
         assert (answer.returncode, answer.stdout) == (0, ""), command

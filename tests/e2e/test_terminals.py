@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import yaml
 
 from bridge.cli.printers.table import display_width
 from tests.e2e.conftest import SHOP, Run
+from tests.e2e.serving import bridge_runs
 from tests.e2e.terminal import at_a_terminal
 
 NARROW = 40
@@ -52,11 +54,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def folder_opa(
+    folder: Path, bridge_path: Path, environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """The address of an OPA that holds `folder`."""
+    log = tmp_path_factory.mktemp("log") / "log"
+    with bridge_runs(bridge_path, environment, log, "--manifests", folder, "--listen", "127.0.0.1:0") as found:
+        yield found.opa_url
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_terminal_of_40_columns_gets_an_answer_without_long_lines(
-    command: tuple[str, ...], bridge_path: Path, environment: dict[str, str], folder: Path
+    command: tuple[str, ...], bridge_path: Path, environment: dict[str, str], folder_opa: str
 ) -> None:
-    said = at_a_terminal([bridge_path, *command, "--manifests", folder], environment, NARROW)
+    said = at_a_terminal([bridge_path, *command, "--opa", folder_opa], environment, NARROW)
     assert "Traceback" not in said
     assert ESCAPE not in said  # NO_COLOR is set there
     assert said.strip()
@@ -64,9 +76,9 @@ def test_a_terminal_of_40_columns_gets_an_answer_without_long_lines(
 
 
 def test_colors_are_for_terminals_and_not_for_pipes(
-    bridge: Run, bridge_path: Path, environment: dict[str, str]
+    bridge: Run, bridge_path: Path, environment: dict[str, str], shop_opa: str
 ) -> None:
-    requested = ("effective", "httproute/cart", "-n", "shop", "--manifests", SHOP)
+    requested = ("effective", "httproute/cart", "-n", "shop", "--opa", shop_opa)
     piped = bridge(*requested).stdout
     assert ESCAPE not in piped
     plain = at_a_terminal([bridge_path, *requested], environment, 200)

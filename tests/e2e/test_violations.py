@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.e2e.conftest import ROOT, SHOP, Run
+from tests.e2e.conftest import ROOT, Run
 
 EXAMPLE = ROOT / "examples" / "constraints"
 WRONG = """apiVersion: policybridge.io/v1alpha1
@@ -14,8 +14,8 @@ spec: {policy: a, enforcementAction: forbid}
 """
 
 
-def test_without_constraints_there_is_nothing_to_tell(bridge: Run) -> None:
-    done = bridge("violations", "--manifests", SHOP)
+def test_without_constraints_there_is_nothing_to_tell(shop: Run) -> None:
+    done = shop("violations")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "No violations found.\n")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 import yaml
 
 from tests.builders import GATEWAY_API, policy
-from tests.e2e.conftest import ROOT, SHOP, Run
+from tests.e2e.conftest import ROOT, SHOP, Run, run_with_opa
+from tests.e2e.serving import bridge_runs
 
 COLORS = "example.com/ColorPolicy"
 HTTPS = "gateway.networking.k8s.io/Gateway/infra/public#https"
@@ -43,8 +45,8 @@ def written(path: Path, *objects: dict[str, Any]) -> Path:
     return path
 
 
-def analyzed(bridge: Run, *arguments: str | Path) -> dict[str, Any]:
-    answer = bridge("analyze", *arguments, "--manifests", SHOP, "-o", "json")
+def analyzed(shop: Run, *arguments: str | Path) -> dict[str, Any]:
+    answer = shop("analyze", *arguments, "-o", "json")
     assert answer.stderr == ""
     document: dict[str, Any] = json.loads(answer.stdout)
     return document
@@ -54,8 +56,8 @@ def reported(problems: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return [(problem["subject"].partition("/")[2], problem["reason"]) for problem in problems]
 
 
-def test_analyze_lists_new_and_fixed_problems(bridge: Run, tmp_path: Path) -> None:
-    found = analyzed(bridge, "-f", written(tmp_path / "new.yaml", STRICTER, TYPO, SALE))
+def test_analyze_lists_new_and_fixed_problems(shop: Run, tmp_path: Path) -> None:
+    found = analyzed(shop, "-f", written(tmp_path / "new.yaml", STRICTER, TYPO, SALE))
     assert reported(found["problems"]["introduced"]) == [
         ("ColorPolicy/blog/feeds", "Overridden"),
         ("ColorPolicy/shop/typo", "TargetNotFound"),
@@ -67,8 +69,8 @@ def test_analyze_lists_new_and_fixed_problems(bridge: Run, tmp_path: Path) -> No
     assert rss["after"]["origins"]["/theme"] == f"{COLORS}/infra/accessibility"
 
 
-def test_problems_of_what_the_change_does_not_concern_are_not_reported(bridge: Run, tmp_path: Path) -> None:
-    found = analyzed(bridge, "-f", written(tmp_path / "new.yaml", TYPO))
+def test_problems_of_what_the_change_does_not_concern_are_not_reported(shop: Run, tmp_path: Path) -> None:
+    found = analyzed(shop, "-f", written(tmp_path / "new.yaml", TYPO))
     assert found["problems"] == {"introduced": found["problems"]["introduced"], "fixed": [], "unchanged": []}
 
 
@@ -92,42 +94,46 @@ def _two_of_one_age() -> list[tuple[dict[str, Any], str]]:
 
 
 def test_a_folder_compared_with_itself_differs_in_nothing(bridge: Run) -> None:
-    found = analyzed(bridge, "-f", SHOP, "--prune")
+    found = json.loads(bridge("analyze", "-f", SHOP, "--prune", "--manifests", SHOP, "-o", "json").stdout)
     objects = found["objects"]
     assert (objects["created"], objects["changed"], objects["deleted"], found["effective"]) == ([], [], [], [])
 
 
 def test_what_a_folder_lacks_is_deleted_with_prune(bridge: Run, tmp_path: Path) -> None:
     kept = [path for path in sorted(SHOP.glob("*.yaml")) if path.name != "61-accessibility.yaml"]
-    found = analyzed(bridge, *(part for path in kept for part in ("-f", path)), "--prune")
+    found = json.loads(
+        bridge(
+            "analyze", *(part for path in kept for part in ("-f", path)), "--prune", "--manifests", SHOP, "-o", "json"
+        ).stdout
+    )
     assert found["objects"]["deleted"] == [f"{COLORS}/infra/accessibility"]
     assert reported(found["problems"]["fixed"]) == [("ColorPolicy/blog/posts-contrast", "Overridden")]
 
 
-def test_a_policykind_that_goes_takes_its_policies_effects_along(bridge: Run) -> None:
+def test_a_policykind_that_goes_takes_its_policies_effects_along(shop: Run) -> None:
     described = ("policykind/timeoutpolicies.example.com", "customresourcedefinition/timeoutpolicies.example.com")
-    found = analyzed(bridge, "--delete", described[0], "--delete", described[1])
+    found = analyzed(shop, "--delete", described[0], "--delete", described[1])
     assert {one["policyKind"] for one in found["effective"] if one["after"] is None} == {"example.com/TimeoutPolicy"}
 
 
-def test_exit_codes_and_github_annotations(bridge: Run, tmp_path: Path) -> None:
+def test_exit_codes_and_github_annotations(shop: Run, tmp_path: Path) -> None:
     file = written(tmp_path / "new.yaml", SALE, TYPO)
-    answer = bridge("analyze", "-f", file, "--manifests", SHOP, "-o", "github")
+    answer = shop("analyze", "-f", file, "-o", "github")
     assert answer.returncode == 1
     first, last = answer.stdout.splitlines()
     title = "title=ColorPolicy/shop/typo%3A TargetNotFound"
     line = file.read_text().splitlines().index("---") + 2
     assert first == f"::error file={file},line={line},{title}::Target HTTPRoute shop/carts is not found"
     assert last.startswith("::notice title=Policy Bridge::Objects: 2 created, 0 changed, 0 deleted.")
-    fine = bridge("analyze", "-f", written(tmp_path / "fine.yaml", SALE), "--manifests", SHOP)
+    fine = shop("analyze", "-f", written(tmp_path / "fine.yaml", SALE))
     assert fine.returncode == 0
 
 
-def test_every_mistake_in_the_files_is_reported(bridge: Run, tmp_path: Path) -> None:
+def test_every_mistake_in_the_files_is_reported(shop: Run, tmp_path: Path) -> None:
     mistakes = "\n---\n".join(["kind: Namespace\nmetadata: {name: no-version}"] * 50)
     file = tmp_path / "new.yaml"
     file.write_text(f"{mistakes}\n---\n{yaml.safe_dump(TYPO)}")
-    answer = bridge("analyze", "-f", file, "--manifests", SHOP)
+    answer = shop("analyze", "-f", file)
     assert answer.returncode == 2
     assert answer.stderr.count(f"error: {file}:") == 50
     assert "ColorPolicy/shop/typo" in answer.stdout
@@ -142,14 +148,14 @@ def test_every_mistake_in_the_files_is_reported(bridge: Run, tmp_path: Path) -> 
         (["--prune", "--delete", "colorpolicy/infra/brand"], "--prune needs -f FILE and --manifests PATH"),
     ],
 )
-def test_what_cannot_be_analyzed_is_an_error_of_usage(bridge: Run, arguments: list[str], said: str) -> None:
-    answer = bridge("analyze", *arguments, "--manifests", SHOP)
+def test_what_cannot_be_analyzed_is_an_error_of_usage(shop: Run, arguments: list[str], said: str) -> None:
+    answer = shop("analyze", *arguments)
     assert answer.returncode == 2
     assert said in answer.stderr
 
 
-def test_impact_shows_the_effect_of_removing_a_policy(bridge: Run) -> None:
-    answer = bridge("impact", "colorpolicy/infra/accessibility", "--manifests", SHOP)
+def test_impact_shows_the_effect_of_removing_a_policy(shop: Run) -> None:
+    answer = shop("impact", "colorpolicy/infra/accessibility")
     assert (answer.returncode, answer.stderr) == (0, "")
     lines = answer.stdout.splitlines()
     assert lines[1].split() == ["infra/accessibility", "ColorPolicy", "9", "Programmed", "on", "9"]
@@ -213,8 +219,8 @@ def test_links_that_a_change_breaks_are_problems_of_objects_that_did_not_change(
     assert answer.returncode == (1 if reason else 0)
 
 
-def test_deleted_objects_have_no_effective_policies(bridge: Run, tmp_path: Path) -> None:
-    found = analyzed(bridge, "--delete", "httproute/shop/cart")["effective"]
+def test_deleted_objects_have_no_effective_policies(shop: Run, tmp_path: Path) -> None:
+    found = analyzed(shop, "--delete", "httproute/shop/cart")["effective"]
     gone = {
         (entry["target"].partition("#")[2], entry["after"])
         for entry in found
@@ -224,13 +230,13 @@ def test_deleted_objects_have_no_effective_policies(bridge: Run, tmp_path: Path)
     assert all(entry["before"]["spec"] for entry in found)
 
 
-def test_impact_of_a_policy_that_reaches_nothing(bridge: Run) -> None:
-    answer = bridge("impact", "colorpolicy/shop/summer-sale", "--manifests", SHOP)
+def test_impact_of_a_policy_that_reaches_nothing(shop: Run) -> None:
+    answer = shop("impact", "colorpolicy/shop/summer-sale")
     assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "The policy has no effective targets.\n")
 
 
-def test_impact_of_what_is_not_a_policy(bridge: Run) -> None:
-    answer = bridge("impact", "svc/shop/cart", "--manifests", SHOP)
+def test_impact_of_what_is_not_a_policy(shop: Run) -> None:
+    answer = shop("impact", "svc/shop/cart")
     assert answer.returncode == 2
     assert "core/Service/shop/cart is not a policy of an active kind" in answer.stderr
 
@@ -267,44 +273,50 @@ MESH = ROOT / "tests" / "scenarios" / "consumer_route_takes_the_producers_place"
 ROUTES = "gateway.networking.k8s.io/HTTPRoute"
 
 
-def mesh_answer(bridge: Run, *arguments: str) -> Any:
-    answer = bridge(*arguments, "--manifests", MESH, "-o", "json")
+@pytest.fixture(scope="module")
+def mesh(bridge_path: Path, environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """A function that runs a read command on `MESH`."""
+    log = tmp_path_factory.mktemp("mesh") / "log"
+    with bridge_runs(bridge_path, environment, log, "--manifests", MESH, "--listen", "127.0.0.1:0") as found:
+        yield run_with_opa(found.opa_url)
+
+
+def mesh_answer(mesh: Run, *arguments: str) -> Any:
+    answer = mesh(*arguments, "-o", "json")
     assert answer.stderr == ""
     return json.loads(answer.stdout)
 
 
 @pytest.mark.parametrize("source", [None, CONSUMER])
-def test_analysis_of_a_consumer_route_shows_what_its_namespace_gets_instead(bridge: Run, source: str | None) -> None:
+def test_analysis_of_a_consumer_route_shows_what_its_namespace_gets_instead(mesh: Run, source: str | None) -> None:
     more = ("--source-namespace", source) if source else ()
-    found = mesh_answer(bridge, "analyze", "--delete", f"httproute/{CONSUMER}/mine", *more)["effective"]
+    found = mesh_answer(mesh, "analyze", "--delete", f"httproute/{CONSUMER}/mine", *more)["effective"]
     assert [(one["target"], bool(one["before"]), bool(one["after"]), one.get("sourceNamespace")) for one in found] == [
         (f"{ROUTES}/{CONSUMER}/mine", True, False, None if source else CONSUMER),
         (f"{ROUTES}/{PLACE}/shop", False, True, None if source else CONSUMER),
     ]
     assert (
-        mesh_answer(bridge, "analyze", "--delete", f"httproute/{CONSUMER}/mine", "--source-namespace", PLACE)[
-            "effective"
-        ]
+        mesh_answer(mesh, "analyze", "--delete", f"httproute/{CONSUMER}/mine", "--source-namespace", PLACE)["effective"]
         == []
     )
 
 
-def test_impact_of_a_policy_counts_the_consumers_of_a_frontend(bridge: Run) -> None:
-    found = mesh_answer(bridge, "impact", f"colorpolicy/{PLACE}/p")
+def test_impact_of_a_policy_counts_the_consumers_of_a_frontend(mesh: Run) -> None:
+    found = mesh_answer(mesh, "impact", f"colorpolicy/{PLACE}/p")
     assert found["counts"]["outcomes"] == {"Programmed": 2, "PartiallyProgrammed": 0, "Overridden": 0}
     assert [(one["target"], one.get("sourceNamespace")) for one in found["ifDeleted"]] == [
         (f"{ROUTES}/{CONSUMER}/mine", CONSUMER),
         (f"{ROUTES}/{PLACE}/shop", None),
     ]
-    alone = mesh_answer(bridge, "impact", f"colorpolicy/{PLACE}/p", "--source-namespace", CONSUMER)
+    alone = mesh_answer(mesh, "impact", f"colorpolicy/{PLACE}/p", "--source-namespace", CONSUMER)
     assert [one["target"] for one in alone["ifDeleted"]] == [f"{ROUTES}/{CONSUMER}/mine"]
-    table = bridge("impact", f"colorpolicy/{PLACE}/p", "--manifests", MESH).stdout
+    table = mesh("impact", f"colorpolicy/{PLACE}/p").stdout
     assert "REQUESTS FROM" in table
     assert CONSUMER in table
 
 
-def test_explanation_of_a_consumer_route_names_the_namespace_that_it_counts_for(bridge: Run) -> None:
-    [found] = mesh_answer(bridge, "explain", f"httproute/{CONSUMER}/mine")
+def test_explanation_of_a_consumer_route_names_the_namespace_that_it_counts_for(mesh: Run) -> None:
+    [found] = mesh_answer(mesh, "explain", f"httproute/{CONSUMER}/mine")
     assert [(path["spec"], path["sourceNamespace"]) for path in found["paths"]] == [({"color": "red"}, CONSUMER)]
-    text = bridge("explain", f"httproute/{CONSUMER}/mine", "--manifests", MESH).stdout
+    text = mesh("explain", f"httproute/{CONSUMER}/mine").stdout
     assert f"for requests from {CONSUMER}" in text
