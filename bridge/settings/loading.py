@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,6 +22,7 @@ from bridge.settings.validation import errors_of
 
 log = structlog.get_logger(__name__)
 
+MOST_VALUES = 100_000  # of a file, which has at most 1 MiB
 Place = tuple[str | int, ...]  # of a value: names and numbers of items, from the outside in
 
 
@@ -65,7 +67,9 @@ def read_settings_file(file: Path) -> SettingsFile:
     try:
         text = read_text(file)
         node = yaml.compose(text, yaml.SafeLoader)
-        places = list(_places(node, ()))
+        places = list(itertools.islice(_places(node, ()), MOST_VALUES + 1))
+        if len(places) > MOST_VALUES:
+            raise SettingsError(Mistake(name, f"more than {MOST_VALUES} values, as aliases repeat some"))
         values = yaml.safe_load(text)
     except OSError as error:
         raise SettingsError(Mistake(name, error.strerror or str(error))) from error
@@ -75,7 +79,13 @@ def read_settings_file(file: Path) -> SettingsFile:
         mark = error.problem_mark or error.context_mark
         where = f"{name}:{mark.line + 1}" if mark else name
         raise SettingsError(Mistake(where, f"invalid YAML: {error.problem or error.context}")) from error
-    except (yaml.YAMLError, RecursionError) as error:
+    except (
+        yaml.YAMLError,
+        RecursionError,
+        TypeError,
+        ValueError,
+        AttributeError,
+    ) as error:  # of a tag's constructor, too
         raise SettingsError(Mistake(name, f"invalid YAML: {' '.join(str(error).split())}")) from error
     if values is not None and not isinstance(values, dict):
         raise SettingsError(Mistake(name, "settings are a mapping of names to values"))
