@@ -59,6 +59,9 @@ async def test_markup_is_shown_as_text_everywhere(
     await page.go(bridge.url)
     await page.page.fill("#filter-text", "<b onclick")
     await page.until("policyBridge.drawn.shown < 20")
+    shown = await page.page.locator("body").inner_text()
+    assert "\ufffdesrever" in shown
+    assert "\u202e" not in shown, "a direction override must not change how a name reads"
     row = page.page.get_by_role("treeitem", name="Rule, <b onclick").first
     await row.click()
     await page.shows("#details h3", "<b onclick=harmed()>")

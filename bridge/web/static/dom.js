@@ -43,6 +43,12 @@ export const breakable = (name) => name.split(/(?<=[./#])/).flatMap((piece, at) 
  */
 export const byId = (id) => document.getElementById(id);
 
+// Characters that change how others are shown, such as a direction override, are replaced, as in a terminal.
+const INVISIBLE = /[^\P{Cc}\n\t]|\p{Cf}/gu;
+
 function content(children) {
-  return children.flat(Infinity).filter((child) => child !== undefined && child !== null && child !== false && child !== "");
+  return children
+    .flat(Infinity)
+    .filter((child) => child !== undefined && child !== null && child !== false && child !== "")
+    .map((child) => (typeof child === "string" ? child.replace(INVISIBLE, "\ufffd") : child));
 }
