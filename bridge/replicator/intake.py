@@ -284,6 +284,13 @@ class Intake:
         self.listings.expect_nothing()
         self.wake.set()
 
+    def retry(self, key: Key, obj: Object) -> None:
+        """Note an object that was set aside as if it had changed."""
+        change = Upserted(key.type_id, (obj,))
+        self.rejections.note(change)
+        self.pending.take_in(change)
+        self.wake.set()
+
     def take_out(self, limit: int, most_bytes: int, *, in_turn: bool = False) -> dict[Key, Object | None]:
         """Remove and return the oldest changes, at most `limit` objects and about `most_bytes`.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -91,6 +91,8 @@ def _shape(wanted: _Wanted) -> Any:
 
 BATCH = 500  # objects of a query
 FAR = 8 * BATCH  # objects, from the oldest, whose links are queried ahead: the limit of stored results
+AGAIN = 1.0  # seconds before a query of a slow object that failed is repeated
+TOO_SLOW = "its links take too long: an extension is slow on it"
 AT_ONCE = 3  # parallel queries: OPA evaluates each on one core, and has the next one waiting
 
 
@@ -120,11 +122,12 @@ def _nothing_held(_: Key, __: Object) -> bool:
 
 
 class _Pending(NamedTuple):
-    """An object whose links were queried. `answer` is None if OPA has them already."""
+    """An object whose links were queried. `answer` is None if OPA has them already; nothing waits for one `apart`."""
 
     obj: Object
     made_from: int | None
     answer: _Answer | None
+    apart: bool = False
 
     def serves(self, obj: Object, known: int | None) -> bool:
         """Return whether this result is still current."""
@@ -139,13 +142,18 @@ class Linking:
     """Returns the index entries and facts of objects.
 
     Results that were queried `ahead` are kept until they are fetched, and count only for the same version of the
-    object.
+    object. An object whose links took too long is queried apart when it changes, one such object at a time, so that
+    others need not wait for it each time: it fails at first, and `retry` is called if its links can be computed.
     """
 
-    def __init__(self, opa: Opa) -> None:
+    def __init__(self, opa: Opa, retry: Callable[[Key, Object], None]) -> None:
         self._opa = opa
+        self._retry = retry
         self._ahead: dict[Key, _Pending] = {}
+        self._slow: set[Key] = set()  # objects whose links took too long, the last time
+        self._apart: dict[Key, _Pending] = {}
         self._room = asyncio.Semaphore(AT_ONCE)
+        self._room_apart = asyncio.Semaphore(1)
         self._reading: LinkFields | None = None  # None: query OPA
 
     async def of(self, objects: Mapping[Key, Object], known: Known = _nothing_known) -> dict[Key, Made]:
@@ -201,10 +209,23 @@ class Linking:
         """Drop results that were not fetched."""
         self._ahead.clear()
 
+    def start_over(self) -> None:
+        """Drop all results, because every object is delivered again."""
+        self.forget()
+        self._end_apart(list(self._apart))
+
     def drop(self, keys: Collection[Key]) -> None:
         """Drop the results of removed objects."""
         self._opa.failures.drop("links", map(str, keys))
         self._forget(keys)
+        self._slow.difference_update(keys)
+        self._end_apart(keys)
+
+    def _end_apart(self, keys: Iterable[Key]) -> None:
+        for key in keys:
+            ended = self._apart.pop(key, None)
+            if ended is not None and ended.answer is not None:
+                ended.answer.cancel()
 
     def _forget(self, keys: Collection[Key]) -> None:
         for key in keys:
@@ -223,40 +244,67 @@ class Linking:
         pending: dict[Key, _Pending] = {}
         missing: list[_Missing] = []
         for key, obj in objects.items():
-            before = self._ahead.get(key)
+            before = self._apart.get(key) or self._ahead.get(key)
             if before is not None and before.serves(obj, known(key)):
                 pending[key] = before
                 continue
+            self._end_apart([key])
             declared = reading.of(obj)
             made_from = None if reading.fields is None else hash(bytes(declared))
             if made_from is not None and made_from == known(key):
                 pending[key] = _Pending(obj, made_from, None)
+            elif key in self._slow:
+                pending[key] = self._ask_apart((key, obj, declared, made_from), reading)
             else:
                 missing.append((key, obj, declared, made_from))
-        asking = [(batch, asyncio.create_task(self._query(reading, batch))) for batch in batches(missing, BATCH)]
+        asking = [
+            (batch, asyncio.create_task(self._query(reading, batch, self._room))) for batch in batches(missing, BATCH)
+        ]
         for batch, query in asking:
             for key, obj, _, made_from in batch:
                 pending[key] = _Pending(obj, made_from, query)
         return pending
 
-    async def _query(self, reading: LinkFields, batch: Sequence[_Missing]) -> dict[Key, Links | OpaError]:
+    def _ask_apart(self, missing: _Missing, reading: LinkFields) -> _Pending:
+        key, obj, _, made_from = missing
+        answer = asyncio.create_task(self._query(reading, [missing], self._room_apart))
+        answer.add_done_callback(lambda _: self._answered_apart(key))
+        self._apart[key] = _Pending(obj, made_from, answer, apart=True)
+        return self._apart[key]
+
+    def _answered_apart(self, key: Key) -> None:
+        one = self._apart.get(key)
+        if one is None or one.answer is None or not one.answer.done() or one.answer.cancelled():
+            return  # a later state of the object is queried, or it is removed
+        del self._apart[key]
+        if one.answer.exception():  # OPA is away, or links read other fields now
+            asyncio.get_running_loop().call_later(AGAIN, self._retry, key, one.obj)
+        elif key not in self._slow:
+            self._retry(key, one.obj)
+
+    async def _query(
+        self, reading: LinkFields, batch: Sequence[_Missing], room: asyncio.Semaphore
+    ) -> dict[Key, Links | OpaError]:
         declared = [text for _, _, text, _ in batch]
         more = {"reads": reading.fields}
-        async with self._room:
+        async with room:
             answers = [part async for part in parts(self._opa, "links", "objects", declared, more, _named, _set_aside)]
         found: dict[Key, Links | OpaError] = {
             parse_key(key): links_of(key, links) for _, answer in answers for key, links in answer.items()
         }
+        self._slow.difference_update(key for key, *_ in batch)
         answered = {id(text) for part, _ in answers for text in part}
         for name in [_named(text) for text in declared if id(text) not in answered]:
             error = self._opa.failures.errors.get(("links", name))
-            found[parse_key(name)] = error or OpaError("its links take too long: an extension is slow on it")
+            found[parse_key(name)] = error or OpaError(TOO_SLOW)
+            if error is None:
+                self._slow.add(parse_key(name))
         return found
 
 
 async def _answered(pending: Mapping[Key, _Pending]) -> dict[Key, Made]:
     """Return the links, after all responses."""
-    answers = {one.answer for one in pending.values() if one.answer is not None}
+    answers = {one.answer for one in pending.values() if one.answer is not None and not one.apart}
     try:
         await (asyncio.wait(answers) if answers else asyncio.sleep(0))  # yields to other tasks in any case
     except asyncio.CancelledError:
@@ -270,6 +318,8 @@ async def _answered(pending: Mapping[Key, _Pending]) -> dict[Key, Made]:
 
 
 def _made(key: Key, one: _Pending) -> Made:
+    if one.apart:
+        return Made(None, None, TOO_SLOW)
     links = None if one.answer is None else one.answer.result().get(key, NO_LINKS)
     if isinstance(links, OpaError):
         return Made(None, None, links.details if isinstance(links, OpaRejected) else str(links))

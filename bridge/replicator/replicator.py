@@ -99,7 +99,7 @@ class Replicator:
         self.counted = ReplicationCounts()
         self._opa = opa
         self._types = frozenset(types)
-        self._writer = Writer(opa, Claim(opa, owner, content, self._waits_for_opa), self._set_aside)
+        self._writer = Writer(opa, Claim(opa, owner, content, self._waits_for_opa), self._set_aside, self._retry)
         pending = Pending(self._writer.documents.keys_of, prune=prune)
         self._intake = Intake(source, pending, self.counted, configured, record)
         self._describing = Describing(self._writer, self._intake, self._types)
@@ -238,8 +238,12 @@ class Replicator:
             identity = {name: obj[name] for name in ("apiVersion", "kind", "metadata")}
             self._intake.rejections.note(Rejected(key.type_id, key, identity, why))
 
+    def _retry(self, key: Key, obj: Object) -> None:
+        if key in self._intake.rejections and key not in self._intake.pending.objects():
+            self._intake.retry(key, obj)
+
     def _start_over(self) -> None:
-        self._writer.linking.forget()
+        self._writer.linking.start_over()
         self._intake.start_over()
 
     async def _fill(self) -> None:

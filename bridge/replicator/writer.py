@@ -37,11 +37,18 @@ class Writer:
     """Writes objects into one OPA, and knows its contents. Methods wait and raise like those of `Claim`.
 
     `refuse` is called with each object that OPA cannot store (None: or remove), and why; the others are written.
+    `retry` is called with a refused object that OPA may be able to store now.
     """
 
-    def __init__(self, opa: Opa, claim: Claim, refuse: Callable[[Key, Object | None, str], None]) -> None:
+    def __init__(
+        self,
+        opa: Opa,
+        claim: Claim,
+        refuse: Callable[[Key, Object | None, str], None],
+        retry: Callable[[Key, Object], None],
+    ) -> None:
         self.documents = Documents()
-        self.linking = Linking(opa)
+        self.linking = Linking(opa, retry)
         self._opa = opa
         self._claim = claim
         self.kinds_outdated = True  # whether OPA has other CRDs or PolicyKinds than its policy kinds were made from

@@ -27,10 +27,15 @@ async def opa_url(opa_path: Path) -> AsyncIterator[str]:
         yield managed.url
 
 
+def no_retry(key: Key, _: Object) -> None:
+    """No object is slow here."""
+    raise AssertionError(key)
+
+
 @pytest.fixture
 async def linking(opa_url: str) -> AsyncIterator[Linking]:
     async with Opa(opa_url) as opa:
-        yield Linking(opa)
+        yield Linking(opa, no_retry)
 
 
 def _entries(made: Made) -> Entries:
@@ -72,7 +77,7 @@ async def test_what_is_queried_ahead_right_now_is_waited_for_and_not_queried_aga
     routes = _by_key(*(_route(number) for number in range(BATCH)))
     requests = Requests()
     async with Opa(opa_url, requests=requests) as opa:
-        linking = Linking(opa)
+        linking = Linking(opa, no_retry)
         await linking.of(_by_key(_route(0)))
         ahead, now = await asyncio.gather(linking.ahead(routes), linking.of(routes))
     assert ahead
@@ -85,7 +90,7 @@ async def test_what_could_not_be_answered_ahead_is_queried_again(opa_path: Path)
     async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed:
         port = int(managed.url.rpartition(":")[2])
         async with Opa(managed.url) as opa:
-            linking = Linking(opa)
+            linking = Linking(opa, no_retry)
             assert await linking.of(_by_key(_route(1)))
             await managed.stop()
             assert not await linking.ahead(routes)

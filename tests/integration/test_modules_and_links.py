@@ -291,6 +291,10 @@ async def test_object_that_was_left_out_returns_with_another_version_of_the_modu
             await until(lambda: not bench.verdicts["below"].failing)
 
 
+async def holds(bench: Bench, names: set[str]) -> bool:
+    return await services(bench) == names
+
+
 async def test_object_on_which_an_extension_is_slow_is_left_out_and_stops_no_other(opa_path: Path) -> None:
     source = ScriptedSource([service("s", "infra"), odd("first")])
     async with loading(opa_path, whole=True) as bench:
@@ -300,9 +304,12 @@ async def test_object_on_which_an_extension_is_slow_is_left_out_and_stops_no_oth
             assert await services(bench) == {"s"}
             source.put(odd("second"))
             await until(lambda: replicator._intake.rejections.counts.get("core/Service") == 2)
+            source.put(odd("second"), service("quick", "infra"))
+            await eventually(partial(holds, bench, {"s", "quick"}), patience=DEADLINE)
+            assert replicator._writer.linking._apart  # nothing has waited for the links of the slow object
             source.put(service("later", "infra"), service("first", "infra"))
             await until(lambda: replicator._intake.rejections.counts.get("core/Service") == 1 and replicator.idle)
-            assert await services(bench) == {"s", "first", "later"}
+            assert await services(bench) == {"s", "quick", "first", "later"}
 
 
 async def test_strategy_that_fails_at_one_target_stays_for_the_others(opa_path: Path) -> None:
