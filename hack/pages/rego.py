@@ -32,15 +32,15 @@ PACKAGES = {
     "v1": "The queries: the public contract",
 }
 WHERE = {
-    "Higher is established": ("effective/stack.rego", "stack"),
+    "Higher is established": ("effective/stacks.rego", "stack"),
     "Older, then alphabetical": ("policy/facts.rego", "_order"),
     "The established policy dictates the strategy": ("effective/order.rego", "joins"),
     "None": ("attachment/conflict.rego", "conflict"),
     "Atomic defaults": ("effective/order.rego", "places_by_strategy"),
-    "Patch by RFC 7386": ("merge/patch.rego", "patch_sides"),
-    "Assumed order of strategies": ("merge/strategies.rego", "assumed_order"),
+    "Patch by RFC 7386": ("merge/merge.rego", "patch_sides"),
+    "Assumed order of strategies": ("merge/merge.rego", "assumed_order"),
     "`defaults` means atomic": ("kinds/schema_strategies.rego", "_wrapper_strategies"),
-    "`<Kind>Affected` and its annotation": ("status/forms.rego", "form"),
+    "`<Kind>Affected` and its annotation": ("status/affected.rego", "form"),
     "Computing the scopes of a declared target": ("scopes/scopes.rego", "scopes_at_or_below"),
 }  # sentences of GEP-713, each with the file below rego/bridge and the rule that implements it
 

@@ -80,3 +80,111 @@ _loses_to(outcome, policy, winner) if {
 	some by in outcome.by
 	regex.split(`[ ,]`, by)[0] == keys.short(winner)
 }
+
+# METADATA
+# description: The maximum number of sentences of one form about one policy.
+sentence_bound := 3
+
+# METADATA
+# description: The differences between a policy's effects before and after a change, as sentences.
+effect_sentences(after, before) := {sentence_about(after.policy, text) |
+	some text in array.concat(after.empty, _some_of([sentence |
+		some sentence in array.concat(
+			array.concat(_loss_texts(after, "Overridden"), _loss_texts(after, "PartiallyProgrammed")),
+			array.concat(_gain_texts(after, before), _overrides(after, before)),
+		)
+	]))
+}
+
+_some_of(sentences) := array.slice(sentences, 0, 4 * sentence_bound)
+
+# The objects where all its paths have one outcome, by the overriding policy.
+_loss_texts(after, outcome) := array.slice(
+	[sprintf("is %s by %s on %s", [_verbs_of_loss[outcome], by, number]) |
+		some deciders in sort({deciders | some reached in after.outcomes; deciders := _deciders(reached, outcome)})
+		objects := {object_key | some object_key, reached in after.outcomes; _deciders(reached, outcome) == deciders}
+		by := _names(deciders)
+		number := _share(objects, after)
+	],
+	0, sentence_bound,
+)
+
+_verbs_of_loss := {"Overridden": "overridden", "PartiallyProgrammed": "partly overridden"}
+
+_deciders(reached, "Overridden") := sort(by) if {
+	{outcome[0] | some outcome in reached} == {"Overridden"}
+	by := {name | some outcome in reached; some name in outcome[1]}
+}
+
+_deciders(reached, "PartiallyProgrammed") := sort(by) if {
+	outcomes := {outcome[0] | some outcome in reached}
+	count(outcomes & {"Programmed", "PartiallyProgrammed"}) > 0
+	count(outcomes & {"Overridden", "PartiallyProgrammed"}) > 0
+	by := {name | some outcome in reached; outcome[0] != "Programmed"; some name in outcome[1]}
+}
+
+# The objects where it has an effect that it did not have before, by namespace.
+_gain_texts(after, before) := array.concat(
+	[sprintf("becomes effective on %s%s", [_count(objects, after), where]) |
+		some namespace in array.slice(namespaces, 0, sentence_bound)
+		objects := {object_key | some object_key in gained; keys.namespace(object_key) == namespace}
+		where := _of_namespace(namespace)
+	],
+	more,
+) if {
+	gained := _effective_on(after) - _effective_on(before)
+	namespaces := sort({keys.namespace(object_key) | some object_key in gained})
+	left := array.slice(namespaces, sentence_bound, count(namespaces))
+	more := [sprintf("becomes effective in %d more namespaces", [count(left)]) | count(left) > 0]
+}
+
+_effective_on(found) := {object_key |
+	some object_key, reached in object.get(found, "outcomes", {})
+	some outcome in reached
+	outcome[0] in {"Programmed", "PartiallyProgrammed"}
+}
+
+_of_namespace("") := ""
+
+_of_namespace(namespace) := sprintf(" of namespace %s", [namespace]) if namespace != ""
+
+# The policies that it overrides and did not override before.
+_overrides(after, before) := array.slice(
+	[sprintf("overrides %s on %s", [keys.short(other), _count(objects, after)]) |
+		some other, overridden in after.overridden
+		objects := overridden - object.get(before, ["overridden", other], set())
+		count(objects) > 0
+	],
+	0, sentence_bound,
+)
+
+_names(names) := concat(", ", names) if count(names) <= sentence_bound
+
+_names(names) := sprintf("%s and %d more", [concat(", ", array.slice(names, 0, sentence_bound)), count(names) - sentence_bound]) if {
+	count(names) > sentence_bound
+}
+
+_share(objects, after) := _count(objects, after) if not after.whole
+
+_share(objects, after) := sprintf("%d of %s", [count(objects), _count(object.keys(after.outcomes), after)]) if after.whole
+
+_count(objects, after) := sprintf("%s%d %s", [_at_least[after.whole], count(objects), _noun(objects)])
+
+_at_least := {true: "", false: "at least "}
+
+_noun(objects) := _nouns(kinds_of)[count(objects) == 1] if {
+	kinds_of := {_plain_kind(keys.parse(object_key).kind) | some object_key in objects}
+}
+
+_plain_kind(kind) := "route" if endswith(kind, "Route")
+
+_plain_kind(kind) := lower(kind) if not endswith(kind, "Route")
+
+_nouns(names) := {true: name, false: _plural(name)} if {
+	count(names) == 1
+	some name in names
+} else := {true: "object", false: "objects"}
+
+_plural(name) := sprintf("%ses", [name]) if endswith(name, "s")
+
+_plural(name) := sprintf("%ss", [name]) if not endswith(name, "s")

@@ -1,6 +1,9 @@
 package bridge.admission
 
+import data.bridge.constraints
+import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lookup
 
 # METADATA
 # description: |
@@ -29,3 +32,139 @@ _name := {"name": concat("", [input.object.metadata.generateName, "?"])} if {
 _namespace := {"namespace": input.namespace} if {
 	input.namespace != ""
 } else := {}
+
+# METADATA
+# description: |
+#   The types that `denied` and `warnings` can concern: `types`, or any type if `any` is true. For other types they are
+#   empty, so clients need not query them. Only changes of objects of the types in `depends_on` change this result.
+# entrypoint: true
+review_scope := {
+	"any": count(_open) > 0,
+	"types": sort((({constraints.type, kinds.policykind_type} | kinds.names) | _constrained)),
+	"depends_on": sort({constraints.type, kinds.policykind_type, kinds.crd_type}),
+}
+
+_constrained := {concat("/", [keys.group_name(group), kind]) |
+	some spec in constraints.active_constraints
+	some entry in spec.match.kinds
+	some group in entry.apiGroups
+	some kind in entry.kinds
+}
+
+# Constraints that do not name both groups and kinds match types that cannot be listed.
+_open contains name if {
+	some name, spec in constraints.active_constraints
+	object.get(spec, ["match", "kinds"], []) == []
+}
+
+_open contains name if {
+	some name, spec in constraints.active_constraints
+	some entry in spec.match.kinds
+	some field in ["apiGroups", "kinds"]
+	_leaves_open(object.get(entry, field, []))
+}
+
+_leaves_open(names) if count(names) == 0
+
+_leaves_open(names) if "*" in names
+
+# METADATA
+# description: |
+#   The update of labels, annotations, finalizers and owners for a request to a subresource that is not for them: `*/status`,
+#   `namespaces/finalize`, and a Binding, whose labels and annotations the API server adds to its Pod. Undefined for other
+#   requests, and if they change none of these. A Pod that is not stored counts as one without metadata.
+metadata_update := {
+	"operation": "UPDATE",
+	"kind": target.kind,
+	"name": target.new.metadata.name,
+	"namespace": object.get(input, "namespace", ""),
+	"object": target.new,
+	"oldObject": target.old,
+} if {
+	target := _metadata_target
+	some field in ["labels", "annotations", "finalizers", "ownerReferences"]
+	object.get(target.new.metadata, field, null) != object.get(target.old.metadata, field, null)
+}
+
+# METADATA
+# description: The request binds a Pod to a node.
+is_binding if {
+	input.kind.group == ""
+	input.kind.kind == "Binding"
+}
+
+_metadata_target := {"kind": input.kind, "new": input.object, "old": input.oldObject} if {
+	input.operation == "UPDATE"
+	input.subResource in {"status", "finalize"}
+} else := {"kind": {"group": "", "version": "v1", "kind": "Pod"}, "new": new, "old": old} if {
+	is_binding
+	old := _bound_pod
+	added := {field: value | some field in ["labels", "annotations"]; value := object.union(
+		object.get(old.metadata, field, {}),
+		object.get(input.object.metadata, field, {}),
+	)}
+	new := object.union(old, {"metadata": added})
+}
+
+_bound_pod := pod if {
+	pod := lookup.get(keys.format("", "Pod", input.namespace, input.object.metadata.name))
+} else := {
+	"apiVersion": "v1",
+	"kind": "Pod",
+	"metadata": {"name": input.object.metadata.name, "namespace": input.namespace, "labels": {}, "annotations": {}},
+	"spec": {"containers": []},
+}
+
+# METADATA
+# description: |
+#   The update for a request to the subresource `scale`: the stored scaled object with the new number of replicas.
+#   Undefined for other requests, and if the object is not stored.
+scale_update := object.union(
+	object.remove(input, ["kind", "object", "oldObject"]),
+	{
+		"kind": {"group": input.resource.group, "version": input.resource.version, "kind": target.kind},
+		"object": object_scaled,
+		"oldObject": current,
+	},
+) if {
+	is_scale
+	target := _scale_target
+	current := lookup.get(keys.format(input.resource.group, target.kind, input.namespace, input.name))
+	replicas := object.get(input.object, ["spec", "replicas"], 0)
+	object_scaled := json.patch(
+		object.union(current, {target.path[0]: {}}),
+		[{"op": "add", "path": target.path, "value": replicas}],
+	)
+}
+
+# METADATA
+# description: The request scales an object.
+is_scale if {
+	object.get(input, "subResource", "") == "scale"
+	input.kind.group == "autoscaling"
+	input.kind.kind == "Scale"
+}
+
+# The kind of the scaled object, and the path of its number of replicas.
+_scale_target := {"kind": kind, "path": ["spec", "replicas"]} if {
+	kind := _scalable[input.resource.group][input.resource.resource]
+} else := {"kind": crd.spec.names.kind, "path": split(trim_prefix(subresource.specReplicasPath, "."), ".")} if {
+	name := sprintf("%s.%s", [input.resource.resource, input.resource.group])
+	crd := lookup.get(sprintf("%s/-/%s", [kinds.crd_type, name]))
+	some version in crd.spec.versions
+	version.name == input.resource.version
+	subresource := version.subresources.scale
+}
+
+_scalable := {
+	"": {"replicationcontrollers": "ReplicationController"},
+	"apps": {"deployments": "Deployment", "replicasets": "ReplicaSet", "statefulsets": "StatefulSet"},
+}
+
+# METADATA
+# description: |
+#   A match names a kind. A Scale or a Binding has none of its object's labels and fields, so the match must name it.
+names_kind(match, kind) if {
+	some entry in match.kinds
+	kind in entry.kinds
+}

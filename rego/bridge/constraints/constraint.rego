@@ -7,6 +7,8 @@
 package bridge.constraints
 
 import data.bridge.constraints.dispatch
+import data.bridge.lib.keys
+import data.bridge.lib.labels
 import data.bridge.lookup
 
 # METADATA
@@ -40,3 +42,234 @@ is_loaded(policy) if policy in dispatch.policies
 # METADATA
 # description: The action for a violation.
 action(spec) := object.get(spec, "enforcementAction", "deny")
+
+# METADATA
+# description: |
+#   The parameters for a subject that the Constraint matches: `{parameters}`, or `{unselected}` if no entry of
+#   parameterSelection matches and that has its own effect: allow, warn or deny.
+selection(spec, it) := {"parameters": _parameters(spec, chosen)} if {
+	chosen := _chosen(spec, it)
+	count(chosen) > 0
+} else := {"parameters": object.get(spec, "parameters", {})} if {
+	no_match(spec) == "proceed"
+} else := {"unselected": no_match(spec)}
+
+# METADATA
+# description: The action if no entry of parameterSelection matches.
+no_match(spec) := object.get(spec, "onParameterSelectionNoMatch", "proceed")
+
+_parameters(spec, chosen) := merge_parameters(array.concat(
+	[object.get(spec, "parameters", {})],
+	[entry.parameters | some entry in chosen],
+))
+
+_chosen(spec, it) := array.slice(fitting, 0, _bound(spec)) if {
+	fitting := [entry |
+		some entry in object.get(spec, "parameterSelection", [])
+		matches(object.get(entry, "match", {}), it)
+	]
+}
+
+_bound(spec) := count(spec.parameterSelection) if {
+	spec.parameterSelectionBehavior == "MatchAny"
+} else := 1
+
+# METADATA
+# description: |
+#   A match selects a subject: all its fields match. An absent or empty match selects everything.
+matches(match, it) if {
+	_kind_matches(object.get(match, "kinds", []), it.group, it.kind)
+	_scope_matches(object.get(match, "scope", "*"), it.scope)
+	_namespace_matches(object.get(match, "namespaces", []), it.namespace)
+	not _excluded(object.get(match, "excludedNamespaces", []), it.namespace)
+	labels.selects(object.get(match, "labelSelector", {}), it.labels)
+	_namespace_selected(object.get(match, "namespaceSelector", {}), it)
+	_globbed(object.get(match, "name", ""), it.name)
+}
+
+# METADATA
+# description: A match selects objects of this type (`<group>/<Kind>`) by their kind.
+matches_type(match, object_type) if {
+	[group, kind] := split(object_type, "/")
+	_kind_matches(object.get(match, "kinds", []), api_group(group), kind)
+}
+
+_kind_matches([], _, _)
+
+_kind_matches(kinds, group, kind) if {
+	some entry in kinds
+	_listed(object.get(entry, "kinds", []), kind)
+	_listed(object.get(entry, "apiGroups", []), group)
+}
+
+_listed([], _)
+
+_listed(list, name) if name in list
+
+_listed(list, _) if "*" in list
+
+_scope_matches("*", _)
+
+_scope_matches(scope, scope) if scope != "*"
+
+_namespace_matches([], _)
+
+# A cluster-scoped subject is in none of the other namespaces.
+_namespace_matches(patterns, "") if count(patterns) > 0
+
+_namespace_matches(patterns, namespace) if {
+	namespace != ""
+	some pattern in patterns
+	_globbed(pattern, namespace)
+}
+
+_excluded(patterns, namespace) if {
+	namespace != ""
+	some pattern in patterns
+	_globbed(pattern, namespace)
+}
+
+_namespace_selected({}, _)
+
+_namespace_selected(selector, it) if {
+	selector != {}
+	it.namespace == ""
+}
+
+_namespace_selected(selector, it) if {
+	is_namespace(it)
+	labels.selects(selector, object.union(it.labels, {"kubernetes.io/metadata.name": it.name}))
+}
+
+_namespace_selected(selector, it) if {
+	it.namespace != ""
+	not is_namespace(it)
+	labels.selects(selector, lookup.namespace_labels(it.namespace))
+}
+
+# A name, with an optional * before it, after it, or both.
+_globbed("", _)
+
+_globbed(pattern, pattern) if pattern != ""
+
+_globbed(pattern, text) if {
+	startswith(pattern, "*")
+	endswith(pattern, "*")
+	contains(text, trim(pattern, "*"))
+}
+
+_globbed(pattern, text) if {
+	endswith(pattern, "*")
+	not startswith(pattern, "*")
+	startswith(text, trim_suffix(pattern, "*"))
+}
+
+_globbed(pattern, text) if {
+	startswith(pattern, "*")
+	not endswith(pattern, "*")
+	endswith(text, trim_prefix(pattern, "*"))
+}
+
+# METADATA
+# description: |
+#   Layered parameters, the lowest first: maps merge, a list appends its items that the list below lacks, any other
+#   value replaces the one below.
+merge_parameters(layers) := json.patch(whole, [{"op": "replace", "path": path, "value": value} |
+	some path in _list_paths(layers)
+	is_array(object.get(whole, path, null))
+	value := _appended(_lists(layers, path))
+]) if {
+	whole := object.union_n(layers)
+}
+
+# The paths of lists in the layers above the first. Lists within lists are ordinary values.
+_list_paths(layers) := {path |
+	some place, layer in layers
+	place > 0
+	walk(layer, [path, value])
+	is_array(value)
+	every segment in path {
+		is_string(segment)
+	}
+}
+
+# The lists at a path, above the last layer that has another value there, or instead of a map above it.
+_lists(layers, path) := [list |
+	some place, layer in layers
+	place > _last(_replacing(layers, path))
+	list := object.get(layer, path, null)
+	is_array(list)
+]
+
+_replacing(layers, path) := {place |
+	some place, layer in layers
+	some length in numbers.range(1, count(path))
+	value := object.get(layer, array.slice(path, 0, length), _absent)
+	value != _absent
+	not _leads_on(value, length == count(path))
+}
+
+_leads_on(value, true) if is_array(value)
+
+_leads_on(value, false) if is_object(value)
+
+_absent := "\u0000"
+
+_last(places) := max(places | {-1})
+
+# The first list, followed by the new items of each further list.
+_appended(lists) := array.concat(lists[0], [item |
+	further := [item | some place, list in lists; place > 0; some item in list]
+	some place, item in further
+	not item in lists[0]
+	not item in array.slice(further, 0, place)
+])
+
+# METADATA
+# description: |
+#   The fields of an object that a match reads: `{group, kind, namespace, name, labels, scope}`. As in Gatekeeper, a
+#   Namespace counts as an object in itself, and other cluster-scoped objects are in no namespace.
+subject(obj) := {
+	"group": api_group(keys.group(obj.apiVersion)),
+	"kind": obj.kind,
+	"namespace": _namespace(obj),
+	"name": _name(obj.metadata),
+	"labels": _labels(obj.metadata),
+	"scope": _scope(obj.metadata),
+}
+
+# METADATA
+# description: The same for a stored object, by its key.
+subject_of(key) := subject(lookup.get(key))
+
+# METADATA
+# description: The subject is a Namespace.
+is_namespace(it) if {
+	it.kind == "Namespace"
+	it.group == ""
+}
+
+# METADATA
+# description: A group in Kubernetes' form, empty for the core group.
+api_group(group) := "" if group == "core"
+
+api_group(group) := group if group != "core"
+
+_namespace(obj) := obj.metadata.name if {
+	obj.kind == "Namespace"
+	obj.apiVersion == "v1"
+} else := object.get(obj.metadata, "namespace", "")
+
+# For an object without a name yet, the prefix of its name.
+_name(metadata) := name if {
+	name := metadata.name
+	name != ""
+} else := object.get(metadata, "generateName", "")
+
+_labels(metadata) := metadata.labels if {
+	is_object(metadata.labels)
+} else := {}
+
+_scope(metadata) := "Cluster" if {
+	object.get(metadata, "namespace", "") == ""
+} else := "Namespaced"

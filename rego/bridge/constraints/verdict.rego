@@ -1,7 +1,11 @@
 package bridge.constraints
 
+import data.bridge.constraints.dispatch
+import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lib.schema
 import data.bridge.lookup
+import data.bridge.status as reporting
 
 # METADATA
 # description: |
@@ -63,3 +67,205 @@ _matches_of(spec) := array.concat(
 	[object.get(spec, "match", {})],
 	[object.get(entry, "match", {}) | some entry in object.get(spec, "parameterSelection", [])],
 )
+
+# METADATA
+# description: |
+#   The violations of Constraints with these `names` by the stored objects `object_keys`, as rows `{constraint, object,
+#   enforcementAction, message, details}`. `object_keys` null means all objects of the kinds that a Constraint names.
+violations(names, object_keys) := {violation |
+	some name in names
+	spec := active_constraints[name]
+	some key in _keys_to_judge(name, object_keys)
+	it := subject_of(key)
+	matches(object.get(spec, "match", {}), it)
+	some [message, details] in _violations_by(step(name, it), key)
+	violation := {
+		"constraint": name,
+		"object": key,
+		"enforcementAction": action(spec),
+		"message": message,
+		"details": details,
+	}
+}
+
+# METADATA
+# description: The keys of the stored objects whose kind a Constraint names, or of all audited objects if it names none.
+audit_keys(name) := {key |
+	match := object.get(active_constraints[name], "match", {})
+	some object_type in lookup.types
+	not is_exempt(object_type)
+	matches_type(match, object_type)
+	some key in lookup.keys_of(object_type)
+}
+
+# METADATA
+# description: The same, for objects in these namespaces.
+audit_keys_in(name, namespaces) := {key |
+	some key in audit_keys(name)
+	parts := keys.parse(key)
+	_within(parts) in namespaces
+}
+
+_within(parts) := parts.name if parts.type == "core/Namespace"
+
+_within(parts) := parts.namespace if parts.type != "core/Namespace"
+
+_keys_to_judge(name, null) := audit_keys(name)
+
+_keys_to_judge(name, object_keys) := {key |
+	some key in object_keys
+	parts := keys.parse(key)
+	not is_exempt(parts.type)
+	matches_type(object.get(active_constraints[name], "match", {}), parts.type)
+	lookup.get(key)
+} if {
+	object_keys != null
+}
+
+_violations_by(done, _) := {[done.violation, {}]} if done.violation
+
+_violations_by(done, key) := violations_of(done.policy, answer) if {
+	policy := done.policy
+	answer := dispatch.violations[policy] with input as {"parameters": done.parameters, "review": review(key)}
+}
+
+# METADATA
+# description: |
+#   The review of a stored object in the form of Gatekeeper's audit: without operation, user and old object, which are
+#   unknown.
+review(key) := {
+	"kind": {"group": api_group(keys.group(obj.apiVersion)), "version": _version(obj.apiVersion), "kind": obj.kind},
+	"name": obj.metadata.name,
+	"namespace": object.get(obj.metadata, "namespace", ""),
+	"object": obj,
+} if {
+	obj := lookup.get(key)
+}
+
+_version(api_version) := split(api_version, "/")[count(split(api_version, "/")) - 1]
+
+# METADATA
+# description: |
+#   All problems of a Constraint's spec, in a stable order: those by the schema of the CRD, then those that an API server
+#   finds by the CRD's validation rules.
+problems(spec) := array.flatten([schema.problems("Constraint", spec), _unused_action(spec), _expression_problems(spec)])
+
+_unused_action(spec) := ["onParameterSelectionNoMatch needs a parameterSelection: without one nothing ever matches"] if {
+	object.get(spec, "parameterSelection", []) == []
+	object.get(spec, "onParameterSelectionNoMatch", "proceed") != "proceed"
+} else := []
+
+# Values for operators that compare, none for the others.
+_expression_problems(spec) := [sprintf("%s: operator %s needs %s", [place, expression.operator, needed]) |
+	some [path, match] in _matches(spec)
+	some field in ["labelSelector", "namespaceSelector"]
+	some index, expression in match[field].matchExpressions
+	needed := {true: "values", false: "no values"}[expression.operator in {"In", "NotIn"}]
+	{true: "values", false: "no values"}[count(object.get(expression, "values", [])) > 0] != needed
+	place := sprintf("%s.%s.matchExpressions[%d]", [path, field, index])
+]
+
+_matches(spec) := array.concat(
+	[["match", spec.match] | spec.match],
+	[[sprintf("parameterSelection[%d].match", [index]), entry.match] | some index, entry in spec.parameterSelection],
+)
+
+# METADATA
+# description: |
+#   The condition Accepted of a Constraint: whether it is valid and its policy is loaded. `replicated` are the types
+#   that the audit covers, null for all; the message lists the types that the Constraint names and the audit does not
+#   cover.
+accepted(name, replicated) := reporting.with_generation(concat("/", [type, "-", name]), object.union(
+	{"type": "Accepted"},
+	_accepted(name, replicated),
+))
+
+_accepted(name, _) := {"status": "False", "reason": "Invalid", "message": concat("; ", wrong)} if {
+	wrong := problems(object.get(all_constraints[name], "spec", null))
+	count(wrong) > 0
+} else := {"status": "False", "reason": "PolicyNotFound", "message": message} if {
+	policy := active_constraints[name].policy
+	not is_loaded(policy)
+	message := policy_missing(policy, action(active_constraints[name]))
+}
+
+_accepted(name, replicated) := {"status": "True", "reason": "Accepted", "message": message} if {
+	is_loaded(active_constraints[name].policy)
+	message := concat("; ", array.concat(
+		["Constraint is active"],
+		[sprintf("not audited, because not replicated (setting types): %s", [concat(", ", missing)]) |
+			missing := sort(_not_replicated(name, replicated))
+			count(missing) > 0
+		],
+	))
+}
+
+# METADATA
+# description: The message for a policy that is not loaded, by the action for violations.
+policy_missing(policy, done) := sprintf("policy %s is not loaded, or has no rule violation: until then, %s", [policy, _meanwhile[done]])
+
+_meanwhile := {
+	"deny": "matching objects are denied",
+	"warn": "matching objects cause warnings",
+	"dryrun": "matching objects count as violations",
+}
+
+_not_replicated(_, null) := set()
+
+_not_replicated(name, _) := set() if not active_constraints[name]
+
+_not_replicated(name, replicated) := {concat("/", [keys.group_name(group), kind]) |
+	some entry in active_constraints[name].match.kinds
+	some group in entry.apiGroups
+	some kind in entry.kinds
+	group != "*"
+	kind != "*"
+} - (({object_type | some object_type in replicated} | lookup.types) | kinds.names) if {
+	replicated != null
+	active_constraints[name]
+}
+
+# METADATA
+# description: A row of violations in the form of a Constraint's status.
+status_entry(violation) := {
+	"group": api_group(parts.group),
+	"kind": parts.kind,
+	"namespace": keys.namespace(violation.object),
+	"name": parts.name,
+	"enforcementAction": violation.enforcementAction,
+	"message": violation.message,
+} if {
+	parts := keys.parse(violation.object)
+}
+
+# METADATA
+# description: |
+#   The report on a Constraint; `unaudited` are the types that it names and that are not replicated. It includes
+#   violations if they were counted: `counted` is `{total, first}`, their number and the first rows, or null.
+report(name, replicated, counted) := object.union(
+	{
+		"constraint": name,
+		"policy": object.get(spec, "policy", ""),
+		"enforcementAction": action(spec),
+		"condition": accepted(name, replicated),
+		"unaudited": sort(_not_replicated(name, replicated)),
+	},
+	_violations_part(name, counted),
+) if {
+	spec := object.get({"": all_constraints[name].spec | is_object(all_constraints[name].spec)}, "", {})
+}
+
+_violations_part(_, null) := {}
+
+# A Constraint that is not active has no violations.
+_violations_part(name, counted) := {} if {
+	counted != null
+	not active_constraints[name]
+}
+
+_violations_part(name, counted) := {
+	"totalViolations": counted.total,
+	"violations": [status_entry(violation) | some violation in counted.first],
+} if {
+	active_constraints[name]
+}

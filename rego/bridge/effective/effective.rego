@@ -1,6 +1,7 @@
 package bridge.effective
 
 import data.bridge.hierarchy
+import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.merge
@@ -108,4 +109,110 @@ _distinct_entries(attached) := attached if {
 } else := [entry |
 	some index, entry in attached
 	not entry.policy in {earlier.policy | some earlier in array.slice(attached, 0, index)}
+]
+
+# METADATA
+# description: |
+#   The result of `policies_of` for only these paths to an effective target. A request takes one path, while a Service
+#   may have thousands of routes.
+policies_on(policy_kind, paths_to_node, source) := [entry |
+	some path in hierarchy.counted_paths(policy_kind, paths_to_node)
+	hierarchy.counts_for(path, source)
+	attached := [placed | some placed in stack(policy_kind, path); _counts_on(policy_kind, placed, source)]
+	count(attached) > 0
+	acts_at_end(policy_kind, path, attached)
+	entry := entry_of(path, attached)
+]
+
+_counts_on(policy_kind, _, _) if not kinds.is_consumer_kind(policy_kind)
+
+_counts_on(policy_kind, placed, source) if {
+	kinds.is_consumer_kind(policy_kind)
+	counts_for(policy_kind, placed, source)
+}
+
+# METADATA
+# description: |
+#   The policy kinds that may have policies at a node. All others have none there, because no policy of theirs names an
+#   object on the paths to it. A query for all kinds evaluates this first, because a cluster may have the kinds of
+#   several vendors: what it costs for each node does not depend on the number of kinds.
+kinds_at(node) := _undecided_kinds | _kinds_on_paths(object_key) if {
+	[object_key, _] := split(node, "#")
+	not index.has_extension_links
+	not index.facts(object_key).frontends
+	not hierarchy.is_crowded(object_key)
+} else := kinds.in_use
+
+# The kinds for which the objects on the paths do not decide it: policies may select them or limit their class, or the
+# effective policies depend on the source of requests.
+_undecided_kinds := (policies.selecting_kinds | index.class_limited_kinds) | {kind |
+	some kind, traits in _traits
+	not traits.sourceless
+}
+
+_traits := {kind: kinds.traits(kind) | some kind in kinds.in_use}
+
+# The kinds of the policies that name an object or a node above it.
+_kinds_on_paths(object_key) := {keys.type_of(policy) |
+	some above in _objects_on_paths(object_key)
+	some policy in (index.policies_targeting(above) | index.oversized_policies(above))
+}
+
+_objects_on_paths(object_key) := {split(above, "#")[0] |
+	some with_namespaces in _path_variants
+	some parent in hierarchy.parents(object_key)
+	some path in hierarchy.paths(parent, with_namespaces)
+	some above in path
+} | {above | some with_namespaces in _path_variants; some above in hierarchy.step(object_key, with_namespaces)}
+
+# Whether paths name Namespaces, for each kind.
+_path_variants := {traits.namespaces | some traits in _traits}
+
+# METADATA
+# description: |
+#   The sources for which statuses count: "", and each namespace with a difference at an effective target, because of a
+#   consumer route or a consumer's policy on one of its paths (semantics P6).
+sources(policy_kind, node) := [""] if {
+	is_same_for_all(policy_kind, node)
+} else := array.concat([""], sort(_consumers(policy_kind, node))) if {
+	_by_source(policy_kind, node)
+} else := [""]
+
+_by_source(policy_kind, node) if {
+	kinds.is_consumer_kind(policy_kind)
+} else := has_frontends(policy_kind, node)
+
+_consumers(policy_kind, node) := {namespace |
+	some path in hierarchy.kind_paths(policy_kind, node)
+	some namespace in hierarchy.consumers(path)
+} | {namespace |
+	kinds.is_consumer_kind(policy_kind)
+	some path in hierarchy.kind_paths(policy_kind, node)
+	some entry in stack(policy_kind, path)
+	not counts_for(policy_kind, entry, "")
+	namespace := keys.parse(entry.policy).namespace
+}
+
+# METADATA
+# description: |
+#   The sources for which effective policies may differ at a target: `sources`, and each namespace for which a path does
+#   not count because its consumer route replaces the producer's (semantics P6).
+differing_sources(policy_kind, node) := [""] if {
+	is_same_for_all(policy_kind, node)
+} else := array.concat([""], sort(found)) if {
+	found := {source | some source in sources(policy_kind, node); source != ""} | {namespace |
+		some path in hierarchy.kind_paths(policy_kind, node)
+		some namespace in hierarchy.replacing_consumers(path)
+	}
+}
+
+# METADATA
+# description: |
+#   The `[path, stack]` pairs that count for a source only; for "" all pairs. Pairs that are the same for two sources
+#   are counted once.
+distinct_stacks(policy_kind, node, source) := stacks(policy_kind, node, source) if {
+	source == ""
+} else := [counted |
+	some counted in stacks(policy_kind, node, source)
+	not counted in stacks(policy_kind, node, "")
 ]

@@ -126,3 +126,28 @@ keys_of(type) := {key |
 } | {key | some key, _ in upserts; keys.parse(key).type == type} if {
 	[group, kind] := split(type, "/")
 }
+
+# METADATA
+# description: |
+#   The creation time of an object in nanoseconds since 1970. An object without a valid creationTimestamp, as in
+#   manifests, is younger than all objects that have one.
+age(key) := age_of(get(key))
+
+# METADATA
+# description: The same for an object.
+age_of(obj) := time.parse_rfc3339_ns(obj.metadata.creationTimestamp) if {
+	true
+} else := 9223372036854775807
+
+# METADATA
+# description: The labels of a namespace, including the one that the API server always adds.
+namespace_labels(name) := object.union(
+	_written_labels(keys.format("", "Namespace", "", name)),
+	{"kubernetes.io/metadata.name": name},
+)
+
+# A missing Namespace still has its name (semantics P2: manifests of one application only).
+_written_labels(namespace_key) := labels if {
+	labels := get(namespace_key).metadata.labels
+	is_object(labels)
+} else := {}

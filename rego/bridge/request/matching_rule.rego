@@ -153,3 +153,257 @@ pattern_before_prefix := 0.5
 _host_rank(entry, name) := specificity(name) if {
 	not any_host(entry)
 } else := [0, 0]
+
+# METADATA
+# description: |
+#   The rules of a route that match the request if their patterns do, `[rank, rule, patterns]`, the better the lower:
+#   for an HTTPRoute by an exact path, the longest prefix, the longest regular expression (implementation-specific in
+#   Gateway API), then a method, the most headers, the most query parameters (HTTPRouteRule.matches).
+possible_rules("gateway.networking.k8s.io/HTTPRoute", route_key) := {[rank, index, patterns("gateway.networking.k8s.io/HTTPRoute", match)] |
+	some index, rule in lookup.get(route_key).spec.rules
+	some match in matches(rule)
+	count(plain_misses("gateway.networking.k8s.io/HTTPRoute", match)) == 0
+	path := path_of(match)
+	rank := [
+		path_ranks[path.type], 0 - count(trim_right(path.value, "/")), count({1 | not match.method}), 0 - count(distinct_values(object.get(match, "headers", []), true)), 0 - count(distinct_values(object.get(match, "queryParams", []), false)),
+	]
+}
+
+# METADATA
+# description: The matches of a rule. A rule without matches matches all.
+matches(rule) := rule.matches if {
+	count(rule.matches) > 0
+} else := [{}]
+
+# METADATA
+# description: The order of the types of paths of an HTTPRoute's match.
+path_ranks := {"Exact": 0, "PathPrefix": 1, "RegularExpression": 2}
+
+# METADATA
+# description: The path of an HTTPRoute's match, with its defaults.
+path_of(match) := {
+	"type": object.get(match, ["path", "type"], "PathPrefix"),
+	"value": object.get(match, ["path", "value"], "/"),
+}
+
+# METADATA
+# description: |
+#   The parts of the request that a match of a route's type does not accept, `[part, message]`, without its patterns;
+#   empty if it matches.
+plain_misses("gateway.networking.k8s.io/HTTPRoute", match) := union({
+	_path_misses(path_of(match)),
+	{["method", sprintf("method is %s, not %s", [request.method, match.method])] | match.method != request.method},
+	value_misses("header", distinct_values(object.get(match, "headers", []), true), request.headers),
+	value_misses("query parameter", distinct_values(object.get(match, "queryParams", []), false), request.query),
+})
+
+# METADATA
+# description: |
+#   The patterns of a match of a route's type that decide whether it accepts the request (see `value_patterns`).
+patterns("gateway.networking.k8s.io/HTTPRoute", match) := union({
+	{{"part": "path", "pattern": path.value, "text": request.path, "says": sprintf("path %s", [request.path])} |
+		path := path_of(match)
+		path.type == "RegularExpression"
+	},
+	value_patterns("header", distinct_values(object.get(match, "headers", []), true), request.headers),
+	value_patterns("query parameter", distinct_values(object.get(match, "queryParams", []), false), request.query),
+})
+
+_path_misses(path) := {["path", sprintf("path %s is not exactly %s", [request.path, path.value])] |
+	path.type == "Exact"
+	path.value != request.path
+} | {["path", sprintf("path %s is not %s nor below it", [request.path, path.value])] |
+	path.type == "PathPrefix"
+	not _below(request.path, trim_right(path.value, "/"))
+}
+
+# A prefix consists of whole segments (HTTPPathMatch).
+_below(path, prefix) if path == prefix
+
+_below(path, prefix) if startswith(path, concat("", [prefix, "/"]))
+
+# By the characters of the service that matches, then of the method, then by the most headers (GRPCRouteRule.matches).
+# A pattern counts the characters that it matches, not its own; of equal matches the exact one is first.
+possible_rules("gateway.networking.k8s.io/GRPCRoute", route_key) := {[rank, index, patterns("gateway.networking.k8s.io/GRPCRoute", match)] |
+	some index, rule in lookup.get(route_key).spec.rules
+	some match in matches(rule)
+	count(plain_misses("gateway.networking.k8s.io/GRPCRoute", match)) == 0
+	method := object.get(match, "method", {})
+	rank := [
+		0 - _matched(method, "service", request.service), 0 - _matched(method, "method", request.rpc), 0 - count(distinct_values(object.get(match, "headers", []), true)),
+		object.get(method, "type", "Exact"),
+	]
+}
+
+_matched(method, part, value) := count(value) if object.get(method, part, "") != ""
+
+_matched(method, part, _) := 0 if object.get(method, part, "") == ""
+
+plain_misses("gateway.networking.k8s.io/GRPCRoute", match) := union({
+	_grpc_miss("service", object.get(match, "method", {}), request.service),
+	_grpc_miss("method", object.get(match, "method", {}), request.rpc),
+	value_misses("header", distinct_values(object.get(match, "headers", []), true), request.headers),
+})
+
+patterns("gateway.networking.k8s.io/GRPCRoute", match) := union({
+	_grpc_patterns("service", object.get(match, "method", {}), request.service),
+	_grpc_patterns("method", object.get(match, "method", {}), request.rpc),
+	value_patterns("header", distinct_values(object.get(match, "headers", []), true), request.headers),
+})
+
+_grpc_patterns(part, method, value) := {{"part": "path", "pattern": expected, "text": value, "says": sprintf("%s is %s, which", [part, value])} |
+	method.type == "RegularExpression"
+	expected := object.get(method, part, "")
+	expected != ""
+}
+
+_grpc_miss(part, method, value) := {["path", sprintf("%s is %s, not %s", [part, value, expected])] |
+	expected := object.get(method, part, "")
+	expected != ""
+	object.get(method, "type", "Exact") == "Exact"
+	value != expected
+}
+
+# Routes without matches are served by the first rule: a TLSRoute by its hostname, TCPRoute and UDPRoute by their
+# listener.
+possible_rules(type, route_key) := {[[0], 0, set()] | lookup.get(route_key).spec.rules[0]} if {
+	not type in {"gateway.networking.k8s.io/HTTPRoute", "gateway.networking.k8s.io/GRPCRoute"}
+}
+
+# METADATA
+# description: |
+#   The conditions of a match on headers or query parameters that the request (name > value) does not fulfill, `[part,
+#   message]`, without patterns.
+value_misses(part, conditions, values) := {[part, message] |
+	some one in conditions
+	message := _value_miss(part, one, object.get(values, one.name, null))
+}
+
+# METADATA
+# description: |
+#   The patterns among the conditions of a match on headers or query parameters of the request, each as `{part, pattern,
+#   text, says}`: `says` is the text before the pattern in a message.
+value_patterns(part, conditions, values) := {{
+	"part": part,
+	"pattern": one.value,
+	"text": values[one.name],
+	"says": sprintf("%s %s is %s, which", [part, one.name, values[one.name]]),
+} |
+	some one in conditions
+	one.type == "RegularExpression"
+	values[one.name]
+}
+
+_value_miss(part, one, null) := sprintf("%s %s is missing", [part, one.name])
+
+_value_miss(part, one, value) := sprintf("%s %s is %s, not %s", [part, one.name, value, one.value]) if {
+	value != null
+	object.get(one, "type", "Exact") == "Exact"
+	value != one.value
+}
+
+# METADATA
+# description: |
+#   Of several with one name the first counts; names of headers are not case-sensitive (HTTPHeaderMatch,
+#   HTTPQueryParamMatch).
+distinct_values(list, fold) := [object.union(one, {"name": _name_of(one, fold)}) |
+	some index, one in list
+	not _name_of(one, fold) in {_name_of(earlier, fold) | some earlier in array.slice(list, 0, index)}
+]
+
+_name_of(one, true) := lower(one.name)
+
+_name_of(one, false) := one.name
+
+# Compiling a regular expression takes memory that its length does not show: `[a-k1]{1000}` has a thousand classes.
+# Tenants write routes, so patterns are estimated by their text, and only those within the bounds are compiled.
+
+# METADATA
+# description: |
+#   The maximum length of a pattern in characters, and its maximum weight; one unit is about 70 bytes of OPA's memory.
+pattern_bounds := {"length": 1024, "weight": 2000}
+
+# METADATA
+# description: The maximum weight of all patterns that one query compiles.
+query_bound := 200000
+
+# METADATA
+# description: |
+#   The approximate number of instructions of a regular expression, by its text only: its characters, each repeated part
+#   times its maximum repetition, all of it times the repetition of groups, and more for classes, especially Unicode
+#   classes, which are long tables.
+pattern_weight(pattern) := ((count(pattern) + repeated) * groups) * _table_factor(pattern) if {
+	repeated := sum([weight |
+		some [_, atom, least, _, most] in regex.find_all_string_submatch_n(_repeated_atom, pattern, -1)
+		weight := (1 + floor(count(atom) / 4)) * _most(least, most) # a class of many ranges is longer
+	])
+	groups := product([_most(least, most) |
+		some [_, least, _, most] in regex.find_all_string_submatch_n(_repeated_group, pattern, -1)
+	])
+}
+
+_repetition := `\{([0-9]+)(,([0-9]*))?\}`
+
+# A class, an escape or a character before a repetition.
+_repeated_atom := concat("", [`(\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|\\[pPx]\{[^}]*\}|\\[pP].|\\.|[^)])`, _repetition])
+
+_repeated_group := concat("", [`\)`, _repetition])
+
+# Two at least, because an optional part costs one more instruction. RE2 repeats at most 1,000 times.
+_most(least, most) := max([2, min([to_number(least), 1001]), min([to_number(more), 1001])]) if {
+	more := [text | some text in [most, "0"]; text != ""][0]
+}
+
+_table_factor(pattern) := 20 if {
+	regex.match(`\\[pP]`, pattern)
+} else := 2 if {
+	regex.match(`\(\?[a-zA-Z]*i`, pattern)
+} else := 1
+
+# METADATA
+# description: A pattern is never compiled, even if there are no others.
+is_too_heavy(pattern) if {
+	count(pattern) > pattern_bounds.length
+} else if {
+	pattern_weight(pattern) > pattern_bounds.weight
+} else := false
+
+# METADATA
+# description: The message for a pattern that is too heavy to compile.
+heavy_message(one) := sprintf("%s is not compared with %s: the pattern has %d characters, at most %d are compiled", [
+	one.part, shorten(one.pattern), count(one.pattern), pattern_bounds.length,
+]) if {
+	count(one.pattern) > pattern_bounds.length
+} else := sprintf("%s is not compared with %s: the pattern weighs %d, at most %d is compiled", [
+	one.part, shorten(one.pattern), pattern_weight(one.pattern), pattern_bounds.weight,
+])
+
+# METADATA
+# description: A pattern in the form for messages.
+shorten(pattern) := pattern if {
+	count(pattern) <= 80
+} else := concat("", [substring(pattern, 0, 80), "…"])
+
+# METADATA
+# description: |
+#   Of routes with the patterns to compile for each (`{route: {patterns}}`), those whose patterns are too many. Routes
+#   with the lowest weight are kept, so one route cannot use the bound of all others.
+overweight_routes(patterns_by_route) := set() if {
+	sum([weight | some weight in _weights(patterns_by_route)]) <= query_bound
+} else := {route | some route, weight in _weights(patterns_by_route); weight > _limit(_weights(patterns_by_route))}
+
+_weights(patterns_by_route) := {route: weight |
+	some route, patterns in patterns_by_route
+	weight := sum([pattern_weight(pattern) | some pattern in patterns; not is_too_heavy(pattern)])
+}
+
+_limit(weights) := max({0} | {limit |
+	some exponent in numbers.range(0, 17)
+	limit := bits.lsh(1, exponent)
+	sum([weight | some weight in weights; weight <= limit]) <= query_bound
+})
+
+# METADATA
+# description: |
+#   A regular expression matches a whole text. Gateway API leaves its dialect to implementations; the bridge uses RE2.
+matches_whole(pattern, text) if regex.match(sprintf("^(?:%s)$", [pattern]), text)

@@ -10,6 +10,9 @@ import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lib.levels
+import data.bridge.lookup
+import data.bridge.policy as policies
 
 # METADATA
 # description: |
@@ -111,3 +114,257 @@ _within(scope, node) if {
 	keys.parse(scope).object != keys.parse(node).object
 	node in hierarchy.nodes_above(scope)
 }
+
+# METADATA
+# description: |
+#   An effective target of a policy kind is in the result of `scopes_at_or_below` for a node. The cost is that of the
+#   nodes above the target, and not of those below the node.
+is_within(policy_kind, node, scope) if {
+	kinds.is_direct(policy_kind)
+	scope in direct_scopes(policy_kind, node)
+}
+
+is_within(policy_kind, node, scope) if {
+	kinds.acts_where_declared(policy_kind)
+	_named_above(node, scope)
+	is_declared_below(policy_kind, node, scope)
+}
+
+is_within(policy_kind, node, node) if {
+	not kinds.acts_at_targets(policy_kind)
+	acts_at(policy_kind, node)
+}
+
+is_within(policy_kind, node, scope) if {
+	not kinds.acts_at_targets(policy_kind)
+	not is_only_target(policy_kind, node)
+	_named_above(node, scope)
+	is_at_or_below(scope, node)
+}
+
+_named_above(node, scope) if {
+	not contains(node, "@")
+	keys.parse(node).object in objects_above(scope)
+}
+
+_named_above(node, scope) if {
+	contains(node, "@")
+	node in objects_above(scope)
+}
+
+# METADATA
+# description: |
+#   The objects, frontends and Namespaces at and above an effective target by declared links, whether they count or not.
+objects_above(scope) := hierarchy.objects_above(scope) if {
+	keys.is_frontend(scope)
+} else := hierarchy.objects_above(keys.parse(scope).object)
+
+# METADATA
+# description: |
+#   The effective targets of a policy, from at most `bound` of its accepted refs and through at most `bound` objects for
+#   each step: `{scopes, whole}`. `whole` is false if there may be more. For callers that cannot wait for all of them.
+sample_scopes(policy_key, bound) := {"scopes": scopes_found, "whole": whole} if {
+	policy_kind := keys.parse(policy_key).type
+	all_targets := attachment.targets(policy_key)
+	targets := array.slice(sort(all_targets), 0, bound)
+	parts := [_scopes_in_part(policy_kind, node, bound) | some node in targets]
+	scopes_found := {scope |
+		some index, part in parts
+		some scope in part.scopes
+		has_counted_path(policy_kind, sort(targets)[index], scope)
+	}
+	whole := ({part.whole | some part in parts} | {count(targets) == count(all_targets)}) == {true}
+}
+
+_scopes_in_part(policy_kind, node, bound) := {"scopes": scopes_at_or_below(policy_kind, node), "whole": true} if {
+	kinds.is_direct(policy_kind)
+} else := {"scopes": {node}, "whole": true} if {
+	is_only_target(policy_kind, node)
+	not kinds.acts_where_declared(policy_kind)
+} else := {"scopes": found, "whole": {below.whole, count(backends) == count(all_backends)} == {true}} if {
+	object_key := keys.parse(node).object
+	below := hierarchy.some_below(object_key, bound)
+	all_backends := unnamed_backends(policy_kind, object_key)
+	backends := {key | some key in array.slice(sort(all_backends), 0, bound)}
+	found := {scope |
+		some key in (below.objects | backends)
+		kinds.acts_on(policy_kind, keys.parse(key).type)
+		some scope in _scopes_of_one(policy_kind, key)
+		_counts_below(policy_kind, scope, node)
+	}
+}
+
+# The effective targets in one object.
+_scopes_of_one(policy_kind, key) := direct_scopes(policy_kind, key) if {
+	kinds.acts_where_declared(policy_kind)
+} else := hierarchy.nodes_at(key, kinds.get(policy_kind).effectiveTarget) | ({key} & unnamed_backends(policy_kind, key))
+
+_counts_below(policy_kind, scope, node) if {
+	kinds.acts_where_declared(policy_kind)
+	is_declared_below(policy_kind, node, scope)
+}
+
+_counts_below(policy_kind, scope, node) if {
+	not kinds.acts_where_declared(policy_kind)
+	is_at_or_below(scope, node)
+}
+
+# METADATA
+# description: A node is one at which a policy kind may act.
+acts_at(policy_kind, node) if {
+	is_of_acting_type(policy_kind, node)
+} else := false if {
+	hierarchy.is_unaccepted(node)
+} else if {
+	not kinds.acts_at_targets(policy_kind)
+	_has_place(policy_kind, keys.parse(node).object)
+	levels.of(node) == kinds.get(policy_kind).effectiveTarget
+	kinds.acts_on(policy_kind, keys.parse(node).type)
+} else if {
+	kinds.acts_at_targets(policy_kind)
+	not contains(node, "#")
+	kinds.may_target(policy_kind, keys.parse(node).type)
+	_may_act_on(policy_kind, keys.parse(node).type)
+	attachment.place(policy_kind, node) == node
+} else if {
+	kinds.acts_at_targets(policy_kind)
+	contains(node, "#")
+	kinds.may_target_sections(policy_kind, keys.parse(node).type)
+	_may_act_on(policy_kind, keys.parse(node).type)
+	has_protocol(policy_kind, node)
+}
+
+# METADATA
+# description: |
+#   An existing node of a type at whose objects or sections a policy kind always acts. Most nodes in queries are of this
+#   form.
+is_of_acting_type(policy_kind, node) if {
+	_type_of_section(node) in kinds.traits(policy_kind).sections
+} else if {
+	keys.type_of(node) in kinds.traits(policy_kind).objects
+	not regex.match(`[#@]`, node)
+	hierarchy.exists(node)
+}
+
+# The type of a section's object. Undefined for other nodes and for listeners that are not accepted.
+_type_of_section(node) := known.type if {
+	[object_key, _] := split(node, "#")
+	known := index.facts(object_key)
+	not known.claims
+} else := index.facts(object_key).type if {
+	# Only objects with listeners claim ports.
+	[object_key, name] := split(node, "#")
+	not hierarchy.unaccepted_listeners(object_key)[name]
+}
+
+# METADATA
+# description: |
+#   A node at which a kind acts is the only effective target at it, unless an extension module links objects of one
+#   level.
+is_only_target(policy_kind, node) if {
+	acts_at(policy_kind, node)
+	not index.has_extension_links
+}
+
+_has_place(_, object_key) if hierarchy.has_place(object_key)
+
+_has_place(policy_kind, object_key) if {
+	keys.parse(object_key).type in kinds.backend_types(policy_kind)
+	hierarchy.exists(object_key)
+}
+
+_may_act_on(policy_kind, _) if kinds.is_direct(policy_kind)
+
+_may_act_on(policy_kind, type) if {
+	kinds.acts_where_declared(policy_kind)
+	kinds.acts_on(policy_kind, type)
+}
+
+# METADATA
+# description: |
+#   The backends of a policy kind's target kinds, at an object or in a Namespace, whether a rule names them or not.
+unnamed_backends(policy_kind, object_key) := {concat("/", [type, parts.name, name]) |
+	parts := keys.parse(object_key)
+	parts.type == "core/Namespace"
+	some type in kinds.backend_types(policy_kind)
+	some name, _ in lookup.objects_in(type, parts.name)
+} | {object_key |
+	keys.parse(object_key).type in kinds.backend_types(policy_kind)
+	hierarchy.exists(object_key)
+}
+
+# METADATA
+# description: The effective targets of a policy, from its accepted refs.
+reachable_scopes(policy_key) := {scope |
+	policy_kind := keys.parse(policy_key).type
+	some node in attachment.targets(policy_key)
+	some scope in scopes_at_or_below(policy_kind, node)
+	has_counted_path(policy_kind, node, scope)
+	not _is_of_other_class(policy_key, node, scope)
+}
+
+# A className excludes a policy from paths through other GatewayClasses (semantics T1).
+_is_of_other_class(policy_key, node, scope) if {
+	policy_kind := keys.parse(policy_key).type
+	attachment.has_class_limits(policy_kind)
+	classes := attachment.limits(policy_kind, node)[policy_key]
+	every path in {path | some path in hierarchy.kind_paths(policy_kind, scope); node in path} {
+		not attachment.runs_through(policy_kind, path, classes)
+	}
+}
+
+# METADATA
+# description: |
+#   A path through a node to an effective target counts for a policy kind. A kind with `controllers` has no effective
+#   targets below Gateways of others (semantics P8).
+has_counted_path(policy_kind, _, _) if not kinds.get(policy_kind).controllers
+
+has_counted_path(policy_kind, node, scope) if {
+	kinds.get(policy_kind).controllers
+	some path in hierarchy.kind_paths(policy_kind, scope)
+	node in path
+}
+
+# METADATA
+# description: |
+#   The effective targets below the objects that a policy is attached to, or to a section of which. They include all
+#   effective targets of the policy, and are cheaper if many policies share an object, because no path is walked.
+candidate_scopes(policy_key) := reachable_scopes(policy_key) if {
+	kinds.acts_at_targets(keys.parse(policy_key).type)
+} else := {scope |
+	some object_key in {keys.parse(node).object | some node in attachment.targets(policy_key)}
+	some scope in scopes_below(keys.parse(policy_key).type, object_key)
+}
+
+# METADATA
+# description: |
+#   The policies of a kind that users may expect at a target and that act elsewhere, `{policy, target, reason,
+#   message}`: those that name the target while the kind has no effective target at or below it (NoScope, or the
+#   verdict's reason), and Direct policies on nodes above it (OtherTarget). `explain` adds these for a kind without
+#   effective policies.
+policies_elsewhere(policy_kind, target) := {rejection |
+	kinds.is_direct(policy_kind)
+	some object_key in (hierarchy.objects_above(keys.parse(target).object) - {keys.parse(target).object})
+	some [policy_key, ref] in _refs_to(policy_kind, object_key)
+	attachment.verdict(policy_key, ref).reason == "Accepted"
+	rejection := {"policy": policy_key, "target": ref.key, "reason": "OtherTarget", "message": sprintf(
+		"%s is Direct: it acts at %s only",
+		[keys.parse(policy_key).kind, policies.describe(ref)],
+	)}
+} | {rejection |
+	not kinds.is_direct(policy_kind)
+	count(scopes_at_or_below(policy_kind, target)) == 0
+	some [policy_key, ref] in _refs_to(policy_kind, keys.parse(target).object)
+	rejection := object.union({"policy": policy_key, "target": ref.key}, _without_scope(policy_kind, policy_key, ref))
+}
+
+_refs_to(policy_kind, object_key) := {[policy_key, ref] |
+	some policy_key in attachment.policies_targeting(object_key)
+	keys.parse(policy_key).type == policy_kind
+	some ref in attachment.refs_on(policy_key, object_key)
+}
+
+_without_scope(policy_kind, policy_key, ref) := {"reason": "NoScope", "message": message} if {
+	attachment.verdict(policy_key, ref).reason == "Accepted"
+	message := sprintf("there is no %s at or below %s", [lower(kinds.get(policy_kind).effectiveTarget), policies.describe(ref)])
+} else := attachment.verdict(policy_key, ref)

@@ -1,8 +1,14 @@
+# METADATA
+# title: Status
+# description: The status of a policy (GEP-713, "Status reporting"; semantics S1 to S4).
 package bridge.status
 
+import data.bridge.attachment
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
+import data.bridge.outcomes
+import data.bridge.policy as policies
 
 # METADATA
 # description: |
@@ -46,3 +52,259 @@ _conditions(policy_key, verdict, tallies) := array.concat([verdict], outcome_con
 with_generation(key, condition) := object.union(condition, {"observedGeneration": generation}) if {
 	generation := lookup.get(key).metadata.generation
 } else := condition
+
+# METADATA
+# description: |
+#   The Accepted condition of a policy from the verdicts on its refs. False only if no ref is accepted, with the reason
+#   of the first; otherwise the message names the rejected refs (semantics T4).
+accepted_condition(policy_key) := {"type": "Accepted", "status": "True", "reason": "Accepted", "message": _accepted_message([])} if {
+	attachment.accepts_all(policy_key)
+} else := {"type": "Accepted", "status": "True", "reason": "Accepted", "message": message} if {
+	verdicts := attachment.verdicts(policy_key)
+	refused := [verdict | some verdict in verdicts; verdict.reason != "Accepted"]
+	count(refused) < count(verdicts)
+	message := _accepted_message(refused)
+} else := {"type": "Accepted", "status": "False", "reason": first.reason, "message": first.message} if {
+	first := attachment.verdicts(policy_key)[0]
+}
+
+_accepted_message(refused) := "Policy has been accepted" if count(refused) == 0
+
+_accepted_message(refused) := fit(sprintf("Policy has been accepted, but not for %d of its targets: %s%s", [
+	count(refused),
+	concat("; ", [verdict.message | some verdict in array.slice(refused, 0, _refusal_bound)]),
+	rest_text(count(refused) - _refusal_bound),
+])) if {
+	count(refused) > 0
+}
+
+# The maximum number of rejected refs that a message explains.
+_refusal_bound := 20
+
+# METADATA
+# description: |
+#   The conditions for the outcome of an accepted policy, from its tallies, in the set that its kind uses: Programmed
+#   (GEP-713, "Status conditions") or that of 2025, Enforced, PartiallyEnforced and Overridden, of which one applies
+#   (semantics S2).
+outcome_conditions(policy_key, tallies) := [{"type": type, "status": status, "reason": reason, "message": message}] if {
+	[type, status, reason] := _sets[_set(policy_key)][overall(tallies)]
+	message := outcome_message(policy_key, _set(policy_key), tallies)
+}
+
+# METADATA
+# description: The condition types of both sets that the bridge sets on a policy and removes.
+policy_types := {"Accepted"} | {condition[0] | some conditions_by_outcome in _sets; some condition in conditions_by_outcome}
+
+_set(policy_key) := kinds.of_policy(policy_key).conditions
+
+_sets := {
+	"Programmed": {
+		"Programmed": ["Programmed", "True", "Programmed"],
+		"PartiallyProgrammed": ["Programmed", "True", "PartiallyProgrammed"],
+		"Overridden": ["Programmed", "False", "Overridden"],
+		"Reconciling": ["Programmed", "False", "Reconciling"],
+		"NoScope": ["Programmed", "False", "NoScope"],
+	},
+	"Enforced": {
+		"Programmed": ["Enforced", "True", "Enforced"],
+		"PartiallyProgrammed": ["PartiallyEnforced", "True", "PartiallyEnforced"],
+		"Overridden": ["Overridden", "True", "Overridden"],
+		"Reconciling": ["Enforced", "False", "Reconciling"],
+		"NoScope": ["Enforced", "False", "NoScope"],
+	},
+}
+
+# METADATA
+# description: |
+#   The outcome of a policy over all its paths: Programmed if it is Programmed on all, Overridden if Overridden on all,
+#   otherwise PartiallyProgrammed; NoScope without an effective target, a reason beyond GEP-713's (semantics O4). If it
+#   is Programmed on none, and not Overridden on all, some could not be computed: Reconciling.
+overall(tallies) := overall_of({tally.outcome | some tally in tallies})
+
+# METADATA
+# description: The same for the set of its outcomes.
+overall_of(outcomes) := "NoScope" if count(outcomes) == 0
+
+overall_of(outcomes) := outcome if {
+	count(outcomes) == 1
+	some outcome in (outcomes - {"Failed"})
+}
+
+overall_of(outcomes) := "Reconciling" if {
+	"Failed" in outcomes
+	count(outcomes - {"Failed", "Overridden"}) == 0
+}
+
+overall_of(outcomes) := "PartiallyProgrammed" if {
+	count(outcomes) > 1
+	count(outcomes & {"Programmed", "PartiallyProgrammed"}) > 0
+}
+
+# METADATA
+# description: |
+#   The message of an outcome: the outcome of each declared target, if there are several, then one explanation for the
+#   scopes with a common one, with the other policies by name and GEP-713's names of the strategies (semantics S1).
+#   `set` is the set of conditions of the message.
+outcome_message(policy_key, set, tallies) := _message(policy_key, set, _by_target(policy_key, set, tallies), _groups(set, tallies))
+
+# Independent of objects beyond the limit: a change of them changes no scope, so it recomputes no status.
+_message(policy_key, _, _, []) := sprintf("Policy has no effective target: there is no %s at or below its targets%s", [
+	lower(kinds.of_policy(policy_key).effectiveTarget),
+	_limit(policy_key),
+]) if {
+	not kinds.is_direct(keys.type_of(policy_key))
+}
+
+# A Direct policy acts at its targets, but at none that is not accepted or that other controllers serve.
+_message(policy_key, _, _, []) := sprintf("Policy has no effective target: none of its targets is in effect%s", [_limit(policy_key)]) if {
+	kinds.is_direct(keys.type_of(policy_key))
+}
+
+_limit(policy_key) := sprintf(" on a path through GatewayClass %s, to which className limits it", [concat(" or ", sort(classes))]) if {
+	policy_kind := keys.parse(policy_key).type
+	attachment.has_class_limits(policy_kind)
+	classes := {class |
+		some node in attachment.targets(policy_key)
+		some class in attachment.limits(policy_kind, node)[policy_key]
+	}
+	count(classes) > 0
+} else := sprintf(" below a Gateway of %s", [concat(" or ", sort(controllers))]) if {
+	controllers := kinds.of_policy(policy_key).controllers
+} else := ""
+
+_message(_, _, by_target, groups) := join_sentences(array.concat(by_target, groups), count(by_target) + group_bound) if count(groups) > 0
+
+# METADATA
+# description: The maximum number of explanations of a message; further ones are only counted.
+group_bound := 8
+
+# The outcome of each accepted target: its paths are those that name it (semantics O4). The report of an ancestor does
+# not cover targets without a path through it, which have their own entries (semantics S3). Targets that a policy selects
+# by fields of its kind are not listed: they may be all workloads of a cluster (T8).
+_by_target(policy_key, set, tallies) := [] if {
+	policies.selects_by_fields(policy_key)
+} else := [sprintf("Of its targets %s", [concat(", ", parts)])] if {
+	by_node := object.union_n([{node: {tally.outcome: true}} | some tally in tallies; some node in tally.targets])
+	nodes := sort({node | some node in attachment.targets(policy_key); _is_reported_on(policy_key, node, by_node)})
+	count(nodes) > 1
+	texts := [sprintf("%s is %s", [outcomes.node_name(node), _outcome_names[set][outcome]]) |
+		some node in array.slice(nodes, 0, 10)
+		outcome := overall_of(object.keys(object.get(by_node, node, {})))
+	]
+	parts := array.concat(texts, and_more(count(nodes) - 10))
+} else := []
+
+_is_reported_on(policy_key, _, _) if kinds.of_policy(policy_key).statusShape != "Ancestors"
+
+_is_reported_on(_, node, by_node) if by_node[node]
+
+_outcome_names := {
+	"Programmed": {
+		"Programmed": "Programmed",
+		"PartiallyProgrammed": "PartiallyProgrammed",
+		"Overridden": "Overridden",
+		"Reconciling": "not computed",
+		"NoScope": "without scope",
+	},
+	"Enforced": {
+		"Programmed": "Enforced",
+		"PartiallyProgrammed": "PartiallyEnforced",
+		"Overridden": "Overridden",
+		"Reconciling": "not computed",
+		"NoScope": "without scope",
+	},
+}
+
+# Tallies of several ancestors and targets with the same explanation share one sentence.
+_groups(set, tallies) := [_sentence(_verbs[set][group[1]], group, number, examples) |
+	some group in sort({[_rank[tally.outcome], tally.outcome, tally.by] | some tally in tallies})
+	members := [tally | some tally in tallies; tally.outcome == group[1]; tally.by == group[2]]
+	number := sum([tally.count | some tally in members])
+	examples := array.slice(sort({example | some tally in members; some example in tally.examples}), 0, 3)
+]
+
+_rank := {"Programmed": 0, "PartiallyProgrammed": 1, "Overridden": 2, "Failed": 3}
+
+_verbs := {
+	"Programmed": {
+		"Programmed": "Programmed",
+		"PartiallyProgrammed": "Partially overridden",
+		"Overridden": "Overridden",
+		"Failed": "Not computed",
+	},
+	"Enforced": {
+		"Programmed": "Enforced",
+		"PartiallyProgrammed": "Partially overridden",
+		"Overridden": "Overridden",
+		"Failed": "Not computed",
+	},
+}
+
+_sentence(verb, group, number, examples) := sprintf("%s on %s%s: %s%s", [
+	verb,
+	_scopes(number),
+	_by(group[1], group[2]),
+	concat("; ", examples),
+	rest_text(number - count(examples)),
+])
+
+_scopes(1) := "1 scope"
+
+_scopes(number) := sprintf("%d scopes", [number]) if number != 1
+
+_by("Programmed", _) := ""
+
+_by("Failed", by) := sprintf(" (%s)", [by[0]])
+
+_by(outcome, by) := concat("", [" by ", concat(", ", array.slice(by, 0, 5)), rest_text(count(by) - 5)]) if {
+	outcome in {"PartiallyProgrammed", "Overridden"}
+}
+
+# METADATA
+# description: The number of further items, as a text.
+rest_text(number) := "" if number <= 0
+
+rest_text(number) := sprintf(" and %d more", [number]) if number > 0
+
+# METADATA
+# description: The maximum length of a condition's message (Kubernetes, Condition).
+message_bound := 32768
+
+# METADATA
+# description: |
+#   Sentences as one message: at most `bound` of them and as many as fit, and the number of omitted ones (semantics S1).
+join_sentences(sentences, bound) := concat(". ", array.concat(array.slice(sentences, 0, number_shown), _rest_sentence(count(sentences) - number_shown))) if {
+	number_shown := min([_fitting(sentences), bound])
+	number_shown > 0
+} else := fit(sentences[0])
+
+# The number of sentences that fit, each with the mark after it.
+_fitting(sentences) := count([number |
+	some number in numbers.range(1, count(sentences))
+	sum([length | some sentence in array.slice(sentences, 0, number); length := count(sentence) + 2]) <= message_bound - _room_for_rest
+])
+
+# For ". And <number> more explanations".
+_room_for_rest := 48
+
+_rest_sentence(0) := []
+
+_rest_sentence(number) := [sprintf("And %d more explanations", [number])] if number > 0
+
+# METADATA
+# description: A text cut to the maximum length of a message.
+fit(text) := text if count(text) <= message_bound
+
+fit(text) := concat("", [substring(text, 0, message_bound - 1), "…"]) if count(text) > message_bound
+
+# METADATA
+# description: The names of policies, at most twenty of them, and the number of others.
+name_list(policies) := concat(", ", array.concat(array.slice(names, 0, 20), and_more(count(names) - 20))) if {
+	names := sort([keys.short(policy) | some policy in policies])
+}
+
+# METADATA
+# description: The number of further items, as a list of one text or none.
+and_more(number) := [] if number <= 0
+
+and_more(number) := [sprintf("and %d more", [number])] if number > 0

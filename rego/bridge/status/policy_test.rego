@@ -176,3 +176,201 @@ test_a_refused_ref_to_an_ancestor_that_is_reached_has_no_second_entry if {
 	found := _of_policy(_timeout(refs), _slow, [object.union(_everywhere, {"ancestor": "core/Service/shop/gone", "targets": ["core/Service/shop/cart"]})])
 	[entry.ancestorRef.name | some entry in found.ancestors] == ["gone"]
 }
+
+_warm := "example.com/ColorPolicy/shop/warm"
+
+_cart_ref := testing.ref("HTTPRoute", "cart")
+
+_gone := testing.ref("HTTPRoute", "gone")
+
+_accepted(refs) := condition if {
+	policy := testing.color("shop", "warm", 1, refs, {"theme": "dark"})
+	condition := status.accepted_condition(_warm) with input as testing.changed([policy])
+}
+
+_condition(state, reason, message) := {"type": "Accepted", "status": state, "reason": reason, "message": message}
+
+test_a_policy_whose_refs_are_all_accepted_is_accepted if {
+	_accepted([_cart_ref]) == _condition("True", "Accepted", "Policy has been accepted")
+}
+
+# T4
+test_a_policy_with_one_accepted_ref_is_accepted_and_names_the_others if {
+	_accepted([_gone, _cart_ref, testing.service_ref("cart")]) == _condition("True", "Accepted", concat("", [
+		"Policy has been accepted, but not for 2 of its targets: ",
+		"Target HTTPRoute shop/gone is not found; ColorPolicy cannot target a Service",
+	]))
+}
+
+# T4
+test_a_policy_with_no_accepted_ref_has_the_reason_of_the_first if {
+	_accepted([_gone, testing.service_ref("cart")]) == _condition("False", "TargetNotFound", "Target HTTPRoute shop/gone is not found")
+}
+
+test_a_policy_without_refs_is_invalid if {
+	_accepted([]) == _condition("False", "Invalid", "Policy names no target: spec.targetRefs is missing or empty")
+}
+
+test_a_policy_without_spec_is_invalid if {
+	bare := testing.resource("example.com/v1", "ColorPolicy", "shop", "warm")
+	condition := status.accepted_condition(_warm) with input as testing.changed([bare])
+	condition == _condition("False", "Invalid", "Policy has no spec")
+}
+
+_tally(outcome, by, number, examples) := {
+	"ancestor": "",
+	"targets": [testing.cart_route],
+	"outcome": outcome,
+	"by": by,
+	"count": number,
+	"examples": examples,
+}
+
+_everywhere := _tally("Programmed", [], 2, ["a", "b"])
+
+_nowhere := _tally("Overridden", ["shop/x (Atomic overrides)"], 1, ["c"])
+
+_partly := _tally("PartiallyProgrammed", ["shop/x (Patch defaults)"], 5, ["d", "e", "f"])
+
+_failed := _tally("Failed", ["513 policies meet here"], 1, ["g"])
+
+_sample_outcomes := [
+	[_everywhere],
+	[_nowhere],
+	[_partly],
+	[_everywhere, _nowhere],
+	[_nowhere, _partly],
+	[_failed],
+	[_failed, _nowhere],
+	[_failed, _everywhere],
+	[],
+]
+
+_outcome(fields, tallies) := condition if {
+	others := [obj | some obj in testing.world; obj.metadata.name != "colorpolicy"]
+	kind := testing.policykind(object.union(testing.color_kind, fields))
+	conditions := status.outcome_conditions(_warm, tallies) with input as {"changes": {"upsert": array.concat(others, [kind, _policy])}}
+	count(conditions) == 1
+	condition := conditions[0]
+}
+
+# O4
+test_the_outcomes_of_all_paths_make_one_condition if {
+	conditions := [[condition.type, condition.status, condition.reason] |
+		some tallies in _sample_outcomes
+		condition := _outcome({}, tallies)
+	]
+	conditions == [
+		["Programmed", "True", "Programmed"],
+		["Programmed", "False", "Overridden"],
+		["Programmed", "True", "PartiallyProgrammed"],
+		["Programmed", "True", "PartiallyProgrammed"],
+		["Programmed", "True", "PartiallyProgrammed"],
+		["Programmed", "False", "Reconciling"],
+		["Programmed", "False", "Reconciling"],
+		["Programmed", "True", "PartiallyProgrammed"],
+		["Programmed", "False", "NoScope"],
+	]
+}
+
+# S2, GEP-713 of 2025, "Policy status"
+test_the_set_of_2025_has_a_condition_type_for_each_outcome if {
+	conditions := [[condition.type, condition.status, condition.reason] |
+		some tallies in _sample_outcomes
+		condition := _outcome({"conditions": "Enforced"}, tallies)
+	]
+	conditions == [
+		["Enforced", "True", "Enforced"],
+		["Overridden", "True", "Overridden"],
+		["PartiallyEnforced", "True", "PartiallyEnforced"],
+		["PartiallyEnforced", "True", "PartiallyEnforced"],
+		["PartiallyEnforced", "True", "PartiallyEnforced"],
+		["Enforced", "False", "Reconciling"],
+		["Enforced", "False", "Reconciling"],
+		["PartiallyEnforced", "True", "PartiallyEnforced"],
+		["Enforced", "False", "NoScope"],
+	]
+	_outcome({"conditions": "Enforced"}, [_everywhere]).message == "Enforced on 2 scopes: a; b"
+}
+
+# S2
+test_the_condition_types_of_both_sets_are_ours if {
+	status.policy_types == {"Accepted", "Programmed", "Enforced", "PartiallyEnforced", "Overridden"}
+}
+
+_message(tallies) := _outcome({}, tallies).message
+
+# S1
+test_scopes_that_have_their_explanation_in_common_make_one_sentence if {
+	messages := [_message(tallies) | some tallies in _sample_outcomes]
+	everywhere := "Programmed on 2 scopes: a; b"
+	nowhere := "Overridden on 1 scope by shop/x (Atomic overrides): c"
+	partly := "Partially overridden on 5 scopes by shop/x (Patch defaults): d; e; f and 2 more"
+	failed := "Not computed on 1 scope (513 policies meet here): g"
+	messages == [
+		everywhere,
+		nowhere,
+		partly,
+		concat(". ", [everywhere, nowhere]),
+		concat(". ", [partly, nowhere]),
+		failed,
+		concat(". ", [nowhere, failed]),
+		concat(". ", [everywhere, failed]),
+		"Policy has no effective target: there is no rule at or below its targets",
+	]
+}
+
+# S1
+test_tallies_of_several_ancestors_make_one_sentence if {
+	other := object.union(_tally("Programmed", [], 3, ["b", "c", "d"]), {"ancestor": "x"})
+	_message([_everywhere, other]) == "Programmed on 5 scopes: a; b; c and 2 more"
+}
+
+# S1
+test_a_message_gives_eight_explanations_and_counts_the_rest if {
+	tallies := [_tally("Overridden", [sprintf("shop/p%02d (None)", [n])], 1, ["a"]) | some n in numbers.range(1, 10)]
+	sentences := [sprintf("Overridden on 1 scope by shop/p%02d (None): a", [n]) | some n in numbers.range(1, 8)]
+	_message(tallies) == concat(". ", array.concat(sentences, ["And 2 more explanations"]))
+}
+
+# S1
+test_a_sentence_names_five_policies_and_counts_the_rest if {
+	by := ["a", "b", "c", "d", "e", "f", "g"]
+	_message([_tally("Overridden", by, 1, ["s"])]) == "Overridden on 1 scope by a, b, c, d, e and 2 more: s"
+}
+
+# S1, O4
+test_a_policy_with_several_targets_tells_the_outcome_of_each if {
+	refs := [_cart_ref, testing.section_ref("HTTPRoute", "cart", "pay"), testing.ref("HTTPRoute", "idle")]
+	policy := testing.color("shop", "warm", 1, refs, {"theme": "dark"})
+	idle := testing.route("idle", [], [])
+	pay := object.union(_nowhere, {"targets": [testing.cart_route, testing.cart_pay]})
+	condition := status.outcome_conditions(_warm, [_everywhere, pay])[0] with input as testing.changed([policy, idle])
+	condition.message == concat(". ", [
+		concat(", ", [
+			"Of its targets HTTPRoute shop/cart is PartiallyProgrammed",
+			"HTTPRoute shop/cart#pay is Overridden",
+			"HTTPRoute shop/idle is without scope",
+		]),
+		"Programmed on 2 scopes: a; b",
+		"Overridden on 1 scope by shop/x (Atomic overrides): c",
+	])
+}
+
+_long(letters) := sprintf(sprintf("%%0%dd", [letters]), [0])
+
+# S1
+test_a_message_fits_into_a_condition if {
+	fitted := status.fit(_long(32769))
+	count(fitted) == 32768
+	endswith(fitted, "0…")
+	status.fit("short") == "short"
+}
+
+# S1
+test_what_does_not_fit_into_a_message_is_counted if {
+	sentence := _long(10000)
+	message := status.join_sentences([sentence | some _ in numbers.range(1, 5)], 8)
+	message == concat(". ", [sentence, sentence, sentence, "And 2 more explanations"])
+	count(status.join_sentences([_long(40000), "short"], 8)) == 32768
+}

@@ -1,6 +1,8 @@
 package bridge.status
 
+import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 
 # METADATA
 # description: |
@@ -133,4 +135,103 @@ _certificate(obj, manager) if {
 	keys.type(obj.apiVersion, obj.kind) == "core/Secret"
 	some entry in _written(obj, manager)
 	entry.fieldsV1["f:type"]
+}
+
+# METADATA
+# description: |
+#   An object has a condition of one of these types, in its status, a listener's or a route's for a parent, or an
+#   annotation of that name.
+shows_any(obj, types) if {
+	some condition in obj.status.conditions
+	condition.type in types
+} else if {
+	some listener in obj.status.listeners
+	some condition in listener.conditions
+	condition.type in types
+} else if {
+	some parent in obj.status.parents
+	some condition in parent.conditions
+	condition.type in types
+} else if {
+	some name, _ in obj.metadata.annotations
+	name in types
+}
+
+# METADATA
+# description: The condition type with which a policy kind marks objects that it affects.
+affected_type(kind) := sprintf("%s/%sAffected", [_domain(kind), kind.kind])
+
+# METADATA
+# description: The condition type with which a policy kind marks an ancestor that a full list omits (semantics S3).
+not_reported_type(kind) := sprintf("%s/%sNotReported", [_domain(kind), kind.kind])
+
+_domain(kind) := split(kind.controllerName, "/")[0]
+
+# METADATA
+# description: All condition types of these forms that belong to the bridge, including those of former policy kinds.
+our_types(former) := {type |
+	some kind in _kinds(former)
+	some type in {affected_type(kind), not_reported_type(kind)}
+}
+
+# METADATA
+# description: The controllerNames of the active and the former policy kinds.
+controllers(former) := {kind.controllerName | some kind in _kinds(former)}
+
+_kinds(former) := {{"controllerName": kind.controllerName, "kind": kind.kind} |
+	some name, _ in kinds.sets.managed
+	kind := kinds.get(name)
+} | {kind | some kind in former}
+
+# METADATA
+# description: |
+#   The types of objects that the bridge may write because of active policy kinds, of the `replicated` types and the
+#   policies themselves: those with status writes, and those with annotations. RBAC must allow these.
+writable_types(replicated) := {
+	"status": sort(types - annotated),
+	"annotations": sort(annotated),
+} if {
+	types := object.keys(kinds.sets.managed) | (_marked(replicated) & (replicated | kinds.names))
+	annotated := {type | some type in (types - object.keys(kinds.sets.managed)); form(type) == "annotations"}
+}
+
+_marked(replicated) := {type |
+	some name, _ in kinds.sets.managed
+	kind := kinds.get(name)
+	some type in (_declared(kind, replicated) | _acted_on(kind, replicated))
+} | {type |
+	some name, _ in kinds.sets.managed
+	kind := kinds.get(name)
+	kind.statusShape == "Ancestors"
+	some type in _at_level(kind.ancestorLevel, kind, replicated)
+}
+
+# For a kind that does not list its targets: types in the hierarchy, and replicated types other than Gateway API's.
+_declared(kind, replicated) := {concat("/", [target.group, target.kind]) | some target in kind.targets} if {
+	kind.targets
+} else := {type | some type, _ in levels.by_type} | {type | some type in replicated; not _gateway_apis(type)}
+
+_acted_on(kind, replicated) := {type |
+	some type in _at_level(kind.effectiveTarget, kind, replicated)
+	kinds.is_acted_on(kind, type)
+}
+
+_at_level("Target", kind, replicated) := _declared(kind, replicated)
+
+_at_level(level, kind, replicated) := {type |
+	some type in ({type | some type, _ in levels.by_type} | _backends(kind, replicated))
+	level in ({levels.of_type(type)} | {section | section := levels.by_type[type].section})
+} if {
+	level != "Target"
+}
+
+# Any kind that a rule names is a backend; known ones are those that the kind lists, or the settings.
+_backends(kind, replicated) := {type | some type in _declared(kind, replicated)} | {type |
+	some type in replicated
+	not _gateway_apis(type)
+}
+
+# Types that are always replicated but are not targets of policies.
+_gateway_apis(type) if {
+	split(type, "/")[0] in {keys.gateway_api, "policybridge.io", "apiextensions.k8s.io"}
 }

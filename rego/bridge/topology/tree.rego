@@ -120,3 +120,76 @@ _is_root(key, policy_kinds) if {
 }
 
 _is_root(key, policy_kinds) if _namespace(key, policy_kinds)
+
+# METADATA
+# description: |
+#   The object that a GatewayClass or Gateway takes its parameters from (Gateway API, GatewayClassSpec.parametersRef and
+#   GatewayInfrastructure.parametersRef), whether it exists or not. It is not a part of the hierarchy: no policy acts through this
+#   link. `level` is that of the key. Undefined for other levels, and where there is none.
+parameters_at("GatewayClass", key) := keys.named(ref.group, ref.kind, object.get(ref, "namespace", ""), ref.name) if {
+	ref := lookup.get(key).spec.parametersRef
+}
+
+parameters_at("Gateway", key) := keys.named(ref.group, ref.kind, split(key, "/")[2], ref.name) if {
+	ref := lookup.get(key).spec.infrastructure.parametersRef
+}
+
+# METADATA
+# description: |
+#   The policies that no active policy kind describes and that name an object on a path to a node, or a section of one,
+#   as rejected attachments, `{policy, target, reason, message}`. A section beside the path is omitted (semantics K6).
+undescribed_above(node) := {rejection |
+	nodes := {on | some path in hierarchy.paths(node, true); some on in path} | hierarchy.sections(node)
+	some object_key in {keys.parse(on).object | some on in nodes}
+	some policy in index.policies_targeting(object_key)
+	obj := lookup.get(policy)
+	kinds.is_undescribed(policy, obj)
+	some ref in index.target_refs(obj)
+	ref.object == object_key
+	_is_on_path(ref, nodes)
+	rejection := {
+		"policy": policy,
+		"target": ref.key,
+		"reason": "NotDescribed",
+		"message": kinds.undescribed_message(keys.type_of(policy)),
+	}
+}
+
+_is_on_path(ref, nodes) if ref.key in nodes
+
+_is_on_path(ref, _) if not hierarchy.canonical_key(ref.key)
+
+# METADATA
+# description: |
+#   The declared links of the given nodes, above or below them, that do not count: a list of `{parent, child, reason,
+#   message}` (semantics P2). The other end may be outside the nodes, or not exist. A listener that does not accept a
+#   route is omitted if another one accepts it for the same parentRef.
+rejected_links(nodes) := sort({link |
+	objects := {_whole(node) | some node in nodes}
+	some child in (objects | _declared_below(objects))
+	some link in hierarchy.rejected_above(child)
+	_joins(link, objects)
+	not _taken_elsewhere(link)
+})
+
+_declared_below(objects) := {child | some object_key in objects; some child in index.declared_children(object_key)}
+
+_joins(link, objects) if _whole(link.child) in objects
+
+_joins(link, objects) if {
+	not _whole(link.child) in objects
+	_whole(link.parent) in objects
+}
+
+_taken_elsewhere(link) if {
+	keys.parse(link.parent).section != ""
+	refs := hierarchy.parent_refs(link.child, link.parent)
+	count(refs) > 0
+	taken := {ref | some above in hierarchy.parents(link.child); some ref in hierarchy.parent_refs(link.child, above)}
+	count(refs - taken) == 0
+}
+
+# The object of a node in the role of the node.
+_whole(node) := concat("", [trim_suffix(keys.parse(node).object, "@frontend"), "@frontend"]) if {
+	keys.is_frontend(node)
+} else := keys.parse(node).object

@@ -45,3 +45,78 @@ test_links_of_an_active_policy_and_a_gateway_have_facts if {
 	found[_warm_key].facts.refs[0].key == testing.cart_route
 	found["gateway.networking.k8s.io/Gateway/infra/public"].facts.sections == ["http"]
 }
+
+_neighbors(key, more) := found if {
+	found := v1.neighbors with input as object.union({"keys": [key]}, more) with data.objects as {} with data.index as {}
+}
+
+_neighboring_route := {
+	"apiVersion": "gateway.networking.k8s.io/v1",
+	"kind": "HTTPRoute",
+	"metadata": {"name": "cart", "namespace": "shop"},
+	"spec": {
+		"parentRefs": [{"name": "public", "namespace": "infra"}],
+		"rules": [{"backendRefs": [{"name": "cart", "port": 80}]}],
+	},
+}
+
+test_route_is_a_neighbor_of_its_gateway_and_of_its_backend_though_neither_exists if {
+	changes := {"changes": {"upsert": [_neighboring_route]}}
+	route := "gateway.networking.k8s.io/HTTPRoute/shop/cart"
+	route in _neighbors("gateway.networking.k8s.io/Gateway/infra/public", changes)
+	route in _neighbors("core/Service/shop/cart", changes)
+	not route in _neighbors("core/Service/shop/basket", changes)
+}
+
+test_a_grant_has_the_objects_on_both_sides_of_what_it_allows_as_neighbors if {
+	rules := [{"backendRefs": [{"name": "stock", "namespace": "blog", "port": 80}, {"name": "cart", "port": 80}]}]
+	far := object.union(_neighboring_route, {"spec": {"rules": rules}})
+	grant := "gateway.networking.k8s.io/ReferenceGrant/blog/grant"
+	_neighbors(grant, {"changes": {"upsert": [far]}}) == [
+		"core/Service/blog/stock",
+		"gateway.networking.k8s.io/HTTPRoute/shop/cart",
+	]
+}
+
+test_keys_that_are_not_a_list_are_an_error if {
+	answer := v1.neighbors with input as {"keys": 5}
+	answer.error.code == "InvalidInput"
+}
+
+_held_service(version) := {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a", "resourceVersion": version}}
+
+_held_objects := {"core": {
+	"Service": {"shop": {"a": _held_service("1"), "b": _held_service("2")}, "infra": {"c": {"metadata": {"name": "c"}}}},
+	"Namespace": {"-": {"shop": _held_service("3")}},
+}}
+
+test_held_gives_the_version_of_every_object if {
+	v1.resource_versions == {"core": {
+		"Service": {"shop": {"a": "1", "b": "2"}, "infra": {"c": ""}},
+		"Namespace": {"-": {"shop": "3"}},
+	}} with data.objects as _held_objects
+}
+
+test_no_versions_are_stored_before_an_initial_sync if {
+	v1.resource_versions == {} with data.objects as {}
+}
+
+test_linked_counts_the_entries_of_each_part if {
+	v1.index_sizes == {"parents": 3, "children": 0, "own": 2, "extended": 3, "referrers": 3, "served": 2} with data.index as {
+		"parents": {"g/X/n": {"x": {"g/A/n": {"a": [], "b": false}}, "y": {"g/A/n": {"a": []}}}},
+		"children": {},
+		"own": {"parents": {"g/X/n": {"x": []}}, "children": {"g/X/n": {"x": []}}},
+		"extended": {"x": {"a": [], "b": false}, "y": {"a": []}},
+		"served": {"x": {"g/A/m": {"*": {"/": {"a": true, "b": true}}}}},
+		"referrers": {"n": {"g/A/m": {"a": true, "b": true}, "g/B/m": {"a": true}}},
+	}
+}
+
+test_linked_counts_each_policy_at_a_target_and_by_a_selector if {
+	v1.index_sizes == {"attached": 3, "selectors": 2, "limited": 1, "claims": 2} with data.index as {
+		"attached": {"example.com/P": {"x": {"p": true, "q": true}, "y": {"p": true}}},
+		"selectors": {"shop": {"core/Service": {"{}": {"p": true, "q": true}}}},
+		"limited": {"example.com/P": {"p": true}},
+		"claims": {"g/Gateway/n/a": {"80": {"HTTP/*": {"g/ListenerSet/n/s": true, "g/ListenerSet/n/t": true}}}},
+	}
+}

@@ -70,3 +70,163 @@ test_a_policykind_has_a_status_too if {
 		"types": ["Accepted"],
 	}]
 }
+
+_affected_by(policies) := [condition.message |
+	some condition in policies[0].conditions
+	condition.type == "example.com/TimeoutPolicyAffected"
+]
+
+test_affected_computes_who_acts_or_is_reported if {
+	objects := ["core/Service/shop/cart", "core/Service/shop/gone"]
+	computed := v1.affected with input as _query_input([_slow], {"objects": objects})
+	acting := {"core/Service/shop/cart": {"example.com/TimeoutPolicy": {"": ["example.com/TimeoutPolicy/shop/other"]}}}
+	found := v1.affected with input as _query_input([_slow], {"objects": objects, "affectedBy": acting})
+	[_affected_by(computed), _affected_by(found)] == [
+		["Affected by TimeoutPolicy shop/slow"],
+		["Affected by TimeoutPolicy shop/other"],
+	]
+	count(computed) == 1
+}
+
+test_affected_gets_what_full_statuses_leave_out_and_which_kinds_there_were if {
+	found := v1.affected with input as _query_input([], {
+		"objects": ["core/Service/shop/cart"],
+		"affectedBy": {},
+		"unreported": {"core/Service/shop/cart": {"example.com/TimeoutPolicy": {"": ["example.com/TimeoutPolicy/shop/slow"]}}},
+		"former": [{"controllerName": "old.io/ctl", "kind": "OldPolicy"}],
+	})
+	[condition.type | some condition in found[0].conditions] == ["example.com/TimeoutPolicyNotReported"]
+	"old.io/OldPolicyAffected" in found[0].types
+	"old.io/ctl" in found[0].controllers
+}
+
+test_affected_refuses_what_is_not_a_list_of_keys if {
+	found := v1.affected with input as {"objects": "x"}
+	found.error.code == "InvalidInput"
+}
+
+_marked_service := object.union(testing.service("cart", []), {
+	"metadata": {"resourceVersion": "7", "annotations": {"a": "b"}},
+	"status": {"conditions": [{"type": "example.com/TimeoutPolicyAffected"}, {"type": "acme.io/Other"}]},
+})
+
+test_shown_is_each_objects_status_annotations_and_version if {
+	query_input := {"objects": ["core/Service/shop/cart", "core/Namespace/-/shop", "core/Service/shop/gone"]}
+	found := v1.current_statuses with input as query_input
+		with data.objects as testing.stored([_marked_service, testing.resource("v1", "Namespace", "", "shop")])
+	found == {
+		"core/Service/shop/cart": {"status": _marked_service.status, "annotations": {"a": "b"}, "resourceVersion": "7"},
+		"core/Namespace/-/shop": {"status": {}, "annotations": {}, "resourceVersion": ""},
+	}
+}
+
+_marked(former) := found if {
+	conditions := [{"type": "example.com/TimeoutPolicyAffected"}]
+	objects := [
+		_marked_service,
+		testing.policykind(testing.timeout_kind),
+		testing.resource("v1", "Namespace", "", "shop"),
+		object.union(testing.route("cart", [], []), {"status": {"parents": [{"conditions": conditions}]}}),
+		object.union(testing.gateway("public", []), {"status": {"listeners": [{"conditions": conditions}]}}),
+		object.union(testing.service("stock", []), {"metadata": {"annotations": {"old.io/OldPolicyAffected": "true"}}}),
+	]
+	kinds := v1.kinds_in_force with data.objects as testing.stored(objects)
+	found := v1.marked_objects with data.objects as testing.stored(objects) with data.kinds as kinds with input as {"former": former}
+}
+
+# S4
+test_marked_are_the_objects_that_show_something_of_ours_in_any_place if {
+	_marked([]) == {
+		"core/Service/shop/cart",
+		"gateway.networking.k8s.io/HTTPRoute/shop/cart",
+		"gateway.networking.k8s.io/Gateway/infra/public",
+	}
+}
+
+# S4
+test_marked_are_also_objects_that_show_something_of_a_kind_that_was if {
+	"core/Service/shop/stock" in _marked([{"controllerName": "old.io/ctl", "kind": "OldPolicy"}])
+}
+
+_remediation(objects, keys, fields) := found if {
+	found := v1.remediation with input as _query_input(objects, object.union({"keys": keys, "was": {}}, fields))
+}
+
+_reported(found) := {report.item | some report in found.reports; report.desired}
+
+test_remediation_of_a_policy_gives_what_separate_queries_give if {
+	found := _remediation([_warm], [_warm_key], {})
+	targets := [_rule_one, testing.cart_pay]
+	rows := v1.outcomes with input as _query_input([_warm], {"policyKind": _color, "targets": targets})
+	found.outcomes == {_color: rows}
+	policies := v1.reports with input as _query_input([_warm], {"items": [["policy", _warm_key]]})
+	objects := v1.reports with input as _query_input([_warm], {"items": [["object", testing.cart_route], ["object", _warm_key]]})
+	{report | some report in found.reports; report.desired} == {report | some report in array.concat(policies, objects)}
+	concerned := v1.dependents with input as _query_input([_warm], {"keys": [_warm_key], "was": {}})
+	concerned == object.remove(found, ["outcomes", "reports"])
+}
+
+test_remediation_adds_new_rows_to_kept_tallies if {
+	tally := {"ancestor": "", "targets": [_gateway], "outcome": "Programmed", "by": [], "count": 9, "examples": ["x"]}
+	wide := testing.color("infra", "wide", 1, [testing.ref("Gateway", "public")], {"theme": "dark"})
+	key := "example.com/ColorPolicy/infra/wide"
+	fields := {"targets": {_color: [_rule_one, testing.cart_pay]}, "kept": {key: [tally]}}
+	found := _remediation([wide], [testing.cart_route], fields)
+	some report in found.reports
+	report.item == ["policy", key]
+	some condition in report.desired.conditions
+	startswith(condition.message, "Programmed on 11 scopes")
+}
+
+test_remediation_leaves_out_policies_that_reach_more_than_the_change if {
+	wide := testing.color("infra", "wide", 1, [testing.ref("Gateway", "public")], {"theme": "dark"})
+	not ["policy", "example.com/ColorPolicy/infra/wide"] in _reported(_remediation([wide], [testing.cart_route], {}))
+}
+
+test_remediation_of_a_large_change_says_only_what_is_concerned if {
+	found := _remediation([_warm], [_warm_key], {"most": 1})
+	object.keys(found) == {"scopes", "objects", "policies"}
+}
+
+test_remediation_of_a_deleted_object_has_empty_reports if {
+	gone := "gateway.networking.k8s.io/HTTPRoute/shop/gone"
+	found := _remediation([], [gone], {})
+	found.reports == [{"item": ["policy", gone]}, {"item": ["object", gone]}]
+}
+
+test_remediation_leaves_out_kinds_in_mode_observe_unless_observed if {
+	kind := testing.policykind({"group": "example.com", "kind": "PoolPolicy", "effectiveTarget": "Backend", "mode": "Observe"})
+	pool := testing.with_spec(testing.resource("example.com/v1", "PoolPolicy", "shop", "p"), {"targetRefs": [testing.service_ref("cart")]})
+	key := "example.com/PoolPolicy/shop/p"
+	_remediation([kind, pool], [key], {}).outcomes == {}
+	_remediation([kind, pool], [key], {"observed": true}).outcomes["example.com/PoolPolicy"]
+}
+
+test_remediation_wants_keys if {
+	_remediation([], ["x"], {}).error.code == "InvalidInput"
+}
+
+test_reports_want_items if {
+	every items in [null, ["x"], [["policy", "x"]], [["thing", testing.cart_route]]] {
+		found := v1.reports with input as {"items": items}
+		found.error.code == "InvalidInput"
+	}
+}
+
+test_traces_are_by_object_and_only_of_those_that_have_any if {
+	old := {"kind": "OldPolicy", "controllerName": "old.io/ctl"}
+	marked := object.union(testing.service("cart", []), {"status": {"conditions": [{"type": "old.io/OldPolicyAffected"}]}})
+	query_input := {"objects": [marked, testing.service("stock", [])], "former": [old], "manager": "policy-bridge"}
+	v1.traces == {"core/Service/shop/cart": {"types": {"old.io/OldPolicyAffected"}}} with input as query_input
+}
+
+test_written_types_are_reported_for_what_is_replicated if {
+	v1.writable_types == {"status": ["core/Service", "example.com/TimeoutPolicy"], "annotations": []} with input as {
+		"replicated": ["core/Service"],
+		"changes": {"upsert": [testing.policykind(testing.timeout_kind)]},
+	}
+}
+
+test_what_is_replicated_has_to_be_a_list if {
+	v1.writable_types.error.code == "InvalidInput" with input as {"replicated": "core/Service"}
+}

@@ -1,0 +1,58 @@
+package bridge.request_test
+
+import data.bridge.request
+import data.bridge.testing
+
+test_a_host_is_covered_by_its_name_the_wildcards_above_it_and_by_any if {
+	request.covering_hostnames("a.shop.example.com") == ["a.shop.example.com", "*.shop.example.com", "*.example.com", "*.com", "*"]
+	request.covering_hostnames("localhost") == ["localhost", "*"]
+	request.covering_hostnames("") == ["*"]
+}
+
+test_a_name_is_more_specific_than_a_wildcard_and_the_longer_of_two if {
+	names := ["*", "*.com", "*.example.com", "a.b", "www.example.com"]
+	[name | some [_, name] in sort({[request.specificity(name), name] | some name in names})] == [
+		"www.example.com",
+		"a.b",
+		"*.example.com",
+		"*.com",
+		"*",
+	]
+}
+
+test_what_a_route_and_a_listener_have_in_common_is_the_more_specific_one if {
+	request.common_hostname("*", "*.example.com") == "*.example.com"
+	request.common_hostname("www.example.com", "*.example.com") == "www.example.com"
+	request.common_hostname("*.com", "*.example.com") == "*.example.com"
+}
+
+_public := "gateway.networking.k8s.io/Gateway/infra/public"
+
+_with_hostname(name, port, hostname) := object.union(testing.listener(name, port), {"hostname": hostname})
+
+_listeners := testing.gateway("public", [
+	testing.listener("any", 80),
+	_with_hostname("wide", 80, "*.example.com"),
+	_with_hostname("own", 80, "Shop.example.com"),
+	object.union(testing.listener("raw", 90), {"protocol": "TCP"}),
+])
+
+_entries(query_input) := [split(node, "#")[1] | some node in found] if {
+	found := request.entry_points with input as object.union(query_input, {"changes": {"upsert": [_listeners]}})
+}
+
+test_the_listener_with_the_most_specific_hostname_takes_the_request if {
+	_entries({"host": "shop.example.com"}) == ["own"]
+	_entries({"host": "blog.example.com"}) == ["wide"]
+	_entries({"host": "example.org"}) == ["any"]
+}
+
+test_a_listener_of_another_port_or_protocol_takes_it_not if {
+	_entries({"host": "shop.example.com", "port": 81}) == []
+	_entries({"port": 90}) == ["raw"]
+	reason := request.listener_refusal(sprintf("%s#own", [_public])) with input as {
+		"host": "shop.example.com", "port": 81,
+		"changes": {"upsert": [_listeners]},
+	}
+	reason == "PortDiffers"
+}

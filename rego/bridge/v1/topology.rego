@@ -1,0 +1,161 @@
+package bridge.v1
+
+import data.bridge.hierarchy
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lookup
+import data.bridge.problems as finding
+import data.bridge.queries
+import data.bridge.topology
+
+# METADATA
+# description: |
+#   `tree`: the hierarchy from `root` down, or all of it, `{roots, nodes}`. `nodes` has by key `{level, children,
+#   policies, namespace?, parameters?}`, every node once; `depth` bounds the number of followed links (15 at most).
+#   Children beyond it are named, but are not in `nodes`. With `refused` the result also has the links of the nodes that
+#   do not count.
+# entrypoint: true
+tree := queries.input_problem if {
+	queries.input_problem
+} else := _tree_problem if {
+	_tree_problem
+} else := object.union(
+	{"roots": sort(roots), "nodes": {key: topology.node(key, queries.policy_kinds) | some key in (nodes | namespaces)}},
+	{"refused": links | input.refused; links := topology.rejected_links(nodes)},
+) if {
+	roots := _tree_roots
+	nodes := hierarchy.nodes_within(roots, object.get(input, "depth", 15))
+	namespaces := {namespace | some key in nodes; namespace := topology.node(key, queries.policy_kinds).namespace}
+}
+
+_tree_roots := {hierarchy.canonical_key(input.root)} if input.root
+
+_tree_roots := topology.roots(queries.policy_kinds) if not input.root
+
+_tree_problem := queries.error("InvalidInput", "root must be a key, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
+	not is_string(object.get(input, "root", ""))
+} else := queries.error("InvalidInput", "root must be a key, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
+	input.root
+	not keys.parse(input.root)
+} else := queries.error("TargetNotFound", sprintf("%s does not exist", [input.root])) if {
+	input.root
+	not hierarchy.canonical_key(input.root)
+} else := queries.error("InvalidInput", "depth must be a number from 0 to 15") if {
+	not _is_depth(object.get(input, "depth", 15))
+}
+
+_is_depth(depth) if {
+	is_number(depth)
+	depth >= 0
+	depth <= 15
+}
+
+# METADATA
+# description: |
+#   `picture_roots`: the keys of the first objects of a picture of the hierarchy, from the top down, in lists for
+#   consecutive queries.
+# entrypoint: true
+picture_roots := queries.input_problem if {
+	queries.input_problem
+} else := topology.picture_roots
+
+# METADATA
+# description: |
+#   `picture`: the picture of each of `objects`, `{nodes, edges, refused, alone}` by key; objects without a place in it
+#   are absent. `nodes` has `{level, policies, parameters?}` by key, `edges` are `[parent, child]`. An edge may end at
+#   an object that is not in `objects`.
+# entrypoint: true
+picture := queries.input_problem if {
+	queries.input_problem
+} else := queries.keys_problem("objects") if {
+	queries.keys_problem("objects")
+} else := {key: entry | some key in input.objects; entry := topology.entry(key)}
+
+# METADATA
+# description: |
+#   `picture_changes`: the objects whose `picture` a change of the objects `keys` may affect. `was` has by key the
+#   previous index paths of an object, `drawn` names those of `keys` that were drawn before.
+# entrypoint: true
+picture_changes := queries.input_problem if {
+	queries.input_problem
+} else := queries.keys_problem("keys") if {
+	queries.keys_problem("keys")
+} else := sort(topology.changed_entries(changed, object.get(input, "was", {}), appeared)) if {
+	changed := {key | some key in input.keys}
+	drawn := {key | some key in object.get(input, "drawn", [])}
+	appeared := {key | some key in changed; not _stays(key, drawn)}
+}
+
+_stays(key, drawn) if {
+	key in drawn
+	lookup.get(key)
+}
+
+# METADATA
+# description: |
+#   `types`: every kind with objects, a CRD or a description, `{names, policy}` by `<group>/<Kind>`: the further names
+#   in its CRD, and whether it is an active policy kind. For short names on the command line.
+# entrypoint: true
+types := queries.input_problem if {
+	queries.input_problem
+} else := {type: {"names": object.get(_crd_names, type, []), "policy": type in kinds.names} |
+	some type in ((_held_types | object.keys(_crd_names)) | kinds.in_use)
+}
+
+_held_types := {concat("/", [group, kind]) |
+	some group, by_kind in data.objects
+	some kind, _ in by_kind
+} | {keys.parse(key).type | some key, _ in lookup.upserts}
+
+_crd_names := {type: sort(names) |
+	some crd in lookup.objects_in("apiextensions.k8s.io/CustomResourceDefinition", "-")
+	type := concat("/", [crd.spec.group, crd.spec.names.kind])
+	all_names := [crd.spec.names.plural, object.get(crd.spec.names, "singular", "")]
+	names := {name |
+		some name in array.concat(all_names, object.get(crd.spec.names, "shortNames", []))
+		name != ""
+	}
+}
+
+# METADATA
+# description: |
+#   `names`: the keys of all objects of `types` (`<group>/<Kind>`), with `name` only those with that name; with
+#   `sections` also the keys of their sections.
+# entrypoint: true
+names := queries.input_problem if {
+	queries.input_problem
+} else := queries.error("InvalidInput", "types must be a list of <group>/<Kind>") if {
+	not queries.is_list("types")
+} else := sort(_named | {section | input.sections; some key in _named; some section in hierarchy.sections(key)})
+
+_named := {concat("/", [type, namespace, name]) |
+	some type in input.types
+	some namespace in lookup.namespaces_of(type)
+	some name in _names_in(type, namespace)
+}
+
+_names_in(type, namespace) := object.keys(lookup.objects_in(type, namespace)) if not input.name
+
+_names_in(type, namespace) := {input.name} if lookup.objects_in(type, namespace)[input.name]
+
+# METADATA
+# description: |
+#   `problems`: problems of `objects` (keys; without them of all stored objects) that their authors can fix, `[{subject,
+#   about, reason, message}]`. Two results, with and without `changes`, show the problems that a change adds and fixes.
+# entrypoint: true
+problems := queries.input_problem if {
+	queries.input_problem
+} else := queries.keys_problem("objects") if {
+	input.objects
+	queries.keys_problem("objects")
+} else := [problem | some [_, problem] in sort({[key, problem] | some key in _looked_at; some problem in finding.of(key)})]
+
+_looked_at := {key | some key in input.objects} if input.objects
+
+_looked_at := {concat("/", [type, namespace, name]) |
+	some type, _ in types
+	some namespace in lookup.namespaces_of(type)
+	some name, _ in lookup.objects_in(type, namespace)
+} if {
+	not input.objects
+}
