@@ -22,7 +22,7 @@ MUTANTS_ARGS ?=
 # tests of one file stay together and in their order.
 PYTEST_WORKERS ?= 2
 
-.PHONY: help setup setup-test run test test-long check-release bench soak lint fmt rego-lint rego-test reference docs wheel lock sbom release audit picture vendor clean
+.PHONY: help setup setup-test run test test-long test-all check-release bench soak lint fmt rego-lint rego-test reference docs wheel lock sbom release audit picture vendor clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -e 's/:.*## /\t/' | expand -t 14
@@ -53,6 +53,8 @@ test: setup-test ## Every check and every test except the long ones, with a real
 test-long: setup-test ## The tests that take minutes
 	@echo "test: pytest (long)"
 	@$(BIN)/pytest -q -m long $(PYTEST_ARGS)
+
+test-all: test test-long ## Every test
 
 check-release: audit test test-long soak fuzz ## Everything that a release must pass: more than an hour
 
