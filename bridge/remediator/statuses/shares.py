@@ -212,7 +212,7 @@ class Shares:
         """Return the halves of a change that takes too long; a change of one object waits, with growing delays."""
         if len(notice.keys) > 1:
             half = len(notice.keys) // 2
-            return [_part(notice, keys, ()) for keys in (notice.keys[:half], notice.keys[half:])]
+            return [_part(notice, notice.keys[:half], notice.reported), _part(notice, notice.keys[half:], ())]
         (key,) = notice.keys
         self._timeouts[key] += 1
         self._forget_waiting(notice, self._noted)  # its status shows the known state

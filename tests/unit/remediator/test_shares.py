@@ -130,6 +130,28 @@ def test_change_that_takes_too_long_is_found_by_halves_and_waits_alone() -> None
     assert waits == [0.1, 0.2, 0.4, 0.8]
 
 
+def test_no_object_is_lost_where_the_first_query_takes_too_long() -> None:
+    class Late(Costly):
+        asked = True
+
+        async def get(self, path: str) -> Any:
+            """The first time there is no answer."""
+            if not self.asked:
+                self.asked = True
+                raise OpaTimeout("no answer within 5 s")
+            return await super().get(path)
+
+    async def main() -> set[str]:
+        opa = Late({})
+        shares = await shares_of(opa)
+        opa.asked = False
+        changed_keys = tuple(Key("g", "R", "a", name) for name in ("x", "y"))
+        shares.note(Notice(changed_keys, (Key("g", "R", "a", "reported"),), kinds=True))
+        return {key for _, one in await settle(opa, shares) for key in one.dirty.objects}
+
+    assert run(main()) >= {"g/R/a/x", "g/R/a/y", "g/R/a/reported"}
+
+
 def test_change_of_policy_kinds_takes_in_all_that_waits() -> None:
     async def main() -> list[list[str]]:
         opa = Costly({"a": 5_000})
