@@ -62,6 +62,8 @@ async def test_markup_is_shown_as_text_everywhere(
     shown = await page.page.locator("body").inner_text()
     assert "\ufffdesrever" in shown
     assert "\u202e" not in shown, "a direction override must not change how a name reads"
+    labels = "[...document.querySelectorAll('[title], [aria-label]')].map((one) => one.title + one.ariaLabel).join()"
+    assert "\u202e" not in await page.page.evaluate(labels)
     row = page.page.get_by_role("treeitem", name="Rule, <b onclick").first
     await row.click()
     await page.shows("#details h3", "<b onclick=harmed()>")

@@ -13,7 +13,8 @@ export function h(tag, properties = {}, ...children) {
     } else if (name === "data") {
       Object.assign(element.dataset, value);
     } else {
-      element.setAttribute(name === "class" ? "class" : name, value === true ? "" : String(value));
+      const text = value === true ? "" : String(value);
+      element.setAttribute(name, name === "title" || name === "aria-label" ? visible(text) : text);
     }
   }
   element.append(...content(children));
@@ -46,9 +47,12 @@ export const byId = (id) => document.getElementById(id);
 // Characters that change how others are shown, such as a direction override, are replaced, as in a terminal.
 const INVISIBLE = /[^\P{Cc}\n\t]|\p{Cf}/gu;
 
+/** A text as it is shown: without characters that change how others are shown. */
+export const visible = (text) => text.replace(INVISIBLE, "\ufffd");
+
 function content(children) {
   return children
     .flat(Infinity)
     .filter((child) => child !== undefined && child !== null && child !== false && child !== "")
-    .map((child) => (typeof child === "string" ? child.replace(INVISIBLE, "\ufffd") : child));
+    .map((child) => (typeof child === "string" ? visible(child) : child));
 }

@@ -2,6 +2,7 @@
 
 import cytoscape from "./vendor/cytoscape.js";
 import { colorOf, monogramOf } from "./colors.js";
+import { visible } from "./dom.js";
 import { graphStyle } from "./graph_style.js";
 import { parts, place, short } from "./keys.js";
 import { arrange, CARD, PILL, SECTION } from "./layout.js";
@@ -46,7 +47,7 @@ export class Graph {
     this.#cy.on("tap", (event) => this.#tapped(event));
     this.#cy.on("dbltap", "node.opens", (event) => this.#toggle(event.target));
     this.#cy.on("mouseover", "node", (event) => {
-      container.title = event.target.data("title");
+      container.title = visible(event.target.data("title") ?? "");
       container.classList.add("over");
     });
     this.#cy.on("mouseout", "node", () => {

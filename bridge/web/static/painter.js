@@ -2,6 +2,7 @@
 // Text is never too small to read: far out, captions disappear first, then the names of policies. If cards are smaller
 // than a line, names are labels beside them, as many as fit without covering each other.
 
+import { visible } from "./dom.js";
 import { colors } from "./theme.js";
 import { CARD, PILL } from "./layout.js";
 
@@ -177,7 +178,7 @@ function cut(context, text, room) {
   const id = `${context.font}\n${Math.round(room)}\n${text}`;
   let found = cuts.get(id);
   if (found === undefined) {
-    found = shortened(context, text, room);
+    found = shortened(context, visible(text), room);
     if (cuts.size > 20_000) cuts.clear();
     cuts.set(id, found);
   }
