@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -55,7 +56,7 @@ async def in_parts(
     return [part async for part in parts(opa, query, name, items, more, name_of, shape=shape)]
 
 
-async def parts(
+async def parts(  # noqa: PLR0913 - independent options of one query
     opa: Opa,
     query: str,
     name: str,
@@ -64,6 +65,8 @@ async def parts(
     name_of: Callable[[Item], str] = str,
     too_slow: Callable[[Item], None] | None = None,
     shape: Callable[[Sequence[Item]], Any] = list,
+    *,
+    limit: float | None = None,
 ) -> AsyncIterator[tuple[Sequence[Item], Any]]:
     """Query with `items` as the input `name`, in the form of `shape`.
 
@@ -72,13 +75,14 @@ async def parts(
     Rego has no catch: if evaluation fails or takes too long, an item is invalid, or the items are too many for one
     query, they are queried in halves. One that fails alone is logged, with its name from `name_of`, and omitted;
     `Opa.failures` has it until it succeeds. So is one that takes too long alone, after `too_slow` was called with it.
+    `limit` are the seconds for one query, at most those of `opa`.
     Raises the other OpaErrors, and OpaTimeout if there is no `too_slow` or OPA does not answer other queries either.
     """
     waiting = [items]
     while waiting:
         part = waiting.pop(0)
         try:
-            answer = await opa.query(query, {**more, name: shape(part)})
+            answer = await _query_within(limit, opa, query, {**more, name: shape(part)})
         except (OpaRejected, OpaTimeout, QueryError) as error:
             slow = isinstance(error, OpaTimeout)
             if not (await opa.ready() if slow else _is_of_an_item(error)):
@@ -99,6 +103,14 @@ async def parts(
             if opa.failures.errors:
                 opa.failures.drop(query, map(name_of, part))
             yield part, answer
+
+
+async def _query_within(limit: float | None, opa: Opa, query: str, query_input: Mapping[str, Any]) -> Any:
+    try:
+        async with asyncio.timeout(limit):
+            return await opa.query(query, query_input)
+    except TimeoutError as error:
+        raise OpaTimeout(f"OPA gave no answer within {limit:g} s") from error
 
 
 def _is_of_an_item(error: OpaError) -> bool:

@@ -91,6 +91,7 @@ def _shape(wanted: _Wanted) -> Any:
 
 BATCH = 500  # objects of a query
 FAR = 8 * BATCH  # objects, from the oldest, whose links are queried ahead: the limit of stored results
+SOON = 1.0  # seconds for the links of a slow object: OPA commits no write while it evaluates a query
 AGAIN = 1.0  # seconds before a query of a slow object that failed is repeated
 TOO_SLOW = "its links take too long: an extension is slow on it"
 AT_ONCE = 3  # parallel queries: OPA evaluates each on one core, and has the next one waiting
@@ -143,7 +144,7 @@ class Linking:
 
     Results that were queried `ahead` are kept until they are fetched, and count only for the same version of the
     object. An object whose links took too long is queried apart when it changes, one such object at a time, so that
-    others need not wait for it each time: it fails at first, and `retry` is called if its links can be computed.
+    others wait for it SOON seconds at most: it fails at first, and `retry` is called if its links can be computed.
     """
 
     def __init__(self, opa: Opa, retry: Callable[[Key, Object], None]) -> None:
@@ -218,7 +219,6 @@ class Linking:
         """Drop the results of removed objects."""
         self._opa.failures.drop("links", map(str, keys))
         self._forget(keys)
-        self._slow.difference_update(keys)
         self._end_apart(keys)
 
     def _end_apart(self, keys: Iterable[Key]) -> None:
@@ -287,8 +287,10 @@ class Linking:
     ) -> dict[Key, Links | OpaError]:
         declared = [text for _, _, text, _ in batch]
         more = {"reads": reading.fields}
+        limit = SOON if room is self._room_apart else None
         async with room:
-            answers = [part async for part in parts(self._opa, "links", "objects", declared, more, _named, _set_aside)]
+            found_parts = parts(self._opa, "links", "objects", declared, more, _named, _set_aside, limit=limit)
+            answers = [part async for part in found_parts]
         found: dict[Key, Links | OpaError] = {
             parse_key(key): links_of(key, links) for _, answer in answers for key, links in answer.items()
         }

@@ -312,6 +312,23 @@ async def test_object_on_which_an_extension_is_slow_is_left_out_and_stops_no_oth
             assert await services(bench) == {"s", "quick", "first", "later"}
 
 
+@pytest.mark.parametrize("recreated", [False, True])
+async def test_further_changes_of_a_slow_object_delay_no_write_of_others(opa_path: Path, recreated: bool) -> None:
+    source = ScriptedSource([service("s", "infra")])
+    async with loading(opa_path, whole=True) as bench:
+        bench.put("below", SLOW_ON_ONE)
+        await bench.until_active("below")
+        async with filling(bench, source, timeout=8.0) as (replicator, _):
+            source.put(odd("odd"))
+            await until(lambda: replicator._intake.rejections.counts.get("core/Service") == 1 and replicator.idle)
+            if recreated:
+                source.delete(key_of(odd("odd")))
+                await until(lambda: not replicator._intake.rejections and replicator.idle)
+            source.put({**odd("odd"), "spec": {"changed": True}}, service("beside", "other"))
+            async with asyncio.timeout(4.0):
+                await until(lambda: len(replicator) == 2 and replicator.idle)
+
+
 async def test_strategy_that_fails_at_one_target_stays_for_the_others(opa_path: Path) -> None:
     kind = policy_kind("ColorPolicy", effectiveTarget="Target", defaultStrategy="Custom", custom="odd")
     targets = [service("good", "infra"), service("bad", "infra")]
