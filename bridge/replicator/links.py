@@ -16,6 +16,7 @@ from bridge.opa.address import segments_of
 from bridge.opa.batches import batches, in_parts, parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, QueryError
+from bridge.pacing import delay_after
 from bridge.replicator.index_layout import NO_LINKS, Links, links_of
 
 EVERY = "*"  # in a pointer, each item of a list
@@ -92,7 +93,10 @@ def _shape(wanted: _Wanted) -> Any:
 BATCH = 500  # objects of a query
 FAR = 8 * BATCH  # objects, from the oldest, whose links are queried ahead: the limit of stored results
 SOON = 1.0  # seconds for the links of a slow object: OPA commits no write while it evaluates a query
-AGAIN = 1.0  # seconds before a query of a slow object that failed is repeated
+REST = 9.0  # times the duration of such a query, without another one: others have nine tenths of OPA's time
+AGAIN = 1.0  # seconds before such a query that failed is repeated
+FIRST_DELAY = 10.0  # seconds before one that took too long is repeated
+LONGEST_DELAY = 600.0
 TOO_SLOW = "its links take too long: an extension is slow on it"
 AT_ONCE = 3  # parallel queries: OPA evaluates each on one core, and has the next one waiting
 
@@ -144,7 +148,7 @@ class Linking:
 
     Results that were queried `ahead` are kept until they are fetched, and count only for the same version of the
     object. An object whose links took too long is queried apart when it changes, one such object at a time, so that
-    others wait for it SOON seconds at most: it fails at first, and `retry` is called if its links can be computed.
+    others wait for it SOON seconds at most: it fails at first, and `retry` is called once its links can be computed.
     """
 
     def __init__(self, opa: Opa, retry: Callable[[Key, Object], None]) -> None:
@@ -155,6 +159,7 @@ class Linking:
         self._apart: dict[Key, _Pending] = {}
         self._room = asyncio.Semaphore(AT_ONCE)
         self._room_apart = asyncio.Semaphore(1)
+        self._rest_until = 0.0  # of queries apart
         self._reading: LinkFields | None = None  # None: query OPA
 
     async def of(self, objects: Mapping[Key, Object], known: Known = _nothing_known) -> dict[Key, Made]:
@@ -257,40 +262,60 @@ class Linking:
                 pending[key] = self._ask_apart((key, obj, declared, made_from), reading)
             else:
                 missing.append((key, obj, declared, made_from))
-        asking = [
-            (batch, asyncio.create_task(self._query(reading, batch, self._room))) for batch in batches(missing, BATCH)
-        ]
+        asking = [(batch, asyncio.create_task(self._query(reading, batch))) for batch in batches(missing, BATCH)]
         for batch, query in asking:
             for key, obj, _, made_from in batch:
                 pending[key] = _Pending(obj, made_from, query)
         return pending
 
-    def _ask_apart(self, missing: _Missing, reading: LinkFields) -> _Pending:
+    def _ask_apart(self, missing: _Missing, reading: LinkFields, tries: int = 1) -> _Pending:
         key, obj, _, made_from = missing
-        answer = asyncio.create_task(self._query(reading, [missing], self._room_apart))
-        answer.add_done_callback(lambda _: self._answered_apart(key))
+        answer = asyncio.create_task(self._query_apart(reading, missing))
+        answer.add_done_callback(lambda _: self._answered_apart(missing, reading, tries))
         self._apart[key] = _Pending(obj, made_from, answer, apart=True)
         return self._apart[key]
 
-    def _answered_apart(self, key: Key) -> None:
+    def _answered_apart(self, missing: _Missing, reading: LinkFields, tries: int) -> None:
+        key, obj, _, _ = missing
         one = self._apart.get(key)
         if one is None or one.answer is None or not one.answer.done() or one.answer.cancelled():
             return  # a later state of the object is queried, or it is removed
-        del self._apart[key]
+        later = asyncio.get_running_loop().call_later
         if one.answer.exception():  # OPA is away, or links read other fields now
-            asyncio.get_running_loop().call_later(AGAIN, self._retry, key, one.obj)
+            del self._apart[key]
+            later(AGAIN, self._retry, key, obj)
         elif key not in self._slow:
-            self._retry(key, one.obj)
+            del self._apart[key]
+            self._retry(key, obj)
+        else:  # OPA may only have been busy
 
-    async def _query(
-        self, reading: LinkFields, batch: Sequence[_Missing], room: asyncio.Semaphore
+            def again() -> None:
+                if self._apart.get(key) is one:
+                    self._ask_apart(missing, reading, tries + 1)
+
+            later(delay_after(tries, FIRST_DELAY, LONGEST_DELAY), again)
+
+    async def _query_apart(self, reading: LinkFields, missing: _Missing) -> dict[Key, Links | OpaError]:
+        clock = asyncio.get_running_loop().time
+        async with self._room_apart:
+            await asyncio.sleep(self._rest_until - clock())
+            began = clock()
+            try:
+                return await self._query_now(reading, [missing], SOON)
+            finally:
+                self._rest_until = clock() + REST * (clock() - began)
+
+    async def _query(self, reading: LinkFields, batch: Sequence[_Missing]) -> dict[Key, Links | OpaError]:
+        async with self._room:
+            return await self._query_now(reading, batch)
+
+    async def _query_now(
+        self, reading: LinkFields, batch: Sequence[_Missing], limit: float | None = None
     ) -> dict[Key, Links | OpaError]:
         declared = [text for _, _, text, _ in batch]
         more = {"reads": reading.fields}
-        limit = SOON if room is self._room_apart else None
-        async with room:
-            found_parts = parts(self._opa, "links", "objects", declared, more, _named, _set_aside, limit=limit)
-            answers = [part async for part in found_parts]
+        answering = parts(self._opa, "links", "objects", declared, more, _named, _set_aside, limit=limit)
+        answers = [part async for part in answering]
         found: dict[Key, Links | OpaError] = {
             parse_key(key): links_of(key, links) for _, answer in answers for key, links in answer.items()
         }

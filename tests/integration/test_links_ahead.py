@@ -76,9 +76,9 @@ async def test_of_objects_that_opa_holds_already_no_links_are_queried_and_nothin
     kept: list[int] = []
     query, write = Linking._query, Writer.write
 
-    async def asking(self: Linking, reading: Any, batch: Any, room: Any) -> Any:
+    async def asking(self: Linking, reading: Any, batch: Any) -> Any:
         requested.append(len(batch))
-        return await query(self, reading, batch, room)
+        return await query(self, reading, batch)
 
     async def writing(self: Writer, batch: dict[Key, Object | None]) -> dict[Key, Before]:
         written = await write(self, batch)
