@@ -44,7 +44,7 @@ class Limits:
     `unread` is the maximum number of bytes of its responses that wait in memory for clients to read them.
     """
 
-    connections: int = 2000  # twice as many as the streams of the page, which leaves room for OPA and probes
+    connections: int = 2000  # more than twice the streams of the page, which leaves room for OPA and probes
     per_peer: int = 1000
     unread: int = 64 << 20
 

@@ -95,7 +95,7 @@ def decoded(content: bytes) -> dict[str, Any]:
 
 HEARTBEAT = 15.0  # seconds without events after which something is sent, so no proxy closes the stream
 CHECKED = 15.0  # seconds between two checks whether the client may still read
-MOST_STREAMS = 1_000
+MOST_STREAMS = 800  # fewer than the connections of one address: OPA and probes may share it with a proxy of the page
 RETRY = 1000  # milliseconds that a client waits before it connects again
 _COMMENT = b": still here\n\n"
 _HEADERS = {
