@@ -13,6 +13,7 @@ from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, QueryError
 
 Item = TypeVar("Item")
 log = structlog.get_logger(__name__)
+PART_LIMIT = 5.0  # seconds for a part of a query that took too long: OPA commits no write meanwhile
 _OF_ITEMS = {"InvalidInput", "TooManyPaths"}  # codes of query errors that fewer items may avoid
 
 
@@ -75,7 +76,7 @@ async def parts(  # noqa: PLR0913 - independent options of one query
     Rego has no catch: if evaluation fails or takes too long, an item is invalid, or the items are too many for one
     query, they are queried in halves. One that fails alone is logged, with its name from `name_of`, and omitted;
     `Opa.failures` has it until it succeeds. So is one that takes too long alone, after `too_slow` was called with it.
-    `limit` are the seconds for one query, at most those of `opa`.
+    `limit` are the seconds for one query, at most those of `opa`; after a timeout PART_LIMIT, if there is `too_slow`.
     Raises the other OpaErrors, and OpaTimeout if there is no `too_slow` or OPA does not answer other queries either.
     """
     waiting = [items]
@@ -87,6 +88,8 @@ async def parts(  # noqa: PLR0913 - independent options of one query
             slow = isinstance(error, OpaTimeout)
             if not (await opa.ready() if slow else _is_of_an_item(error)):
                 raise
+            if slow and too_slow is not None:
+                limit = min(limit or PART_LIMIT, PART_LIMIT)
             if len(part) > 1:
                 half = len(part) // 2
                 waiting[:0] = [part[:half], part[half:]]

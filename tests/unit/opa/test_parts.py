@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from bridge.opa.batches import BatchSize, parts
+from bridge.opa.batches import PART_LIMIT, BatchSize, parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaTimeout
 from tests.unit.fake_time import run
@@ -43,6 +44,26 @@ def test_item_that_takes_too_long_is_left_out_alone_and_reported() -> None:
     assert run(main()) == list("abde")
     assert slow == ["c"]
     assert opa.queries == [list("abcde"), list("ab"), list("cde"), ["c"], list("de")]
+
+
+def test_item_at_fault_is_found_within_seconds_of_the_first_timeout() -> None:
+    class Hanging(Slow):
+        async def query(self, name: str, input_document: Any) -> Any:
+            """No answer within 30 s if it takes too long."""
+            try:
+                return await super().query(name, input_document)
+            except OpaTimeout:
+                await asyncio.sleep(30)
+                raise
+
+    async def main() -> float:
+        opa = Hanging(lambda items: "c" in items)
+        began = asyncio.get_running_loop().time()
+        async for _ in parts(opa, "q", "items", list("abcdefgh"), {}, str, lambda _: None):
+            pass
+        return asyncio.get_running_loop().time() - began
+
+    assert run(main()) == pytest.approx(30 + 3 * PART_LIMIT)
 
 
 def test_timeout_of_an_opa_that_does_not_answer_at_all_is_an_error_at_once() -> None:
