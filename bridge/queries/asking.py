@@ -132,13 +132,14 @@ async def effective_everywhere(
 
     Targets at which the query fails are left out, as by `in_batches`.
     """
-    entries: list[Entry] = []
+    entries: dict[tuple[str, str], Entry] = {}  # an object's entries include those of its sections
     source = {"sourceNamespace": source_namespace} if source_namespace else {}
     for name, targets in (await scopes(opa, kind)).items():
         chosen = [str(key) for key in targets if namespace in {None, key.namespace}]
         more = {"policyKind": name, **source}
-        entries += await in_batches(opa, "effective", "targets", chosen, more, at_targets_of(name))
-    return sorted(entries, key=lambda entry: (entry["target"], entry["policyKind"]))
+        found = await in_batches(opa, "effective", "targets", chosen, more, at_targets_of(name))
+        entries |= {(entry["target"], entry["policyKind"]): entry for entry in found}
+    return [entries[name] for name in sorted(entries)]
 
 
 async def scopes(opa: Opa, kind: str | None = None) -> dict[str, list[Key]]:
