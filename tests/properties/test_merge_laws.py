@@ -119,16 +119,27 @@ def test_origins_cover_exactly_the_leaves_and_name_a_policy_that_has_them(
     assert path["origins"].keys() - tombstones <= pointers_of(path["spec"])
 
 
+def _overlap(pointer: str, other: str) -> bool:
+    return f"{pointer}/".startswith(f"{other}/") or f"{other}/".startswith(f"{pointer}/")
+
+
 _EXCLUDED = [
     Entry(level=0, strategy="AtomicDefaults", spec={"b": None}),
     Entry(level=0, strategy="PatchDefaults", spec={"a": None}),
     Entry(level=0, strategy="AtomicDefaults", spec={"a": None}),
+]
+_OUTVOTED = [
+    Entry(level=0, strategy="AtomicDefaults", spec={}),
+    Entry(level=0, strategy="PatchDefaults", spec={"a": None, "b": None}),
+    Entry(level=1, strategy="PatchDefaults", spec={"a": None}),
+    Entry(level=2, strategy="AtomicDefaults", spec={"a": None}),
 ]
 
 
 @law
 @given(stack=stacks, options=ANY)
 @example(stack=_EXCLUDED, options={})
+@example(stack=_OUTVOTED, options={"sameLevel": "OldestWins"})
 def test_outcomes_agree_with_origins(engine: Engine, stack: list[Entry], options: Object) -> None:
     path = engine.merged(stack, options)
     origins = path["origins"]
@@ -139,11 +150,12 @@ def test_outcomes_agree_with_origins(engine: Engine, stack: list[Entry], options
         kept = {pointer for pointer in own if origins.get(pointer) == entry["policy"]}
         outcome = "Programmed" if kept == own else "PartiallyProgrammed" if kept else "Overridden"
         assert entry["outcome"] == outcome
-        # An empty policy that keeps others out has no origin.
+        # A leaf that no other policy sets, nor a value above or below it, was taken away by whoever kept this one out,
+        # and an empty policy that keeps others out has no origin.
         empty = {key_of(other) for other, member in enumerate(stack) if not member.spec}
-        # A policy that is excluded itself keeps others out, too, if it or the other is atomic.
-        atomic = {key_of(at) for at, other in enumerate(stack) if "Atomic" in stack[index].strategy + other.strategy}
-        assert set(entry["overriddenBy"]) <= {*origins.values(), *empty, *atomic} - {entry["policy"]}
+        taken = all(any(_overlap(pointer, other) for other in origins) for pointer in own - kept)
+        others = {key_of(other) for other in range(len(stack))} - {entry["policy"]}
+        assert set(entry["overriddenBy"]) <= ({*origins.values(), *empty} & others if taken and spec else others)
         if all(other.spec for other in stack) and any(
             value_at(spec, names_in(pointer)) != {} for pointer in own - kept
         ):
