@@ -64,13 +64,7 @@ class _Root(click.Group):
         """Return the command with a name or an alias, None for an unknown name."""
         name = _ALIASES.get(cmd_name, cmd_name)
         if name not in _COMMANDS:
-            # The error suggests one of these.
-            self.commands = {known: self._imported(known) for known in _COMMANDS}
             return None
-        return self._imported(name)
-
-    @staticmethod
-    def _imported(name: str) -> click.Command:
         module = importlib.import_module(f"bridge.cli.{_COMMANDS[name]}")
         command: click.Command = getattr(module, name.replace("-", "_"))
         return command
@@ -85,6 +79,7 @@ class _Root(click.Group):
 
 @click.group(
     cls=_Root,
+    commands=dict.fromkeys((*_COMMANDS, *_ALIASES), click.Command(None)),  # the names that an error suggests
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
