@@ -159,11 +159,8 @@ def opened(
 
 def report_failures(engine: Engine) -> bool:
     """Print what is not part of the result because a query fails on it, one line each; return whether there is any."""
-    from bridge.opa.errors import OpaRejected
-
     for (query, name), error in engine.opa.failures.errors.items():
-        why = error.details if isinstance(error, OpaRejected) else str(error)
-        print_error(f"error: {name}: left out, because `{query}` fails on it: {why}")
+        print_error(f"error: {name}: left out, because `{query}` fails on it: {error.details}")
     return bool(engine.opa.failures.errors)
 
 

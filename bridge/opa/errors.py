@@ -27,6 +27,11 @@ from bridge.model.observability import Histogram
 class OpaError(Exception):
     """Any error of OPA."""
 
+    @property
+    def details(self) -> str:
+        """Return the cause in one line, for the author of the Rego."""
+        return str(self)
+
 
 class OpaUnavailable(OpaError):
     """OPA sent no response: the connection was refused or interrupted, or timed out. A retry can help."""
@@ -54,12 +59,17 @@ class OpaRejected(OpaError):
     ) -> None:
         details = "; ".join(_one_line(error) for error in errors)
         super().__init__(f"OPA answered {status} {code}: {message}" + (f": {details}" if details else ""))
-        self.details = " ".join((details or message).split())  # one line, for the author of the Rego
+        self._details = " ".join((details or message).split())
         self.status = status
         self.code = code
         self.message = message
         self.errors = tuple(errors)
         self.retry_after = retry_after
+
+    @property
+    def details(self) -> str:
+        """Return OPA's details in one line, or its message without any."""
+        return self._details
 
     @property
     def in_evaluation(self) -> bool:

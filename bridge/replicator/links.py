@@ -15,7 +15,7 @@ from bridge.model.nesting import decode
 from bridge.opa.address import segments_of
 from bridge.opa.batches import batches, in_parts, parts
 from bridge.opa.client import Opa
-from bridge.opa.errors import OpaError, OpaRejected, QueryError
+from bridge.opa.errors import OpaError, QueryError
 from bridge.pacing import delay_after
 from bridge.replicator.index_layout import NO_LINKS, Links, links_of
 
@@ -349,7 +349,7 @@ def _made(key: Key, one: _Pending) -> Made:
         return Made(None, None, TOO_SLOW)
     links = None if one.answer is None else one.answer.result().get(key, NO_LINKS)
     if isinstance(links, OpaError):
-        return Made(None, None, links.details if isinstance(links, OpaRejected) else str(links))
+        return Made(None, None, links.details)
     return Made(one.made_from, links)
 
 
