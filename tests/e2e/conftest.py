@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from bridge.cli.main import run_command
 from tests.e2e.serving import bridge_runs
+from tests.in_process import run_with_opa
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -77,22 +76,7 @@ def shop_opa(bridge_path: Path, environment: dict[str, str], tmp_path_factory: p
         yield found.opa_url
 
 
-def run_with_opa(url: str) -> Run:
-    """Return a function that runs a read command in this process, with the OPA at `url`.
-
-    A process and an OPA of its own cost each command seconds: tests of those use `bridge` with `--manifests`.
-    """
-
-    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        words = [*map(str, arguments), "--opa", url]
-        with contextlib.redirect_stdout(io.StringIO()) as output, contextlib.redirect_stderr(io.StringIO()) as errors:
-            code = run_command(words)
-        return subprocess.CompletedProcess(words, code, output.getvalue(), errors.getvalue())
-
-    return run
-
-
 @pytest.fixture(scope="session")
 def shop(shop_opa: str) -> Run:
     """A function that runs a read command on `examples/shop`, with the shared OPA."""
-    return run_with_opa(shop_opa)
+    return partial(run_with_opa, shop_opa)

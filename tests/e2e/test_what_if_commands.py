@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ import pytest
 import yaml
 
 from tests.builders import GATEWAY_API, policy
-from tests.e2e.conftest import ROOT, SHOP, Run, run_with_opa
+from tests.e2e.conftest import ROOT, SHOP, Run
 from tests.e2e.serving import bridge_runs
+from tests.in_process import run_with_opa
 
 COLORS = "example.com/ColorPolicy"
 HTTPS = "gateway.networking.k8s.io/Gateway/infra/public#https"
@@ -278,7 +280,7 @@ def mesh(bridge_path: Path, environment: dict[str, str], tmp_path_factory: pytes
     """A function that runs a read command on `MESH`."""
     log = tmp_path_factory.mktemp("mesh") / "log"
     with bridge_runs(bridge_path, environment, log, "--manifests", MESH, "--listen", "127.0.0.1:0") as found:
-        yield run_with_opa(found.opa_url)
+        yield partial(run_with_opa, found.opa_url)
 
 
 def mesh_answer(mesh: Run, *arguments: str) -> Any:

@@ -21,7 +21,7 @@ from bridge.opa.errors import OpaUnavailable
 from bridge.replicator.claim import DOUBTFUL
 from bridge.replicator.replicator import Replicator
 from tests.builders import policy, policy_kind, service, target_ref
-from tests.eventually import eventually
+from tests.eventually import equal_to, eventually
 from tests.integration.loading import DEADLINE, Bench, author, loading, until
 from tests.integration.scripted import ScriptedSource
 
@@ -291,10 +291,6 @@ async def test_object_that_was_left_out_returns_with_another_version_of_the_modu
             await until(lambda: not bench.verdicts["below"].failing)
 
 
-async def holds(bench: Bench, names: set[str]) -> bool:
-    return await services(bench) == names
-
-
 async def test_object_on_which_an_extension_is_slow_is_left_out_and_stops_no_other(opa_path: Path) -> None:
     source = ScriptedSource([service("s", "infra"), odd("first")])
     async with loading(opa_path, whole=True) as bench:
@@ -305,7 +301,7 @@ async def test_object_on_which_an_extension_is_slow_is_left_out_and_stops_no_oth
             source.put(odd("second"))
             await until(lambda: replicator._intake.rejections.counts.get("core/Service") == 2)
             source.put(odd("second"), service("quick", "infra"))
-            await eventually(partial(holds, bench, {"s", "quick"}), patience=DEADLINE)
+            await eventually(partial(services, bench), equal_to({"s", "quick"}), patience=DEADLINE)
             assert replicator._writer.linking._apart  # nothing has waited for the links of the slow object
             source.put(service("later", "infra"), service("first", "infra"))
             await until(lambda: replicator._intake.rejections.counts.get("core/Service") == 1 and replicator.idle)

@@ -150,8 +150,8 @@ def test_outcomes_agree_with_origins(engine: Engine, stack: list[Entry], options
         kept = {pointer for pointer in own if origins.get(pointer) == entry["policy"]}
         outcome = "Programmed" if kept == own else "PartiallyProgrammed" if kept else "Overridden"
         assert entry["outcome"] == outcome
-        # A leaf that no other policy sets, nor a value above or below it, was taken away by whoever kept this one out,
-        # and an empty policy that keeps others out has no origin.
+        # Semantics O3: a lost leaf has an origin at, above or below it, or else any policy may have excluded this one.
+        # An empty policy has no origin when it excludes others, and no leaf that an origin could have taken.
         empty = {key_of(other) for other, member in enumerate(stack) if not member.spec}
         taken = all(any(_overlap(pointer, other) for other in origins) for pointer in own - kept)
         others = {key_of(other) for other in range(len(stack))} - {entry["policy"]}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
 import re
@@ -21,12 +19,12 @@ from typing import Any
 import pytest
 import yaml
 
-from bridge.cli.main import run_command
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
 from bridge.model.types import ALWAYS
 from tests.controlplane.api import Session
 from tests.controlplane.plane import ControlPlane
+from tests.in_process import run_with_opa
 from tests.scenarios.cases import POLICY_NAMESPACE, Case, all_cases, policy_maps
 from tests.scenarios.checking import Answers, check, refusal
 from tests.scenarios.custom_resources import custom_resources, plural_of
@@ -69,10 +67,9 @@ class Cluster:
 
     def bridge(self, *arguments: str) -> Any:
         """What the command prints of the bridge's OPA, as JSON."""
-        with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(io.StringIO()) as errors:
-            code = run_command([*arguments, "--opa", self.opa_url, "-o", "json"])
-        assert code == 0, errors.getvalue()
-        return json.loads(printed.getvalue())
+        answer = run_with_opa(self.opa_url, *arguments, "-o", "json")
+        assert answer.returncode == 0, answer.stderr
+        return json.loads(answer.stdout)
 
     def query(self, name: str, asked: dict[str, Any]) -> Any:
         """What the bridge's OPA answers. A command would also query the state of all policy kinds, for its warnings."""

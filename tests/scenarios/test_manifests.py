@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
 import re
@@ -18,8 +16,8 @@ import pytest
 import pytest_asyncio
 
 from bridge.app.engine import open_engine
-from bridge.cli.main import run_command
 from bridge.model.keys import key_of
+from tests.in_process import run_with_opa
 from tests.scenarios.cases import Case, all_cases, policy_maps
 from tests.scenarios.checking import Answers, check
 from tests.scenarios.judging import Judged, check_judged
@@ -77,10 +75,9 @@ class Shell:
 
     def bridge(self, *command: str) -> Any:
         """Run the command and return its JSON output."""
-        with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(io.StringIO()) as errors:
-            code = run_command([*command, "--opa", self.opa_url, "-o", "json"])
-        assert code == 0, errors.getvalue()
-        return json.loads(said.getvalue())
+        answer = run_with_opa(self.opa_url, *command, "-o", "json")
+        assert answer.returncode == 0, answer.stderr
+        return json.loads(answer.stdout)
 
     def effective(self, case: Case, source: str) -> list[dict[str, Any]]:
         """Return the effective policies of a scenario's kinds for requests from the namespace `source`."""
@@ -89,11 +86,10 @@ class Shell:
 
     def request(self, asked: dict[str, Any]) -> Any:
         """Return the result of a request, and check that the exit code is 1 if no rule serves it."""
-        with contextlib.redirect_stdout(io.StringIO()) as said:
-            code = run_command([*command_of(asked), "--opa", self.opa_url, "-o", "json"])
-        answer = json.loads(said.getvalue())
-        assert code == (0 if answer["rule"] else 1)
-        return answer
+        answer = run_with_opa(self.opa_url, *command_of(asked), "-o", "json")
+        found = json.loads(answer.stdout)
+        assert answer.returncode == (0 if found["rule"] else 1)
+        return found
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
