@@ -79,13 +79,8 @@ def read_settings_file(file: Path) -> SettingsFile:
         mark = error.problem_mark or error.context_mark
         where = f"{name}:{mark.line + 1}" if mark else name
         raise SettingsError(Mistake(where, f"invalid YAML: {error.problem or error.context}")) from error
-    except (
-        yaml.YAMLError,
-        RecursionError,
-        TypeError,
-        ValueError,
-        AttributeError,
-    ) as error:  # of a tag's constructor, too
+    # The last three are errors of a tag's constructor.
+    except (yaml.YAMLError, RecursionError, TypeError, ValueError, AttributeError) as error:
         raise SettingsError(Mistake(name, f"invalid YAML: {' '.join(str(error).split())}")) from error
     if values is not None and not isinstance(values, dict):
         raise SettingsError(Mistake(name, "settings are a mapping of names to values"))
