@@ -24,8 +24,8 @@ from bridge.queries.names import CommandError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bridge.app.engine import Engine
     from bridge.model.keys import Key
+    from bridge.offline.engine import Engine
     from bridge.queries.analysis import Analysis, Applied
 
     Position = Callable[[Key], tuple[str, int] | None]

@@ -158,10 +158,10 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
     why = "`bridge run` on a cluster"
     if kubeconfig is None and kube_context is None and not kubectl_has_a_cluster():
         return Check("api server", "unchecked", "no kubeconfig", why)
-    from bridge.app.rbac import always_read
     from bridge.kube.client import KubeClient
     from bridge.kube.discovery import lacking
     from bridge.kube.errors import KubeError, NotFound, Unauthorized
+    from bridge.sidecar.rbac import always_read
 
     try:
         async with (

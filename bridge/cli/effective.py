@@ -21,8 +21,8 @@ from bridge.cli.options import (
 from bridge.queries.names import object_name
 
 if TYPE_CHECKING:
-    from bridge.app.engine import Engine
     from bridge.cli.printers.table import Table
+    from bridge.offline.engine import Engine
     from bridge.queries.asking import Entry, Selects
     from bridge.queries.description import Description
 

@@ -14,7 +14,7 @@ from bridge.cli.options import View, kind_option, namespace_options, selector_op
 from bridge.queries.names import CommandError, identity, object_name
 
 if TYPE_CHECKING:
-    from bridge.app.engine import Engine
+    from bridge.offline.engine import Engine
     from bridge.opa.client import Opa
     from bridge.queries.asking import Entry, Selects
 

@@ -12,7 +12,7 @@ from bridge.cli.options import OPA_TOKEN_VARIABLE, OPA_VARIABLE, Input, read_inp
 from bridge.queries.names import CommandError, NameNotFoundError
 
 if TYPE_CHECKING:
-    from bridge.app.engine import Engine
+    from bridge.offline.engine import Engine
 
 _EXAMPLES = (
     ("From a CRD in a file", "bridge init policykind --from-crd crds/ratelimitpolicies.yaml"),

@@ -16,12 +16,12 @@ from bridge.cli.options import output_option
 from bridge.queries.names import CommandError
 
 if TYPE_CHECKING:
-    from bridge.app.engine import Engine
-    from bridge.app.rbac import Facts
     from bridge.cli.printers.table import Table
     from bridge.kube.discovery import Discovery
     from bridge.model.types import Access, ResourceType
+    from bridge.offline.engine import Engine
     from bridge.settings.model import Settings
+    from bridge.sidecar.rbac import Facts
 
 _CRDS = "/objects/apiextensions.k8s.io/CustomResourceDefinition/-"
 
@@ -74,9 +74,9 @@ def find_lacking(kind_source: KindSource, needs: list[Access], user: str) -> lis
 
 
 async def _read(settings: Settings, kind_source: KindSource, *, in_cluster: bool) -> tuple[list[Access], bool]:
-    from bridge.app.engine import open_engine
-    from bridge.app.rbac import needed_access
     from bridge.cli.reading import report_problems
+    from bridge.offline.engine import open_engine
+    from bridge.sidecar.rbac import needed_access
 
     async with open_engine(
         manifests=kind_source.manifests,
@@ -92,9 +92,9 @@ async def _read(settings: Settings, kind_source: KindSource, *, in_cluster: bool
 
 
 async def _facts(engine: Engine, settings: Settings, cluster: KindSource | None) -> Facts:
-    from bridge.app.rbac import Facts, explained_kinds, replicated_types
-    from bridge.app.store import plural_by_rule
+    from bridge.model.types import plural_by_rule
     from bridge.queries.asking import undescribed
+    from bridge.sidecar.rbac import Facts, explained_kinds, replicated_types
 
     kinds = explained_kinds(await engine.opa.query("kinds_in_force", {}), served=cluster is not None)
     kinds += [name for name, about in (await undescribed(engine.opa)).items() if "crd" in about]
@@ -197,8 +197,8 @@ def rbac(
     For policies: get, list and watch on every policy kind, and patch on the statuses of kinds with `mode: Manage` and
     of objects that they affect. Without --manifests or a cluster only the shipped presets are known.
     """
-    from bridge.app.rbac import role_objects
     from bridge.cli.reading import INPUT_ERROR
+    from bridge.sidecar.rbac import role_objects
 
     if where["manifests"] and (where["kubeconfig"] or where["kube_context"] or where["cluster"]):
         raise CommandError("--manifests and a cluster exclude each other: give the one with the policy kinds")
@@ -217,7 +217,7 @@ def rbac(
 
 
 def _check(kind_source: KindSource, needs: list[Access], user: str, output: str) -> int:
-    from bridge.app.rbac import role_objects
+    from bridge.sidecar.rbac import role_objects
 
     found = find_lacking(kind_source, needs, user)
     if not found:
@@ -228,9 +228,9 @@ def _check(kind_source: KindSource, needs: list[Access], user: str, output: str)
 
 
 def _print(output: str, access: list[Access], objects: list[dict[str, object]]) -> None:
-    from bridge.app.rbac import rules
     from bridge.cli.printers import print_document, print_objects
     from bridge.cli.printers.table import print_tables
+    from bridge.sidecar.rbac import rules
 
     if output == "table":
         print_tables([access_table(access)])

@@ -18,8 +18,8 @@ from bridge.cli.terminal import print_error
 from bridge.queries.names import CommandError, NameNotFoundError, first_of, short_key
 
 if TYPE_CHECKING:
-    from bridge.app.engine import Engine
     from bridge.model.keys import Key
+    from bridge.offline.engine import Engine
 
 _Answer = TypeVar("_Answer")
 
@@ -139,7 +139,7 @@ def opened(
 ) -> AbstractAsyncContextManager[Engine]:
     """Open the engine of a command; with `follow` it reads changes. `queries` are those of `show`."""
     # Imported here, so help and usage errors appear immediately.
-    from bridge.app.engine import open_engine
+    from bridge.offline.engine import open_engine
     from bridge.opa.address import TlsFiles
     from bridge.telemetry.logs import configure_logs
 
@@ -182,7 +182,7 @@ async def report_problems(engine: Engine) -> bool:
         # Another author may own the CRD: this is not an error of the input.
         where = _place(engine, parse_key(about["crd"])) if "crd" in about else ""
         print_error(f"warning: {where}{type_id}: {about['message']}")
-    if engine.settled is not None:  # an OPA of a running bridge holds what an API server converted
+    if not engine.running:  # an OPA of a running bridge holds what an API server converted
         for key, problem in await version_problems(engine.opa):
             unserved = problem["reason"] == "VersionNotServed"  # no API server takes such a manifest
             at_fault = at_fault or unserved

@@ -7,18 +7,18 @@ import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from bridge.app.removal import Removal, TracedObject, delete_lease, held, holder_of, insist_on_none, read_lease
 from bridge.cli.terminal import print_error
 from bridge.kube.client import KubeClient
 from bridge.kube.errors import KubeError
 from bridge.opa.client import Opa
 from bridge.opa.executable import ensure_opa
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader.shipped import shipped_bundle
+from bridge.opa.shipped import shipped_bundle
 from bridge.queries.names import short_key
 from bridge.remediator.statuses.plan import describe
 from bridge.resources import rego_root
 from bridge.settings.model import Settings
+from bridge.sidecar.removal import Removal, TracedObject, delete_lease, held, holder_of, insist_on_none, read_lease
 
 WRITERS = 8  # objects that are written in parallel
 

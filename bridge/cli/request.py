@@ -13,7 +13,7 @@ from bridge.cli.options import View, view_options
 from bridge.queries.names import CommandError
 
 if TYPE_CHECKING:
-    from bridge.app.engine import Engine
+    from bridge.offline.engine import Engine
     from bridge.queries.asking import Entry
 
 NOT_SERVED = 1  # exit code

@@ -16,9 +16,9 @@ from bridge.cli.terminal import print_error
 from bridge.queries.names import CommandError
 
 if TYPE_CHECKING:
-    from bridge.app.run import Running
     from bridge.cli.printers.table import Table
     from bridge.settings.model import Setting, Settings
+    from bridge.sidecar.run import Running
 
 _EXAMPLES = (
     ("Serve a folder of manifests and follow its changes", "bridge run --manifests examples/shop"),
@@ -70,9 +70,9 @@ def run(config: Path | None, **flags: Any) -> None:
     A setting comes from its option, otherwise from the environment (BRIDGE_OPA_URL, BRIDGE_LISTEN, …), otherwise from
     the file.
     """
-    from bridge.app.run import serve
     from bridge.cli.reading import take_standard_input
     from bridge.settings.loading import load_settings, warn_of_variables
+    from bridge.sidecar.run import serve
     from bridge.telemetry.logs import configure_logs
     from bridge.web.site import site_of
 

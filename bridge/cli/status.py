@@ -17,8 +17,8 @@ from bridge.model.keys import parse_key
 from bridge.queries.names import CommandError, NameNotFoundError, object_name
 
 if TYPE_CHECKING:
-    from bridge.app.engine import Engine
     from bridge.cli.printers.differences import Position
+    from bridge.offline.engine import Engine
     from bridge.queries.asking import Entry, Selects
     from bridge.queries.statuses import Statuses
     from bridge.remediator.placement.decisions import PlacementFinding

@@ -20,7 +20,7 @@ from bridge.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from bridge.app.engine import Engine
+    from bridge.offline.engine import Engine
     from bridge.queries.topology import Picture, Tree
 
 _GRAPH_EXAMPLES = (

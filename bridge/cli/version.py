@@ -29,7 +29,7 @@ def version() -> None:
 def _print_versions() -> None:
     import platform
 
-    from bridge.policy_loader.shipped import shipped_bundle
+    from bridge.opa.shipped import shipped_bundle
     from bridge.resources import rego_root
 
     click.echo(f"bridge {__version__}")

@@ -15,7 +15,7 @@ from bridge.cli.terminal import print_error
 from bridge.queries.names import NameNotFoundError
 
 if TYPE_CHECKING:
-    from bridge.app.engine import Engine
+    from bridge.offline.engine import Engine
 
 _Answer = TypeVar("_Answer")
 

@@ -86,6 +86,11 @@ def regular_plural(kind: str) -> str:
     return f"{word}s"
 
 
+def plural_by_rule(type_id: str) -> str:
+    """Return the default plural name of a type."""
+    return regular_plural(type_id.partition("/")[2])
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Access:
     """Verbs on one resource: `plural` or `plural/status` of a group ("" for the core group), and their purpose.

@@ -17,9 +17,10 @@ import msgspec
 import structlog
 
 from bridge.opa.bundle import Bundle, build_bundle
+from bridge.opa.shipped import Shipped
 from bridge.policy_loader.ownership import package_of, packages, roots
-from bridge.policy_loader.shipped import VIEW, VIEW_FILE, Shipped
 from bridge.policy_loader.submissions import DataPath, Places, Submission
+from bridge.policy_loader.view import VIEW, VIEW_FILE
 
 log = structlog.get_logger(__name__)
 

@@ -15,13 +15,13 @@ import structlog
 from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Rejected, Source, Trouble, Upserted
 from bridge.model.keys import Key, key_of
 from bridge.opa.bundle import Bundle
+from bridge.opa.shipped import Shipped
 from bridge.pacing import Turns
 from bridge.policy_loader.assembly import assemble, generated
 from bridge.policy_loader.compile_check import Checker
 from bridge.policy_loader.judgement import Judge
 from bridge.policy_loader.ownership import flaws
 from bridge.policy_loader.selection import Choice, Listener, choose
-from bridge.policy_loader.shipped import Shipped
 from bridge.policy_loader.submissions import (
     CONFIG_MAP,
     REGO_POLICY,
@@ -44,10 +44,6 @@ log = structlog.get_logger(__name__)
 # The state of an object with Rego or data in OPA: its current version, an earlier version because the current one is
 # rejected, none because of that, or unknown.
 STATES = ("active", "last-good-version", "refused", "pending")
-
-
-# Texts of which an author's manifest contains one, unless it is written with escapes.
-MARKS = (b"openpolicyagent.org/", b"RegoPolicy")
 
 
 _PATIENCE = 4.0  # seconds that a start waits for documents whose reading takes long

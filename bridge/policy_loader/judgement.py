@@ -12,11 +12,11 @@ from bridge.model.keys import Key
 from bridge.opa.address import pointer
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUndefined
+from bridge.opa.shipped import Shipped
 from bridge.policy_loader.assembly import STRATEGIES, Generate, InTheWay, claimed_roots, document
 from bridge.policy_loader.compile_check import PASSING, Checker, Finding
 from bridge.policy_loader.ownership import disputes, overlap, packages
 from bridge.policy_loader.selection import Entry
-from bridge.policy_loader.shipped import Shipped
 from bridge.policy_loader.submissions import DataPath, Fault, ModuleProblem, Places, Submission
 
 if TYPE_CHECKING:  # aiohttp's server, which commands do not need, takes 0.05 s to import

@@ -18,6 +18,7 @@ from bridge.model.keys import Key
 from bridge.opa.bundle import Bundle
 from bridge.opa.client import STATES_OF_MODULES, Opa
 from bridge.opa.errors import Failing, OpaError, OpaRejected
+from bridge.opa.shipped import Shipped
 from bridge.policy_loader.activation import Activation, BundleEndpoint, State
 from bridge.policy_loader.assembly import Dependents, Generating, assemble, no_decision, no_view
 from bridge.policy_loader.compile_check import Checker, CheckError
@@ -26,7 +27,6 @@ from bridge.policy_loader.ownership import flaws
 from bridge.policy_loader.probation import Probation
 from bridge.policy_loader.reports import summary_of_failing
 from bridge.policy_loader.selection import Entry, Listener, SelectedSet, Verdicts, choose
-from bridge.policy_loader.shipped import Shipped
 from bridge.policy_loader.states import LOADER, LoaderEvent, LoaderState
 from bridge.policy_loader.submissions import DataPath, ModuleProblem, Places, Submission
 

@@ -14,8 +14,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from bridge.opa.client import STATES_OF_MODULES
-from bridge.policy_loader.shipped import SETTINGS, VIEW
+from bridge.opa.shipped import SETTINGS
 from bridge.policy_loader.submissions import DataPath, Fault, ModuleProblem, Submission
+from bridge.policy_loader.view import VIEW
 
 WRITTEN = (
     SETTINGS,

@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 import structlog
 
-from bridge.app.site import Backing
 from bridge.model.changes import Notice, merge_notices
 from bridge.model.types import DESCRIBING, POLICY_KIND
 from bridge.opa.batches import batches, in_parts
@@ -20,6 +19,7 @@ from bridge.opa.errors import OpaError, OpaUnavailable, OpaUndefined
 from bridge.pacing import Backoff
 from bridge.queries.statuses import condition_groups, differences
 from bridge.queries.topology import outcomes_of
+from bridge.sidecar.site import Backing
 from bridge.web.picture import PagePicture, sound
 
 log = structlog.get_logger(__name__)

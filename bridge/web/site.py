@@ -18,7 +18,6 @@ from typing import NamedTuple
 from aiohttp import web
 
 from bridge import tracing
-from bridge.app.site import Backing
 from bridge.http.listeners import ServeError, checked_web_token, web_token_of
 from bridge.http.request_guard import (
     Handler,
@@ -34,6 +33,7 @@ from bridge.http.request_guard import (
 from bridge.opa.client import Opa
 from bridge.opa.credentials import TokenError
 from bridge.settings.model import Settings
+from bridge.sidecar.site import Backing
 from bridge.web.picture_updates import Drawing
 from bridge.web.queries import Changes, EffectiveStream, Queries
 from bridge.web.responses import Streams, answer, body_of, decoded, refusal

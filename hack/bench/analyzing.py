@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bridge.app.engine import open_engine
 from bridge.model.changes import Object
+from bridge.offline.engine import open_engine
 from bridge.queries.analysis import analyze
 from hack.bench.figures import figure, opa_below, processor_time, progress
 from hack.bench.folder import write_folder

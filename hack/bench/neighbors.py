@@ -19,7 +19,7 @@ from bridge.model.changes import Object
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader.shipped import shipped_bundle
+from bridge.opa.shipped import shipped_bundle
 from bridge.resources import rego_root
 from hack.bench.admission import POLICY
 from hack.bench.api import Watched, session_of, watching

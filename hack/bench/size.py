@@ -17,7 +17,7 @@ import msgspec
 from bridge.model.changes import Change, Listed, Listing, Object, Upserted
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader.shipped import shipped_bundle
+from bridge.opa.shipped import shipped_bundle
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
 from hack.bench.cluster import PAGE

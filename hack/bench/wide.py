@@ -12,8 +12,8 @@ from bridge.model.changes import Object
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
+from bridge.opa.shipped import shipped_bundle
 from bridge.pacing import Budget
-from bridge.policy_loader.shipped import shipped_bundle
 from bridge.remediator.sink import MemorySink
 from bridge.remediator.statuses.remediator import Remediator
 from bridge.replicator.replicator import Replicator

@@ -7,11 +7,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from bridge.app.rbac import role_objects
 from bridge.cli.printers import to_yaml
 from bridge.cli.rbac import KindSource, read_needs
 from bridge.opa.executable.command import say
 from bridge.resources import authorization_policy
+from bridge.sidecar.rbac import role_objects
 from hack.manifests import parts
 from hack.manifests.parts import CHART, ROOT
 from hack.manifests.rendering import one, template

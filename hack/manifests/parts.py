@@ -21,13 +21,13 @@ from bridge.admission.webhook_configuration import (
     not_secret,
     webhook_configuration,
 )
-from bridge.app.rbac import rules
 from bridge.cli.printers import to_yaml
 from bridge.cli.rbac import KindSource, read_needs
 from bridge.model.types import Access
 from bridge.opa.bundle import BundleTrust, opa_config
 from bridge.opa.credentials import TOKEN
 from bridge.settings.model import settings_schema
+from bridge.sidecar.rbac import rules
 
 ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "deploy" / "chart"

@@ -12,11 +12,11 @@ import yaml
 from click.testing import CliRunner
 
 from bridge.admission.webhook_configuration import KINDS
-from bridge.app.rbac import rules
 from bridge.cli.main import bridge
 from bridge.cli.rbac import KindSource, read_needs
 from bridge.opa.bundle import opa_arguments
 from bridge.settings.loading import load_settings
+from bridge.sidecar.rbac import rules
 from hack.manifests.generate import stale
 from hack.manifests.parts import CHART, OWN_SETTINGS
 from hack.manifests.rendering import HelmError, Objects, helm, one, template

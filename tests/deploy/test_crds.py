@@ -10,7 +10,7 @@ import yaml
 
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader.shipped import shipped_bundle
+from bridge.opa.shipped import shipped_bundle
 from bridge.resources import rego_root
 from tests.controlplane.api import ApiError
 from tests.controlplane.plane import ControlPlane

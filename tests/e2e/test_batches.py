@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.app.engine import open_engine
 from bridge.model.keys import parse_key
+from bridge.offline.engine import open_engine
 from bridge.queries import asking
 from tests.e2e.conftest import SHOP
 

@@ -17,11 +17,11 @@ import pytest
 import yaml
 
 from bridge.admission.webhook_configuration import API_VERSION, KINDS
-from bridge.app.rbac import rules
 from bridge.cli.rbac import KindSource, read_needs
 from bridge.kube.client import KubeClient
 from bridge.kube.discovery import lacking
 from bridge.model.types import Access
+from bridge.sidecar.rbac import rules
 from hack.tools import find
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane

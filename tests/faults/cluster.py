@@ -18,7 +18,7 @@ from bridge.model.changes import Notice, Object
 from bridge.model.keys import key_of
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaUnavailable
-from bridge.policy_loader.shipped import shipped_bundle
+from bridge.opa.shipped import shipped_bundle
 from bridge.replicator.claim import MARKER
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader.shipped import shipped_bundle
+from bridge.opa.shipped import shipped_bundle
 from bridge.resources import rego_root
 from tests.integration.faulty_opa import FaultyOpa
 

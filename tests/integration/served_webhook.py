@@ -17,13 +17,13 @@ from typing import Any
 import aiohttp
 
 from bridge.admission.certificates import Pair, new_authority, new_server
-from bridge.app.managed_opa import OpaAccess
-from bridge.app.webhook import Policies, Webhook
 from bridge.http.bundles import Tokens
 from bridge.model.changes import Object
 from bridge.model.observability import Record, record_nothing
 from bridge.opa.client import Answer
 from bridge.settings.loading import load_settings
+from bridge.sidecar.managed_opa import OpaAccess
+from bridge.sidecar.webhook import Policies, Webhook
 from tests.controlplane.client_certificates import new_client
 from tests.integration.webhook import BUNDLE, free_port
 

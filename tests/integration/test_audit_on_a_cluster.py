@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 import yaml
 
-from bridge.app.cluster_sink import ClusterSink
 from bridge.kube.client import KubeClient
 from bridge.kube.lease import Lease, Term
 from bridge.model.types import ALWAYS
@@ -22,6 +21,7 @@ from bridge.opa.process import ManagedOpa
 from bridge.pacing import Budget
 from bridge.remediator.audit import Audit
 from bridge.replicator.replicator import Replicator
+from bridge.sidecar.cluster_sink import ClusterSink
 from bridge.sources.cluster import ClusterSource
 from tests.bundles import bundle_with
 from tests.controlplane.api import ApiServer

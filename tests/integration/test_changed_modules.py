@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.app.engine import Engine
+from bridge.offline.engine import Engine
 from tests.eventually import eventually
 from tests.integration.loading import DEADLINE, Bench, loading
 

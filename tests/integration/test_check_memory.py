@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from bridge.opa.shipped import shipped
 from bridge.policy_loader.compile_check import MEBIBYTE, Checker
-from bridge.policy_loader.shipped import shipped
 from bridge.resources import rego_root
 from tests.integration.loading import loading
 

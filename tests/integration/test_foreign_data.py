@@ -12,7 +12,7 @@ from bridge.model.changes import Listed, Listing
 from bridge.model.keys import key_of
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader.shipped import SETTINGS
+from bridge.opa.shipped import SETTINGS
 from bridge.replicator import replicator
 from bridge.replicator.claim import MARKER
 from tests.builders import service

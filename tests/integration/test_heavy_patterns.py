@@ -10,7 +10,7 @@ import pytest
 
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader.shipped import shipped_bundle
+from bridge.opa.shipped import shipped_bundle
 from bridge.resources import rego_root
 from hack.bench.figures import opa_below
 from tests.builders import gateway, http_route

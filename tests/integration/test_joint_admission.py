@@ -20,8 +20,8 @@ from bridge.model.keys import Key
 from bridge.opa.client import Answer, Opa
 from bridge.opa.errors import Requests
 from bridge.opa.process import ManagedOpa
+from bridge.opa.shipped import shipped
 from bridge.policy_loader.assembly import JOINT_DECISION, assemble, generated
-from bridge.policy_loader.shipped import shipped
 from bridge.policy_loader.submissions import Submission
 from bridge.resources import rego_root
 

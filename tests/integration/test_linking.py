@@ -13,7 +13,7 @@ from bridge.model.keys import Key, key_of
 from bridge.opa.client import Opa
 from bridge.opa.errors import Requests
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader.shipped import shipped_bundle
+from bridge.opa.shipped import shipped_bundle
 from bridge.replicator.index_layout import Entries
 from bridge.replicator.links import BATCH, Linking, Made
 from bridge.resources import rego_root

@@ -10,7 +10,7 @@ import yaml
 from bridge.model.changes import Object
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader.shipped import shipped_bundle
+from bridge.opa.shipped import shipped_bundle
 from bridge.resources import rego_root
 from tests.integration.scripted import ScriptedSource
 from tests.integration.test_stored_facts import assert_current, replicated

@@ -12,7 +12,7 @@ import pytest
 from bridge.model.changes import Object
 from bridge.model.keys import key_of
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader.shipped import shipped_bundle
+from bridge.opa.shipped import shipped_bundle
 from bridge.resources import rego_root
 from tests.properties.test_incremental_statuses import Bridge, at_work
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
-from bridge.app.engine import Engine
 from bridge.model.changes import Notice, Object
 from bridge.model.keys import Key, key_of
+from bridge.offline.engine import Engine
 from bridge.opa.batches import in_parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaUnavailable

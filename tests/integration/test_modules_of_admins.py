@@ -7,7 +7,7 @@ import http.client
 from pathlib import Path
 
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader.shipped import shipped_bundle
+from bridge.opa.shipped import shipped_bundle
 from bridge.resources import rego_root
 from tests.e2e.conftest import ROOT
 

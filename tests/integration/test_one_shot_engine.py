@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.app.engine import open_engine
+from bridge.offline.engine import open_engine
 from bridge.opa.process import ManagedOpa
 
 GATEWAY_CLASS = """

@@ -20,7 +20,7 @@ from bridge.http import bundles as token_module
 from bridge.http.bundles import Tokens
 from bridge.opa.bundle import TOKENS_NAME, opa_arguments, opa_config
 from bridge.opa.client import Opa
-from bridge.policy_loader.shipped import shipped_bundle
+from bridge.opa.shipped import shipped_bundle
 from bridge.resources import authorization_policy, rego_root
 from tests.bundle_trust import shared_credentials, shared_trust, signed_endpoint, unguarded
 from tests.eventually import eventually

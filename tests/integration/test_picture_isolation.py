@@ -10,10 +10,10 @@ from pathlib import Path
 
 from structlog.testing import capture_logs
 
-from bridge.app.site import Backing
 from bridge.model.changes import Object
 from bridge.model.keys import key_of
 from bridge.opa.process import ManagedOpa
+from bridge.sidecar.site import Backing
 from bridge.web.picture_updates import Drawing
 from bridge.web.subscriptions import Following
 from tests.builders import backends, http_route

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from bridge.app.engine import settle_manifests
 from bridge.model.changes import Object
+from bridge.offline.modules import settle_manifests
 from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader.shipped import shipped
+from bridge.opa.shipped import shipped
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
 from bridge.settings.model import Settings

@@ -11,7 +11,7 @@ import yaml
 
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader.shipped import shipped_bundle
+from bridge.opa.shipped import shipped_bundle
 from bridge.resources import rego_root
 
 LABEL = "gateway.networking.k8s.io/policy"

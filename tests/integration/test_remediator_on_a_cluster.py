@@ -15,17 +15,17 @@ import pytest
 import yaml
 from structlog.testing import capture_logs
 
-from bridge.app.cluster_sink import ClusterSink
 from bridge.kube.client import KubeClient
 from bridge.kube.lease import Lease, Term
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
+from bridge.opa.shipped import shipped_bundle
 from bridge.pacing import Budget
-from bridge.policy_loader.shipped import shipped_bundle
 from bridge.remediator.statuses.remediator import Remediator
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
+from bridge.sidecar.cluster_sink import ClusterSink
 from bridge.sources.cluster import ClusterSource
 from tests.controlplane.api import ApiServer
 from tests.controlplane.plane import ControlPlane

@@ -18,7 +18,7 @@ from bridge.model.keys import Key, key_of
 from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader.shipped import shipped_bundle
+from bridge.opa.shipped import shipped_bundle
 from bridge.replicator import initial_sync
 from bridge.replicator import initial_sync as filling_module
 from bridge.replicator.claim import MARKER

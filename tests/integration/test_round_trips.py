@@ -16,7 +16,7 @@ from bridge.model.changes import Object
 from bridge.model.keys import parse_key
 from bridge.opa.errors import Requests
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader.shipped import shipped_bundle
+from bridge.opa.shipped import shipped_bundle
 from bridge.replicator import replicator as replicating
 from bridge.resources import rego_root
 from tests.properties.test_incremental_statuses import Bridge, as_it_was, at_work

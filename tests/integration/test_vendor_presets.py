@@ -12,7 +12,7 @@ import yaml
 
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader.shipped import shipped_bundle
+from bridge.opa.shipped import shipped_bundle
 from bridge.resources import rego_root
 from bridge.sources.defaults import CLUSTER_SCOPED_POLICIES
 from hack.tools.vendor_crds import VENDORS, Vendor, crds_of

@@ -15,17 +15,17 @@ from typing import Any
 import aiohttp
 
 from bridge.admission.webhook_configuration import API_VERSION, KINDS, MUTATING, Kind, Target, webhook_configuration
-from bridge.app.managed_opa import OpaAccess
-from bridge.app.store import Cluster
-from bridge.app.webhook import Policies, Webhook
 from bridge.http.bundles import Tokens
 from bridge.kube.client import KubeClient
 from bridge.opa.bundle import Bundle
 from bridge.opa.client import Answer
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader.shipped import shipped_bundle
+from bridge.opa.shipped import shipped_bundle
 from bridge.resources import rego_root
 from bridge.settings.loading import load_settings
+from bridge.sidecar.managed_opa import OpaAccess
+from bridge.sidecar.store import Cluster
+from bridge.sidecar.webhook import Policies, Webhook
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import fresh_name

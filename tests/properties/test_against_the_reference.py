@@ -14,7 +14,7 @@ import pytest
 
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader.shipped import shipped_bundle
+from bridge.opa.shipped import shipped_bundle
 from bridge.resources import rego_root
 from tests.properties.compare import Object, bundle_of_both, differences, shrunken
 from tests.properties.random_clusters import random_cluster

@@ -24,7 +24,7 @@ from bridge.model.keys import Key, key_of
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader.shipped import shipped_bundle
+from bridge.opa.shipped import shipped_bundle
 from bridge.queries.analysis import Analysis, analyze
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root

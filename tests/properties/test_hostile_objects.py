@@ -18,7 +18,7 @@ import pytest_asyncio
 from bridge.model.keys import parse_key
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader.shipped import shipped_bundle
+from bridge.opa.shipped import shipped_bundle
 from bridge.replicator.links import LinkFields
 from bridge.resources import rego_root
 from tests.scenarios.cases import Case, all_cases

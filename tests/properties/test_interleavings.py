@@ -15,7 +15,7 @@ from bridge.model.keys import key_of
 from bridge.model.types import CRD
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader.shipped import shipped_bundle
+from bridge.opa.shipped import shipped_bundle
 from bridge.resources import rego_root
 from tests.builders import resource
 from tests.integration.scripted import ScriptedSource

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader.shipped import shipped_bundle
+from bridge.opa.shipped import shipped_bundle
 from bridge.resources import rego_root
 from tests.properties.stacks import (
     Engine,

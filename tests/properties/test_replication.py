@@ -13,7 +13,7 @@ from bridge.model.changes import Listing, Object, Trouble, Upserted
 from bridge.model.keys import Key
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader.shipped import shipped_bundle
+from bridge.opa.shipped import shipped_bundle
 from bridge.replicator.claim import MARKER
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root

@@ -15,7 +15,7 @@ import yaml
 
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader.shipped import shipped_bundle
+from bridge.opa.shipped import shipped_bundle
 from bridge.resources import rego_root
 from tests.properties.drawing import Object
 from tests.properties.random_requests import random_requests, random_routing

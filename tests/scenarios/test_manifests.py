@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from bridge.app.engine import open_engine
 from bridge.model.keys import key_of
+from bridge.offline.engine import open_engine
 from tests.in_process import run_with_opa
 from tests.scenarios.cases import Case, all_cases, policy_maps
 from tests.scenarios.checking import Answers, check

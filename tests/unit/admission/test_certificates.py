@@ -26,10 +26,10 @@ from bridge.admission.certificates import (
     serves,
 )
 from bridge.admission.endpoint import is_verified
-from bridge.app.webhook import TLS_VERSIONS
 from bridge.http import listeners
 from bridge.http.listeners import listen, new_runner
 from bridge.settings.model import Settings
+from bridge.sidecar.webhook import TLS_VERSIONS
 from tests.controlplane.client_certificates import new_client
 
 NOW = dt.datetime.now(dt.UTC)

@@ -7,6 +7,7 @@ import tarfile
 import pytest
 
 from bridge.model.keys import Key
+from bridge.opa.shipped import Shipped
 from bridge.policy_loader.assembly import (
     HIERARCHY,
     JOINT_FILE,
@@ -17,7 +18,6 @@ from bridge.policy_loader.assembly import (
     generated,
     no_view,
 )
-from bridge.policy_loader.shipped import Shipped
 from bridge.policy_loader.submissions import Places, Submission
 
 SHIPPED = Shipped({"bridge/v1/a.rego": "package bridge.v1\n"}, {"bridge_settings": {}}, frozenset({"bridge/v1"}))

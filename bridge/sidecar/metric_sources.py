@@ -7,11 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from bridge import __version__
-from bridge.app.managed_opa import OwnOpa
-from bridge.app.policy_loading import PolicyLoading
-from bridge.app.signals import Reloading
-from bridge.app.store import Store
-from bridge.app.webhook import Webhook
 from bridge.http.request_guard import WrongTokens
 from bridge.opa.errors import Requests
 from bridge.remediator.audit import Audit
@@ -19,6 +14,11 @@ from bridge.remediator.placement.placement import Placement
 from bridge.remediator.statuses.remediator import Remediator
 from bridge.remediator.writer import RESULTS
 from bridge.replicator.replicator import Replicator
+from bridge.sidecar.managed_opa import OwnOpa
+from bridge.sidecar.policy_loading import PolicyLoading
+from bridge.sidecar.signals import Reloading
+from bridge.sidecar.store import Store
+from bridge.sidecar.webhook import Webhook
 from bridge.telemetry.metrics import Checks, Metrics
 
 Writers = tuple[Remediator, Audit, Placement]

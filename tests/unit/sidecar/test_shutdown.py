@@ -8,8 +8,8 @@ import signal
 
 import pytest
 
-from bridge.app import signals as module
-from bridge.app.signals import Shutdown
+from bridge.sidecar import signals as module
+from bridge.sidecar.signals import Shutdown
 
 
 async def test_steps_run_in_their_order_and_one_that_fails_or_hangs_keeps_no_other_from_running(

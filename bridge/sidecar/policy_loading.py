@@ -6,19 +6,20 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-from bridge.app.store import Store
-from bridge.app.webhook import Policies
 from bridge.model.changes import Source, Tapped
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Answer, Opa
+from bridge.opa.shipped import shipped
 from bridge.policy_loader.activation import BundleEndpoint
 from bridge.policy_loader.assembly import no_view
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.compile_check import MEBIBYTE, Checker
 from bridge.policy_loader.loader import Loader
-from bridge.policy_loader.shipped import kubernetes_view, shipped
+from bridge.policy_loader.view import kubernetes_view
 from bridge.resources import rego_root
 from bridge.settings.model import Settings
+from bridge.sidecar.store import Store
+from bridge.sidecar.webhook import Policies
 
 
 class PolicyLoading:

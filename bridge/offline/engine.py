@@ -4,124 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from bridge.app.store import plural_by_rule
-from bridge.model.changes import Change, Listed, Listing, Object, Rejected, Source, Trouble, Upserted
-from bridge.model.keys import CLUSTER, Key, group_of, key_of
+from bridge.model.changes import Change, Listed, Rejected, Source, Trouble
+from bridge.model.keys import CLUSTER, Key, group_of
 from bridge.model.types import ALWAYS
 from bridge.opa.address import TlsFiles
-from bridge.opa.bundle import Bundle
+from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.client import Opa
 from bridge.opa.executable import ensure_opa
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader import reports
-from bridge.policy_loader.authors import MARKS, Gathering, SettledModules
-from bridge.policy_loader.compile_check import Checker
-from bridge.policy_loader.judgement import failures_by_author
-from bridge.policy_loader.ownership import packages
-from bridge.policy_loader.shipped import kubernetes_view, shipped
-from bridge.policy_loader.submissions import CONFIG_MAP, ModuleProblem, config_maps_in
+from bridge.opa.shipped import shipped
 from bridge.replicator.initial_sync import without_collector
 from bridge.replicator.replicator import QUERIES_OF_SYNC, Replicator
 from bridge.resources import rego_root
-from bridge.settings.loading import load_settings
-from bridge.settings.model import SETTINGS, Settings
 from bridge.sources.manifests import ManifestSource
 
 if TYPE_CHECKING:
     from bridge.kube.client import KubeClient
-
-
-async def settle_manifests(objects: Iterable[Object], queries: Iterable[str] | None = None) -> SettledModules:
-    """Return the bundle for a folder's objects; with `queries` only with the shipped rules that these reach.
-
-    Raises ToolError without an `opa`, CheckError for a broken one.
-    """
-    gathering = Gathering(_policy_settings().policy_namespaces)
-    for type_id in gathering.authors.types:
-        gathering.note(Listing(type_id))
-    for obj in objects:
-        gathering.note(Upserted(key_of(obj).type_id, (obj,)))
-    for type_id in gathering.authors.types:
-        gathering.note(Listed(type_id))
-    return await _settle(gathering, queries)
-
-
-async def settle_cluster(client: KubeClient) -> SettledModules:
-    """Return the bundle for a cluster. Types that may not be read are among its problems, by the type's key."""
-    from bridge.sources.cluster import ClusterSource
-
-    gathering = Gathering(_policy_settings().policy_namespaces)
-    source = ClusterSource(client, {CONFIG_MAP: config_maps_in(_policy_settings().policy_namespaces)})
-    source.want(gathering.authors.types)
-    try:
-        stream = cast("AsyncGenerator[Change, None]", source.changes())
-        async with asyncio.timeout(PATIENCE), aclosing(stream) as changes:
-            async for change in changes:
-                gathering.note(change)
-                if gathering.settled:
-                    break
-    except TimeoutError:
-        gathering.give_up()
-    return await _settle(gathering)
-
-
-def troubles(
-    found: SettledModules, position: Callable[[Key], tuple[str, int] | None] = lambda _: None
-) -> list[Trouble]:
-    """Return the problems of authors' objects, one for each, with the file and line of an object."""
-    reported = []
-    for key, problems in found.problems.items():
-        place = position(key)
-        name = key.name if key.namespace == CLUSTER else f"{key.namespace}/{key.name}"
-        for problem in problems:
-            subject = f"{place[0]}:{place[1]}" if place else str(key)
-            text = f"{reports.place(problem)}{problem.message}"
-            reported.append(Trouble(subject, f"{key.kind} {name}: {text}" if place else text, retried=False))
-    reported += [Trouble(type_id, why, retried=False) for type_id, why in found.unread.items()]
-    return reported
-
-
-def module_states(found: SettledModules, failing: Mapping[Key, Sequence[ModuleProblem]]) -> list[dict[str, Any]]:
-    """Return objects that submit Rego, `{name, packages, state, message}`: a key, and the state Active or Rejected."""
-    return [
-        {
-            "name": str(key),
-            "packages": sorted({".".join(package) for package in packages(found.submissions[key]).values()})
-            if key in found.submissions
-            else [],
-            "state": "Rejected" if key in found.problems else "Active",
-            "message": "; ".join(
-                [
-                    *(f"{reports.place(one)}{one.message}" for one in found.problems.get(key, ())),
-                    *([reports.summary_of_failing(failing[key])] if key in failing else []),
-                ]
-            ),
-        }
-        for key in sorted({*found.submissions, *found.problems})
-    ]
-
-
-async def _settle(gathering: Gathering, queries: Iterable[str] | None = None) -> SettledModules:
-    found = shipped(rego_root(), _policy_settings().policy_bounds, queries=queries)
-    executable = await asyncio.to_thread(ensure_opa)
-    view = kubernetes_view((type_id, plural_by_rule(type_id)) for type_id in ALWAYS)
-    return await gathering.settle(Checker(executable.path, found.modules), found, view)
-
-
-def _policy_settings() -> Settings:
-    """Return the settings of policies for a command without a settings file: from the environment."""
-    variables = [one.variable for one in SETTINGS.values() if one.name.startswith("policy_")]
-    return load_settings(environ={name: os.environ[name] for name in variables if name in os.environ})
+    from bridge.policy_loader.authors import SettledModules
 
 
 POLL = 1.0  # seconds between two checks of an OPA that another bridge syncs
-PATIENCE = 10.0  # seconds for a cluster's first response, and for its ConfigMaps and RegoPolicies
+PATIENCE = 10.0  # seconds for a cluster's first response
+
+# Texts of which an author's manifest contains one, unless it is written with escapes.
+MARKS = (b"openpolicyagent.org/", b"RegoPolicy")
+_AUTHORS = ("ConfigMap", "RegoPolicy")  # kinds of objects that may have Rego
 
 
 @dataclass(slots=True)
@@ -130,8 +43,8 @@ class Engine:
 
     `problems` are errors of the input; `warnings` are errors of others, such as a rejected ConfigMap of an admin in a
     cluster. `replicated` are the types of objects from a cluster, None for all. `changed` waits until the contents may
-    differ. `empty` means that manifests have no objects. `settled` are admins' modules, None for a running OPA;
-    `events` returns the Events of an object.
+    differ. `empty` means that manifests have no objects. `running` means that the OPA was there before. `settled` are
+    admins' modules, None without any and for a running OPA; `events` returns the Events of an object.
     """
 
     opa: Opa
@@ -141,14 +54,16 @@ class Engine:
     replicated: Sequence[str] | None = None
     changed: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(POLL)
     empty: bool = False
+    running: bool = False
     settled: SettledModules | None = None
     events: Callable[[Key], Awaitable[list[dict[str, Any]]]] = lambda _: _no_events()
 
     async def modules(self) -> list[dict[str, Any]]:
         """Admins' Rego by object: `{name, packages, state, message}`. A running OPA has no rejected versions."""
         if self.settled is not None:
-            failing = failures_by_author(self.opa.failures.errors, [*self.settled.submissions.values()])
-            return module_states(self.settled, failing)
+            from bridge.offline.modules import module_states
+
+            return module_states(self.settled, self.opa.failures.errors)
         active, states = await self.opa.modules_by_author(), await self.opa.module_states()
         return [
             {
@@ -199,7 +114,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
     """
     if opa_url:
         async with Opa(opa_url, token=token, tls=tls) as opa:
-            yield Engine(opa)
+            yield Engine(opa, running=True)
         return
     if manifests or empty:
         source = ManifestSource(manifests, follow=follow)
@@ -207,22 +122,25 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
         async with AsyncExitStack() as stack:
             # Most folders have no Rego: OPA compiles the shipped modules during the read.
             has_rego = await asyncio.to_thread(source.mentions, MARKS)
-            reach = None if queries is None or has_rego else {*queries, *QUERIES_OF_SYNC}
-            shipped = (await settle_manifests((), reach)).bundle
-            starting = None
             if not has_rego:
-                starting = await stack.enter_async_context(_starting(shipped))
+                reach = None if queries is None else {*queries, *QUERIES_OF_SYNC}
+                starting = await stack.enter_async_context(_starting(_shipped_alone(reach)))
             if not follow:
                 stack.enter_context(without_collector())  # the command ends soon
             with without_collector():
                 objects = await asyncio.to_thread(source.load)
-            found = await settle_manifests(objects, reach)
-            if starting is None or found.bundle != shipped:
-                starting = await stack.enter_async_context(_starting(found.bundle))
+            found, rejected = None, []
+            if has_rego or any(obj["kind"] in _AUTHORS for obj in objects):
+                from bridge.offline.modules import settle_manifests, troubles
+
+                found = await settle_manifests(objects)
+                rejected = troubles(found, source.position)
+                if has_rego or found.submissions:  # also of authors whose texts have no mark
+                    starting = await stack.enter_async_context(_starting(found.bundle))
             opa, changed = await stack.enter_async_context(_filled_from(source, starting, types))
             yield Engine(
                 opa,
-                [*source.problems, *troubles(found, source.position)],
+                [*source.problems, *rejected],
                 position=source.position,
                 changed=changed,
                 empty=not objects and not empty,
@@ -231,6 +149,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
         return
     # Imported here because manifests do not need it, and the Kubernetes library costs half a second.
     from bridge.kube.client import KubeClient
+    from bridge.offline.modules import settle_cluster, troubles
     from bridge.sources.cluster import ClusterSource
 
     async with await KubeClient.connect(kubeconfig, kube_context) as client:
@@ -273,6 +192,17 @@ async def _events_of(client: KubeClient, key: Key) -> list[dict[str, Any]]:
         if group_of((event.get("involvedObject") or {}).get("apiVersion") or "v1") == key.group
     ]
     return sorted(found, key=lambda event: str(event["last"]))
+
+
+def _shipped_alone(queries: Iterable[str] | None) -> Bundle:
+    """Return the bundle without Rego of admins, only with the rules that these queries reach (None: with all)."""
+    bounds = {}
+    if any(name.startswith("BRIDGE_POLICY_") for name in os.environ):  # otherwise the Rego's own are the same
+        from bridge.offline.modules import policy_settings
+
+        bounds = policy_settings().policy_bounds
+    found = shipped(rego_root(), bounds, queries=queries)
+    return build_bundle(found.modules, found.data, found.roots)
 
 
 @asynccontextmanager

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from bridge.app.signals import Reloading
 from bridge.settings.loading import Mistake, SettingsError
 from bridge.settings.model import RELOADED, SETTINGS, Settings
+from bridge.sidecar.signals import Reloading
 
 
 class File:

@@ -3,8 +3,8 @@ import json
 import tarfile
 from pathlib import Path
 
+from bridge.opa.shipped import shipped, shipped_bundle
 from bridge.policy_loader.ownership import package_of
-from bridge.policy_loader.shipped import shipped, shipped_bundle
 from bridge.resources import rego_root
 
 

@@ -15,29 +15,15 @@ import msgspec
 import structlog
 from aiohttp import web
 
-from bridge.app.engine import Engine
-from bridge.app.managed_opa import OpaAccess, OwnOpa, reach_opa
-from bridge.app.metric_sources import (
-    Writers,
-    measure_admission,
-    measure_guards,
-    measure_opa,
-    measure_start,
-    measure_work,
-)
-from bridge.app.policy_loading import PolicyLoading, policies_of
-from bridge.app.signals import Reloading, Shutdown
-from bridge.app.site import Backing, NoSite, Site
-from bridge.app.store import Store, open_store
-from bridge.app.webhook import Policies, Webhook
 from bridge.http.bundles import Bundles
 from bridge.http.listeners import listen, new_runner
 from bridge.model.observability import record_nothing
 from bridge.model.types import ALWAYS
+from bridge.offline.engine import Engine
 from bridge.opa.client import Opa
 from bridge.opa.executable import ensure_opa
+from bridge.opa.shipped import shipped_bundle
 from bridge.pacing import Budget
-from bridge.policy_loader.shipped import shipped_bundle
 from bridge.remediator.audit import Audit
 from bridge.remediator.placement.placement import Placement
 from bridge.remediator.sink import StatusSink
@@ -46,6 +32,20 @@ from bridge.replicator.pending import pruning
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
 from bridge.settings.model import Settings, TypeSettings
+from bridge.sidecar.managed_opa import OpaAccess, OwnOpa, reach_opa
+from bridge.sidecar.metric_sources import (
+    Writers,
+    measure_admission,
+    measure_guards,
+    measure_opa,
+    measure_start,
+    measure_work,
+)
+from bridge.sidecar.policy_loading import PolicyLoading, policies_of
+from bridge.sidecar.signals import Reloading, Shutdown
+from bridge.sidecar.site import Backing, NoSite, Site
+from bridge.sidecar.store import Store, open_store
+from bridge.sidecar.webhook import Policies, Webhook
 from bridge.telemetry.metrics import Checks, Metrics, add_metrics, add_probes, probe_listening
 
 log = structlog.get_logger(__name__)
@@ -183,7 +183,7 @@ async def _started(
         _follow_settings(reloading, parts)
         _end_in_order(shutdown, settings, parts)
         log.info("running", bridge=bridge_url, opa=access.url, source=store.name)
-        running = Running(Engine(parts.opa, position=store.position), access.url, bridge_url, store.sink)
+        running = Running(Engine(parts.opa, position=store.position, running=True), access.url, bridge_url, store.sink)
         task = asyncio.create_task(_work(parts, [*parts.work, site.run], report, running))
         try:
             yield task

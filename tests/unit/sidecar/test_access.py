@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bridge.app.rbac import READ, Facts, explained_kinds, needed_access, replicated_types
 from bridge.model.types import Access
 from bridge.settings.model import PlacementSettings, Settings, TypeSettings
+from bridge.sidecar.rbac import READ, Facts, explained_kinds, needed_access, replicated_types
 
 COLOR = "example.com/ColorPolicy"
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bridge.admission.webhook_configuration import GROUP, KINDS
-from bridge.app.store import plural_by_rule
 from bridge.model.keys import CORE
-from bridge.model.types import ALWAYS, Access, regular_plural
+from bridge.model.types import ALWAYS, Access, plural_by_rule, regular_plural
 from bridge.policy_loader.submissions import CONFIG_MAP, REGO_POLICY
 from bridge.settings.model import Settings
 

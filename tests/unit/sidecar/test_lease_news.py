@@ -4,8 +4,8 @@ from typing import cast
 
 from structlog.testing import capture_logs
 
-from bridge.app.store import LeaseNews
 from bridge.kube.lease import Lease
+from bridge.sidecar.store import LeaseNews
 
 
 class Standing:

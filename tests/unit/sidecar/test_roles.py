@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bridge.app.rbac import role_objects, rules
 from bridge.model.types import Access
+from bridge.sidecar.rbac import role_objects, rules
 
 READ = ("get", "list")
 

@@ -15,7 +15,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from bridge.app.cluster_sink import MARKED
 from bridge.kube.client import FIELD_MANAGER, JSON, JSON_PATCH, KubeClient, patch_object, read_object
 from bridge.kube.discovery import Discovery
 from bridge.kube.errors import Conflict, Invalid, KubeError, NotFound
@@ -25,6 +24,7 @@ from bridge.model.keys import Key, key_of
 from bridge.model.types import POLICY_KIND, ResourceType
 from bridge.opa.client import Opa
 from bridge.remediator.statuses.plan import Traces, plan_removal, without_nulls
+from bridge.sidecar.cluster_sink import MARKED
 
 PAGE = "500"  # objects
 ATTEMPTS = 5  # for an object that other writers change meanwhile

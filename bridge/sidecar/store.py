@@ -16,7 +16,7 @@ import structlog
 from bridge.model.changes import Notice, Source, Trouble
 from bridge.model.keys import Key
 from bridge.model.observability import EventType
-from bridge.model.types import CRD, regular_plural
+from bridge.model.types import CRD, plural_by_rule
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.reports import Announcer
 from bridge.policy_loader.submissions import CONFIG_MAP, config_maps_in
@@ -41,11 +41,6 @@ class Cluster:
 
     client: KubeClient
     held: Callable[[], bool]
-
-
-def plural_by_rule(type_id: str) -> str:
-    """Return the default plural name of a type."""
-    return regular_plural(type_id.partition("/")[2])
 
 
 class Store(Protocol):
@@ -160,9 +155,9 @@ class ClusterStore:
     """An API server. The holder of the Lease writes; all writes except the Lease itself and Events depend on it."""
 
     def __init__(self, client: KubeClient, settings: Settings) -> None:
-        from bridge.app.cluster_sink import ClusterSink
         from bridge.kube.lease import FencedClient, Lease
         from bridge.kube.recording import Recorder
+        from bridge.sidecar.cluster_sink import ClusterSink
         from bridge.sources.cluster import ClusterSource
 
         self._client = client

@@ -18,8 +18,6 @@ from bridge.admission.admission import Admission, AdmissionCounts, Ask, Question
 from bridge.admission.certificates import CertificateError, Certificates, Clients, Pair, read_files
 from bridge.admission.endpoint import Terms, make_app
 from bridge.admission.queries import SPOKEN_OF, Joint, Silence
-from bridge.app.managed_opa import OpaAccess
-from bridge.app.store import Cluster
 from bridge.http.gate import Gate, Limits
 from bridge.http.listeners import GATE, ServeError, listen, new_runner, token_of
 from bridge.model.changes import Notice
@@ -28,6 +26,8 @@ from bridge.opa.client import Answer, Opa
 from bridge.opa.errors import OpaError
 from bridge.policy_loader.assembly import JOINT_DECISION
 from bridge.settings.model import RELOADED, Settings
+from bridge.sidecar.managed_opa import OpaAccess
+from bridge.sidecar.store import Cluster
 
 log = structlog.get_logger(__name__)
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from bridge.app import run
+from bridge.sidecar import run
 
 
 async def test_bridge_that_ends_while_statuses_are_missing_leaves_no_error() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from unittest.mock import patch
 
-from bridge.app.store import ClusterStore
 from bridge.model.changes import Notice
 from bridge.settings.model import Settings
+from bridge.sidecar.store import ClusterStore
 from bridge.sources.cluster import ClusterSource
 from tests.unit.sources.test_cluster import Client
 

@@ -1,1 +1,0 @@
-"""Composition: the sidecar and the commands, made of all other packages."""

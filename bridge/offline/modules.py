@@ -1,0 +1,118 @@
+"""The Rego of admins for a command: one set of a folder or cluster, and what is wrong with the others."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, cast
+
+from bridge.model.changes import Change, Listed, Listing, Object, Trouble, Upserted
+from bridge.model.keys import CLUSTER, Key, key_of
+from bridge.model.types import ALWAYS, plural_by_rule
+from bridge.opa.errors import OpaError
+from bridge.opa.executable import ensure_opa
+from bridge.opa.shipped import shipped
+from bridge.policy_loader import reports
+from bridge.policy_loader.authors import Gathering, SettledModules
+from bridge.policy_loader.compile_check import Checker
+from bridge.policy_loader.judgement import failures_by_author
+from bridge.policy_loader.ownership import packages
+from bridge.policy_loader.submissions import CONFIG_MAP, config_maps_in
+from bridge.policy_loader.view import kubernetes_view
+from bridge.resources import rego_root
+from bridge.settings.loading import load_settings
+from bridge.settings.model import SETTINGS, Settings
+
+if TYPE_CHECKING:
+    from bridge.kube.client import KubeClient
+
+PATIENCE = 10.0  # seconds for a cluster's ConfigMaps and RegoPolicies
+
+
+async def settle_manifests(objects: Iterable[Object]) -> SettledModules:
+    """Return the bundle for a folder's objects.
+
+    Raises ToolError without an `opa`, CheckError for a broken one.
+    """
+    gathering = Gathering(policy_settings().policy_namespaces)
+    for type_id in gathering.authors.types:
+        gathering.note(Listing(type_id))
+    for obj in objects:
+        gathering.note(Upserted(key_of(obj).type_id, (obj,)))
+    for type_id in gathering.authors.types:
+        gathering.note(Listed(type_id))
+    return await _settle(gathering)
+
+
+async def settle_cluster(client: KubeClient) -> SettledModules:
+    """Return the bundle for a cluster. Types that may not be read are among its problems, by the type's key."""
+    from bridge.sources.cluster import ClusterSource
+
+    gathering = Gathering(policy_settings().policy_namespaces)
+    source = ClusterSource(client, {CONFIG_MAP: config_maps_in(policy_settings().policy_namespaces)})
+    source.want(gathering.authors.types)
+    try:
+        stream = cast("AsyncGenerator[Change, None]", source.changes())
+        async with asyncio.timeout(PATIENCE), aclosing(stream) as changes:
+            async for change in changes:
+                gathering.note(change)
+                if gathering.settled:
+                    break
+    except TimeoutError:
+        gathering.give_up()
+    return await _settle(gathering)
+
+
+def troubles(
+    found: SettledModules, position: Callable[[Key], tuple[str, int] | None] = lambda _: None
+) -> list[Trouble]:
+    """Return the problems of authors' objects, one for each, with the file and line of an object."""
+    reported = []
+    for key, problems in found.problems.items():
+        place = position(key)
+        name = key.name if key.namespace == CLUSTER else f"{key.namespace}/{key.name}"
+        for problem in problems:
+            subject = f"{place[0]}:{place[1]}" if place else str(key)
+            text = f"{reports.place(problem)}{problem.message}"
+            reported.append(Trouble(subject, f"{key.kind} {name}: {text}" if place else text, retried=False))
+    reported += [Trouble(type_id, why, retried=False) for type_id, why in found.unread.items()]
+    return reported
+
+
+def module_states(found: SettledModules, errors: Mapping[tuple[str, str], OpaError]) -> list[dict[str, Any]]:
+    """Return objects that submit Rego, `{name, packages, state, message}`: a key, and the state Active or Rejected.
+
+    `errors` are those of queries so far.
+    """
+    failing = failures_by_author(errors, [*found.submissions.values()])
+    return [
+        {
+            "name": str(key),
+            "packages": sorted({".".join(package) for package in packages(found.submissions[key]).values()})
+            if key in found.submissions
+            else [],
+            "state": "Rejected" if key in found.problems else "Active",
+            "message": "; ".join(
+                [
+                    *(f"{reports.place(one)}{one.message}" for one in found.problems.get(key, ())),
+                    *([reports.summary_of_failing(failing[key])] if key in failing else []),
+                ]
+            ),
+        }
+        for key in sorted({*found.submissions, *found.problems})
+    ]
+
+
+async def _settle(gathering: Gathering) -> SettledModules:
+    found = shipped(rego_root(), policy_settings().policy_bounds)
+    executable = await asyncio.to_thread(ensure_opa)
+    view = kubernetes_view((type_id, plural_by_rule(type_id)) for type_id in ALWAYS)
+    return await gathering.settle(Checker(executable.path, found.modules), found, view)
+
+
+def policy_settings() -> Settings:
+    """Return the settings of policies for a command without a settings file: from the environment."""
+    variables = [one.variable for one in SETTINGS.values() if one.name.startswith("policy_")]
+    return load_settings(environ={name: os.environ[name] for name in variables if name in os.environ})

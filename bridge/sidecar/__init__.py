@@ -1,0 +1,1 @@
+"""The program beside OPA, made of all other packages."""
