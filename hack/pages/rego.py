@@ -39,7 +39,7 @@ WHERE = {
     "Atomic defaults": ("effective/order.rego", "places_by_strategy"),
     "Patch by RFC 7386": ("merge/merge.rego", "patch_sides"),
     "Assumed order of strategies": ("merge/merge.rego", "assumed_order"),
-    "`defaults` means atomic": ("kinds/schema_strategies.rego", "_wrapper_strategies"),
+    "`defaults` means atomic": ("kinds/discovery.rego", "_wrapper_strategies"),
     "`<Kind>Affected` and its annotation": ("status/affected.rego", "form"),
     "Computing the scopes of a declared target": ("scopes/scopes.rego", "scopes_at_or_below"),
 }  # sentences of GEP-713, each with the file below rego/bridge and the rule that implements it

@@ -1,9 +1,11 @@
 package bridge.hierarchy
 
 import data.bridge.index
+import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lib.recursion
+import data.bridge.lookup
 
 # METADATA
 # description: The nodes directly above a node by links that count, without Namespaces (see `paths`).
@@ -98,3 +100,214 @@ _same_namespace_above(node) if {
 	some gateway in parents(node)
 	keys.parse(gateway).namespace == keys.parse(node).namespace
 }
+
+# METADATA
+# description: |
+#   A list of sets: these nodes, then the nodes that each further step in a direction reaches, at most `depth` steps
+#   (16). A closure as in `bridge.lib.recursion`.
+frontiers(direction, nodes, depth) := [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] if {
+	a := nodes
+	b := _next(direction, a, depth)
+	c := _next(direction, b, depth - 1)
+	d := _next(direction, c, depth - 2)
+	e := _next(direction, d, depth - 3)
+	f := _next(direction, e, depth - 4)
+	g := _next(direction, f, depth - 5)
+	h := _next(direction, g, depth - 6)
+	i := _next(direction, h, depth - 7)
+	j := _next(direction, i, depth - 8)
+	k := _next(direction, j, depth - 9)
+	l := _next(direction, k, depth - 10)
+	m := _next(direction, l, depth - 11)
+	n := _next(direction, m, depth - 12)
+	o := _next(direction, n, depth - 13)
+	p := _next(direction, o, depth - 14)
+	q := _next(direction, p, depth - 15)
+}
+
+_next(direction, nodes, left) := next_step(direction, nodes) if {
+	left > 0
+	nodes != set()
+} else := set()
+
+# METADATA
+# description: All nodes that steps in a direction reach from these nodes, including these nodes.
+reach(direction, nodes, depth) := {node | some frontier in frontiers(direction, nodes, depth); some node in frontier}
+
+# A route with many parents, listeners and rules has thousands of paths to one Service, and a tenant may create several
+# such routes. While OPA evaluates a query, it commits no write, so other clients wait for the result (semantics P9).
+
+# METADATA
+# description: The maximum number of paths to one node, and to the targets of one query together.
+paths_bound := 4096
+
+# METADATA
+# description: An object or frontend has more paths than the bound. Policies above it are not computed there.
+is_crowded(node) if {
+	path_count(node) > paths_bound
+} else := false
+
+# METADATA
+# description: |
+#   The number of paths to an object or frontend by Gateway API's own links: to a backend through each rule that names
+#   it, from each listener and frontend above the route. The cost is that of the routes, not of the paths.
+path_count(node) := count(parents(node)) if {
+	index.facts(node).endings
+} else := sum([number |
+	some route_key in index.declared_parents(node)
+	rules := count([backends | some backends in rule_backends(route_key); backends[node]])
+	number := rules * max([1, count(parents(route_key))])
+]) if {
+	levels.of(node) == "Backend"
+} else := count(parents(node))
+
+# METADATA
+# description: The nodes on all paths to a node, without Namespaces. The cost is that of the nodes, not of the paths.
+nodes_above(node) := {above | some path in paths(node, false); some above in path} if {
+	is_port(node)
+} else := {node} | reach("nodes above", {keys.whole(node)}, path_bound)
+
+next_step("nodes above", nodes) := {parent | some node in nodes; some parent in parents(node)}
+
+# METADATA
+# description: |
+#   The paths to an object or frontend if extension modules declare links, without Namespaces. Unlike `paths`, each path
+#   is walked from the target up, which detects cycles. It is cut at the first repeated key, and starts below that
+#   (semantics P7).
+extension_paths(node) := {path | some frontier in whole; some path in _ends(frontier)} | {array.concat([path_bound_mark], path) | some path in found[path_bound]} if {
+	found := frontiers("above", {[node]}, path_bound)
+	whole := array.slice(found, 0, path_bound)
+}
+
+next_step("above", paths_so_far) := {array.concat([parent], path) |
+	some path in paths_so_far
+	some parent in parents(path[0])
+	not parent in path
+}
+
+# The paths that end here: nothing is above, or the node above is already on the path.
+_ends(paths_so_far) := {path |
+	some path in paths_so_far
+	_nothing_new_above(path)
+}
+
+_nothing_new_above(path) if count(parents(path[0])) == 0
+
+_nothing_new_above(path) if cut_node(path)
+
+# METADATA
+# description: |
+#   The node at which a path was cut because of a cycle of extension modules: it is above the path's start, and on the
+#   path. Undefined if the path was not cut.
+cut_node(path) := repeated[0] if {
+	start := [node | some node in array.slice(path, 0, 2); levels.of(node) != "Namespace"][0]
+	repeated := sort([parent | some parent in parents(start); parent in path])
+	count(repeated) > 0
+}
+
+# METADATA
+# description: The nodes above an object or frontend that extension modules declare, if both ends exist.
+extension_parents(node) := {parent |
+	some parent in index.declared_extension_parents(node)
+	canonical_key(parent) == parent
+	canonical_key(node)
+}
+
+# METADATA
+# description: |
+#   The paths to an effective target for a policy kind: through the hierarchy for an Inherited kind, only the target,
+#   below its object, for a Direct one (semantics C2, P3). Paths below Gateways of controllers that the kind does not
+#   name are omitted (P8).
+kind_paths(policy_kind, node) := counted_paths(policy_kind, all_kind_paths(policy_kind, node)) if {
+	not kinds.is_direct(policy_kind)
+} else := all_kind_paths(policy_kind, node) if {
+	not kinds.get(policy_kind).controllers
+} else := {whole | some whole in all_kind_paths(policy_kind, node); count(counted_paths(policy_kind, paths(node, false))) > 0}
+
+# METADATA
+# description: As `kind_paths`, including the paths below Gateways of any controller.
+all_kind_paths(policy_kind, node) := {[node]} if {
+	kinds.is_direct(policy_kind)
+	not contains(node, "#")
+} else := {[keys.parse(node).object, node]} if {
+	kinds.is_direct(policy_kind)
+} else := paths(node, kinds.names_namespaces(policy_kind))
+
+# METADATA
+# description: |
+#   The paths among these that count for a policy kind: if the kind names `controllers`, those that are not below a
+#   GatewayClass of another controller. A missing class has no other controller (semantics P8).
+counted_paths(policy_kind, all_paths) := all_paths if {
+	not kinds.get(policy_kind).controllers
+} else := {path | some path in all_paths; not other_controller(policy_kind, path)}
+
+# METADATA
+# description: |
+#   The GatewayClass of another controller at the root of a path; undefined if a policy kind counts on the path.
+other_controller(policy_kind, path) := path[0] if {
+	startswith(path[0], "gateway.networking.k8s.io/GatewayClass/")
+	names := kinds.get(policy_kind).controllers
+	not lookup.get(path[0]).spec.controllerName in names
+}
+
+# METADATA
+# description: |
+#   The GatewayClass that excludes a policy kind from one of its `all_kind_paths`. For a Direct kind, whose path is its
+#   target only, the first one above the target, if no path to the target counts.
+kept_off_by(policy_kind, path) := other_controller(policy_kind, path) if {
+	not kinds.is_direct(policy_kind)
+} else := sort({other_controller(policy_kind, whole) | some whole in paths(node, false)})[0] if {
+	node := path[count(path) - 1]
+	count(counted_paths(policy_kind, paths(node, false))) == 0
+}
+
+# METADATA
+# description: |
+#   The names of the GatewayClasses that a path runs through. A Gateway belongs to the class that it names, whether that
+#   exists (semantics P2) and is on the path or not.
+classes(path) := {keys.parse(node).name |
+	some node in path
+	levels.of(node) == "GatewayClass"
+} | {class |
+	some node in path
+	keys.parse(node).type == "gateway.networking.k8s.io/Gateway"
+	class := lookup.get(keys.parse(node).object).spec.gatewayClassName
+}
+
+# METADATA
+# description: |
+#   A path counts for requests from a namespace ("": from any, so only paths that are the same for all). A path through
+#   a frontend counts for the routes of the frontend's own namespace, the producer's, unless the source has a consumer
+#   route for it; and for a consumer route of the source (Gateway API, ParentReference.namespace; semantics P6).
+counts_for(path, source) if {
+	every pair in _through_frontends(path) {
+		_route_counts(pair[0], pair[1], source)
+	}
+}
+
+# METADATA
+# description: The namespaces that have a consumer route on a path.
+consumers(path) := {namespace |
+	some [frontend_node, route_key] in _through_frontends(path)
+	namespace := keys.parse(route_key).namespace
+	namespace != keys.parse(frontend_node).namespace
+}
+
+# METADATA
+# description: The namespaces whose consumer routes replace a producer's route on a path, which does not count for them.
+replacing_consumers(path) := {namespace |
+	some [frontend_node, route_key] in _through_frontends(path)
+	home := keys.parse(frontend_node).namespace
+	keys.parse(route_key).namespace == home
+	some namespace in ({keys.parse(child).namespace | some child in index.declared_children(frontend_node)} - {home})
+	not _route_counts(frontend_node, route_key, namespace)
+}
+
+# The frontends of a path, each with the route below it; a Namespace may be between them.
+_through_frontends(path) := {[node, route_key] |
+	some position, node in path
+	keys.is_frontend(node)
+	route_key := [below | some below in array.slice(path, position + 1, position + 3); levels.of(below) == "Route"][0]
+}
+
+_route_counts(frontend_node, route_key, source) if count(mesh_ports(frontend_node, route_key, source)) > 0

@@ -1,8 +1,10 @@
 package bridge.hierarchy
 
 import data.bridge.index
+import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lib.levels
+import data.bridge.lookup
 
 # METADATA
 # description: The nodes of an object's sections (listeners, route rules, Service ports).
@@ -98,3 +100,21 @@ has_place(object_key) if {
 	exists(object_key)
 	count(index.declared_parents(object_key)) > 0
 }
+
+# METADATA
+# description: |
+#   An object exists (semantics P2, T2): it is stored, or it is of a virtual type, of which every name exists. The
+#   argument is the key of an object, without a section or role.
+exists(object_key) if {
+	lookup.has_object(object_key)
+} else if {
+	is_virtual(keys.parse(object_key).type)
+}
+
+# METADATA
+# description: |
+#   Types of objects that no API server serves, declared by an extension module, or by `virtual` of a target in a
+#   PolicyKind (semantics T2).
+is_virtual(type) if type in levels.virtual_types
+
+is_virtual(type) if kinds.sets.virtual[type]

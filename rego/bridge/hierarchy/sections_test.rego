@@ -76,3 +76,18 @@ test_an_object_of_another_kind_is_a_backend_only_where_a_rule_names_it if {
 	not hierarchy.has_place("acme.io/Bucket/shop/files") with input as testing.changed([files])
 	not hierarchy.has_place("acme.io/Bucket/shop/files") with input as testing.changed([route])
 }
+
+_virtual_kind := testing.policykind(object.union(
+	testing.color_kind,
+	{"kind": "FarPolicy", "targets": [{"group": "example.com", "kind": "Far", "virtual": true}]},
+))
+
+test_an_object_exists_where_it_is_held if {
+	hierarchy.exists(testing.cart_route) with input as testing.changed([])
+	not hierarchy.exists("core/Service/shop/gone") with input as testing.changed([])
+}
+
+test_of_a_virtual_type_any_name_exists if {
+	hierarchy.exists("example.com/Far/shop/any") with input as testing.changed([_virtual_kind])
+	not hierarchy.exists("example.com/Near/shop/any") with input as testing.changed([_virtual_kind])
+}

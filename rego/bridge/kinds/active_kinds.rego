@@ -6,6 +6,7 @@
 package bridge.kinds
 
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 import data.bridge.lookup
 
 # METADATA
@@ -102,4 +103,190 @@ verdict(policykind_key) := {"status": "False", "reason": "Invalid", "message": m
 	message := problem(merge_layers(layers_of(type, declared_specs[type])))
 } else := {"status": "True", "reason": "Accepted", "message": concat("; ", array.concat(["PolicyKind is active"], doubts_about(spec)))} if {
 	spec := lookup.get(policykind_key).spec
+}
+
+# METADATA
+# description: The merge of layers, field by field, later over earlier (semantics K1). A layer is `{name, fields}`.
+merge_layers(layers) := {field: values[count(values) - 1] |
+	some layer in layers
+	some field, _ in layer.fields
+	values := [other.fields[field] | some other in layers; field in object.keys(other.fields)]
+}
+
+# METADATA
+# description: |
+#   Types that a preset, a CRD's label or a PolicyKind makes policy kinds. A CRD without the label makes none; but if
+#   another layer does, the CRD's schema counts.
+described_types := (object.keys(presets) | object.keys(declared_specs)) | {type | some type, _ in crds; labelled_class(type)}
+
+# METADATA
+# description: The possible sets of layers for a type, the complete set first.
+candidate_layers(type) := [layers |
+	some layers in [layers_of(type, _sensible(type)), layers_of(type, {}), [_preset_layer(type)]]
+	_makes_a_kind(type, layers)
+]
+
+_makes_a_kind(_, layers) if layers[_].name in {"Preset", "PolicyKind"}
+
+_makes_a_kind(type, _) if labelled_class(type)
+
+# The spec of the oldest PolicyKind of a type, unless it is invalid by itself.
+_sensible(type) := declared_specs[type] if {
+	count(own_problems(declared_specs[type])) == 0
+} else := {}
+
+# METADATA
+# description: The layers of a type whose PolicyKind has this spec; those without fields are omitted.
+layers_of(type, declared) := [layer |
+	some layer in [
+		_preset_layer(type),
+		{"name": "CustomResourceDefinition", "fields": _read(type, declared)},
+		{"name": "PolicyKind", "fields": declared},
+	]
+	count(layer.fields) > 0
+]
+
+_preset_layer(type) := {"name": "Preset", "fields": object.get(presets, type, {})}
+
+# METADATA
+# description: The shipped presets, by type.
+presets := {type_of_spec(spec): spec | some spec in data.bridge_settings.presets}
+
+# The fields from the CRD of a type. A PolicyKind that defines the spec proper, or that policies do not merge, replaces
+# all of the CRD's fields about merging, and so does a preset, which follows the vendor's code. The label of a CRD does
+# not change the class of a preset (kgateway's labels state Direct for inherited kinds), and no schema states the level
+# at which policies act, or whether the vendor's code follows the namespace of a ref.
+_read(type, declared) := object.remove(found, array.flatten([
+	_fields_of_merging[says_all],
+	_assumed_fields(type, declared),
+	[field | some field in ["class", "effectiveTarget", "crossNamespace"]; presets[type][field]],
+])) if {
+	[group, kind] := split(type, "/")
+	crds[type].version != ""
+	found := object.union({"group": group, "kind": kind}, discovered_fields(type, _other_class(type, declared)))
+	said := object.union(object.get(presets, type, {}), declared)
+	says_all := count([true | some field, value in said; _says_all(field, value)]) > 0
+} else := {}
+
+_says_all("specPaths", _)
+
+_says_all("defaultStrategy", "Additive")
+
+_fields_of_merging := {
+	true: ["specPaths", "strategies", "defaultStrategy", "parentLevels", "sameLevel"],
+	false: [],
+}
+
+# Without a field about merging in the CRD, and without another layer about merging, policies of a kind do not merge at
+# one target.
+_assumed_fields(type, declared) := ["sameLevel"] if {
+	not schema_form(type).specPaths
+	some fields in [declared, object.get(presets, type, {})]
+	count(object.keys(fields) & _merging_fields) > 0
+} else := []
+
+_merging_fields := {"specPaths", "strategies", "defaultStrategy", "custom", "merge", "parentLevels"}
+
+# The class from another layer than the CRD.
+_other_class(type, declared) := object.get(declared, "class", object.get(presets, [type, "class"], ""))
+
+# METADATA
+# description: |
+#   Sets of types that depend on the active kinds alone, each `{type: true}`, see `sets_of`. `data.kind_sets` is the
+#   stored result, so that no query iterates over all kinds for one object.
+sets := data.kind_sets if {
+	not has_changes
+} else := sets_of(all_kinds)
+
+# METADATA
+# description: |
+#   The sets of these kinds: `managed` kinds have mode Manage, `selecting` ones may select their targets by a field, a `preset` alone describes the `presets`. `virtual`: the targets of which
+#   every name exists.
+sets_of(described) := {
+	"managed": {type: true | some type, kind in described; kind.mode == "Manage"},
+	"presets": {type: true | some type, kind in described; kind.preset},
+	"selecting": {type: true | some type, kind in described; kind.selectors},
+	"virtual": {type_of_target(target): true | some kind in described; some target in kind.targets; target.virtual},
+}
+
+# METADATA
+# description: |
+#   The inputs of facts of a kind's policies besides the policy: a hash of the kind's description (`by`), and one of the
+#   levels from extension modules. Stored facts with another stamp do not count.
+stamp(type) := _described(type) if {
+	count(levels.extensions) == 0
+} else := concat(" ", [_described(type), crypto.md5(json.marshal(levels.extensions))])
+
+_described(type) := get(type).by if {
+	true
+} else := description_hash(get(type))
+
+# METADATA
+# description: The hash of a kind's description, with the bounds on policies.
+description_hash(description) := crypto.md5(json.marshal([
+	object.remove(description, ["layers"]),
+	{bounds | bounds := data.bridge_settings.bounds},
+]))
+
+# METADATA
+# description: |
+#   The policy kinds that queries evaluate: without kinds of shipped presets that have no policies, because most
+#   clusters lack most vendors.
+in_use := names - (object.keys(sets.presets) - lookup.types)
+
+# METADATA
+# description: |
+#   How the bridge reads objects in each served version of a CRD (semantics K7). `Read` is the version that the bridge reads. The
+#   fields and enumerated values of a `Like` version are all in that version too, those of an `Unlike` version are not. Undefined
+#   without a served version.
+versions_of(type) := {version.name: _reading(type, version) |
+	some version in lookup.get(crds[type].key).spec.versions
+	is_served(version)
+} if {
+	crds[type].version != ""
+}
+
+_reading(type, version) := "Read" if {
+	version.name == crds[type].version
+} else := "Like" if {
+	version.schema.openAPIV3Schema == crds[type].schema
+} else := "Like" if {
+	_is_within(version.schema.openAPIV3Schema, crds[type].schema)
+} else := "Unlike"
+
+_is_within(schema, other) if {
+	count(_types_of_fields(schema) - _types_of_fields(other)) == 0
+	values := _values_of_fields(other)
+	every place, enumerated in object.filter(_values_of_fields(schema), object.keys(values)) {
+		count(enumerated - values[place]) == 0
+	}
+}
+
+_types_of_fields(schema) := {[path, value] |
+	walk(schema.properties.spec, [path, value])
+	path[count(path) - 1] == "type"
+	is_string(value)
+}
+
+_values_of_fields(schema) := {path: {value | some value in values} |
+	walk(schema.properties.spec, [path, values])
+	path[count(path) - 1] == "enum"
+	is_array(values)
+}
+
+# METADATA
+# description: |
+#   The problem with the version of a policy, `{reason, message}` (semantics K7). An API server rejects versions that it does not
+#   serve, and converts others to the version that the bridge reads. In a folder no program converts them.
+version_problem(type, api_version) := {"reason": "VersionNotServed", "message": message} if {
+	versions := get(type).versions
+	not versions[keys.version(api_version)]
+	message := sprintf("apiVersion %q is not served: the CRD serves %s", [api_version, concat(", ", sort(object.keys(versions)))])
+} else := {"reason": "VersionDiffers", "message": message} if {
+	versions := get(type).versions
+	versions[keys.version(api_version)] == "Unlike"
+	message := sprintf("apiVersion %q has other fields than %s, which the bridge reads: write the policy in that version", [
+		api_version,
+		[version | some version, "Read" in versions][0],
+	])
 }

@@ -2,6 +2,7 @@ package bridge.kinds_test
 
 import data.bridge.kinds
 import data.bridge.testing
+import data.bridge.v1
 
 _rate_kind(name, minute, fields) := testing.created(
 	testing.with_spec(testing.resource("policybridge.io/v1alpha1", "PolicyKind", "", name), object.union(_least, fields)),
@@ -85,4 +86,98 @@ test_a_policys_kind_is_what_is_stored_unless_a_policykind_changes if {
 
 test_a_kind_that_is_none_is_undefined if {
 	not kinds.get("core/Service")
+}
+
+# The stored sets answer as if every kind was read, and a query that changes a kind does not read them.
+test_stored_sets_count_until_a_query_changes_a_kind if {
+	stored := {"managed": {"acme.io/StoredPolicy": true}}
+	kinds.sets == stored with data.kind_sets as stored
+	kinds.sets.managed == {_type: true} with data.kind_sets as stored with input as {"changes": {"upsert": [_managed_kind]}}
+}
+
+test_the_stored_documents_are_the_kinds_and_their_sets if {
+	found := v1.kind_documents with input as {"changes": {"upsert": [_managed_kind]}} with data.bridge_settings.presets as {}
+	found.kinds[_type].mode == "Manage"
+	found.kind_sets == {"managed": {_type: true}, "presets": {}, "selecting": {}, "virtual": {}}
+}
+
+_managed_kind := _rate_kind("rates", 1, {"mode": "Manage", "controllerName": "acme.io/controller"})
+
+_stamp(fields) := found if {
+	found := kinds.stamp(_type) with input as {"changes": {"upsert": [_rate_kind("rates", 1, fields)]}}
+}
+
+test_stamp_differs_where_the_description_differs if {
+	_stamp({}) != _stamp({"conditions": "Enforced"})
+	_stamp({}) == _stamp({})
+}
+
+test_stamp_differs_where_an_extension_adds_levels if {
+	with_levels := kinds.stamp(_type) with input as {"changes": {"upsert": [_rate_kind("rates", 1, {})]}}
+		with data.bridge.extensions.hierarchy as {"mesh": {"levels": {"acme.io/Mesh": {"object": "Gateway"}}}}
+	with_levels != _stamp({})
+}
+
+test_stamp_differs_where_the_bounds_differ if {
+	with_bounds := kinds.stamp(_type) with input as {"changes": {"upsert": [_rate_kind("rates", 1, {})]}} with data.bridge_settings.bounds as {"leaves": 3}
+	with_bounds != _stamp({})
+}
+
+_rates(fields) := _schema(object.union({"targetRef": {"type": "object", "properties": _ref_fields}}, fields), {})
+
+_old(schema) := _version("v1beta1", schema)
+
+_versions_of(old_fields, fields) := found if {
+	found := _found([_crd_with("Direct", [_old(_rates(old_fields)), _version("v1", _rates(fields))])]).versions
+}
+
+_rate_field := {"rate": {"type": "integer"}}
+
+# K7
+test_a_version_with_no_other_fields_is_read_like_the_preferred_one if {
+	described := {"rate": {"type": "integer", "description": "requests a second"}}
+	every row in [
+		[_rate_field, _rate_field, "Like"],
+		[{}, _rate_field, "Like"],
+		[described, _rate_field, "Like"],
+		[object.union(_rate_field, {"burst": {"type": "integer"}}), _rate_field, "Unlike"],
+		[{"rate": {"type": "string"}}, _rate_field, "Unlike"],
+		[{"type": {"type": "string"}}, _rate_field, "Unlike"],
+		[{"unit": {"type": "string", "enum": ["s"]}}, {"unit": {"type": "string", "enum": ["s", "min"]}}, "Like"],
+		[{"unit": {"type": "string", "enum": ["s", "sec"]}}, {"unit": {"type": "string", "enum": ["s"]}}, "Unlike"],
+		[{"unit": {"type": "string", "enum": ["s", "sec"]}}, {"unit": {"type": "string"}}, "Like"],
+	] {
+		_versions_of(row[0], row[1]) == {"v1": "Read", "v1beta1": row[2]}
+	}
+}
+
+# K7
+test_a_version_that_is_not_served_is_none if {
+	unserved := object.union(_old(_plain), {"served": false})
+	_found([_crd_with("Direct", [unserved, _version("v1", _plain)])]).versions == {"v1": "Read"}
+	not _found([_rate_kind("rates", 1, {})]).versions
+}
+
+# K7
+test_the_version_of_the_setting_is_read if {
+	crd := _crd_with("Direct", [_old(_rates({"burst": {"type": "integer"}})), _version("v1", _rates(_rate_field))])
+	chosen := kinds.active_kinds[_type].versions with input as {"changes": {"upsert": [crd]}}
+		with data.bridge_settings.versions as {_type: "v1beta1"}
+	chosen == {"v1": "Unlike", "v1beta1": "Read"}
+	gone := kinds.active_kinds[_type].versions with input as {"changes": {"upsert": [crd]}}
+		with data.bridge_settings.versions as {_type: "v1alpha1"}
+	gone == {"v1": "Read", "v1beta1": "Unlike"}
+}
+
+# K7
+test_a_policy_in_a_version_that_is_not_read_as_written_is_a_problem if {
+	crd := _crd_with("Direct", [_old(_rates({"burst": {"type": "integer"}})), _version("v1", _rates(_rate_field))])
+	found := {version: problem |
+		some version in ["v1", "v1beta1", "v2"]
+		problem := kinds.version_problem(_type, concat("/", ["acme.io", version])) with input as {"changes": {"upsert": [crd]}}
+	}
+	{version: [problem.reason, problem.message] | some version, problem in found} == {
+		"v1beta1": ["VersionDiffers", `apiVersion "acme.io/v1beta1" has other fields than v1, which the bridge reads: write the policy in that version`],
+		"v2": ["VersionNotServed", `apiVersion "acme.io/v2" is not served: the CRD serves v1, v1beta1`],
+	}
 }

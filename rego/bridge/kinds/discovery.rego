@@ -1,5 +1,9 @@
 package bridge.kinds
 
+import data.bridge.index
+import data.bridge.lib.keys
+import data.bridge.lib.levels
+import data.bridge.lib.likeness
 import data.bridge.lookup
 
 # METADATA
@@ -136,3 +140,343 @@ discovery_problem(type) := "no version of it is served" if {
 } else := sprintf("label %s: %s is none of Direct, Inherited, true", [policy_label, crds[type].label]) if {
 	not labelled_class(type)
 } else := problem(merge_layers(layers_of(type, {})))
+
+# METADATA
+# description: |
+#   The probable fields of a PolicyKind for a type, guessed from its CRD, in the usual order: a list of `{field, value,
+#   why}` with the reason of each guess. Values that a schema does not show are the most common ones. Undefined if no
+#   CRD defines the type. `input.guessedType` names the type.
+guessed(type) := array.flatten([
+	_guessed_class(type),
+	_guessed_targets(type),
+	_guessed_level(type),
+	_guess("crossNamespace", object.get(shape, "crossNamespace", "Forbidden"), _reasons.crossNamespace[_says(shape, "crossNamespace")]),
+	[_guess(field, value, _reasons.merging) | _guessed_classname(type) == "Inherited"; some field, value in schema_form(type)],
+	_guessed_same_level(type),
+	_guess("statusShape", object.get(shape, "statusShape", "Conditions"), _reasons.statusShape[_says(shape, "statusShape")]),
+]) if {
+	crds[type].version != ""
+	shape := schema_shape(type)
+}
+
+_guess(field, value, why) := {"field": field, "value": value, "why": why}
+
+_says(shape, field) if {
+	shape[field]
+} else := false
+
+_reasons := {
+	"crossNamespace": {
+		true: "a target ref has the field namespace, so another namespace must grant it",
+		false: "a target ref has no field namespace",
+	},
+	"statusShape": {
+		true: "the fields of status in the schema",
+		false: "the schema has neither status.ancestors nor status.conditions",
+	},
+	"merging": "the schema has wrappers, or a field by which a policy chooses its strategy",
+	"older": "no field of the schema merges policies: only the older of two for one target is accepted",
+}
+
+_guessed_classname(type) := labelled_class(type) if {
+	true
+} else := "Inherited" if {
+	has_merge_form(type)
+} else := "Direct"
+
+_guessed_class(type) := _guess("class", labelled_class(type), "the label of the CRD") if {
+	labelled_class(type)
+} else := _guess("class", "Inherited", "the schema has wrappers, a choice of strategy, or several target kinds") if {
+	has_merge_form(type)
+} else := _guess("class", "Direct", "the schema has no wrappers, no choice of strategy, and does not list several target kinds; set Inherited if a policy also acts below its target")
+
+_guessed_targets(type) := [_guess("targets", targets, "the kinds that the schema lists for a target ref")] if {
+	targets := schema_shape(type).targets
+} else := [_guess("targets", [gateway, route], "the schema lists no kinds (validation rules are not read): these are common ones")] if {
+	sections := object.get(schema_shape(type), "targetSections", true)
+	gateway := {"group": "gateway.networking.k8s.io", "kind": "Gateway", "sections": sections}
+	route := {"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "sections": sections}
+}
+
+_guessed_level(type) := [_guess("effectiveTarget", assumed_level(type), "a schema has no level: Backend if a listed kind is not Gateway API's, otherwise Rule")] if {
+	_guessed_classname(type) == "Inherited"
+} else := []
+
+_guessed_same_level(type) := [_guess("sameLevel", "Conflict", _reasons.older)] if {
+	_guessed_classname(type) == "Direct"
+} else := [_guess("sameLevel", "Conflict", _reasons.older)] if {
+	schema_form(type) == {}
+} else := []
+
+# METADATA
+# description: |
+#   The types of policies that no active policy kind describes, so their policies have no effect (semantics K6):
+#   `{message, crd?, near?}` by type. A type is one of policies if its CRD has the policy label or a schema with target
+#   refs, or if an object of it has target refs. The status of an inactive PolicyKind reports that itself. `near` is an
+#   active policy kind with a similar name.
+undescribed[type] := object.union_n([
+	{"message": _why_undescribed(type)},
+	{"crd": key | key := _policy_crds[type]},
+	{"near": near | near := likeness.nearest_type(type, names)},
+]) if {
+	some type in (object.keys(_policy_crds) | _attached_types)
+	not type in names
+	not declared_specs[type]
+}
+
+# METADATA
+# description: |
+#   The undescribed types with a CRD: the message by the CRD's key.
+undescribed_crds[about.crd] := about.message if some about in undescribed
+
+# METADATA
+# description: An object is a policy that no active policy kind describes.
+is_undescribed(key, obj) if {
+	_has_target_refs(obj)
+	type := keys.type_of(key)
+	not type in names
+	not levels.by_type[type]
+}
+
+# METADATA
+# description: The message for the author of such a policy.
+undescribed_message(type) := sprintf("no policy kind describes %s, so this policy has no effect%s", [type, _hint(type)])
+
+_hint(type) := sprintf(": did you mean %s?", [near]) if {
+	near := likeness.nearest_type(type, names)
+} else := ": write a PolicyKind, `bridge init policykind` prints one"
+
+_why_undescribed(type) := discovery_problem(type) if {
+	crds[type].label != ""
+} else := sprintf("no policy kind describes it, so its policies have no effect%s", [_hint(type)])
+
+# The CRDs that define policies, by type: with the policy label, or with target refs in the schema of a served version.
+_policy_crds[type] := crd.key if {
+	some type, crd in crds
+	crd.label != ""
+}
+
+_policy_crds[type] := sort(found)[0] if {
+	some type, found in _unlabelled_crds
+	not _is_labelled(type)
+}
+
+_unlabelled_crds[type] contains concat("/", [crd_type, "-", name]) if {
+	some name in _crd_names
+	_defines_target_refs(name)
+	spec := _crd_spec(name)
+	type := concat("/", [spec.group, spec.names.kind])
+}
+
+_is_labelled(type) if crds[type].label != ""
+
+_crd_names := {name |
+	data.objects["apiextensions.k8s.io"].CustomResourceDefinition["-"][name]
+	not concat("/", [crd_type, "-", name]) in lookup.changed_keys
+} | {keys.parse(key).name | some key, _ in lookup.upserts; keys.parse(key).type == crd_type}
+
+_crd_spec(name) := {"group": spec.group, "names": {"kind": spec.names.kind}} if {
+	spec := lookup.get(concat("/", [crd_type, "-", name])).spec
+}
+
+_defines_target_refs(name) if {
+	some i in _versions_read
+	some field in index.target_fields
+	_is_ref_schema(_field_schema(name, i, field))
+}
+
+# The versions of a CRD that are checked for target refs.
+_versions_read := [0, 1, 2, 3]
+
+# Read with a ground path: OPA makes a term of everything that a reference with a variable could match, which is every
+# schema.
+_field_schema(name, i, field) := data.objects["apiextensions.k8s.io"].CustomResourceDefinition["-"][name].spec.versions[i].schema.openAPIV3Schema.properties.spec.properties[field] if {
+	not concat("/", [crd_type, "-", name]) in lookup.changed_keys
+} else := lookup.upserts[concat("/", [crd_type, "-", name])].spec.versions[i].schema.openAPIV3Schema.properties.spec.properties[field]
+
+# A ref with an apiVersion is not a target ref of GEP-713: a VerticalPodAutoscaler's targetRef names the object that it
+# scales.
+_is_ref_schema(schema) if {
+	ref := object.get(schema, ["items", "properties"], object.get(schema, "properties", {}))
+	ref.kind
+	not ref.apiVersion
+}
+
+# Types with objects: a folder may contain policies without their CRDs.
+_attached_types := ({type |
+	data.index.attached[type]
+	_is_type_of_policies(type)
+} | {type |
+	some key, obj in lookup.upserts
+	_has_target_refs(obj)
+	type := keys.type_of(key)
+	not levels.by_type[type]
+}) | {type |
+	some policy
+	data.index.selectors[_][_][_][policy]
+	type := keys.type_of(policy)
+	not type in names
+	_has_target_refs(lookup.get(policy))
+}
+
+_is_type_of_policies(type) if {
+	not type in names
+	not levels.by_type[type]
+	some policy
+	data.index.attached[type][_][policy]
+	_has_target_refs(lookup.get(policy))
+}
+
+_has_target_refs(obj) if {
+	ref := obj.spec.targetRef
+	is_string(ref.kind)
+	not ref.apiVersion
+}
+
+_has_target_refs(obj) if {
+	some field in ["targetRefs", "targetSelectors"]
+	some ref in obj.spec[field]
+	is_string(ref.kind)
+	not ref.apiVersion
+}
+
+# METADATA
+# description: |
+#   The fields of a PolicyKind of any class from a CRD's schema: the target kinds if it lists them, whether a ref has a
+#   section, whether it may name another namespace, and the place of the status (semantics S3). Fields that the schema
+#   does not define are absent.
+schema_shape(type) := object.union_n([
+	{"targets": targets | targets := _listed_targets(type)},
+	{"targetSections": false | _without_sections(type)},
+	{"crossNamespace": "ReferenceGrant" | _ref(type).properties.namespace},
+	{"statusShape": shape | shape := _schema_status(type)},
+])
+
+# METADATA
+# description: The fields of a policy's spec in the schema of its CRD.
+spec_schema(type) := object.get(crds[type].schema, ["properties", "spec", "properties"], {})
+
+# The schema of one target ref; targetRefs takes precedence over the singular targetRef, as in policies (semantics T1).
+_ref(type) := spec_schema(type).targetRefs.items if {
+	true
+} else := spec_schema(type).targetRef
+
+_without_sections(type) if {
+	_ref(type).properties.name
+	not _ref(type).properties.sectionName
+	not _ref(type)["x-kubernetes-preserve-unknown-fields"]
+}
+
+# Target kinds are known only if the schema lists them with unambiguous groups.
+_listed_targets(type) := targets if {
+	listed := _ref(type).properties.kind.enum
+	targets := [{"group": group, "kind": kind, "sections": _has_section_name(type)} |
+		some kind in listed
+		group := _group_of(type, kind)
+	]
+	count(targets) == count(listed)
+}
+
+_group_of(type, kind) := groups[0] if {
+	groups := _ref(type).properties.group.enum
+	count(groups) == 1
+} else := "core" if {
+	kind == "Service"
+} else := keys.gateway_api if {
+	levels.by_type[concat("/", [keys.gateway_api, kind])]
+}
+
+_has_section_name(type) if {
+	_ref(type).properties.sectionName
+} else := false
+
+_schema_status(type) := "Ancestors" if {
+	crds[type].schema.properties.status.properties.ancestors
+} else := "Conditions" if {
+	crds[type].schema.properties.status.properties.conditions
+}
+
+# METADATA
+# description: |
+#   How a CRD's schema defines merging, as fields of a PolicyKind; empty if it does not. Wrappers (defaults, overrides;
+#   historic default, override) and a choice of strategy (strategy; Envoy Gateway's mergeType).
+schema_form(type) := object.union_n([
+	{"specPaths": spec_paths | spec_paths := _spec_paths(type)},
+	{"strategies": strategies |
+		strategies := _strategies_of(type)
+		count(strategies) > 0
+	},
+	{field: value | _chosen_by(type) == "mergeType"; some field, value in _merge_type_kind},
+])
+
+_spec_paths(type) := array.concat(
+	[object.union_n([
+		{"path": concat("/", ["/spec", name]), "strategy": _wrapper_strategies[name]},
+		{"strategyPath": concat("/", ["/spec", name, "strategy"]) | _is_text(spec_schema(type)[name].properties.strategy)},
+	]) |
+		some name in _wrappers(type)
+	],
+	[object.union({"path": "/spec"}, {"strategyPath": concat("/", ["/spec", field]) | field := _chosen_by(type)})],
+) if {
+	_merging(type)
+}
+
+_merging(type) if count(_wrappers(type)) > 0
+
+_merging(type) if _chosen_by(type)
+
+# The historic wrappers are merged by field (GEP-713's first version), current ones as a whole unless a policy selects
+# another strategy.
+_wrapper_strategies := {
+	"overrides": "AtomicOverrides",
+	"override": "PatchOverrides",
+	"defaults": "AtomicDefaults",
+	"default": "PatchDefaults",
+}
+
+# In the order in which they are checked.
+_wrappers(type) := [name |
+	some name in ["overrides", "override", "defaults", "default"]
+	spec_schema(type)[name].type == "object"
+]
+
+# The field beside a bare spec with which a policy selects its strategy.
+_chosen_by(type) := [name |
+	some name in ["strategy", "mergeType"]
+	_is_text(spec_schema(type)[name])
+][0]
+
+_is_text(schema) if schema.type == "string"
+
+# The strategies of the values that a policy can select; GEP-713's own names need no entry (semantics F7).
+_strategies_of(type) := {value: meaning |
+	some [place, schema] in _choices(type)
+	some value in object.get(schema, "enum", _unlisted[place[count(place) - 1]])
+	meaning := _meanings[lower(value)]
+}
+
+_choices(type) := [[place, schema] |
+	some place in [["strategy"], ["mergeType"], ["overrides", "properties", "strategy"], ["defaults", "properties", "strategy"]]
+	schema := object.get(spec_schema(type), place, null)
+	_is_text(schema)
+]
+
+# The assumed values if a schema does not list them.
+_unlisted := {"strategy": ["atomic", "merge", "patch"], "mergeType": ["JSONMerge", "Replace", "StrategicMerge"]}
+
+_meanings := {
+	"atomic": "Atomic",
+	"merge": "Patch",
+	"patch": "Patch",
+	"jsonmerge": "PatchDefaults",
+	"strategicmerge": "PatchDefaults",
+	"replace": "AtomicDefaults",
+}
+
+# Envoy Gateway: the more specific policy selects how it merges into the policy of its listener, otherwise of its
+# Gateway; without a selection it applies alone; only the older of two for one target is accepted.
+_merge_type_kind := {
+	"parentLevels": ["Gateway", "ListenerSet", "Listener"],
+	"defaultStrategy": "AtomicDefaults",
+	"sameLevel": "Conflict",
+}

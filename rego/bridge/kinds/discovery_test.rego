@@ -227,3 +227,224 @@ test_a_crd_that_is_broken_harms_no_other if {
 	)
 	_found([broken, odd, twin, _crd("Direct", _plain)]).class == "Direct"
 }
+
+_guesses(schema, label) := {guess.field: guess.value | some guess in found} if {
+	changes := {"upsert": [_crd(label, schema)]}
+	found := kinds.guessed("acme.io/RatePolicy") with input as {"guessedType": "acme.io/RatePolicy", "changes": changes}
+	every guess in found {
+		guess.why != ""
+	}
+}
+
+test_a_plain_schema_is_guessed_to_be_direct if {
+	found := _guesses(_plain, "")
+	[found.class, found.sameLevel, found.crossNamespace, found.statusShape] == ["Direct", "Conflict", "Forbidden", "Conditions"]
+	not found.effectiveTarget
+	{target.sections | some target in found.targets} == {false}
+}
+
+test_wrappers_are_guessed_to_be_of_an_inherited_kind if {
+	wrapped := _schema({"targetRef": {"type": "object", "properties": _ref_fields}, "defaults": {"type": "object"}}, {"ancestors": {"type": "array"}})
+	found := _guesses(wrapped, "")
+	[found.class, found.effectiveTarget, found.statusShape] == ["Inherited", "Rule", "Ancestors"]
+	{place.path | some place in found.specPaths} == {"/spec/defaults", "/spec"}
+}
+
+test_a_label_says_the_class if {
+	_guesses(_plain, "Inherited").class == "Inherited"
+}
+
+test_what_is_guessed_is_active if {
+	every label in ["", "direct", "inherited"] {
+		spec := object.union({"group": "acme.io", "kind": "RatePolicy"}, _guesses(_plain, label))
+		not kinds.problem(spec)
+	}
+	testing.world
+}
+
+_undescribed_of(objects) := found if {
+	found := kinds.undescribed with input as {"changes": {"upsert": objects}}
+}
+
+_rate_type := "acme.io/RatePolicy"
+
+_rate(spec) := testing.with_spec(testing.resource("acme.io/v1", "RatePolicy", "shop", "limits"), spec)
+
+_to_gateway := {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "public"}
+
+# K6
+test_a_crd_whose_schema_has_target_refs_is_reported if {
+	every field, shape in {
+		"targetRef": {"type": "object", "properties": _ref_fields},
+		"targetRefs": _list_of_refs({}),
+		"targetSelectors": _list_of_refs({}),
+	} {
+		found := _undescribed_of([_crd("", _schema({field: shape}, {}))])
+		found[_rate_type].crd == _crd_key
+	}
+}
+
+# K6
+test_a_crd_that_scales_something_is_not_reported if {
+	scaled := {"targetRef": {"type": "object", "properties": object.union(_ref_fields, {"apiVersion": {"type": "string"}})}}
+	_undescribed_of([_crd("", _schema(scaled, {}))]) == {}
+}
+
+# K6
+test_a_described_kind_is_not_reported if {
+	_undescribed_of([_crd("", _plain), _rate_kind("rates", 1, {})]) == {}
+	_undescribed_of([_rate({"targetRef": _to_gateway}), _rate_kind("rates", 1, {})]) == {}
+}
+
+# K6
+test_an_object_with_target_refs_is_reported_without_its_crd if {
+	every spec in [{"targetRef": _to_gateway}, {"targetRefs": [_to_gateway]}, {"targetSelectors": [{"kind": "Gateway"}]}] {
+		found := _undescribed_of([_rate(spec)])
+		not found[_rate_type].crd
+		startswith(found[_rate_type].message, "no policy kind describes it")
+	}
+	_undescribed_of([_rate({"rate": 5})]) == {}
+	_undescribed_of([_rate({"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}})]) == {}
+}
+
+# K6
+test_stored_objects_are_reported if {
+	key := "acme.io/RatePolicy/shop/limits"
+	objects := {"acme.io": {"RatePolicy": {"shop": {"limits": _rate({"targetRef": _to_gateway})}}}}
+	index := {"attached": {_rate_type: {"gateway.networking.k8s.io/Gateway/shop/public": {key: true}}}}
+	found := kinds.undescribed with data.objects as objects with data.index as index with data.kinds as {}
+	object.keys(found) == {_rate_type}
+}
+
+# K6
+test_stored_objects_with_selectors_alone_are_reported if {
+	key := "acme.io/RatePolicy/shop/limits"
+	objects := {"acme.io": {"RatePolicy": {"shop": {"limits": _rate({"targetSelectors": [{"kind": "Gateway"}]})}}}}
+	index := {"selectors": {"shop": {"/Gateway": {"{}": {key: true}}}}}
+	found := kinds.undescribed with data.objects as objects with data.index as index with data.kinds as {}
+	object.keys(found) == {_rate_type}
+}
+
+# K6
+test_the_near_match_is_part_of_the_message if {
+	typo := object.union(_rate({"targetRef": _to_gateway}), {"kind": "RatePolcy"})
+	found := _undescribed_of([typo, _rate_kind("rates", 1, {})])
+	found["acme.io/RatePolcy"].near == _rate_type
+	endswith(found["acme.io/RatePolcy"].message, "did you mean acme.io/RatePolicy?")
+}
+
+# K6
+test_the_status_of_an_inactive_policy_kind_has_the_reason if {
+	refused := _rate_kind("rates", 1, {"class": "Sideways"})
+	_undescribed_of([_crd("", _plain), _rate({"targetRef": _to_gateway}), refused]) == {}
+}
+
+_shape(spec_fields) := found if {
+	found := kinds.schema_shape(_type) with input as {"changes": {"upsert": [_crd("Direct", _schema(spec_fields, {}))]}}
+}
+
+test_target_kinds_are_those_that_the_schema_lists if {
+	every row in [
+		[{"kind": {"enum": ["Gateway", "HTTPRoute"]}}, [["gateway.networking.k8s.io", "Gateway"], ["gateway.networking.k8s.io", "HTTPRoute"]]],
+		[{"kind": {"enum": ["Service"]}}, [["core", "Service"]]],
+		[{"kind": {"enum": ["Widget"]}, "group": {"enum": ["acme.io"]}}, [["acme.io", "Widget"]]],
+	] {
+		[[target.group, target.kind] | some target in _shape({"targetRefs": _list_of_refs(row[0])}).targets] == row[1]
+	}
+}
+
+test_target_kinds_whose_group_is_not_clear_are_not_guessed if {
+	not _shape({"targetRefs": _list_of_refs({"kind": {"enum": ["Gateway", "Widget"]}})}).targets
+	not _shape({"targetRefs": _list_of_refs({})}).targets
+}
+
+test_a_schema_shows_whether_refs_have_sections if {
+	enum := {"kind": {"enum": ["Gateway"]}}
+	section := {"sectionName": {"type": "string"}}
+	_shape({"targetRefs": _list_of_refs(enum)}).targets[0].sections == false
+	_shape({"targetRefs": _list_of_refs(object.union(enum, section))}).targets[0].sections == true
+	_shape({"targetRefs": _list_of_refs({})}).targetSections == false
+	not "targetSections" in object.keys(_shape({"targetRef": {"type": "object", "properties": object.union(_ref_fields, section)}}))
+	not "targetSections" in object.keys(_shape({"targetRef": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}))
+}
+
+test_a_ref_with_a_namespace_needs_a_grant if {
+	_shape({"targetRefs": _list_of_refs({"namespace": {"type": "string"}})}).crossNamespace == "ReferenceGrant"
+	not _shape({"targetRefs": _list_of_refs({})}).crossNamespace
+}
+
+# S3
+test_the_status_shape_is_what_the_schema_has if {
+	every row in [
+		[{"ancestors": {}, "conditions": {}}, "Ancestors"],
+		[{"conditions": {}}, "Conditions"],
+		[{}, ""],
+	] {
+		found := kinds.schema_shape(_type) with input as {"changes": {"upsert": [_crd("Direct", _schema({}, row[0]))]}}
+		object.get(found, "statusShape", "") == row[1]
+	}
+}
+
+# T2
+test_refs_of_a_kind_whose_schema_has_no_sections_name_none if {
+	gateway := "gateway.networking.k8s.io/Gateway"
+	stored := {_type: {"kind": "RatePolicy", "targetSections": false}}
+	not kinds.may_target_sections(_type, gateway) with data.kinds as stored
+	kinds.may_target_sections(_type, gateway) with data.kinds as {_type: {"kind": "RatePolicy"}}
+	kinds.may_target(_type, gateway) with data.kinds as stored
+}
+
+_form(spec_fields) := found if {
+	found := kinds.schema_form(_type) with input as {"changes": {"upsert": [_crd("Inherited", _schema(spec_fields, {}))]}}
+}
+
+_object(fields) := {"type": "object", "properties": fields}
+
+_enum(values) := {"type": "string", "enum": values}
+
+test_a_schema_without_wrappers_or_strategy_has_no_merge_settings if {
+	_form({"rate": {"type": "integer"}}) == {}
+	_form({"strategy": {"type": "object"}}) == {}
+	_form({"default": {"type": "integer"}}) == {}
+}
+
+# GEP-713, "Abstract process for calculating effective policies", its wrappers
+test_defaults_and_overrides_are_wrappers_of_which_a_policy_has_one if {
+	_form({"defaults": _object({}), "overrides": _object({"strategy": _enum(["atomic", "merge"])})}) == {
+		"specPaths": [
+			{"path": "/spec/overrides", "strategy": "AtomicOverrides", "strategyPath": "/spec/overrides/strategy"},
+			{"path": "/spec/defaults", "strategy": "AtomicDefaults"},
+			{"path": "/spec"},
+		],
+		"strategies": {"atomic": "Atomic", "merge": "Patch"},
+	}
+}
+
+# F6
+test_the_historic_override_and_default_merge_by_field if {
+	_form({"default": _object({}), "override": _object({})}) == {"specPaths": [
+		{"path": "/spec/override", "strategy": "PatchOverrides"},
+		{"path": "/spec/default", "strategy": "PatchDefaults"},
+		{"path": "/spec"},
+	]}
+}
+
+# F7
+test_a_strategy_beside_the_spec_is_the_policys_choice if {
+	_form({"strategy": _enum(["atomic", "PatchDefaults", "odd"])}) == {
+		"specPaths": [{"path": "/spec", "strategyPath": "/spec/strategy"}],
+		"strategies": {"atomic": "Atomic"},
+	}
+	_form({"strategy": {"type": "string"}}).strategies == {"atomic": "Atomic", "merge": "Patch", "patch": "Patch"}
+}
+
+# F4
+test_merge_type_is_the_challengers_choice_for_the_closest_above if {
+	_form({"mergeType": {"type": "string"}}) == {
+		"specPaths": [{"path": "/spec", "strategyPath": "/spec/mergeType"}],
+		"strategies": {"JSONMerge": "PatchDefaults", "StrategicMerge": "PatchDefaults", "Replace": "AtomicDefaults"},
+		"parentLevels": ["Gateway", "ListenerSet", "Listener"],
+		"defaultStrategy": "AtomicDefaults",
+		"sameLevel": "Conflict",
+	}
+}

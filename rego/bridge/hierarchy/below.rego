@@ -1,0 +1,204 @@
+package bridge.hierarchy
+
+import data.bridge.index
+import data.bridge.lib.keys
+import data.bridge.lib.levels
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   The nodes directly below a node by links that count: the sections of an object, and the nodes that have it among
+#   their `parents`. The objects of a Namespace are in `members`.
+children(node) := union({_sections_below(node), _backends_below(node), object.get(_linked_below(keys.whole(node)), node, set())})
+
+_sections_below(node) := accepted_sections(node) if {
+	levels.by_type[keys.type_of(node)].section
+	not regex.match(`[#@]`, node)
+	exists(node)
+} else := set()
+
+# The rules of a route declare the nodes below them.
+_backends_below(node) := {backend |
+	some backend, numbers in rule_backends(keys.parse(node).object)[node]
+	exists(backend)
+	leads_to(keys.type_of(node), backend, numbers)
+} if {
+	contains(node, "#")
+	levels.of(node) == "Rule"
+} else := set()
+
+# The objects that name another object as their parent, by the node of that object: evaluated once for all of them.
+_linked_below(object_key) := {} if {
+	levels.of(object_key) == "Route"
+	not index.has_extension_links
+} else := {parent: below |
+	parents_of := {child: _parents_within(object_key, child) |
+		some declared in index.declared_children(object_key)
+		some child in roles(declared)
+		exists(trim_suffix(child, "@frontend"))
+	}
+	some parent in union({above | some above in parents_of})
+	below := {child | some child, above in parents_of; parent in above}
+}
+
+_parents_within(object_key, child) := {parent | some parent in parents(child); keys.whole(parent) == object_key} if {
+	levels.of(object_key) != "Route"
+} else := extension_parents(child)
+
+# METADATA
+# description: |
+#   The topmost nodes of a namespace, without sections and the nodes below: the nodes below its Namespace (semantics
+#   P3).
+members(namespace) := {key |
+	some key in objects_of_namespace(namespace)
+	has_place(trim_suffix(key, "@frontend"))
+}
+
+# METADATA
+# description: Nodes and all nodes below them by links that count, at most `depth` links down.
+nodes_within(nodes, depth) := reach("below", nodes, depth)
+
+next_step("below", nodes) := {child | some node in nodes; some child in children(node)}
+
+# METADATA
+# description: |
+#   An object and all objects below it, by declared links, whether they count or not: the objects that a change of the
+#   object may affect. A Namespace contains its objects, and a backend is a frontend too (semantics K4). Bounded like
+#   paths; a step follows one declared link.
+objects_below(object_key) := reach("declared below", roles(object_key), _declared_depth)
+
+# Each object of the longest path is one step.
+_declared_depth := 9
+
+# METADATA
+# description: |
+#   The result of one step in a direction: "declared below", ["declared below", bound] (at most so many, the first by
+#   key), "declared above", "below" and "nodes above" (by links that count), or "above", which maps paths to paths.
+next_step("declared below", object_keys) := _directly_below(object_keys)
+
+next_step(["declared below", bound], object_keys) := _first(_directly_below(object_keys), bound)
+
+next_step("declared above", object_keys) := {parent | some key in object_keys; some parent in index.declared_parents(key)}
+
+_directly_below(object_keys) := {child |
+	some key in object_keys
+	some child in index.declared_children(key)
+} | {child |
+	some key in object_keys
+	parts := keys.parse(key)
+	parts.type == "core/Namespace"
+	some child in objects_of_namespace(parts.name)
+}
+
+# METADATA
+# description: An object, and its frontend if a route uses it as one.
+roles(object_key) := {object_key, keys.frontend(object_key)} if {
+	levels.of(object_key) == "Backend"
+	count(index.declared_children(keys.frontend(object_key))) > 0
+} else := {object_key}
+
+# METADATA
+# description: The objects of a namespace that have a place in the hierarchy, and so a Namespace above them.
+objects_of_namespace(namespace) := {key |
+	some type, at in levels.by_type
+	not at.object in {"GatewayClass", "Namespace"}
+	some name, _ in lookup.objects_in(type, namespace)
+	some key in roles(concat("/", [type, namespace, name]))
+} | {key | some object_key in index.members(namespace); some key in roles(object_key)}
+
+# METADATA
+# description: |
+#   The reverse: an object or frontend and everything above it by declared links, each with its Namespace, and the
+#   object of a frontend.
+objects_above(key) := (above | objects) | {keys.format("", "Namespace", "", namespace) |
+	some object_key in objects
+	namespace := keys.parse(object_key).namespace
+	_is_member(object_key, namespace)
+} if {
+	above := declared_upward(key)
+	objects := {trim_suffix(found, "@frontend") | some found in above}
+}
+
+# One object is in the result of `objects_of_namespace`.
+_is_member(object_key, _) if {
+	not levels.by_type[keys.parse(object_key).type].object in {"GatewayClass", "Namespace"}
+	levels.by_type[keys.parse(object_key).type]
+	lookup.get(object_key)
+}
+
+_is_member(object_key, namespace) if object_key in index.members(namespace)
+
+# METADATA
+# description: |
+#   The objects directly below an object by declared links, including those below a ListenerSet among them; see
+#   `objects_below`.
+step_below(object_key) := next | _directly_below({key | some key in next; levels.of(key) == "ListenerSet"}) if {
+	next := _directly_below(roles(object_key))
+}
+
+# METADATA
+# description: |
+#   The same, with at most `bound` objects for each step, the first by key: `{objects, whole}`. `whole` is false if
+#   there are more.
+some_below(object_key, bound) := {"objects": union({frontier | some frontier in found}), "whole": whole} if {
+	found := frontiers(["declared below", bound], roles(object_key), _declared_depth)
+	cut_node := [frontier | some frontier in array.slice(found, 0, _declared_depth); count(_directly_below(frontier)) > bound]
+	whole := cut_node == []
+}
+
+_first(object_keys, bound) := object_keys if {
+	count(object_keys) <= bound
+} else := {key | some key in array.slice(sort(object_keys), 0, bound)}
+
+# METADATA
+# description: |
+#   The objects whose listeners or links an object affects because both claim the same: for a ListenerSet the
+#   ListenerSets with equal claims at their Gateway (see `unaccepted_listeners`), for a Namespace those of its
+#   ListenerSets, for a route the routes of other types at its frontends (see `mesh_ports`). The object itself is not
+#   included.
+rivals(object_key) := {rival | some path in _claims_of(object_key); some rival in rivals_at(object_key, path)} - {object_key}
+
+# METADATA
+# description: |
+#   The same for an index path, `["claims", gateway, port, slot]` or `["children", frontend]`, that an object has or
+#   had: the routes that remain at a frontend may be of one type, other than that of the route that left.
+rivals_at(object_key, path) := union({index.claimants(gateway, port, other) |
+	["claims", gateway, port, slot] = path
+	some other in _slots_against(gateway, port, slot)
+}) | {route_key |
+	["children", frontend_node] = path
+	keys.is_frontend(frontend_node)
+	siblings := index.declared_children(frontend_node)
+	count({keys.type_of(sibling) | some sibling in (siblings | {object_key})}) > 1
+	some route_key in siblings
+}
+
+_slots_against(gateway, port, slot) := ({slot} | {other |
+	index.is_stream(slot)
+	tcp_claimed(gateway, port)
+	some other in index.claimed_slots(gateway, port)
+	index.is_stream(other)
+}) | {other |
+	slot == "TCP"
+	some other in index.claimed_slots(gateway, port)
+	index.is_stream(other)
+}
+
+_claims_of(object_key) := _claims_in(object_key) if {
+	startswith(object_key, _listener_set)
+} else := {path |
+	some name, _ in lookup.objects_in(trim_suffix(_listener_set, "/"), keys.parse(object_key).name)
+	some path in _claims_in(concat("", [_listener_set, keys.parse(object_key).name, "/", name]))
+} if {
+	keys.type_of(object_key) == "core/Namespace"
+} else := {["children", ref.node] | some ref in index.facts(object_key).frontends} if {
+	index.facts(object_key).frontends
+} else := set()
+
+_claims_in(listener_set) := {["claims", gateway, port, slot] |
+	gateway := index.gateway_of(lookup.get(listener_set))
+	some port, slots in index.facts(listener_set).claims
+	some slot, _ in slots
+}
+
+_listener_set := "gateway.networking.k8s.io/ListenerSet/"

@@ -1,0 +1,325 @@
+package bridge.hierarchy
+
+import data.bridge.index
+import data.bridge.lib.keys
+import data.bridge.lib.labels
+import data.bridge.lib.levels
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   The listeners of a Gateway or ListenerSet; of two with the same name the first (the API rejects such an object).
+listeners(object_key) := index.facts(object_key).listeners
+
+parents_of_level("Gateway", gateway) := {class |
+	some class in index.facts(gateway).class
+	exists(class)
+}
+
+# METADATA
+# description: |
+#   Why a listener does not allow routes of a type from a namespace, as the reason of a route's Accepted condition
+#   (Gateway API, RouteConditionReason); empty if it does.
+listener_rejection(object_key, listener, type, namespace) := "NotAllowedByListeners" if {
+	not kind_allowed(listener, type)
+} else := "NotAllowedByListeners" if {
+	allowed := object.get(listener, ["allowedRoutes", "namespaces"], {})
+	not namespaces_admit(allowed, "Same", keys.parse(object_key).namespace, namespace)
+} else := ""
+
+# The route kinds of a protocol if a listener does not list kinds (Gateway API, Listener.protocol).
+_types_by_protocol := {
+	"HTTP": {"gateway.networking.k8s.io/HTTPRoute", "gateway.networking.k8s.io/GRPCRoute"},
+	"HTTPS": {"gateway.networking.k8s.io/HTTPRoute", "gateway.networking.k8s.io/GRPCRoute"},
+	"TLS": {"gateway.networking.k8s.io/TLSRoute"},
+	"TCP": {"gateway.networking.k8s.io/TCPRoute"},
+	"UDP": {"gateway.networking.k8s.io/UDPRoute"},
+}
+
+# METADATA
+# description: |
+#   A listener allows routes of a type, by its protocol and its allowedRoutes (Gateway API, AllowedRoutes.kinds).
+kind_allowed(listener, type) if {
+	count(object.get(listener, ["allowedRoutes", "kinds"], [])) > 0
+	some kind in listener.allowedRoutes.kinds
+	type == concat("/", [keys.group_name(object.get(kind, "group", keys.gateway_api)), kind.kind])
+	_compatible(listener, type)
+} else if {
+	count(object.get(listener, ["allowedRoutes", "kinds"], [])) == 0
+	_by_protocol(listener, type)
+}
+
+_compatible(listener, type) if _by_protocol(listener, type)
+
+# For kinds of routes outside Gateway API, only their implementation knows the protocols.
+_compatible(_, type) if {
+	every types in _types_by_protocol {
+		not type in types
+	}
+}
+
+_by_protocol(listener, type) if {
+	type in _types_by_protocol[listener.protocol]
+} else if {
+	# If the listener terminates TLS, the stream inside may be of any type.
+	listener.protocol == "TLS"
+	object.get(listener, ["tls", "mode"], "Terminate") == "Terminate"
+	type == "gateway.networking.k8s.io/TCPRoute"
+} else if {
+	# For an implementation-specific protocol, nothing here restricts the routes.
+	not _types_by_protocol[listener.protocol]
+}
+
+# METADATA
+# description: |
+#   The namespaces part of a Gateway or listener (`from`, `selector`) allows an object of a namespace. `own` is the
+#   namespace of the Gateway or ListenerSet, `default_from` the default of `from` (Gateway API, RouteNamespaces,
+#   ListenerNamespaces).
+namespaces_admit(allowed, default_from, own, namespace) if {
+	object.get(allowed, "from", default_from) == "Same"
+	namespace == own
+}
+
+namespaces_admit(allowed, default_from, _, _) if object.get(allowed, "from", default_from) == "All"
+
+namespaces_admit(allowed, default_from, _, namespace) if {
+	object.get(allowed, "from", default_from) == "Selector"
+	labels.selects(allowed.selector, lookup.namespace_labels(namespace))
+}
+
+# Only a Gateway that allows it is above a ListenerSet.
+parents_of_level("ListenerSet", listener_set) := {gateway |
+	gateway := index.gateway_of(lookup.get(listener_set))
+	listener_set_rejection(listener_set, gateway) == ""
+}
+
+# METADATA
+# description: |
+#   The Gateway that exists and does not allow a ListenerSet; undefined where there is none, and for other nodes. A ListenerSet whose Gateway does not
+#   exist is a root instead (semantics P2).
+refusing_gateway(listener_set) := gateway if {
+	levels.of(listener_set) == "ListenerSet"
+	gateway := index.gateway_of(lookup.get(listener_set))
+	listener_set_rejection(listener_set, gateway) == "NotAllowed"
+}
+
+# METADATA
+# description: |
+#   Why a Gateway does not accept a ListenerSet, as the reason of the ListenerSet's Accepted condition (Gateway API,
+#   Gateway allowedListeners), or ParentNotFound; empty if it does.
+listener_set_rejection(listener_set, gateway) := "ParentNotFound" if {
+	not lookup.get(gateway)
+} else := "NotAllowed" if {
+	not _takes_listener_set(listener_set, gateway)
+} else := ""
+
+_takes_listener_set(listener_set, gateway) if {
+	levels.of_type(keys.parse(gateway).type) == "Gateway"
+	allowed := object.get(lookup.get(gateway).spec, ["allowedListeners", "namespaces"], {})
+	namespaces_admit(allowed, "None", keys.parse(gateway).namespace, keys.parse(listener_set).namespace)
+}
+
+# METADATA
+# description: |
+#   The listeners of a Gateway or ListenerSet that are not accepted and so carry nothing, by name: `{reason, rival}`. These are the
+#   listeners that are in conflict (see `listener_conflicts`), and all listeners of a ListenerSet that its Gateway does not allow: of
+#   those the reason is that of the ListenerSet's Accepted condition (Gateway API, ListenerSetConditionReason), the rival the Gateway.
+unaccepted_listeners(object_key) := {} if {
+	index.facts(object_key).distinct
+} else := {} if {
+	not levels.by_type[keys.type_of(object_key)].section == "Listener"
+} else := {listener.name: {"reason": "NotAllowed", "rival": gateway} | some listener in listeners(object_key)} if {
+	gateway := refusing_gateway(object_key)
+} else := listener_conflicts(object_key)
+
+# METADATA
+# description: A node is a listener that is not accepted, or a ListenerSet that its Gateway does not allow.
+is_unaccepted(node) if {
+	[object_key, name] := split(node, "#")
+	unaccepted_listeners(object_key)[name]
+}
+
+is_unaccepted(node) if refusing_gateway(node)
+
+# Within a Gateway and its ListenerSets each listener must be distinct. The Gateway precedes its ListenerSets, which are
+# ordered by age and name. A listener that conflicts with one of an earlier object loses, as if it did not exist.
+# Listeners of one object that conflict with each other are all in conflict, because none of them may win (Gateway API,
+# GatewaySpec.listeners, "Handling indistinct Listeners"; ListenerSetSpec.listeners).
+
+# METADATA
+# description: |
+#   The listeners of a Gateway or ListenerSet that conflict with others, by name: `{reason, rival}`, the reason of the
+#   listener's Conflicted condition (Gateway API, ListenerConditionReason), and the object of the other listener.
+listener_conflicts(object_key) := _own_conflicts(object_key) if {
+	levels.of(object_key) == "Gateway"
+} else := object.union(_own_conflicts(object_key), _lost(object_key)) if {
+	taking_gateway(object_key) != ""
+} else := _own_conflicts(object_key)
+
+# METADATA
+# description: The Gateway that accepts a ListenerSet; empty if none does.
+taking_gateway(listener_set) := gateway if {
+	gateway := index.gateway_of(lookup.get(listener_set))
+	listener_set_rejection(listener_set, gateway) == ""
+} else := ""
+
+# Conflicts between listeners of one object.
+_own_conflicts(object_key) := {name: {"reason": reason, "rival": object_key} |
+	some port, slots in index.facts(object_key).claims
+	some slot, listeners in slots
+	some name, protocol in listeners
+	reason := _own_conflict(object_key, port, slots, slot, object.remove(listeners, [name]), protocol)
+}
+
+_own_conflict(object_key, port, slots, slot, others, protocol) := "ProtocolConflict" if {
+	index.is_stream(slot)
+	slots.TCP
+	count([1 | some other, _ in slots; index.is_stream(other)]) > 1
+	_is_first(object_key, port)
+} else := _slot_conflict(slot, others, protocol) if {
+	count(others) > 0
+}
+
+# If the TCP listener of a ListenerSet loses, its other listeners may use the port.
+_is_first(object_key, port) if {
+	levels.of(object_key) == "Gateway"
+} else if {
+	taking_gateway(object_key) == ""
+} else if {
+	_first_at(taking_gateway(object_key), port) == object_key
+}
+
+# The conflict of two listeners in one slot of a port.
+_slot_conflict(slot, others, protocol) := "HostnameConflict" if {
+	not slot in {"TCP", "UDP"}
+	protocol in {other | some other in others}
+} else := "ProtocolConflict"
+
+# The listeners of a ListenerSet that lose to earlier objects of its Gateway.
+_lost(listener_set) := {name: {"reason": reason, "rival": rival} |
+	gateway := taking_gateway(listener_set)
+	some port, slots in index.facts(listener_set).claims
+	some slot, listeners in slots
+	[rival, others] := _earlier(gateway, port, slot, listener_set)
+	some name, protocol in listeners
+	reason := _slot_conflict(slot, others, protocol)
+}
+
+# The object that precedes a ListenerSet at a slot, with its listeners in that slot.
+_earlier(gateway, port, slot, listener_set) := [first, {}] if {
+	index.is_stream(slot)
+	tcp_claimed(gateway, port)
+	first := _first_at(gateway, port)
+	first != listener_set
+	_excludes(first, port, slot)
+} else := [first, index.facts(first).claims[port][slot]] if {
+	first := _first_in(gateway, port, slot)
+	first != listener_set
+}
+
+# A TCP listener cannot share its port with another TCP listener, or with HTTP, HTTPS or TLS.
+_excludes(_, _, "TCP")
+
+_excludes(first, port, slot) if {
+	slot != "TCP"
+	index.facts(first).claims[port].TCP
+}
+
+# METADATA
+# description: A port has a TCP listener. Only there the order of objects on the port matters.
+tcp_claimed(gateway, port) if {
+	index.facts(gateway).claims[port].TCP
+} else if {
+	count(index.claimants(gateway, port, "TCP")) > 0
+}
+
+# The first object that has a listener of a stream on a port.
+_first_at(gateway, port) := gateway if {
+	some slot, _ in index.facts(gateway).claims[port]
+	index.is_stream(slot)
+} else := _oldest({key |
+	some slot in index.claimed_slots(gateway, port)
+	index.is_stream(slot)
+	some key in index.claimants(gateway, port, slot)
+})
+
+_first_in(gateway, port, slot) := gateway if {
+	index.facts(gateway).claims[port][slot]
+} else := _oldest(index.claimants(gateway, port, slot))
+
+# ListenerSets that their Gateway does not accept are ignored.
+_oldest(listener_sets) := sort({[lookup.age(key), keys.alphabetical(key), key] |
+	some key in listener_sets
+	taking_gateway(key) != ""
+})[0][2]
+
+# METADATA
+# description: |
+#   The HTTP listeners that share a port with a listener (`section`), or with those of a whole ListenerSet. Of a connection without TLS
+#   a gateway knows only the port before the first request, so such listeners share what acts on connections. Empty for a whole Gateway,
+#   whose ListenerSets are part of it. Listeners that are not accepted share nothing.
+listeners_sharing_ports(object_key, section) := set() if {
+	levels.of(object_key) == "Gateway"
+	section == ""
+} else := {other |
+	named := {listener | some listener in _http_listeners(object_key); _is_named(listener, object_key, section)}
+	some [port, _] in named
+	some holder in _holders_of_port(object_key, port)
+	some listener in (_http_listeners(holder) - named)
+	[port, other] = listener
+}
+
+_is_named(_, _, "")
+
+_is_named([_, node], object_key, section) if node == keys.section(object_key, section)
+
+# The accepted listeners of an object without TLS, `[port, node]`.
+_http_listeners(object_key) := {[port, keys.section(object_key, name)] |
+	some port, slots in index.facts(object_key).claims
+	some slot, listeners_there in slots
+	startswith(slot, "HTTP/")
+	some name, _ in listeners_there
+	not unaccepted_listeners(object_key)[name]
+}
+
+# The objects beside which a Gateway or ListenerSet has its listeners, and the object itself.
+_holders_of_port(object_key, port) := {object_key, gateway} | {listener_set |
+	some slot in index.claimed_slots(gateway, port)
+	some listener_set in index.claimants(gateway, port, slot)
+} if {
+	gateway := _whole_gateway(object_key)
+} else := {object_key}
+
+_whole_gateway(gateway) := gateway if levels.of(gateway) == "Gateway"
+
+_whole_gateway(listener_set) := gateway if {
+	gateway := taking_gateway(listener_set)
+	gateway != ""
+}
+
+# METADATA
+# description: |
+#   A route with these hostnames (lower case; none: all) and a listener with this one (empty: all) have a common name.
+hostnames_meet(hostnames, hostname) if {
+	hostname == ""
+} else if {
+	hostnames == []
+} else if {
+	some own in hostnames
+	hostnames_intersect(own, hostname)
+}
+
+# METADATA
+# description: |
+#   Two hostnames in lower case have a common name. `*.` matches one or more labels on the left (Gateway API, Hostname).
+hostnames_intersect(name, name)
+
+hostnames_intersect(left, right) if {
+	startswith(left, "*.")
+	endswith(right, substring(left, 1, -1))
+}
+
+hostnames_intersect(left, right) if {
+	startswith(right, "*.")
+	endswith(left, substring(right, 1, -1))
+}

@@ -1,0 +1,233 @@
+package bridge.hierarchy
+
+import data.bridge.index
+import data.bridge.lib.keys
+import data.bridge.lib.levels
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   The declared links above a node that do not count, a list of `{parent, child, reason, message}` with Gateway API's
+#   own reason if it has one (GEP-713, "Hierarchy of target kinds"; semantics P2). It is for people, and covers all
+#   declarations of the node and its ancestors. The message states how to make the link count.
+rejected_links(node) := [object.union(link, {"message": rejection_message(link)}) |
+	some links in array.concat([_own_listeners(node)], [rejections(child) | some child in declared_upward(_start(node))])
+	some link in sort(links)
+]
+
+# The listener of a node, or the listeners of its object.
+_own_listeners(node) := {link | some link in conflicted_listeners(keys.parse(node).object); node in {link.parent, link.child}}
+
+# METADATA
+# description: The links between a Gateway or ListenerSet and its listeners in conflict, which do not count.
+conflicted_listeners(object_key) := {rejected_link(object_key, keys.section(object_key, name), conflict.reason) |
+	some name, conflict in unaccepted_listeners(object_key)
+	conflict.reason != "NotAllowed" # the link between the Gateway and the ListenerSet reports that
+}
+
+# METADATA
+# description: |
+#   The declared links directly above an object, or its frontend, that do not count: the part of `rejected_links` for
+#   this object, as a set. For a Gateway or ListenerSet also those to its listeners.
+rejected_above(child) := {object.union(link, {"message": rejection_message(link)}) |
+	some link in (rejections(child) | conflicted_listeners(child))
+}
+
+_start(node) := node if {
+	keys.is_frontend(node)
+} else := keys.parse(node).object
+
+# METADATA
+# description: The objects above by declaration, and the object itself. Bounded like `objects_below`.
+declared_upward(object_key) := reach("declared above", {object_key}, 9)
+
+# METADATA
+# description: The declared links directly above an object or frontend that do not count, with their reasons.
+rejections(child) := {link |
+	some link in (_refused_at(levels.of(child), child) | _refused_extended(child))
+	link.reason != ""
+}
+
+_refused_extended(child) := {rejected_link(parent, child, _extended_refusal(parent, child)) |
+	some parent in index.declared_extension_parents(child)
+}
+
+_extended_refusal(parent, child) := "ParentNotFound" if {
+	not canonical_key(parent)
+} else := "ChildNotFound" if {
+	not canonical_key(child)
+} else := "Cycle" if {
+	child in declared_upward(keys.whole(parent))
+} else := ""
+
+_refused_at("Gateway", gateway) := {rejected_link(class, gateway, _missing(class)) |
+	some class in index.declared_parents(gateway)
+	levels.of(class) == "GatewayClass"
+}
+
+_refused_at("ListenerSet", listener_set) := {rejected_link(gateway, listener_set, listener_set_rejection(listener_set, gateway)) |
+	gateway := index.gateway_of(lookup.get(listener_set))
+}
+
+_refused_at("Backend", backend) := {link |
+	some route_key in index.declared_parents(backend)
+	levels.of(route_key) == "Route"
+	some link in rejected_backends(route_key, backend)
+}
+
+_refused_at("Route", route_key) := {link |
+	namespace := keys.parse(route_key).namespace
+	some ref in written_and_default_refs(route_key)
+	node := index.parent_node(ref, namespace)
+	some parent, reason in parent_rejections(node, route_key, object.get(ref, "sectionName", ""), object.get(ref, "port", 0))
+	link := rejected_link(parent, route_key, reason)
+}
+
+_refused_at(name, _) := set() if not name in {"Gateway", "ListenerSet", "Backend", "Route"}
+
+# METADATA
+# description: A link with the reason why it does not count.
+rejected_link(parent, child, reason) := {"parent": parent, "child": child, "reason": reason}
+
+_missing(object_key) := "" if {
+	exists(object_key)
+} else := "ParentNotFound"
+
+# METADATA
+# description: Why a link from a route to a backend does not count, as a reason; empty if it counts.
+backend_rejection(route_key, backend) := "RefNotPermitted" if {
+	not backend_permitted(route_key, backend)
+} else := "BackendNotFound" if {
+	not exists(backend)
+} else := ""
+
+# METADATA
+# description: |
+#   Why a route's requests fail at a backend that it names, by a port number (0: none), `{reason, message}`; null if
+#   they succeed.
+rejected_backend(route_key, backend, number) := {"reason": reason, "message": rejection_message(rejected_link(route_key, backend, reason))} if {
+	reason := backend_rejection(route_key, backend)
+	reason != ""
+} else := {"reason": reason, "message": rejection_message(rejected_link(route_key, keys.section(backend, sprintf("%v", [number])), reason))} if {
+	number != 0
+	is_number(number)
+	reason := port_refusal(keys.type_of(route_key), backend, number)
+	reason != ""
+} else := null
+
+# METADATA
+# description: |
+#   The links that an object itself declares and that do not count, in the form of `rejected_links`: those to its
+#   parents, for a route also those to its backends, for a Gateway or ListenerSet those to its listeners.
+rejected_by(object_key) := {object.union(link, {"message": message}) |
+	some link in rejections_by(object_key)
+	message := rejection_message(link)
+}
+
+# METADATA
+# description: The same without messages.
+rejections_by(object_key) := {link |
+	some link in union({rejections(object_key), _refused_backends(object_key), conflicted_listeners(object_key)})
+	link.reason != ""
+}
+
+_refused_backends(route_key) := {link |
+	levels.of(route_key) == "Route"
+	some backend in index.declared_children(route_key)
+	levels.of(backend) == "Backend"
+	some link in rejected_backends(route_key, backend)
+}
+
+# METADATA
+# description: How to make a link count, as a message.
+rejection_message(link) := sprintf("%s does not exist", [_named(link.parent)]) if {
+	link.reason == "ParentNotFound"
+} else := sprintf("%s does not exist", [_named(link.child)]) if {
+	link.reason in {"BackendNotFound", "ChildNotFound"}
+	not _is_port_of_service(link.child)
+} else := sprintf("Service %s has no port %s", [keys.short(link.child), keys.parse(link.child).section]) if {
+	link.reason == "BackendNotFound"
+} else := sprintf("port %s of Service %s is not for %s: its protocol is %s", [
+	keys.parse(link.child).section,
+	keys.short(link.child),
+	{true: "UDP", false: "TCP"}[keys.parse(link.parent).kind == "UDPRoute"],
+	concat(" and ", sort({port_protocol(port) |
+		parts := keys.parse(link.child)
+		some port in ports(parts.object)
+		sprintf("%v", [port.port]) == parts.section
+	})),
+]) if {
+	link.reason == "UnsupportedProtocol"
+} else := sprintf("no ReferenceGrant in namespace %s lets %s name %s", [
+	keys.parse(link.child).namespace,
+	_named(link.parent),
+	_named(link.child),
+]) if {
+	link.reason == "RefNotPermitted"
+} else := sprintf("%s has no listener or port with the sectionName and port that %s names", [
+	_named(link.parent),
+	_named(link.child),
+]) if {
+	link.reason == "NoMatchingParent"
+} else := sprintf("none of the hostnames of %s is one of %s", [_named(link.child), _named(link.parent)]) if {
+	link.reason == "NoMatchingListenerHostname"
+} else := sprintf("%s allows no %s from namespace %s: see its protocol and allowedRoutes", [
+	_named(link.parent),
+	keys.parse(link.child).kind,
+	keys.parse(link.child).namespace,
+]) if {
+	link.reason == "NotAllowedByListeners"
+} else := sprintf("%s is already below %s: an extension's links form a cycle, and paths are cut there", [
+	_named(link.parent),
+	_named(link.child),
+]) if {
+	link.reason == "Cycle"
+} else := _not_allowed_text(link.parent, link.child) if {
+	levels.of(link.child) == "ListenerSet"
+} else := unaccepted_message(link.child) if {
+	is_unaccepted(link.child)
+} else := unaccepted_message(link.parent) if {
+	is_unaccepted(link.parent)
+} else := sprintf("%s accepts no %s here: routes of another type use its ports, and of GRPCRoute, HTTPRoute, TLSRoute and TCPRoute only the first counts on a port", [
+	_named(link.parent),
+	keys.parse(link.child).kind,
+]) if {
+	link.reason == "Conflicted"
+}
+
+_not_allowed_text(gateway, listener_set) := sprintf("%s allows no ListenerSet from namespace %s: see its allowedListeners", [
+	_named(gateway),
+	keys.parse(listener_set).namespace,
+])
+
+_is_port_of_service(node) if {
+	startswith(node, "core/Service/")
+	contains(node, "#")
+}
+
+# METADATA
+# description: Why a listener is not accepted.
+unaccepted_message(listener_node) := sprintf("%s is not accepted: %s", [_named(listener_node), _not_allowed_text(conflict.rival, object_key)]) if {
+	[object_key, name] := split(listener_node, "#")
+	conflict := unaccepted_listeners(object_key)[name]
+	conflict.reason == "NotAllowed"
+} else := sprintf("%s is not accepted: %s %s", [_named(listener_node), _named(conflict.rival), said]) if {
+	[object_key, name] := split(listener_node, "#")
+	conflict := unaccepted_listeners(object_key)[name]
+	listener := [listener | some listener in listeners(object_key); listener.name == name][0]
+	said := _conflict_text(conflict.reason, listener)
+}
+
+_conflict_text("HostnameConflict", listener) := sprintf("has another %s listener with port %v and %s", [
+	listener.protocol, listener.port,
+	{true: "no hostname", false: sprintf("hostname %s", [listener.hostname])}[object.get(listener, "hostname", "") == ""],
+])
+
+_conflict_text("ProtocolConflict", listener) := sprintf("has another listener with port %v that cannot share it with %s", [
+	listener.port, listener.protocol,
+])
+
+_named(node) := sprintf("%s %s%s", [parts.kind, keys.short(node), suffix]) if {
+	parts := keys.parse(node)
+	suffix := {true: "", false: concat("", ["#", parts.section])}[parts.section == ""]
+}

@@ -1,0 +1,326 @@
+package bridge.kinds
+
+import data.bridge.lib.keys
+import data.bridge.lib.levels
+import data.bridge.lib.likeness
+import data.bridge.lib.schema
+import data.bridge.lookup
+import data.bridge.merge
+
+# METADATA
+# description: The errors of a PolicyKind itself, independent of other layers.
+own_problems(spec) := array.concat(schema.problems("PolicyKind", spec), [sprintf("strategies.%s: %s is not a strategy%s", [name, json.marshal(meaning), likeness.hint(sprintf("%v", [meaning]), _known_strategies)]) |
+	some name, meaning in spec.strategies
+	not strategy_of(meaning) in _known_strategies
+])
+
+# A schema cannot have two forms of one value.
+_known_strategies := object.keys(merge.strategies) | {"Atomic", "Patch"}
+
+# METADATA
+# description: Why a policy kind's description is invalid; undefined if it is valid (semantics C1 to C3).
+problem(spec) := problems(spec)[0]
+
+# METADATA
+# description: |
+#   All problems of a policy kind's description, in a stable order, such as an Inherited kind with None (semantics C3).
+problems(spec) := array.concat(_class_problems(spec), contradictions(spec))
+
+_class_problems(spec) := [message |
+	some [wrong, message] in [
+		[_missing_effective_target(spec), "effectiveTarget is missing: an Inherited kind needs the level at which it acts"],
+		[_inherited_none(spec), "strategy None needs class Direct: an Inherited kind merges along the hierarchy"],
+		[_direct_merge(spec), "class Direct allows only the strategies None and Additive"],
+		[_additive_merge(spec), "strategy Additive merges nothing, every policy applies: set it as defaultStrategy, without strategies, strategyPath, sameLevel, parentLevels, custom and merge"],
+		[_order_of_others(spec), "order needs defaultStrategy Additive: it orders policies that all apply"],
+		[_direct_order(spec), "class Direct allows only sameLevel Conflict and ConflictOnOverlap: only the older of two policies for one target is accepted"],
+		[_direct_parents(spec), "class Direct merges nothing: parentLevels needs class Inherited"],
+		[_parents_of_levels(spec), "parentLevels merges two policies: sameLevel OldestWins does not apply"],
+		[_rules_of_strategies(spec), "strategies: merge rules for one strategy need parentLevels, where the most specific policy chooses them for both policies: set merge for the kind"],
+		[_nameless_manage(spec), "controllerName is missing or not <domain>/<name>: mode Manage writes statuses in its name"],
+		[_nameless_custom(spec), "strategy Custom needs custom: the name of its package in bridge.strategies"],
+		[_custom_rules(spec), "custom merges by its own Rego: merge has no effect on it"],
+	]
+	wrong
+]
+
+_missing_effective_target(spec) if {
+	class_of(spec) == "Inherited"
+	object.get(spec, "effectiveTarget", "") == ""
+} else := false
+
+# All cases in which a policy could have None.
+_inherited_none(spec) if {
+	class_of(spec) == "Inherited"
+	"None" in _strategies(spec)
+} else := false
+
+# Of a kind whose policies select by fields, wider and narrower ones merge at one target (semantics T8).
+_direct_merge(spec) if {
+	class_of(spec) == "Direct"
+	not spec.selectors
+	count(_strategies(spec) - {"None", "Additive"}) > 0
+} else := false
+
+_additive_merge(spec) if {
+	"Additive" in _strategies(spec)
+	_says_how_to_merge(spec)
+} else := false
+
+_says_how_to_merge(spec) if object.get(spec, "defaultStrategy", "") != "Additive"
+
+_says_how_to_merge(spec) if count(_strategies(spec) - {"Additive"}) > 0
+
+_says_how_to_merge(spec) if spec.specPaths[_].strategyPath
+
+_says_how_to_merge(spec) if count(object.get(spec, "merge", {})) > 0
+
+_says_how_to_merge(spec) if object.get(spec, "sameLevel", "OlderEstablished") != "OlderEstablished"
+
+_says_how_to_merge(spec) if spec.parentLevels
+
+_order_of_others(spec) if {
+	spec.order
+	object.get(spec, "defaultStrategy", "") != "Additive"
+} else := false
+
+_direct_order(spec) if {
+	object.get(spec, "defaultStrategy", "None") == "None"
+	class_of(spec) == "Direct"
+	object.get(spec, "sameLevel", "Conflict") in {"OlderEstablished", "OldestWins"}
+} else := false
+
+_direct_parents(spec) if {
+	class_of(spec) == "Direct"
+	spec.parentLevels
+} else := false
+
+_parents_of_levels(spec) if {
+	spec.parentLevels
+	spec.sameLevel == "OldestWins"
+} else := false
+
+_rules_of_strategies(spec) if {
+	some meaning in spec.strategies
+	meaning.merge
+	not spec.parentLevels
+} else := false
+
+_custom_rules(spec) if {
+	spec.custom
+	spec.merge
+} else := false
+
+_nameless_custom(spec) if {
+	"Custom" in _strategies(spec)
+	not spec.custom
+} else := false
+
+_nameless_manage(spec) if {
+	spec.mode == "Manage"
+	not regex.match(_controller_name, object.get(spec, "controllerName", ""))
+} else := false
+
+# Gateway API, GatewayController. Its domain is part of condition types, whose form the API server validates.
+_controller_name := `^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/[A-Za-z0-9/._~%!$&'()*+,;=:-]+$`
+
+# METADATA
+# description: The class of a description, by default Inherited.
+class_of(spec) := object.get(spec, "class", "Inherited")
+
+_strategies(spec) := supported_strategies(spec) | {spec.defaultStrategy | spec.defaultStrategy}
+
+# METADATA
+# description: |
+#   The contradictions in a policy kind's description, each as a message with the field and, in a list, its place:
+#   fields that can have no effect with the others, and kinds at which its policies can never act.
+contradictions(spec) := array.flatten([
+	_direct_level(spec),
+	_direct_merge_rules(spec),
+	_out_of_reach(spec),
+	_core_targets(spec),
+	_empty_pointers(spec),
+	_keys_that_are_no_pointers(spec),
+	unlisted_targets(spec),
+])
+
+_direct_level(spec) := [sprintf("effectiveTarget: %q needs class Inherited: a Direct policy acts at its target", [spec.effectiveTarget])] if {
+	class_of(spec) == "Direct"
+	spec.effectiveTarget in levels.names
+	spec.effectiveTarget != "Target"
+} else := []
+
+# The specs of a Direct kind that do not overlap are united, leaf by leaf; then units are leaves (semantics C2, F8).
+_direct_merge_rules(spec) := ["merge needs class Inherited: a Direct policy merges with no other"] if {
+	class_of(spec) == "Direct"
+	not spec.selectors
+	count(object.get(spec, "merge", {})) > 0
+	object.get(spec, "sameLevel", "Conflict") != "ConflictOnOverlap"
+} else := []
+
+_out_of_reach(spec) := [message |
+	every target in spec.targets {
+		_is_below(_level_of_target(spec, target), spec.effectiveTarget)
+	}
+	message := sprintf("effectiveTarget: %q is above every kind of targets: a policy on a %s (targets[0]) reaches no %s", [
+		spec.effectiveTarget,
+		spec.targets[0].kind,
+		spec.effectiveTarget,
+	])
+] if {
+	class_of(spec) == "Inherited"
+	_ranks[spec.effectiveTarget]
+	count(spec.targets) > 0
+} else := []
+
+# The order of levels, top down. A mesh frontend is above routes, and below nothing (semantics K4). Only an extension
+# knows the order of other levels and of types without a level.
+_ranks := {"GatewayClass": 1, "Gateway": 2, "ListenerSet": 3, "Frontend": 4, "Listener": 4, "Route": 5, "Rule": 6, "Backend": 7, "Port": 8}
+
+_is_below(level, effective_level) if _ranks[level] > _ranks[effective_level]
+
+_is_below("Frontend", "Listener")
+
+_level_of_target(spec, target) := "Frontend" if {
+	type_of_target(target) == "core/Service"
+	object.get(target, "role", _usual_role(spec)) == "Frontend"
+} else := levels.by_type[type_of_target(target)].object
+
+_usual_role(spec) := "Backend" if {
+	spec.effectiveTarget in {"Backend", "Port", "Target"}
+} else := "Frontend"
+
+# METADATA
+# description: The type that an entry of a description's targets names.
+type_of_target(target) := concat("/", [keys.group_name(object.get(target, "group", "")), target.kind])
+
+# The core group has no CRDs, so its kinds are known.
+_core_targets(spec) := [sprintf("targets[%d]: the core group has no kind %q%s", [place, target.kind, _core_hint(target.kind)]) |
+	some place, target in spec.targets
+	object.get(target, "group", "") in {"", "core"}
+	not target.kind in core_kinds
+	not target.virtual
+	not type_of_target(target) in (object.keys(levels.by_type) | levels.virtual_types)
+]
+
+_core_hint(kind) := sprintf("; did you mean %s?", [named[0]]) if {
+	named := sort([type | some type, _ in levels.by_type; split(type, "/")[1] == kind])
+	count(named) > 0
+} else := likeness.hint(kind, core_kinds)
+
+# METADATA
+# description: The kinds of the core group that are objects.
+core_kinds := {
+	"ConfigMap", "Endpoints", "Event", "LimitRange", "Namespace", "Node", "PersistentVolume", "PersistentVolumeClaim", "Pod",
+	"PodTemplate", "ReplicationController", "ResourceQuota", "Secret", "Service", "ServiceAccount",
+}
+
+_empty_pointers(spec) := [sprintf("specPaths[%d].%s: %q names a field without a name%s", [place, field, entry[field], hint]) |
+	some place, entry in spec.specPaths
+	some field in ["path", "strategyPath"]
+	"" in array.slice(split(entry[field], "/"), 1, 100)
+	hint := {true: `; did you mean "/spec"?`, false: ""}[[field, entry[field]] == ["path", "/"]]
+]
+
+# By the CRD's validation rules: the schema describes values of a map, not its keys.
+_keys_that_are_no_pointers(spec) := [sprintf("merge.listKeys: %q is not a JSON pointer to a list, such as /rules", [pointer]) |
+	some pointer, _ in spec.merge.listKeys
+	not regex.match(`^(/([^~/]|~[01])*)+$`, pointer)
+]
+
+# METADATA
+# description: |
+#   The unknown kinds that accepted PolicyKinds name, by the PolicyKind's key, each as a message. They may be installed
+#   later, so the PolicyKind counts.
+doubts[key] := messages if {
+	some name, policykind in lookup.objects_in(policykind_type, "-")
+	key := concat("/", [policykind_type, "-", name])
+	verdict(key).status == "True"
+	messages := doubts_about(policykind.spec)
+	count(messages) > 0
+}
+
+# METADATA
+# description: The same for the spec of a PolicyKind.
+doubts_about(spec) := [sprintf("targets[%d]: no CRD defines %q%s", [place, type, _type_hint(type)]) |
+	some place, target in spec.targets
+	not target.virtual
+	type := type_of_target(target)
+	not type in _known_types
+	_is_doubtful(type)
+]
+
+_known_types := (object.keys(levels.by_type) | levels.virtual_types) | ((_types_with_crds | lookup.types) | ({concat("/", ["core", kind]) |
+	some kind in core_kinds
+} | {type | some type in object.keys(presets)}))
+
+_types_with_crds := {concat("/", [crd.spec.group, crd.spec.names.kind]) | some crd in lookup.objects_in(crd_type, "-")}
+
+# In a folder without CRDs the served kinds are unknown; only misspelled names are reported.
+_is_doubtful(type) if _near_type(type)
+
+_is_doubtful(type) if {
+	group := split(type, "/")[0]
+	some served in _types_with_crds
+	startswith(served, concat("", [group, "/"]))
+}
+
+_is_doubtful(type) if {
+	"gateway.networking.k8s.io/Gateway" in _types_with_crds
+	not _is_built_in(split(type, "/")[0])
+}
+
+# A group that the API server serves without a CRD.
+_is_built_in(group) if not contains(group, ".")
+
+_is_built_in(group) if {
+	endswith(group, ".k8s.io")
+	not endswith(group, ".x-k8s.io")
+	group != "gateway.networking.k8s.io"
+}
+
+_type_hint(type) := sprintf("; did you mean %q?", [_near_type(type)]) if {
+	true
+} else := ""
+
+# A kind of another group only if the groups are similar too: many groups have a Gateway.
+_near_type(type) := near if {
+	near := likeness.nearest_type(type, _known_types)
+	[group, near_group] := [split(type, "/")[0], split(near, "/")[0]]
+	likeness.nearest(group, {near_group})
+}
+
+# METADATA
+# description: |
+#   Fields that presets read but that the schemas of the installed CRDs lack, as messages by the CRD's key: the installed release
+#   differs from the release of the preset. A schema that allows any field, or without fields of spec, has all fields. A PolicyKind
+#   with `specPaths` replaces the fields of the preset.
+preset_doubts[crds[type].key] := messages if {
+	some type, preset in presets
+	crds[type]
+	not declared_specs[type].specPaths
+	count(spec_schema(type)) > 0
+	messages := [sprintf("the preset reads %s, and the schema has no such field: the preset is for another release", [path]) |
+		some path in _paths_read(preset)
+		not _has_field(crds[type].schema, path)
+	]
+	count(messages) > 0
+}
+
+_paths_read(preset) := sort({path |
+	some list in ["specPaths", "order", "selectors"]
+	some place in preset[list]
+	some field in ["path", "strategyPath", "namespaces"]
+	path := place[field]
+})
+
+_has_field(schema, path) if object.get(schema, _in_schema(split(trim_prefix(path, "/"), "/")), null) != null
+
+_has_field(schema, path) if {
+	segments := split(trim_prefix(path, "/"), "/")
+	some end in numbers.range(0, count(segments) - 1)
+	object.get(schema, array.concat(_in_schema(array.slice(segments, 0, end)), ["x-kubernetes-preserve-unknown-fields"]), false) == true
+}
+
+# A schema has the field at these segments.
+_in_schema(segments) := array.flatten([["properties", segment] | some segment in segments])

@@ -1,0 +1,496 @@
+package bridge.kinds
+
+import data.bridge.lib.keys
+import data.bridge.lib.leaves
+import data.bridge.lib.levels
+import data.bridge.lookup
+import data.bridge.merge
+
+# METADATA
+# description: A policy kind's description with every default filled in (design, "Policy kinds"; semantics P5, C2).
+normal_form(type, spec) := object.union_n([
+	_defaults,
+	_class_defaults[object.get(spec, "class", "Inherited")],
+	{"defaultStrategy": _default_strategy(spec)},
+	{"sameLevel": "OlderEstablished" | spec.defaultStrategy == "Additive"},
+	object.remove(spec, ["targets"]),
+	{"selectors": entries | entries := selector_entries(spec.selectors)},
+	{"group": split(type, "/")[0], "places": places(object.get(spec, "specPaths", _defaults.specPaths))},
+	{"schemaDefaults": given | given := schema_defaults(type, object.get(spec, "specPaths", [])); count(given) > 0},
+	{"targets": targets | targets := _targets(spec)},
+	{"rules": rules | rules := merge.rules(object.get(spec, "merge", {})); count(rules) > 0},
+	{"strategyRules": by_value | by_value := _strategy_rules(spec); count(by_value) > 0},
+	{"order": order | order := order_keys(spec.order)},
+	{"actsOn": types | types := _acts_on(spec); count(types) > 0},
+])
+
+_defaults := {
+	"class": "Inherited",
+	"mode": "Observe",
+	"crossNamespace": "Forbidden",
+	"specPaths": [{"path": "/spec"}],
+	"strategies": {},
+	"conditions": "Programmed",
+	"statusShape": "Conditions",
+	"ancestorLevel": "Gateway",
+}
+
+_class_defaults := {
+	"Direct": {"sameLevel": "Conflict", "effectiveTarget": "Target"},
+	"Inherited": {"sameLevel": "OlderEstablished"},
+}
+
+_targets(spec) := [object.union(entry, {field: value | some field, value in target; field in {"role", "virtual", "protocols", "wholePorts"}}) |
+	some target in spec.targets
+	group := keys.group_name(object.get(target, "group", ""))
+	entry := {"group": group, "kind": target.kind, "sections": object.get(target, "sections", false)}
+] if {
+	spec.targets
+}
+
+# The target kinds of the effective level. A target with the role of a mesh frontend is above routes, not a backend
+# (semantics P5, K4).
+_acts_on(spec) := {type |
+	some target in spec.targets
+	object.get(target, "role", "Backend") == "Backend"
+	type := type_of_target(target)
+	spec.effectiveTarget in ({levels.of_type(type)} | {level | level := levels.by_type[type].section})
+}
+
+_default_strategy(spec) := "None" if spec.class == "Direct"
+
+_default_strategy(spec) := assumed if {
+	object.get(spec, "class", "Inherited") == "Inherited"
+	assumed := [name | some name in merge.assumed_order; name in supported_strategies(spec)][0]
+} else := "AtomicDefaults" if {
+	object.get(spec, "class", "Inherited") == "Inherited"
+}
+
+# METADATA
+# description: The strategies that a policy of the kind can name, or have because of its wrapper.
+supported_strategies(spec) := ({place.strategy | some place in spec.specPaths} | {name |
+	some meaning in spec.strategies
+	some name in _names(strategy_of(meaning))
+}) | {"Custom" | spec.custom}
+
+# METADATA
+# description: The strategy of a value at strategyPath, `{strategy, merge}` or only a name (semantics F7).
+strategy_of(meaning) := object.get(meaning, "strategy", null) if is_object(meaning)
+
+strategy_of(meaning) := meaning if not is_object(meaning)
+
+_strategy_rules(spec) := {value: merge.rules(meaning.merge) |
+	some value, meaning in object.get(spec, "strategies", {})
+	meaning.merge
+}
+
+_names(meaning) := {concat("", [meaning, "Defaults"]), concat("", [meaning, "Overrides"])} if {
+	meaning in {"Atomic", "Patch"}
+}
+
+_names(meaning) := {meaning} if not meaning in {"Atomic", "Patch"}
+
+# METADATA
+# description: |
+#   Derived properties of a policy kind that most queries need, see `traits_of`. Stored in `data.kinds` as `traits`.
+traits(policy_kind) := get(policy_kind).traits if {
+	true
+} else := traits_of(get(policy_kind))
+
+# METADATA
+# description: |
+#   The traits of a kind's description: `joins`: what it joins on a path, every one of its `policies`, `levels`, or a
+#   policy with one of its `parents` (see `effective.sides`); `plain`: it joins policies, and applies their specs by
+#   RFC 7386 only (GEP-713; semantics F1, F2); `sourceless`: the
+#   effective policy at a target is the same for all sources of requests, unless a mesh frontend is above it;
+#   `namespaces`: its paths name Namespaces (P3); `objects`, `sections`: the types whose objects, or all of whose
+#   sections, are its effective targets.
+traits_of(kind) := {
+	"joins": _joins(kind),
+	"plain": _is_plain(kind),
+	"sourceless": _is_sourceless(kind),
+	"namespaces": _names_namespaces(kind),
+	"objects": {type | some type, level in _types_acted_on(kind); level.object == kind.effectiveTarget},
+	"sections": {type | some type, level in _types_acted_on(kind); level.section == kind.effectiveTarget; type != "core/Service"},
+}
+
+# The policies of one level, or of one target, are one side: if the oldest of a level wins (semantics F5), and if the
+# specs of a Direct kind at one target are united (C2) or meet for the requests of one consumer (P6).
+_joins(kind) := "parents" if {
+	kind.parentLevels
+} else := "levels" if {
+	kind.sameLevel == "OldestWins"
+} else := "levels" if {
+	kind.class == "Direct"
+	kind.sameLevel == "ConflictOnOverlap"
+} else := "levels" if {
+	kind.class == "Direct"
+	kind.crossNamespace == "Consumer"
+} else := "policies"
+
+_is_plain(kind) if {
+	_joins(kind) == "policies"
+	kind.defaultStrategy != "Additive"
+	not kind.rules
+	not kind.custom
+} else := false
+
+_is_sourceless(kind) if {
+	kind.class != "Direct"
+	kind.crossNamespace != "Consumer"
+	not kind.effectiveTarget in {"Target", "Backend", "Port"}
+} else := false
+
+_names_namespaces(kind) if {
+	not kind.targets
+} else if {
+	some entry in kind.targets
+	[entry.group, entry.kind] == ["core", "Namespace"]
+} else := false
+
+_types_acted_on(kind) := {type: level |
+	not kind.effectiveTarget == "Target"
+	some type, level in levels.by_type
+	is_acted_on(kind, type)
+}
+
+# METADATA
+# description: |
+#   A kind acts on objects of a type, or on their sections: on its target kinds of its effective level; if there are
+#   none, on all types (semantics P5).
+is_acted_on(kind, _) if not kind.actsOn
+
+is_acted_on(kind, type) if type in kind.actsOn
+
+# METADATA
+# description: Every policy of a kind applies, and none overrides another (strategy Additive; semantics C4).
+is_additive(policy_kind) if {
+	get(policy_kind).defaultStrategy == "Additive"
+} else := false
+
+# METADATA
+# description: |
+#   The places where policies of a kind with these `specPaths` may have their spec proper, in order, with derived data,
+#   `{path, segments, strategy, strategySegments, otherStrategies, drop, inner, rivals, holder}`. `drop` are the fields
+#   there that are never proper, `withLabels` those that are only in policies that select by labels, `inner` the strategy's field deeper inside, `otherStrategies` the places of strategies
+#   that belong to other entries, `rivals` the wrappers that exclude this one, `holder` the bare spec around this
+#   wrapper with its allowed fields. Stored in `data.kinds`, so no query computes them.
+places(spec_paths) := [place |
+	some entry in spec_paths
+	segments := leaves.segments(entry.path)
+	relative := _strategy_field(entry)
+	strategy_segments := leaves.segments(object.get(entry, "strategyPath", ""))
+	place := {
+		"path": entry.path,
+		"segments": segments,
+		"strategy": object.get(entry, "strategy", ""),
+		"strategySegments": strategy_segments,
+		"otherStrategies": [other |
+			some other in {leaves.segments(other.strategyPath) | some other in spec_paths}
+			not other in [[], strategy_segments]
+			array.slice(other, 0, count(segments)) != segments
+		],
+		"drop": array.concat(_never_proper(entry), _wrappers_in(spec_paths, segments)),
+		"withLabels": object.get(entry, "withLabels", []),
+		"inner": [relative | count(relative) > 1],
+		"rivals": {other.path: leaves.segments(other.path) |
+			some other in spec_paths
+			not _inside(other.path, entry.path)
+			not _inside(entry.path, other.path)
+		},
+		"holder": _holder(spec_paths, segments),
+	}
+]
+
+# The fields of a spec at an entry's path that are refs, the strategy, or declared as not proper.
+_never_proper(entry) := array.concat(
+	array.concat(["targetRefs", "targetRef", "targetSelectors"], object.get(entry, "without", [])),
+	[field | some field in _strategy_field(entry); count(_strategy_field(entry)) == 1],
+)
+
+# The strategy's field relative to the spec, if it is inside it.
+_strategy_field(entry) := rest if {
+	path := leaves.segments(entry.strategyPath)
+	base := leaves.segments(entry.path)
+	array.slice(path, 0, count(base)) == base
+	rest := array.slice(path, count(base), count(path))
+} else := []
+
+_inside(path, other) if startswith(concat("", [path, "/"]), concat("", [other, "/"]))
+
+# The bare spec that contains a wrapper, `{segments, allowed}`; empty if no bare spec does.
+_holder(spec_paths, segments) := {"segments": above, "allowed": allowed} if {
+	above := array.slice(segments, 0, count(segments) - 1)
+	bare := [entry | some entry in spec_paths; leaves.segments(entry.path) == above][0]
+	allowed := array.concat(_never_proper(bare), _wrappers_in(spec_paths, above))
+} else := {}
+
+# The fields of a bare spec that are wrappers; a null one does not count.
+_wrappers_in(spec_paths, above) := [name |
+	some entry in spec_paths
+	path := leaves.segments(entry.path)
+	count(path) == count(above) + 1
+	array.slice(path, 0, count(above)) == above
+	name := path[count(above)]
+]
+
+# METADATA
+# description: |
+#   The leaves that the defaults of the CRD's schema give a field beside a wrapper, by the field's pointer, each as
+#   `[pointer, value]`: the API server sets them where a policy has no such field. Empty for a kind without wrappers.
+schema_defaults(type, spec_paths) := {field: {leaf |
+	some outer, default_value in defaults
+	startswith(concat("", [outer, "/"]), concat("", [field, "/"]))
+	some leaf in leaves.values(outer, default_value)
+} |
+	some field, _ in defaults
+	_is_beside(field, spec_paths)
+} if {
+	count(spec_paths) > 1
+	defaults := {leaves.pointer(fields): node["default"] |
+		walk(crds[type].schema, [path, node])
+		_ = node["default"]
+		count(path) % 2 == 0
+		fields := [name | some position, name in path; position % 2 == 1]
+		count([word | some position, word in path; position % 2 == 0; word != "properties"]) == 0
+	}
+} else := {}
+
+# A wrapper, a strategy, or another field of an object that has a wrapper.
+_is_beside(field, spec_paths) if {
+	some entry in spec_paths
+	field == entry.strategyPath
+} else if {
+	above := concat("/", array.slice(split(field, "/"), 0, count(split(field, "/")) - 1))
+	some entry in spec_paths
+	_inside(entry.path, above)
+	entry.path != above
+}
+
+# METADATA
+# description: |
+#   The `order` of a kind with the strategy Additive in the form for `rank`: `{segments, ranks?, default?, descending}`,
+#   where `ranks` has the position of each of the `values` as JSON text.
+order_keys(order) := [object.union_n([
+	{"segments": leaves.segments(entry.path), "descending": object.get(entry, "descending", false)},
+	{"ranks": {json.marshal(value): place | some place, value in entry.values} | entry.values},
+	{"default": value | some field, value in entry; field == "default"},
+]) |
+	some entry in order
+]
+
+# METADATA
+# description: |
+#   The sort key of a policy of a kind with the strategy Additive, the lowest first: for each entry of the kind's
+#   `order` `[0, value]`, or `[1, 0]` if the policy has no value for the entry (semantics C4).
+rank(policy_kind, obj) := [place |
+	some entry in get(policy_kind).order
+	value := object.get(obj, entry.segments, object.get(entry, "default", null))
+	place := _place(entry, value)
+]
+
+_place(entry, value) := [0, entry.ranks[json.marshal(value)]] if {
+	true
+} else := [1, 0] if {
+	entry.ranks
+} else := [0, 0 - value] if {
+	entry.descending
+	is_number(value)
+} else := [0, value] if {
+	not entry.descending
+	value != null
+} else := [1, 0]
+
+# The functions in this file take only the policy kind's name, so OPA can cache their results. Those that are called for
+# every node and path return false explicitly, because OPA does not cache undefined results.
+
+# METADATA
+# description: A policy kind's declared targets may be objects of a type (semantics T2); if it lists none, of any type.
+may_target(policy_kind, _) if not get(policy_kind).targets
+
+may_target(policy_kind, type) if _target_entry(policy_kind, type)
+
+# METADATA
+# description: A policy kind's declared targets may be sections of objects of a type.
+may_target_sections(policy_kind, type) if {
+	levels.has_sections(type)
+	not get(policy_kind).targets
+	not get(policy_kind).targetSections == false
+	not frontend_role(policy_kind, type)
+}
+
+may_target_sections(policy_kind, type) if {
+	levels.has_sections(type)
+	_target_entry(policy_kind, type).sections
+	not frontend_role(policy_kind, type)
+}
+
+# METADATA
+# description: |
+#   A policy kind targets objects of a type as mesh frontends, by the `role` of its target entry or, by default, because
+#   it acts above backends (semantics K4). A frontend has no sections.
+frontend_role(policy_kind, type) if {
+	levels.of_type(type) == "Backend"
+	_role(policy_kind, type) == "Frontend"
+}
+
+_role(policy_kind, type) := _target_entry(policy_kind, type).role if {
+	true
+} else := "Backend" if {
+	get(policy_kind).effectiveTarget in {"Backend", "Port", "Target"}
+} else := "Frontend"
+
+# METADATA
+# description: Policies of a kind that target another namespace count only for requests from their own (semantics P6).
+is_consumer_kind(policy_kind) if {
+	get(policy_kind).crossNamespace == "Consumer"
+} else := false
+
+# METADATA
+# description: |
+#   The protocols of the ports of a type on which policies of a kind act (`protocols` of its target entry); undefined
+#   for all.
+target_protocols(policy_kind, type) := _target_entry(policy_kind, type).protocols
+
+# METADATA
+# description: |
+#   Policies of a kind act on whole ports of a type, so that their refs must not leave out an HTTP listener of a port (`wholePorts` of
+#   its target entry).
+acts_on_whole_ports(policy_kind, type) if {
+	_target_entry(policy_kind, type).wholePorts
+} else := false
+
+# METADATA
+# description: Whether a ref of a kind's policies to an object of a type counts depends on ports.
+depends_on_ports(policy_kind, type) if {
+	target_protocols(policy_kind, type)
+} else := acts_on_whole_ports(policy_kind, type)
+
+_target_entry(policy_kind, type) := [entry |
+	some entry in get(policy_kind).targets
+	concat("/", [entry.group, entry.kind]) == type
+][0]
+
+# METADATA
+# description: Objects of a type, or their sections, count at the policy kind's effective level (semantics P5).
+acts_on(policy_kind, type) if is_acted_on(get(policy_kind), type)
+
+# METADATA
+# description: |
+#   The types of backends among a policy kind's targets that have no level: their objects are effective targets even if
+#   no rule names them (semantics P2, P5).
+backend_types(policy_kind) := {type |
+	get(policy_kind).effectiveTarget == "Backend"
+	some target in get(policy_kind).targets
+	type := concat("/", [target.group, target.kind])
+	not levels.by_type[type]
+	object.get(target, "role", "Backend") == "Backend"
+	acts_on(policy_kind, type)
+}
+
+# METADATA
+# description: A policy kind is of class Direct (semantics C2).
+is_direct(policy_kind) if {
+	get(policy_kind).class == "Direct"
+} else := false
+
+# METADATA
+# description: |
+#   A policy kind is Inherited and acts at its declared targets: the policies above merge, and objects that no policy
+#   names are not effective targets (semantics C1, effectiveTarget Target).
+acts_where_declared(policy_kind) if {
+	get(policy_kind).effectiveTarget == "Target"
+	not is_direct(policy_kind)
+} else := false
+
+# METADATA
+# description: A policy kind acts at its declared targets, with class Direct or as `acts_where_declared`.
+acts_at_targets(policy_kind) if {
+	is_direct(policy_kind)
+} else := acts_where_declared(policy_kind)
+
+# METADATA
+# description: A policy kind's paths name Namespaces, because its policies may target them (semantics P3).
+names_namespaces(policy_kind) if {
+	may_target(policy_kind, "core/Namespace")
+} else := false
+
+# METADATA
+# description: |
+#   The `selectors` of a kind, prepared for reading policies: `{place, segments, by, types, gateways, namespaces?}`. `place` is the
+#   name of the field in messages, and `gateways` selects Gateways.
+selector_entries(entries) := [object.union_n([
+	{"segments": leaves.segments(entry.path), "place": _field_name(entry.path), "by": object.get(entry, "by", "Objects")},
+	{"types": [type_of_target(target) | some target in entry.targets]},
+	{"namespaces": leaves.segments(entry.namespaces) | entry.namespaces},
+	{"gateways": object.filter(entry, ["controllers", "exceptClasses"])},
+	object.filter(entry, ["namespaceDefault"]),
+]) |
+	some entry in entries
+]
+
+_field_name(pointer) := concat(".", leaves.segments(pointer))
+
+# METADATA
+# description: |
+#   Policies of a kind may select their targets by a field (`selectors`; semantics T8). Returns an explicit false, because OPA does
+#   not cache an undefined result of a function.
+has_selectors(policy_kind) if {
+	get(policy_kind).selectors
+} else := false
+
+# METADATA
+# description: |
+#   Policies of a kind in this namespace affect all namespaces (`rootNamespace`; semantics T8).
+is_root_namespace(policy_kind, namespace) if {
+	get(policy_kind).rootNamespace == namespace
+} else := false
+
+# METADATA
+# description: Of the policies of a kind that select everything in a namespace, only the oldest counts (`namespaceDefault`; semantics T8).
+has_namespace_defaults(policy_kind) if {
+	get(policy_kind).selectors[_].namespaceDefault
+} else := false
+
+# METADATA
+# description: The types of the kinds whose policies may select their targets by a field.
+selecting_kinds := object.keys(sets.selecting)
+
+# METADATA
+# description: Kinds that a PolicyKind selects but does not list as targets, each as a message with its place.
+unlisted_targets(spec) := [sprintf("selectors[%d].targets[%d]: targets does not list %s", [place, number, target.kind]) |
+	listed := {type_of_target(target) | some target in spec.targets}
+	some place, entry in spec.selectors
+	some number, target in entry.targets
+	not type_of_target(target) in listed
+] if {
+	spec.targets
+} else := []
+
+# METADATA
+# description: |
+#   The kinds whose policies select by other fields, or in other namespaces, after the query's changes than they did when the
+#   index was written.
+with_other_selectors := {type |
+	has_changes
+	some type in (names | object.keys(data.kinds))
+	_selecting_fields(object.get(active_kinds, type, {})) != _selecting_fields(_stored_kind(type))
+}
+
+_selecting_fields(kind) := object.filter(kind, ["selectors", "rootNamespace"])
+
+_stored_kind(type) := data.kinds[type] if {
+	true
+} else := {}
+
+# METADATA
+# description: |
+#   Types that are cluster-scoped, by their definition or by their CRD's scope. Only cluster-scoped policies may target
+#   them, except a policy's own Namespace (semantics T3).
+cluster_scoped(type) if type in {"core/Namespace", "gateway.networking.k8s.io/GatewayClass"}
+
+cluster_scoped(type) if {
+	some crd in lookup.objects_in("apiextensions.k8s.io/CustomResourceDefinition", "-")
+	type == concat("/", [crd.spec.group, crd.spec.names.kind])
+	crd.spec.scope == "Cluster"
+}
