@@ -75,7 +75,7 @@ reaches_port(above, node) if {
 	numbers := rule_backends(parts.object)[rule][keys.parse(node).object]
 	some port in _ports_of(node)
 	port.port in numbers
-	takes_routes(port, parts.type)
+	_takes_routes(port, parts.type)
 }
 
 # METADATA
@@ -131,14 +131,12 @@ port_refusal(type, backend, number) := "" if {
 port_node(type, service_key, number) := [keys.section(service_key, port_names(service_key)[position]) |
 	some position, port in lookup.get(service_key).spec.ports
 	port.port == number
-	takes_routes(port, type)
+	_takes_routes(port, type)
 ][0]
 
-# METADATA
-# description: |
-#   A port of a Service serves routes of a type, by its protocol (ServicePort.protocol). The protocols of other kinds of
-#   routes than Gateway API's are unknown.
-takes_routes(port, type) if {
+# A port of a Service serves routes of a type, by its protocol (ServicePort.protocol). The protocols of other kinds of
+# routes than Gateway API's are unknown.
+_takes_routes(port, type) if {
 	type == "gateway.networking.k8s.io/UDPRoute"
 	port_protocol(port) == "UDP"
 } else if {

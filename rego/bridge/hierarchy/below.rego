@@ -34,7 +34,7 @@ _linked_below(object_key) := {} if {
 } else := {parent: below |
 	parents_of := {child: _parents_within(object_key, child) |
 		some declared in index.declared_children(object_key)
-		some child in roles(declared)
+		some child in _roles(declared)
 		exists(trim_suffix(child, "@frontend"))
 	}
 	some parent in union({above | some above in parents_of})
@@ -50,7 +50,7 @@ _parents_within(object_key, child) := {parent | some parent in parents(child); k
 #   The topmost nodes of a namespace, without sections and the nodes below: the nodes below its Namespace (semantics
 #   P3).
 members(namespace) := {key |
-	some key in objects_of_namespace(namespace)
+	some key in _objects_of_namespace(namespace)
 	has_place(trim_suffix(key, "@frontend"))
 }
 
@@ -65,7 +65,7 @@ next_step("below", nodes) := {child | some node in nodes; some child in children
 #   An object and all objects below it, by declared links, whether they count or not: the objects that a change of the
 #   object may affect. A Namespace contains its objects, and a backend is a frontend too (semantics K4). Bounded like
 #   paths; a step follows one declared link.
-objects_below(object_key) := reach("declared below", roles(object_key), _declared_depth)
+objects_below(object_key) := reach("declared below", _roles(object_key), _declared_depth)
 
 # Each object of the longest path is one step.
 _declared_depth := 9
@@ -87,24 +87,22 @@ _directly_below(object_keys) := {child |
 	some key in object_keys
 	parts := keys.parse(key)
 	parts.type == "core/Namespace"
-	some child in objects_of_namespace(parts.name)
+	some child in _objects_of_namespace(parts.name)
 }
 
-# METADATA
-# description: An object, and its frontend if a route uses it as one.
-roles(object_key) := {object_key, keys.frontend(object_key)} if {
+# An object, and its frontend if a route uses it as one.
+_roles(object_key) := {object_key, keys.frontend(object_key)} if {
 	levels.of(object_key) == "Backend"
 	count(index.declared_children(keys.frontend(object_key))) > 0
 } else := {object_key}
 
-# METADATA
-# description: The objects of a namespace that have a place in the hierarchy, and so a Namespace above them.
-objects_of_namespace(namespace) := {key |
+# The objects of a namespace that have a place in the hierarchy, and so a Namespace above them.
+_objects_of_namespace(namespace) := {key |
 	some type, at in levels.by_type
 	not at.object in {"GatewayClass", "Namespace"}
 	some name, _ in lookup.objects_in(type, namespace)
-	some key in roles(concat("/", [type, namespace, name]))
-} | {key | some object_key in index.members(namespace); some key in roles(object_key)}
+	some key in _roles(concat("/", [type, namespace, name]))
+} | {key | some object_key in index.members(namespace); some key in _roles(object_key)}
 
 # METADATA
 # description: |
@@ -119,7 +117,7 @@ objects_above(key) := (above | objects) | {keys.format("", "Namespace", "", name
 	objects := {trim_suffix(found, "@frontend") | some found in above}
 }
 
-# One object is in the result of `objects_of_namespace`.
+# One object is in the result of `_objects_of_namespace`.
 _is_member(object_key, _) if {
 	not levels.by_type[keys.parse(object_key).type].object in {"GatewayClass", "Namespace"}
 	levels.by_type[keys.parse(object_key).type]
@@ -133,7 +131,7 @@ _is_member(object_key, namespace) if object_key in index.members(namespace)
 #   The objects directly below an object by declared links, including those below a ListenerSet among them; see
 #   `objects_below`.
 step_below(object_key) := next | _directly_below({key | some key in next; levels.of(key) == "ListenerSet"}) if {
-	next := _directly_below(roles(object_key))
+	next := _directly_below(_roles(object_key))
 }
 
 # METADATA
@@ -141,7 +139,7 @@ step_below(object_key) := next | _directly_below({key | some key in next; levels
 #   The same, with at most `bound` objects for each step, the first by key: `{objects, whole}`. `whole` is false if
 #   there are more.
 some_below(object_key, bound) := {"objects": union({frontier | some frontier in found}), "whole": whole} if {
-	found := frontiers(["declared below", bound], roles(object_key), _declared_depth)
+	found := frontiers(["declared below", bound], _roles(object_key), _declared_depth)
 	cut_node := [frontier | some frontier in array.slice(found, 0, _declared_depth); count(_directly_below(frontier)) > bound]
 	whole := cut_node == []
 }

@@ -93,11 +93,9 @@ parents_of_level("ListenerSet", listener_set) := {gateway |
 	listener_set_rejection(listener_set, gateway) == ""
 }
 
-# METADATA
-# description: |
-#   The Gateway that exists and does not allow a ListenerSet; undefined where there is none, and for other nodes. A ListenerSet whose Gateway does not
-#   exist is a root instead (semantics P2).
-refusing_gateway(listener_set) := gateway if {
+# The Gateway that exists and does not allow a ListenerSet; undefined where there is none, and for other nodes. A ListenerSet whose Gateway does not
+# exist is a root instead (semantics P2).
+_refusing_gateway(listener_set) := gateway if {
 	levels.of(listener_set) == "ListenerSet"
 	gateway := index.gateway_of(lookup.get(listener_set))
 	listener_set_rejection(listener_set, gateway) == "NotAllowed"
@@ -122,15 +120,15 @@ _takes_listener_set(listener_set, gateway) if {
 # METADATA
 # description: |
 #   The listeners of a Gateway or ListenerSet that are not accepted and so carry nothing, by name: `{reason, rival}`. These are the
-#   listeners that are in conflict (see `listener_conflicts`), and all listeners of a ListenerSet that its Gateway does not allow: of
+#   listeners that are in conflict (see `_listener_conflicts`), and all listeners of a ListenerSet that its Gateway does not allow: of
 #   those the reason is that of the ListenerSet's Accepted condition (Gateway API, ListenerSetConditionReason), the rival the Gateway.
 unaccepted_listeners(object_key) := {} if {
 	index.facts(object_key).distinct
 } else := {} if {
 	not levels.by_type[keys.type_of(object_key)].section == "Listener"
 } else := {listener.name: {"reason": "NotAllowed", "rival": gateway} | some listener in listeners(object_key)} if {
-	gateway := refusing_gateway(object_key)
-} else := listener_conflicts(object_key)
+	gateway := _refusing_gateway(object_key)
+} else := _listener_conflicts(object_key)
 
 # METADATA
 # description: A node is a listener that is not accepted, or a ListenerSet that its Gateway does not allow.
@@ -139,18 +137,16 @@ is_unaccepted(node) if {
 	unaccepted_listeners(object_key)[name]
 }
 
-is_unaccepted(node) if refusing_gateway(node)
+is_unaccepted(node) if _refusing_gateway(node)
 
 # Within a Gateway and its ListenerSets each listener must be distinct. The Gateway precedes its ListenerSets, which are
 # ordered by age and name. A listener that conflicts with one of an earlier object loses, as if it did not exist.
 # Listeners of one object that conflict with each other are all in conflict, because none of them may win (Gateway API,
 # GatewaySpec.listeners, "Handling indistinct Listeners"; ListenerSetSpec.listeners).
 
-# METADATA
-# description: |
-#   The listeners of a Gateway or ListenerSet that conflict with others, by name: `{reason, rival}`, the reason of the
-#   listener's Conflicted condition (Gateway API, ListenerConditionReason), and the object of the other listener.
-listener_conflicts(object_key) := _own_conflicts(object_key) if {
+# The listeners of a Gateway or ListenerSet that conflict with others, by name: `{reason, rival}`, the reason of the
+# listener's Conflicted condition (Gateway API, ListenerConditionReason), and the object of the other listener.
+_listener_conflicts(object_key) := _own_conflicts(object_key) if {
 	levels.of(object_key) == "Gateway"
 } else := object.union(_own_conflicts(object_key), _lost(object_key)) if {
 	taking_gateway(object_key) != ""
@@ -306,20 +302,18 @@ hostnames_meet(hostnames, hostname) if {
 	hostnames == []
 } else if {
 	some own in hostnames
-	hostnames_intersect(own, hostname)
+	_hostnames_intersect(own, hostname)
 }
 
-# METADATA
-# description: |
-#   Two hostnames in lower case have a common name. `*.` matches one or more labels on the left (Gateway API, Hostname).
-hostnames_intersect(name, name)
+# Two hostnames in lower case have a common name. `*.` matches one or more labels on the left (Gateway API, Hostname).
+_hostnames_intersect(name, name)
 
-hostnames_intersect(left, right) if {
+_hostnames_intersect(left, right) if {
 	startswith(left, "*.")
 	endswith(right, substring(left, 1, -1))
 }
 
-hostnames_intersect(left, right) if {
+_hostnames_intersect(left, right) if {
 	startswith(right, "*.")
 	endswith(left, substring(right, 1, -1))
 }

@@ -266,5 +266,5 @@ test_hostnames_intersect_by_whole_labels_on_the_left if {
 }
 
 _meet(left, right) if {
-	hierarchy.hostnames_intersect(left, right)
+	hierarchy._hostnames_intersect(left, right)
 } else := false

@@ -53,7 +53,7 @@ _paths_to_object(object_key, with_namespaces) := {array.concat([class | some cla
 
 _paths_to(node, with_namespaces) := {[at | some on in path; some at in _step(on, with_namespaces)] | some path in _plain_paths(node)}
 
-_plain_paths(node) := extension_paths(node) if {
+_plain_paths(node) := _extension_paths(node) if {
 	index.has_extension_links
 } else := {array.reverse(path) |
 	links := {above: parents(above) | some above in reach("nodes above", {node}, path_bound)}
@@ -169,12 +169,10 @@ nodes_above(node) := {above | some path in paths(node, false); some above in pat
 
 next_step("nodes above", nodes) := {parent | some node in nodes; some parent in parents(node)}
 
-# METADATA
-# description: |
-#   The paths to an object or frontend if extension modules declare links, without Namespaces. Unlike `paths`, each path
-#   is walked from the target up, which detects cycles. It is cut at the first repeated key, and starts below that
-#   (semantics P7).
-extension_paths(node) := {path | some frontier in whole; some path in _ends(frontier)} | {array.concat([path_bound_mark], path) | some path in found[path_bound]} if {
+# The paths to an object or frontend if extension modules declare links, without Namespaces. Unlike `paths`, each path
+# is walked from the target up, which detects cycles. It is cut at the first repeated key, and starts below that
+# (semantics P7).
+_extension_paths(node) := {path | some frontier in whole; some path in _ends(frontier)} | {array.concat([path_bound_mark], path) | some path in found[path_bound]} if {
 	found := frontiers("above", {[node]}, path_bound)
 	whole := array.slice(found, 0, path_bound)
 }
@@ -239,12 +237,10 @@ all_kind_paths(policy_kind, node) := {[node]} if {
 #   GatewayClass of another controller. A missing class has no other controller (semantics P8).
 counted_paths(policy_kind, all_paths) := all_paths if {
 	not kinds.get(policy_kind).controllers
-} else := {path | some path in all_paths; not other_controller(policy_kind, path)}
+} else := {path | some path in all_paths; not _other_controller(policy_kind, path)}
 
-# METADATA
-# description: |
-#   The GatewayClass of another controller at the root of a path; undefined if a policy kind counts on the path.
-other_controller(policy_kind, path) := path[0] if {
+# The GatewayClass of another controller at the root of a path; undefined if a policy kind counts on the path.
+_other_controller(policy_kind, path) := path[0] if {
 	startswith(path[0], "gateway.networking.k8s.io/GatewayClass/")
 	names := kinds.get(policy_kind).controllers
 	not lookup.get(path[0]).spec.controllerName in names
@@ -254,9 +250,9 @@ other_controller(policy_kind, path) := path[0] if {
 # description: |
 #   The GatewayClass that excludes a policy kind from one of its `all_kind_paths`. For a Direct kind, whose path is its
 #   target only, the first one above the target, if no path to the target counts.
-kept_off_by(policy_kind, path) := other_controller(policy_kind, path) if {
+kept_off_by(policy_kind, path) := _other_controller(policy_kind, path) if {
 	not kinds.is_direct(policy_kind)
-} else := sort({other_controller(policy_kind, whole) | some whole in paths(node, false)})[0] if {
+} else := sort({_other_controller(policy_kind, whole) | some whole in paths(node, false)})[0] if {
 	node := path[count(path) - 1]
 	count(counted_paths(policy_kind, paths(node, false))) == 0
 }

@@ -10,17 +10,16 @@ import data.bridge.lookup
 #   The declared links above a node that do not count, a list of `{parent, child, reason, message}` with Gateway API's
 #   own reason if it has one (GEP-713, "Hierarchy of target kinds"; semantics P2). It is for people, and covers all
 #   declarations of the node and its ancestors. The message states how to make the link count.
-rejected_links(node) := [object.union(link, {"message": rejection_message(link)}) |
+rejected_links(node) := [object.union(link, {"message": _rejection_message(link)}) |
 	some links in array.concat([_own_listeners(node)], [rejections(child) | some child in declared_upward(_start(node))])
 	some link in sort(links)
 ]
 
 # The listener of a node, or the listeners of its object.
-_own_listeners(node) := {link | some link in conflicted_listeners(keys.parse(node).object); node in {link.parent, link.child}}
+_own_listeners(node) := {link | some link in _conflicted_listeners(keys.parse(node).object); node in {link.parent, link.child}}
 
-# METADATA
-# description: The links between a Gateway or ListenerSet and its listeners in conflict, which do not count.
-conflicted_listeners(object_key) := {rejected_link(object_key, keys.section(object_key, name), conflict.reason) |
+# The links between a Gateway or ListenerSet and its listeners in conflict, which do not count.
+_conflicted_listeners(object_key) := {rejected_link(object_key, keys.section(object_key, name), conflict.reason) |
 	some name, conflict in unaccepted_listeners(object_key)
 	conflict.reason != "NotAllowed" # the link between the Gateway and the ListenerSet reports that
 }
@@ -29,8 +28,8 @@ conflicted_listeners(object_key) := {rejected_link(object_key, keys.section(obje
 # description: |
 #   The declared links directly above an object, or its frontend, that do not count: the part of `rejected_links` for
 #   this object, as a set. For a Gateway or ListenerSet also those to its listeners.
-rejected_above(child) := {object.union(link, {"message": rejection_message(link)}) |
-	some link in (rejections(child) | conflicted_listeners(child))
+rejected_above(child) := {object.union(link, {"message": _rejection_message(link)}) |
+	some link in (rejections(child) | _conflicted_listeners(child))
 }
 
 _start(node) := node if {
@@ -105,10 +104,10 @@ backend_rejection(route_key, backend) := "RefNotPermitted" if {
 # description: |
 #   Why a route's requests fail at a backend that it names, by a port number (0: none), `{reason, message}`; null if
 #   they succeed.
-rejected_backend(route_key, backend, number) := {"reason": reason, "message": rejection_message(rejected_link(route_key, backend, reason))} if {
+rejected_backend(route_key, backend, number) := {"reason": reason, "message": _rejection_message(rejected_link(route_key, backend, reason))} if {
 	reason := backend_rejection(route_key, backend)
 	reason != ""
-} else := {"reason": reason, "message": rejection_message(rejected_link(route_key, keys.section(backend, sprintf("%v", [number])), reason))} if {
+} else := {"reason": reason, "message": _rejection_message(rejected_link(route_key, keys.section(backend, sprintf("%v", [number])), reason))} if {
 	number != 0
 	is_number(number)
 	reason := port_refusal(keys.type_of(route_key), backend, number)
@@ -121,13 +120,13 @@ rejected_backend(route_key, backend, number) := {"reason": reason, "message": re
 #   parents, for a route also those to its backends, for a Gateway or ListenerSet those to its listeners.
 rejected_by(object_key) := {object.union(link, {"message": message}) |
 	some link in rejections_by(object_key)
-	message := rejection_message(link)
+	message := _rejection_message(link)
 }
 
 # METADATA
 # description: The same without messages.
 rejections_by(object_key) := {link |
-	some link in union({rejections(object_key), _refused_backends(object_key), conflicted_listeners(object_key)})
+	some link in union({rejections(object_key), _refused_backends(object_key), _conflicted_listeners(object_key)})
 	link.reason != ""
 }
 
@@ -138,9 +137,8 @@ _refused_backends(route_key) := {link |
 	some link in rejected_backends(route_key, backend)
 }
 
-# METADATA
-# description: How to make a link count, as a message.
-rejection_message(link) := sprintf("%s does not exist", [_named(link.parent)]) if {
+# How to make a link count, as a message.
+_rejection_message(link) := sprintf("%s does not exist", [_named(link.parent)]) if {
 	link.reason == "ParentNotFound"
 } else := sprintf("%s does not exist", [_named(link.child)]) if {
 	link.reason in {"BackendNotFound", "ChildNotFound"}

@@ -62,7 +62,7 @@ _admitted_by_default(type, namespace) := {ending: nodes |
 # description: The existing frontends that a route names and that have a port for it.
 frontends_above(route_key) := {ref.node |
 	some ref in index.facts(route_key).frontends
-	mesh_rejection(ref.node, route_key, ref.section, ref.port) == ""
+	_mesh_rejection(ref.node, route_key, ref.section, ref.port) == ""
 }
 
 # METADATA
@@ -114,7 +114,7 @@ _has_port(above, port) if {
 
 # METADATA
 # description: Each node that a parentRef selects, with the reason why it does not accept the route, empty if it does.
-parent_rejections(node, route_key, section, port) := {node: mesh_rejection(node, route_key, section, port)} if {
+parent_rejections(node, route_key, section, port) := {node: _mesh_rejection(node, route_key, section, port)} if {
 	keys.is_frontend(node)
 }
 
@@ -155,12 +155,10 @@ _listener_refusal(object_key, listener, route_key) := unaccepted_listeners(objec
 	not hostnames_meet(hostnames, lower(object.get(listener, "hostname", "")))
 } else := ""
 
-# METADATA
-# description: |
-#   Why the object that a parentRef names is not a frontend of a route, as a reason of the route's Accepted condition
-#   (Gateway API, ParentReference); empty if it is one. A port or sectionName of a Service must be one of its ports; for
-#   other kinds their meaning is unknown.
-frontend_rejection(object_key, section_name, port) := "ParentNotFound" if {
+# Why the object that a parentRef names is not a frontend of a route, as a reason of the route's Accepted condition
+# (Gateway API, ParentReference); empty if it is one. A port or sectionName of a Service must be one of its ports; for
+# other kinds their meaning is unknown.
+_frontend_rejection(object_key, section_name, port) := "ParentNotFound" if {
 	not exists(object_key)
 } else := "NoMatchingParent" if {
 	keys.parse(object_key).type == "core/Service"
@@ -188,12 +186,10 @@ _names_a_port(service_key, section_name, port) if {
 # The first type on a port wins. UDPRoutes have another protocol.
 _mesh_types := [concat("/", [keys.gateway_api, kind]) | some kind in ["GRPCRoute", "HTTPRoute", "TLSRoute", "TCPRoute"]]
 
-# METADATA
-# description: |
-#   Why a frontend that a parentRef names does not accept a route, as the reason of the route's Accepted condition;
-#   empty if it does.
-mesh_rejection(frontend_node, route_key, section, port) := reason if {
-	reason := frontend_rejection(trim_suffix(frontend_node, "@frontend"), section, port)
+# Why a frontend that a parentRef names does not accept a route, as the reason of the route's Accepted condition;
+# empty if it does.
+_mesh_rejection(frontend_node, route_key, section, port) := reason if {
+	reason := _frontend_rejection(trim_suffix(frontend_node, "@frontend"), section, port)
 	reason != ""
 } else := "Conflicted" if {
 	bound := _bound_by(frontend_node, section, port)

@@ -47,18 +47,17 @@ canonical_key(key) := key if {
 } else := keys.section(parts.object, name) if {
 	parts := keys.parse(key)
 	parts.role == ""
-	name := section_spellings(parts.object)[parts.section]
+	name := _section_spellings(parts.object)[parts.section]
 } else := key if {
 	# For an object that is not stored, every section is accepted.
 	parts := keys.parse(key)
 	parts.role == ""
 	levels.has_sections(parts.type)
-	is_virtual(parts.type)
+	_is_virtual(parts.type)
 }
 
-# METADATA
-# description: The accepted forms of an object's sections, form > name. Names take precedence over other forms.
-section_spellings(object_key) := object.union(others, {name: name | some name in section_names(object_key)}) if {
+# The accepted forms of an object's sections, form > name. Names take precedence over other forms.
+_section_spellings(object_key) := object.union(others, {name: name | some name in section_names(object_key)}) if {
 	others := _other_spellings(levels.of_type(keys.parse(object_key).type), object_key)
 }
 
@@ -108,13 +107,11 @@ has_place(object_key) if {
 exists(object_key) if {
 	lookup.has_object(object_key)
 } else if {
-	is_virtual(keys.parse(object_key).type)
+	_is_virtual(keys.parse(object_key).type)
 }
 
-# METADATA
-# description: |
-#   Types of objects that no API server serves, declared by an extension module, or by `virtual` of a target in a
-#   PolicyKind (semantics T2).
-is_virtual(type) if type in levels.virtual_types
+# Types of objects that no API server serves, declared by an extension module, or by `virtual` of a target in a
+# PolicyKind (semantics T2).
+_is_virtual(type) if type in levels.virtual_types
 
-is_virtual(type) if kinds.sets.virtual[type]
+_is_virtual(type) if kinds.sets.virtual[type]

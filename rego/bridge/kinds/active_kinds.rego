@@ -21,9 +21,8 @@ get(type) := data.kinds[type] if {
 	not has_changes
 } else := active_kinds[type] if has_changes
 
-# METADATA
-# description: All active policy kinds by their names.
-all_kinds := active_kinds if {
+# All active policy kinds by their names.
+_all_kinds := active_kinds if {
 	has_changes
 } else := data.kinds if {
 	true
@@ -35,7 +34,7 @@ of_policy(policy_key) := get(keys.type_of(policy_key))
 
 # METADATA
 # description: The names of all active policy kinds.
-names := object.keys(all_kinds)
+names := object.keys(_all_kinds)
 
 # METADATA
 # description: The query changes objects that describe policy kinds.
@@ -49,15 +48,15 @@ has_changes if {
 #   All active policy kinds, by `<group>/<Kind>`. If a PolicyKind, or the CRD's part, is invalid together with the other
 #   layers, that layer is ignored. `layers` names those that count, `by` is a hash of the description (see `stamp`),
 #   `traits` are derived from it (see `traits_of`), `preset` is true if a preset describes it and no PolicyKind does,
-#   `versions` are the versions of its policies (see `versions_of`; absent without a CRD).
-active_kinds[type] := object.union_n([description, {"versions": versions | versions := versions_of(type)}, {
+#   `versions` are the versions of its policies (see `_versions_of`; absent without a CRD).
+active_kinds[type] := object.union_n([description, {"versions": versions | versions := _versions_of(type)}, {
 	"layers": names_of_layers,
-	"by": description_hash(description),
+	"by": _description_hash(description),
 	"traits": traits_of(description),
 	"preset": _is_preset(names_of_layers),
 }]) if {
-	some type in described_types
-	layers := [candidate | some candidate in candidate_layers(type); not problem(merge_layers(candidate))][0]
+	some type in _described_types
+	layers := [candidate | some candidate in _candidate_layers(type); not problem(merge_layers(candidate))][0]
 	names_of_layers := [layer.name | some layer in layers]
 	description := normal_form(type, merge_layers(layers))
 }
@@ -73,18 +72,17 @@ declared_specs := {type: lookup.get(claims[0][2]).spec | some type, claims in _c
 
 _claims := {type: claims |
 	some obj in _policykinds
-	type := type_of_spec(obj.spec)
+	type := _type_of_spec(obj.spec)
 	claims := sort({[lookup.age(keys.of(other)), other.metadata.name, keys.of(other)] |
 		some other in _policykinds
-		type_of_spec(other.spec) == type
+		_type_of_spec(other.spec) == type
 	})
 }
 
 _policykinds := lookup.objects_in(policykind_type, "-")
 
-# METADATA
-# description: The type that the spec of a PolicyKind describes.
-type_of_spec(spec) := concat("/", [keys.group_name(object.get(spec, "group", "")), spec.kind])
+# The type that the spec of a PolicyKind describes.
+_type_of_spec(spec) := concat("/", [keys.group_name(object.get(spec, "group", "")), spec.kind])
 
 # METADATA
 # description: |
@@ -94,12 +92,12 @@ verdict(policykind_key) := {"status": "False", "reason": "Invalid", "message": m
 	message := concat("; ", own_problems(object.get(lookup.get(policykind_key), "spec", null)))
 	message != ""
 } else := {"status": "False", "reason": "Conflicted", "message": message} if {
-	type := type_of_spec(lookup.get(policykind_key).spec)
+	type := _type_of_spec(lookup.get(policykind_key).spec)
 	winner := _claims[type][0][2]
 	winner != policykind_key
 	message := sprintf("%s is described by the older PolicyKind %s", [type, keys.parse(winner).name])
 } else := {"status": "False", "reason": "Invalid", "message": message} if {
-	type := type_of_spec(lookup.get(policykind_key).spec)
+	type := _type_of_spec(lookup.get(policykind_key).spec)
 	message := problem(merge_layers(layers_of(type, declared_specs[type])))
 } else := {"status": "True", "reason": "Accepted", "message": concat("; ", array.concat(["PolicyKind is active"], doubts_about(spec)))} if {
 	spec := lookup.get(policykind_key).spec
@@ -113,15 +111,12 @@ merge_layers(layers) := {field: values[count(values) - 1] |
 	values := [other.fields[field] | some other in layers; field in object.keys(other.fields)]
 }
 
-# METADATA
-# description: |
-#   Types that a preset, a CRD's label or a PolicyKind makes policy kinds. A CRD without the label makes none; but if
-#   another layer does, the CRD's schema counts.
-described_types := (object.keys(presets) | object.keys(declared_specs)) | {type | some type, _ in crds; labelled_class(type)}
+# Types that a preset, a CRD's label or a PolicyKind makes policy kinds. A CRD without the label makes none; but if
+# another layer does, the CRD's schema counts.
+_described_types := (object.keys(presets) | object.keys(declared_specs)) | {type | some type, _ in crds; labelled_class(type)}
 
-# METADATA
-# description: The possible sets of layers for a type, the complete set first.
-candidate_layers(type) := [layers |
+# The possible sets of layers for a type, the complete set first.
+_candidate_layers(type) := [layers |
 	some layers in [layers_of(type, _sensible(type)), layers_of(type, {}), [_preset_layer(type)]]
 	_makes_a_kind(type, layers)
 ]
@@ -150,7 +145,7 @@ _preset_layer(type) := {"name": "Preset", "fields": object.get(presets, type, {}
 
 # METADATA
 # description: The shipped presets, by type.
-presets := {type_of_spec(spec): spec | some spec in data.bridge_settings.presets}
+presets := {_type_of_spec(spec): spec | some spec in data.bridge_settings.presets}
 
 # The fields from the CRD of a type. A PolicyKind that defines the spec proper, or that policies do not merge, replaces
 # all of the CRD's fields about merging, and so does a preset, which follows the vendor's code. The label of a CRD does
@@ -196,7 +191,7 @@ _other_class(type, declared) := object.get(declared, "class", object.get(presets
 #   stored result, so that no query iterates over all kinds for one object.
 sets := data.kind_sets if {
 	not has_changes
-} else := sets_of(all_kinds)
+} else := sets_of(_all_kinds)
 
 # METADATA
 # description: |
@@ -219,11 +214,10 @@ stamp(type) := _described(type) if {
 
 _described(type) := get(type).by if {
 	true
-} else := description_hash(get(type))
+} else := _description_hash(get(type))
 
-# METADATA
-# description: The hash of a kind's description, with the bounds on policies.
-description_hash(description) := crypto.md5(json.marshal([
+# The hash of a kind's description, with the bounds on policies.
+_description_hash(description) := crypto.md5(json.marshal([
 	object.remove(description, ["layers"]),
 	{bounds | bounds := data.bridge_settings.bounds},
 ]))
@@ -234,12 +228,10 @@ description_hash(description) := crypto.md5(json.marshal([
 #   clusters lack most vendors.
 in_use := names - (object.keys(sets.presets) - lookup.types)
 
-# METADATA
-# description: |
-#   How the bridge reads objects in each served version of a CRD (semantics K7). `Read` is the version that the bridge reads. The
-#   fields and enumerated values of a `Like` version are all in that version too, those of an `Unlike` version are not. Undefined
-#   without a served version.
-versions_of(type) := {version.name: _reading(type, version) |
+# How the bridge reads objects in each served version of a CRD (semantics K7). `Read` is the version that the bridge reads. The
+# fields and enumerated values of a `Like` version are all in that version too, those of an `Unlike` version are not. Undefined
+# without a served version.
+_versions_of(type) := {version.name: _reading(type, version) |
 	some version in lookup.get(crds[type].key).spec.versions
 	is_served(version)
 } if {

@@ -10,10 +10,8 @@ import data.bridge.lookup
 # description: The type of CRDs.
 crd_type := "apiextensions.k8s.io/CustomResourceDefinition"
 
-# METADATA
-# description: |
-#   The label with which a CRD declares that it defines a policy kind, and its class (GEP-713, "Policy CRD label").
-policy_label := "gateway.networking.k8s.io/policy"
+# The label with which a CRD declares that it defines a policy kind, and its class (GEP-713, "Policy CRD label").
+_policy_label := "gateway.networking.k8s.io/policy"
 
 # METADATA
 # description: |
@@ -24,7 +22,7 @@ discovered_fields(type, class) := object.union_n([
 	{"effectiveTarget": level |
 		labelled_class(type)
 		_class_of(type, class) == "Inherited"
-		level := assumed_level(type)
+		level := _assumed_level(type)
 	},
 	{"sameLevel": "Conflict" |
 		# For policies without a field about merging, controllers accept only the oldest at a target.
@@ -32,7 +30,7 @@ discovered_fields(type, class) := object.union_n([
 		_class_of(type, class) == "Inherited"
 		not schema_form(type).specPaths
 	},
-	schema_shape(type),
+	_schema_shape(type),
 	{field: value | _class_of(type, class) == "Inherited"; some field, value in schema_form(type)},
 ])
 
@@ -46,16 +44,15 @@ labelled_class(type) := "Direct" if {
 	_label(type) == "inherited"
 } else := "Inherited" if {
 	_label(type) == "true"
-	has_merge_form(type)
+	_has_merge_form(type)
 } else := "Direct" if {
 	_label(type) == "true"
 }
 
-# METADATA
-# description: The schema of a type has wrappers, a choice of strategy, or several target kinds.
-has_merge_form(type) if count(schema_form(type)) > 0
+# The schema of a type has wrappers, a choice of strategy, or several target kinds.
+_has_merge_form(type) if count(schema_form(type)) > 0
 
-has_merge_form(type) if count(schema_shape(type).targets) > 1
+_has_merge_form(type) if count(_schema_shape(type).targets) > 1
 
 _label(type) := lower(crds[type].label) if crds[type].version != ""
 
@@ -65,12 +62,10 @@ _class_of(type, "") := labelled_class(type) if {
 
 _class_of(_, class) := class if class != ""
 
-# METADATA
-# description: |
-#   The assumed level, because no schema states at which one a policy acts: backends if it can be attached to one,
-#   otherwise rules.
-assumed_level(type) := "Backend" if {
-	some target in schema_shape(type).targets
+# The assumed level, because no schema states at which one a policy acts: backends if it can be attached to one,
+# otherwise rules.
+_assumed_level(type) := "Backend" if {
+	some target in _schema_shape(type).targets
 	not target.group == "gateway.networking.k8s.io"
 } else := "Rule"
 
@@ -81,7 +76,7 @@ assumed_level(type) := "Backend" if {
 #   preset and PolicyKind define no policies, and are skipped: a cluster has many.
 crds[type] := {
 	"key": key,
-	"label": object.get(crd.metadata, ["labels", policy_label], ""),
+	"label": object.get(crd.metadata, ["labels", _policy_label], ""),
 	"version": object.get(version, "name", ""),
 	"schema": object.get(version, ["schema", "openAPIV3Schema"], {}),
 } if {
@@ -94,7 +89,7 @@ crds[type] := {
 _crd_claims[type] contains [lookup.age(key), key] if {
 	some name, crd in lookup.objects_in(crd_type, "-")
 	type := concat("/", [crd.spec.group, crd.spec.names.kind])
-	_may_be_of_policies(type, object.get(crd.metadata, ["labels", policy_label], ""))
+	_may_be_of_policies(type, object.get(crd.metadata, ["labels", _policy_label], ""))
 	key := concat("/", [crd_type, "-", name])
 }
 
@@ -133,11 +128,10 @@ _version_rank(name) := [_stages[stage], 0 - to_number(major), 0 - to_number(conc
 
 _stages := {"": 0, "beta": 1, "alpha": 2}
 
-# METADATA
-# description: Why a CRD with the label defines no policy kind; a label with an unknown value is reported, not guessed.
-discovery_problem(type) := "no version of it is served" if {
+# Why a CRD with the label defines no policy kind; a label with an unknown value is reported, not guessed.
+_discovery_problem(type) := "no version of it is served" if {
 	crds[type].version == ""
-} else := sprintf("label %s: %s is none of Direct, Inherited, true", [policy_label, crds[type].label]) if {
+} else := sprintf("label %s: %s is none of Direct, Inherited, true", [_policy_label, crds[type].label]) if {
 	not labelled_class(type)
 } else := problem(merge_layers(layers_of(type, {})))
 
@@ -156,7 +150,7 @@ guessed(type) := array.flatten([
 	_guess("statusShape", object.get(shape, "statusShape", "Conditions"), _reasons.statusShape[_says(shape, "statusShape")]),
 ]) if {
 	crds[type].version != ""
-	shape := schema_shape(type)
+	shape := _schema_shape(type)
 }
 
 _guess(field, value, why) := {"field": field, "value": value, "why": why}
@@ -181,24 +175,24 @@ _reasons := {
 _guessed_classname(type) := labelled_class(type) if {
 	true
 } else := "Inherited" if {
-	has_merge_form(type)
+	_has_merge_form(type)
 } else := "Direct"
 
 _guessed_class(type) := _guess("class", labelled_class(type), "the label of the CRD") if {
 	labelled_class(type)
 } else := _guess("class", "Inherited", "the schema has wrappers, a choice of strategy, or several target kinds") if {
-	has_merge_form(type)
+	_has_merge_form(type)
 } else := _guess("class", "Direct", "the schema has no wrappers, no choice of strategy, and does not list several target kinds; set Inherited if a policy also acts below its target")
 
 _guessed_targets(type) := [_guess("targets", targets, "the kinds that the schema lists for a target ref")] if {
-	targets := schema_shape(type).targets
+	targets := _schema_shape(type).targets
 } else := [_guess("targets", [gateway, route], "the schema lists no kinds (validation rules are not read): these are common ones")] if {
-	sections := object.get(schema_shape(type), "targetSections", true)
+	sections := object.get(_schema_shape(type), "targetSections", true)
 	gateway := {"group": "gateway.networking.k8s.io", "kind": "Gateway", "sections": sections}
 	route := {"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "sections": sections}
 }
 
-_guessed_level(type) := [_guess("effectiveTarget", assumed_level(type), "a schema has no level: Backend if a listed kind is not Gateway API's, otherwise Rule")] if {
+_guessed_level(type) := [_guess("effectiveTarget", _assumed_level(type), "a schema has no level: Backend if a listed kind is not Gateway API's, otherwise Rule")] if {
 	_guessed_classname(type) == "Inherited"
 } else := []
 
@@ -246,7 +240,7 @@ _hint(type) := sprintf(": did you mean %s?", [near]) if {
 	near := likeness.nearest_type(type, names)
 } else := ": write a PolicyKind, `bridge init policykind` prints one"
 
-_why_undescribed(type) := discovery_problem(type) if {
+_why_undescribed(type) := _discovery_problem(type) if {
 	crds[type].label != ""
 } else := sprintf("no policy kind describes it, so its policies have no effect%s", [_hint(type)])
 
@@ -340,12 +334,10 @@ _has_target_refs(obj) if {
 	not ref.apiVersion
 }
 
-# METADATA
-# description: |
-#   The fields of a PolicyKind of any class from a CRD's schema: the target kinds if it lists them, whether a ref has a
-#   section, whether it may name another namespace, and the place of the status (semantics S3). Fields that the schema
-#   does not define are absent.
-schema_shape(type) := object.union_n([
+# The fields of a PolicyKind of any class from a CRD's schema: the target kinds if it lists them, whether a ref has a
+# section, whether it may name another namespace, and the place of the status (semantics S3). Fields that the schema
+# does not define are absent.
+_schema_shape(type) := object.union_n([
 	{"targets": targets | targets := _listed_targets(type)},
 	{"targetSections": false | _without_sections(type)},
 	{"crossNamespace": "ReferenceGrant" | _ref(type).properties.namespace},

@@ -340,7 +340,7 @@ test_the_status_of_an_inactive_policy_kind_has_the_reason if {
 }
 
 _shape(spec_fields) := found if {
-	found := kinds.schema_shape(_type) with input as {"changes": {"upsert": [_crd("Direct", _schema(spec_fields, {}))]}}
+	found := kinds._schema_shape(_type) with input as {"changes": {"upsert": [_crd("Direct", _schema(spec_fields, {}))]}}
 }
 
 test_target_kinds_are_those_that_the_schema_lists if {
@@ -380,7 +380,7 @@ test_the_status_shape_is_what_the_schema_has if {
 		[{"conditions": {}}, "Conditions"],
 		[{}, ""],
 	] {
-		found := kinds.schema_shape(_type) with input as {"changes": {"upsert": [_crd("Direct", _schema({}, row[0]))]}}
+		found := kinds._schema_shape(_type) with input as {"changes": {"upsert": [_crd("Direct", _schema({}, row[0]))]}}
 		object.get(found, "statusShape", "") == row[1]
 	}
 }

@@ -24,7 +24,7 @@ problem(spec) := problems(spec)[0]
 # METADATA
 # description: |
 #   All problems of a policy kind's description, in a stable order, such as an Inherited kind with None (semantics C3).
-problems(spec) := array.concat(_class_problems(spec), contradictions(spec))
+problems(spec) := array.concat(_class_problems(spec), _contradictions(spec))
 
 _class_problems(spec) := [message |
 	some [wrong, message] in [
@@ -130,11 +130,9 @@ class_of(spec) := object.get(spec, "class", "Inherited")
 
 _strategies(spec) := supported_strategies(spec) | {spec.defaultStrategy | spec.defaultStrategy}
 
-# METADATA
-# description: |
-#   The contradictions in a policy kind's description, each as a message with the field and, in a list, its place:
-#   fields that can have no effect with the others, and kinds at which its policies can never act.
-contradictions(spec) := array.flatten([
+# The _contradictions in a policy kind's description, each as a message with the field and, in a list, its place:
+# fields that can have no effect with the others, and kinds at which its policies can never act.
+_contradictions(spec) := array.flatten([
 	_direct_level(spec),
 	_direct_merge_rules(spec),
 	_out_of_reach(spec),
@@ -198,7 +196,7 @@ type_of_target(target) := concat("/", [keys.group_name(object.get(target, "group
 _core_targets(spec) := [sprintf("targets[%d]: the core group has no kind %q%s", [place, target.kind, _core_hint(target.kind)]) |
 	some place, target in spec.targets
 	object.get(target, "group", "") in {"", "core"}
-	not target.kind in core_kinds
+	not target.kind in _core_kinds
 	not target.virtual
 	not type_of_target(target) in (object.keys(levels.by_type) | levels.virtual_types)
 ]
@@ -206,11 +204,10 @@ _core_targets(spec) := [sprintf("targets[%d]: the core group has no kind %q%s", 
 _core_hint(kind) := sprintf("; did you mean %s?", [named[0]]) if {
 	named := sort([type | some type, _ in levels.by_type; split(type, "/")[1] == kind])
 	count(named) > 0
-} else := likeness.hint(kind, core_kinds)
+} else := likeness.hint(kind, _core_kinds)
 
-# METADATA
-# description: The kinds of the core group that are objects.
-core_kinds := {
+# The kinds of the core group that are objects.
+_core_kinds := {
 	"ConfigMap", "Endpoints", "Event", "LimitRange", "Namespace", "Node", "PersistentVolume", "PersistentVolumeClaim", "Pod",
 	"PodTemplate", "ReplicationController", "ResourceQuota", "Secret", "Service", "ServiceAccount",
 }
@@ -251,7 +248,7 @@ doubts_about(spec) := [sprintf("targets[%d]: no CRD defines %q%s", [place, type,
 ]
 
 _known_types := (object.keys(levels.by_type) | levels.virtual_types) | ((_types_with_crds | lookup.types) | ({concat("/", ["core", kind]) |
-	some kind in core_kinds
+	some kind in _core_kinds
 } | {type | some type in object.keys(presets)}))
 
 _types_with_crds := {concat("/", [crd.spec.group, crd.spec.names.kind]) | some crd in lookup.objects_in(crd_type, "-")}

@@ -14,13 +14,13 @@ normal_form(type, spec) := object.union_n([
 	{"defaultStrategy": _default_strategy(spec)},
 	{"sameLevel": "OlderEstablished" | spec.defaultStrategy == "Additive"},
 	object.remove(spec, ["targets"]),
-	{"selectors": entries | entries := selector_entries(spec.selectors)},
+	{"selectors": entries | entries := _selector_entries(spec.selectors)},
 	{"group": split(type, "/")[0], "places": places(object.get(spec, "specPaths", _defaults.specPaths))},
-	{"schemaDefaults": given | given := schema_defaults(type, object.get(spec, "specPaths", [])); count(given) > 0},
+	{"schemaDefaults": given | given := _schema_defaults(type, object.get(spec, "specPaths", [])); count(given) > 0},
 	{"targets": targets | targets := _targets(spec)},
 	{"rules": rules | rules := merge.rules(object.get(spec, "merge", {})); count(rules) > 0},
 	{"strategyRules": by_value | by_value := _strategy_rules(spec); count(by_value) > 0},
-	{"order": order | order := order_keys(spec.order)},
+	{"order": order | order := _order_keys(spec.order)},
 	{"actsOn": types | types := _acts_on(spec); count(types) > 0},
 ])
 
@@ -234,11 +234,9 @@ _wrappers_in(spec_paths, above) := [name |
 	name := path[count(above)]
 ]
 
-# METADATA
-# description: |
-#   The leaves that the defaults of the CRD's schema give a field beside a wrapper, by the field's pointer, each as
-#   `[pointer, value]`: the API server sets them where a policy has no such field. Empty for a kind without wrappers.
-schema_defaults(type, spec_paths) := {field: {leaf |
+# The leaves that the defaults of the CRD's schema give a field beside a wrapper, by the field's pointer, each as
+# `[pointer, value]`: the API server sets them where a policy has no such field. Empty for a kind without wrappers.
+_schema_defaults(type, spec_paths) := {field: {leaf |
 	some outer, default_value in defaults
 	startswith(concat("", [outer, "/"]), concat("", [field, "/"]))
 	some leaf in leaves.values(outer, default_value)
@@ -267,11 +265,9 @@ _is_beside(field, spec_paths) if {
 	entry.path != above
 }
 
-# METADATA
-# description: |
-#   The `order` of a kind with the strategy Additive in the form for `rank`: `{segments, ranks?, default?, descending}`,
-#   where `ranks` has the position of each of the `values` as JSON text.
-order_keys(order) := [object.union_n([
+# The `order` of a kind with the strategy Additive in the form for `rank`: `{segments, ranks?, default?, descending}`,
+# where `ranks` has the position of each of the `values` as JSON text.
+_order_keys(order) := [object.union_n([
 	{"segments": leaves.segments(entry.path), "descending": object.get(entry, "descending", false)},
 	{"ranks": {json.marshal(value): place | some place, value in entry.values} | entry.values},
 	{"default": value | some field, value in entry; field == "default"},
@@ -415,11 +411,9 @@ names_namespaces(policy_kind) if {
 	may_target(policy_kind, "core/Namespace")
 } else := false
 
-# METADATA
-# description: |
-#   The `selectors` of a kind, prepared for reading policies: `{place, segments, by, types, gateways, namespaces?}`. `place` is the
-#   name of the field in messages, and `gateways` selects Gateways.
-selector_entries(entries) := [object.union_n([
+# The `selectors` of a kind, prepared for reading policies: `{place, segments, by, types, gateways, namespaces?}`. `place` is the
+# name of the field in messages, and `gateways` selects Gateways.
+_selector_entries(entries) := [object.union_n([
 	{"segments": leaves.segments(entry.path), "place": _field_name(entry.path), "by": object.get(entry, "by", "Objects")},
 	{"types": [type_of_target(target) | some target in entry.targets]},
 	{"namespaces": leaves.segments(entry.namespaces) | entry.namespaces},

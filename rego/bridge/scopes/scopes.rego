@@ -20,66 +20,61 @@ import data.bridge.policy as policies
 #   object changes, and those that users mean by a Gateway or a route.
 scopes_at_or_below(policy_kind, node) := {node} if {
 	not index.has_extension_links
-	is_of_acting_type(policy_kind, node)
-} else := direct_scopes(policy_kind, node) if {
+	_is_of_acting_type(policy_kind, node)
+} else := _direct_scopes(policy_kind, node) if {
 	kinds.is_direct(policy_kind)
 } else := _declared_scopes(policy_kind, node) if {
 	kinds.acts_where_declared(policy_kind)
 } else := {node} if {
-	is_only_target(policy_kind, node)
-} else := scopes_below(policy_kind, node) if {
+	_is_only_target(policy_kind, node)
+} else := _scopes_below(policy_kind, node) if {
 	not contains(node, "#")
 } else := {scope |
-	some scope in scopes_below(policy_kind, keys.parse(node).object)
+	some scope in _scopes_below(policy_kind, keys.parse(node).object)
 	_within(scope, node)
 }
 
-# METADATA
-# description: The effective targets in an object and below it.
-scopes_below(policy_kind, object_key) := {scope |
+# The effective targets in an object and below it.
+_scopes_below(policy_kind, object_key) := {scope |
 	some key in hierarchy.objects_below(object_key)
 	kinds.acts_on(policy_kind, keys.parse(key).type)
 	some scope in hierarchy.nodes_at(key, kinds.get(policy_kind).effectiveTarget)
-} | unnamed_backends(policy_kind, object_key)
+} | _unnamed_backends(policy_kind, object_key)
 
 # The effective targets of an Inherited kind that acts at its declared targets (semantics C1, effectiveTarget Target):
 # the node, which a policy may have named before, and all nodes below it that a policy names.
 _declared_scopes(policy_kind, node) := {scope |
 	some key in hierarchy.objects_below(keys.parse(node).object)
 	kinds.acts_on(policy_kind, keys.parse(key).type)
-	some scope in direct_scopes(policy_kind, key)
-	is_declared_below(policy_kind, node, scope)
+	some scope in _direct_scopes(policy_kind, key)
+	_is_declared_below(policy_kind, node, scope)
 }
 
-# METADATA
-# description: A policy names an effective target at or below a node.
-is_declared_below(_, node, node)
+# A policy names an effective target at or below a node.
+_is_declared_below(_, node, node)
 
-is_declared_below(policy_kind, node, scope) if {
+_is_declared_below(policy_kind, node, scope) if {
 	scope != node
 	count(attachment.attached_policies(policy_kind, scope)) > 0
-	is_at_or_below(scope, node)
+	_is_at_or_below(scope, node)
 }
 
-# METADATA
-# description: An effective target at or below an object is also at or below a node of the object.
-is_at_or_below(_, node) if not contains(node, "#")
+# An effective target at or below an object is also at or below a node of the object.
+_is_at_or_below(_, node) if not contains(node, "#")
 
-is_at_or_below(scope, node) if {
+_is_at_or_below(scope, node) if {
 	contains(node, "#")
 	_within(scope, node)
 }
 
-# METADATA
-# description: |
-#   The effective targets of a Direct kind at a node: the node and, for an object, its sections (semantics C2).
-direct_scopes(policy_kind, node) := {scope |
+# The effective targets of a Direct kind at a node: the node and, for an object, its sections (semantics C2).
+_direct_scopes(policy_kind, node) := {scope |
 	kinds.may_target(policy_kind, keys.parse(node).type)
 	itself := attachment.place(policy_kind, node)
 	not hierarchy.is_unaccepted(itself)
 	_is_target(policy_kind, itself)
 	some scope in ({itself} | _sections_of(policy_kind, node))
-	has_protocol(policy_kind, scope)
+	_has_protocol(policy_kind, scope)
 }
 
 # For a Direct kind whose refs name no sections, an object is one whole.
@@ -89,10 +84,8 @@ _is_target(policy_kind, _) if not kinds.is_direct(policy_kind)
 
 _is_target(policy_kind, node) if kinds.may_target_sections(policy_kind, keys.parse(node).type)
 
-# METADATA
-# description: |
-#   A node is not a port, or is a port with a protocol on which a policy kind acts (`protocols` of its target entry).
-has_protocol(policy_kind, node) if {
+# A node is not a port, or is a port with a protocol on which a policy kind acts (`protocols` of its target entry).
+_has_protocol(policy_kind, node) if {
 	not hierarchy.is_port(node)
 } else if {
 	not kinds.target_protocols(policy_kind, "core/Service")
@@ -121,13 +114,13 @@ _within(scope, node) if {
 #   nodes above the target, and not of those below the node.
 is_within(policy_kind, node, scope) if {
 	kinds.is_direct(policy_kind)
-	scope in direct_scopes(policy_kind, node)
+	scope in _direct_scopes(policy_kind, node)
 }
 
 is_within(policy_kind, node, scope) if {
 	kinds.acts_where_declared(policy_kind)
 	_named_above(node, scope)
-	is_declared_below(policy_kind, node, scope)
+	_is_declared_below(policy_kind, node, scope)
 }
 
 is_within(policy_kind, node, node) if {
@@ -137,9 +130,9 @@ is_within(policy_kind, node, node) if {
 
 is_within(policy_kind, node, scope) if {
 	not kinds.acts_at_targets(policy_kind)
-	not is_only_target(policy_kind, node)
+	not _is_only_target(policy_kind, node)
 	_named_above(node, scope)
-	is_at_or_below(scope, node)
+	_is_at_or_below(scope, node)
 }
 
 _named_above(node, scope) if {
@@ -171,7 +164,7 @@ sample_scopes(policy_key, bound) := {"scopes": scopes_found, "whole": whole} if 
 	scopes_found := {scope |
 		some index, part in parts
 		some scope in part.scopes
-		has_counted_path(policy_kind, sort(targets)[index], scope)
+		_has_counted_path(policy_kind, sort(targets)[index], scope)
 	}
 	whole := ({part.whole | some part in parts} | {count(targets) == count(all_targets)}) == {true}
 }
@@ -179,12 +172,12 @@ sample_scopes(policy_key, bound) := {"scopes": scopes_found, "whole": whole} if 
 _scopes_in_part(policy_kind, node, bound) := {"scopes": scopes_at_or_below(policy_kind, node), "whole": true} if {
 	kinds.is_direct(policy_kind)
 } else := {"scopes": {node}, "whole": true} if {
-	is_only_target(policy_kind, node)
+	_is_only_target(policy_kind, node)
 	not kinds.acts_where_declared(policy_kind)
 } else := {"scopes": found, "whole": {below.whole, count(backends) == count(all_backends)} == {true}} if {
 	object_key := keys.parse(node).object
 	below := hierarchy.some_below(object_key, bound)
-	all_backends := unnamed_backends(policy_kind, object_key)
+	all_backends := _unnamed_backends(policy_kind, object_key)
 	backends := {key | some key in array.slice(sort(all_backends), 0, bound)}
 	found := {scope |
 		some key in (below.objects | backends)
@@ -195,24 +188,24 @@ _scopes_in_part(policy_kind, node, bound) := {"scopes": scopes_at_or_below(polic
 }
 
 # The effective targets in one object.
-_scopes_of_one(policy_kind, key) := direct_scopes(policy_kind, key) if {
+_scopes_of_one(policy_kind, key) := _direct_scopes(policy_kind, key) if {
 	kinds.acts_where_declared(policy_kind)
-} else := hierarchy.nodes_at(key, kinds.get(policy_kind).effectiveTarget) | ({key} & unnamed_backends(policy_kind, key))
+} else := hierarchy.nodes_at(key, kinds.get(policy_kind).effectiveTarget) | ({key} & _unnamed_backends(policy_kind, key))
 
 _counts_below(policy_kind, scope, node) if {
 	kinds.acts_where_declared(policy_kind)
-	is_declared_below(policy_kind, node, scope)
+	_is_declared_below(policy_kind, node, scope)
 }
 
 _counts_below(policy_kind, scope, node) if {
 	not kinds.acts_where_declared(policy_kind)
-	is_at_or_below(scope, node)
+	_is_at_or_below(scope, node)
 }
 
 # METADATA
 # description: A node is one at which a policy kind may act.
 acts_at(policy_kind, node) if {
-	is_of_acting_type(policy_kind, node)
+	_is_of_acting_type(policy_kind, node)
 } else := false if {
 	hierarchy.is_unaccepted(node)
 } else if {
@@ -231,14 +224,12 @@ acts_at(policy_kind, node) if {
 	contains(node, "#")
 	kinds.may_target_sections(policy_kind, keys.parse(node).type)
 	_may_act_on(policy_kind, keys.parse(node).type)
-	has_protocol(policy_kind, node)
+	_has_protocol(policy_kind, node)
 }
 
-# METADATA
-# description: |
-#   An existing node of a type at whose objects or sections a policy kind always acts. Most nodes in queries are of this
-#   form.
-is_of_acting_type(policy_kind, node) if {
+# An existing node of a type at whose objects or sections a policy kind always acts. Most nodes in queries are of this
+# form.
+_is_of_acting_type(policy_kind, node) if {
 	_type_of_section(node) in kinds.traits(policy_kind).sections
 } else if {
 	keys.type_of(node) in kinds.traits(policy_kind).objects
@@ -257,11 +248,9 @@ _type_of_section(node) := known.type if {
 	not hierarchy.unaccepted_listeners(object_key)[name]
 }
 
-# METADATA
-# description: |
-#   A node at which a kind acts is the only effective target at it, unless an extension module links objects of one
-#   level.
-is_only_target(policy_kind, node) if {
+# A node at which a kind acts is the only effective target at it, unless an extension module links objects of one
+# level.
+_is_only_target(policy_kind, node) if {
 	acts_at(policy_kind, node)
 	not index.has_extension_links
 }
@@ -280,10 +269,8 @@ _may_act_on(policy_kind, type) if {
 	kinds.acts_on(policy_kind, type)
 }
 
-# METADATA
-# description: |
-#   The backends of a policy kind's target kinds, at an object or in a Namespace, whether a rule names them or not.
-unnamed_backends(policy_kind, object_key) := {concat("/", [type, parts.name, name]) |
+# The backends of a policy kind's target kinds, at an object or in a Namespace, whether a rule names them or not.
+_unnamed_backends(policy_kind, object_key) := {concat("/", [type, parts.name, name]) |
 	parts := keys.parse(object_key)
 	parts.type == "core/Namespace"
 	some type in kinds.backend_types(policy_kind)
@@ -299,7 +286,7 @@ reachable_scopes(policy_key) := {scope |
 	policy_kind := keys.parse(policy_key).type
 	some node in attachment.targets(policy_key)
 	some scope in scopes_at_or_below(policy_kind, node)
-	has_counted_path(policy_kind, node, scope)
+	_has_counted_path(policy_kind, node, scope)
 	not _is_of_other_class(policy_key, node, scope)
 }
 
@@ -313,13 +300,11 @@ _is_of_other_class(policy_key, node, scope) if {
 	}
 }
 
-# METADATA
-# description: |
-#   A path through a node to an effective target counts for a policy kind. A kind with `controllers` has no effective
-#   targets below Gateways of others (semantics P8).
-has_counted_path(policy_kind, _, _) if not kinds.get(policy_kind).controllers
+# A path through a node to an effective target counts for a policy kind. A kind with `controllers` has no effective
+# targets below Gateways of others (semantics P8).
+_has_counted_path(policy_kind, _, _) if not kinds.get(policy_kind).controllers
 
-has_counted_path(policy_kind, node, scope) if {
+_has_counted_path(policy_kind, node, scope) if {
 	kinds.get(policy_kind).controllers
 	some path in hierarchy.kind_paths(policy_kind, scope)
 	node in path
@@ -333,7 +318,7 @@ candidate_scopes(policy_key) := reachable_scopes(policy_key) if {
 	kinds.acts_at_targets(keys.parse(policy_key).type)
 } else := {scope |
 	some object_key in {keys.parse(node).object | some node in attachment.targets(policy_key)}
-	some scope in scopes_below(keys.parse(policy_key).type, object_key)
+	some scope in _scopes_below(keys.parse(policy_key).type, object_key)
 }
 
 # METADATA
