@@ -58,3 +58,13 @@ test_rules_of_a_strategy_count_for_both_policies if {
 	held.outcomes == {"high": "Programmed", "low": "Programmed"}
 	_held(fields, [high, ["low", 2, "route", _patch({"rules": [{"id": "b"}]})]]).spec == {"rules": [{"id": "b"}]}
 }
+
+# F7: the policy above has rules of its own that do not count for the pair.
+test_origins_go_by_the_rules_of_the_pair if {
+	fields := {
+		"parentLevels": ["Gateway"],
+		"strategies": {"patch": "Patch", "strategic": {"strategy": "Patch", "merge": {"listKeys": {"/rules": "id"}}}},
+	}
+	high := ["high", 1, "gateway", {"defaults": {"rules": [{"id": "a"}], "strategy": "strategic"}}]
+	_held(fields, [high, ["low", 2, "route", _patch({"x": 1})]]).origins == {"/rules": "high", "/x": "low"}
+}

@@ -16,56 +16,41 @@ stacks(policy_kind, node, source) := [[array.concat(path, [node]), attached] |
 	attached := array.concat(above, own)
 	attached != []
 ] if {
+	_is_same_for_all(policy_kind, node)
 	[object_key, _] := split(node, "#")
-	_is_straight(policy_kind)
-	not index.facts(object_key).frontends
 	not hierarchy.is_crowded(object_key)
-	own := _policies_at_object(policy_kind, node)
+	own := _policies_at(policy_kind, node)
 } else := [[path, attached]] if {
 	# Policies above it do not count here, so this is an error even if no policy is attached to the target itself.
 	not kinds.is_direct(policy_kind)
 	hierarchy.is_crowded(keys.whole(node))
 	path := [hierarchy.path_bound_mark, node]
-	attached := stack(policy_kind, path)
-	acts_at_end(policy_kind, path, attached)
-} else := [[path, attached] |
-	some path in _paths_for(policy_kind, node, source)
-	attached := [entry | some entry in stack(policy_kind, path); counts_for(policy_kind, entry, source)]
-	count(attached) > 0
-	acts_at_end(policy_kind, path, attached)
-] if {
-	kinds.is_consumer_kind(policy_kind)
-} else := [[path, attached] |
-	some path in _paths_for(policy_kind, node, source)
-	attached := stack(policy_kind, path)
-	count(attached) > 0
-]
+	attached := _counted_policies(policy_kind, path)
+	_acts_at_end(policy_kind, path, attached)
+} else := stacks_on(policy_kind, hierarchy.kind_paths(policy_kind, node), source)
 
 # METADATA
-# description: |
-#   A kind that acts at declared targets acts at a target only for requests for which a policy on that target counts
-#   (semantics C1).
-acts_at_end(policy_kind, _, _) if not kinds.acts_where_declared(policy_kind)
+# description: The same for some paths of the kind, because a request takes one path, while a Service may have thousands of routes.
+stacks_on(policy_kind, paths, source) := [[path, attached] |
+	some path in paths
+	hierarchy.counts_for(path, source)
+	attached := stack(policy_kind, path, source)
+	attached != []
+]
 
-acts_at_end(_, path, attached) if {
-	some entry in attached
-	entry.target == path[count(path) - 1]
+# The same policies count at a section for requests from every namespace, because its object is below no frontend.
+_is_same_for_all(policy_kind, node) if {
+	_is_straight(policy_kind)
+	[object_key, _] := split(node, "#")
+	not index.facts(object_key).frontends
 }
 
-# The policies at a node of this kind depend only on its path, for all sources.
+# The policies at a node of this kind depend only on its path.
 _is_straight(policy_kind) if {
 	kinds.traits(policy_kind).sourceless
 	not attachment.has_class_limits(policy_kind)
 	not index.has_extension_links
 } else := false
-
-# METADATA
-# description: The same policies count at a section for requests from every namespace, because its object is below no frontend.
-is_same_for_all(policy_kind, node) if {
-	_is_straight(policy_kind)
-	[object_key, _] := split(node, "#")
-	not index.facts(object_key).frontends
-}
 
 # The paths to an object, sorted, each with its policies. For paths without frontends and extensions.
 _object_stacks(policy_kind, object_key) := sort([[array.concat(above, step), array.concat(_policies_at_nodes(policy_kind, above), own)] |
@@ -81,80 +66,138 @@ _object_stacks(policy_kind, object_key) := sort([[array.concat(above, step), arr
 	step := hierarchy.step(object_key, kinds.traits(policy_kind).namespaces)
 }
 
-_policies_at_nodes(policy_kind, nodes) := [entry | some node in nodes; some entry in _policies_at_object(policy_kind, node)]
-
-# As `policies_at`, for a node that is neither a port nor a frontend.
-_policies_at_object(policy_kind, node) := [] if {
-	index.is_untargeted_key(policy_kind, node)
-} else := policies_at(policy_kind, node)
-
-# Most paths have no frontend, and are the same for every source.
-_paths_for(policy_kind, node, source) := {path |
-	some path in hierarchy.kind_paths(policy_kind, node)
-	hierarchy.counts_for(path, source)
-} if {
-	has_frontends(policy_kind, node)
-} else := hierarchy.kind_paths(policy_kind, node)
-
-# METADATA
-# description: A path to an effective target has a mesh frontend, so effective policies can differ by the source of requests.
-has_frontends(policy_kind, node) if {
-	some path in hierarchy.kind_paths(policy_kind, node)
-	contains(concat("", path), "@frontend")
-} else := false
-
-# METADATA
-# description: A policy that targets another namespace counts only for requests from its own.
-counts_for(_, entry, source) if keys.parse(entry.policy).namespace in {"-", source}
-
-counts_for(_, entry, _) if keys.parse(entry.target).namespace in {"-", keys.parse(entry.policy).namespace}
-
 # METADATA
 # description: |
-#   The policies of a kind on a path, the established ones first: by level, higher first; then by age, older first; then
-#   by namespace/name (GEP-713, "Established and challenger policy specs"; semantics F1). A policy that is attached at
-#   two places of the path is listed twice (semantics P4). Each entry is `{policy, target}`.
-stack(policy_kind, path) := counting if {
-	counting := _counted_policies(policy_kind, path)
-	not kinds.acts_where_declared(policy_kind)
-} else := counting if {
-	# A node without a policy of its own that counts is not an effective target (semantics C1).
-	counting := _counted_policies(policy_kind, path)
-	some entry in counting
-	entry.target == path[count(path) - 1]
+#   The policies of a kind on a path that count for a source, the established ones first: by level, higher first; then by
+#   age, older first; then by namespace/name (GEP-713, "Established and challenger policy specs"; semantics F1). A policy
+#   that is attached at two places of the path is listed twice (semantics P4). Each entry is `{policy, target}`.
+stack(policy_kind, path, source) := counted if {
+	counted := _counted_for(policy_kind, path, source)
+	_acts_at_end(policy_kind, path, counted)
 } else := []
+
+_counted_for(policy_kind, path, _) := _counted_policies(policy_kind, path) if not kinds.is_consumer_kind(policy_kind)
+
+_counted_for(policy_kind, path, source) := [entry | some entry in _counted_policies(policy_kind, path); _counts_for(entry, source)] if {
+	kinds.is_consumer_kind(policy_kind)
+}
+
+# A kind that acts at declared targets acts at a target only for requests for which a policy on that target counts
+# (semantics C1).
+_acts_at_end(policy_kind, _, _) if not kinds.acts_where_declared(policy_kind)
+
+_acts_at_end(_, path, attached) if {
+	some entry in attached
+	entry.target == path[count(path) - 1]
+}
+
+# A consumer's policy, which targets another namespace, counts only for requests from its own.
+_counts_for(entry, source) if keys.parse(entry.policy).namespace in {"-", source, keys.parse(entry.target).namespace}
+
+_counts_for(entry, _) if keys.parse(entry.target).namespace == "-"
 
 # In two parts, because many paths share their upper part and OPA computes that once for them.
 _counted_policies(policy_kind, path) := array.concat(
-	_at_nodes(policy_kind, array.slice(path, 0, count(path) - 2)),
-	_at_nodes(policy_kind, array.slice(path, count(path) - 2, count(path))),
+	_policies_at_nodes(policy_kind, array.slice(path, 0, count(path) - 2)),
+	_policies_at_nodes(policy_kind, array.slice(path, count(path) - 2, count(path))),
 ) if {
 	not attachment.has_class_limits(policy_kind)
 } else := [entry |
-	some entry in _at_nodes(policy_kind, path)
-	_counts(policy_kind, path, entry)
-]
-
-_at_nodes(policy_kind, nodes) := [entry | some node in nodes; some entry in policies_at(policy_kind, node)]
-
-# METADATA
-# description: The policies at one node, the older first. The same for all paths through it.
-policies_at(policy_kind, node) := [] if {
-	index.is_untargeted(policy_kind, node)
-} else := [{"policy": policy, "target": node} |
-	some policy in _by_age(attachment.attached_policies(policy_kind, node))
-]
-
-_by_age(attached) := [policy | some policy in attached] if {
-	count(attached) < 2
-} else := [policy |
-	some [_, _, policy] in sort([policies.fact(policy, "order") | some policy in attached])
+	some entry in _policies_at_nodes(policy_kind, path)
+	_counts_on(policy_kind, path, entry)
 ]
 
 # Some policies are limited to paths through classes at this node (semantics T1).
-_counts(policy_kind, path, entry) if {
+_counts_on(policy_kind, path, entry) if {
 	limits := attachment.limits(policy_kind, entry.target)
 	attachment.runs_through(policy_kind, path, limits[entry.policy])
 } else if {
 	not attachment.limits(policy_kind, entry.target)[entry.policy]
 }
+
+_policies_at_nodes(policy_kind, nodes) := [entry | some node in nodes; some entry in _policies_at(policy_kind, node)]
+
+# The policies at one node, the older first. The same for all paths through it.
+_policies_at(policy_kind, node) := [] if {
+	index.is_untargeted(policy_kind, node)
+} else := [{"policy": policy, "target": node} |
+	some [_, _, policy] in sort([policies.fact(policy, "order") | some policy in attachment.attached_policies(policy_kind, node)])
+]
+
+# METADATA
+# description: |
+#   The pairs of `stacks` that count for a source only; for "" all pairs. Pairs that are the same for two sources are
+#   counted once.
+distinct_stacks(policy_kind, node, source) := stacks(policy_kind, node, source) if {
+	source == ""
+} else := [counted |
+	some counted in stacks(policy_kind, node, source)
+	not counted in stacks(policy_kind, node, "")
+]
+
+# METADATA
+# description: |
+#   The sources for which statuses count: "", and each namespace with a difference at an effective target, because of a
+#   consumer route or a consumer's policy on one of its paths (semantics P6).
+sources(policy_kind, node) := [""] if {
+	_is_same_for_all(policy_kind, node)
+} else := array.concat([""], sort(_consumers(policy_kind, node)))
+
+_consumers(policy_kind, node) := {namespace |
+	some path in hierarchy.kind_paths(policy_kind, node)
+	some namespace in hierarchy.consumers(path)
+} | {namespace |
+	kinds.is_consumer_kind(policy_kind)
+	some path in hierarchy.kind_paths(policy_kind, node)
+	some entry in _counted_policies(policy_kind, path)
+	not _counts_for(entry, "")
+	namespace := keys.parse(entry.policy).namespace
+}
+
+# METADATA
+# description: |
+#   The sources for which effective policies may differ at a target: `sources`, and each namespace for which a path does
+#   not count because its consumer route replaces the producer's (semantics P6).
+differing_sources(policy_kind, node) := [""] if {
+	_is_same_for_all(policy_kind, node)
+} else := array.concat([""], sort(_consumers(policy_kind, node) | {namespace |
+	some path in hierarchy.kind_paths(policy_kind, node)
+	some namespace in hierarchy.replacing_consumers(path)
+}))
+
+# METADATA
+# description: |
+#   The policy kinds that may have policies at a node. All others have none there, because no policy of theirs names an
+#   object on the paths to it. A query for all kinds evaluates this first, because a cluster may have the kinds of
+#   several vendors: what it costs for each node does not depend on the number of kinds.
+kinds_at(node) := _undecided_kinds | _kinds_on_paths(object_key) if {
+	[object_key, _] := split(node, "#")
+	not index.has_extension_links
+	not index.facts(object_key).frontends
+	not hierarchy.is_crowded(object_key)
+} else := kinds.in_use
+
+# The kinds for which the objects on the paths do not decide it: policies may select them or limit their class, or the
+# effective policies depend on the source of requests.
+_undecided_kinds := (policies.selecting_kinds | index.class_limited_kinds) | {kind |
+	some kind, traits in _traits
+	not traits.sourceless
+}
+
+_traits := {kind: kinds.traits(kind) | some kind in kinds.in_use}
+
+# The kinds of the policies that name an object or a node above it.
+_kinds_on_paths(object_key) := {keys.type_of(policy) |
+	some above in _objects_on_paths(object_key)
+	some policy in (index.policies_targeting(above) | index.oversized_policies(above))
+}
+
+_objects_on_paths(object_key) := {split(above, "#")[0] |
+	some with_namespaces in _path_variants
+	some parent in hierarchy.parents(object_key)
+	some path in hierarchy.paths(parent, with_namespaces)
+	some above in path
+} | {above | some with_namespaces in _path_variants; some above in hierarchy.step(object_key, with_namespaces)}
+
+# Whether paths name Namespaces, for each kind.
+_path_variants := {traits.namespaces | some traits in _traits}

@@ -178,7 +178,7 @@ test_the_established_one_stands_higher_then_is_older_then_comes_first_by_name if
 		testing.color("shop", "at-gateway", 9, [_at_gateway], {}),
 	]
 	document := testing.changed(array.concat(policies, [_infra_grant]))
-	stack := effective.stack("example.com/ColorPolicy", testing.cart_pay_path) with input as document
+	stack := effective.stack("example.com/ColorPolicy", testing.cart_pay_path, "") with input as document
 	stack == [
 		_entry("at-gateway", "gateway.networking.k8s.io/Gateway/infra/public"),
 		_entry("c", testing.cart_route),
@@ -191,7 +191,7 @@ test_the_established_one_stands_higher_then_is_older_then_comes_first_by_name if
 # P4
 test_a_policy_at_two_places_of_a_path_takes_part_at_both if {
 	policy := testing.color("shop", "warm", 1, [_at_gateway, _cart_ref], {})
-	stack := effective.stack("example.com/ColorPolicy", testing.cart_pay_path) with input as testing.changed([policy, _infra_grant])
+	stack := effective.stack("example.com/ColorPolicy", testing.cart_pay_path, "") with input as testing.changed([policy, _infra_grant])
 	stack == [_entry("warm", "gateway.networking.k8s.io/Gateway/infra/public"), _entry("warm", testing.cart_route)]
 }
 

@@ -14,17 +14,13 @@ policies_naming(policy_kind, key) := {policy | some policy, _ in data.index.atta
 # METADATA
 # description: No policy of a kind names a node in any form, which is true of most nodes.
 is_untargeted(policy_kind, node) if {
-	is_untargeted_key(policy_kind, node)
-	not startswith(node, "core/Service/")
-	not contains(node, "@")
-} else := false
-
-# METADATA
-# description: The same for a node that is neither a port nor a frontend, and so has one form.
-is_untargeted_key(policy_kind, node) if {
 	not data.index.attached[policy_kind][node]
 	not data.index.selecting[policy_kind]
 	lookup.has_no_changes
+
+	# Ports and frontends have several forms.
+	not startswith(node, "core/Service/")
+	not contains(node, "@")
 } else := false
 
 # METADATA

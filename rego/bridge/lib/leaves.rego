@@ -21,7 +21,9 @@ values(base, value) := {[concat("", [base, relative]), object.get({"": value}, a
 
 # METADATA
 # description: The spec without the tombstones of its objects; nulls in arrays stay (semantics F3).
-without_nulls(spec) := json.remove(spec, {path |
+without_nulls(spec) := spec if {
+	not contains(json.marshal(spec), "null")
+} else := json.remove(spec, {path |
 	walk(spec, [path, null])
 	not _in_array(path)
 })

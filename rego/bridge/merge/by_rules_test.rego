@@ -9,7 +9,9 @@ _rules := merge.rules({
 
 _keyed(name, spec) := merge.keyed_side(spec, name, _rules)
 
-_merged(sides) := merge.plain_side(merge.merge_sides(sides))
+_merged(sides) := merge.plain_side(side, side.spec) if {
+	side := merge.merge_sides(sides)
+}
 
 _defaults(established, challenger) := _merged([_keyed("e", established), _keyed("c", challenger)])
 
@@ -104,7 +106,8 @@ test_what_is_keyed_and_listed_again_is_as_it_was if {
 		{"rules": [], "audit": [1, null, {"a": null}], "limits": {"x/~": {"a": {}}, "y": [1], "z": 1}},
 		{"a": {"rules": [{"id": 1}]}, "rules": {"id": {"to": [{"name": 1}]}}},
 	] {
-		merge.plain_side(_keyed("p", spec)).spec == spec
+		side := _keyed("p", spec)
+		merge.plain_side(side, side.spec).spec == spec
 	}
 }
 

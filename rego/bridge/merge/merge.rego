@@ -18,27 +18,21 @@ rules(settings) := array.concat(
 	],
 )
 
-# METADATA
-# description: |
-#   The values of a spec that rules treat differently from RFC 7386, by path. Items of a list merged by key are
-#   traversed, units are not.
-rules_by_path(spec, merge_rules) := {path: rule |
+# The values of a spec that rules treat differently from RFC 7386, by path. Items of a list merged by key are traversed,
+# units are not.
+_rules_by_path(spec, merge_rules) := {path: rule |
 	some path, rule in candidates
 	every index, segment in path {
-		_is_entered(object.get(candidates, [array.slice(path, 0, index)], {}), segment)
+		object.get(candidates, [array.slice(path, 0, index), "how"], "") == {true: "key", false: ""}[is_number(segment)]
 	}
 } if {
 	candidates := {path: rule |
 		walk(spec, [path, value])
-		_is_container(value)
+		type_name(value) in {"object", "array"}
 		rule := [rule | some rule in merge_rules; _matches(rule.segments, path)][0]
 		_fits(rule, value)
 	}
 }
-
-_is_container(value) if is_object(value)
-
-_is_container(value) if is_array(value)
 
 # `*` is any one key, or any item of a list.
 _matches(segments, path) if {
@@ -46,16 +40,6 @@ _matches(segments, path) if {
 	every index, segment in segments {
 		segment in {"*", path[index]}
 	}
-}
-
-_is_entered(rule, segment) if {
-	is_number(segment)
-	rule.how == "key"
-}
-
-_is_entered(rule, segment) if {
-	not is_number(segment)
-	object.get(rule, "how", "") != "unit"
 }
 
 _fits(rule, _) if rule.how == "unit"
@@ -67,21 +51,12 @@ _fits(rule, value) if {
 }
 
 # A list whose items lack the key, repeat one, or are not objects, is a leaf like any other.
-_fits(rule, value) if {
+_fits(rule, items) if {
 	rule.how == "key"
-	is_array(value)
-	every item in value {
-		is_object(item)
-		_is_key(object.get(item, rule.field, null))
-	}
-	count({item[rule.field] | some item in value}) == count(value)
+	is_array(items)
+	names := {item[rule.field] | some item in items; type_name(item[rule.field]) in {"string", "number", "boolean"}}
+	count(names) == count(items)
 }
-
-_is_key(value) if is_string(value)
-
-_is_key(value) if is_number(value)
-
-_is_key(value) if is_boolean(value)
 
 # METADATA
 # description: The merge strategies by name, with the name in messages (GEP-713, "Designing a merge strategy").
@@ -130,10 +105,6 @@ _no_leaf_within_another(pointers) if {
 }
 
 # METADATA
-# description: A merged side in the form of results, without tombstones, which stay in its origins (semantics F3).
-result_of(side) := plain_side(object.union(object.remove(side, ["spec"]), {"spec": leaves.without_nulls(side.spec)}))
-
-# METADATA
 # description: |
 #   A policy's spec as a side `{spec, origins, lists, units}` for merging by rules. A list merged by key is an object by
 #   its items' keys, with their order in `lists`, so pointers do not depend on places. A unit is a list of one item, so
@@ -147,7 +118,7 @@ keyed_side(spec, policy, merge_rules) := {
 	"units": {leaves.pointer(_path_in(path, names)) | some path, rule in places; rule.how == "unit"},
 } if {
 	merge_rules != []
-	places := rules_by_path(spec, merge_rules)
+	places := _rules_by_path(spec, merge_rules)
 	names := {path: [json.marshal(name) | some index, item in object.get(spec, path, []); name := _item_name(rule.field, item, policy, index)] |
 		some path, rule in places
 		rule.how == "key"
@@ -218,18 +189,20 @@ _has_object(side, pointer) if {
 }
 
 # METADATA
-# description: A side in the form of results, `{spec, origins}`. Its lists are lists again, and its pointers have places.
-plain_side(side) := object.filter(side, ["spec", "origins"]) if {
+# description: |
+#   A side with this spec in the form of results, `{spec, origins}`. Its lists are lists again, and its pointers have
+#   places. A result's spec has no tombstones, which stay in its origins (semantics F3).
+plain_side(side, spec) := {"spec": spec, "origins": side.origins} if {
 	object.get(side, "lists", {}) == {}
 	object.get(side, "units", set()) == set()
-} else := {"spec": spec, "origins": {leaves.pointer(_plain_path(leaves.segments(pointer), names)): origin |
+} else := {"spec": plain_spec, "origins": {leaves.pointer(_plain_path(leaves.segments(pointer), names)): origin |
 	some pointer, origin in side.origins
 }} if {
 	names := {leaves.segments(pointer): {name: place | some place, name in order} | some pointer, order in side.lists}
-	spec := json.patch(side.spec, [{"op": "replace", "path": _plain_path(segments, names), "value": value} |
+	plain_spec := json.patch(spec, [{"op": "replace", "path": _plain_path(segments, names), "value": value} |
 		some [_, pointer] in sort([[count(leaves.segments(pointer)), pointer] | some pointer in (object.keys(side.lists) | side.units)])
 		segments := leaves.segments(pointer)
-		value := _plain_value(object.get(side.spec, segments, null), object.get(side.lists, pointer, null))
+		value := _plain_value(object.get(spec, segments, null), object.get(side.lists, pointer, null))
 	])
 }
 
@@ -255,30 +228,27 @@ _place(raw, places) := sprintf("%d", [places[raw]]) if places != null
 #   with the nulls that still remove fields; it returns `{spec, origins?}`. An invalid result is an error for the path,
 #   `{error}`.
 custom_merge(strategy, policy_kind, established, challenger) := {"error": {"code": "CustomStrategy", "message": message}} if {
-	message := sprintf("data.bridge.strategies.%s.result %s", [strategy, _result_problem(strategy, policy_kind, established, challenger)])
+	problem := _problem(_results(strategy, policy_kind, established, challenger), _makers(established) | _makers(challenger))
+	message := sprintf("data.bridge.strategies.%s.result %s", [strategy, problem])
 } else := {"spec": result.spec, "origins": {pointer: _result_origin(pointer, result, [challenger, established]) |
 	some pointer in leaves.pointers(result.spec)
 }} if {
-	result := _result(strategy, policy_kind, established, challenger)
+	[result] := _results(strategy, policy_kind, established, challenger)
 }
 
-_result(strategy, policy_kind, established, challenger) := result if {
+# The result of the rule, as a list of one; empty if it is undefined.
+_results(strategy, policy_kind, established, challenger) := [result |
 	strategy_input := {"established": _strategy_side(established), "challenger": _strategy_side(challenger), "policyKind": policy_kind}
 	result := data.bridge.strategies[strategy].result with input as strategy_input
-}
+]
 
 _strategy_side(side) := {"spec": side.spec, "origins": side.origins, "policies": sort(_makers(side))}
 
 _makers(side) := {policy | some origin in side.origins; some policy in as_list(origin)}
 
-_result_problem(strategy, policy_kind, established, challenger) := _shape_problem(result, makers) if {
-	result := _result(strategy, policy_kind, established, challenger)
-	makers := _makers(established) | _makers(challenger)
-} else := "is undefined for this pair, or the package does not exist" if {
-	not _result(strategy, policy_kind, established, challenger)
-}
+_problem([], _) := "is undefined for this pair, or the package does not exist"
 
-_shape_problem(result, makers) := "is not an object {spec, origins}" if {
+_problem([result], makers) := "is not an object {spec, origins}" if {
 	not is_object(result)
 } else := "has a spec that is not an object" if {
 	not is_object(object.get(result, "spec", null))
@@ -299,7 +269,7 @@ _is_origin(origin, makers) if {
 
 # The policies of a leaf: those in the result, otherwise of the side that has an equal value there, the challenger
 # first, otherwise of all that have leaves at, above or below the pointer, otherwise of both sides.
-_result_origin(pointer, result, sides) := one_or_all({policy | some policy in as_list(result.origins[pointer])}) if {
+_result_origin(pointer, result, sides) := _one_or_all({policy | some policy in as_list(result.origins[pointer])}) if {
 	result.origins[pointer]
 } else := [side.origins[pointer] |
 	some side in sides
@@ -307,27 +277,22 @@ _result_origin(pointer, result, sides) := one_or_all({policy | some policy in as
 	object.get(side.spec, segments, null) == object.get(result.spec, segments, null)
 ][0] if {
 	true
-} else := one_or_all({policy | some side in sides; some policy in _makers_near(pointer, side)})
+} else := _one_or_all({policy | some side in sides; some policy in _makers_near(pointer, side)})
 
 _makers_near(pointer, side) := near if {
 	near := {policy |
 		some place, origin in side.origins
-		_is_near(concat("", [place, "/"]), concat("", [pointer, "/"]))
+		texts := [concat("", [place, "/"]), concat("", [pointer, "/"])]
+		true in {startswith(texts[0], texts[1]), startswith(texts[1], texts[0])}
 		some policy in as_list(origin)
 	}
 	count(near) > 0
 } else := _makers(side)
 
-_is_near(place, pointer) if startswith(place, pointer)
+# The policy itself if there is only one.
+_one_or_all(policies) := sort(policies)[0] if count(policies) == 1
 
-_is_near(place, pointer) if startswith(pointer, place)
-
-# METADATA
-# description: |
-#   The origin for a set of policies: the policy itself if there is only one.
-one_or_all(policies) := [policy | some policy in policies][0] if {
-	count(policies) == 1
-} else := sort([policy | some policy in policies])
+_one_or_all(policies) := sort(policies) if count(policies) != 1
 
 # METADATA
 # description: The policies of an origin, which may be several (semantics F9).

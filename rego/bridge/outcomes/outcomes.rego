@@ -8,7 +8,11 @@ package bridge.outcomes
 import data.bridge.effective
 import data.bridge.hierarchy
 import data.bridge.index
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lib.levels
 import data.bridge.policy as policies
+import data.bridge.scopes
 
 # METADATA
 # description: |
@@ -50,28 +54,197 @@ _source_text("") := ""
 _source_text(source) := sprintf(" from namespace %s", [source]) if source != ""
 
 # The outcome of each policy of a stack, independent of its path. `root` is the first node of the path.
-_outcomes_of_stack(attached, root) := [{
-	"policy": policy,
-	"targets": targets,
-	"outcome": fate.outcome,
-	"by": effective.deciders(attached, policy, fate.overriddenBy),
-} |
+_outcomes_of_stack(attached, root) := [{"policy": policy, "targets": targets, "outcome": "Failed", "by": [error.message]} |
+	some policy, targets in _targets_by_policy(attached)
+] if {
+	error := effective.error_of(attached, root)
+} else := [{"policy": policy, "targets": targets, "outcome": fate.outcome, "by": effective.deciders(attached, policy, fate.overriddenBy)} |
 	some policy, targets in _targets_by_policy(attached)
 	fate := effective.outcome(attached, policy)
-] if {
-	effective.within_bounds(attached, root)
-	not effective.merged_stack(attached).error
-} else := [{"policy": policy, "targets": targets, "outcome": "Failed", "by": [_failure(attached, root)]} |
-	some policy, targets in _targets_by_policy(attached)
 ]
 
 # A policy may be attached at two places of a path (semantics P4).
-_targets_by_policy(attached) := {entry.policy: [entry.target] | some entry in attached} if {
-	count({entry.policy | some entry in attached}) == count(attached)
-} else := {policy: [entry.target | some entry in attached; entry.policy == policy] |
-	some policy in {entry.policy | some entry in attached}
+_targets_by_policy(attached) := {entry.policy: [other.target | some other in attached; other.policy == entry.policy] | some entry in attached}
+
+# METADATA
+# description: |
+#   The outcomes of a policy at all its effective targets, counted, `{ancestor, targets, outcome, by, count, examples}`;
+#   messages need three examples.
+tallies(policy_key) := _counted([entry |
+	some node in scopes.reachable_scopes(policy_key)
+	some entry in outcomes_at(keys.parse(policy_key).type, node)
+	entry.policy == policy_key
+])
+
+_counted(own) := [{
+	"ancestor": group[0],
+	"targets": group[1],
+	"outcome": group[2],
+	"by": group[3],
+	"count": count(members),
+	"examples": array.slice(members, 0, 3),
+} |
+	some group in sort({_group(entry) | some entry in own})
+	members := sort([entry.scope | some entry in own; _group(entry) == group])
+]
+
+_group(entry) := [entry.ancestor, entry.targets, entry.outcome, entry.by]
+
+# METADATA
+# description: |
+#   The ancestors of a policy's status entries for a path: the nodes at the kind's ancestorLevel or, if there are none
+#   (or the level is Target), the policy's own targets (semantics S3). An Inherited kind's path has one; a Direct kind's
+#   path is its target only (C2), so its ancestors are the nodes above that by links that count.
+ancestors(policy_kind, path, targets) := {""} if {
+	not has_ancestors(policy_kind)
+} else := found if {
+	found := {node | some node in path; _is_ancestor(policy_kind, node)}
+	count(found) > 0
+} else := found if {
+	keeps_status_above(policy_kind)
+
+	# A port without a route has the ancestors of its Service.
+	found := [above |
+		some node in array.concat([path[count(path) - 1]], targets)
+		above := _ancestors_above(policy_kind, node)
+		count(above) > 0
+	][0]
+} else := {target | some target in targets}
+
+# METADATA
+# description: The statuses of a kind have an entry for each ancestor.
+has_ancestors(policy_kind) if {
+	kinds.get(policy_kind).statusShape == "Ancestors"
+} else := false
+
+# METADATA
+# description: A Direct kind reports statuses for objects above its targets, so changes of these objects affect it.
+keeps_status_above(policy_kind) if {
+	kinds.is_direct(policy_kind)
+	kind := kinds.get(policy_kind)
+	kind.statusShape == "Ancestors"
+	kind.ancestorLevel != "Target"
 }
 
-_failure(attached, root) := effective.merged_stack(attached).error.message if {
-	effective.within_bounds(attached, root)
-} else := effective.bound_message(attached, root)
+_is_ancestor(policy_kind, node) if levels.of(node) == kinds.get(policy_kind).ancestorLevel
+
+_ancestors_above(policy_kind, node) := {above |
+	some path in hierarchy.counted_paths(policy_kind, hierarchy.paths(node, false))
+	some above in path
+	_is_ancestor(policy_kind, above)
+}
+
+# METADATA
+# description: |
+#   The places that report a policy's effect, `[object, place]`, by its outcome on a path: its declared `targets` on the
+#   path and `marks_of_target`, the places of the effective target (GEP-713, "Target object status"; semantics S4). An
+#   Overridden policy affects nothing.
+marks(above, marks_of_target, fate) := [] if {
+	not fate.outcome in {"Programmed", "PartiallyProgrammed"}
+} else := sort(marks_of_target | {mark | some target in fate.targets; some mark in places(target, above)})
+
+# METADATA
+# description: |
+#   The places that can report on a node, `[object, place]`: a listener's own status by its name; a route's status for
+#   each parentRef that selects `above`, by that parentRef as JSON; for other nodes the object itself, "".
+places(node, above) := {[parts.object, parts.section]} if {
+	levels.of(node) == "Listener"
+	parts := keys.parse(node)
+} else := _places_of_route(route, above) if {
+	route := keys.parse(node).object
+	levels.of(route) == "Route"
+} else := {[keys.parse(node).object, ""]}
+
+# The same for all rules of a route.
+_places_of_route(route, above) := {[route, text] |
+	[object_key, section] := split(above, "#")
+	some ref in index.facts(route).parents
+	text := _ref_text(route, ref, object_key)
+	ref.section in {"", section}
+	hierarchy.has_port(above, ref.port)
+} if {
+	contains(above, "#")
+} else := {[route, json.marshal(ref)] | some ref in hierarchy.parent_refs(route, above)}
+
+_ref_text(_, ref, object_key) := ref.text if ref.object == object_key
+
+_ref_text(route, ref, gateway) := json.marshal(hierarchy.default_ref(gateway)) if {
+	ref.object == index.default_gateways_key
+	every other in index.facts(route).parents {
+		other.object != gateway
+	}
+	gateway in index.default_gateways
+}
+
+# METADATA
+# description: The node directly above the route of a path to a node, without Namespaces; empty if the path has none.
+above_route(node, path) := _lowest(array.slice(path, length - 4, length - 2)) if {
+	length := count(path)
+	levels.by_type[keys.type_of(node)].section == "Rule"
+	contains(node, "#")
+} else := _lowest(array.slice(path, position - 2, position)) if {
+	some position, route in path
+	levels.of(route) == "Route"
+} else := ""
+
+# The lowest of the two nodes above a route that is not a Namespace.
+_lowest(nodes) := [node | some node in array.reverse(nodes); levels.of(node) != "Namespace"][0] if {
+	true
+} else := ""
+
+# METADATA
+# description: |
+#   The name of a path in messages, with its nodes from the top. A GatewayClass, a Namespace and an object before its
+#   own section are omitted, because they add no information.
+scope_name(path) := node_name(path[0]) if {
+	count(path) == 1
+} else := concat(" > ", array.concat(_names_above(array.slice(path, 0, last - 1), path[last - 1]), [node_name(path[last])])) if {
+	last := count(path) - 1
+	last > 1
+	startswith(path[last], concat("", [path[last - 1], "#"]))
+} else := concat(" > ", array.concat(_names_above(upper, lower[0]), _names(lower))) if {
+	count(path) > 2
+	upper := array.slice(path, 0, count(path) - 2)
+	lower := array.slice(path, count(path) - 2, count(path))
+} else := concat(" > ", _names(path))
+
+# The names of the upper part of a path, which OPA computes once for all paths that share it. Its last node is omitted
+# if the `next` node is a section of it.
+_names_above(upper, next) := _names(array.slice(upper, 0, count(upper) - 1)) if {
+	_is_section_of(next, upper[count(upper) - 1])
+} else := _names(upper)
+
+# Most paths end with an object and a section of it.
+_names(nodes) := [node_name(section)] if {
+	[object, section] := nodes
+	_is_section_of(section, object)
+} else := [text |
+	some index, node in nodes
+	some text in _step_name(node, concat("", array.slice(nodes, index + 1, index + 2)))
+]
+
+_step_name(node, next) := [] if {
+	levels.of(node) in {"GatewayClass", "Namespace"}
+} else := [] if {
+	_is_section_of(next, node)
+} else := [node_name(node)]
+
+_is_section_of(next, node) if startswith(next, concat("", [node, "#"]))
+
+# METADATA
+# description: |
+#   The name of a node in messages, `Kind namespace/name#section`. Kinds of groups other than Kubernetes' core and
+#   Gateway API have kubectl's form `Kind.group`, because two groups may have a kind with the same name.
+node_name(node) := concat("", [_kind_name(group, kind), " ", namespace, "/", rest]) if {
+	[group, kind, namespace, rest] := split(node, "/")
+	namespace != "-"
+} else := concat("", [_kind_name(parts.group, parts.kind), " ", keys.short(node), section_or_role]) if {
+	parts := keys.parse(node)
+	section_or_role := trim_prefix(node, parts.object)
+}
+
+_kind_name(group, kind) := kind if {
+	group == "core"
+} else := kind if {
+	group == keys.gateway_api
+} else := concat(".", [kind, group])

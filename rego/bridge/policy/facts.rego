@@ -121,7 +121,3 @@ strategy_of(key) := fact(key, "strategy")
 # METADATA
 # description: The pointers of the leaves of a policy's spec proper.
 pointers(key) := object.keys(facts(key).origins)
-
-# METADATA
-# description: The kind of a policy, `<group>/<Kind>`.
-kind_of(key) := keys.type_of(key)

@@ -1,9 +1,60 @@
 package bridge.effective
 
 import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lib.leaves
 import data.bridge.lib.levels
 import data.bridge.merge
 import data.bridge.policy as policies
+
+# METADATA
+# description: |
+#   The merged policies of a stack, `{spec, origins, leaves}`, or `{error}`. `leaves` are the origins with the items of
+#   lists that are merged by key by their keys; absent if policies are listed instead of merged. It is a function of the
+#   stack only, so OPA merges once for all targets that share the stack.
+merged_stack(attached) := _listed_specs(attached) if {
+	kinds.is_additive(kind_of(attached))
+} else := _merged(precedence(kind_of(attached), joins(attached)), rules_of(attached))
+
+_merged(elements, _) := elements if elements.error
+
+_merged(elements, rules) := object.union(merge.plain_side(side, leaves.without_nulls(side.spec)), {"leaves": side.origins}) if {
+	not elements.error
+	side := merged_elements(elements, rules)
+}
+
+# Every policy applies (strategy Additive; semantics C4): the list of their specs in the order of the kind, then of the
+# stack, and each item's policy by the item's JSON pointer.
+_listed_specs(attached) := {
+	"spec": [policies.facts(policy).spec | some policy in in_order],
+	"origins": {sprintf("/%d", [place]): policy | some place, policy in in_order},
+} if {
+	in_order := [policy |
+		some [_, _, policy] in sort([[object.get(policies.facts(entry.policy), "rank", []), place, entry.policy] |
+			some place, entry in distinct_entries(attached)
+		])
+	]
+}
+
+# METADATA
+# description: The policy kind of a stack.
+kind_of(attached) := keys.type_of(attached[0].policy)
+
+# METADATA
+# description: |
+#   The entries of a stack; of a policy that is attached at two places of the path, the first (semantics P4).
+distinct_entries(attached) := attached if {
+	count({entry.policy | some entry in attached}) == count(attached)
+} else := [entry |
+	some index, entry in attached
+	not entry.policy in {earlier.policy | some earlier in array.slice(attached, 0, index)}
+]
+
+# METADATA
+# description: |
+#   The rules by which a stack merges (semantics F7, F8): the kind's, or with `parentLevels` those of the strategy that
+#   the most specific policy selects.
+rules_of(attached) := policies.facts(attached[count(attached) - 1].policy).rules
 
 # METADATA
 # description: |
@@ -41,48 +92,28 @@ _begins_a_level(attached, _, entry) if {
 
 # METADATA
 # description: |
-#   The joins of a stack, from the most specific side upward: `{policies, elements, strategy, place}`. `elements` are
-#   the policies of the side in their own order of precedence, `place` their place in that order: `Below` or `Above` the
-#   elements so far, `Alone` instead of them, or `Out` (semantics F1, F2).
-joins(attached) := [{"policies": [policy], "elements": [policy], "strategy": strategy, "place": places_by_strategy[strategy]} |
-	some index in numbers.range(count(attached) - 1, 0)
-	policy := attached[index].policy
-	strategy := policies.strategy_of(policy)
+#   The joins of a stack, from the most specific side upward: `{policies, elements, strategy}`. `elements` are the
+#   policies of the side in their own order of precedence (semantics F1, F2).
+joins(attached) := [{"policies": side, "elements": _elements(side), "strategy": policies.strategy_of(_deciding(attached, side, joined))} |
+	some side in array.reverse(sides(attached))
 ] if {
-	kinds.traits(kind_of(attached)).joins == "policies"
-} else := [{"policies": side, "elements": _elements(side), "strategy": strategy, "place": places_by_strategy[strategy]} |
-	found := sides(attached)
-	some number in numbers.range(count(found) - 1, 0)
-	side := found[number]
-	strategy := policies.strategy_of(_deciding(attached, side))
-]
+	joined := kinds.traits(kind_of(attached)).joins
+}
 
 # The established policy of a pair; with `parentLevels` the challenger (semantics F4).
-_deciding(attached, side) := side[0] if {
-	kinds.traits(kind_of(attached)).joins != "parents"
-} else := attached[count(attached) - 1].policy
+_deciding(attached, _, "parents") := attached[count(attached) - 1].policy
 
-# METADATA
-# description: The place of a join by its strategy, see `joins`.
-places_by_strategy := {
-	"None": "Out",
-	"AtomicDefaults": "Out",
-	"AtomicOverrides": "Alone",
-	"PatchDefaults": "Below",
-	"PatchOverrides": "Above",
-	"Custom": "Custom",
-}
+_deciding(_, side, joined) := side[0] if joined != "parents"
 
 # The order within one side: each older policy above the younger ones or instead of them (semantics F5).
 _elements([policy]) := [policy]
 
-_elements(side) := precedence(policies.kind_of(side[0]), joins_of_level(side)) if count(side) > 1
+_elements(side) := precedence(keys.type_of(side[0]), joins_of_level(side)) if count(side) > 1
 
 # METADATA
 # description: The joins within one side, the youngest policy first.
-joins_of_level(side) := [{"policies": [policy], "elements": [policy], "strategy": strategy, "place": places_by_strategy[strategy]} |
+joins_of_level(side) := [{"policies": [policy], "elements": [policy], "strategy": strategy_within_level(policy)} |
 	some policy in array.reverse(side)
-	strategy := strategy_within_level(policy)
 ]
 
 # METADATA
@@ -91,83 +122,67 @@ joins_of_level(side) := [{"policies": [policy], "elements": [policy], "strategy"
 #   its own strategy, always in its favor (semantics F5). For a Direct kind, both disjoint specs stay (semantics C2);
 #   otherwise the whole older one stays, over one that conflicts with it only for requests of its namespace (P6).
 strategy_within_level(policy) := replace(policies.strategy_of(policy), "Defaults", "Overrides") if {
-	not kinds.is_direct(policies.kind_of(policy))
+	not kinds.is_direct(keys.type_of(policy))
 } else := "PatchOverrides" if {
 	kinds.of_policy(policy).sameLevel == "ConflictOnOverlap"
 } else := "AtomicOverrides"
 
 # METADATA
 # description: |
-#   The order of precedence of joins without Custom ones, lowest first (semantics F2). In closed form: the last join with
-#   `Alone`, or the first one, together with the later ones with `Below`, the last one lowest, and those with `Above`,
-#   the last one highest.
-order(found) := [element | some join in array.flatten([below, found[base], above]); some element in join.elements] if {
-	base := max(array.concat([0], [index | some index, join in found; join.place == "Alone"]))
+#   The elements of joins in their order of precedence, the lowest first. An element is a policy or, where a Custom
+#   strategy merged two sides, the merged side (semantics F9). `{error}` if that fails.
+precedence(policy_kind, found) := _order(found) if {
+	not kinds.get(policy_kind).custom
+} else := _joined_512(policy_kind, found[0].elements, array.slice(found, 1, count(found)))
+
+# In closed form (semantics F2): the last join with AtomicOverrides, or the first one, together with the later ones with
+# PatchDefaults, the last one lowest, and those with PatchOverrides, the last one highest. Others are left out.
+_order([join]) := join.elements
+
+_order(found) := [element | some join in array.flatten([below, found[base], above]); some element in join.elements] if {
+	count(found) > 1
+	base := max(array.concat([0], [index | some index, join in found; join.strategy == "AtomicOverrides"]))
 	later := array.slice(found, base + 1, count(found))
-	below := array.reverse([join | some join in later; join.place == "Below"])
-	above := [join | some join in later; join.place == "Above"]
+	below := array.reverse([join | some join in later; join.strategy == "PatchDefaults"])
+	above := [join | some join in later; join.strategy == "PatchOverrides"]
 }
 
 # METADATA
-# description: |
-#   The elements of joins in their order of precedence, the lowest first. An element is a policy or, where a Custom
-#   strategy merged two sides, the merged side (semantics F9). `{error}` if that fails.
-precedence(policy_kind, found) := [join.elements | some join in found; join.elements.error][0] if {
-	true
-} else := order(found) if {
-	every join in found {
-		join.place != "Custom"
-	}
-} else := _joined_512(policy_kind, found[0].elements, array.slice(found, 1, count(found)))
+# description: Elements, the lowest precedence first, merged by the kind's rules into one side.
+merged_elements(elements, rules) := merge.merge_sides([side_of(element, rules) | some element in elements])
 
-_join(_, elements, _) := elements if elements.error
+# METADATA
+# description: An element as a side for merging by rules.
+side_of(element, _) := element if is_object(element)
 
-_join(policy_kind, elements, join) := _custom_elements(merge.custom_merge(
+side_of(policy, rules) := {"spec": known.spec, "origins": known.origins} if {
+	known := policies.facts(policy)
+	known.rules == rules
+	rules == []
+} else := merge.keyed_side(policies.facts(policy).spec, policy, rules) if {
+	is_string(policy)
+}
+
+_joined(policy_kind, elements, join) := elements if {
+	elements.error
+} else := join.elements if {
+	join.elements.error
+} else := _order([{"elements": elements, "strategy": "AtomicOverrides"}, join]) if {
+	join.strategy != "Custom"
+} else := _custom_elements(merge.custom_merge(
 	kinds.get(policy_kind).custom,
 	policy_kind,
-	_merged(join.elements),
-	_merged(elements),
-)) if {
-	join.place == "Custom"
-	not elements.error
-}
-
-_join(_, elements, join) := order([{"elements": elements, "place": "Alone"}, join]) if {
-	join.place != "Custom"
-	not elements.error
-}
+	merged_elements(join.elements, []),
+	merged_elements(elements, []),
+))
 
 _custom_elements(merged) := merged if {
 	merged.error
 } else := [merged]
 
-_merged(elements) := merge.patch_sides([_side(element, []) | some element in elements])
-
-# METADATA
-# description: Elements, the lowest precedence first, merged by the kind's rules into one side.
-merged_elements(elements, rules) := merge.merge_sides([_side(element, rules) | some element in elements])
-
-_side(element, _) := element if is_object(element)
-
-_side(element, []) := {"spec": known.spec, "origins": known.origins} if {
-	is_string(element)
-	known := policies.facts(element)
-}
-
-_side(element, rules) := merge.keyed_side(policies.facts(element).spec, element, rules) if {
-	rules != []
-	is_string(element)
-}
-
-# METADATA
-# description: |
-#   The rules by which a stack merges (semantics F7, F8): the kind's, or with `parentLevels` those of the strategy that
-#   the most specific policy selects.
-rules_of(attached) := policies.facts(attached[count(attached) - 1].policy).rules
-
 _joined_at(_, elements, found, index) := elements if index >= count(found)
 
-_joined_at(policy_kind, elements, found, index) := _join(policy_kind, elements, found[index]) if index < count(found)
+_joined_at(policy_kind, elements, found, index) := _joined(policy_kind, elements, found[index]) if index < count(found)
 
 # A fold as in `bridge.lib.recursion`.
 _joined_512(policy_kind, elements, found) := _joined_64(policy_kind, elements, found) if count(found) <= 64
