@@ -19,101 +19,69 @@ import data.bridge.scopes
 #   policy kinds, `{controllerName, kind}`.
 affected_status(object_key, affecting, unreported, former) := object.union_n([
 	{"object": object_key, "types": sort(our_types(former)), "controllers": sort(controllers(former))},
-	_conditions_part(form(type), object_key, reports),
-	_listeners_part(object_key, reports),
-	_parents_part(form(type), object_key, reports),
-	_annotations_part(form(type), reports),
+	{"conditions": _within_bound(object_key, ["status"], [report.condition | some report in reports; report.place == ""]) |
+		form(type) == "conditions"
+	},
+	{"listeners": listeners | levels.by_type[type].section == "Listener"},
+	{"parents": _parents(object_key, reports) | form(type) == "parents"},
+	{"annotations": {report.condition.type: "true" | some report in reports; report.condition.reason == "Affected"} |
+		form(type) == "annotations"
+	},
 ]) if {
 	type := keys.parse(object_key).type
-	reports := array.concat(_affected_reports(object_key, affecting), _not_reported_reports(object_key, unreported))
+	reports := array.concat(
+		_reports_of_marks(object_key, affecting, "Affected", "Affected by"),
+		_reports_of_marks(object_key, unreported, "AncestorsFull", "Omitted from a full status by"),
+	)
+
+	# Only its controller creates a listener's status; until it exists, nothing can be reported there.
+	listeners := {listener.name: conditions |
+		some index, listener in list_at(object_key, ["status", "listeners"])
+		found := [report.condition | some report in reports; report.place == listener.name]
+		conditions := _within_bound(object_key, ["status", "listeners", index], found)
+	}
 }
 
-# The reports, each with its place and controller name: `{place, controllerName, condition}`.
-_affected_reports(object_key, affecting) := [_report(object_key, place, kinds.get(name), {
-	"type": affected_type(kinds.get(name)),
-	"reason": "Affected",
-	"message": fit(sprintf("Affected by %s %s", [kinds.get(name).kind, name_list(policies)])),
-}) |
-	some name in sort(object.keys(affecting))
+# The reports, each with its place and controller name.
+_reports_of_marks(object_key, by_kind, reason, text) := [report |
+	some name in sort(object.keys(by_kind))
 	kinds.sets.managed[name]
-	some place, policies in affecting[name]
-	count(policies) > 0
-]
-
-_not_reported_reports(object_key, unreported) := [_report(object_key, place, kind, {
-	"type": not_reported_type(kind),
-	"reason": "AncestorsFull",
-	"message": fit(sprintf("Omitted from a full status by %s %s", [kind.kind, name_list(policies)])),
-}) |
-	some name in sort(object.keys(unreported))
 	kind := kinds.get(name)
-	kind.mode == "Manage"
-	some place, policies in unreported[name]
+	some place, policies in by_kind[name]
 	count(policies) > 0
+	report := {"place": place, "controllerName": kind.controllerName, "condition": with_generation(object_key, {
+		"type": types_by_reason(kind)[reason],
+		"status": "True",
+		"reason": reason,
+		"message": fit(sprintf("%s %s %s", [text, kind.kind, name_list(policies)])),
+	})}
 ]
 
-_report(object_key, place, kind, condition) := {
-	"place": place,
-	"controllerName": kind.controllerName,
-	"condition": with_generation(object_key, object.union(condition, {"status": "True"})),
-}
-
-_conditions_at(reports, place) := [report.condition | some report in reports; report.place == place]
-
-_conditions_part("conditions", object_key, reports) := {"conditions": within_bound(object_key, ["status"], _conditions_at(reports, ""))}
-
-_conditions_part(form, _, _) := {} if form != "conditions"
-
-# Only its controller creates a listener's status; until it exists, nothing can be reported there.
-_listeners_part(object_key, reports) := {"listeners": {listener.name: conditions |
-	some index, listener in list_at(object_key, ["status", "listeners"])
-	conditions := within_bound(object_key, ["status", "listeners", index], _conditions_at(reports, listener.name))
-}} if {
-	levels.by_type[keys.parse(object_key).type].section == "Listener"
-} else := {}
-
-_parents_part("parents", object_key, reports) := {"parents": array.slice(entries, 0, max([0, parent_bound - others]))} if {
+_parents(object_key, reports) := array.slice(entries, 0, max([0, _parent_bound - count(others)])) if {
 	entries := [{"parentRef": json.unmarshal(place), "controllerName": controller, "conditions": conditions} |
 		some [place, controller] in sort({[report.place, report.controllerName] | some report in reports})
 		conditions := [report.condition | some report in reports; [report.place, report.controllerName] == [place, controller]]
 	]
 	ours := {entry.controllerName | some entry in entries}
-	others := count([entry |
-		some entry in list_at(object_key, ["status", "parents"])
-		not object.get(entry, "controllerName", "") in ours
-	])
+	others := [entry | some entry in list_at(object_key, ["status", "parents"]); not object.get(entry, "controllerName", "") in ours]
 }
 
-_parents_part(form, _, _) := {} if form != "parents"
-
-# METADATA
-# description: |
-#   The maximum number of entries in status.parents of a route, of all controllers (Gateway API, RouteStatus).
-parent_bound := 32
-
-_annotations_part("annotations", reports) := {"annotations": {report.condition.type: "true" |
-	some report in reports
-	report.condition.reason == "Affected"
-}}
-
-_annotations_part(form, _) := {} if form != "annotations"
+# The maximum number of entries in status.parents of a route, of all controllers (Gateway API, RouteStatus).
+_parent_bound := 32
 
 # METADATA
 # description: |
 #   The policies that affect an object, by policy kind and place; the input of `affected_status`. It covers the
 #   effective targets in the object, and those at and below it if policies target it.
-affecting_policies(object_key) := {name: places |
+affecting_policies(object_key) := _by_kind_and_place({[name, mark[1], outcome.policy] |
 	some name, _ in kinds.sets.managed
-	marks := {[mark[1], outcome.policy] |
-		some outcome in (_outcomes_in(name, object_key) | _outcomes_of_targeting(name, object_key))
-		some mark in outcome.marks
-		mark[0] == object_key
-	}
-	count(marks) > 0
-	places := {place: policies |
-		some [place, _] in marks
-		policies := {policy | some [other, policy] in marks; other == place}
-	}
+	some outcome in (_outcomes_in(name, object_key) | _outcomes_of_targeting(name, object_key))
+	some mark in outcome.marks
+	mark[0] == object_key
+})
+
+_by_kind_and_place(found) := {name: {place: object.keys(policies) | some place, policies in places} |
+	some name, places in object.union_n([{name: {place: {policy: true}}} | some [name, place, policy] in found])
 }
 
 _outcomes_in(policy_kind, object_key) := {outcome |
@@ -140,21 +108,14 @@ _targeting(policy_kind, object_key) := {policy |
 # description: |
 #   The policies whose full status omits an object, by policy kind and place (semantics S3). It covers all policies that
 #   may have the object as an ancestor.
-unreported_policies(object_key) := {name: places |
+unreported_policies(object_key) := _by_kind_and_place({[name, mark[1], policy] |
 	some name, _ in kinds.sets.managed
 	kinds.get(name).statusShape == "Ancestors"
-	marks := {[mark[1], policy] |
-		some policy in _below_or_at(name, object_key)
-		not lookup.get(policy).metadata.deletionTimestamp
-		some mark in ancestors(policy, outcomes.tallies(policy)).unreported
-		mark[0] == object_key
-	}
-	count(marks) > 0
-	places := {place: policies |
-		some [place, _] in marks
-		policies := {policy | some [other, policy] in marks; other == place}
-	}
-}
+	some policy in _below_or_at(name, object_key)
+	not lookup.get(policy).metadata.deletionTimestamp
+	some mark in ancestors(policy, outcomes.tallies(policy)).unreported
+	mark[0] == object_key
+})
 
 _below_or_at(policy_kind, object_key) := ({policy |
 	not kinds.is_direct(policy_kind)
@@ -174,9 +135,7 @@ _below_or_at(policy_kind, object_key) := ({policy |
 form(type) := "parents" if {
 	levels.of_type(type) == "Route"
 } else := "conditions" if {
-	type in _with_conditions
-} else := "conditions" if {
-	_conditions_schemas[type]
+	type in (_with_conditions | object.keys(_conditions_schemas))
 } else := "annotations"
 
 # Types without a CRD, and Gateway API's kinds, whose CRDs a folder of manifests may lack.
@@ -204,14 +163,13 @@ _bound(type) := 8 if {
 	true
 } else := 1000000
 
-# METADATA
-# description: Conditions, limited by the list at a place of an object.
-within_bound(object_key, place, conditions) := array.slice(conditions, 0, max([0, _bound(keys.parse(object_key).type) - others])) if {
+# Conditions, limited by the list at a place of an object.
+_within_bound(object_key, place, conditions) := array.slice(conditions, 0, max([0, _bound(keys.parse(object_key).type) - count(others)])) if {
 	types := {condition.type | some condition in conditions}
-	others := count([condition_shown |
-		some condition_shown in list_at(object_key, array.concat(place, ["conditions"]))
-		not object.get(condition_shown, "type", "") in types
-	])
+	others := [shown |
+		some shown in list_at(object_key, array.concat(place, ["conditions"]))
+		not object.get(shown, "type", "") in types
+	]
 }
 
 # METADATA

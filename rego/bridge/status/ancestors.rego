@@ -3,7 +3,6 @@ package bridge.status
 import data.bridge.attachment
 import data.bridge.kinds
 import data.bridge.lib.keys
-import data.bridge.lookup
 import data.bridge.outcomes
 
 # METADATA
@@ -17,16 +16,26 @@ ancestor_bound := 16
 #   controllers they are at most 16; the last one states the number of omitted entries, and `unreported_policies` has
 #   the places of those (semantics S3; GEP-713, "Using upstream PolicyAncestorStatus struct").
 ancestors(policy_key, tallies) := {
-	"ancestors": [_entry(policy_key, entry) | some entry in _with_count(entries_shown, count(all_entries) - room)],
+	"ancestors": [_entry(policy_key, entry.ancestor, [_counted(condition, left_out) | some condition in entry.conditions]) |
+		some place, entry in array.slice(all_entries, 0, room)
+		left_out := {true: count(all_entries) - room, false: 0}[place == (room - 1)]
+	],
 	"unreported": sort({place |
 		some entry in array.slice(all_entries, room, count(all_entries))
 		some place in outcomes.places(entry.ancestor, "")
 	}),
 } if {
 	all_entries := array.concat(_reachable_entries(policy_key, tallies), _ref_entries(policy_key, tallies))
-	room := max([0, ancestor_bound - _foreign_count(policy_key)])
-	entries_shown := array.slice(all_entries, 0, room)
+	foreign := [entry | some entry in list_at(policy_key, ["status", "ancestors"]); not entry.controllerName == _controller(policy_key)]
+	room := max([0, ancestor_bound - count(foreign)])
 }
+
+_counted(condition, left_out) := object.union(condition, {"message": fit(message)}) if {
+	left_out > 0
+	condition.type == "Accepted"
+	shown := sprintf("%d more ancestors are not shown, for a status has room for %d", [left_out, ancestor_bound])
+	message := concat(". ", [shown, condition.message])
+} else := condition
 
 _reachable_entries(policy_key, tallies) := [{"ancestor": key, "conditions": conditions(policy_key, own)} |
 	some key in sort(_ancestor_keys(tallies))
@@ -36,20 +45,21 @@ _reachable_entries(policy_key, tallies) := [{"ancestor": key, "conditions": cond
 _ancestor_keys(tallies) := {tally.ancestor | some tally in tallies} - {""}
 
 # The result of each ref by itself, once for each target.
-_ref_entries(policy_key, tallies) := [{"ancestor": key, "conditions": _joint_conditions(entries[key])} |
-	some key in [found | some index, found in order; not found in array.slice(order, 0, index)]
+_ref_entries(policy_key, tallies) := [{"ancestor": key, "conditions": _joint_conditions(same)} |
+	some index, entry in entries
+	key := entry.ancestor
+	not key in {earlier.ancestor | some earlier in array.slice(entries, 0, index)}
+	same := [other | some other in entries; other.ancestor == key]
 ] if {
-	ref_entries := [entry |
+	entries := [entry |
 		some verdict in attachment.verdicts(policy_key)
 		some entry in _entries_of_ref(policy_key, verdict, tallies)
-		not entry.key in _ancestor_keys(tallies)
+		not entry.ancestor in _ancestor_keys(tallies)
 	]
-	order := [entry.key | some entry in ref_entries]
-	entries := {key: same | some key in order; same := [entry | some entry in ref_entries; entry.key == key]}
 }
 
 # The paths of an accepted ref without an ancestor, if it has any.
-_entries_of_ref(policy_key, verdict, tallies) := {{"key": node, "conditions": conditions(policy_key, own)} |
+_entries_of_ref(policy_key, verdict, tallies) := {{"ancestor": node, "conditions": conditions(policy_key, own)} |
 	node := attachment.place(keys.parse(policy_key).type, verdict.ref.key)
 	own := [tally | some tally in tallies; node in tally.targets]
 	count(_ancestor_keys(own)) == 0
@@ -58,7 +68,7 @@ _entries_of_ref(policy_key, verdict, tallies) := {{"key": node, "conditions": co
 }
 
 # A policy in conflict has the ancestors that it would have otherwise, if these have no entry (GEP-1897).
-_entries_of_ref(policy_key, verdict, tallies) := {{"key": key, "conditions": [with_generation(policy_key, condition)]} |
+_entries_of_ref(policy_key, verdict, tallies) := {{"ancestor": key, "conditions": [with_generation(policy_key, condition)]} |
 	condition := {"type": "Accepted", "status": "False", "reason": verdict.reason, "message": verdict.message}
 	some key in _keys_of_rejected(policy_key, verdict, tallies)
 } if {
@@ -84,56 +94,16 @@ _joint_conditions(entries) := [object.union(condition, {"message": fit(concat(";
 	count({message | some message in messages}) > 1
 } else := entries[0].conditions
 
-_with_count(entries_shown, left_out) := entries_shown if left_out <= 0
-
-_with_count(entries_shown, left_out) := array.concat(
-	array.slice(entries_shown, 0, count(entries_shown) - 1),
-	[object.union(entry, {"conditions": [_condition_with_count(condition, left_out) | some condition in entry.conditions]}) |
-		some entry in array.slice(entries_shown, count(entries_shown) - 1, count(entries_shown))
-	],
-) if {
-	left_out > 0
-}
-
-_condition_with_count(condition, _) := condition if condition.type != "Accepted"
-
-_condition_with_count(condition, left_out) := object.union(condition, {"message": message}) if {
-	condition.type == "Accepted"
-	message := fit(sprintf("%d more ancestors are not shown, for a status has room for %d. %s", [
-		left_out,
-		ancestor_bound,
-		condition.message,
-	]))
-}
-
-_entry(policy_key, entry) := {
-	"ancestorRef": _reference(entry.ancestor),
+_entry(policy_key, ancestor, conditions_there) := {
+	"ancestorRef": _reference(keys.parse(ancestor)),
 	"controllerName": _controller(policy_key),
-	"conditions": entry.conditions,
+	"conditions": conditions_there,
 }
 
 _controller(policy_key) := object.get(kinds.of_policy(policy_key), "controllerName", "")
 
-_reference(key) := object.union_n([
-	{"group": group, "kind": parts.kind, "name": parts.name},
+_reference(parts) := object.union_n([
+	{"group": {true: "", false: parts.group}[parts.group == "core"], "kind": parts.kind, "name": parts.name},
 	{"namespace": parts.namespace | parts.namespace != "-"},
 	{"sectionName": parts.section | parts.section != ""},
-]) if {
-	parts := keys.parse(key)
-	group := {true: "", false: parts.group}[parts.group == "core"]
-}
-
-# The number of entries of other writers.
-_foreign_count(policy_key) := count([entry |
-	some entry in current_ancestors(policy_key)
-	not _is_ours(policy_key, entry)
 ])
-
-# METADATA
-# description: The entries of status.ancestors that a policy has now; none where that is not a list.
-current_ancestors(policy_key) := entries if {
-	entries := lookup.get(policy_key).status.ancestors
-	is_array(entries)
-} else := []
-
-_is_ours(policy_key, entry) if entry.controllerName == _controller(policy_key)

@@ -21,31 +21,27 @@ of_policy(policy_key, tallies) := object.union(entry, {"reported": reports |
 	reports := reported(policy_key, entry)
 	count(reports) > 0
 }) if {
-	entry := object.union(_about(policy_key), _shaped(policy_key, tallies, kinds.of_policy(policy_key).statusShape))
+	kind := kinds.of_policy(policy_key)
+	entry := object.union_n([
+		{"policy": policy_key, "policyKind": keys.parse(policy_key).type, "mode": kind.mode},
+		{"controllerName": kind.controllerName | kind.controllerName},
+		_shaped(policy_key, tallies, kind.statusShape),
+	])
 }
 
 _shaped(policy_key, tallies, "Conditions") := {"conditions": conditions(policy_key, tallies), "types": sort(policy_types)}
 
 _shaped(policy_key, tallies, "Ancestors") := ancestors(policy_key, tallies)
 
-_about(policy_key) := object.union(
-	{"policy": policy_key, "policyKind": keys.parse(policy_key).type, "mode": kind.mode},
-	{"controllerName": kind.controllerName | kind.controllerName},
-) if {
-	kind := kinds.of_policy(policy_key)
-}
-
 # METADATA
 # description: The conditions of a policy from its tallies, each with the generation that it was computed from.
 conditions(policy_key, tallies) := [with_generation(policy_key, condition) |
-	some condition in _conditions(policy_key, accepted_condition(policy_key), tallies)
+	accepted := accepted_condition(policy_key)
+	some condition in array.concat([accepted], [outcome |
+		accepted.status == "True"
+		some outcome in outcome_conditions(policy_key, tallies)
+	])
 ]
-
-_conditions(_, verdict, _) := [verdict] if verdict.status == "False"
-
-_conditions(policy_key, verdict, tallies) := array.concat([verdict], outcome_conditions(policy_key, tallies)) if {
-	verdict.status == "True"
-}
 
 # METADATA
 # description: A condition with observedGeneration, if the object has a generation.
@@ -59,23 +55,22 @@ with_generation(key, condition) := object.union(condition, {"observedGeneration"
 #   of the first; otherwise the message names the rejected refs (semantics T4).
 accepted_condition(policy_key) := {"type": "Accepted", "status": "True", "reason": "Accepted", "message": _accepted_message([])} if {
 	attachment.accepts_all(policy_key)
-} else := {"type": "Accepted", "status": "True", "reason": "Accepted", "message": message} if {
+} else := {"type": "Accepted", "status": "True", "reason": "Accepted", "message": _accepted_message(refused)} if {
 	verdicts := attachment.verdicts(policy_key)
 	refused := [verdict | some verdict in verdicts; verdict.reason != "Accepted"]
 	count(refused) < count(verdicts)
-	message := _accepted_message(refused)
 } else := {"type": "Accepted", "status": "False", "reason": first.reason, "message": first.message} if {
 	first := attachment.verdicts(policy_key)[0]
 }
 
-_accepted_message(refused) := "Policy has been accepted" if count(refused) == 0
+_accepted_message([]) := "Policy has been accepted"
 
 _accepted_message(refused) := fit(sprintf("Policy has been accepted, but not for %d of its targets: %s%s", [
 	count(refused),
 	concat("; ", [verdict.message | some verdict in array.slice(refused, 0, _refusal_bound)]),
-	rest_text(count(refused) - _refusal_bound),
+	_rest_text(count(refused) - _refusal_bound),
 ])) if {
-	count(refused) > 0
+	refused != []
 }
 
 # The maximum number of rejected refs that a message explains.
@@ -87,7 +82,7 @@ _refusal_bound := 20
 #   (GEP-713, "Status conditions") or that of 2025, Enforced, PartiallyEnforced and Overridden, of which one applies
 #   (semantics S2).
 outcome_conditions(policy_key, tallies) := [{"type": type, "status": status, "reason": reason, "message": message}] if {
-	[type, status, reason] := _sets[_set(policy_key)][overall(tallies)]
+	[type, status, reason] := _sets[_set(policy_key)][_overall({tally.outcome | some tally in tallies})]
 	message := outcome_message(policy_key, _set(policy_key), tallies)
 }
 
@@ -114,51 +109,39 @@ _sets := {
 	},
 }
 
-# METADATA
-# description: |
-#   The outcome of a policy over all its paths: Programmed if it is Programmed on all, Overridden if Overridden on all,
-#   otherwise PartiallyProgrammed; NoScope without an effective target, a reason beyond GEP-713's (semantics O4). If it
-#   is Programmed on none, and not Overridden on all, some could not be computed: Reconciling.
-overall(tallies) := overall_of({tally.outcome | some tally in tallies})
-
-# METADATA
-# description: The same for the set of its outcomes.
-overall_of(outcomes) := "NoScope" if count(outcomes) == 0
-
-overall_of(outcomes) := outcome if {
-	count(outcomes) == 1
-	some outcome in (outcomes - {"Failed"})
-}
-
-overall_of(outcomes) := "Reconciling" if {
-	"Failed" in outcomes
-	count(outcomes - {"Failed", "Overridden"}) == 0
-}
-
-overall_of(outcomes) := "PartiallyProgrammed" if {
-	count(outcomes) > 1
+# The outcome of a policy from the set of its outcomes on all its paths: Programmed if it is Programmed on all, Overridden
+# if Overridden on all, otherwise PartiallyProgrammed; NoScope without an effective target, a reason beyond GEP-713's
+# (semantics O4). If it is Programmed on none, and not Overridden on all, some could not be computed: Reconciling.
+_overall(outcomes) := "NoScope" if {
+	count(outcomes) == 0
+} else := outcome if {
+	[outcome] := [outcome | some outcome in outcomes]
+	outcome != "Failed"
+} else := "PartiallyProgrammed" if {
 	count(outcomes & {"Programmed", "PartiallyProgrammed"}) > 0
-}
+} else := "Reconciling"
 
 # METADATA
 # description: |
 #   The message of an outcome: the outcome of each declared target, if there are several, then one explanation for the
 #   scopes with a common one, with the other policies by name and GEP-713's names of the strategies (semantics S1).
 #   `set` is the set of conditions of the message.
-outcome_message(policy_key, set, tallies) := _message(policy_key, set, _by_target(policy_key, set, tallies), _groups(set, tallies))
-
-# Independent of objects beyond the limit: a change of them changes no scope, so it recomputes no status.
-_message(policy_key, _, _, []) := sprintf("Policy has no effective target: there is no %s at or below its targets%s", [
-	lower(kinds.of_policy(policy_key).effectiveTarget),
-	_limit(policy_key),
-]) if {
-	not kinds.is_direct(keys.type_of(policy_key))
+outcome_message(policy_key, _, []) := sprintf("Policy has no effective target: %s%s", [absence, _limit(policy_key)]) if {
+	# Independent of objects beyond the limit: a change of them changes no scope, so it recomputes no status. A Direct
+	# policy acts at its targets, but at none that is not accepted or that other controllers serve.
+	absence := {
+		true: "none of its targets is in effect",
+		false: sprintf("there is no %s at or below its targets", [lower(kinds.of_policy(policy_key).effectiveTarget)]),
+	}[kinds.is_direct(keys.type_of(policy_key))]
 }
 
-# A Direct policy acts at its targets, but at none that is not accepted or that other controllers serve.
-_message(policy_key, _, _, []) := sprintf("Policy has no effective target: none of its targets is in effect%s", [_limit(policy_key)]) if {
-	kinds.is_direct(keys.type_of(policy_key))
+outcome_message(policy_key, set, tallies) := join_sentences(array.concat(by_target, _groups(set, tallies)), count(by_target) + _group_bound) if {
+	tallies != []
+	by_target := _by_target(policy_key, set, tallies)
 }
+
+# The maximum number of explanations of a message; further ones are only counted.
+_group_bound := 8
 
 _limit(policy_key) := sprintf(" on a path through GatewayClass %s, to which className limits it", [concat(" or ", sort(classes))]) if {
 	policy_kind := keys.parse(policy_key).type
@@ -172,12 +155,6 @@ _limit(policy_key) := sprintf(" on a path through GatewayClass %s, to which clas
 	controllers := kinds.of_policy(policy_key).controllers
 } else := ""
 
-_message(_, _, by_target, groups) := join_sentences(array.concat(by_target, groups), count(by_target) + group_bound) if count(groups) > 0
-
-# METADATA
-# description: The maximum number of explanations of a message; further ones are only counted.
-group_bound := 8
-
 # The outcome of each accepted target: its paths are those that name it (semantics O4). The report of an ancestor does
 # not cover targets without a path through it, which have their own entries (semantics S3). Targets that a policy selects
 # by fields of its kind are not listed: they may be all workloads of a cluster (T8).
@@ -187,124 +164,74 @@ _by_target(policy_key, set, tallies) := [] if {
 	by_node := object.union_n([{node: {tally.outcome: true}} | some tally in tallies; some node in tally.targets])
 	nodes := sort({node | some node in attachment.targets(policy_key); _is_reported_on(policy_key, node, by_node)})
 	count(nodes) > 1
-	texts := [sprintf("%s is %s", [outcomes.node_name(node), _outcome_names[set][outcome]]) |
+	texts := [sprintf("%s is %s", [outcomes.node_name(node), object.get(_names_without_effect, outcome, _sets[set][outcome][2])]) |
 		some node in array.slice(nodes, 0, 10)
-		outcome := overall_of(object.keys(object.get(by_node, node, {})))
+		outcome := _overall(object.keys(object.get(by_node, node, {})))
 	]
-	parts := array.concat(texts, and_more(count(nodes) - 10))
+	parts := array.concat(texts, _and_more(count(nodes) - 10))
 } else := []
 
 _is_reported_on(policy_key, _, _) if kinds.of_policy(policy_key).statusShape != "Ancestors"
 
 _is_reported_on(_, node, by_node) if by_node[node]
 
-_outcome_names := {
-	"Programmed": {
-		"Programmed": "Programmed",
-		"PartiallyProgrammed": "PartiallyProgrammed",
-		"Overridden": "Overridden",
-		"Reconciling": "not computed",
-		"NoScope": "without scope",
-	},
-	"Enforced": {
-		"Programmed": "Enforced",
-		"PartiallyProgrammed": "PartiallyEnforced",
-		"Overridden": "Overridden",
-		"Reconciling": "not computed",
-		"NoScope": "without scope",
-	},
-}
+_names_without_effect := {"Reconciling": "not computed", "NoScope": "without scope"}
 
 # Tallies of several ancestors and targets with the same explanation share one sentence.
-_groups(set, tallies) := [_sentence(_verbs[set][group[1]], group, number, examples) |
-	some group in sort({[_rank[tally.outcome], tally.outcome, tally.by] | some tally in tallies})
-	members := [tally | some tally in tallies; tally.outcome == group[1]; tally.by == group[2]]
+_groups(set, tallies) := [sentence |
+	some [_, outcome, by] in sort({[_rank[tally.outcome], tally.outcome, tally.by] | some tally in tallies})
+	members := [tally | some tally in tallies; tally.outcome == outcome; tally.by == by]
 	number := sum([tally.count | some tally in members])
 	examples := array.slice(sort({example | some tally in members; some example in tally.examples}), 0, 3)
+	sentence := sprintf("%s on %d %s%s: %s%s", [
+		object.get(_verbs, outcome, object.get(_sets, [set, outcome, 2], "")),
+		number,
+		{true: "scope", false: "scopes"}[number == 1],
+		_by(outcome, by),
+		concat("; ", examples),
+		_rest_text(number - count(examples)),
+	])
 ]
 
 _rank := {"Programmed": 0, "PartiallyProgrammed": 1, "Overridden": 2, "Failed": 3}
 
-_verbs := {
-	"Programmed": {
-		"Programmed": "Programmed",
-		"PartiallyProgrammed": "Partially overridden",
-		"Overridden": "Overridden",
-		"Failed": "Not computed",
-	},
-	"Enforced": {
-		"Programmed": "Enforced",
-		"PartiallyProgrammed": "Partially overridden",
-		"Overridden": "Overridden",
-		"Failed": "Not computed",
-	},
-}
-
-_sentence(verb, group, number, examples) := sprintf("%s on %s%s: %s%s", [
-	verb,
-	_scopes(number),
-	_by(group[1], group[2]),
-	concat("; ", examples),
-	rest_text(number - count(examples)),
-])
-
-_scopes(1) := "1 scope"
-
-_scopes(number) := sprintf("%d scopes", [number]) if number != 1
+_verbs := {"PartiallyProgrammed": "Partially overridden", "Failed": "Not computed"}
 
 _by("Programmed", _) := ""
 
 _by("Failed", by) := sprintf(" (%s)", [by[0]])
 
-_by(outcome, by) := concat("", [" by ", concat(", ", array.slice(by, 0, 5)), rest_text(count(by) - 5)]) if {
+_by(outcome, by) := concat("", [" by ", concat(", ", array.slice(by, 0, 5)), _rest_text(count(by) - 5)]) if {
 	outcome in {"PartiallyProgrammed", "Overridden"}
 }
 
-# METADATA
-# description: The number of further items, as a text.
-rest_text(number) := "" if number <= 0
+_rest_text(number) := concat("", [sprintf(" and %d more", [number]) | number > 0])
 
-rest_text(number) := sprintf(" and %d more", [number]) if number > 0
+_and_more(number) := [sprintf("and %d more", [number]) | number > 0]
 
-# METADATA
-# description: The maximum length of a condition's message (Kubernetes, Condition).
-message_bound := 32768
+# The maximum length of a condition's message (Kubernetes, Condition).
+_message_bound := 32768
 
 # METADATA
 # description: |
 #   Sentences as one message: at most `bound` of them and as many as fit, and the number of omitted ones (semantics S1).
-join_sentences(sentences, bound) := concat(". ", array.concat(array.slice(sentences, 0, number_shown), _rest_sentence(count(sentences) - number_shown))) if {
-	number_shown := min([_fitting(sentences), bound])
+join_sentences(sentences, bound) := concat(". ", array.concat(array.slice(sentences, 0, number_shown), rest)) if {
+	# Each sentence with the mark after it, and room for ". And <number> more explanations".
+	lengths := [length | some sentence in sentences; length := count(sentence) + 2]
+	fitting := [number | some number in numbers.range(1, count(sentences)); sum(array.slice(lengths, 0, number)) <= _message_bound - 48]
+	number_shown := min([count(fitting), bound])
 	number_shown > 0
+	rest := [sprintf("And %d more explanations", [count(sentences) - number_shown]) | count(sentences) > number_shown]
 } else := fit(sentences[0])
-
-# The number of sentences that fit, each with the mark after it.
-_fitting(sentences) := count([number |
-	some number in numbers.range(1, count(sentences))
-	sum([length | some sentence in array.slice(sentences, 0, number); length := count(sentence) + 2]) <= message_bound - _room_for_rest
-])
-
-# For ". And <number> more explanations".
-_room_for_rest := 48
-
-_rest_sentence(0) := []
-
-_rest_sentence(number) := [sprintf("And %d more explanations", [number])] if number > 0
 
 # METADATA
 # description: A text cut to the maximum length of a message.
-fit(text) := text if count(text) <= message_bound
-
-fit(text) := concat("", [substring(text, 0, message_bound - 1), "…"]) if count(text) > message_bound
+fit(text) := text if {
+	count(text) <= _message_bound
+} else := concat("", [substring(text, 0, _message_bound - 1), "…"])
 
 # METADATA
 # description: The names of policies, at most twenty of them, and the number of others.
-name_list(policies) := concat(", ", array.concat(array.slice(names, 0, 20), and_more(count(names) - 20))) if {
+name_list(policies) := concat(", ", array.concat(array.slice(names, 0, 20), _and_more(count(names) - 20))) if {
 	names := sort([keys.short(policy) | some policy in policies])
 }
-
-# METADATA
-# description: The number of further items, as a list of one text or none.
-and_more(number) := [] if number <= 0
-
-and_more(number) := [sprintf("and %d more", [number])] if number > 0

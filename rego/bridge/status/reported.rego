@@ -24,7 +24,7 @@ _reports(policy_key) := array.concat(
 		count(conditions) > 0
 	],
 	[object.union({"controllerName": entry.controllerName, "conditions": conditions}, _ancestor_ref(entry)) |
-		some entry in array.slice(current_ancestors(policy_key), 0, ancestor_bound)
+		some entry in array.slice(list_at(policy_key, ["status", "ancestors"]), 0, ancestor_bound)
 		is_string(entry.controllerName)
 		conditions := _readable_conditions(object.get(entry, "conditions", []))
 		count(conditions) > 0
@@ -119,45 +119,29 @@ _accepted(conditions) := [condition | some condition in conditions; condition.ty
 	true
 } else := {"status": "", "reason": "", "message": ""}
 
-_effect(conditions) := "Overridden" if {
+_effect(conditions) := [effect |
+	some effect in ["Overridden", "Partial", "Full", "None"]
 	some condition in conditions
-	_is_overridden(condition)
-} else := "Partial" if {
-	some condition in conditions
-	_is_partial(condition)
-} else := "Full" if {
-	some condition in conditions
-	_is_effect(condition, "True")
-} else := "None" if {
-	some condition in conditions
-	_is_effect(condition, "False")
+	_meaning(condition) == effect
+][0] if {
+	true
 } else := "Unknown"
 
-_is_overridden(condition) if {
-	condition.type == "Overridden"
-	condition.status == "True"
-}
-
-_is_overridden(condition) if {
-	_is_effect(condition, "False")
-	condition.reason == "Overridden"
-}
-
-_is_partial(condition) if {
-	condition.type == "PartiallyEnforced"
-	condition.status == "True"
-}
-
-_is_partial(condition) if {
-	_is_effect(condition, "True")
-	condition.reason == "PartiallyProgrammed"
-}
-
-# GEP-713 of 2026 and of 2025, and kgateway.
-_is_effect(condition, status) if {
+# What a condition says about a policy, by the conditions of GEP-713 of 2026 and of 2025, and of kgateway.
+_meaning(condition) := "Refused" if {
+	[condition.type, condition.status] == ["Accepted", "False"]
+} else := "Accepted" if {
+	condition.type == "Accepted"
+} else := "Overridden" if {
+	[condition.type, condition.status] == ["Overridden", "True"]
+} else := "Partial" if {
+	[condition.type, condition.status] == ["PartiallyEnforced", "True"]
+} else := effect if {
 	condition.type in {"Programmed", "Enforced", "Attached"}
-	condition.status == status
-}
+	by_reason := {["False", "Overridden"]: "Overridden", ["True", "PartiallyProgrammed"]: "Partial"}
+	by_status := object.get({"True": "Full", "False": "None"}, condition.status, "Unknown")
+	effect := object.get(by_reason, [[condition.status, condition.reason]], by_status)
+} else := "Other"
 
 # METADATA
 # description: The result of a policy, which is the reason of its most significant condition.
@@ -180,22 +164,7 @@ _has_effect(condition) if {
 
 # The most significant condition of a policy.
 _deciding(conditions) := [condition |
-	some decides in ["refused", "overridden", "effect", "accepted", "any"]
+	some meanings in [{"Refused"}, {"Overridden"}, {"Partial", "Full", "None", "Unknown"}, {"Accepted"}, {"Other"}]
 	some condition in conditions
-	_decides(decides, condition)
+	_meaning(condition) in meanings
 ][0]
-
-_decides("refused", condition) if {
-	condition.type == "Accepted"
-	condition.status == "False"
-}
-
-_decides("overridden", condition) if _is_overridden(condition)
-
-_decides("effect", condition) if _is_partial(condition)
-
-_decides("effect", condition) if _is_effect(condition, condition.status)
-
-_decides("accepted", condition) if condition.type == "Accepted"
-
-_decides("any", _)

@@ -31,16 +31,9 @@ _written(obj, manager) := [entry |
 ]
 
 # Marks are identified by their names, or by their writer if the policy kind is unknown.
-_marks_left(obj, former, manager) := our_marks(former) | {type |
+_marks_left(obj, former, manager) := _marks_of(former) | {type |
 	some type in _owned_types(obj, manager)
 	regex.match(`^[^/]+/[A-Za-z0-9]+(Affected|NotReported)$`, type)
-}
-
-# METADATA
-# description: The types of marks of policy kinds, `{controllerName, kind}`.
-our_marks(former) := {type |
-	some kind in former
-	some type in {affected_type(kind), not_reported_type(kind)}
 }
 
 # The types of conditions that a manager has written, if the list distinguishes them.
@@ -52,25 +45,22 @@ _owned_types(obj, manager) := {type |
 	type := json.unmarshal(trim_prefix(part, "k:")).type
 }
 
-# Only the last writer of an atomic list is known.
-_owns_conditions(obj, manager) if {
-	some entry in _written(obj, manager)
-	entry.fieldsV1["f:status"]["f:conditions"] == {}
-}
-
-_conditions_left(obj, former, manager) := {type |
+_conditions_left(obj, former, manager) := {condition.type |
 	not _our_kind(obj)
 	some condition in obj.status.conditions
-	type := condition.type
-	type in policy_types
-	_wrote_condition(obj, type, former, manager)
+	condition.type in policy_types
+	_wrote_condition(obj, condition.type, former, manager)
 }
 
 _wrote_condition(obj, _, former, _) if _written_for(obj, former)
 
 _wrote_condition(obj, type, _, manager) if type in _owned_types(obj, manager)
 
-_wrote_condition(obj, _, _, manager) if _owns_conditions(obj, manager)
+# Only the last writer of an atomic list is known.
+_wrote_condition(obj, _, _, manager) if {
+	some entry in _written(obj, manager)
+	entry.fieldsV1["f:status"]["f:conditions"] == {}
+}
 
 # A policy of a kind whose statuses a bridge writes.
 _written_for(obj, former) if {
@@ -89,7 +79,7 @@ _ancestors_left(obj, former) := {entry.controllerName |
 _parents_left(obj, former) := {entry.controllerName |
 	some entry in obj.status.parents
 	some condition in entry.conditions
-	condition.type in our_marks(former)
+	condition.type in _marks_of(former)
 	some kind in former
 	kind.controllerName == entry.controllerName
 }
@@ -99,7 +89,7 @@ _annotations_left(obj, former, manager) := {name |
 	_our_annotation(obj, name, former, manager)
 }
 
-_our_annotation(_, name, former, _) if name in our_marks(former)
+_our_annotation(_, name, former, _) if name in _marks_of(former)
 
 _our_annotation(_, "policybridge.io/status", _, _)
 
@@ -158,30 +148,24 @@ shows_any(obj, types) if {
 }
 
 # METADATA
-# description: The condition type with which a policy kind marks objects that it affects.
-affected_type(kind) := sprintf("%s/%sAffected", [_domain(kind), kind.kind])
+# description: |
+#   The condition types with which a policy kind marks the objects that it affects, and the ancestors that a full list
+#   omits (semantics S3), by their reasons.
+types_by_reason(kind) := {"Affected": sprintf("%sAffected", [prefix]), "AncestorsFull": sprintf("%sNotReported", [prefix])} if {
+	prefix := sprintf("%s/%s", [split(kind.controllerName, "/")[0], kind.kind])
+}
 
-# METADATA
-# description: The condition type with which a policy kind marks an ancestor that a full list omits (semantics S3).
-not_reported_type(kind) := sprintf("%s/%sNotReported", [_domain(kind), kind.kind])
-
-_domain(kind) := split(kind.controllerName, "/")[0]
+_marks_of(some_kinds) := {type | some kind in some_kinds; some type in types_by_reason(kind)}
 
 # METADATA
 # description: All condition types of these forms that belong to the bridge, including those of former policy kinds.
-our_types(former) := {type |
-	some kind in _kinds(former)
-	some type in {affected_type(kind), not_reported_type(kind)}
-}
+our_types(former) := _marks_of(_managed | {kind | some kind in former})
 
 # METADATA
 # description: The controllerNames of the active and the former policy kinds.
-controllers(former) := {kind.controllerName | some kind in _kinds(former)}
+controllers(former) := {kind.controllerName | some kind in (_managed | {kind | some kind in former})}
 
-_kinds(former) := {{"controllerName": kind.controllerName, "kind": kind.kind} |
-	some name, _ in kinds.sets.managed
-	kind := kinds.get(name)
-} | {kind | some kind in former}
+_managed := {kinds.get(name) | some name, _ in kinds.sets.managed}
 
 # METADATA
 # description: |
@@ -196,20 +180,16 @@ writable_types(replicated) := {
 }
 
 _marked(replicated) := {type |
-	some name, _ in kinds.sets.managed
-	kind := kinds.get(name)
-	some type in (_declared(kind, replicated) | _acted_on(kind, replicated))
-} | {type |
-	some name, _ in kinds.sets.managed
-	kind := kinds.get(name)
-	kind.statusShape == "Ancestors"
-	some type in _at_level(kind.ancestorLevel, kind, replicated)
+	some kind in _managed
+	some type in ((_declared(kind, replicated) | _acted_on(kind, replicated)) | _reported_on(kind, replicated))
 }
+
+_reported_on(kind, replicated) := {type | kind.statusShape == "Ancestors"; some type in _at_level(kind.ancestorLevel, kind, replicated)}
 
 # For a kind that does not list its targets: types in the hierarchy, and replicated types other than Gateway API's.
 _declared(kind, replicated) := {concat("/", [target.group, target.kind]) | some target in kind.targets} if {
 	kind.targets
-} else := {type | some type, _ in levels.by_type} | {type | some type in replicated; not _gateway_apis(type)}
+} else := object.keys(levels.by_type) | _others(replicated)
 
 _acted_on(kind, replicated) := {type |
 	some type in _at_level(kind.effectiveTarget, kind, replicated)
@@ -219,19 +199,15 @@ _acted_on(kind, replicated) := {type |
 _at_level("Target", kind, replicated) := _declared(kind, replicated)
 
 _at_level(level, kind, replicated) := {type |
-	some type in ({type | some type, _ in levels.by_type} | _backends(kind, replicated))
+	# Any kind that a rule names is a backend; known ones are those that the kind lists, or the settings.
+	some type in (object.keys(levels.by_type) | (_declared(kind, replicated) | _others(replicated)))
 	level in ({levels.of_type(type)} | {section | section := levels.by_type[type].section})
 } if {
 	level != "Target"
 }
 
-# Any kind that a rule names is a backend; known ones are those that the kind lists, or the settings.
-_backends(kind, replicated) := {type | some type in _declared(kind, replicated)} | {type |
+# Gateway API's types are always replicated but are not targets of policies.
+_others(replicated) := {type |
 	some type in replicated
-	not _gateway_apis(type)
-}
-
-# Types that are always replicated but are not targets of policies.
-_gateway_apis(type) if {
-	split(type, "/")[0] in {keys.gateway_api, "policybridge.io", "apiextensions.k8s.io"}
+	not split(type, "/")[0] in {keys.gateway_api, "policybridge.io", "apiextensions.k8s.io"}
 }
