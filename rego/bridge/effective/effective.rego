@@ -1,8 +1,15 @@
+# METADATA
+# title: Effective policies
+# description: |
+#   The merge of the policies on a path, the outcome of each of them, and the explanation of both (GEP-713, "Abstract
+#   process for calculating effective policies"). A stack is a list of `{policy, target}`, the established ones first.
 package bridge.effective
 
 import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lib.leaves
+import data.bridge.lib.levels
 import data.bridge.merge
 import data.bridge.policy as policies
 
@@ -27,7 +34,7 @@ _entry(path, attached) := {"path": path, "error": error, "policies": entries} if
 	"spec": merged.spec,
 	"origins": merged.origins,
 	"policies": [object.union_n([entry, {"strategy": policies.strategy_of(entry.policy)}, outcome(attached, entry.policy)]) |
-		some entry in distinct_entries(attached)
+		some entry in _distinct_entries(attached)
 	],
 } if {
 	merged := merged_stack(attached)
@@ -56,6 +63,209 @@ _excess(attached, root) := sprintf("More than %d paths lead to this target, or l
 
 # METADATA
 # description: |
+#   The merged policies of a stack, `{spec, origins, leaves}`, or `{error}`. `leaves` are the origins with the items of
+#   lists that are merged by key by their keys; absent if policies are listed instead of merged. It is a function of the
+#   stack only, so OPA merges once for all targets that share the stack.
+merged_stack(attached) := _listed_specs(attached) if {
+	kinds.is_additive(_kind_of(attached))
+} else := _merged(_precedence(_kind_of(attached), _joins(attached)), _rules_of(attached))
+
+_merged(elements, _) := elements if elements.error
+
+_merged(elements, rules) := object.union(merge.plain_side(side, leaves.without_nulls(side.spec)), {"leaves": side.origins}) if {
+	not elements.error
+	side := _merged_elements(elements, rules)
+}
+
+# Every policy applies (strategy Additive; semantics C4): the list of their specs in the order of the kind, then of the
+# stack, and each item's policy by the item's JSON pointer.
+_listed_specs(attached) := {
+	"spec": [policies.facts(policy).spec | some policy in in_order],
+	"origins": {sprintf("/%d", [place]): policy | some place, policy in in_order},
+} if {
+	in_order := [policy |
+		some [_, _, policy] in sort([[object.get(policies.facts(entry.policy), "rank", []), place, entry.policy] |
+			some place, entry in _distinct_entries(attached)
+		])
+	]
+}
+
+# The policy kind of a stack.
+_kind_of(attached) := keys.type_of(attached[0].policy)
+
+# The entries of a stack; of a policy that is attached at two places of the path, the first (semantics P4).
+_distinct_entries(attached) := attached if {
+	count({entry.policy | some entry in attached}) == count(attached)
+} else := [entry |
+	some index, entry in attached
+	not entry.policy in {earlier.policy | some earlier in array.slice(attached, 0, index)}
+]
+
+# The rules by which a stack merges (semantics F7, F8): the kind's, or with `parentLevels` those of the strategy that
+# the most specific policy selects.
+_rules_of(attached) := policies.facts(attached[count(attached) - 1].policy).rules
+
+# METADATA
+# description: |
+#   The sides of a stack that are joined, the established ones first; each is a list of policies, the older first: one
+#   policy, or those of a level if the oldest of a level wins (semantics F5) or if the specs of one target are united
+#   (C2). With `parentLevels`, these are the most specific policy and the closest one above it at one of these levels
+#   (F4).
+sides(attached) := [[entry.policy] | some entry in attached] if {
+	kinds.traits(_kind_of(attached)).joins == "policies"
+} else := [[entry.policy | some entry in array.slice(attached, start, end)] |
+	starts := [start | some start, entry in attached; _begins_a_level(attached, start, entry)]
+	some number, start in starts
+	end := array.concat(starts, [count(attached)])[number + 1]
+] if {
+	kinds.traits(_kind_of(attached)).joins == "levels"
+} else := array.concat(array.slice(parents, count(parents) - 1, count(parents)), [[attached[last].policy]]) if {
+	last := count(attached) - 1
+	parents := [[entry.policy] |
+		some entry in array.slice(attached, 0, last)
+		levels.of(entry.target) in kinds.get(_kind_of(attached)).parentLevels
+	]
+}
+
+_begins_a_level(attached, index, entry) if attached[index - 1].target != entry.target
+
+# Wider policies are above narrower ones at one target (semantics T8).
+_begins_a_level(attached, index, entry) if {
+	policies.fact(attached[index - 1].policy, "breadth") != policies.fact(entry.policy, "breadth")
+}
+
+# The first policy of a level; a Namespace can be at two adjacent levels of a path (semantics P4).
+_begins_a_level(attached, _, entry) if {
+	entry.policy == [other.policy | some other in attached; other.target == entry.target][0]
+}
+
+# The joins of a stack, from the most specific side upward: `{policies, elements, strategy}`. `elements` are the
+# policies of the side in their own order of precedence (semantics F1, F2).
+_joins(attached) := [{"policies": side, "elements": _elements(side), "strategy": policies.strategy_of(_deciding(attached, side, joined))} |
+	some side in array.reverse(sides(attached))
+] if {
+	joined := kinds.traits(_kind_of(attached)).joins
+}
+
+# The established policy of a pair; with `parentLevels` the challenger (semantics F4).
+_deciding(attached, _, "parents") := attached[count(attached) - 1].policy
+
+_deciding(_, side, joined) := side[0] if joined != "parents"
+
+# The order within one side: each older policy above the younger ones or instead of them (semantics F5).
+_elements([policy]) := [policy]
+
+_elements(side) := _precedence(keys.type_of(side[0]), _joins_of_level(side)) if count(side) > 1
+
+# The joins within one side, the youngest policy first.
+_joins_of_level(side) := [{"policies": [policy], "elements": [policy], "strategy": _strategy_within_level(policy)} |
+	some policy in array.reverse(side)
+]
+
+# The strategy that merges a policy with a younger one of its level if the oldest of a level wins: the granularity of
+# its own strategy, always in its favor (semantics F5). For a Direct kind, both disjoint specs stay (semantics C2);
+# otherwise the whole older one stays, over one that conflicts with it only for requests of its namespace (P6).
+_strategy_within_level(policy) := replace(policies.strategy_of(policy), "Defaults", "Overrides") if {
+	not kinds.is_direct(keys.type_of(policy))
+} else := "PatchOverrides" if {
+	kinds.of_policy(policy).sameLevel == "ConflictOnOverlap"
+} else := "AtomicOverrides"
+
+# The elements of joins in their order of precedence, the lowest first. An element is a policy or, where a Custom
+# strategy merged two sides, the merged side (semantics F9). `{error}` if that fails.
+_precedence(policy_kind, found) := _order(found) if {
+	not kinds.get(policy_kind).custom
+} else := _joined_512(policy_kind, found[0].elements, array.slice(found, 1, count(found)))
+
+# In closed form (semantics F2): the last join with AtomicOverrides, or the first one, together with the later ones with
+# PatchDefaults, the last one lowest, and those with PatchOverrides, the last one highest. Others are left out.
+_order([join]) := join.elements
+
+_order(found) := [element | some join in array.flatten([below, found[base], above]); some element in join.elements] if {
+	count(found) > 1
+	base := max(array.concat([0], [index | some index, join in found; join.strategy == "AtomicOverrides"]))
+	later := array.slice(found, base + 1, count(found))
+	below := array.reverse([join | some join in later; join.strategy == "PatchDefaults"])
+	above := [join | some join in later; join.strategy == "PatchOverrides"]
+}
+
+# Elements, the lowest precedence first, merged by the kind's rules into one side.
+_merged_elements(elements, rules) := merge.merge_sides([_side_of(element, rules) | some element in elements])
+
+# An element as a side for merging by rules.
+_side_of(element, _) := element if is_object(element)
+
+_side_of(policy, rules) := {"spec": known.spec, "origins": known.origins} if {
+	known := policies.facts(policy)
+	known.rules == rules
+	rules == []
+} else := merge.keyed_side(policies.facts(policy).spec, policy, rules) if {
+	is_string(policy)
+}
+
+_joined(policy_kind, elements, join) := elements if {
+	elements.error
+} else := join.elements if {
+	join.elements.error
+} else := _order([{"elements": elements, "strategy": "AtomicOverrides"}, join]) if {
+	join.strategy != "Custom"
+} else := _custom_elements(merge.custom_merge(
+	kinds.get(policy_kind).custom,
+	policy_kind,
+	_merged_elements(join.elements, []),
+	_merged_elements(elements, []),
+))
+
+_custom_elements(merged) := merged if {
+	merged.error
+} else := [merged]
+
+_joined_at(_, elements, found, index) := elements if index >= count(found)
+
+_joined_at(policy_kind, elements, found, index) := _joined(policy_kind, elements, found[index]) if index < count(found)
+
+# A fold as in `bridge.lib.recursion`.
+_joined_512(policy_kind, elements, found) := _joined_64(policy_kind, elements, found) if count(found) <= 64
+
+_joined_512(policy_kind, elements, found) := h if {
+	count(found) > 64
+	a := _joined_64(policy_kind, elements, array.slice(found, 0, 64))
+	b := _joined_64(policy_kind, a, array.slice(found, 64, 128))
+	c := _joined_64(policy_kind, b, array.slice(found, 128, 192))
+	d := _joined_64(policy_kind, c, array.slice(found, 192, 256))
+	e := _joined_64(policy_kind, d, array.slice(found, 256, 320))
+	f := _joined_64(policy_kind, e, array.slice(found, 320, 384))
+	g := _joined_64(policy_kind, f, array.slice(found, 384, 448))
+	h := _joined_64(policy_kind, g, array.slice(found, 448, 512))
+}
+
+_joined_64(policy_kind, elements, found) := _joined_8(policy_kind, elements, found) if count(found) <= 8
+
+_joined_64(policy_kind, elements, found) := h if {
+	count(found) > 8
+	a := _joined_8(policy_kind, elements, array.slice(found, 0, 8))
+	b := _joined_8(policy_kind, a, array.slice(found, 8, 16))
+	c := _joined_8(policy_kind, b, array.slice(found, 16, 24))
+	d := _joined_8(policy_kind, c, array.slice(found, 24, 32))
+	e := _joined_8(policy_kind, d, array.slice(found, 32, 40))
+	f := _joined_8(policy_kind, e, array.slice(found, 40, 48))
+	g := _joined_8(policy_kind, f, array.slice(found, 48, 56))
+	h := _joined_8(policy_kind, g, array.slice(found, 56, 64))
+}
+
+_joined_8(policy_kind, elements, found) := h if {
+	a := _joined_at(policy_kind, elements, found, 0)
+	b := _joined_at(policy_kind, a, found, 1)
+	c := _joined_at(policy_kind, b, found, 2)
+	d := _joined_at(policy_kind, c, found, 3)
+	e := _joined_at(policy_kind, d, found, 4)
+	f := _joined_at(policy_kind, e, found, 5)
+	g := _joined_at(policy_kind, f, found, 6)
+	h := _joined_at(policy_kind, g, found, 7)
+}
+
+# METADATA
+# description: |
 #   The outcome of one policy of a stack at its path, `{outcome, overriddenBy}`: all its leaves survive: Programmed;
 #   some: PartiallyProgrammed; none: Overridden (semantics O1 to O3). Every policy of an Additive kind is Programmed (C4).
 outcome(attached, policy) := {"outcome": "Programmed", "overriddenBy": []} if {
@@ -69,7 +279,7 @@ outcome(attached, policy) := {"outcome": "Programmed", "overriddenBy": []} if {
 }
 
 # The leaves of a policy by the rules of the stack.
-_leaves_of(attached, policy) := side_of(policy, rules_of(attached)).origins
+_leaves_of(attached, policy) := _side_of(policy, _rules_of(attached)).origins
 
 # The policies of origins.
 _owners(leaves) := {owner | some origin in leaves; some owner in merge.as_list(origin)}
@@ -89,8 +299,8 @@ _overriding(attached, policy, owners, missing) := (direct | {winner | some near 
 
 _excluding(attached, policy) := winners if {
 	winners := {winner |
-		some element in precedence(kind_of(attached), joins(attached))
-		some winner in _owners(side_of(element, []).origins)
+		some element in _precedence(_kind_of(attached), _joins(attached))
+		some winner in _owners(_side_of(element, []).origins)
 		_wins_atomically(attached, winner, policy)
 	}
 	count(winners) > 0
@@ -109,7 +319,7 @@ _owners_near(leaves, pointer) := _owners({origin |
 })
 
 _joint_owners(attached, policy) := {owner |
-	kinds.get(kind_of(attached)).custom
+	kinds.get(_kind_of(attached)).custom
 	some origin in merged_stack(attached).leaves
 	is_array(origin)
 	policy in origin
@@ -117,11 +327,9 @@ _joint_owners(attached, policy) := {owner |
 	owner != policy
 }
 
-# METADATA
-# description: |
-#   The side whose values remain if a strategy joins two sides and both have one. Under None only the more specific side
-#   counts (semantics C2).
-winner_of := {
+# The side whose values remain if a strategy joins two sides and both have one. Under None only the more specific side
+# counts (semantics C2).
+_winner_of := {
 	"None": "Challenger",
 	"AtomicDefaults": "Challenger",
 	"PatchDefaults": "Challenger",
@@ -142,7 +350,7 @@ _winning_strategies(attached, winner, loser) := found if {
 		some lower, _ in places[challenger]
 		upper < lower
 		strategy := _strategy_of_pair(established, across, upper, lower)
-		winner_of[strategy] in {side, "Both"}
+		_winner_of[strategy] in {side, "Both"}
 	]
 	found != []
 } else := ["Parents"] if {
@@ -152,11 +360,11 @@ _winning_strategies(attached, winner, loser) := found if {
 
 _strategy_of_pair(_, across, upper, lower) := across if upper[0] != lower[0]
 
-_strategy_of_pair(established, _, upper, lower) := strategy_within_level(established) if upper[0] == lower[0]
+_strategy_of_pair(established, _, upper, lower) := _strategy_within_level(established) if upper[0] == lower[0]
 
 # The places of each policy, `[side, place within]` from the top, with the strategy of the side for lower ones.
 _places(attached) := object.union_n([{policy: {[number, within]: join.strategy}} |
-	some number, join in array.reverse(joins(attached))
+	some number, join in array.reverse(_joins(attached))
 	some within, policy in join.policies
 ])
 
@@ -202,11 +410,11 @@ explanations_for_all(policy_kind, node) := [object.union(_explanation(path, atta
 
 _explanation(path, attached) := object.union(_entry(path, attached), {"steps": [_step(attached, found, number) |
 	not _excess(attached, path[0])
-	not kinds.is_additive(kind_of(attached))
-	some index, join in joins(attached)
+	not kinds.is_additive(_kind_of(attached))
+	some index, join in _joins(attached)
 	some [found, number] in array.concat(
-		[[level, number] | level := joins_of_level(join.policies); some number, _ in level; number > 0],
-		[[joins(attached), index] | index > 0],
+		[[level, number] | level := _joins_of_level(join.policies); some number, _ in level; number > 0],
+		[[_joins(attached), index] | index > 0],
 	)
 ]})
 
@@ -216,9 +424,9 @@ _step(attached, found, number) := object.union(
 		"established": join.policies,
 		"challenger": [policy | some earlier in array.reverse(array.slice(found, 0, number)); some policy in earlier.policies],
 		"strategy": join.strategy,
-		"winner": winner_of[join.strategy],
+		"winner": _winner_of[join.strategy],
 	},
-	_result_of_step(precedence(kind_of(attached), array.slice(found, 0, number + 1)), rules_of(attached)),
+	_result_of_step(_precedence(_kind_of(attached), array.slice(found, 0, number + 1)), _rules_of(attached)),
 ) if {
 	join := found[number]
 }
@@ -227,5 +435,5 @@ _result_of_step(elements, _) := elements if elements.error
 
 _result_of_step(elements, rules) := {"result": merge.plain_side(side, side.spec).spec} if {
 	not elements.error
-	side := merged_elements(elements, rules)
+	side := _merged_elements(elements, rules)
 }

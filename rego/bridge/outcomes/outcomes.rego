@@ -29,7 +29,7 @@ outcomes_at(policy_kind, node) := [object.union(fate, {
 	some source in effective.sources(policy_kind, node)
 	some [path, attached] in effective.distinct_stacks(policy_kind, node, source)
 	scope := concat("", [scope_name(path), _cut_text(path), _source_text(source)])
-	above := above_route(node, path)
+	above := above_route(path)
 	marks_of_target := places(node, above)
 	some fate in _outcomes_of_stack(attached, path[0])
 	some ancestor in ancestors(policy_kind, path, fate.targets)
@@ -64,7 +64,9 @@ _outcomes_of_stack(attached, root) := [{"policy": policy, "targets": targets, "o
 ]
 
 # A policy may be attached at two places of a path (semantics P4).
-_targets_by_policy(attached) := {entry.policy: [other.target | some other in attached; other.policy == entry.policy] | some entry in attached}
+_targets_by_policy(attached) := {policy: [target | some target in targets] |
+	some policy, targets in object.union_n([{entry.policy: {place: entry.target}} | some place, entry in attached])
+}
 
 # METADATA
 # description: |
@@ -178,17 +180,12 @@ _ref_text(route, ref, gateway) := json.marshal(hierarchy.default_ref(gateway)) i
 
 # METADATA
 # description: The node directly above the route of a path to a node, without Namespaces; empty if the path has none.
-above_route(node, path) := _lowest(array.slice(path, length - 4, length - 2)) if {
-	length := count(path)
-	levels.by_type[keys.type_of(node)].section == "Rule"
-	contains(node, "#")
-} else := _lowest(array.slice(path, position - 2, position)) if {
+above_route(path) := [above |
 	some position, route in path
 	levels.of(route) == "Route"
-} else := ""
-
-# The lowest of the two nodes above a route that is not a Namespace.
-_lowest(nodes) := [node | some node in array.reverse(nodes); levels.of(node) != "Namespace"][0] if {
+	some above in array.reverse(array.slice(path, position - 2, position))
+	levels.of(above) != "Namespace"
+][0] if {
 	true
 } else := ""
 
@@ -196,40 +193,16 @@ _lowest(nodes) := [node | some node in array.reverse(nodes); levels.of(node) != 
 # description: |
 #   The name of a path in messages, with its nodes from the top. A GatewayClass, a Namespace and an object before its
 #   own section are omitted, because they add no information.
-scope_name(path) := node_name(path[0]) if {
-	count(path) == 1
-} else := concat(" > ", array.concat(_names_above(array.slice(path, 0, last - 1), path[last - 1]), [node_name(path[last])])) if {
-	last := count(path) - 1
-	last > 1
-	startswith(path[last], concat("", [path[last - 1], "#"]))
-} else := concat(" > ", array.concat(_names_above(upper, lower[0]), _names(lower))) if {
-	count(path) > 2
-	upper := array.slice(path, 0, count(path) - 2)
-	lower := array.slice(path, count(path) - 2, count(path))
-} else := concat(" > ", _names(path))
+scope_name(path) := concat(" > ", [node_name(node) | some index, node in path; not _is_implied(node, below[index])]) if {
+	below := array.concat(array.slice(path, 1, count(path)), [""])
+}
 
-# The names of the upper part of a path, which OPA computes once for all paths that share it. Its last node is omitted
-# if the `next` node is a section of it.
-_names_above(upper, next) := _names(array.slice(upper, 0, count(upper) - 1)) if {
-	_is_section_of(next, upper[count(upper) - 1])
-} else := _names(upper)
-
-# Most paths end with an object and a section of it.
-_names(nodes) := [node_name(section)] if {
-	[object, section] := nodes
-	_is_section_of(section, object)
-} else := [text |
-	some index, node in nodes
-	some text in _step_name(node, concat("", array.slice(nodes, index + 1, index + 2)))
-]
-
-_step_name(node, next) := [] if {
+_is_implied(node, below) if {
+	below != ""
 	levels.of(node) in {"GatewayClass", "Namespace"}
-} else := [] if {
-	_is_section_of(next, node)
-} else := [node_name(node)]
+}
 
-_is_section_of(next, node) if startswith(next, concat("", [node, "#"]))
+_is_implied(node, below) if startswith(below, concat("", [node, "#"]))
 
 # METADATA
 # description: |
