@@ -32,19 +32,10 @@ effective := queries.input_problem if {
 		target_node := hierarchy.canonical_key(target)
 		some kind in queries.policy_kinds
 		some scope in scopes.scopes_at_or_below(kind, target_node)
-		kind in kinds_at(scope)
 	})
 	paths := engine.policies_of(kind, node, object.get(input, "sourceNamespace", ""))
 	paths != []
 ]
-
-# METADATA
-# description: |
-#   The policy kinds of the query that may have policies at a node. If it names one kind, the check would cost more than
-#   it saves.
-kinds_at(_) := queries.policy_kinds if input.policyKind
-
-kinds_at(node) := engine.kinds_at(node) if not input.policyKind
 
 # METADATA
 # description: |
@@ -68,8 +59,8 @@ _explained := [entry |
 	entry := {
 		"target": node,
 		"policyKind": kind,
-		"paths": [path | kind in kinds_at(node); some path in _explanations(kind, node)],
-		"attachments": sort({rejection | kind in kinds_at(node); some rejection in attachment.rejections(kind, node)}),
+		"paths": _explanations(kind, node),
+		"attachments": sort(attachment.rejections(kind, node)),
 		"links": hierarchy.rejected_links(node),
 	}
 	(count(entry.paths) + count(entry.attachments)) + count(entry.links) > 0
