@@ -70,10 +70,9 @@ merged_stack(attached) := _listed_specs(attached) if {
 	kinds.is_additive(_kind_of(attached))
 } else := _merged(_precedence(_kind_of(attached), _joins(attached)), _rules_of(attached))
 
-_merged(elements, _) := elements if elements.error
-
-_merged(elements, rules) := object.union(merge.plain_side(side, leaves.without_nulls(side.spec)), {"leaves": side.origins}) if {
-	not elements.error
+_merged(elements, rules) := elements if {
+	elements.error
+} else := object.union(merge.plain_side(side, leaves.without_nulls(side.spec)), {"leaves": side.origins}) if {
 	side := _merged_elements(elements, rules)
 }
 
@@ -94,12 +93,9 @@ _listed_specs(attached) := {
 _kind_of(attached) := keys.type_of(attached[0].policy)
 
 # The entries of a stack; of a policy that is attached at two places of the path, the first (semantics P4).
-_distinct_entries(attached) := attached if {
-	count({entry.policy | some entry in attached}) == count(attached)
-} else := [entry |
-	some index, entry in attached
-	not entry.policy in {earlier.policy | some earlier in array.slice(attached, 0, index)}
-]
+_distinct_entries(attached) := [entry | some index, entry in attached; first[entry.policy] == index] if {
+	first := object.union_n(array.reverse([{entry.policy: index} | some index, entry in attached]))
+}
 
 # The rules by which a stack merges (semantics F7, F8): the kind's, or with `parentLevels` those of the strategy that
 # the most specific policy selects.
@@ -431,9 +427,8 @@ _step(attached, found, number) := object.union(
 	join := found[number]
 }
 
-_result_of_step(elements, _) := elements if elements.error
-
-_result_of_step(elements, rules) := {"result": merge.plain_side(side, side.spec).spec} if {
-	not elements.error
+_result_of_step(elements, rules) := elements if {
+	elements.error
+} else := {"result": merge.plain_side(side, side.spec).spec} if {
 	side := _merged_elements(elements, rules)
 }

@@ -141,9 +141,9 @@ _ancestors_above(policy_kind, node) := {above |
 #   The places that report a policy's effect, `[object, place]`, by its outcome on a path: its declared `targets` on the
 #   path and `marks_of_target`, the places of the effective target (GEP-713, "Target object status"; semantics S4). An
 #   Overridden policy affects nothing.
-marks(above, marks_of_target, fate) := [] if {
-	not fate.outcome in {"Programmed", "PartiallyProgrammed"}
-} else := sort(marks_of_target | {mark | some target in fate.targets; some mark in places(target, above)})
+marks(above, marks_of_target, fate) := sort(marks_of_target | {mark | some target in fate.targets; some mark in places(target, above)}) if {
+	fate.outcome in {"Programmed", "PartiallyProgrammed"}
+} else := []
 
 # METADATA
 # description: |
