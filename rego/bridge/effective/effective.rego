@@ -400,8 +400,7 @@ explanations(policy_kind, node, source) := [_explanation(path, attached) | some 
 #   The same for any source, followed by the differences for single sources, with the source as `sourceNamespace`
 #   (semantics P6).
 explanations_for_all(policy_kind, node) := [object.union(_explanation(path, attached), {"sourceNamespace": source | source != ""}) |
-	some source in sources(policy_kind, node)
-	some [path, attached] in distinct_stacks(policy_kind, node, source)
+	some [source, path, attached] in stacks_by_source(policy_kind, node)
 ]
 
 _explanation(path, attached) := object.union(_entry(path, attached), {"steps": [_step(attached, found, number) |

@@ -126,24 +126,19 @@ _policies_at(policy_kind, node) := [] if {
 
 # METADATA
 # description: |
-#   The pairs of `stacks` that count for a source only; for "" all pairs. Pairs that are the same for two sources are
-#   counted once.
-distinct_stacks(policy_kind, node, source) := stacks(policy_kind, node, source) if {
-	source == ""
-} else := [counted |
-	some counted in stacks(policy_kind, node, source)
-	not counted in stacks(policy_kind, node, "")
+#   The pairs of `stacks` for each source for which statuses count, `[source, path, stack]`: for "", and for each
+#   namespace with a difference at an effective target, because of a consumer route or a consumer's policy on one of its
+#   paths (semantics P6). Pairs that are the same for two sources are counted once.
+stacks_by_source(policy_kind, node) := [[source, path, attached] |
+	some source in array.concat([""], sort(_consumers(policy_kind, node)))
+	for_all := [pair | source != ""; some pair in stacks(policy_kind, node, "")]
+	some [path, attached] in stacks(policy_kind, node, source)
+	not [path, attached] in for_all
 ]
 
-# METADATA
-# description: |
-#   The sources for which statuses count: "", and each namespace with a difference at an effective target, because of a
-#   consumer route or a consumer's policy on one of its paths (semantics P6).
-sources(policy_kind, node) := [""] if {
+_consumers(policy_kind, node) := set() if {
 	_is_same_for_all(policy_kind, node)
-} else := array.concat([""], sort(_consumers(policy_kind, node)))
-
-_consumers(policy_kind, node) := {namespace |
+} else := {namespace |
 	some path in hierarchy.kind_paths(policy_kind, node)
 	some namespace in hierarchy.consumers(path)
 } | {namespace |
@@ -156,11 +151,10 @@ _consumers(policy_kind, node) := {namespace |
 
 # METADATA
 # description: |
-#   The sources for which effective policies may differ at a target: `sources`, and each namespace for which a path does
+#   The sources for which effective policies may differ at a target: "", these namespaces, and each for which a path does
 #   not count because its consumer route replaces the producer's (semantics P6).
-differing_sources(policy_kind, node) := [""] if {
-	_is_same_for_all(policy_kind, node)
-} else := array.concat([""], sort(_consumers(policy_kind, node) | {namespace |
+differing_sources(policy_kind, node) := array.concat([""], sort(_consumers(policy_kind, node) | {namespace |
+	not _is_same_for_all(policy_kind, node)
 	some path in hierarchy.kind_paths(policy_kind, node)
 	some namespace in hierarchy.replacing_consumers(path)
 }))

@@ -195,11 +195,11 @@ _has_object(side, pointer) if {
 plain_side(side, spec) := {"spec": spec, "origins": side.origins} if {
 	object.get(side, "lists", {}) == {}
 	object.get(side, "units", set()) == set()
-} else := {"spec": plain_spec, "origins": {leaves.pointer(_plain_path(leaves.segments(pointer), names)): origin |
+} else := {"spec": plain_spec, "origins": {leaves.pointer(_path_in(leaves.segments(pointer), names)): origin |
 	some pointer, origin in side.origins
 }} if {
-	names := {leaves.segments(pointer): {name: place | some place, name in order} | some pointer, order in side.lists}
-	plain_spec := json.patch(spec, [{"op": "replace", "path": _plain_path(segments, names), "value": value} |
+	names := {leaves.segments(pointer): {name: sprintf("%d", [place]) | some place, name in order} | some pointer, order in side.lists}
+	plain_spec := json.patch(spec, [{"op": "replace", "path": _path_in(segments, names), "value": value} |
 		some [_, pointer] in sort([[count(leaves.segments(pointer)), pointer] | some pointer in (object.keys(side.lists) | side.units)])
 		segments := leaves.segments(pointer)
 		value := _plain_value(object.get(spec, segments, null), object.get(side.lists, pointer, null))
@@ -210,16 +210,6 @@ plain_side(side, spec) := {"spec": spec, "origins": side.origins} if {
 _plain_value(items, order) := [items[name] | some name in order] if is_object(items)
 
 _plain_value(unit, null) := unit[0] if is_array(unit)
-
-# As an array of keys, which json.patch needs for an empty key.
-_plain_path(segments, names) := [segment |
-	some index, raw in segments
-	segment := _place(raw, object.get(names, [array.slice(segments, 0, index)], null))
-]
-
-_place(raw, null) := raw
-
-_place(raw, places) := sprintf("%d", [places[raw]]) if places != null
 
 # METADATA
 # description: |

@@ -26,8 +26,7 @@ outcomes_at(policy_kind, node) := [object.union(fate, {
 	"scope": scope,
 	"marks": marks(above, marks_of_target, fate),
 }) |
-	some source in effective.sources(policy_kind, node)
-	some [path, attached] in effective.distinct_stacks(policy_kind, node, source)
+	some [source, path, attached] in effective.stacks_by_source(policy_kind, node)
 	scope := concat("", [scope_name(path), _cut_text(path), _source_text(source)])
 	above := above_route(path)
 	marks_of_target := places(node, above)

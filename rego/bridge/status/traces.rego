@@ -17,7 +17,7 @@ traces(obj, former, manager) := {name: found |
 		"ancestors": _ancestors_left(obj, former),
 		"parents": _parents_left(obj, former),
 		"types": {type | some type in _marks_left(obj, former, manager); shows_any(obj, {type})},
-		"annotations": _annotations_left(obj, former, manager),
+		"annotations": {name | some name, _ in object.get(obj.metadata, "annotations", {}); _our_annotation(obj, name, former, manager)},
 		"webhooks": _webhooks_left(obj, manager),
 		"status": {true | _our_kind(obj); count(object.get(obj, "status", {})) > 0},
 		"object": {true | _certificate(obj, manager)},
@@ -52,7 +52,12 @@ _conditions_left(obj, former, manager) := {condition.type |
 	_wrote_condition(obj, condition.type, former, manager)
 }
 
-_wrote_condition(obj, _, former, _) if _written_for(obj, former)
+# A policy of a kind whose statuses a bridge writes.
+_wrote_condition(obj, _, former, _) if {
+	some kind in former
+	kind.group == keys.group(obj.apiVersion)
+	kind.kind == obj.kind
+}
 
 _wrote_condition(obj, type, _, manager) if type in _owned_types(obj, manager)
 
@@ -60,13 +65,6 @@ _wrote_condition(obj, type, _, manager) if type in _owned_types(obj, manager)
 _wrote_condition(obj, _, _, manager) if {
 	some entry in _written(obj, manager)
 	entry.fieldsV1["f:status"]["f:conditions"] == {}
-}
-
-# A policy of a kind whose statuses a bridge writes.
-_written_for(obj, former) if {
-	some kind in former
-	kind.group == keys.group(obj.apiVersion)
-	kind.kind == obj.kind
 }
 
 _ancestors_left(obj, former) := {entry.controllerName |
@@ -84,14 +82,7 @@ _parents_left(obj, former) := {entry.controllerName |
 	kind.controllerName == entry.controllerName
 }
 
-_annotations_left(obj, former, manager) := {name |
-	some name, _ in object.get(obj.metadata, "annotations", {})
-	_our_annotation(obj, name, former, manager)
-}
-
-_our_annotation(_, name, former, _) if name in _marks_of(former)
-
-_our_annotation(_, "policybridge.io/status", _, _)
+_our_annotation(_, name, former, _) if name in (_marks_of(former) | {"policybridge.io/status"})
 
 _our_annotation(obj, name, _, manager) if {
 	field := sprintf("f:%s", [name])
@@ -132,15 +123,9 @@ _certificate(obj, manager) if {
 #   An object has a condition of one of these types, in its status, a listener's or a route's for a parent, or an
 #   annotation of that name.
 shows_any(obj, types) if {
-	some condition in obj.status.conditions
-	condition.type in types
-} else if {
-	some listener in obj.status.listeners
-	some condition in listener.conditions
-	condition.type in types
-} else if {
-	some parent in obj.status.parents
-	some condition in parent.conditions
+	places := [[object.get(obj, "status", {})], object.get(obj, ["status", "listeners"], []), object.get(obj, ["status", "parents"], [])]
+	some place in array.flatten(places)
+	some condition in place.conditions
 	condition.type in types
 } else if {
 	some name, _ in obj.metadata.annotations
@@ -181,20 +166,20 @@ writable_types(replicated) := {
 
 _marked(replicated) := {type |
 	some kind in _managed
-	some type in ((_declared(kind, replicated) | _acted_on(kind, replicated)) | _reported_on(kind, replicated))
+	some type in (_declared(kind, replicated) | {type |
+		some type in _at_level(kind.effectiveTarget, kind, replicated)
+		kinds.is_acted_on(kind, type)
+	})
+} | {type |
+	some kind in _managed
+	kind.statusShape == "Ancestors"
+	some type in _at_level(kind.ancestorLevel, kind, replicated)
 }
-
-_reported_on(kind, replicated) := {type | kind.statusShape == "Ancestors"; some type in _at_level(kind.ancestorLevel, kind, replicated)}
 
 # For a kind that does not list its targets: types in the hierarchy, and replicated types other than Gateway API's.
 _declared(kind, replicated) := {concat("/", [target.group, target.kind]) | some target in kind.targets} if {
 	kind.targets
 } else := object.keys(levels.by_type) | _others(replicated)
-
-_acted_on(kind, replicated) := {type |
-	some type in _at_level(kind.effectiveTarget, kind, replicated)
-	kinds.is_acted_on(kind, type)
-}
 
 _at_level("Target", kind, replicated) := _declared(kind, replicated)
 
