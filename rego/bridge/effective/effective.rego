@@ -146,7 +146,9 @@ _joins(attached) := [{"policies": side, "elements": _elements(side), "strategy":
 # The established policy of a pair; with `parentLevels` the challenger (semantics F4).
 _deciding(attached, _, "parents") := attached[count(attached) - 1].policy
 
-_deciding(_, side, joined) := side[0] if joined != "parents"
+_deciding(_, side, "levels") := side[0]
+
+_deciding(_, [policy], "policies") := policy
 
 # The order within one side: each older policy above the younger ones or instead of them (semantics F5).
 _elements([policy]) := [policy]
@@ -193,8 +195,7 @@ _side_of(element, _) := element if is_object(element)
 
 _side_of(policy, rules) := {"spec": known.spec, "origins": known.origins} if {
 	known := policies.facts(policy)
-	known.rules == rules
-	rules == []
+	[known.rules, rules] == [[], []]
 } else := merge.keyed_side(policies.facts(policy).spec, policy, rules) if {
 	is_string(policy)
 }

@@ -129,12 +129,16 @@ _policies_at(policy_kind, node) := [] if {
 #   The pairs of `stacks` for each source for which statuses count, `[source, path, stack]`: for "", and for each
 #   namespace with a difference at an effective target, because of a consumer route or a consumer's policy on one of its
 #   paths (semantics P6). Pairs that are the same for two sources are counted once.
-stacks_by_source(policy_kind, node) := [[source, path, attached] |
-	some source in array.concat([""], sort(_consumers(policy_kind, node)))
-	for_all := [pair | source != ""; some pair in stacks(policy_kind, node, "")]
-	some [path, attached] in stacks(policy_kind, node, source)
-	not [path, attached] in for_all
-]
+stacks_by_source(policy_kind, node) := array.concat(
+	[["", path, attached] | some [path, attached] in for_all],
+	[[source, path, attached] |
+		some source in _consumers(policy_kind, node)
+		some [path, attached] in stacks(policy_kind, node, source)
+		not [path, attached] in for_all
+	],
+) if {
+	for_all := stacks(policy_kind, node, "")
+}
 
 _consumers(policy_kind, node) := set() if {
 	_is_same_for_all(policy_kind, node)

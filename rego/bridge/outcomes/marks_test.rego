@@ -11,13 +11,13 @@ _marks(outcome) := marks if {
 
 # S4, GEP-713 "Target object status"
 test_a_policy_is_reported_at_its_targets_and_at_the_effective_target if {
-	_marks("PartiallyProgrammed") == [["core/Namespace/-/shop", ""], [_first_gateway, "http"], _cart_mark]
+	_marks("PartiallyProgrammed") == {["core/Namespace/-/shop", ""], [_first_gateway, "http"], _cart_mark}
 }
 
 # S4
 test_a_policy_that_is_overridden_or_not_computed_is_reported_nowhere if {
 	every outcome in ["Overridden", "Failed"] {
-		_marks(outcome) == []
+		_marks(outcome) == set()
 	}
 }
 

@@ -21,7 +21,7 @@ import data.bridge.scopes
 #   fields of its kind (semantics T8), `by` names the policies that override it with the strategy, `scope` names the path
 #   and its source unless that is any, `marks` are the places that report the policy's effect.
 outcomes_at(policy_kind, node) := [object.union(fate, {
-	"targets": _counted_targets(policy_kind, fate.policy, fate.targets),
+	"targets": _counted_targets(policy_kind, fate),
 	"ancestor": ancestor,
 	"scope": scope,
 	"marks": marks(above, marks_of_target, fate),
@@ -37,10 +37,10 @@ outcomes_at(policy_kind, node) := [object.union(fate, {
 # The targets by which a policy's status counts: none of those that it selects by fields of its kind, unless they are its
 # ancestors. Otherwise the counts of a policy for a whole mesh, which each of its statuses needs, are as many as the
 # cluster has workloads (semantics T8).
-_counted_targets(policy_kind, policy, targets) := [] if {
-	policies.selects_by_fields(policy)
+_counted_targets(policy_kind, fate) := [] if {
 	not has_ancestors(policy_kind)
-} else := targets
+	policies.selects_by_fields(fate.policy)
+} else := fate.targets
 
 # The text for a path that was cut (semantics P7).
 _cut_text(path) := sprintf(" (cut: links of an extension lead back to %s)", [node]) if {
@@ -140,9 +140,9 @@ _ancestors_above(policy_kind, node) := {above |
 #   The places that report a policy's effect, `[object, place]`, by its outcome on a path: its declared `targets` on the
 #   path and `marks_of_target`, the places of the effective target (GEP-713, "Target object status"; semantics S4). An
 #   Overridden policy affects nothing.
-marks(above, marks_of_target, fate) := sort(marks_of_target | {mark | some target in fate.targets; some mark in places(target, above)}) if {
+marks(above, marks_of_target, fate) := marks_of_target | {mark | some target in fate.targets; some mark in places(target, above)} if {
 	fate.outcome in {"Programmed", "PartiallyProgrammed"}
-} else := []
+} else := set()
 
 # METADATA
 # description: |

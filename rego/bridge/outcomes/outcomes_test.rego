@@ -30,7 +30,7 @@ test_rows_tell_the_outcome_of_each_policy_and_who_decided if {
 			"outcome": "Programmed",
 			"by": [],
 			"scope": _scope("pay"),
-			"marks": [[_first_gateway, ""], _cart_mark],
+			"marks": {[_first_gateway, ""], _cart_mark},
 		},
 		{
 			"policy": _key("low"),
@@ -39,7 +39,7 @@ test_rows_tell_the_outcome_of_each_policy_and_who_decided if {
 			"outcome": "Overridden",
 			"by": ["shop/high (Atomic overrides)"],
 			"scope": _scope("pay"),
-			"marks": [],
+			"marks": set(),
 		},
 	]
 }
@@ -55,7 +55,7 @@ test_a_policy_whose_path_is_an_error_failed_there if {
 		"outcome": "Failed",
 		"by": ["513 policies meet here; at most 512 can be merged"],
 		"scope": _scope("pay"),
-		"marks": [],
+		"marks": set(),
 	}}
 }
 

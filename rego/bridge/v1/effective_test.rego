@@ -119,7 +119,7 @@ test_outcomes_are_rows_for_each_effective_target_that_there_is if {
 		"outcome": "Programmed",
 		"by": [],
 		"scope": "Gateway infra/public#http > HTTPRoute shop/cart#pay",
-		"marks": [[testing.cart_route, json.marshal({"name": "public", "namespace": "infra", "sectionName": "http"})]],
+		"marks": {[testing.cart_route, json.marshal({"name": "public", "namespace": "infra", "sectionName": "http"})]},
 	}]}
 }
 
