@@ -267,16 +267,13 @@ _joined_8(policy_kind, elements, found) := h if {
 #   some: PartiallyProgrammed; none: Overridden (semantics O1 to O3). Every policy of an Additive kind is Programmed (C4).
 outcome(attached, policy) := {"outcome": "Programmed", "overriddenBy": []} if {
 	# Most policies keep all leaves.
-	own := _leaves_of(attached, policy)
+	own := _side_of(policy, _rules_of(attached)).origins
 	object.subset(object.get(merged_stack(attached), "leaves", own), own)
 } else := {"outcome": {true: "PartiallyProgrammed", false: "Overridden"}[policy in owners], "overriddenBy": sort(_overriding(attached, policy, owners, own - object.keys(leaves)))} if {
-	own := object.keys(_leaves_of(attached, policy))
+	own := object.keys(_side_of(policy, _rules_of(attached)).origins)
 	leaves := object.filter(merged_stack(attached).leaves, own)
 	owners := _owners(leaves)
 }
-
-# The leaves of a policy by the rules of the stack.
-_leaves_of(attached, policy) := _side_of(policy, _rules_of(attached)).origins
 
 # The policies of origins.
 _owners(leaves) := {owner | some origin in leaves; some owner in merge.as_list(origin)}

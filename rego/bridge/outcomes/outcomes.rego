@@ -151,31 +151,10 @@ marks(above, marks_of_target, fate) := marks_of_target | {mark | some target in 
 places(node, above) := {[parts.object, parts.section]} if {
 	levels.of(node) == "Listener"
 	parts := keys.parse(node)
-} else := _places_of_route(route, above) if {
+} else := {[route, json.marshal(ref)] | some ref in hierarchy.parent_refs(route, above)} if {
 	route := keys.parse(node).object
 	levels.of(route) == "Route"
 } else := {[keys.parse(node).object, ""]}
-
-# The same for all rules of a route.
-_places_of_route(route, above) := {[route, text] |
-	[object_key, section] := split(above, "#")
-	some ref in index.facts(route).parents
-	text := _ref_text(route, ref, object_key)
-	ref.section in {"", section}
-	hierarchy.has_port(above, ref.port)
-} if {
-	contains(above, "#")
-} else := {[route, json.marshal(ref)] | some ref in hierarchy.parent_refs(route, above)}
-
-_ref_text(_, ref, object_key) := ref.text if ref.object == object_key
-
-_ref_text(route, ref, gateway) := json.marshal(hierarchy.default_ref(gateway)) if {
-	ref.object == index.default_gateways_key
-	every other in index.facts(route).parents {
-		other.object != gateway
-	}
-	gateway in index.default_gateways
-}
 
 # METADATA
 # description: The node directly above the route of a path to a node, without Namespaces; empty if the path has none.
@@ -192,14 +171,12 @@ above_route(path) := [above |
 # description: |
 #   The name of a path in messages, with its nodes from the top. A GatewayClass, a Namespace and an object before its
 #   own section are omitted, because they add no information.
-scope_name(path) := concat(" > ", [node_name(node) | some index, node in path; not _is_implied(node, below[index])]) if {
-	below := array.concat(array.slice(path, 1, count(path)), [""])
+scope_name(path) := concat(" > ", array.concat(above, [node_name(path[last])])) if {
+	last := count(path) - 1
+	above := [node_name(node) | some index, node in array.slice(path, 0, last); not _is_implied(node, path[index + 1])]
 }
 
-_is_implied(node, below) if {
-	below != ""
-	levels.of(node) in {"GatewayClass", "Namespace"}
-}
+_is_implied(node, _) if levels.of(node) in {"GatewayClass", "Namespace"}
 
 _is_implied(node, below) if startswith(below, concat("", [node, "#"]))
 
