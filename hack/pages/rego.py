@@ -34,9 +34,9 @@ PACKAGES = {
 WHERE = {
     "Higher is established": ("effective/stacks.rego", "stack"),
     "Older, then alphabetical": ("policy/facts.rego", "_order"),
-    "The established policy dictates the strategy": ("effective/precedence.rego", "joins"),
+    "The established policy dictates the strategy": ("effective/effective.rego", "_joins"),
     "None": ("attachment/conflict.rego", "conflict"),
-    "Atomic defaults": ("effective/precedence.rego", "_order"),
+    "Atomic defaults": ("effective/effective.rego", "_order"),
     "Patch by RFC 7386": ("merge/merge.rego", "patch_sides"),
     "Assumed order of strategies": ("merge/merge.rego", "assumed_order"),
     "`defaults` means atomic": ("kinds/discovery.rego", "_wrapper_strategies"),
