@@ -33,7 +33,7 @@ PACKAGES = {
 }
 WHERE = {
     "Higher is established": ("effective/stacks.rego", "stack"),
-    "Older, then alphabetical": ("policy/facts.rego", "_order"),
+    "Older, then alphabetical": ("policy/policy.rego", "_order"),
     "The established policy dictates the strategy": ("effective/effective.rego", "_joins"),
     "None": ("attachment/conflict.rego", "conflict"),
     "Atomic defaults": ("effective/effective.rego", "_order"),

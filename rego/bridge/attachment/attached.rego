@@ -1,9 +1,15 @@
+# METADATA
+# title: Attachment
+# description: |
+#   The attachment of policies to nodes. A ref names a declared target (GEP-713, "The targetRefs stanza"); each ref is
+#   accepted or rejected independently (semantics T1 to T5).
 package bridge.attachment
 
 import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lookup
 import data.bridge.policy as policies
 
 # METADATA
@@ -36,7 +42,7 @@ _accepted_at(policy, node) if {
 #   The refs of a kind's policies to a node, whatever their verdicts, as [policy, ref]. A policy that both names and
 #   selects an object refers to it once.
 refs_to(policy_kind, node) := {[policy, ref] |
-	some policy in _naming_node(policy_kind, node)
+	some policy in index.policies_naming(policy_kind, trim_suffix(node, "@frontend"))
 	takes_part(policy)
 	some ref in policies.named_refs(policy)
 	place(policy_kind, ref.key) == node
@@ -74,4 +80,75 @@ targets(policy_key) := {place(keys.parse(policy_key).type, ref.key) |
 # description: A policy with a deletionTimestamp has no effect (semantics T5).
 takes_part(policy_key) if not policies.fact(policy_key, "deleting")
 
-_naming_node(policy_kind, node) := index.policies_naming(policy_kind, trim_suffix(node, "@frontend"))
+# METADATA
+# description: |
+#   The policies of a kind, or of all kinds, that select an object. The cost is that of the selectors for such objects
+#   in their namespace.
+policies_selecting(object_key) := {policy |
+	parts := keys.parse(object_key)
+	some namespace in {parts.namespace, policies.any_namespace}
+	some [policy, text] in policies.policies_selecting(namespace, parts.type)
+	policies.selects_object(text, object_key)
+}
+
+# METADATA
+# description: The refs of a policy to one object or a section of it, by name and by selection. Costs nothing of what else it selects.
+refs_on(policy_key, object_key) := array.concat(
+	[ref | some ref in policies.named_refs(policy_key); ref.object == object_key],
+	[policies.selected_ref(policy_key, object_key) |
+		policies.may_select(keys.type_of(policy_key))
+		policy_key in policies_selecting(object_key)
+	],
+)
+
+# METADATA
+# description: The policies of any kind that name an object or a section of it, or select it.
+policies_targeting(object_key) := index.policies_targeting(object_key) | policies_selecting(object_key)
+
+# METADATA
+# description: |
+#   The policies that name the object and may target it. Policies of other namespaces without permission are omitted:
+#   their authors can name any object any number of times, and must not make its changes expensive.
+permitted_policies_targeting(object_key) := {policy | some policy in policies_targeting(object_key); is_permitted(policy, object_key)}
+
+# METADATA
+# description: |
+#   The objects that policies may select, or no longer select, because a Namespace or a GatewayClass changed, as
+#   `[policy, objects]`: those in the Namespace, for policies that select by the labels of Namespaces too, and the
+#   Gateways of the class, for policies that select those of named controllers (semantics T8). What the Namespace or
+#   class was before is unknown, so these are all objects whose own labels the policy selects.
+reselections(key) := {[policy, objects_there] |
+	namespace := keys.parse(key).name
+	some type in _types_selected(["namespaces"])
+	some [policy, text] in _policies_selecting_in(namespace, type)
+	policies.reads_namespaces(text)
+	objects_there := _with_labels(namespace, type, text)
+	count(objects_there) > 0
+} if {
+	keys.type_of(key) == "core/Namespace"
+} else := {[policy, {gateway}] |
+	count(_types_selected(["gateways", "controllers"])) > 0
+	some gateway in index.declared_children(key)
+	some [policy, text] in _policies_selecting_in(keys.namespace(gateway), keys.type_of(gateway))
+	policies.reads_controllers(text)
+	policies.selects_by_labels(text, gateway)
+} if {
+	keys.type_of(key) == "gateway.networking.k8s.io/GatewayClass"
+} else := set()
+
+_policies_selecting_in(namespace, type) := policies.policies_selecting(namespace, type) | policies.policies_selecting(policies.any_namespace, type)
+
+# The types whose objects some kind's policies select by such a property, too. Most clusters have no such kind.
+_types_selected(path) := {type |
+	some kind in kinds.selecting_kinds
+	some entry in kinds.get(kind).selectors
+	object.get(entry, path, false)
+	some type in entry.types
+}
+
+# Policies with the same selector share the result.
+_with_labels(namespace, type, text) := {object_key |
+	some name, _ in lookup.objects_in(type, namespace)
+	object_key := concat("/", [type, namespace, name])
+	policies.selects_by_labels(text, object_key)
+}

@@ -2,6 +2,7 @@ package bridge.attachment
 
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lib.recursion
 import data.bridge.lookup
 import data.bridge.policy as policies
 
@@ -35,8 +36,8 @@ _is_default(policy_key) if policies.fact(policy_key, "breadth") % 2 == 0
 
 # METADATA
 # description: |
-#   Under ConflictOnOverlap a policy that conflicts at one target has no effect at its others either (semantics F5): the first
-#   conflict of its refs. Undefined without a conflict.
+#   Under ConflictOnOverlap a policy that conflicts at one target has no effect at its others either (semantics F5):
+#   the first conflict of its refs. Undefined without a conflict.
 conflict_elsewhere(policy_key) := [found | some ref in policies.declared_refs(policy_key); found := conflict(policy_key, ref)][0] if {
 	kinds.of_policy(policy_key).sameLevel == "ConflictOnOverlap"
 }
@@ -56,11 +57,9 @@ _way_to_compare(policy_key, ref) := "NotCompared" if {
 	not policies.leaves_within_bound(_contenders_for(policy_key, ref))
 } else := kinds.of_policy(policy_key).sameLevel
 
-_overlaps_with("Conflict", _, _)
+_overlaps_with(way, _, _) if way in {"Conflict", "NotCompared"}
 
-_overlaps_with("NotCompared", _, _)
-
-_overlaps_with("ConflictOnOverlap", holder, policy_key) if is_string(overlap(holder, policy_key))
+_overlaps_with("ConflictOnOverlap", holder, policy_key) if is_string(_overlap(holder, policy_key))
 
 # The policies that have the target of a ref, the oldest first; undefined if the policy is one of them.
 _in_the_way(policy_key, ref) := [holder | some holder in contenders; holder in holders] if {
@@ -101,13 +100,13 @@ _holders("Conflict", contenders) := {contenders[0]}
 
 _holders("ConflictOnOverlap", contenders) := {contenders[0]} if count(contenders) == 1
 
-_holders("ConflictOnOverlap", contenders) := disjoint_policies(contenders) if {
+_holders("ConflictOnOverlap", contenders) := _disjoint_policies(contenders) if {
 	count(contenders) > 1
 	policies.leaves_within_bound(contenders)
 }
 
 # Large policies are not compared: the oldest ones within the bound have the target.
-_holders("ConflictOnOverlap", contenders) := disjoint_policies(array.slice(contenders, 0, policies.largest_policies)) if {
+_holders("ConflictOnOverlap", contenders) := _disjoint_policies(array.slice(contenders, 0, policies.largest_policies)) if {
 	not policies.leaves_within_bound(contenders)
 }
 
@@ -117,7 +116,7 @@ _winner("NotCompared", holders, _) := sprintf("%s; policies with more than %d le
 
 _winner("ConflictOnOverlap", holders, policy_key) := [sprintf("%s, which sets %s too", [_older(holder), described]) |
 	some holder in holders
-	described := _pointer(overlap(holder, policy_key))
+	described := _pointer(_overlap(holder, policy_key))
 ][0] if {
 	true
 } else := sprintf("%d older policies", [count(holders)])
@@ -127,3 +126,79 @@ _older(policy) := sprintf("the older %s %s", [keys.parse(policy).kind, keys.shor
 _pointer("") := "the whole spec"
 
 _pointer(pointer) := pointer if pointer != ""
+
+# The first pointer at which the specs proper of two policies overlap, whatever the values: a leaf of one is, or
+# contains, a leaf of the other (semantics F5). Undefined if they are disjoint.
+_overlap(policy, other) := sort(common)[0] if {
+	common := _overlaps(_taken_with(_nothing_taken, policy), other)
+	count(common) > 0
+}
+
+_nothing_taken := {"policies": set(), "leaves": set(), "containers": set()}
+
+_taken_with(taken, policy) := {
+	"policies": (taken.policies | {policy}),
+	"leaves": (taken.leaves | data.bridge.policy.pointers(policy)),
+	"containers": (taken.containers | _containers(policy)),
+}
+
+_overlaps(taken, policy) := (taken.leaves & _containers(policy)) | (taken.containers & data.bridge.policy.pointers(policy))
+
+# The leaves of a policy's spec and everything that contains them, up to the whole spec (``).
+_containers(policy) := {container |
+	some pointer in data.bridge.policy.pointers(policy)
+	parts := split(pointer, "/")
+	some length in numbers.range(1, count(parts))
+	container := concat("/", array.slice(parts, 0, length))
+}
+
+# The maximum number of policies that may contend for one target, the same as for a stack. Younger policies are
+# rejected.
+_contender_bound := recursion.item_bound
+
+# The policies, from the oldest, that do not overlap with an older policy of the result. A policy that loses takes no
+# part in later comparisons (semantics F5). A fold as in `bridge.lib.recursion`.
+_disjoint_policies(policies) := _taken_512(_nothing_taken, policies).policies
+
+_taken_512(taken, policies) := _taken_64(taken, policies) if count(policies) <= 64
+
+_taken_512(taken, policies) := h if {
+	count(policies) > 64
+	a := _taken_64(taken, array.slice(policies, 0, 64))
+	b := _taken_64(a, array.slice(policies, 64, 128))
+	c := _taken_64(b, array.slice(policies, 128, 192))
+	d := _taken_64(c, array.slice(policies, 192, 256))
+	e := _taken_64(d, array.slice(policies, 256, 320))
+	f := _taken_64(e, array.slice(policies, 320, 384))
+	g := _taken_64(f, array.slice(policies, 384, 448))
+	h := _taken_64(g, array.slice(policies, 448, _contender_bound))
+}
+
+_taken_64(taken, policies) := _taken_8(taken, policies) if count(policies) <= 8
+
+_taken_64(taken, policies) := h if {
+	count(policies) > 8
+	a := _taken_8(taken, array.slice(policies, 0, 8))
+	b := _taken_8(a, array.slice(policies, 8, 16))
+	c := _taken_8(b, array.slice(policies, 16, 24))
+	d := _taken_8(c, array.slice(policies, 24, 32))
+	e := _taken_8(d, array.slice(policies, 32, 40))
+	f := _taken_8(e, array.slice(policies, 40, 48))
+	g := _taken_8(f, array.slice(policies, 48, 56))
+	h := _taken_8(g, array.slice(policies, 56, 64))
+}
+
+_taken_8(taken, policies) := h if {
+	a := _taken_at(taken, policies, 0)
+	b := _taken_at(a, policies, 1)
+	c := _taken_at(b, policies, 2)
+	d := _taken_at(c, policies, 3)
+	e := _taken_at(d, policies, 4)
+	f := _taken_at(e, policies, 5)
+	g := _taken_at(f, policies, 6)
+	h := _taken_at(g, policies, 7)
+}
+
+_taken_at(taken, policies, index) := _taken_with(taken, policies[index]) if {
+	count(_overlaps(taken, policies[index])) == 0
+} else := taken

@@ -5,28 +5,28 @@ import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.policy
+import data.bridge.policy as policies
 
 # METADATA
 # description: |
-#   The verdict on each ref of a policy, in order: `{ref, reason, message}`, reason Accepted, Invalid, TargetNotFound or
-#   Conflicted (GEP-713, "Status conditions"; semantics T2 to T4). If a ref names no object, the policy itself is the
-#   ref.
-verdicts(policy_key) := [invalid_verdict(policy_key, message)] if {
+#   The verdict on each ref of a policy, in order: `{ref, reason, message}`, reason Accepted, Invalid, TargetNotFound
+#   or Conflicted (GEP-713, "Status conditions"; semantics T2 to T4). If a ref names no object, the policy itself is
+#   the ref.
+verdicts(policy_key) := [_invalid_verdict(policy_key, message)] if {
 	message := policy.excess(policy_key)
 } else := found if {
 	namespace := keys.namespace(policy_key)
 	by_name := [_verdict_on(policy_key, namespace, ref) | some ref in policy.refs_with_places(policy_key)]
-	found := array.concat(by_name, selector_verdicts(policy_key))
+	found := array.concat(by_name, _selector_verdicts(policy_key))
 	count(found) > 0
-} else := [invalid_verdict(policy_key, policy_problem(policy_key))]
+} else := [_invalid_verdict(policy_key, policy_problem(policy_key))]
 
 _verdict_on(policy_key, namespace, written_ref) := object.union({"ref": ref}, verdict(policy_key, ref)) if {
 	ref := index.target_ref(namespace, written_ref.raw)
-} else := invalid_verdict(policy_key, index.ref_flaw(written_ref.place, written_ref.raw))
+} else := _invalid_verdict(policy_key, index.ref_flaw(written_ref.place, written_ref.raw))
 
-# METADATA
-# description: The verdict on a ref that names no object, or on a policy that is Invalid as a whole.
-invalid_verdict(policy_key, message) := {"ref": policy.object_ref(policy_key), "reason": "Invalid", "message": message}
+# The verdict on a ref that names no object, or on a policy that is Invalid as a whole.
+_invalid_verdict(policy_key, message) := {"ref": policy.object_ref(policy_key), "reason": "Invalid", "message": message}
 
 # METADATA
 # description: The verdict on one ref, including conflicts with other policies of its target.
@@ -38,7 +38,8 @@ verdict(policy_key, ref) := own if {
 } else := conflict_elsewhere(policy_key) if {
 	true
 } else := {"reason": "Invalid", "message": message} if {
-	# After conflicts: a policy that is refused for its port still holds its target, as for Envoy Gateway (semantics F5).
+	# After conflicts: a policy that is refused for its port still holds its target, as for Envoy Gateway (semantics
+	# F5).
 	message := _shared_port_problem(policy_key, ref)
 } else := {"reason": "Accepted", "message": "Policy has been accepted"}
 
@@ -109,8 +110,8 @@ _section_exists(ref) if hierarchy.canonical_key(ref.key) == ref.key
 
 # METADATA
 # description: |
-#   A policy may target an object: one of its own namespace, or if a ReferenceGrant allows it. A ref without permission
-#   has the same verdict whether the object exists or not (semantics T2).
+#   A policy may target an object: one of its own namespace, or if a ReferenceGrant allows it. A ref without
+#   permission has the same verdict whether the object exists or not (semantics T2).
 is_permitted(policy_key, object_key) if {
 	keys.namespace(object_key) in {"", keys.namespace(policy_key)}
 } else if {
@@ -124,3 +125,168 @@ is_permitted(policy_key, object_key) if {
 } else if {
 	hierarchy.is_granted(policy_key, object_key)
 } else := false
+
+# The verdicts on a policy's selectors, one for each object that no ref and no earlier selector names (semantics T4). A
+# selector that selects nothing, or is invalid, has its own verdict. What a field of the policy's kind selects need not
+# be an object that the bridge knows: where it selects none, the policy is accepted (T8).
+_selector_verdicts(policy_key) := found if {
+	all_selectors := policy.selectors_of(policy_key)
+	found := [verdict_on_one |
+		some position, selector in all_selectors
+		earlier := array.slice(all_selectors, 0, position)
+		some verdict_on_one in _verdicts_on_selector(policy_key, selector, earlier)
+	]
+	_suffices(all_selectors, found)
+} else := [{"ref": policy.object_ref(policy_key), "reason": "Accepted", "message": "Policy has been accepted"}]
+
+# METADATA
+# description: |
+#   A policy selects its targets by fields of its kind only, and each that it selects is accepted. Costs nothing of
+#   what it selects: a policy for a whole mesh has as many targets as the cluster has workloads (semantics T8).
+accepts_all(policy_key) if {
+	policy.selects_by_fields(policy_key)
+	not policy_problem(policy_key)
+	policy_kind := keys.type_of(policy_key)
+	not kinds.get(policy_kind).sameLevel in {"Conflict", "ConflictOnOverlap"}
+	not kinds.has_namespace_defaults(policy_kind)
+	every selector in policy.selectors_of(policy_key) {
+		selector.byField
+		not selector.flaw
+		not policy.selector_problem(policy_key, selector)
+		not kinds.depends_on_ports(policy_kind, selector.type)
+	}
+} else := false
+
+_suffices(_, found) if count(found) > 0
+
+_suffices(all_selectors, _) if {
+	every selector in all_selectors {
+		not selector.byField
+	}
+}
+
+_verdicts_on_selector(policy_key, selector, earlier) := [_invalid_verdict(policy_key, message)] if {
+	message := _selector_problem(policy_key, selector)
+} else := [verdict_of_none] if {
+	not selector.byField
+	count(policy.selected_refs(selector.namespace, selector.type, selector.text)) == 0
+	verdict_of_none := {"ref": policy.object_ref(policy_key), "reason": "TargetNotFound", "message": _selects_nothing(policy_key, selector)}
+} else := [object.union({"ref": ref}, verdict(policy_key, ref)) |
+	seen := _keys_of(policy.named_refs(policy_key)) | {key |
+		some other in earlier
+		some key in _keys_of(policy.selected_refs(other.namespace, other.type, other.text))
+	}
+	some ref in policy.selected_refs(selector.namespace, selector.type, selector.text)
+	not ref.key in seen
+]
+
+_keys_of(refs_given) := {ref.key | some ref in refs_given}
+
+_selector_problem(policy_key, selector) := policy_problem(policy_key) if {
+	true
+} else := selector.flaw if {
+	true
+} else := sprintf("%s: %s", [selector.place, policy.selector_problem(policy_key, selector)])
+
+_selects_nothing(policy_key, selector) := sprintf("%s selects nothing: no %s in namespace %s has such labels", [
+	selector.place,
+	split(selector.type, "/")[1],
+	keys.parse(policy_key).namespace,
+]) if {
+	keys.parse(policy_key).namespace != "-"
+} else := sprintf("%s selects nothing: no %s has such labels", [selector.place, split(selector.type, "/")[1]])
+
+# METADATA
+# description: |
+#   The policies of a kind that are attached to a node only by refs with a className, with these classes. Such an
+#   attachment counts only on paths through a GatewayClass of that name (the first version of GEP-713,
+#   PolicyTargetReference; semantics T1).
+limits(policy_kind, node) := {policy: classes |
+	some [policy, class_ref] in refs_to(policy_kind, node)
+	class_ref.class
+	accepted := [ref |
+		some [other, ref] in refs_to(policy_kind, node)
+		other == policy
+		verdict(policy, ref).reason == "Accepted"
+	]
+	every ref in accepted {
+		ref.class
+	}
+	classes := {ref.class | some ref in accepted}
+}
+
+# METADATA
+# description: Some policy of a kind has a ref with a className.
+has_class_limits(policy_kind) if {
+	policy_kind in index.class_limited_kinds
+} else := false
+
+# METADATA
+# description: A path of a policy kind runs through one of these classes. A Direct kind's paths are those of its target.
+runs_through(policy_kind, path, classes) if {
+	not kinds.is_direct(policy_kind)
+	count(hierarchy.classes(path) & classes) > 0
+}
+
+runs_through(policy_kind, path, classes) if {
+	kinds.is_direct(policy_kind)
+	some whole in hierarchy.paths(path[count(path) - 1], false)
+	count(hierarchy.classes(whole) & classes) > 0
+}
+
+# METADATA
+# description: |
+#   The attachments of a kind's policies that do not count for an effective target, although they name a node of one
+#   of its paths: `{policy, target, reason, message}`. The reason is that of the verdict, Deleting for a policy that
+#   is being deleted, OtherClass for a ref whose className excludes it from one of the paths, or OtherController if
+#   the kind's `controllers` do (semantics T1 to T6, P8). `explain` adds these to an effective policy.
+rejections(policy_kind, node) := {rejection |
+	paths := hierarchy.all_kind_paths(policy_kind, node)
+	some object_key in _objects_on(paths)
+	some policy_key in policies_targeting(object_key)
+	keys.parse(policy_key).type == policy_kind
+	some ref in refs_on(policy_key, object_key)
+	_concerns(policy_kind, ref, paths)
+	rejection := object.union({"policy": policy_key, "target": ref.key}, _refusal(policy_key, ref, paths))
+} | {rejection |
+	some object_key in _objects_on(hierarchy.all_kind_paths(policy_kind, node))
+	some policy_key in index.oversized_policies(object_key)
+	keys.parse(policy_key).type == policy_kind
+	rejection := {"policy": policy_key, "target": object_key, "reason": "Invalid", "message": policies.excess(policy_key)}
+}
+
+_objects_on(paths) := {keys.parse(node).object | some path in paths; some node in path}
+
+# A ref to another section of the object does not concern this target; one to a missing section may.
+_concerns(policy_kind, ref, paths) if {
+	some path in paths
+	place(policy_kind, ref.key) in path
+}
+
+_concerns(policy_kind, ref, _) if not place(policy_kind, ref.key)
+
+_refusal(policy, ref, paths) := {"reason": "Deleting", "message": message} if {
+	not takes_part(policy)
+	message := sprintf("%s %s is being deleted", [keys.parse(policy).kind, keys.short(policy)])
+} else := found if {
+	found := verdict(policy, ref)
+	found.reason != "Accepted"
+} else := {"reason": "OtherClass", "message": message} if {
+	policy_kind := keys.parse(policy).type
+	node := place(policy_kind, ref.key)
+	classes := limits(policy_kind, node)[policy]
+	some path in paths
+	node in path
+	not runs_through(policy_kind, path, classes)
+	message := sprintf("className limits it to paths through GatewayClass %s", [concat(" or ", sort(classes))])
+} else := {"reason": "OtherController", "message": message} if {
+	policy_kind := keys.parse(policy).type
+	node := place(policy_kind, ref.key)
+	names := kinds.get(policy_kind).controllers
+	class := sort({hierarchy.kept_off_by(policy_kind, path) | some path in paths; node in path})[0]
+	message := sprintf("GatewayClass %s is of another controller than %s: policies of %s do not count below it", [
+		keys.parse(class).name,
+		concat(" and ", sort(names)),
+		keys.parse(policy).kind,
+	])
+}

@@ -15,8 +15,8 @@ facts(object_key) := stored if {
 
 # METADATA
 # description: |
-#   The other input of facts besides the object: the levels from extension modules. Facts count while their `by` equals
-#   it.
+#   The other input of facts besides the object: the levels from extension modules. Facts count while their `by`
+#   equals it.
 stamp := "" if {
 	count(levels.extensions) == 0
 } else := crypto.md5(json.marshal(levels.extensions))
@@ -25,4 +25,205 @@ stamp := "" if {
 # description: The facts of an object, computed from the object. Undefined for an object without listeners or rules.
 facts_of(obj) := facts_at(levels.by_type[type].section, type, obj) if {
 	type := keys.type(obj.apiVersion, obj.kind)
+}
+
+# METADATA
+# description: |
+#   The facts of a route: `type`, `namespace`, `sections` (the names of its rules), `parents` (the Gateways and
+#   ListenerSets that its parentRefs name, `{object, section, port, text}`; `default_gateways_key` represents default
+#   Gateways), `frontends` (those that they name, `{node, section, port}`, if there are any), and the facts of its
+#   hostnames (see `hostname_facts`).
+facts_at("Rule", type, route) := object.union_n([
+	_parent_facts(type, namespace, object.get(route.spec, "parentRefs", []), object.get(route.spec, "useDefaultGateways", "None")),
+	_hostname_facts(object.get(route.spec, "hostnames", [])),
+	{"sections": _rule_names(object.get(route.spec, "rules", []))},
+]) if {
+	namespace := keys.namespace_name(object.get(route.metadata, "namespace", ""))
+}
+
+# Many routes of a namespace have the same parents.
+_parent_facts(type, namespace, refs, scope) := object.union(
+	{
+		"by": stamp,
+		"type": type,
+		"namespace": namespace,
+		"parents": array.concat(
+			[{"object": key, "section": object.get(ref, "sectionName", ""), "port": object.get(ref, "port", 0), "text": json.marshal(ref)} |
+				some ref in refs
+				key := parent_key(ref, namespace)
+				levels.of_type(keys.type_of(key)) != "Backend"
+			],
+			[{"object": key, "section": "", "port": 0, "text": ""} | some key in default_keys(scope)],
+		),
+	},
+	{"frontends": nodes | nodes := _frontends(refs, namespace); nodes != []},
+)
+
+_frontends(refs, namespace) := [{"node": node, "section": object.get(ref, "sectionName", ""), "port": object.get(ref, "port", 0)} |
+	some ref in refs
+	not _has_listeners(ref)
+	node := parent_node(ref, namespace)
+	keys.is_frontend(node)
+]
+
+# Most parentRefs. The same kind name in another group, such as Istio's Gateway, is another kind.
+_has_listeners(ref) if {
+	object.get(ref, "kind", "Gateway") in {"Gateway", "ListenerSet"}
+	keys.group_name(object.get(ref, "group", keys.gateway_api)) == keys.gateway_api
+}
+
+# METADATA
+# description: |
+#   The facts of a Gateway or ListenerSet: `listeners`, `sections` (their names), `nodes` (by the ending of their
+#   hostname `[node, name, port, namespaces, listener]`, where `listener` has the fields that restrict route kinds),
+#   `claims` (see `claims_of`), `distinct` (it is a Gateway whose listeners are distinct), `type` and `class` (the key
+#   of the GatewayClass).
+facts_at("Listener", type, obj) := {
+	"listeners": named,
+	"sections": [listener.name | some listener in named],
+	"nodes": {ending: entries |
+		some listener in named
+		ending := _hostname_ending(lower(object.get(listener, "hostname", "")))
+		entries := [_entry_of(self, other) | some other in named; _hostname_ending(lower(object.get(other, "hostname", ""))) == ending]
+	},
+	"claims": _claims_of(named),
+	"distinct": _are_distinct(type, _claims_of(named)),
+	"by": stamp,
+	"type": type,
+	"class": [keys.format(keys.gateway_api, "GatewayClass", "", obj.spec.gatewayClassName) | levels.of_type(type) == "Gateway"],
+} if {
+	self := keys.of(obj)
+	named := named_listeners(object.get(obj.spec, "listeners", []))
+}
+
+_entry_of(self, listener) := [
+	keys.section(self, listener.name),
+	listener.name,
+	object.get(listener, "port", 0),
+	object.get(listener, ["allowedRoutes", "namespaces"], {}),
+	{
+		"protocol": object.get(listener, "protocol", ""),
+		"tls": {"mode": object.get(listener, ["tls", "mode"], "Terminate")},
+		"allowedRoutes": {"kinds": object.get(listener, ["allowedRoutes", "kinds"], [])},
+	},
+]
+
+# The listeners of a Gateway are compared with each other only, those of a ListenerSet also with earlier objects.
+_are_distinct(type, claims) if {
+	levels.of_type(type) == "Gateway"
+	every slots in claims {
+		every listeners in slots {
+			count(listeners) == 1
+		}
+		_tcp_is_alone(slots)
+	}
+} else := false
+
+_tcp_is_alone(slots) if not slots.TCP
+
+_tcp_is_alone(slots) if count([1 | some slot, _ in slots; is_stream(slot)]) == 1
+
+# METADATA
+# description: The name of a part of an object if it can be a section name, otherwise the fallback.
+section_name(part, fallback) := part.name if {
+	regex.match(`^[^#@/\[\]]+$`, part.name)
+} else := fallback
+
+# METADATA
+# description: |
+#   The listeners of a spec that have a section name; of two with the same name the first (the API rejects such an
+#   object).
+named_listeners(listeners) := listeners_with_names if {
+	listeners_with_names := [listener | some listener in listeners; section_name(listener, "") == listener.name]
+	count({listener.name | some listener in listeners_with_names}) == count(listeners_with_names)
+} else := [listener |
+	some place, listener in listeners
+	section_name(listener, "") == listener.name
+	not listener.name in {earlier.name | some earlier in array.slice(listeners, 0, place)}
+]
+
+# The section names of rules, in their order, each its name or, without a name, its place as `[n]` (semantics K3). Of
+# two rules with the same name, which the API rejects, the second has none.
+_rule_names(rules) := _names_of([object.get({"rules": rules}, ["rules", place, "name"], "") | some place, _ in rules]) if {
+	is_array(rules)
+} else := []
+
+# Most routes name no rule, so many share their section names.
+_names_of(names) := [name |
+	proposed := [section_name({"name": own}, sprintf("[%d]", [place])) | some place, own in names]
+	some place, own in proposed
+	name := _unless_earlier(own, array.slice(proposed, 0, place), place)
+]
+
+_unless_earlier(name, earlier, place) := sprintf("[%d]", [place]) if {
+	name in earlier
+} else := name
+
+# The part of a port that a listener claims, `[port, slot]`: two listeners with equal claims are not distinct (Gateway
+# API, GatewaySpec.listeners, "Distinct Listeners"). HTTPS and TLS share their slots, because both select a listener by
+# the server name. `bridge.hierarchy.unaccepted_listeners` evaluates the claims.
+_claim(listener) := [sprintf("%v", [object.get(listener, "port", 0)]), _slot(object.get(listener, "protocol", ""), _claimed_hostname(listener))]
+
+_slot(protocol, hostname) := concat("/", ["TLS", hostname]) if {
+	protocol in {"HTTPS", "TLS"}
+} else := protocol if {
+	protocol in {"TCP", "UDP"}
+} else := concat("/", [protocol, hostname])
+
+_claimed_hostname(listener) := lower(listener.hostname) if {
+	is_string(listener.hostname)
+} else := ""
+
+# The claims of listeners by port and slot, with the protocol of each listener by its name.
+_claims_of(listeners) := {port: slots |
+	some [port, _] in {_claim(listener) | some listener in listeners}
+	slots := {slot: claimants |
+		some [at, slot] in {_claim(listener) | some listener in listeners}
+		at == port
+		claimants := {listener.name: object.get(listener, "protocol", "") | some listener in listeners; _claim(listener) == [port, slot]}
+	}
+}
+
+# METADATA
+# description: The claims of listeners in the form of links, a set of `[port, slot]`.
+claimed(listeners) := {_claim(listener) | some listener in listeners}
+
+# METADATA
+# description: A slot is one of those that a TCP listener excludes.
+is_stream(slot) if {
+	slot == "TCP"
+} else if {
+	strings.any_prefix_match(slot, ["HTTP/", "TLS/"])
+} else := false
+
+# A listener's hostname (lower case) as an ending: a route's hostname with a slash before it ends with it if the two
+# have a common name. A listener without a hostname has the ending ``.
+_hostname_ending(hostname) := trim_prefix(hostname, "*") if {
+	startswith(hostname, "*.")
+} else := concat("", [concat("", ["/", hostname]) | hostname != ""])
+
+# The facts of a route's hostnames: `endings`, those of the listeners that have a common name with one of them, as far
+# as they can be listed, and `wild`, the endings of its wildcards (`` for a route of every hostname): a listener whose
+# ending ends with one of these has a common name too.
+_hostname_facts([]) := {"endings": [""], "wild": [""]}
+
+_hostname_facts(hostnames) := object.union(
+	{"endings": array.flatten([array.concat([concat("", ["/", name])], _endings_above(name)) | some name in names])},
+	{"wild": wild | wild := [substring(name, 1, -1) | some name in names; startswith(name, "*.")]; wild != []},
+) if {
+	hostnames != []
+	names := [lower(hostname) | some hostname in hostnames]
+}
+
+# The endings of the listeners for a wildcard above a hostname, and of those for every hostname.
+_endings_above(name) := _endings_of_domain(substring(name, indexof(name, "."), -1)) if {
+	contains(name, ".")
+} else := [""]
+
+# Many hostnames share their domain.
+_endings_of_domain(domain) := array.concat([""], [concat(".", array.concat([""], array.slice(labels, from, 100))) |
+	some from, _ in labels
+	from > 0
+]) if {
+	labels := split(domain, ".")
 }

@@ -8,70 +8,60 @@ import data.bridge.lib.levels
 # description: |
 #   The declarations of one object, each once: `{above, below, served, claims, extended, members, targets, classes,
 #   selectors, oversized, facts}` (docs/reference/documents.md); a field without values is absent. A function of the
-#   object only: queries decide whether a link counts. `entries` has the same in the form for the replicator. An initial
-#   sync computes the links of every object: OPA evaluates functions of shared values once for a query.
+#   object only: queries decide whether a link counts. `entries` has the same in the form for the replicator. An
+#   initial sync computes the links of every object: OPA evaluates functions of shared values once for a query.
 links(obj) := links_of_type(keys.type(obj.apiVersion, obj.kind), obj)
 
 # METADATA
 # description: The same for an object of a known type.
-links_of_type(type, obj) := of_level(levels.of_type(type), type, obj) if {
-	not has_link_modules
+links_of_type(type, obj) := _of_level(levels.of_type(type), type, obj) if {
+	not _has_link_modules
 	object.filter(obj.spec, target_fields) == {}
-} else := of_level(levels.of_type(type), type, obj) if {
-	not has_link_modules
-	not is_object(obj.spec)
 } else := object.union_n([
-	of_level(levels.of_type(type), type, obj),
+	_of_level(levels.of_type(type), type, obj),
 	target_links(obj),
-	_extension_fields(of_level(levels.of_type(type), type, obj), extension_links(obj)),
+	_extension_fields(_of_level(levels.of_type(type), type, obj), _extension_links(obj)),
 ])
 
-# METADATA
-# description: The declarations that the level of an object allows.
-default of_level(_, _, _) := {}
+# The declarations that the level of an object allows.
+default _of_level(_, _, _) := {}
 
-of_level("Gateway", type, obj) := _present({
-	"above": named_above("Gateway", obj),
-	"below": named_below("Gateway", obj),
+_of_level(level, type, obj) := _present({
+	"above": _named_above(level, obj),
+	"below": _named_below(level, obj),
+	"claims": {claim | level == "ListenerSet"; some claim in claimed(named_listeners(object.get(obj.spec, "listeners", [])))},
 	"facts": {field: value | some field, value in facts_at("Listener", type, obj)},
-})
+}) if {
+	level in {"Gateway", "ListenerSet"}
+}
 
-of_level("ListenerSet", type, obj) := _present({
-	"above": named_above("ListenerSet", obj),
-	"claims": claimed(named_listeners(object.get(obj.spec, "listeners", []))),
-	"facts": {field: value | some field, value in facts_at("Listener", type, obj)},
-})
-
-of_level("Route", type, obj) := {"above": above, "below": below, "served": found, "facts": facts_of_route} if {
+_of_level("Route", type, obj) := {"above": above, "below": below, "served": found, "facts": facts_of_route} if {
 	namespace := obj.metadata.namespace
 	not obj.spec.useDefaultGateways
-	above := parents_named(obj.spec.parentRefs, namespace)
+	above := _parents_named(obj.spec.parentRefs, namespace)
 	above != set()
-	below := backends_of_rules(obj.spec.rules, namespace)
+	below := _backends_of_rules(obj.spec.rules, namespace)
 	below != set()
 	_unleveled(above | below) == set()
-	found := served_requests(type, obj.spec)
+	found := _served_requests(type, obj.spec)
 	facts_of_route := facts_at("Rule", type, obj)
 } else := _present({
 	"above": above,
 	"below": below,
-	"served": {name: values | count(above) > 0; some name, values in served_requests(type, obj.spec)},
+	"served": {name: values | count(above) > 0; some name, values in _served_requests(type, obj.spec)},
 	"members": _unleveled(above | below),
 	"facts": {field: value | some field, value in facts_at("Rule", type, obj)},
 }) if {
-	above := named_above("Route", obj)
-	below := named_below("Route", obj)
+	above := _named_above("Route", obj)
+	below := _named_below("Route", obj)
 }
 
 _present(fields) := {field: values | some field, values in fields; count(values) > 0}
 
-# The links that extension modules declare, with the objects among their ends that need an index entry.
-_extension_fields(_, extension_pairs) := {} if count(extension_pairs) == 0
-
 _extension_fields(own, extension_pairs) := object.union({"extended": extension_pairs}, {"members": ends | count(ends) > 0}) if {
 	count(extension_pairs) > 0
 	ends := object.get(own, "members", set()) | _unleveled({keys.whole(node) | some link in extension_pairs; some node in link})
-}
+} else := {}
 
 # The objects among the ends of links whose kinds have no level: only a link places them in the hierarchy, below their
 # Namespace.
@@ -80,3 +70,299 @@ _unleveled(ends) := {trim_suffix(end, "@frontend") |
 	not strings.any_prefix_match(end, ["gateway.networking.k8s.io/", "core/"])
 	not levels.by_type[keys.type_of(end)]
 }
+
+# METADATA
+# description: |
+#   The key of the object that a parentRef of a route or ListenerSet in a namespace names; undefined if such an object
+#   cannot exist.
+parent_key(ref, namespace) := keys.named(
+	object.get(ref, "group", keys.gateway_api),
+	object.get(ref, "kind", "Gateway"),
+	object.get(ref, "namespace", namespace),
+	ref.name,
+)
+
+# METADATA
+# description: |
+#   The node that a parentRef names. An object that is neither a Gateway nor a ListenerSet, and of no other known
+#   level, is a mesh frontend.
+parent_node(ref, namespace) := node if {
+	node := parent_key(ref, namespace)
+	levels.of_type(keys.type_of(node)) != "Backend"
+} else := keys.frontend(parent_key(ref, namespace))
+
+# METADATA
+# description: |
+#   The key of the object that a backendRef of a route in this namespace names (a Service by default). Undefined if
+#   such an object cannot exist.
+backend_key(ref, namespace) := keys.named(
+	object.get(ref, "group", ""),
+	object.get(ref, "kind", "Service"),
+	object.get(ref, "namespace", namespace),
+	ref.name,
+)
+
+# METADATA
+# description: |
+#   The refs to backends of a rule: its backendRefs, then those of its filters and of its backends' own filters
+#   (Gateway API, HTTPRequestMirrorFilter, HTTPExternalAuthFilter). A filter's backend gets requests too, so it is a
+#   backend of the rule.
+backend_refs(rule) := array.concat(_backend_refs(rule), _filter_refs([rule]))
+
+# The refs to backends in the filters of rules, and in the filters of the rules' own backends.
+_filter_refs(rules) := [ref |
+	some filters in array.concat([rule.filters | some rule in rules], [ref.filters | some rule in rules; some ref in rule.backendRefs])
+	some filter in filters
+	ref := filter_ref(filter)
+]
+
+# METADATA
+# description: The ref to the backend of a filter. Undefined for a filter without a backend.
+filter_ref(filter) := filter[_backend_filters[filter.type]].backendRef
+
+# The types of the filters that have their own backend, each with its field (HTTPRouteFilter.type).
+_backend_filters := {"RequestMirror": "requestMirror", "ExternalAuth": "externalAuth"}
+
+_backend_refs(rule) := rule.backendRefs if {
+	is_array(rule.backendRefs)
+} else := []
+
+# Extension modules are packages `bridge.extensions.hierarchy.<name>` that an admin writes (design, "Hierarchy"):
+# `levels` assigns levels to kinds, `virtual` lists kinds that no API server serves, `links` declares links of one
+# object. Values of another form are ignored, and `extension_problems` reports them.
+
+# The links that extension modules declare for one object, `[parent, child]`, nodes. The parent may be a section; the
+# child is an object or a frontend.
+_extension_links(obj) := {link |
+	some name in _link_modules
+	some link in data.bridge.extensions.hierarchy[name].links with input as {"object": obj}
+	_is_link(link)
+}
+
+# The names of the extension modules that declare links. No object is evaluated for it, whose author could make it
+# fail.
+_link_modules := {name | data.bridge.extensions.hierarchy[name].links with input as {}}
+
+# Some extension module declares links.
+_has_link_modules if {
+	count(_link_modules) > 0
+}
+
+# A link of a module has the correct form.
+_is_link(link) if {
+	is_array(link)
+	[parent, child] := link
+	keys.parse(parent).role in {"", "frontend"}
+	_whole(keys.parse(child))
+}
+
+_whole(parts) if {
+	parts.section == ""
+	parts.role in {"", "frontend"}
+}
+
+# METADATA
+# description: |
+#   Results of extension modules with an invalid form, `[module, message]`. They are ignored, so one wrong module
+#   never stops a query.
+extension_problems contains [name, "levels must be an object: <group>/<Kind> > {object, section}"] if {
+	by_type := data.bridge.extensions.hierarchy[name].levels
+	not is_object(by_type)
+}
+
+extension_problems contains [name, sprintf("levels: %v is not a type, write <group>/<Kind>", [type])] if {
+	some name, by_type in levels.by_module
+	some type, _ in by_type
+	not levels.is_type(type)
+}
+
+extension_problems contains [name, sprintf("levels of %s: %v is not {object: a level, section: Listener, Rule or Port}", [type, at])] if {
+	some name, by_type in levels.by_module
+	some type, at in by_type
+	not levels.is_level(at)
+}
+
+extension_problems contains [name, sprintf("levels of %s: the bridge knows that kind, its level stays %s", [type, known.object])] if {
+	some name, by_type in levels.by_module
+	some type, _ in by_type
+	known := levels.shipped[type]
+}
+
+extension_problems contains [name, sprintf("levels of %s: the module %s gives them already", [type, first])] if {
+	some name, by_type in levels.by_module
+	some type, _ in by_type
+	first := sort([other | some other, types in levels.by_module; types[type]])[0]
+	first != name
+}
+
+extension_problems contains [name, "virtual must be a set of types, <group>/<Kind>"] if {
+	types := data.bridge.extensions.hierarchy[name].virtual
+	not is_set(types)
+	not is_array(types)
+}
+
+extension_problems contains [name, sprintf("virtual: %v is not a type, write <group>/<Kind>", [type])] if {
+	some type in data.bridge.extensions.hierarchy[name].virtual
+	not levels.is_type(type)
+}
+
+# METADATA
+# description: The same for the links that modules declare for one object.
+extension_link_problems(obj) := {[name, "links must be a set of [parent, child]"] |
+	some name in _link_modules
+	made := data.bridge.extensions.hierarchy[name].links with input as {"object": obj}
+	not is_set(made)
+	not is_array(made)
+} | {[name, message] |
+	some name in _link_modules
+	some link in data.bridge.extensions.hierarchy[name].links with input as {"object": obj}
+	not _is_link(link)
+	message := sprintf("links of %s: %v is not [parent, child], two keys, the child without a section", [keys.of(obj), link])
+}
+
+# METADATA
+# description: |
+#   The fields that `links` reads, as JSON Pointers (`*`: each item of a list). An object that has one of the fields
+#   `with` is read as a whole, except its status and the rest of its metadata, because policies are measured
+#   (semantics T6). A change of other fields changes no links, and clients may omit these fields. Null while extension
+#   modules declare links or levels, because the fields that they read are unknown.
+link_fields := null if {
+	count(_link_modules) > 0
+} else := null if {
+	count(levels.extensions) > 0
+} else := [
+	"/apiVersion",
+	"/kind",
+	"/metadata/name",
+	"/metadata/namespace",
+	"/metadata/creationTimestamp",
+	"/metadata/deletionTimestamp",
+	"/spec/defaultScope",
+	"/spec/gatewayClassName",
+	"/spec/hostnames",
+	"/spec/listeners",
+	"/spec/parentRef",
+	"/spec/parentRefs",
+	"/spec/rules/*/backendRefs/*/filters/*/externalAuth/backendRef",
+	"/spec/rules/*/backendRefs/*/filters/*/requestMirror/backendRef",
+	"/spec/rules/*/backendRefs/*/filters/*/type",
+	"/spec/rules/*/backendRefs/*/group",
+	"/spec/rules/*/backendRefs/*/kind",
+	"/spec/rules/*/backendRefs/*/name",
+	"/spec/rules/*/backendRefs/*/namespace",
+	"/spec/rules/*/filters/*/externalAuth/backendRef",
+	"/spec/rules/*/filters/*/requestMirror/backendRef",
+	"/spec/rules/*/filters/*/type",
+	"/spec/rules/*/matches/*/method",
+	"/spec/rules/*/matches/*/path",
+	"/spec/rules/*/name",
+	"/spec/useDefaultGateways",
+	{"with": "/spec/targetRef"},
+	{"with": "/spec/targetRefs"},
+	{"with": "/spec/targetSelectors"},
+]
+
+# The keys of the objects and frontends that an object of a level names above itself, as class, Gateway or parents.
+default _named_above(_, _) := set()
+
+_named_above("Gateway", obj) := {keys.named(keys.gateway_api, "GatewayClass", "", obj.spec.gatewayClassName)}
+
+_named_above("ListenerSet", obj) := {gateway_of(obj)}
+
+_named_above("Route", route) := default_keys(object.get(route.spec, "useDefaultGateways", "None")) | _parents_named(
+	object.get(route.spec, "parentRefs", []),
+	route.metadata.namespace,
+)
+
+# The nodes that parentRefs of a namespace name. Many routes have the same parentRefs.
+_parents_named(refs, namespace) := {parent_node(ref, namespace) | some ref in refs}
+
+# METADATA
+# description: The key of the Gateway that a ListenerSet names.
+gateway_of(listener_set) := parent_key(listener_set.spec.parentRef, listener_set.metadata.namespace)
+
+# The keys of the objects that an object of a level names below itself, the backends of a route.
+default _named_below(_, _) := set()
+
+_named_below("Gateway", gateway) := default_keys(gateway.spec.defaultScope)
+
+_named_below("Route", route) := _backends_of_rules(route.spec.rules, route.metadata.namespace)
+
+# The objects that rules of a namespace name as backends, including their filters' backends.
+_backends_of_rules(rules, namespace) := _backends_named([rule.backendRefs | some rule in rules], namespace) | _backends_named([_filter_refs(rules)], namespace)
+
+# The objects that lists of backendRefs of a namespace name. Routes of a namespace often have the same backends.
+_backends_named(lists, namespace) := {backend_key(ref, namespace) | some refs in lists; some ref in refs}
+
+# METADATA
+# description: |
+#   The key between default Gateways and the routes that use them (Gateway API, Gateway.spec.defaultScope and
+#   useDefaultGateways of a route): below the former and above the latter in the index. No object can have this key.
+default_gateways_key := "gateway.networking.k8s.io/Gateway/-/All"
+
+# METADATA
+# description: |
+#   The same for a scope, as a set; empty except for All, the only scope that Gateway API defines besides None.
+default_keys(scope) := {default_gateways_key} if {
+	scope == "All"
+} else := set()
+
+# For a route with more paths, the index has the first segments.
+_path_bound := 16
+
+# Each path is an entry for each hostname at each parent. A route with more entries is found by hostname only, so its
+# author cannot make OPA write for seconds.
+_entry_bound := 512
+
+# The request fields by which a route is found, `{hostnames, paths}`: at each of its parents, for each hostname (`*`:
+# any), by the paths that it matches or their prefixes (`/`: any, `*`: unknown). A gRPC method is the path
+# `/<service>/<method>`. Only routes at a request's path or its prefixes can serve it.
+_served_requests(type, spec) := {
+	"hostnames": names,
+	"paths": _paths_served(type, [object.get(rule, "matches", []) | some rule in spec.rules], most),
+} if {
+	names := _names_served(object.get(spec, "hostnames", []))
+	most := _most_paths(count(names), count(object.get(spec, "parentRefs", [])))
+}
+
+# Many routes have equal numbers of hostnames and parents.
+_most_paths(hostnames, parents) := min([_path_bound, floor(_entry_bound / (hostnames * max([parents, 1])))])
+
+_names_served(hostnames) := {lower(name) | some name in hostnames} if {
+	count(hostnames) > 0
+} else := {"*"}
+
+# Many routes match the same paths.
+_paths_served(type, lists, most) := _few({path | some matches in lists; some path in _paths_of(type, matches)}, most)
+
+_paths_of(type, matches) := {_path(type, match) | some match in matches} if {
+	count(matches) > 0
+} else := {_path(type, {})}
+
+_few(paths, most) := paths if {
+	count(paths) <= most
+} else := firsts if {
+	firsts := {concat("/", array.slice(split(path, "/"), 0, 2)) | some path in paths}
+	count(firsts) <= most
+} else := {"*"}
+
+_path("gateway.networking.k8s.io/HTTPRoute", match) := without_last_slash(object.get(match, ["path", "value"], "/")) if {
+	object.get(match, ["path", "type"], "PathPrefix") != "RegularExpression"
+} else := "*"
+
+_path("gateway.networking.k8s.io/GRPCRoute", match) := without_last_slash(sprintf("/%s/%s", [match.method.service, method])) if {
+	object.get(match, ["method", "type"], "Exact") == "Exact"
+	match.method.service != ""
+	method := object.get(match, ["method", "method"], "")
+} else := "*"
+
+_path(type, _) := "/" if {
+	not type in {"gateway.networking.k8s.io/HTTPRoute", "gateway.networking.k8s.io/GRPCRoute"}
+}
+
+# METADATA
+# description: A path without the slash at its end, except for the root.
+without_last_slash(path) := shorter if {
+	shorter := trim_right(path, "/")
+	shorter != ""
+} else := "/"

@@ -117,8 +117,8 @@ short(key) := parts.name if {
 
 # METADATA
 # description: |
-#   A node is a mesh frontend: a Service, or another possible backend, as the parent of a route. It is a different node
-#   than the same object as a backend (semantics K4).
+#   A node is a mesh frontend: a Service, or another possible backend, as the parent of a route. It is a different
+#   node than the same object as a backend (semantics K4).
 is_frontend(node) if endswith(node, "@frontend")
 
 # METADATA

@@ -15,8 +15,8 @@ nearest(text, candidates) := sort({[0 - likeness, candidate] |
 
 # METADATA
 # description: |
-#   The type that is most like a type, of types as `<group>/<Kind>`: one of the same group with a like Kind, else one with the same
-#   Kind in another group. Undefined where there is neither.
+#   The type that is most like a type, of types as `<group>/<Kind>`: one of the same group with a like Kind, else one
+#   with the same Kind in another group. Undefined where there is neither.
 nearest_type(type, types) := concat("/", [group, kind]) if {
 	[group, own_kind] := split(type, "/")
 	kind := nearest(own_kind, {other | some candidate in types; [group, other] = split(candidate, "/")})

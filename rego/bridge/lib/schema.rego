@@ -1,9 +1,9 @@
 # METADATA
 # title: Schemas of the bridge's own kinds
 # description: |
-#   An API server checks PolicyKinds, Constraints and RegoPolicies by the schema of their CRD. For a folder of manifests
-#   this package applies the same schema, `data.bridge_settings.schemas[kind]`. Validation rules in CEL are not applied,
-#   except those that refuse a removed field.
+#   An API server checks PolicyKinds, Constraints and RegoPolicies by the schema of their CRD. For a folder of
+#   manifests this package applies the same schema, `data.bridge_settings.schemas[kind]`. Validation rules in CEL are
+#   not applied, except those that refuse a removed field.
 package bridge.lib.schema
 
 import data.bridge.lib.likeness

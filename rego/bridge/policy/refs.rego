@@ -3,6 +3,7 @@ package bridge.policy
 import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 import data.bridge.lookup
 
 # METADATA
@@ -16,9 +17,7 @@ named_refs(policy_key) := fact(policy_key, "refs") if {
 
 # METADATA
 # description: All targets of a replicated policy as refs, named and selected ones.
-declared_refs(policy_key) := [] if {
-	excess(policy_key)
-} else := named_refs(policy_key) if {
+declared_refs(policy_key) := named_refs(policy_key) if {
 	not may_select(keys.type_of(policy_key))
 } else := array.concat(named_refs(policy_key), [ref |
 	some selector in selectors_of(policy_key)
@@ -27,19 +26,8 @@ declared_refs(policy_key) := [] if {
 
 # METADATA
 # description: |
-#   The refs of a policy to one object, those that name the object or a section of it and, where a policy `selects` it, one that
-#   does not. Costs nothing of what else the policy selects.
-refs_on(policy_key, object_key, is_selected) := [ref | some ref in named_refs(policy_key); ref.object == object_key] if {
-	not is_selected
-} else := array.concat(
-	[ref | some ref in named_refs(policy_key); ref.object == object_key],
-	[selected_ref(policy_key, object_key)],
-)
-
-# METADATA
-# description: |
-#   The objects of a type that a selector selects in a namespace (`-` for cluster-scoped ones, or `any_namespace`), as refs in the
-#   order of their keys, as if a policy named each.
+#   The objects of a type that a selector selects in a namespace (`-` for cluster-scoped ones, or `any_namespace`), as
+#   refs in the order of their keys, as if a policy named each.
 selected_refs(namespace, type, text) := [object_ref(key) |
 	some key in sort(_selected_in(namespace, type, text))
 ] if {
@@ -69,3 +57,102 @@ selected_ref(policy_key, object_key) := object_ref(object_key) if {
 # METADATA
 # description: A ref to a whole object.
 object_ref(object_key) := {"object": object_key, "section": "", "key": object_key}
+
+# METADATA
+# description: The name of a declared target in messages, `Kind namespace/name#section`.
+describe(ref) := sprintf("%s %s%s", [keys.parse(ref.object).kind, keys.short(ref.object), suffix]) if {
+	suffix := {true: "", false: concat("", ["#", ref.section])}[ref.section == ""]
+}
+
+# METADATA
+# description: |
+#   Why a ref of a policy is Invalid by the policy, its kind and the ref only (semantics T2, T3); undefined if it is
+#   valid.
+ref_problem(policy_key, ref) := message if {
+	message := _kind_problem(keys.parse(policy_key).type, keys.parse(ref.object).type)
+} else := sprintf("%s cannot target a section of a %s", [keys.parse(policy_key).kind, keys.parse(ref.object).kind]) if {
+	ref.section != ""
+	not kinds.may_target_sections(keys.parse(policy_key).type, keys.parse(ref.object).type)
+} else := sprintf("%q is not a valid sectionName: give the rule a name, and use that name", [ref.section]) if {
+	regex.match(`[\[\]]`, ref.section)
+} else := _namespace_problem(policy_key, ref, keys.parse(policy_key).namespace, keys.parse(ref.object)) if {
+	not _in_own_namespace(policy_key, ref.object)
+}
+
+_kind_problem(policy_kind, type) := sprintf("%s cannot target a %s%s", [
+	split(policy_kind, "/")[1],
+	split(type, "/")[1],
+	group_hint(policy_kind, type),
+]) if {
+	not kinds.may_target(policy_kind, type)
+}
+
+# METADATA
+# description: |
+#   A ref of a policy that is accepted if its target exists, by the policy, its kind and the ref only, for policies
+#   that may have such refs. Stored with the policy.
+is_near(policy_key, ref) if {
+	not kinds.depends_on_ports(keys.type_of(policy_key), keys.type_of(ref.object))
+	_in_own_namespace(policy_key, ref.object)
+	not ref_problem(policy_key, ref)
+}
+
+_in_own_namespace(policy_key, object_key) if {
+	namespace := keys.parse(object_key).namespace
+	namespace == keys.parse(policy_key).namespace
+	namespace != "-"
+}
+
+# Only cluster-scoped policies may target cluster-scoped objects, except a policy's own Namespace; a cluster-scoped
+# policy has no default namespace for targets (semantics T3).
+_namespace_problem(policy_key, ref, own, target) := sprintf("A policy in a namespace cannot target %s, which is cluster-scoped", [describe(ref)]) if {
+	target.namespace == "-"
+	own != "-"
+	not kinds.is_root_namespace(keys.type_of(policy_key), own)
+	not {"type": target.type, "name": target.name} == {"type": "core/Namespace", "name": own}
+} else := sprintf("%s cannot target another namespace, as %s is", [keys.parse(policy_key).kind, describe(ref)]) if {
+	not target.namespace in {"-", own}
+	own != "-"
+	not ref.anywhere
+	kinds.of_policy(policy_key).crossNamespace == "Forbidden"
+} else := sprintf("A cluster-scoped policy must name the namespace of %s", [describe(ref)]) if {
+	target.namespace == "-"
+	own == "-"
+	levels.by_type[target.type]
+	not kinds.cluster_scoped(target.type)
+}
+
+# METADATA
+# description: Why a selector of a policy cannot select anything (semantics T2, T3).
+selector_problem(policy_key, selector) := message if {
+	message := _kind_problem(keys.type_of(policy_key), selector.type)
+} else := sprintf("A policy in a namespace selects there; a %s is cluster-scoped", [split(selector.type, "/")[1]]) if {
+	selector.namespace != any_namespace
+	keys.parse(policy_key).namespace != "-"
+	kinds.cluster_scoped(selector.type)
+} else := sprintf("A cluster-scoped policy selects cluster-scoped objects; a %s is in a namespace", [split(selector.type, "/")[1]]) if {
+	selector.namespace == "-"
+	levels.by_type[selector.type]
+	not kinds.cluster_scoped(selector.type)
+}
+
+# METADATA
+# description: |
+#   The hint of a message about a target with a wrong group: the group of the ref, and the group of that kind among
+#   the policy kind's targets, or in the hierarchy if it lists none. Empty if the group is right, or if no group has
+#   the kind.
+group_hint(policy_kind, type) := sprintf(" (its group is %q; did you mean %q?)", [_written(group), _written(known[0])]) if {
+	[group, kind] := split(type, "/")
+	known := _groups_of(policy_kind, kind)
+	count(known) > 0
+	not group in known
+} else := ""
+
+_groups_of(policy_kind, kind) := sort({entry.group | some entry in targets; entry.kind == kind}) if {
+	targets := kinds.get(policy_kind).targets
+} else := sort({split(type, "/")[0] | some type, _ in levels.by_type; split(type, "/")[1] == kind})
+
+# As in a ref: the core group is empty.
+_written("core") := ""
+
+_written(group) := group if group != "core"

@@ -17,12 +17,10 @@ import data.bridge.status as reporting
 # description: |
 #   The problems of one object: rejected refs of a policy, a policy without any effect, links that do not count, an
 #   invalid PolicyKind, a CRD of policies without a policy kind, a policy in an unread version.
-of(key) := _problems(key) if {
+of(key) := union({_refs(key), _fate(key), _links(key), _kinds(key), _version(key)}) if {
 	obj := lookup.get(key)
 	not obj.metadata.deletionTimestamp
 } else := set()
-
-_problems(key) := union({_refs(key), _fate(key), _links(key), _kinds(key), _version(key)})
 
 # One problem for each ref (GEP-713, "Policy status"; semantics T1 to T5).
 _refs(key) := {_problem(key, ref.key, verdict.reason, verdict.message) |

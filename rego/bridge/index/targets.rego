@@ -1,0 +1,252 @@
+package bridge.index
+
+import data.bridge.lib.keys
+
+# METADATA
+# description: |
+#   The target refs of a policy object in order: spec.targetRefs, or the singular spec.targetRef (semantics T1). `key`
+#   is the declared target as written, `class` the historic className, if the ref has one. Refs that cannot name any
+#   object are omitted; `ref_flaw` gives the reason.
+target_refs(policy) := [ref |
+	namespace := object.get(policy.metadata, "namespace", "")
+	some raw in raw_refs(policy)
+	ref := target_ref(namespace, raw)
+]
+
+# METADATA
+# description: One target ref of a policy of a namespace; undefined if the ref is invalid.
+target_ref(own_namespace, raw) := object.union(ref, {"class": class | class := named.className; class != ""}) if {
+	named := object.union(_no_names, {field: value | some field, value in raw; value != null})
+	regex.match(_form, concat("#", [named.group, named.kind, named.namespace, named.name, named.sectionName, named.className]))
+	target := keys.format(named.group, named.kind, _ref_namespace(own_namespace, named), named.name)
+	ref := {
+		"object": target,
+		"section": named.sectionName,
+		"key": _with_section(target, named.sectionName),
+	}
+}
+
+# What `ref_flaw` admits, in one match: strings without separators of keys, and a kind and a name.
+_form := `^([^/#@][^#@]*)?#[^/#@]+#[^/#@]*#[^/#@]+#[^#@]*#[^#@]*$`
+
+# METADATA
+# description: The target refs as in the policy object.
+raw_refs(policy) := policy.spec.targetRefs if {
+	is_array(policy.spec.targetRefs)
+	count(policy.spec.targetRefs) > 0
+} else := [policy.spec.targetRef] if {
+	policy.spec.targetRef != null
+}
+
+_no_names := {"group": "", "kind": "", "namespace": "", "name": "", "sectionName": "", "className": ""}
+
+_with_section(target, "") := target
+
+_with_section(target, section) := keys.section(target, section) if section != ""
+
+# A ref without a namespace names an object of the policy's own namespace, or a cluster-scoped one.
+_ref_namespace(own_namespace, named) := named.namespace if {
+	named.namespace != ""
+} else := "" if {
+	concat("/", [keys.group_name(named.group), named.kind]) in {
+		"core/Namespace",
+		"gateway.networking.k8s.io/GatewayClass",
+	}
+} else := own_namespace
+
+# METADATA
+# description: |
+#   Why a ref cannot name any object, with its place in the policy; undefined if it can. Such a ref is Invalid by
+#   itself, and the policy's other refs count (semantics T2, T4).
+ref_flaw(place, raw) := sprintf("%s is not an object", [place]) if {
+	not is_object(raw)
+} else := sprintf("%s.%s is missing or empty", [place, absent[0]]) if {
+	absent := [field | some field in ["kind", "name"]; object.get(raw, field, "") in {"", null}]
+	count(absent) > 0
+} else := sprintf("%s.%s is not a string", [place, odd[0]]) if {
+	odd := [field | some field in _text_fields; not is_string(object.get(raw, field, "")); raw[field] != null]
+	count(odd) > 0
+} else := sprintf("%s.%s: %q is not a valid name", [place, odd[0], raw[odd[0]]]) if {
+	odd := [field | some field in _text_fields; is_string(raw[field]); regex.match(_marks(field), raw[field])]
+	count(odd) > 0
+}
+
+_text_fields := ["group", "kind", "namespace", "name", "sectionName", "className"]
+
+# The separators of keys, which would make it another key. A group may have a version.
+_marks(field) := `[/#@]` if {
+	field in {"kind", "namespace", "name"}
+} else := `[#@]|^/`
+
+# METADATA
+# description: |
+#   The selectors of a policy object, `{place, namespace, type, text}`: each entry of spec.targetSelectors refers to
+#   every object of its kind in the policy's own namespace whose labels it selects (semantics T1). `text` is the
+#   selector in a canonical form. An invalid one is `{place, flaw}`.
+target_selectors(policy) := [entry |
+	some number, raw in policy.spec.targetSelectors
+	entry := _selector_entry(keys.namespace_name(object.get(policy.metadata, "namespace", "")), sprintf("spec.targetSelectors[%d]", [number]), raw)
+] if {
+	is_array(policy.spec.targetSelectors)
+} else := []
+
+_selector_entry(namespace, place, raw) := {"place": place, "flaw": message} if {
+	message := _selector_flaw(place, raw)
+} else := {"place": place, "namespace": namespace, "type": type, "text": text} if {
+	fields := {field: value | some field, value in raw; value != null}
+	type := concat("/", [keys.group_name(object.get(fields, "group", "")), fields.kind])
+	text := json.marshal(label_selector(object.filter(fields, ["matchLabels", "matchExpressions"])))
+}
+
+# Why an entry of spec.targetSelectors is not a valid selector, with its place in the policy; undefined if it is valid.
+# It has group, kind, matchLabels and matchExpressions as in a LabelSelector of Kubernetes, and selects whole objects
+# of the policy's own namespace: it has neither sectionName nor namespace (semantics T1, T2).
+_selector_flaw(place, raw) := sprintf("%s is not an object", [place]) if {
+	not is_object(raw)
+} else := ref_flaw(place, object.union(raw, {"name": "-"})) if {
+	true
+} else := sprintf("%s.%s: a selector has only %s", [place, unknown[0], concat(", ", _selector_fields)]) if {
+	unknown := sort([field | some field, value in raw; value != null; not field in _selector_fields])
+	count(unknown) > 0
+} else := sprintf("%s.matchLabels must be a map of strings", [place]) if {
+	not _is_labels(raw)
+} else := sprintf("%s.matchExpressions must be a list of {key, operator, values}", [place]) if {
+	not _is_expressions(raw)
+}
+
+# METADATA
+# description: |
+#   A value of a policy as a LabelSelector of Kubernetes, `{matchLabels, matchExpressions}`: one that is a
+#   LabelSelector, or labels alone. Undefined for another.
+label_selector(value) := {
+	"matchLabels": object.get(fields, "matchLabels", {}),
+	"matchExpressions": object.get(fields, "matchExpressions", []),
+} if {
+	is_object(value)
+	fields := {field: inner | some field, inner in value; inner != null}
+	object.keys(value) - {"matchLabels", "matchExpressions"} == set()
+	_is_labels(value)
+	_is_expressions(value)
+} else := {"matchLabels": value, "matchExpressions": []} if {
+	is_object(value)
+	every text in value {
+		is_string(text)
+	}
+}
+
+_selector_fields := ["group", "kind", "matchLabels", "matchExpressions"]
+
+_is_labels(raw) if object.get(raw, "matchLabels", null) == null
+
+_is_labels(raw) if {
+	is_object(raw.matchLabels)
+	every value in raw.matchLabels {
+		is_string(value)
+	}
+}
+
+_is_expressions(raw) if object.get(raw, "matchExpressions", null) == null
+
+_is_expressions(raw) if {
+	is_array(raw.matchExpressions)
+	every expression in raw.matchExpressions {
+		is_string(expression.key)
+		_is_operation(expression)
+	}
+}
+
+_is_operation(expression) if expression.operator in {"Exists", "DoesNotExist"}
+
+_is_operation(expression) if {
+	expression.operator in {"In", "NotIn"}
+	is_array(expression.values)
+	count(expression.values) > 0
+}
+
+# METADATA
+# description: The declarations of a policy, as fields of `links`. Every object with target refs has them, so a new PolicyKind relinks nothing.
+target_links(obj) := {} if {
+	not is_object(obj.spec)
+} else := {} if {
+	count(object.filter(obj.spec, target_fields)) == 0
+} else := {"oversized": _oversized(obj, excess(obj))} if {
+	true
+} else := object.union_n([
+	{"targets": targets | targets := {ref.key | some ref in refs}; count(targets) > 0},
+	{"classes": true | refs[_].class},
+	{"selectors": selectors |
+		selectors := selections(target_selectors(obj))
+		count(selectors) > 0
+	},
+]) if {
+	refs := target_refs(obj)
+}
+
+# METADATA
+# description: What valid selectors select by, as in the index, `[namespace, type, text]`.
+selections(selectors) := {[selector.namespace, selector.type, selector.text] | some selector in selectors; not selector.flaw}
+
+# A policy above a bound has no effect (semantics T6). It is stored at itself, and for `explain` at its first targets.
+_oversized(obj, message) := {"message": message, "objects": ({keys.of(obj)} | {ref.object |
+	namespace := object.get(obj.metadata, "namespace", "")
+	some raw in array.slice(raw_refs(obj), 0, _first_refs)
+	ref := target_ref(namespace, raw)
+})}
+
+_first_refs := 16
+
+# METADATA
+# description: The fields of a spec that name targets. Most objects have none of them, and are not read further.
+target_fields := ["targetRefs", "targetRef", "targetSelectors"]
+
+# METADATA
+# description: |
+#   The bounds on policies, `{leaves, depth, targetRefs, size}` (semantics T6): the settings `policy_max_…`, which are
+#   in the bundle as `data.bridge_settings.bounds`.
+bounds := object.union(_default_bounds, data.bridge_settings.bounds) if {
+	true
+} else := _default_bounds
+
+# The default bounds, without settings.
+_default_bounds := {"leaves": 3000, "depth": 64, "targetRefs": 256, "size": 262144}
+
+# The maximum number of entries of `spec.targetSelectors`. Each is compared with those before it.
+_selector_bound := 16
+
+# METADATA
+# description: |
+#   The bound that a policy object exceeds, with its count, as a message; undefined if it exceeds none (semantics T6).
+#   Each step is linear in the JSON text and traverses no value, because tenants choose the size of the object.
+excess(policy) := _message("targetRefs", count(policy.spec.targetRefs), bounds.targetRefs) if {
+	is_array(policy.spec.targetRefs)
+	count(policy.spec.targetRefs) > bounds.targetRefs
+} else := _message("targetSelectors", count(policy.spec.targetSelectors), _selector_bound) if {
+	is_array(policy.spec.targetSelectors)
+	count(policy.spec.targetSelectors) > _selector_bound
+} else := _message("characters of JSON", count(_text(policy)), bounds.size) if {
+	count(_text(policy)) > bounds.size
+} else := _message("leaves", _leaves(_text(policy)), bounds.leaves) if {
+	strings.count(_text(policy), ",") >= bounds.leaves
+	_leaves(_text(policy)) > bounds.leaves
+} else := sprintf("Policy is nested deeper than %d levels, the bound on a policy's depth", [bounds.depth]) if {
+	_brackets(_text(policy)) > bounds.depth
+	_deeper(object.remove(policy, _not_counted), bounds.depth)
+}
+
+_message(what, number, bound) := sprintf("Policy has %d %s; at most %d are allowed", [number, what, bound])
+
+# Only the spec counts; metadata and status have no effect on a policy.
+_not_counted := ["apiVersion", "kind", "metadata", "status"]
+
+_text(policy) := json.marshal(object.remove(policy, _not_counted))
+
+# JSON text has one more value than commas, not counting the objects and lists that contain others.
+_leaves(text) := strings.count(regex.replace(text, `"(?:[^"\\]|\\.)*"`, ""), ",") + 1
+
+_brackets(text) := strings.count(text, "{") + strings.count(text, "[")
+
+# OPA stops at the first path that is too long.
+_deeper(value, bound) if {
+	walk(value, [path, _])
+	count(path) > bound
+}

@@ -1,0 +1,321 @@
+# METADATA
+# title: Policies
+# description: The properties of one policy alone, independent of other objects.
+package bridge.policy
+
+import data.bridge.index
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lib.leaves
+import data.bridge.lookup
+import data.bridge.merge
+
+# METADATA
+# description: |
+#   The facts of a policy: they depend only on the policy and its kind. The replicator stores them in `data.facts`
+#   with the policy. Stored facts count while their `by` is current; otherwise the query computes them, as it does for
+#   policies in `changes`. Undefined for an object that is not a policy.
+facts(key) := stored if {
+	stored := lookup.stored_facts(key)
+	stored.by == kinds.stamp(keys.type_of(key))
+} else := _facts_unread(lookup.get(key), message) if {
+	message := excess(key)
+} else := _facts_within_bounds(lookup.get(key))
+
+# METADATA
+# description: |
+#   One field of the facts of a policy. The spec and its origins may be large, and `facts` reads all fields: use this
+#   function for other fields of policies that might not be merged.
+fact(key, field) := lookup.stored_fact(key, field) if {
+	_are_current(key)
+} else := facts(key)[field] if {
+	not _are_current(key)
+}
+
+_are_current(key) if lookup.stored_fact(key, "by") == kinds.stamp(keys.type_of(key))
+
+# METADATA
+# description: |
+#   The facts of a policy object: `by`, see `kinds.stamp`; `order` `[age, namespace/name, key]`, the order of policies
+#   of one level (semantics F1); `refs`, the targets that it names; `near`, those of them that are accepted if the
+#   target exists; `breadth`, how wide a policy of a kind with `selectors` selects (T8); `deleting`, whether it has a
+#   deletionTimestamp (T5); `invalid`, why it is Invalid as a whole (T2). A policy with a valid spec also has the
+#   result of `spec_proper`, `leaves`, their number, `tombstones` if its spec has a null, `custom`, the inputs of its
+#   Custom strategy, and `rank`, see `kinds.rank`. A policy above a bound is not read any further (T6).
+facts_of(obj) := _facts_unread(obj, _stanza_problem(obj)) if {
+	_is_without_targets(obj)
+} else := _facts_unread(obj, message) if {
+	message := index.excess(obj)
+} else := _facts_within_bounds(obj)
+
+# Of such a policy `links` gets only the fields that every object has (`link_fields`), so its facts depend on no
+# others.
+_is_without_targets(obj) if {
+	not kinds.has_selectors(keys.type(obj.apiVersion, obj.kind))
+	every field in index.target_fields {
+		object.get(obj, ["spec", field], null) == null
+	}
+}
+
+_facts_unread(obj, message) := object.union(
+	{"by": kinds.stamp(type), "order": _order(obj), "refs": [], "invalid": message},
+	{"deleting": true | obj.metadata.deletionTimestamp},
+) if {
+	type := keys.type(obj.apiVersion, obj.kind)
+	kinds.get(type)
+}
+
+_facts_within_bounds(obj) := object.union_n([
+	{
+		"by": kinds.stamp(type),
+		"order": _order(obj),
+		"refs": refs,
+	},
+	{"deleting": true | obj.metadata.deletionTimestamp},
+	{"near": {ref.key: true | some ref in refs; is_near(key, ref)} | _may_be_near(type, obj)},
+	{"invalid": message | message := _invalidity(type, obj)},
+	{"breadth": breadth(type, obj) | kinds.has_selectors(type)},
+	_spec_facts(type, obj, _spec_proper(type, obj)),
+]) if {
+	type := keys.type(obj.apiVersion, obj.kind)
+	kinds.get(type)
+	key := keys.of(obj)
+	refs := index.target_refs(obj)
+}
+
+# Of a kind whose policies select by fields, wider policies come before narrower ones.
+_order(obj) := [[breadth(keys.type_of(key), obj), lookup.age_of(obj)], keys.alphabetical(key), key] if {
+	key := keys.of(obj)
+	kinds.has_selectors(keys.type_of(key))
+} else := [lookup.age_of(obj), keys.alphabetical(keys.of(obj)), keys.of(obj)]
+
+_spec_facts(type, obj, spec_facts) := object.union_n([
+	spec_facts,
+	{"leaves": count(spec_facts.origins)},
+	{"tombstones": true | _has_null(spec_facts.spec)},
+	{"custom": [kinds.get(type).custom, type] | spec_facts.strategy == "Custom"},
+	{"rank": kinds.rank(type, obj) | kinds.get(type).order},
+]) if {
+	not spec_facts.error
+} else := {}
+
+# Why a policy is Invalid as a whole; undefined if it is valid.
+_invalidity(type, obj) := _spec_proper(type, obj).error if {
+	true
+} else := _stanza_problem(obj)
+
+# A valid policy that is not being deleted, of a kind whose policies do not conflict at a target.
+_may_be_near(type, obj) if {
+	not obj.metadata.deletionTimestamp
+	not kinds.get(type).sameLevel in {"Conflict", "ConflictOnOverlap"}
+	not _invalidity(type, obj)
+}
+
+_has_null(spec) if walk(spec, [_, null])
+
+# METADATA
+# description: The strategy of a policy, by its name. Undefined if its spec is invalid.
+strategy_of(key) := fact(key, "strategy")
+
+# METADATA
+# description: The pointers of the leaves of a policy's spec proper.
+pointers(key) := object.keys(facts(key).origins)
+
+# A policy's spec proper (its spec without targets and strategy), `{spec, strategy, rules, origins}`: `rules` are the
+# merge rules of its strategy, `origins` has a key for each leaf. `{error}` if the policy is Invalid (semantics F6, F7,
+# T2).
+_spec_proper(type, obj) := {"error": message} if {
+	message := _problem(type, obj)
+} else := {
+	"spec": spec,
+	"strategy": _strategy(type, obj).strategy,
+	"rules": merge_rules,
+	"origins": merge.keyed_side(spec, keys.of(obj), merge_rules).origins,
+} if {
+	spec := _spec_at(type, _place(type, obj), obj)
+	merge_rules := object.get(_strategy(type, obj), "rules", object.get(kinds.get(type), "rules", []))
+}
+
+# The problem of a policy's spec; undefined if it is valid.
+_problem(type, obj) := "Policy has no spec" if {
+	not _place(type, obj)
+} else := sprintf("%s is not an object", [_place(type, obj).path]) if {
+	not is_object(_value_at(obj, _place(type, obj).segments))
+} else := sprintf("Fields beside %s: %s. A policy has one wrapper and nothing beside it", [found.path, concat(", ", sort(beside))]) if {
+	found := _place(type, obj)
+	beside := _beside(type, obj, found)
+	count(beside) > 0
+} else := message if {
+	found := _place(type, obj)
+	second := sort(_second_strategies(type, obj, found))[0]
+	message := sprintf("A strategy at %s does not count beside %s: a policy names one strategy%s", [
+		leaves.pointer(second),
+		found.path,
+		concat("", [sprintf(", at %s", [leaves.pointer(found.strategySegments)]) | count(found.strategySegments) > 0]),
+	])
+} else := _strategy(type, obj).error
+
+# The spec proper at a place of a policy, without targets, strategy, wrappers, and what needs labels in a policy
+# without.
+_spec_at(type, found, obj) := object.remove(spec, _unused(type, found, obj)) if {
+	spec := json.remove(object.remove(_value_at(obj, found.segments), found.drop), found.inner)
+}
+
+_unused(type, found, obj) := found.withLabels if {
+	found.withLabels != []
+	breadth(type, obj) % 2 == 0
+} else := []
+
+# The first place where a policy has a value, its author's if there is one. As in the API server, a null counts as not
+# set.
+_place(type, obj) := [found | some found in kinds.get(type).places; _is_written(type, obj, found.segments)][0] if {
+	true
+} else := [found | some found in kinds.get(type).places; _value_at(obj, found.segments) != null][0]
+
+# The value at a path of a policy; null if it has none.
+_value_at(obj, segments) := object.get(obj, segments, null)
+
+# A policy has a value there, and not only what the API server sets by the defaults of the CRD's schema.
+_is_written(type, obj, segments) if {
+	value := _value_at(obj, segments)
+	value != null
+	not _is_default(type, leaves.pointer(segments), value)
+}
+
+_is_default(type, field, value) if {
+	given := kinds.get(type).schemaDefaults[field]
+	every leaf in leaves.values(field, value) {
+		leaf in given
+	}
+}
+
+# The content of a policy beside its wrapper: a second wrapper (by its path) or fields other than refs and strategy
+# (semantics F6, T2).
+_beside(type, obj, found) := {path |
+	some path, segments in found.rivals
+	_is_written(type, obj, segments)
+} | {field |
+	holder := found.holder
+	some field, _ in object.remove(_value_at(obj, holder.segments), holder.allowed)
+	_is_written(type, obj, array.concat(holder.segments, [field]))
+}
+
+# The places of strategies in a policy that belong to another place (GEP-713, "Selecting a merge strategy at runtime";
+# T2).
+_second_strategies(type, obj, found) := {segments |
+	some segments in found.otherStrategies
+	_is_written(type, obj, segments)
+}
+
+# Why a policy object is Invalid because of its target refs as a whole; undefined if it is valid.
+_stanza_problem(obj) := sprintf("spec.%s is not a list", [odd[0]]) if {
+	odd := [field |
+		some field in ["targetRefs", "targetSelectors"]
+		not is_array(object.get(obj.spec, field, []))
+		obj.spec[field] != null
+	]
+	count(odd) > 0
+} else := "Policy has both spec.targetRef and spec.targetRefs: remove one of them" if {
+	# GEP-713 has targetRef instead of targetRefs, so a policy with both is ambiguous.
+	count(obj.spec.targetRefs) > 0
+	obj.spec.targetRef != null
+} else := "Policy names no target: spec.targetRefs is missing or empty" if {
+	[ref | some ref in index.raw_refs(obj)] == []
+	not obj.spec.targetSelectors[0]
+	not kinds.has_selectors(keys.type(obj.apiVersion, obj.kind))
+}
+
+# METADATA
+# description: Each ref as in the policy, with its place there, `{place, raw}`, in order.
+refs_with_places(policy_key) := [{"place": place, "raw": raw} |
+	obj := lookup.get(policy_key)
+	some number, raw in index.raw_refs(obj)
+	place := _ref_place(obj, number)
+]
+
+_ref_place(obj, number) := sprintf("spec.targetRefs[%d]", [number]) if {
+	is_array(obj.spec.targetRefs)
+	count(obj.spec.targetRefs) > 0
+} else := "spec.targetRef"
+
+# The strategy of a policy, `{strategy}`, with `rules` if its value at strategyPath has its own merge rules, which
+# replace the kind's; `{error}` if the value is unknown (semantics F7, T2).
+_strategy(type, obj) := _meant(type, found.strategy, value) if {
+	found := _place(type, obj)
+	count(found.strategySegments) > 0
+	value := _value_at(obj, found.strategySegments)
+	value != null
+} else := {"strategy": _place(type, obj).strategy} if {
+	_place(type, obj).strategy != ""
+} else := {"strategy": kinds.get(type).defaultStrategy}
+
+# The meaning of a policy's strategy value, in a wrapper of a strategy ("": a bare spec).
+_meant(policy_kind, wrapper, value) := object.union(
+	_named(policy_kind, wrapper, value),
+	{"rules": rules | rules := kinds.get(policy_kind).strategyRules[value]},
+)
+
+_named(policy_kind, wrapper, value) := {"strategy": concat("", [meaning, _direction(policy_kind, wrapper)])} if {
+	meaning := _meaning(policy_kind, value)
+	meaning in {"Atomic", "Patch"}
+	not kinds.is_direct(policy_kind)
+} else := {"strategy": named[0]} if {
+	meaning := _meaning(policy_kind, value)
+	named := [name |
+		some name, title in merge.strategies
+		_same_name(meaning, name, title)
+		_suits(policy_kind, name)
+	]
+} else := {"error": message} if {
+	known := object.keys(kinds.get(policy_kind).strategies) | {name | some name, _ in merge.strategies; _suits(policy_kind, name)}
+	message := sprintf("Strategy %v is unknown; known are %s", [value, concat(", ", sort(known))])
+}
+
+_meaning(policy_kind, value) := kinds.strategy_of(object.get(kinds.get(policy_kind).strategies, [value], value))
+
+# None is exclusive: a Direct kind has no other strategy, an Inherited kind does not have it (semantics C2, C3).
+_suits(policy_kind, "None") if kinds.is_direct(policy_kind)
+
+_suits(policy_kind, name) if {
+	not kinds.is_direct(policy_kind)
+	not name in {"None", "Custom", "Additive"}
+}
+
+_suits(policy_kind, "Custom") if kinds.get(policy_kind).custom
+
+_same_name(text, name, _) if text == name
+
+_same_name(text, _, title) if lower(text) == lower(title)
+
+# A granularity takes its wrapper's direction, otherwise that of the kind's default strategy (semantics F7).
+_direction(policy_kind, wrapper) := "Overrides" if {
+	decisive := [name | some name in [wrapper, kinds.get(policy_kind).defaultStrategy]; name != ""][0]
+	endswith(decisive, "Overrides")
+} else := "Defaults"
+
+# METADATA
+# description: The bound that the policy of a key exceeds, as a message; undefined if it exceeds none.
+excess(policy_key) := index.excess(lookup.get(policy_key)) if {
+	policy_key in lookup.changed_keys
+} else := index.stored_excess(policy_key) if {
+	not policy_key in lookup.changed_keys
+}
+
+# METADATA
+# description: This number of policies is always within `leaf_bound`.
+largest_policies := 8
+
+# METADATA
+# description: |
+#   The maximum number of leaves of all policies that are merged or compared at one place (semantics T7):
+#   `largest_policies` times the largest size. It limits what a tenant's many large policies cost the queries of all
+#   tenants.
+leaf_bound := largest_policies * index.bounds.leaves
+
+# METADATA
+# description: Policies have at most `leaf_bound` leaves together. Counted only if they might have more.
+leaves_within_bound(keys_of_policies) if {
+	count(keys_of_policies) <= largest_policies
+} else if {
+	sum([leaves | some key in keys_of_policies; leaves := fact(key, "leaves")]) <= leaf_bound
+}
