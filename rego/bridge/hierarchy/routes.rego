@@ -98,6 +98,10 @@ default_ref(gateway) := {"group": parts.group, "kind": parts.kind, "namespace": 
 	parts := keys.parse(gateway)
 }
 
+# METADATA
+# description: A listener has a port that a parentRef names.
+has_port(above, port) if _has_port(above, port)
+
 _has_port(_, 0)
 
 _has_port(above, port) if {
