@@ -217,9 +217,7 @@ limits(policy_kind, node) := {policy: classes |
 
 # METADATA
 # description: Some policy of a kind has a ref with a className.
-has_class_limits(policy_kind) if {
-	policy_kind in index.class_limited_kinds
-} else := false
+has_class_limits(policy_kind) := policy_kind in index.class_limited_kinds
 
 # METADATA
 # description: A path of a policy kind runs through one of these classes. A Direct kind's paths are those of its target.

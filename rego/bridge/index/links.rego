@@ -144,9 +144,7 @@ _extension_links(obj) := {link |
 _link_modules := {name | data.bridge.extensions.hierarchy[name].links with input as {}}
 
 # Some extension module declares links.
-_has_link_modules if {
-	count(_link_modules) > 0
-}
+_has_link_modules if count(_link_modules) > 0
 
 # A link of a module has the correct form.
 _is_link(link) if {
@@ -227,9 +225,7 @@ extension_link_problems(obj) := {[name, "links must be a set of [parent, child]"
 #   (semantics T6). A change of other fields changes no links, and clients may omit these fields. Null while extension
 #   modules declare links or levels, because the fields that they read are unknown.
 link_fields := null if {
-	count(_link_modules) > 0
-} else := null if {
-	count(levels.extensions) > 0
+	count(_link_modules) + count(levels.extensions) > 0
 } else := [
 	"/apiVersion",
 	"/kind",
@@ -303,9 +299,7 @@ default_gateways_key := "gateway.networking.k8s.io/Gateway/-/All"
 # METADATA
 # description: |
 #   The same for a scope, as a set; empty except for All, the only scope that Gateway API defines besides None.
-default_keys(scope) := {default_gateways_key} if {
-	scope == "All"
-} else := set()
+default_keys(scope) := {default_gateways_key | scope == "All"}
 
 # For a route with more paths, the index has the first segments.
 _path_bound := 16

@@ -108,12 +108,7 @@ alphabetical(key) := concat("/", [namespace(key), parse(key).name])
 
 # METADATA
 # description: The name of an object in messages, `<namespace>/<name>`, or only its name if it is cluster-scoped.
-short(key) := parts.name if {
-	parts := parse(key)
-	parts.namespace == "-"
-} else := concat("/", [parts.namespace, parts.name]) if {
-	parts := parse(key)
-}
+short(key) := trim_prefix(alphabetical(key), "/")
 
 # METADATA
 # description: |

@@ -140,9 +140,7 @@ _selects_everything(type, obj) if {
 
 # METADATA
 # description: Some policy of a kind may select its targets by labels.
-may_select(policy_kind) if {
-	policy_kind in selecting_kinds
-} else := false
+may_select(policy_kind) := policy_kind in selecting_kinds
 
 # METADATA
 # description: The policy kinds of which some policy may select its targets by labels.
