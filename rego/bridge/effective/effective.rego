@@ -137,8 +137,9 @@ _begins_a_level(attached, _, entry) if {
 
 # The joins of a stack, from the most specific side upward: `{policies, elements, strategy}`. `elements` are the
 # policies of the side in their own order of precedence (semantics F1, F2).
-_joins(attached) := [{"policies": side, "elements": _elements(side), "strategy": policies.strategy_of(_deciding(attached, side, joined))} |
+_joins(attached) := [{"policies": side, "elements": _elements(side), "strategy": strategy} |
 	some side in array.reverse(sides(attached))
+	strategy := policies.strategy_of(_deciding(attached, side, joined))
 ] if {
 	joined := kinds.traits(_kind_of(attached)).joins
 }

@@ -30,7 +30,7 @@ stacks(policy_kind, node, source) := [[array.concat(path, [node]), attached] |
 } else := stacks_on(policy_kind, hierarchy.kind_paths(policy_kind, node), source)
 
 # METADATA
-# description: The same for some paths of the kind, because a request takes one path, while a Service may have thousands of routes.
+# description: The same for some paths of the kind. A request takes one path, and a Service may have thousands of routes.
 stacks_on(policy_kind, paths, source) := [[path, attached] |
 	some path in paths
 	hierarchy.counts_for(path, source)

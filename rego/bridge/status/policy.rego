@@ -233,7 +233,10 @@ ancestors(policy_key, tallies) := {
 	}),
 } if {
 	all_entries := array.concat(_reachable_entries(policy_key, tallies), _ref_entries(policy_key, tallies))
-	foreign := [entry | some entry in list_at(policy_key, ["status", "ancestors"]); not entry.controllerName == _controller(policy_key)]
+	foreign := [entry |
+		some entry in list_at(policy_key, ["status", "ancestors"])
+		not entry.controllerName == _controller(policy_key)
+	]
 	room := max([0, ancestor_bound - count(foreign)])
 }
 
@@ -321,7 +324,10 @@ _reference(parts) := object.union_n([
 join_sentences(sentences, bound) := concat(". ", array.concat(array.slice(sentences, 0, number_shown), rest)) if {
 	# Each sentence with the mark after it, and room for ". And <number> more explanations".
 	lengths := [length | some sentence in sentences; length := count(sentence) + 2]
-	fitting := [number | some number in numbers.range(1, count(sentences)); sum(array.slice(lengths, 0, number)) <= _message_bound - 48]
+	fitting := [number |
+		some number in numbers.range(1, count(sentences))
+		sum(array.slice(lengths, 0, number)) <= _message_bound - 48
+	]
 	number_shown := min([count(fitting), bound])
 	number_shown > 0
 	rest := [sprintf("And %d more explanations", [count(sentences) - number_shown]) | count(sentences) > number_shown]

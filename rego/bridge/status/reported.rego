@@ -36,7 +36,8 @@ _ancestor_ref(entry) := {"ancestorRef": object.filter(entry.ancestorRef, ["group
 } else := {}
 
 # A folder may have any content: conditions that a cluster would reject are omitted.
-_readable_conditions(conditions) := [object.union(_no_texts, object.filter(condition, _condition_fields)) |
+_readable_conditions(conditions) := [object.union({"reason": "", "message": ""}, object.filter(condition, fields)) |
+	fields := ["type", "status", "reason", "message", "observedGeneration"]
 	is_array(conditions)
 	some condition in conditions
 	every field in ["type", "status"] {
@@ -46,10 +47,6 @@ _readable_conditions(conditions) := [object.union(_no_texts, object.filter(condi
 		is_string(object.get(condition, field, ""))
 	}
 ]
-
-_no_texts := {"reason": "", "message": ""}
-
-_condition_fields := ["type", "status", "reason", "message", "observedGeneration"]
 
 _is_outdated(policy_key, conditions) if {
 	generation := lookup.get(policy_key).metadata.generation

@@ -17,7 +17,10 @@ traces(obj, former, manager) := {name: found |
 		"ancestors": _ancestors_left(obj, former),
 		"parents": _parents_left(obj, former),
 		"types": {type | some type in _marks_left(obj, former, manager); shows_any(obj, {type})},
-		"annotations": {name | some name, _ in object.get(obj.metadata, "annotations", {}); _our_annotation(obj, name, former, manager)},
+		"annotations": {name |
+			some name, _ in object.get(obj.metadata, "annotations", {})
+			_our_annotation(obj, name, former, manager)
+		},
 		"webhooks": _webhooks_left(obj, manager),
 		"status": {true | _our_kind(obj); count(object.get(obj, "status", {})) > 0},
 		"object": {true | _certificate(obj, manager)},
@@ -123,8 +126,8 @@ _certificate(obj, manager) if {
 #   An object has a condition of one of these types, in its status, a listener's or a route's for a parent, or an
 #   annotation of that name.
 shows_any(obj, types) if {
-	places := [[object.get(obj, "status", {})], object.get(obj, ["status", "listeners"], []), object.get(obj, ["status", "parents"], [])]
-	some place in array.flatten(places)
+	lists := [object.get(obj, ["status", field], []) | some field in ["listeners", "parents"]]
+	some place in array.flatten(array.concat([[object.get(obj, "status", {})]], lists))
 	some condition in place.conditions
 	condition.type in types
 } else if {
