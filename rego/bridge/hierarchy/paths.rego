@@ -11,9 +11,6 @@ import data.bridge.lookup
 # description: The nodes directly above a node by links that count, without Namespaces (see `paths`).
 parents(node) := {object_key} if {
 	[object_key, _] := split(node, "#")
-} else := listeners_above(node) | frontends_above(node) if {
-	index.facts(node).endings
-	not index.has_extension_links
 } else := parents_of_level(levels.of(node), node) if {
 	not index.has_extension_links
 } else := parents_of_level(levels.of(node), node) | extension_parents(node) if {
@@ -152,7 +149,7 @@ is_crowded(node) if {
 #   The number of paths to an object or frontend by Gateway API's own links: to a backend through each rule that names
 #   it, from each listener and frontend above the route. The cost is that of the routes, not of the paths.
 path_count(node) := count(parents(node)) if {
-	index.facts(node).endings
+	index.facts(node).parents
 } else := sum([number |
 	some route_key in index.declared_parents(node)
 	rules := count([backends | some backends in rule_backends(route_key); backends[node]])

@@ -74,13 +74,7 @@ _refused_at("Backend", backend) := {link |
 	some link in rejected_backends(route_key, backend)
 }
 
-_refused_at("Route", route_key) := {link |
-	namespace := keys.parse(route_key).namespace
-	some ref in written_and_default_refs(route_key)
-	node := index.parent_node(ref, namespace)
-	some parent, reason in parent_rejections(node, route_key, object.get(ref, "sectionName", ""), object.get(ref, "port", 0))
-	link := rejected_link(parent, route_key, reason)
-}
+_refused_at("Route", route_key) := {rejected_link(parent, route_key, reason) | some [parent, reason] in parent_links(route_key)}
 
 _refused_at(name, _) := set() if not name in {"Gateway", "ListenerSet", "Backend", "Route"}
 

@@ -4,66 +4,53 @@ import data.bridge.index
 import data.bridge.lib.keys
 import data.bridge.lookup
 
-# Only existing frontends and listeners that allow the route are above it (Gateway API, parentRefs).
-parents_of_level("Route", route_key) := listeners_above(route_key) | frontends_above(route_key)
+parents_of_level("Route", route_key) := {node | some [node, ""] in parent_links(route_key)}
 
 # METADATA
-# description: The listeners that accept a route.
-listeners_above(route_key) := {node |
+# description: |
+#   The links from a route to the nodes that its parentRefs select, a set of `[node, reason]`: why the link does not
+#   count, as the reason of the route's Accepted condition (Gateway API, parentRefs); empty if it counts. A default
+#   Gateway counts as if a parentRef named it (GEP-3793).
+parent_links(route_key) := {[node, reason] |
 	some ref in known.parents
-	some nodes in object.filter(_admitting_nodes(ref, known.type, known.namespace), known.endings)
-	some node in nodes
-} if {
+	some object_key in _named_by(ref)
+	some [node, refusal, hostname] in _selected(object_key, ref.section, ref.port, known.type, known.namespace)
+	reason := _with_hostnames(refusal, known.hostnames, hostname)
+} | {[ref.node, _mesh_rejection(ref.node, route_key, ref.section, ref.port)] | some ref in known.frontends} if {
 	known := index.facts(route_key)
-	not known.wild
-} else := {node |
-	some ref in known.parents
-	some ending, nodes in _admitting_nodes(ref, known.type, known.namespace)
-	_in_common(ending, known)
-	some node in nodes
-} if {
-	known := index.facts(route_key)
-}
+} else := set()
 
-# The ending of a listener's hostname matches one of the endings of a route with wildcards or without hostnames.
-_in_common(ending, known) if ending in known.endings
-
-_in_common(ending, known) if strings.any_suffix_match(ending, known.wild)
-
-# The listener nodes that accept such routes, by the ending of their hostnames.
-_admitting_nodes(ref, type, namespace) := _admitted_by_default(type, namespace) if {
+_named_by(ref) := index.default_gateways if {
 	ref.object == index.default_gateways_key
-} else := _admitting_listeners(ref.object, type, namespace, ref.section, ref.port)
+} else := {ref.object}
 
-_admitting_listeners(object_key, type, namespace, section_name, port) := {ending: nodes |
-	own := split(object_key, "/")[2]
-	unaccepted := unaccepted_listeners(object_key)
-	some ending, entries in index.facts(object_key).nodes
-	nodes := {node |
-		some [node, name, at_port, allowed, taking] in entries
-		section_name in {"", name}
-		port in {0, at_port}
-		not unaccepted[name]
-		kind_allowed(taking, type)
-		namespaces_admit(allowed, "Same", own, namespace)
-	}
+# The nodes of an object that a sectionName and a port select, `[node, reason, hostname]`: the same for all routes of a
+# type in a namespace.
+_selected(object_key, _, _, _, _) := {[object_key, "ParentNotFound", ""]} if not exists(object_key)
+
+_selected(object_key, section, port, type, namespace) := {[node, reason, hostname] |
+	some listener in chosen
+	node := keys.section(object_key, listener.name)
+	reason := _listener_refusal(object_key, listener, type, namespace)
+	hostname := lower(object.get(listener, "hostname", ""))
+} | {[object_key, "NoMatchingParent", ""] | chosen == []} if {
+	exists(object_key)
+	chosen := [listener |
+		some listener in listeners(object_key)
+		section in {"", listener.name}
+		port in {0, listener.port}
+	]
 }
 
-# Default Gateways count as if a parentRef named each (GEP-3793).
-_admitted_by_default(type, namespace) := {ending: nodes |
-	some ending in {ending | some gateway in index.default_gateways; some ending, _ in index.facts(gateway).nodes}
-	nodes := {node |
-		some gateway in index.default_gateways
-		some node in _admitting_listeners(gateway, type, namespace, "", 0)[ending]
-	}
-}
+_listener_refusal(object_key, listener, type, namespace) := unaccepted_listeners(object_key)[listener.name].reason if {
+	true
+} else := listener_rejection(object_key, listener, type, namespace)
 
-# METADATA
-# description: The existing frontends that a route names and that have a port for it.
-frontends_above(route_key) := {ref.node |
-	some ref in index.facts(route_key).frontends
-	_mesh_rejection(ref.node, route_key, ref.section, ref.port) == ""
-}
+_with_hostnames("", hostnames, hostname) := "NoMatchingListenerHostname" if not hostnames_meet(hostnames, hostname)
+
+_with_hostnames(refusal, hostnames, hostname) := refusal if {
+	refusal != ""
+} else := "" if hostnames_meet(hostnames, hostname)
 
 # METADATA
 # description: |
@@ -111,49 +98,6 @@ _has_port(above, port) if {
 	listener.name == parts.section
 	listener.port == port
 }
-
-# METADATA
-# description: Each node that a parentRef selects, with the reason why it does not accept the route, empty if it does.
-parent_rejections(node, route_key, section, port) := {node: _mesh_rejection(node, route_key, section, port)} if {
-	keys.is_frontend(node)
-}
-
-parent_rejections(node, _, _, _) := {node: "ParentNotFound"} if {
-	not keys.is_frontend(node)
-	not exists(node)
-}
-
-parent_rejections(node, route_key, section, port) := {keys.section(node, name): reason |
-	some name, listener in _selected(node, section, port)
-	reason := _listener_refusal(node, listener, route_key)
-} if {
-	not keys.is_frontend(node)
-	exists(node)
-	count(_selected(node, section, port)) > 0
-}
-
-parent_rejections(node, _, section, port) := {node: "NoMatchingParent"} if {
-	not keys.is_frontend(node)
-	exists(node)
-	count(_selected(node, section, port)) == 0
-}
-
-_selected(object_key, section, port) := {listener.name: listener |
-	some listener in listeners(object_key)
-	section in {"", listener.name}
-	port in {0, listener.port}
-}
-
-_listener_refusal(object_key, listener, route_key) := unaccepted_listeners(object_key)[listener.name].reason if {
-	true
-} else := reason if {
-	about := keys.parse(route_key)
-	reason := listener_rejection(object_key, listener, about.type, about.namespace)
-	reason != ""
-} else := "NoMatchingListenerHostname" if {
-	hostnames := [lower(hostname) | some hostname in lookup.get(route_key).spec.hostnames]
-	not hostnames_meet(hostnames, lower(object.get(listener, "hostname", "")))
-} else := ""
 
 # Why the object that a parentRef names is not a frontend of a route, as a reason of the route's Accepted condition
 # (Gateway API, ParentReference); empty if it is one. A port or sectionName of a Service must be one of its ports; for

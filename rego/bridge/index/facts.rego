@@ -31,12 +31,14 @@ facts_of(obj) := facts_at(levels.by_type[type].section, type, obj) if {
 # description: |
 #   The facts of a route: `type`, `namespace`, `sections` (the names of its rules), `parents` (the Gateways and
 #   ListenerSets that its parentRefs name, `{object, section, port, text}`; `default_gateways_key` represents default
-#   Gateways), `frontends` (those that they name, `{node, section, port}`, if there are any), and the facts of its
-#   hostnames (see `hostname_facts`).
+#   Gateways), `frontends` (those that they name, `{node, section, port}`, if there are any), and `hostnames` in lower
+#   case.
 facts_at("Rule", type, route) := object.union_n([
 	_parent_facts(type, namespace, object.get(route.spec, "parentRefs", []), object.get(route.spec, "useDefaultGateways", "None")),
-	_hostname_facts(object.get(route.spec, "hostnames", [])),
-	{"sections": _rule_names(object.get(route.spec, "rules", []))},
+	{
+		"hostnames": [lower(hostname) | some hostname in route.spec.hostnames],
+		"sections": _rule_names(object.get(route.spec, "rules", [])),
+	},
 ]) if {
 	namespace := keys.namespace_name(object.get(route.metadata, "namespace", ""))
 }
@@ -74,39 +76,19 @@ _has_listeners(ref) if {
 
 # METADATA
 # description: |
-#   The facts of a Gateway or ListenerSet: `listeners`, `sections` (their names), `nodes` (by the ending of their
-#   hostname `[node, name, port, namespaces, listener]`, where `listener` has the fields that restrict route kinds),
-#   `claims` (see `claims_of`), `distinct` (it is a Gateway whose listeners are distinct), `type` and `class` (the key
-#   of the GatewayClass).
+#   The facts of a Gateway or ListenerSet: `listeners`, `sections` (their names), `claims` (see `_claims_of`), `distinct`
+#   (it is a Gateway whose listeners are distinct), `type` and `class` (the key of the GatewayClass).
 facts_at("Listener", type, obj) := {
 	"listeners": named,
 	"sections": [listener.name | some listener in named],
-	"nodes": {ending: entries |
-		some listener in named
-		ending := _hostname_ending(lower(object.get(listener, "hostname", "")))
-		entries := [_entry_of(self, other) | some other in named; _hostname_ending(lower(object.get(other, "hostname", ""))) == ending]
-	},
 	"claims": _claims_of(named),
 	"distinct": _are_distinct(type, _claims_of(named)),
 	"by": stamp,
 	"type": type,
 	"class": [keys.format(keys.gateway_api, "GatewayClass", "", obj.spec.gatewayClassName) | levels.of_type(type) == "Gateway"],
 } if {
-	self := keys.of(obj)
 	named := named_listeners(object.get(obj.spec, "listeners", []))
 }
-
-_entry_of(self, listener) := [
-	keys.section(self, listener.name),
-	listener.name,
-	object.get(listener, "port", 0),
-	object.get(listener, ["allowedRoutes", "namespaces"], {}),
-	{
-		"protocol": object.get(listener, "protocol", ""),
-		"tls": {"mode": object.get(listener, ["tls", "mode"], "Terminate")},
-		"allowedRoutes": {"kinds": object.get(listener, ["allowedRoutes", "kinds"], [])},
-	},
-]
 
 # The listeners of a Gateway are compared with each other only, those of a ListenerSet also with earlier objects.
 _are_distinct(type, claims) if {
@@ -195,35 +177,3 @@ is_stream(slot) if {
 } else if {
 	strings.any_prefix_match(slot, ["HTTP/", "TLS/"])
 } else := false
-
-# A listener's hostname (lower case) as an ending: a route's hostname with a slash before it ends with it if the two
-# have a common name. A listener without a hostname has the ending ``.
-_hostname_ending(hostname) := trim_prefix(hostname, "*") if {
-	startswith(hostname, "*.")
-} else := concat("", [concat("", ["/", hostname]) | hostname != ""])
-
-# The facts of a route's hostnames: `endings`, those of the listeners that have a common name with one of them, as far
-# as they can be listed, and `wild`, the endings of its wildcards (`` for a route of every hostname): a listener whose
-# ending ends with one of these has a common name too.
-_hostname_facts([]) := {"endings": [""], "wild": [""]}
-
-_hostname_facts(hostnames) := object.union(
-	{"endings": array.flatten([array.concat([concat("", ["/", name])], _endings_above(name)) | some name in names])},
-	{"wild": wild | wild := [substring(name, 1, -1) | some name in names; startswith(name, "*.")]; wild != []},
-) if {
-	hostnames != []
-	names := [lower(hostname) | some hostname in hostnames]
-}
-
-# The endings of the listeners for a wildcard above a hostname, and of those for every hostname.
-_endings_above(name) := _endings_of_domain(substring(name, indexof(name, "."), -1)) if {
-	contains(name, ".")
-} else := [""]
-
-# Many hostnames share their domain.
-_endings_of_domain(domain) := array.concat([""], [concat(".", array.concat([""], array.slice(labels, from, 100))) |
-	some from, _ in labels
-	from > 0
-]) if {
-	labels := split(domain, ".")
-}
