@@ -37,7 +37,7 @@ WHERE = {
     "The established policy dictates the strategy": ("effective/effective.rego", "_joins"),
     "None": ("attachment/conflict.rego", "conflict"),
     "Atomic defaults": ("effective/effective.rego", "_order"),
-    "Patch by RFC 7386": ("merge/merge.rego", "patch_sides"),
+    "Patch by RFC 7386": ("merge/merge.rego", "_patch_sides"),
     "Assumed order of strategies": ("merge/merge.rego", "assumed_order"),
     "`defaults` means atomic": ("kinds/discovery.rego", "_wrapper_strategies"),
     "`<Kind>Affected` and its annotation": ("status/affected.rego", "form"),

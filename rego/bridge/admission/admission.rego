@@ -26,7 +26,7 @@ warnings contains message if some message in _findings.warnings
 
 warnings contains message if {
 	count(_findings.invalid) == 0
-	not unread_version
+	not _unread_version
 	some message in effects
 }
 
@@ -35,22 +35,19 @@ warnings contains message if {
 _findings := {"invalid": set(), "warnings": {sentence_about(keys.of(obj), sprintf("is not judged: %s", [message]))}} if {
 	obj := reviewed_object
 	not index.excess(obj)
-	message := unread_version
+	message := _unread_version
 } else := findings if {
 	obj := reviewed_object
 	key := keys.of(obj)
-	findings := policy_findings(key) with input as {"changes": {"upsert": [obj]}}
+	findings := _policy_findings(key) with input as {"changes": {"upsert": [obj]}}
 }
 
-# METADATA
-# description: Why the reviewed policy cannot be read in the version that it is written in; undefined where it can.
-unread_version := kinds.version_problem(keys.type_of(keys.of(reviewed_object)), reviewed_object.apiVersion).message
+# Why the reviewed policy cannot be read in the version that it is written in; undefined where it can.
+_unread_version := kinds.version_problem(keys.type_of(keys.of(reviewed_object)), reviewed_object.apiVersion).message
 
-# METADATA
-# description: |
-#   The result of a policy's acceptance: `invalid`, its kind's mode with a message, if no ref is accepted; otherwise
-#   `warnings` about its rejected refs.
-policy_findings(policy_key) := {"invalid": invalid, "warnings": refused} if {
+# The result of a policy's acceptance: `invalid`, its kind's mode with a message, if no ref is accepted; otherwise
+# `warnings` about its rejected refs.
+_policy_findings(policy_key) := {"invalid": invalid, "warnings": refused} if {
 	kind := kinds.of_policy(policy_key)
 	verdict := reporting.accepted_condition(policy_key)
 	invalid := {[kind.mode, message] |

@@ -7,31 +7,28 @@ import data.bridge.outcomes
 import data.bridge.scopes
 import data.bridge.status as reporting
 
-# METADATA
-# description: The maximum number of examined objects below each target of a policy, which limits the time of a request.
-sample_bound := 100
+# The maximum number of examined objects below each target of a policy, which limits the time of a request.
+_sample_bound := 100
 
 # METADATA
 # description: The effects of the reviewed policy, as sentences.
-effects := effect_sentences(after, before) if {
+effects := _effect_sentences(after, before) if {
 	obj := reviewed_object
 	key := keys.of(obj)
-	after := sample_effects(key) with input as {"changes": {"upsert": [obj]}}
+	after := _sample_effects(key) with input as {"changes": {"upsert": [obj]}}
 	before := _before(key)
 }
 
 _before(policy_key) := found if {
 	input.operation == "UPDATE"
-	found := sample_effects(policy_key) with input as {}
+	found := _sample_effects(policy_key) with input as {}
 } else := {}
 
-# METADATA
-# description: |
-#   The outcomes of a policy at its effective targets, `{policy, whole, empty, outcomes, overridden}`. `outcomes` has
-#   the outcomes and the deciding policies by object, `overridden` the objects where it overrides another policy, by
-#   that policy. `whole` is false if there are more objects than these; `empty` is true if the policy has no effective
-#   target.
-sample_effects(policy_key) := {
+# The outcomes of a policy at its effective targets, `{policy, whole, empty, outcomes, overridden}`. `outcomes` has
+# the outcomes and the deciding policies by object, `overridden` the objects where it overrides another policy, by
+# that policy. `whole` is false if there are more objects than these; `empty` is true if the policy has no effective
+# target.
+_sample_effects(policy_key) := {
 	"policy": policy_key,
 	"whole": whole,
 	"empty": empty,
@@ -47,7 +44,7 @@ sample_effects(policy_key) := {
 	},
 } if {
 	kinds.of_policy(policy_key)
-	found := scopes.sample_scopes(policy_key, sample_bound)
+	found := scopes.sample_scopes(policy_key, _sample_bound)
 	sample := _within_paths_bound(sort(found.scopes))
 	whole := {found.whole, count(sample) == count(found.scopes)} == {true}
 	by_object := {object_key: outcomes_there |
@@ -81,13 +78,11 @@ _loses_to(outcome, policy, winner) if {
 	regex.split(`[ ,]`, by)[0] == keys.short(winner)
 }
 
-# METADATA
-# description: The maximum number of sentences of one form about one policy.
-sentence_bound := 3
+# The maximum number of sentences of one form about one policy.
+_sentence_bound := 3
 
-# METADATA
-# description: The differences between a policy's effects before and after a change, as sentences.
-effect_sentences(after, before) := {sentence_about(after.policy, text) |
+# The differences between a policy's effects before and after a change, as sentences.
+_effect_sentences(after, before) := {sentence_about(after.policy, text) |
 	some text in array.concat(after.empty, _some_of([sentence |
 		some sentence in array.concat(
 			array.concat(_loss_texts(after, "Overridden"), _loss_texts(after, "PartiallyProgrammed")),
@@ -96,7 +91,7 @@ effect_sentences(after, before) := {sentence_about(after.policy, text) |
 	]))
 }
 
-_some_of(sentences) := array.slice(sentences, 0, 4 * sentence_bound)
+_some_of(sentences) := array.slice(sentences, 0, 4 * _sentence_bound)
 
 # The objects where all its paths have one outcome, by the overriding policy.
 _loss_texts(after, outcome) := array.slice(
@@ -106,7 +101,7 @@ _loss_texts(after, outcome) := array.slice(
 		by := _names(deciders)
 		number := _share(objects, after)
 	],
-	0, sentence_bound,
+	0, _sentence_bound,
 )
 
 _verbs_of_loss := {"Overridden": "overridden", "PartiallyProgrammed": "partly overridden"}
@@ -126,7 +121,7 @@ _deciders(reached, "PartiallyProgrammed") := sort(by) if {
 # The objects where it has an effect that it did not have before, by namespace.
 _gain_texts(after, before) := array.concat(
 	[sprintf("becomes effective on %s%s", [_count(objects, after), where]) |
-		some namespace in array.slice(namespaces, 0, sentence_bound)
+		some namespace in array.slice(namespaces, 0, _sentence_bound)
 		objects := {object_key | some object_key in gained; keys.namespace(object_key) == namespace}
 		where := _of_namespace(namespace)
 	],
@@ -134,7 +129,7 @@ _gain_texts(after, before) := array.concat(
 ) if {
 	gained := _effective_on(after) - _effective_on(before)
 	namespaces := sort({keys.namespace(object_key) | some object_key in gained})
-	left := array.slice(namespaces, sentence_bound, count(namespaces))
+	left := array.slice(namespaces, _sentence_bound, count(namespaces))
 	more := [sprintf("becomes effective in %d more namespaces", [count(left)]) | count(left) > 0]
 }
 
@@ -155,13 +150,13 @@ _overrides(after, before) := array.slice(
 		objects := overridden - object.get(before, ["overridden", other], set())
 		count(objects) > 0
 	],
-	0, sentence_bound,
+	0, _sentence_bound,
 )
 
-_names(names) := concat(", ", names) if count(names) <= sentence_bound
+_names(names) := concat(", ", names) if count(names) <= _sentence_bound
 
-_names(names) := sprintf("%s and %d more", [concat(", ", array.slice(names, 0, sentence_bound)), count(names) - sentence_bound]) if {
-	count(names) > sentence_bound
+_names(names) := sprintf("%s and %d more", [concat(", ", array.slice(names, 0, _sentence_bound)), count(names) - _sentence_bound]) if {
+	count(names) > _sentence_bound
 }
 
 _share(objects, after) := _count(objects, after) if not after.whole

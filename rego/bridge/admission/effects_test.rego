@@ -26,7 +26,7 @@ _warned(objects, bound, query_input) := found if {
 		with data.objects as stored
 		with data.index as testing.stored_index(objects)
 		with data.kinds as kinds_there
-		with admission.sample_bound as bound
+		with admission._sample_bound as bound
 }
 
 _gateway_policy := testing.color("infra", "wide", 1, [testing.ref("Gateway", "public")], {"theme": "dark"})

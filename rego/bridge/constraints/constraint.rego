@@ -25,12 +25,11 @@ all_constraints := lookup.objects_in(type, "-")
 #   match are violations.
 active_constraints[name] := obj.spec if {
 	some name, obj in all_constraints
-	not flawed_constraints[name]
+	not _flawed_constraints[name]
 }
 
-# METADATA
-# description: The names of invalid Constraints, which have no effect.
-flawed_constraints contains name if {
+# The names of invalid Constraints, which have no effect.
+_flawed_constraints contains name if {
 	some name, obj in all_constraints
 	count(problems(object.get(obj, "spec", null))) > 0
 }
@@ -51,14 +50,13 @@ selection(spec, it) := {"parameters": _parameters(spec, chosen)} if {
 	chosen := _chosen(spec, it)
 	count(chosen) > 0
 } else := {"parameters": object.get(spec, "parameters", {})} if {
-	no_match(spec) == "proceed"
-} else := {"unselected": no_match(spec)}
+	_no_match(spec) == "proceed"
+} else := {"unselected": _no_match(spec)}
 
-# METADATA
-# description: The action if no entry of parameterSelection matches.
-no_match(spec) := object.get(spec, "onParameterSelectionNoMatch", "proceed")
+# The action if no entry of parameterSelection matches.
+_no_match(spec) := object.get(spec, "onParameterSelectionNoMatch", "proceed")
 
-_parameters(spec, chosen) := merge_parameters(array.concat(
+_parameters(spec, chosen) := _merge_parameters(array.concat(
 	[object.get(spec, "parameters", {})],
 	[entry.parameters | some entry in chosen],
 ))
@@ -170,11 +168,9 @@ _globbed(pattern, text) if {
 	endswith(text, trim_prefix(pattern, "*"))
 }
 
-# METADATA
-# description: |
-#   Layered parameters, the lowest first: maps merge, a list appends its items that the list below lacks, any other
-#   value replaces the one below.
-merge_parameters(layers) := json.patch(whole, [{"op": "replace", "path": path, "value": value} |
+# Layered parameters, the lowest first: maps merge, a list appends its items that the list below lacks, any other
+# value replaces the one below.
+_merge_parameters(layers) := json.patch(whole, [{"op": "replace", "path": path, "value": value} |
 	some path in _list_paths(layers)
 	is_array(object.get(whole, path, null))
 	value := _appended(_lists(layers, path))

@@ -126,14 +126,12 @@ _violations_by(done, _) := {[done.violation, {}]} if done.violation
 
 _violations_by(done, key) := violations_of(done.policy, answer) if {
 	policy := done.policy
-	answer := dispatch.violations[policy] with input as {"parameters": done.parameters, "review": review(key)}
+	answer := dispatch.violations[policy] with input as {"parameters": done.parameters, "review": _review(key)}
 }
 
-# METADATA
-# description: |
-#   The review of a stored object in the form of Gatekeeper's audit: without operation, user and old object, which are
-#   unknown.
-review(key) := {
+# The _review of a stored object in the form of Gatekeeper's audit: without operation, user and old object, which are
+# unknown.
+_review(key) := {
 	"kind": {"group": api_group(keys.group(obj.apiVersion)), "version": _version(obj.apiVersion), "kind": obj.kind},
 	"name": obj.metadata.name,
 	"namespace": object.get(obj.metadata, "namespace", ""),
@@ -225,9 +223,8 @@ _not_replicated(name, replicated) := {concat("/", [keys.group_name(group), kind]
 	active_constraints[name]
 }
 
-# METADATA
-# description: A row of violations in the form of a Constraint's status.
-status_entry(violation) := {
+# A row of violations in the form of a Constraint's status.
+_status_entry(violation) := {
 	"group": api_group(parts.group),
 	"kind": parts.kind,
 	"namespace": keys.namespace(violation.object),
@@ -265,7 +262,7 @@ _violations_part(name, counted) := {} if {
 
 _violations_part(name, counted) := {
 	"totalViolations": counted.total,
-	"violations": [status_entry(violation) | some violation in counted.first],
+	"violations": [_status_entry(violation) | some violation in counted.first],
 } if {
 	active_constraints[name]
 }

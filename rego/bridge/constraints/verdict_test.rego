@@ -184,7 +184,7 @@ test_kinds_that_are_not_replicated_are_reported if {
 }
 
 test_a_row_as_a_status_has_it if {
-	constraints.status_entry({"object": "core/Namespace/-/shop", "enforcementAction": "warn", "message": "no", "details": 1}) == {
+	constraints._status_entry({"object": "core/Namespace/-/shop", "enforcementAction": "warn", "message": "no", "details": 1}) == {
 		"group": "",
 		"kind": "Namespace",
 		"namespace": "",

@@ -74,14 +74,12 @@ strategies := {
 # description: GEP-713's order of assumed strategies ("Selecting a merge strategy at runtime").
 assumed_order := ["AtomicDefaults", "PatchDefaults", "AtomicOverrides", "PatchOverrides", "Custom"]
 
-# METADATA
-# description: |
-#   Sides applied one after the other as RFC 7386 patches, the lowest precedence first, except that a null stays in the
-#   result as a tombstone (semantics F3). `object.union_n` is that left fold: a null, a scalar or an array in the middle
-#   replaces the value of earlier specs, and a later object replaces it in turn. A leaf of the result belongs to the
-#   last side that has a leaf there, even with an equal value (semantics O2). A side without fields sets nothing; if no
-#   side has fields, the first remains (semantics O3).
-patch_sides(sides) := _patch_nonempty([side | some side in sides; side.spec != {}], sides)
+# Sides applied one after the other as RFC 7386 patches, the lowest precedence first, except that a null stays in the
+# result as a tombstone (semantics F3). `object.union_n` is that left fold: a null, a scalar or an array in the middle
+# replaces the value of earlier specs, and a later object replaces it in turn. A leaf of the result belongs to the
+# last side that has a leaf there, even with an equal value (semantics O2). A side without fields sets nothing; if no
+# side has fields, the first remains (semantics O3).
+_patch_sides(sides) := _patch_nonempty([side | some side in sides; side.spec != {}], sides)
 
 _patch_nonempty([], sides) := sides[0]
 
@@ -147,9 +145,9 @@ _path_in(path, names) := [segment |
 
 # METADATA
 # description: |
-#   Sides merged in order, the lowest precedence first, see `patch_sides`. Lists merged by key have the items of the
+#   Sides merged in order, the lowest precedence first, see `_patch_sides`. Lists merged by key have the items of the
 #   highest precedence first (semantics F8). The result is a side.
-merge_sides(sides) := patch_sides(sides) if {
+merge_sides(sides) := _patch_sides(sides) if {
 	not sides[0].lists
 } else := object.union(merged, {
 	"lists": {pointer: order |
@@ -162,7 +160,7 @@ merge_sides(sides) := patch_sides(sides) if {
 	"units": {pointer | some side in alike; some pointer in side.units},
 }) if {
 	alike := [_without_other_shapes(side, array.slice(sides, index + 1, count(sides))) | some index, side in sides]
-	merged := object.filter(patch_sides(alike), ["spec", "origins"])
+	merged := object.filter(_patch_sides(alike), ["spec", "origins"])
 }
 
 # RFC 7386: an object replaces a list, and a list an object. Both are objects in a side, so the lower one is removed.

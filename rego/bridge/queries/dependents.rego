@@ -71,14 +71,12 @@ _begins_or_ends_as_default(gateway) if {
 # A listener may conflict with those of other ListenerSets of its Gateway.
 dependent_objects contains listener_set if {
 	some key in input.keys
-	some listener_set in listener_sets_beside(key)
+	some listener_set in _listener_sets_beside(key)
 }
 
-# METADATA
-# description: |
-#   The ListenerSets whose conflicts a change of an object may affect: those of a Gateway, of the Gateways that a
-#   ListenerSet names or named, and of the Gateways of a Namespace's ListenerSets.
-listener_sets_beside(key) := {listener_set |
+# The ListenerSets whose conflicts a change of an object may affect: those of a Gateway, of the Gateways that a
+# ListenerSet names or named, and of the Gateways of a Namespace's ListenerSets.
+_listener_sets_beside(key) := {listener_set |
 	some gateway in gateways_of(levels.of(key), key)
 	some listener_set in index.declared_children(gateway)
 	levels.of(listener_set) == "ListenerSet"

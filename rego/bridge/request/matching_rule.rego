@@ -10,13 +10,12 @@ _looked_at := 16 # routes whose attachment is checked first; usually the best ma
 # description: |
 #   The rule that serves the request at an entry point, `[route, rule, place]`, the rule as a node and by its place.
 #   Undefined if none does.
-matching_rule(entry) := [route_key, rule_node(route_key, index), index] if {
+matching_rule(entry) := [route_key, _rule_node(route_key, index), index] if {
 	[_, route_key, index] := first_match(entry)
 }
 
-# METADATA
-# description: A rule of a route as a node, by its place.
-rule_node(route_key, index) := keys.section(route_key, hierarchy.section_names(route_key)[index])
+# A rule of a route as a node, by its place.
+_rule_node(route_key, index) := keys.section(route_key, hierarchy.section_names(route_key)[index])
 
 # METADATA
 # description: |
@@ -29,10 +28,10 @@ undecided_rules(entry) := [candidate | some [_, candidate] in array.slice(sort(b
 		is_attached(entry, route_key)
 	}
 	best := {[rank, {"node": node, "message": message}] |
-		some node in {rule_node(route_key, index) | some [_, route_key, index, _] in open}
+		some node in {_rule_node(route_key, index) | some [_, route_key, index, _] in open}
 		[rank, message] := sort({[rank, message] |
 			some [rank, route_key, index, message] in open
-			rule_node(route_key, index) == node
+			_rule_node(route_key, index) == node
 		})[0]
 	}
 }
@@ -125,7 +124,7 @@ _patterns_by_route(entry, type) := {route_key: found |
 # All rules that match if their patterns do, with their ranks.
 _possible(entry, type) := {[rank, route_key, index, found] |
 	some [name, route_key] in candidates(entry, type)
-	some [own, index, found] in possible_rules(type, route_key)
+	some [own, index, found] in _possible_rules(type, route_key)
 	some number, other in types(entry)
 	other == type
 	rank := array.flatten([
@@ -139,7 +138,7 @@ _possible(entry, type) := {[rank, route_key, index, found] |
 # Envoy Gateway puts regular expressions between exact paths and prefixes.
 _own_rank(type, own) := array.concat([pattern_before_prefix], array.slice(own, 1, count(own))) if {
 	type == "gateway.networking.k8s.io/HTTPRoute"
-	own[0] == path_ranks.RegularExpression
+	own[0] == _path_ranks.RegularExpression
 	lookup.get(_class).spec.controllerName == "gateway.envoyproxy.io/gatewayclass-controller"
 } else := own
 
@@ -154,18 +153,16 @@ _host_rank(entry, name) := specificity(name) if {
 	not any_host(entry)
 } else := [0, 0]
 
-# METADATA
-# description: |
-#   The rules of a route that match the request if their patterns do, `[rank, rule, patterns]`, the better the lower:
-#   for an HTTPRoute by an exact path, the longest prefix, the longest regular expression (implementation-specific in
-#   Gateway API), then a method, the most headers, the most query parameters (HTTPRouteRule.matches).
-possible_rules("gateway.networking.k8s.io/HTTPRoute", route_key) := {[rank, index, patterns("gateway.networking.k8s.io/HTTPRoute", match)] |
+# The rules of a route that match the request if their patterns do, `[rank, rule, patterns]`, the better the lower:
+# for an HTTPRoute by an exact path, the longest prefix, the longest regular expression (implementation-specific in
+# Gateway API), then a method, the most headers, the most query parameters (HTTPRouteRule.matches).
+_possible_rules("gateway.networking.k8s.io/HTTPRoute", route_key) := {[rank, index, patterns("gateway.networking.k8s.io/HTTPRoute", match)] |
 	some index, rule in lookup.get(route_key).spec.rules
 	some match in matches(rule)
 	count(plain_misses("gateway.networking.k8s.io/HTTPRoute", match)) == 0
 	path := path_of(match)
 	rank := [
-		path_ranks[path.type], 0 - count(trim_right(path.value, "/")), count({1 | not match.method}), 0 - count(distinct_values(object.get(match, "headers", []), true)), 0 - count(distinct_values(object.get(match, "queryParams", []), false)),
+		_path_ranks[path.type], 0 - count(trim_right(path.value, "/")), count({1 | not match.method}), 0 - count(_distinct_values(object.get(match, "headers", []), true)), 0 - count(_distinct_values(object.get(match, "queryParams", []), false)),
 	]
 }
 
@@ -175,9 +172,8 @@ matches(rule) := rule.matches if {
 	count(rule.matches) > 0
 } else := [{}]
 
-# METADATA
-# description: The order of the types of paths of an HTTPRoute's match.
-path_ranks := {"Exact": 0, "PathPrefix": 1, "RegularExpression": 2}
+# The order of the types of paths of an HTTPRoute's match.
+_path_ranks := {"Exact": 0, "PathPrefix": 1, "RegularExpression": 2}
 
 # METADATA
 # description: The path of an HTTPRoute's match, with its defaults.
@@ -193,20 +189,20 @@ path_of(match) := {
 plain_misses("gateway.networking.k8s.io/HTTPRoute", match) := union({
 	_path_misses(path_of(match)),
 	{["method", sprintf("method is %s, not %s", [request.method, match.method])] | match.method != request.method},
-	value_misses("header", distinct_values(object.get(match, "headers", []), true), request.headers),
-	value_misses("query parameter", distinct_values(object.get(match, "queryParams", []), false), request.query),
+	_value_misses("header", _distinct_values(object.get(match, "headers", []), true), request.headers),
+	_value_misses("query parameter", _distinct_values(object.get(match, "queryParams", []), false), request.query),
 })
 
 # METADATA
 # description: |
-#   The patterns of a match of a route's type that decide whether it accepts the request (see `value_patterns`).
+#   The patterns of a match of a route's type that decide whether it accepts the request (see `_value_patterns`).
 patterns("gateway.networking.k8s.io/HTTPRoute", match) := union({
 	{{"part": "path", "pattern": path.value, "text": request.path, "says": sprintf("path %s", [request.path])} |
 		path := path_of(match)
 		path.type == "RegularExpression"
 	},
-	value_patterns("header", distinct_values(object.get(match, "headers", []), true), request.headers),
-	value_patterns("query parameter", distinct_values(object.get(match, "queryParams", []), false), request.query),
+	_value_patterns("header", _distinct_values(object.get(match, "headers", []), true), request.headers),
+	_value_patterns("query parameter", _distinct_values(object.get(match, "queryParams", []), false), request.query),
 })
 
 _path_misses(path) := {["path", sprintf("path %s is not exactly %s", [request.path, path.value])] |
@@ -224,13 +220,13 @@ _below(path, prefix) if startswith(path, concat("", [prefix, "/"]))
 
 # By the characters of the service that matches, then of the method, then by the most headers (GRPCRouteRule.matches).
 # A pattern counts the characters that it matches, not its own; of equal matches the exact one is first.
-possible_rules("gateway.networking.k8s.io/GRPCRoute", route_key) := {[rank, index, patterns("gateway.networking.k8s.io/GRPCRoute", match)] |
+_possible_rules("gateway.networking.k8s.io/GRPCRoute", route_key) := {[rank, index, patterns("gateway.networking.k8s.io/GRPCRoute", match)] |
 	some index, rule in lookup.get(route_key).spec.rules
 	some match in matches(rule)
 	count(plain_misses("gateway.networking.k8s.io/GRPCRoute", match)) == 0
 	method := object.get(match, "method", {})
 	rank := [
-		0 - _matched(method, "service", request.service), 0 - _matched(method, "method", request.rpc), 0 - count(distinct_values(object.get(match, "headers", []), true)),
+		0 - _matched(method, "service", request.service), 0 - _matched(method, "method", request.rpc), 0 - count(_distinct_values(object.get(match, "headers", []), true)),
 		object.get(method, "type", "Exact"),
 	]
 }
@@ -242,13 +238,13 @@ _matched(method, part, _) := 0 if object.get(method, part, "") == ""
 plain_misses("gateway.networking.k8s.io/GRPCRoute", match) := union({
 	_grpc_miss("service", object.get(match, "method", {}), request.service),
 	_grpc_miss("method", object.get(match, "method", {}), request.rpc),
-	value_misses("header", distinct_values(object.get(match, "headers", []), true), request.headers),
+	_value_misses("header", _distinct_values(object.get(match, "headers", []), true), request.headers),
 })
 
 patterns("gateway.networking.k8s.io/GRPCRoute", match) := union({
 	_grpc_patterns("service", object.get(match, "method", {}), request.service),
 	_grpc_patterns("method", object.get(match, "method", {}), request.rpc),
-	value_patterns("header", distinct_values(object.get(match, "headers", []), true), request.headers),
+	_value_patterns("header", _distinct_values(object.get(match, "headers", []), true), request.headers),
 })
 
 _grpc_patterns(part, method, value) := {{"part": "path", "pattern": expected, "text": value, "says": sprintf("%s is %s, which", [part, value])} |
@@ -266,24 +262,20 @@ _grpc_miss(part, method, value) := {["path", sprintf("%s is %s, not %s", [part, 
 
 # Routes without matches are served by the first rule: a TLSRoute by its hostname, TCPRoute and UDPRoute by their
 # listener.
-possible_rules(type, route_key) := {[[0], 0, set()] | lookup.get(route_key).spec.rules[0]} if {
+_possible_rules(type, route_key) := {[[0], 0, set()] | lookup.get(route_key).spec.rules[0]} if {
 	not type in {"gateway.networking.k8s.io/HTTPRoute", "gateway.networking.k8s.io/GRPCRoute"}
 }
 
-# METADATA
-# description: |
-#   The conditions of a match on headers or query parameters that the request (name > value) does not fulfill, `[part,
-#   message]`, without patterns.
-value_misses(part, conditions, values) := {[part, message] |
+# The conditions of a match on headers or query parameters that the request (name > value) does not fulfill, `[part,
+# message]`, without patterns.
+_value_misses(part, conditions, values) := {[part, message] |
 	some one in conditions
 	message := _value_miss(part, one, object.get(values, one.name, null))
 }
 
-# METADATA
-# description: |
-#   The patterns among the conditions of a match on headers or query parameters of the request, each as `{part, pattern,
-#   text, says}`: `says` is the text before the pattern in a message.
-value_patterns(part, conditions, values) := {{
+# The patterns among the conditions of a match on headers or query parameters of the request, each as `{part, pattern,
+# text, says}`: `says` is the text before the pattern in a message.
+_value_patterns(part, conditions, values) := {{
 	"part": part,
 	"pattern": one.value,
 	"text": values[one.name],
@@ -302,11 +294,9 @@ _value_miss(part, one, value) := sprintf("%s %s is %s, not %s", [part, one.name,
 	value != one.value
 }
 
-# METADATA
-# description: |
-#   Of several with one name the first counts; names of headers are not case-sensitive (HTTPHeaderMatch,
-#   HTTPQueryParamMatch).
-distinct_values(list, fold) := [object.union(one, {"name": _name_of(one, fold)}) |
+# Of several with one name the first counts; names of headers are not case-sensitive (HTTPHeaderMatch,
+# HTTPQueryParamMatch).
+_distinct_values(list, fold) := [object.union(one, {"name": _name_of(one, fold)}) |
 	some index, one in list
 	not _name_of(one, fold) in {_name_of(earlier, fold) | some earlier in array.slice(list, 0, index)}
 ]
@@ -318,21 +308,16 @@ _name_of(one, false) := one.name
 # Compiling a regular expression takes memory that its length does not show: `[a-k1]{1000}` has a thousand classes.
 # Tenants write routes, so patterns are estimated by their text, and only those within the bounds are compiled.
 
-# METADATA
-# description: |
-#   The maximum length of a pattern in characters, and its maximum weight; one unit is about 70 bytes of OPA's memory.
-pattern_bounds := {"length": 1024, "weight": 2000}
+# The maximum length of a pattern in characters, and its maximum weight; one unit is about 70 bytes of OPA's memory.
+_pattern_bounds := {"length": 1024, "weight": 2000}
 
-# METADATA
-# description: The maximum weight of all patterns that one query compiles.
-query_bound := 200000
+# The maximum weight of all patterns that one query compiles.
+_query_bound := 200000
 
-# METADATA
-# description: |
-#   The approximate number of instructions of a regular expression, by its text only: its characters, each repeated part
-#   times its maximum repetition, all of it times the repetition of groups, and more for classes, especially Unicode
-#   classes, which are long tables.
-pattern_weight(pattern) := ((count(pattern) + repeated) * groups) * _table_factor(pattern) if {
+# The approximate number of instructions of a regular expression, by its text only: its characters, each repeated part
+# times its maximum repetition, all of it times the repetition of groups, and more for classes, especially Unicode
+# classes, which are long tables.
+_pattern_weight(pattern) := ((count(pattern) + repeated) * groups) * _table_factor(pattern) if {
 	repeated := sum([weight |
 		some [_, atom, least, _, most] in regex.find_all_string_submatch_n(_repeated_atom, pattern, -1)
 		weight := (1 + floor(count(atom) / 4)) * _most(least, most) # a class of many ranges is longer
@@ -363,19 +348,19 @@ _table_factor(pattern) := 20 if {
 # METADATA
 # description: A pattern is never compiled, even if there are no others.
 is_too_heavy(pattern) if {
-	count(pattern) > pattern_bounds.length
+	count(pattern) > _pattern_bounds.length
 } else if {
-	pattern_weight(pattern) > pattern_bounds.weight
+	_pattern_weight(pattern) > _pattern_bounds.weight
 } else := false
 
 # METADATA
 # description: The message for a pattern that is too heavy to compile.
 heavy_message(one) := sprintf("%s is not compared with %s: the pattern has %d characters, at most %d are compiled", [
-	one.part, shorten(one.pattern), count(one.pattern), pattern_bounds.length,
+	one.part, shorten(one.pattern), count(one.pattern), _pattern_bounds.length,
 ]) if {
-	count(one.pattern) > pattern_bounds.length
+	count(one.pattern) > _pattern_bounds.length
 } else := sprintf("%s is not compared with %s: the pattern weighs %d, at most %d is compiled", [
-	one.part, shorten(one.pattern), pattern_weight(one.pattern), pattern_bounds.weight,
+	one.part, shorten(one.pattern), _pattern_weight(one.pattern), _pattern_bounds.weight,
 ])
 
 # METADATA
@@ -389,18 +374,18 @@ shorten(pattern) := pattern if {
 #   Of routes with the patterns to compile for each (`{route: {patterns}}`), those whose patterns are too many. Routes
 #   with the lowest weight are kept, so one route cannot use the bound of all others.
 overweight_routes(patterns_by_route) := set() if {
-	sum([weight | some weight in _weights(patterns_by_route)]) <= query_bound
+	sum([weight | some weight in _weights(patterns_by_route)]) <= _query_bound
 } else := {route | some route, weight in _weights(patterns_by_route); weight > _limit(_weights(patterns_by_route))}
 
 _weights(patterns_by_route) := {route: weight |
 	some route, patterns in patterns_by_route
-	weight := sum([pattern_weight(pattern) | some pattern in patterns; not is_too_heavy(pattern)])
+	weight := sum([_pattern_weight(pattern) | some pattern in patterns; not is_too_heavy(pattern)])
 }
 
 _limit(weights) := max({0} | {limit |
 	some exponent in numbers.range(0, 17)
 	limit := bits.lsh(1, exponent)
-	sum([weight | some weight in weights; weight <= limit]) <= query_bound
+	sum([weight | some weight in weights; weight <= limit]) <= _query_bound
 })
 
 # METADATA

@@ -5,13 +5,12 @@ import data.bridge.index
 import data.bridge.lib.keys
 import data.bridge.lookup
 
-# METADATA
-# description: The result if routes of the host are attached and none of their rules matches.
-no_matching_rule(entry) := {
+# The result if routes of the host are attached and none of their rules matches.
+_no_matching_rule(entry) := {
 	"reached": "Route",
 	"reason": "NoMatchingRule",
 	"message": sprintf("No rule of the routes for %s matches", [request.host]),
-	"candidates": array.slice([candidate | some [_, candidate] in sort(misses)], 0, candidate_bound),
+	"candidates": array.slice([candidate | some [_, candidate] in sort(misses)], 0, _candidate_bound),
 } if {
 	misses := {[[count(parts), rank], candidate] |
 		some type in types(entry)
@@ -61,9 +60,8 @@ _common(one, other) := count([index |
 	startswith(one, substring(other, 0, index))
 ])
 
-# METADATA
-# description: The maximum number of candidates in a result.
-candidate_bound := 5
+# The maximum number of candidates in a result.
+_candidate_bound := 5
 
 # METADATA
 # description: |
@@ -74,7 +72,7 @@ nearest := {"reached": "Nothing", "reason": "NoGateway", "message": "There is no
 } else := _no_listener if {
 	count(entry_points) == 0
 } else := found if {
-	found := [no_rule | some entry in entry_points; no_rule := no_matching_rule(entry)][0]
+	found := [no_rule | some entry in entry_points; no_rule := _no_matching_rule(entry)][0]
 } else := _no_route(entry_points[0])
 
 # METADATA
@@ -99,7 +97,7 @@ _no_listener := {
 			name == reason
 			candidate := {"node": node, "reason": reason, "message": _listener_message(node)}
 		})],
-		0, candidate_bound,
+		0, _candidate_bound,
 	),
 }
 
@@ -143,7 +141,7 @@ _refused_at(entry) := array.concat(
 
 _hosted_at(entry) := [{"node": route_key, "reason": candidate[0], "message": candidate[1]} |
 	some type in types(entry)
-	some route_key in array.slice(sort(routes_of_host(entry, type)), 0, candidate_bound)
+	some route_key in array.slice(sort(routes_of_host(entry, type)), 0, _candidate_bound)
 	candidate := _why_not(entry, route_key)
 ]
 
@@ -179,8 +177,8 @@ _similar_names(entry) := same if {
 } else := _some_names(entry, "")
 
 _some_names(entry, ending) := array.slice(
-	[name | some parent in entry_parents(entry); some name in index.some_served_names(parent, ending, candidate_bound)],
-	0, candidate_bound,
+	[name | some parent in entry_parents(entry); some name in index.some_served_names(parent, ending, _candidate_bound)],
+	0, _candidate_bound,
 )
 
 _short(node) := sprintf("%s %s%s", [parts.kind, keys.short(node), section]) if {

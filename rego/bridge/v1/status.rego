@@ -22,16 +22,15 @@ status := queries.input_problem if {
 	queries.keys_problem("policies")
 } else := [entry |
 	some policy in input.policies
-	entry := status_of(policy, _tallies(policy))
+	entry := _status_of(policy, _tallies(policy))
 ]
 
 _tallies(policy) := object.get(input.tallies, policy, []) if input.tallies
 
 _tallies(policy) := outcomes.tallies(policy) if not input.tallies
 
-# METADATA
-# description: The desired status of a policy or a PolicyKind. Undefined if it is deleted or being deleted.
-status_of(policy, tallies) := reporting.of_policy(policy, tallies) if {
+# The desired status of a policy or a PolicyKind. Undefined if it is deleted or being deleted.
+_status_of(policy, tallies) := reporting.of_policy(policy, tallies) if {
 	_alive(policy)
 	kinds.of_policy(policy)
 } else := {"policy": policy, "policyKind": kinds.policykind_type, "mode": "Manage", "conditions": [condition], "types": ["Accepted"]} if {
@@ -77,7 +76,7 @@ _unreported_policies(key) := reporting.unreported_policies(key) if not input.aff
 # entrypoint: true
 current_statuses := queries.keys_problem("objects") if {
 	queries.keys_problem("objects")
-} else := {key: current_status(lookup.get(key)) | some key in input.objects}
+} else := {key: _current_status(lookup.get(key)) | some key in input.objects}
 
 # METADATA
 # description: |
@@ -144,7 +143,7 @@ _all_outcomes contains entry if {
 _reports_of_policies := [item_report |
 	some policy in sort({policy | some policy in dependents.policies} | object.keys(_kept))
 	_may_be_written(policy)
-	item_report := report(["policy", policy], status_to_write(status_of(policy, _tallies_of(policy))))
+	item_report := report(["policy", policy], _status_to_write(_status_of(policy, _tallies_of(policy))))
 ]
 
 # Nothing is counted for other policies: one of them may reach all of a cluster.
@@ -198,7 +197,7 @@ _reports_of_objects := [item_report |
 	every policy in _marking_policies(key) {
 		_is_covered(policy)
 	}
-	item_report := report(["object", key], affected_status_of(key, reporting.affecting_policies(key), {}))
+	item_report := report(["object", key], _affected_status_of(key, reporting.affecting_policies(key), {}))
 ]
 
 _marking_policies(key) := {policy |
@@ -227,7 +226,7 @@ _empty_reports := [{"item": [what, key]} |
 	not _has_report(what, key)
 ]
 
-_has_report("policy", key) if status_to_write(status_of(key, []))
+_has_report("policy", key) if _status_to_write(_status_of(key, []))
 
 _has_report("object", key) if lookup.get(key)
 
@@ -255,36 +254,33 @@ _are_items(items) if {
 	}
 }
 
-_desired_status(["policy", key]) := status_to_write(status_of(key, object.get(input.tallies, key, []))) if input.tallies
+_desired_status(["policy", key]) := _status_to_write(_status_of(key, object.get(input.tallies, key, []))) if input.tallies
 
-_desired_status(["policy", key]) := status_to_write(status_of(key, outcomes.tallies(key))) if not input.tallies
+_desired_status(["policy", key]) := _status_to_write(_status_of(key, outcomes.tallies(key))) if not input.tallies
 
-_desired_status(["object", key]) := affected_status_of(key, object.get(input.affectedBy, key, {}), unreported) if {
+_desired_status(["object", key]) := _affected_status_of(key, object.get(input.affectedBy, key, {}), unreported) if {
 	input.affectedBy
 	unreported := object.get(input, ["unreported", key], {})
 }
 
-_desired_status(["object", key]) := affected_status_of(key, reporting.affecting_policies(key), reporting.unreported_policies(key)) if not input.affectedBy
+_desired_status(["object", key]) := _affected_status_of(key, reporting.affecting_policies(key), reporting.unreported_policies(key)) if not input.affectedBy
 
 # METADATA
 # description: The desired status of an object, with its current one. Undefined for a deleted object.
-report(item, desired) := {"item": item, "desired": desired, "current": current_status(lookup.get(item[1]))}
+report(item, desired) := {"item": item, "desired": desired, "current": _current_status(lookup.get(item[1]))}
 
-# METADATA
-# description: The current status of an object, in the parts that the bridge may write.
-current_status(obj) := {
+# The current status of an object, in the parts that the bridge may write.
+_current_status(obj) := {
 	"status": object.get(obj, "status", {}),
 	"annotations": object.get(obj.metadata, "annotations", {}),
 	"resourceVersion": object.get(obj.metadata, "resourceVersion", ""),
 }
 
-# METADATA
-# description: A status that the bridge writes. Undefined for a policy kind in mode Observe.
-status_to_write(desired) := desired if desired.mode == "Manage"
+# A status that the bridge writes. Undefined for a policy kind in mode Observe.
+_status_to_write(desired) := desired if desired.mode == "Manage"
 
-# METADATA
-# description: The marks of an object, from the policies that act there.
-affected_status_of(key, affecting, unreported) := reporting.affected_status(key, affecting, unreported, object.get(input, "former", []))
+# The marks of an object, from the policies that act there.
+_affected_status_of(key, affecting, unreported) := reporting.affected_status(key, affecting, unreported, object.get(input, "former", []))
 
 # METADATA
 # description: |
