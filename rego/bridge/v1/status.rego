@@ -56,7 +56,7 @@ affected := queries.input_problem if {
 	queries.input_problem
 } else := queries.keys_problem("objects") if {
 	queries.keys_problem("objects")
-} else := [reporting.affected_status(key, _affecting_policies(key), _unreported_policies(key), queries.former_kinds) |
+} else := [_affected_status_of(key, _affecting_policies(key), _unreported_policies(key)) |
 	some key in input.objects
 	lookup.get(key)
 ]
@@ -254,16 +254,9 @@ _are_items(items) if {
 	}
 }
 
-_desired_status(["policy", key]) := _status_to_write(_status_of(key, object.get(input.tallies, key, []))) if input.tallies
+_desired_status(["policy", key]) := _status_to_write(_status_of(key, _tallies(key)))
 
-_desired_status(["policy", key]) := _status_to_write(_status_of(key, outcomes.tallies(key))) if not input.tallies
-
-_desired_status(["object", key]) := _affected_status_of(key, object.get(input.affectedBy, key, {}), unreported) if {
-	input.affectedBy
-	unreported := object.get(input, ["unreported", key], {})
-}
-
-_desired_status(["object", key]) := _affected_status_of(key, reporting.affecting_policies(key), reporting.unreported_policies(key)) if not input.affectedBy
+_desired_status(["object", key]) := _affected_status_of(key, _affecting_policies(key), _unreported_policies(key))
 
 # METADATA
 # description: The desired status of an object, with its current one. Undefined for a deleted object.
@@ -280,7 +273,7 @@ _current_status(obj) := {
 _status_to_write(desired) := desired if desired.mode == "Manage"
 
 # The marks of an object, from the policies that act there.
-_affected_status_of(key, affecting, unreported) := reporting.affected_status(key, affecting, unreported, object.get(input, "former", []))
+_affected_status_of(key, affecting, unreported) := reporting.affected_status(key, affecting, unreported, queries.former_kinds)
 
 # METADATA
 # description: |
