@@ -36,8 +36,9 @@ dependent_objects contains child if some ["parents", child] in old_paths
 
 # Routes that use default Gateways have these as parents, also in their statuses.
 dependent_objects contains route if {
-	some key in input.keys
-	_begins_or_ends_as_default(key)
+	before := {key | some key in input.keys; ["parents", index.default_gateways_key] in input.was[key]}
+	now := {key | some key in input.keys; key in index.default_gateways}
+	now != before
 	some route in index.declared_children(index.default_gateways_key)
 }
 
@@ -56,16 +57,6 @@ dependent_objects contains rival if {
 	some key in input.keys
 	some path in input.was[key]
 	some rival in hierarchy.rivals_at(key, path)
-}
-
-_begins_or_ends_as_default(gateway) if {
-	gateway in index.default_gateways
-	not ["parents", index.default_gateways_key] in input.was[gateway]
-}
-
-_begins_or_ends_as_default(gateway) if {
-	["parents", index.default_gateways_key] in input.was[gateway]
-	not gateway in index.default_gateways
 }
 
 # A listener may conflict with those of other ListenerSets of its Gateway.
@@ -106,50 +97,40 @@ changed_policies := {key | some key in dependent_objects; kinds.of_policy(key)}
 # description: |
 #   The policies and PolicyKinds whose acceptance may differ: the changed ones, those that share a target with one, and
 #   those with a changed target.
-dependent_policies contains policy if some policy in changed_policies
-
 dependent_policies contains policy if {
-	some object_key in dependent_objects
-	some policy in attachment.permitted_policies_targeting(object_key)
+	some policy in (changed_policies | _possible_dependents)
 	kinds.of_policy(policy)
 }
 
-dependent_policies contains policy if {
-	some concerned_policy in changed_policies
-	some ref in policies.declared_refs(concerned_policy)
-	some policy in attachment.permitted_policies_targeting(ref.object)
-	kinds.of_policy(policy)
+_possible_dependents contains policy if {
+	some target in _concerned_targets
+	some policy in attachment.permitted_policies_targeting(target)
 }
 
-dependent_policies contains policy if {
-	some [_, object_key] in former_selections
-	some policy in attachment.permitted_policies_targeting(object_key)
-	kinds.of_policy(policy)
+_concerned_targets contains object_key if some object_key in dependent_objects
+
+_concerned_targets contains ref.object if {
+	some policy in changed_policies
+	some ref in policies.declared_refs(policy)
 }
+
+_concerned_targets contains object_key if some [_, object_key] in former_selections
+
+_concerned_targets contains target if some ["targeted", target] in old_paths
 
 # Whatever its previous labels, the policies that selected an object are among those with selectors for its kind and
 # namespace.
-dependent_policies contains policy if {
+_possible_dependents contains policy if {
 	some key in input.keys
 	parts := keys.parse(key)
 	some namespace in {parts.namespace, policies.any_namespace}
 	some [policy, _] in policies.policies_selecting(namespace, parts.type)
-	kinds.of_policy(policy)
 }
 
-dependent_policies contains policy if {
-	some [policy, _] in reselections
-	kinds.of_policy(policy)
-}
-
-dependent_policies contains policy if {
-	some ["targeted", target] in old_paths
-	some policy in attachment.permitted_policies_targeting(target)
-	kinds.of_policy(policy)
-}
+_possible_dependents contains policy if some [policy, _] in reselections
 
 # A ListenerSet's listeners may share ports with its Gateway's.
-dependent_policies contains policy if {
+_possible_dependents contains policy if {
 	some key in input.keys
 	some gateway in gateways_of(levels.of(key), key)
 	some policy in attachment.permitted_policies_targeting(gateway)
@@ -159,7 +140,6 @@ dependent_policies contains policy if {
 # PolicyKinds may conflict with each other.
 dependent_policies contains key if {
 	some changed in input.keys
-	keys.parse(changed).type == kinds.policykind_type
-	some name, _ in lookup.objects_in(kinds.policykind_type, "-")
-	key := concat("/", [kinds.policykind_type, "-", name])
+	keys.type_of(changed) == kinds.policykind_type
+	some key in lookup.keys_of(kinds.policykind_type)
 }

@@ -32,52 +32,38 @@ _kinds_with_policies := kinds.names & lookup.types
 
 _concerned_scopes[kind] contains scope if {
 	some kind in _kinds_with_policies
-	some object_key in queries.dependent_objects
-	some scope in scopes.scopes_at_or_below(kind, object_key)
+	some node in (queries.dependent_objects | _concerned_frontends)
+	some scope in scopes.scopes_at_or_below(kind, node)
 }
 
 _concerned_scopes[kind] contains scope if {
-	some kind in _kinds_with_policies
-	some frontend in _concerned_frontends
-	some scope in scopes.scopes_at_or_below(kind, frontend)
+	some [kind, key] in _concerned_targets
+	kinds.get(kind)
+	some scope in scopes.scopes_at_or_below(kind, _node(kind, key))
 }
 
-_concerned_scopes[kind] contains scope if {
+# The declared targets to recompute, as `[kind, key]`, whatever their objects are now.
+_concerned_targets contains [keys.type_of(policy), ref.key] if {
 	some policy in queries.changed_policies
-	kind := keys.parse(policy).type
 	some ref in policies.declared_refs(policy)
-	some scope in scopes.scopes_at_or_below(kind, _node(kind, ref.key))
 }
 
 # A policy that conflicts at one target has no effect at its others (semantics F5). One that acts on whole ports may be at a Gateway
 # whose ListenerSet changed.
-_concerned_scopes[kind] contains scope if {
+_concerned_targets contains [kind, ref.key] if {
 	some policy in queries.dependent_policies
-	kind := keys.parse(policy).type
+	kind := keys.type_of(policy)
 	_depends_on_others(kind) # before the refs: a policy of another kind may select all of a cluster
 	some ref in policies.declared_refs(policy)
-	some scope in scopes.scopes_at_or_below(kind, _node(kind, ref.key))
 }
 
-_concerned_scopes[kind] contains scope if {
-	some ["attached", kind, target] in queries.old_paths
-	kinds.get(kind)
-	some scope in scopes.scopes_at_or_below(kind, _node(kind, target))
-}
+_concerned_targets contains [kind, target] if some ["attached", kind, target] in queries.old_paths
 
-_concerned_scopes[kind] contains scope if {
-	some [policy, object_key] in queries.former_selections
-	kind := keys.parse(policy).type
-	kinds.get(kind)
-	some scope in scopes.scopes_at_or_below(kind, _node(kind, object_key))
-}
+_concerned_targets contains [keys.type_of(policy), object_key] if some [policy, object_key] in queries.former_selections
 
-_concerned_scopes[kind] contains scope if {
+_concerned_targets contains [keys.type_of(policy), object_key] if {
 	some [policy, object_keys] in queries.reselections
-	kind := keys.type_of(policy)
-	kinds.get(kind)
 	some object_key in object_keys
-	some scope in scopes.scopes_at_or_below(kind, _node(kind, object_key))
 }
 
 # A Direct kind that reports statuses for objects above its targets (semantics S3), or that has no effect below Gateways
@@ -85,11 +71,15 @@ _concerned_scopes[kind] contains scope if {
 _concerned_scopes[kind] contains scope if {
 	some kind in _kinds_with_policies
 	_depends_above(kind)
+	some below in _concerned_below
+	some policy in attachment.policies_targeting(below)
+	keys.type_of(policy) == kind
+	some scope in scopes.scopes_at_or_below(kind, below)
+}
+
+_concerned_below contains below if {
 	some object_key in queries.dependent_objects
 	some below in hierarchy.objects_below(object_key)
-	some policy in attachment.policies_targeting(below)
-	keys.parse(policy).type == kind
-	some scope in scopes.scopes_at_or_below(kind, below)
 }
 
 _depends_on_others(kind) if kinds.get(kind).sameLevel == "ConflictOnOverlap"
@@ -108,27 +98,24 @@ _depends_above(kind) if {
 
 # A Direct kind's refs that count only below a GatewayClass (semantics T1). From the changed objects down, because
 # authors may have thousands of such refs.
-_concerned_scopes[kind] contains scope if {
+_concerned_targets contains [kind, ref.key] if {
 	some kind in index.class_limited_kinds
 	kinds.is_direct(kind)
 	limited := index.class_limited_policies(kind)
 	limited != set()
-	some object_key in queries.dependent_objects
-	some below in hierarchy.objects_below(object_key)
-	some policy in index.policies_targeting(below)
-	policy in limited
+	some below in _concerned_below
+	some policy in (index.policies_targeting(below) & limited)
 	some ref in policies.named_refs(policy)
 	ref.class
 	ref.object == below
-	some scope in scopes.scopes_at_or_below(kind, _node(kind, ref.key))
 }
 
 # A ref may name a missing section; then its object is used.
 _node(kind, key) := attachment.place(kind, key) if {
 	true
-} else := keys.frontend(keys.parse(key).object) if {
-	kinds.frontend_role(kind, keys.parse(key).type)
-} else := keys.parse(key).object
+} else := keys.frontend(keys.object_of(key)) if {
+	kinds.frontend_role(kind, keys.type_of(key))
+} else := keys.object_of(key)
 
 # Frontends whose object changed, and those of a changed or deleted consumer route, which replaces the others' routes
 # for its namespace (semantics P6).
@@ -185,9 +172,7 @@ kind_documents := {"kinds": kinds.active_kinds, "kind_sets": kinds.sets_of(kinds
 # description: |
 #   `policykinds`: the keys of all PolicyKind resources, active or not.
 # entrypoint: true
-policykinds := sort({concat("/", [kinds.policykind_type, "-", name]) |
-	some name, _ in lookup.objects_in(kinds.policykind_type, "-")
-})
+policykinds := sort(lookup.keys_of(kinds.policykind_type))
 
 # METADATA
 # description: |

@@ -143,7 +143,7 @@ _all_outcomes contains entry if {
 _reports_of_policies := [item_report |
 	some policy in sort({policy | some policy in dependents.policies} | object.keys(_kept))
 	_may_be_written(policy)
-	item_report := report(["policy", policy], _status_to_write(_status_of(policy, _tallies_of(policy))))
+	item_report := _report(["policy", policy], _status_to_write(_status_of(policy, _tallies_of(policy))))
 ]
 
 # Nothing is counted for other policies: one of them may reach all of a cluster.
@@ -170,11 +170,10 @@ _tallies_of(policy) := outcomes.tallies(policy) if {
 	_is_covered(policy)
 }
 
-_is_covered(policy) if policy in _changed_policies
-
 # The targets that a policy selects by fields of its kind are not listed: they may be all workloads of a cluster.
 _is_covered(policy) if {
-	not policy in _changed_policies
+	policy in _changed_policies
+} else if {
 	not policies.selects_by_fields(policy)
 	every ref in policies.declared_refs(policy) {
 		_is_covered_ref(ref)
@@ -183,9 +182,7 @@ _is_covered(policy) if {
 
 _is_covered_ref(ref) if ref.object in dependents.objects
 
-_is_covered_ref(ref) if ref.key in _declared_keys
-
-_is_covered_ref(ref) if ref.object in _declared_keys
+_is_covered_ref(ref) if count({ref.key, ref.object} & _declared_keys) > 0
 
 _declared_keys := {ref.key | some policy in _changed_policies; some ref in policies.declared_refs(policy)}
 
@@ -197,7 +194,7 @@ _reports_of_objects := [item_report |
 	every policy in _marking_policies(key) {
 		_is_covered(policy)
 	}
-	item_report := report(["object", key], _affected_status_of(key, reporting.affecting_policies(key), {}))
+	item_report := _report(["object", key], _affected_status_of(key, reporting.affecting_policies(key), {}))
 ]
 
 _marking_policies(key) := {policy |
@@ -237,12 +234,11 @@ _has_report("object", key) if lookup.get(key)
 #   `current` is as in `current_statuses`. The other inputs are those of these queries. A deleted object, a policy that
 #   is being deleted and a policy of a kind in mode Observe have no report.
 # entrypoint: true
-reports := {"error": {"code": "InvalidInput", "message": message}} if {
+reports := queries.error("InvalidInput", "items must be a list of pairs, [policy, <key>] or [object, <key>]") if {
 	not _are_items(object.get(input, "items", null))
-	message := "items must be a list of pairs, [policy, <key>] or [object, <key>]"
 } else := [entry |
 	some item in input.items
-	entry := report(item, _desired_status(item))
+	entry := _report(item, _desired_status(item))
 ]
 
 _are_items(items) if {
@@ -258,9 +254,8 @@ _desired_status(["policy", key]) := _status_to_write(_status_of(key, _tallies(ke
 
 _desired_status(["object", key]) := _affected_status_of(key, _affecting_policies(key), _unreported_policies(key))
 
-# METADATA
-# description: The desired status of an object, with its current one. Undefined for a deleted object.
-report(item, desired) := {"item": item, "desired": desired, "current": _current_status(lookup.get(item[1]))}
+# Undefined for a deleted object.
+_report(item, desired) := {"item": item, "desired": desired, "current": _current_status(lookup.get(item[1]))}
 
 # The current status of an object, in the parts that the bridge may write.
 _current_status(obj) := {
