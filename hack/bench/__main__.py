@@ -27,6 +27,7 @@ from hack.bench import (
     vendors,
     wide,
 )
+from hack.bench.against import compare
 from hack.bench.figures import FIGURES, figure, machine, progress
 
 PARTS = {
@@ -56,21 +57,27 @@ def main() -> None:
     parser.add_argument(
         "--only", choices=sorted(PARTS), action="append", help="measure this part alone; give it again for more parts"
     )
+    parser.add_argument(
+        "--against", metavar="COMMIT", help="measure each part at this commit too, and print the ratios"
+    )
     options = parser.parse_args()
+    parts = [name for name in PARTS if (name in options.only if options.only else name not in ALONE)]
+    if options.against:
+        compare(options.against, parts, options.routes)
+        return
     configure_logs("warning", "console")  # on standard error; standard output is for figures alone
     about = machine()
     figure("machine", about.pop("cores"), "cores", **about)
     failed = []
-    for name, measure in PARTS.items():
-        if name in options.only if options.only else name not in ALONE:
-            progress(f"part {name}, {options.routes:,} routes")
-            began = time.perf_counter()
-            try:
-                asyncio.run(measure(options.routes))
-            except Exception:  # noqa: BLE001 - the other parts have figures of their own
-                traceback.print_exc()
-                failed.append(name)
-            figure("part_took", time.perf_counter() - began, "s", part=name, failed=name in failed)
+    for name in parts:
+        progress(f"part {name}, {options.routes:,} routes")
+        began = time.perf_counter()
+        try:
+            asyncio.run(PARTS[name](options.routes))
+        except Exception:  # noqa: BLE001 - the other parts have figures of their own
+            traceback.print_exc()
+            failed.append(name)
+        figure("part_took", time.perf_counter() - began, "s", part=name, failed=name in failed)
     aims.report(FIGURES, whole=not options.only)
     if failed:
         sys.exit(f"bench: failed: {', '.join(failed)}")
