@@ -1,9 +1,12 @@
 package bridge.request
 
+import data.bridge.effective
 import data.bridge.hierarchy
 import data.bridge.index
+import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
+import data.bridge.scopes
 
 # METADATA
 # description: |
@@ -66,12 +69,11 @@ failure(route_key, rule_object, destinations) := null if {
 } else := null if {
 	some filter in rule_object.filters
 	filter.type in {"RequestRedirect", "ExtensionRef"}
-} else := {"status": status, "message": "the rule has no backends, and no filter that answers requests"} if {
-	status := _status(keys.type_of(route_key), "500", "UNAVAILABLE")
-	count(destinations) == 0
-} else := {"status": status, "message": message} if {
-	status := _status(keys.type_of(route_key), "500", "UNAVAILABLE")
-	message := "no backend of the rule gets requests: each has the weight 0, or fails"
+} else := {"status": _status(keys.type_of(route_key), "500", "UNAVAILABLE"), "message": messages[destinations == []]} if {
+	messages := {
+		true: "the rule has no backends, and no filter that answers requests",
+		false: "no backend of the rule gets requests: each has the weight 0, or fails",
+	}
 }
 
 # METADATA
@@ -110,16 +112,114 @@ rule_at(route_key, position) := lookup.get(route_key).spec.rules[position]
 # description: |
 #   The filters of a request, in order: those of the listener, which run before a route is selected (GEP-5224), then
 #   those of the rule.
-filters(entry, route_key, index) := array.concat(listener_filters(entry), _rule_filters(route_key, index))
+filters(entry, route_key, index) := array.concat(_listener_filters(entry), object.get(rule_at(route_key, index), "filters", []))
 
-_rule_filters(route_key, index) := found if {
-	found := rule_at(route_key, index).filters
-} else := []
+# The filters that an HTTP or HTTPS listener runs before a route is selected (Gateway API, ListenerFilters).
+_listener_filters(entry) := [filter |
+	listener(entry).protocol in {"HTTP", "HTTPS"}
+	some filter in listener(entry).filters.requests
+]
 
 # METADATA
 # description: |
-#   The filters that an HTTP or HTTPS listener runs before a route is selected (Gateway API, ListenerFilters).
-listener_filters(entry) := [filter |
-	listener(entry).protocol in {"HTTP", "HTTPS"}
-	some filter in listener(entry).filters.requests
+#   The effective policies of all kinds for a request, in the form of `effective`, from the top down: at the nodes of
+#   the path to the rule, at the rule, and at the `reachable_backends` and their ports. Only the path through the entry
+#   point counts.
+policies(entry, rule, reachable_backends) := [{"target": node, "policyKind": kind, "paths": paths} |
+	some node in array.concat(_nodes_to(entry, rule), reachable_backends)
+	some kind in sort(kinds.in_use)
+	scopes.acts_at(kind, node)
+	not _by_its_section(kind, node, entry, rule, reachable_backends)
+	paths := effective.policies_on(kind, _paths(kind, entry, rule, node), object.get(input, "sourceNamespace", ""))
+	count(paths) > 0
+]
+
+# The nodes above a rule on the request's path, and the rule, from the top.
+_nodes_to(entry, rule) := [node |
+	some [_, node] in sort({[index, node] |
+		some path in _ways(entry, rule, false)
+		some index, node in path
+	})
+]
+
+_ways(entry, rule, with_namespaces) := {path |
+	some path in hierarchy.paths(rule, with_namespaces)
+	entry in path
+}
+
+# If a Direct kind acts at sections, its policies for the whole object act there (semantics C2).
+_by_its_section(kind, node, entry, rule, reachable_backends) if {
+	kinds.is_direct(kind)
+	some other in array.concat(_nodes_to(entry, rule), reachable_backends)
+	other != node
+	keys.parse(other).object == node
+	scopes.acts_at(kind, other)
+}
+
+_paths(kind, entry, rule, node) := hierarchy.kind_paths(kind, node) if {
+	kinds.is_direct(kind)
+} else := {array.slice(path, 0, index + 1) |
+	some path in _ways(entry, rule, kinds.names_namespaces(kind))
+	some index, other in path
+	other == node
+} if {
+	node in _nodes_to(entry, rule)
+} else := hierarchy.paths_below(_ways(entry, rule, with_namespaces), node, with_namespaces) if {
+	with_namespaces := kinds.names_namespaces(kind)
+}
+
+# METADATA
+# description: |
+#   Warnings about the result at an entry point, `{reason, message}`: some data planes respond differently, or filters
+#   of the listener may change the request before a route is selected.
+warnings(entry) := array.flatten([_more_specific(entry), _filtered(entry), _by_implementation(entry)])
+
+# Rules of the next hostname serve requests that the first does not match (HTTPRouteSpec.hostnames). Envoy's virtual
+# hosts have no next one: they are made of the common hostnames of routes and listener, and the most specific one gets
+# the request.
+_more_specific(entry) := [warning |
+	name := [name |
+		some name in covering_hostnames(request.host)
+		specificity(common_hostname(name, hostname(entry))) < specificity(common_hostname(_matched_hostname(entry), hostname(entry)))
+		count(_attached_at(entry, name)) > 0
+	][0]
+	route_key := sort(_attached_at(entry, name))[0]
+	warning := {
+		"reason": "MoreSpecificHostname",
+		"message": sprintf("%s %s has the more specific hostname %s, and none of its rules match: data planes based on Envoy return 404 here", [
+			keys.parse(route_key).kind,
+			keys.short(route_key),
+			name,
+		]),
+	}
+] if {
+	not any_host(entry)
+} else := []
+
+_matched_hostname(entry) := [name |
+	some name in covering_hostnames(request.host)
+	specificity(name) == array.slice(first_match(entry)[0], 0, 2)
+][0]
+
+_attached_at(entry, name) := {route_key |
+	some parent in entry_parents(entry)
+	some path in index.some_served_paths(parent, name, "", paths_regarded)
+	some route_key in index.routes_serving(parent, name, path)
+	keys.type_of(route_key) in types(entry)
+	is_attached(entry, route_key)
+}
+
+_filtered(entry) := [{
+	"reason": "ListenerFilters",
+	"message": sprintf("%s %s#%s has filters, which may change the request before a route is chosen", [parts.kind, keys.short(entry), parts.section]),
+} |
+	count(_listener_filters(entry)) > 0
+	parts := keys.parse(entry)
+]
+
+_by_implementation(entry) := [{
+	"reason": "PatternBeforePrefix",
+	"message": "Envoy Gateway puts regular expressions before prefixes: other implementations may choose another rule",
+} |
+	first_match(entry)[0][3] == pattern_before_prefix
 ]

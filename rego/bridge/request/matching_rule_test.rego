@@ -8,9 +8,9 @@ _parts(match, query_input) := {miss[0] | some miss in misses} if {
 
 _http := "gateway.networking.k8s.io/HTTPRoute"
 
-_misses(match) := request.plain_misses(_http, match) | {[one.part, one.says] |
-	some one in request.patterns(_http, match)
-	not request.matches_whole(one.pattern, one.text)
+_misses(match) := request._plain_misses(_http, match) | {[one.part, one.says] |
+	some one in request._patterns(_http, match)
+	not request._matches_whole(one.pattern, one.text)
 }
 
 test_an_exact_path_a_prefix_and_a_pattern if {
@@ -64,7 +64,7 @@ test_usual_patterns_weigh_little if {
 		`/\p{Greek}+/.*`,
 		`a\{5\}|[{5}]`,
 	] {
-		not request.is_too_heavy(pattern)
+		not request._is_too_heavy(pattern)
 	}
 }
 
@@ -86,18 +86,18 @@ test_patterns_that_compile_to_much_are_too_heavy if {
 		concat("", ["a" | some _ in numbers.range(1, 1025)]),
 		`a{99999999999999999999}{99999999999999999999}b{3000}`,
 	] {
-		request.is_too_heavy(pattern)
+		request._is_too_heavy(pattern)
 	}
 }
 
 test_heaviest_routes_are_left_out_where_patterns_are_too_many if {
 	few := {sprintf("/a%d[0-9]{2}", [index]) | some index in numbers.range(1, 10)}
 	many := {sprintf("/b%d[a-z]{300}", [index]) | some index in numbers.range(1, 400)}
-	request.overweight_routes({"r1": few, "r2": few}) == set()
-	request.overweight_routes({"r1": few, "hostile": many}) == {"hostile"}
+	request._overweight_routes({"r1": few, "r2": few}) == set()
+	request._overweight_routes({"r1": few, "hostile": many}) == {"hostile"}
 }
 
 test_patterns_too_heavy_to_be_compiled_take_nothing_of_the_bound if {
 	heavy := {sprintf("/b%d[a-k1]{1000}", [index]) | some index in numbers.range(1, 500)}
-	request.overweight_routes({"hostile": heavy}) == set()
+	request._overweight_routes({"hostile": heavy}) == set()
 }

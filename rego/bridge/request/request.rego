@@ -6,13 +6,11 @@
 #   The hierarchy decides which routes are attached.
 package bridge.request
 
-import data.bridge.effective
 import data.bridge.hierarchy
 import data.bridge.index
-import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lib.levels
-import data.bridge.scopes
+import data.bridge.lookup
 
 # METADATA
 # description: |
@@ -54,68 +52,52 @@ _path := sprintf("/%s/%s", [object.get(input, ["grpc", "service"], ""), object.g
 } else := object.get(input, "path", "/")
 
 # A repeated header is one header with joined values (RFC 9110, 5.3).
-_one(value) := value if is_string(value)
-
-_one(value) := concat(",", value) if is_array(value)
+_one(value) := concat(",", array.flatten([value]))
 
 # Gateway API does not define which of several query values counts; implementations take the first.
-_first(value) := value if is_string(value)
-
-_first(value) := value[0] if is_array(value)
+_first(value) := array.flatten([value])[0]
 
 # METADATA
 # description: The problem of a request's input, as a sentence with the valid form. Undefined if it is valid.
-input_problem := sprintf("%s must be a string", [field]) if {
-	texts := ["host", "path", "method", "sni", "protocol"]
-	field := [wrong | some wrong in texts; not is_string(object.get(input, wrong, ""))][0]
-} else := sprintf("%s must have at most %d characters", [field, bounds[field]]) if {
-	bounds := {"host": 260, "sni": 260, "path": 8192, "method": 256} # a host has 253, and may have a port
-	field := [long | some long, bound in bounds; count(object.get(input, long, "")) > bound][0]
-} else := sprintf("protocol must be one of %s", [concat(", ", sort(protocols))]) if {
-	input.protocol
-	not input.protocol in protocols
-} else := "port must be a number from 1 to 65535" if {
-	not _is_port(object.get(input, "port", 1))
-} else := "path must begin with / and must not contain ?: use query for parameters" if {
-	not regex.match(`^/[^?#]*$`, object.get(input, "path", "/"))
-} else := "grpc must have service and method, both strings without /" if {
-	not _is_call(object.get(input, "grpc", {"service": "a", "method": "b"}))
-} else := sprintf("%s must be an object of strings, or of lists of strings", [field]) if {
-	field := [wrong | some wrong in ["headers", "query"]; not _are_values(object.get(input, wrong, {}))][0]
+input_problem := [message |
+	some [field, schema, message] in _forms
+	value := input[field]
+	not json.match_schema({"value": value}, {"properties": {"value": schema}})[0]
+][0] if {
+	true
 } else := "gateway must be the key of a Gateway, or of a mesh frontend, <group>/<Kind>/<namespace>/<name>[@frontend]" if {
 	input.gateway
 	not _takes_requests(input.gateway)
 }
 
-_is_port(value) if {
-	is_number(value)
-	value == floor(value)
-	value >= 1
-	value <= 65535
-}
+# The valid forms of the input's fields, as JSON Schemas, and the problem with any other.
+_forms := array.flatten([
+	[[field, {"type": "string"}, sprintf("%s must be a string", [field])] |
+		some field in ["host", "path", "method", "sni", "protocol"]
+	],
+	[[field, {"maxLength": bound}, sprintf("%s must have at most %d characters", [field, bound])] |
+		some field, bound in {"host": 260, "sni": 260, "path": 8192, "method": 256} # a host has 253, and may have a port
+	],
+	[
+		["protocol", {"enum": sort(protocols)}, sprintf("protocol must be one of %s", [concat(", ", sort(protocols))])],
+		["port", {"type": "integer", "minimum": 1, "maximum": 65535}, "port must be a number from 1 to 65535"],
+		["path", {"pattern": `^/[^?#]*$`}, "path must begin with / and must not contain ?: use query for parameters"],
+		["grpc", _call, "grpc must have service and method, both strings without /"],
+	],
+	[[field, _values, sprintf("%s must be an object of strings, or of lists of strings", [field])] |
+		some field in ["headers", "query"]
+	],
+])
 
-_is_call(value) if {
-	is_string(value.service)
-	is_string(value.method)
-	not contains(concat("", [value.service, value.method]), "/")
-}
+_call := {"type": "object", "required": ["service", "method"], "properties": {
+	"service": {"type": "string", "pattern": "^[^/]*$"},
+	"method": {"type": "string", "pattern": "^[^/]*$"},
+}}
 
-_are_values(value) if {
-	is_object(value)
-	every one in value {
-		_is_value(one)
-	}
-}
-
-_is_value(one) if is_string(one)
-
-_is_value(one) if {
-	is_array(one)
-	count(one) > 0
-	every part in one {
-		is_string(part)
-	}
-}
+_values := {"type": "object", "additionalProperties": {"anyOf": [
+	{"type": "string"},
+	{"type": "array", "minItems": 1, "items": {"type": "string"}},
+]}}
 
 _takes_requests(key) if {
 	keys.parse(key).section == ""
@@ -124,109 +106,141 @@ _takes_requests(key) if {
 
 # METADATA
 # description: |
-#   The effective policies of all kinds for a request, in the form of `effective`, from the top down: at the nodes of
-#   the path to the rule, at the rule, and at the `reachable_backends` and their ports. Only the path through the entry
-#   point counts.
-policies(entry, rule, reachable_backends) := [{"target": node, "policyKind": kind, "paths": paths} |
-	some node in array.concat(_nodes_to(entry, rule), reachable_backends)
-	some kind in sort(kinds.in_use)
-	scopes.acts_at(kind, node)
-	not _by_its_section(kind, node, entry, rule, reachable_backends)
-	paths := effective.policies_on(kind, _paths(kind, entry, rule, node), object.get(input, "sourceNamespace", ""))
-	count(paths) > 0
-]
-
-# The nodes above a rule on the request's path, and the rule, from the top.
-_nodes_to(entry, rule) := [node |
-	some [_, node] in sort({[index, node] |
-		some path in _ways(entry, rule, false)
-		some index, node in path
-	})
-]
-
-_ways(entry, rule, with_namespaces) := {path |
-	some path in hierarchy.paths(rule, with_namespaces)
-	entry in path
-}
-
-# If a Direct kind acts at sections, its policies for the whole object act there (semantics C2).
-_by_its_section(kind, node, entry, rule, reachable_backends) if {
-	kinds.is_direct(kind)
-	some other in array.concat(_nodes_to(entry, rule), reachable_backends)
-	other != node
-	keys.parse(other).object == node
-	scopes.acts_at(kind, other)
-}
-
-_paths(kind, _, _, node) := hierarchy.kind_paths(kind, node) if kinds.is_direct(kind)
-
-_paths(kind, entry, rule, node) := {array.slice(path, 0, index + 1) |
-	some path in _ways(entry, rule, kinds.names_namespaces(kind))
-	some index, other in path
-	other == node
-} if {
-	not kinds.is_direct(kind)
-	node in _nodes_to(entry, rule)
-}
-
-_paths(kind, entry, rule, node) := hierarchy.paths_below(_ways(entry, rule, with_namespaces), node, with_namespaces) if {
-	not kinds.is_direct(kind)
-	not node in _nodes_to(entry, rule)
-	with_namespaces := kinds.names_namespaces(kind)
+#   The hostnames that cover a host, the most specific first: the host itself, the wildcards above it, and `*`, which
+#   means no hostname. A wildcard covers one label or more (Gateway API, Hostname).
+covering_hostnames(host) := ["*"] if {
+	host == ""
+} else := array.concat(array.concat([host], wildcards), ["*"]) if {
+	labels := split(host, ".")
+	wildcards := [concat(".", array.concat(["*"], array.slice(labels, from, count(labels)))) |
+		some from in numbers.range(1, count(labels))
+		from < count(labels)
+	]
 }
 
 # METADATA
 # description: |
-#   Warnings about the result at an entry point, `{reason, message}`: some data planes respond differently, or filters
-#   of the listener may change the request before a route is selected.
-warnings(entry) := array.flatten([_more_specific(entry), _filtered(entry), _by_implementation(entry)])
+#   The rank of a hostname, lower for more specific ones: by the characters of one without a wildcard, then by those of
+#   any (HTTPRouteSpec.hostnames).
+specificity(hostname) := [0, 0] if {
+	hostname == "*"
+} else := [0, 0 - count(hostname)] if {
+	startswith(hostname, "*.")
+} else := [0 - count(hostname), 0 - count(hostname)]
 
-# Rules of the next hostname serve requests that the first does not match (HTTPRouteSpec.hostnames). Envoy's virtual
-# hosts have no next one: they are made of the common hostnames of routes and listener, and the most specific one gets
-# the request.
-_more_specific(entry) := [warning |
-	name := [name |
-		some name in covering_hostnames(request.host)
-		specificity(common_hostname(name, hostname(entry))) < specificity(common_hostname(_matched_hostname(entry), hostname(entry)))
-		count(_attached_at(entry, name)) > 0
-	][0]
-	route_key := sort(_attached_at(entry, name))[0]
-	warning := {
-		"reason": "MoreSpecificHostname",
-		"message": sprintf("%s %s has the more specific hostname %s, and none of its rules match: data planes based on Envoy return 404 here", [
-			keys.parse(route_key).kind,
-			keys.short(route_key),
-			name,
-		]),
-	}
-] if {
-	not any_host(entry)
-} else := []
+# METADATA
+# description: |
+#   The common hostname of a listener and a route that both cover one host: the more specific one.
+common_hostname(one, other) := one if {
+	specificity(one) <= specificity(other)
+} else := other
 
-_matched_hostname(entry) := [name |
-	some name in covering_hostnames(request.host)
-	specificity(name) == array.slice(first_match(entry)[0], 0, 2)
-][0]
+_gateway_type := "gateway.networking.k8s.io/Gateway"
 
-_attached_at(entry, name) := {route_key |
-	some parent in entry_parents(entry)
-	some path in index.some_served_paths(parent, name, "", paths_regarded)
-	some route_key in index.routes_serving(parent, name, path)
-	keys.type_of(route_key) in types(entry)
-	is_attached(entry, route_key)
+# METADATA
+# description: The Gateways that may accept the request, or its mesh frontend.
+gateways := {input.gateway} if {
+	input.gateway
+} else := {concat("/", [_gateway_type, namespace, name]) |
+	some namespace in lookup.namespaces_of(_gateway_type)
+	some name, _ in lookup.objects_in(_gateway_type, namespace)
 }
 
-_filtered(entry) := [{
-	"reason": "ListenerFilters",
-	"message": sprintf("%s %s#%s has filters, which may change the request before a route is chosen", [parts.kind, keys.short(entry), parts.section]),
-} |
-	count(listener_filters(entry)) > 0
-	parts := keys.parse(entry)
+# METADATA
+# description: The listeners of a Gateway, including those of its ListenerSets, as nodes.
+listeners_of(gateway) := hierarchy.sections(gateway) | {node |
+	some listener_set in index.listener_sets_of(gateway)
+	hierarchy.taking_gateway(listener_set) == gateway
+	some node in hierarchy.sections(listener_set)
+}
+
+# METADATA
+# description: A listener, as in its Gateway or ListenerSet.
+listener(node) := [found |
+	parts := keys.parse(node)
+	some found in hierarchy.listeners(parts.object)
+	found.name == parts.section
+][0]
+
+# METADATA
+# description: The hostname of an entry point, `*` if it has none.
+hostname(entry) := lower(found) if {
+	found := listener(entry).hostname
+	found != ""
+} else := "*"
+
+# The protocols of listeners that may accept the request, in order of preference.
+_listener_protocols := ["HTTPS", "TLS"] if {
+	request.protocol == "HTTPS"
+} else := ["HTTPS", "HTTP"] if {
+	request.protocol == "GRPC"
+} else := ["HTTPS", "HTTP"] if {
+	request.protocol == "HTTP"
+	not input.protocol
+} else := [request.protocol]
+
+# The server name selects among HTTPS and TLS listeners of a port, whichever protocol the request has.
+_by_server_name := ["HTTPS", "TLS"]
+
+# METADATA
+# description: Why a listener does not accept the request, empty if it does.
+listener_refusal(node) := "ProtocolDiffers" if {
+	not listener(node).protocol in _listener_protocols
+	not _beside(node)
+} else := _unfit(node)
+
+_unfit(node) := "PortDiffers" if {
+	not request.port in {0, listener(node).port}
+} else := "HostnameDiffers" if {
+	not _covers(node)
+} else := hierarchy.unaccepted_listeners(parts.object)[parts.section].reason if {
+	parts := keys.parse(node)
+} else := ""
+
+# A listener with the other protocol is on the same port of the Gateway and would accept the request.
+_beside(node) if {
+	listener(node).protocol in _by_server_name
+	some other in listeners_of(gateway_of(node))
+	listener(other).protocol in _by_server_name
+	listener(other).protocol in _listener_protocols
+	listener(other).port == listener(node).port
+	_unfit(other) == ""
+}
+
+# Streams name no host.
+_covers(_) if request.protocol in {"TCP", "UDP"}
+
+_covers(node) if hostname(node) in covering_hostnames(request.host)
+
+# METADATA
+# description: |
+#   The entry points of the request: for each Gateway, port and transport the listener with the most specific hostname
+#   (Gateway API, GatewaySpec.listeners, "Listeners that are distinct only by Hostname"), or a frontend. By specificity,
+#   HTTPS first.
+entry_points := [input.gateway] if {
+	keys.is_frontend(input.gateway)
+} else := [node |
+	best := {place: order | some place, orders in _orders; order := min(orders)}
+	some [_, _, node] in sort({order | some _, order in best})
 ]
 
-_by_implementation(entry) := [{
-	"reason": "PatternBeforePrefix",
-	"message": "Envoy Gateway puts regular expressions before prefixes: other implementations may choose another rule",
-} |
-	first_match(entry)[0][3] == pattern_before_prefix
-]
+_orders[[gateway, listener(node).port, _transport(listener(node).protocol)]] contains [specificity(hostname(node)), rank, node] if {
+	some gateway in gateways
+	some node in listeners_of(gateway)
+	listener_refusal(node) == ""
+	some rank, protocol in ["HTTPS", "HTTP", "TLS", "TCP", "UDP"]
+	protocol == listener(node).protocol
+}
+
+# HTTP listeners and HTTPS or TLS listeners accept different connections of a port.
+_transport(protocol) := "TLS" if {
+	protocol in _by_server_name
+} else := protocol
+
+# METADATA
+# description: The Gateway of an entry point, or its frontend.
+gateway_of(entry) := entry if {
+	keys.is_frontend(entry)
+} else := keys.parse(entry).object if {
+	startswith(entry, concat("", [_gateway_type, "/"]))
+} else := hierarchy.taking_gateway(keys.parse(entry).object)
