@@ -124,7 +124,7 @@ async def _from_kubeconfig(configuration: Any, paths: str, context: str | None) 
         raise ConfigurationError(f"kubeconfig {paths} has insecure-skip-tls-verify: name certificate-authority instead")
     if plugin and not configuration.api_key and not configuration.cert_file:  # the library only logs the failure
         raise ConfigurationError(f"{plugin}, which kubeconfig {paths} names, provided no credentials: run it manually")
-    return KubeAccess(configuration, f"kubeconfig {paths}", loader, plugin)
+    return KubeAccess(configuration, f"kubeconfig {paths}, context {loader.current_context['name']}", loader, plugin)
 
 
 def _plugin_of(paths: str, loader: Any) -> str | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.model.changes import Change, Listed, Rejected, Source, Trouble
 from bridge.model.keys import CLUSTER, Key, group_of
-from bridge.model.types import ALWAYS
+from bridge.model.types import ALWAYS, GATEWAY_API
 from bridge.opa.address import TlsFiles
 from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.client import Opa
@@ -153,13 +153,13 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
     from bridge.sources.cluster import ClusterSource
 
     async with await KubeClient.connect(kubeconfig, kube_context) as client:
-        await client.get("/version", timeout=PATIENCE)  # a source waits for an unavailable server; a command does not
+        lacking = await _meet(client)
         found = await settle_cluster(client)
         tracked = _SourceWithProblems(ClusterSource(client))
         async with _starting(found.bundle) as starting, _filled_from(tracked, starting, types) as (opa, changed):
             yield Engine(
                 opa,
-                tracked.problems,
+                [*lacking, *tracked.problems],
                 # Rejected Rego of another team must not fail a reader.
                 troubles(found),
                 replicated=(*ALWAYS, *types),
@@ -167,6 +167,30 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
                 settled=found,
                 events=lambda key: _events_of(client, key),
             )
+
+
+async def _meet(client: KubeClient) -> list[Trouble]:
+    """Return what a cluster lacks that every command needs: Gateway API.
+
+    A source waits for an unavailable server; a command does not. Raises KubeError, which names the server, the context
+    and the fix.
+    """
+    from bridge.kube.errors import ApiError, KubeError, NotFound, Unauthorized
+
+    try:
+        await client.get("/version", timeout=PATIENCE)
+    except KubeError as error:
+        fix = "renew the credentials there" if isinstance(error, Unauthorized) else "check the server there"
+        named = str(error) if client.server in str(error) else f"{client.server}: {error}"
+        raise KubeError(f"{named}; it is the server of {client.origin}: {fix}, or choose another --context") from error
+    try:
+        await client.get(f"/apis/{GATEWAY_API}", timeout=PATIENCE)
+    except NotFound:
+        fix = f"apply its CRDs (https://gateway-api.sigs.k8s.io), or choose another than {client.origin}"
+        return [Trouble(client.server, f"the API server does not serve Gateway API: {fix}", retried=False)]
+    except ApiError:
+        return []  # the types themselves have the reason
+    return []
 
 
 async def _events_of(client: KubeClient, key: Key) -> list[dict[str, Any]]:
