@@ -15,12 +15,15 @@ effective_at(targets_by_kind) := {kind: by_target |
 }
 
 _by_source(kind, target) := {} if {
-	not kinds.get(kind)
-} else := {} if {
-	not scopes.acts_at(kind, target)
+	not _acts_at(kind, target)
 } else := {"": _by_path(kind, target, input.sourceNamespace)} if {
 	object.get(input, "sourceNamespace", "") != ""
 } else := {source: _by_path(kind, target, source) | some source in engine.differing_sources(kind, target)}
+
+_acts_at(kind, target) if {
+	kinds.get(kind)
+	scopes.acts_at(kind, target)
+}
 
 _by_path(kind, target, source) := {json.marshal(entry.path): object.remove(entry, ["path"]) |
 	some entry in engine.policies_of(kind, target, source)
@@ -57,9 +60,11 @@ _differs_for_all(at_before, at_after, source, path) if {
 
 # METADATA
 # description: The problem of the input's `scopes`.
-scopes_problem := error("InvalidInput", "scopes must be lists of keys by policy kind, {<group>/<Kind>: [<keys>]}") if {
-	not is_object(object.get(input, "scopes", null))
-} else := error("InvalidInput", "scopes must be lists of keys by policy kind, {<group>/<Kind>: [<keys>]}") if {
-	some targets in input.scopes
-	not is_array(targets)
+scopes_problem := error("InvalidInput", "scopes must be lists of keys by policy kind, {<group>/<Kind>: [<keys>]}") if not _has_scopes
+
+_has_scopes if {
+	is_object(input.scopes)
+	every targets in input.scopes {
+		is_array(targets)
+	}
 }

@@ -30,17 +30,39 @@ input_problem := _changes_problem if {
 }
 
 _changes_problem := error("InvalidInput", "changes.upsert must be a list of objects with apiVersion, kind and metadata.name") if {
-	not is_array(object.get(input, ["changes", "upsert"], []))
-} else := error("InvalidInput", "changes.upsert must be a list of objects with apiVersion, kind and metadata.name") if {
-	some obj in object.get(input, ["changes", "upsert"], [])
-	not keys.of(obj)
+	not _are_objects(object.get(input, ["changes", "upsert"], []))
 } else := error("InvalidInput", sprintf("changes.upsert holds %s twice", [sort(lookup.duplicate_keys)[0]])) if {
 	count(lookup.duplicate_keys) > 0
 } else := error("InvalidInput", "changes.delete must be a list of keys") if {
-	not is_array(object.get(input, ["changes", "delete"], []))
-} else := error("InvalidInput", "changes.delete must be a list of keys") if {
-	some key in object.get(input, ["changes", "delete"], [])
-	not keys.parse(key)
+	not _are_keys(object.get(input, ["changes", "delete"], []))
+}
+
+_are_objects(items) if {
+	is_array(items)
+	every obj in items {
+		keys.of(obj)
+	}
+}
+
+_are_keys(items) if {
+	is_array(items)
+	every key in items {
+		keys.parse(key)
+	}
+}
+
+# METADATA
+# description: The first problem of the fields that several queries have and of a field of keys.
+problem(field) := input_problem if {
+	input_problem
+} else := keys_problem(field)
+
+# METADATA
+# description: The problem of a field that is the key of an existing node.
+node_problem(field) := error("InvalidInput", sprintf("%s must be a key, <group>/<Kind>/<namespace>/<name>[#<section>]", [field])) if {
+	not keys.parse(object.get(input, field, ""))
+} else := error("TargetNotFound", sprintf("%s does not exist", [input[field]])) if {
+	not hierarchy.canonical_key(input[field])
 }
 
 # METADATA
@@ -68,9 +90,9 @@ keys_problem(field) := error("InvalidInput", sprintf("%s must be a list of keys,
 # METADATA
 # description: |
 #   The policy kinds of a query: the one in the input, otherwise all that are in use.
-policy_kinds := {input.policyKind} if input.policyKind
-
-policy_kinds := kinds.in_use if not input.policyKind
+policy_kinds := {input.policyKind} if {
+	input.policyKind
+} else := kinds.in_use
 
 # METADATA
 # description: The former policy kinds in the input.

@@ -54,10 +54,8 @@ _is_request if {
 #   message, details}`. `objects` are the keys to evaluate, by default all of the kinds that a Constraint names;
 #   `constraints` the names of the Constraints, by default all.
 # entrypoint: true
-violations := queries.input_problem if {
-	queries.input_problem
-} else := _names_problem if {
-	_names_problem
+violations := _audit_problem if {
+	_audit_problem
 } else := sort(judging.violations(_constraints, object.get(input, "objects", null)))
 
 # METADATA
@@ -65,10 +63,8 @@ violations := queries.input_problem if {
 #   `audit_keys`: the keys of the objects that Constraints match by their kind, by the Constraint's name. With
 #   `namespaces` only those in them, of Constraints with a namespaceSelector.
 # entrypoint: true
-audit_keys := queries.input_problem if {
-	queries.input_problem
-} else := _names_problem if {
-	_names_problem
+audit_keys := _audit_problem if {
+	_audit_problem
 } else := {name: sort(judging.audit_keys_in(name, input.namespaces)) | some name in _constraints; judging.selects_by_namespace(name)} if {
 	input.namespaces
 } else := {name: sort(judging.audit_keys(name)) | some name in _constraints; judging.active_constraints[name]}
@@ -80,17 +76,17 @@ audit_keys := queries.input_problem if {
 #   types of objects (`<group>/<Kind>`) that are replicated, by default all. With `counted`, `{total, first}` of
 #   violations by Constraint, also `{totalViolations, violations}` as in its status.
 # entrypoint: true
-constraints := queries.input_problem if {
-	queries.input_problem
-} else := _names_problem if {
-	_names_problem
+constraints := _audit_problem if {
+	_audit_problem
 } else := [entry |
 	some name in sort(_constraints)
 	judging.all_constraints[name]
 	entry := judging.report(name, object.get(input, "replicated", null), object.get(input, ["counted", name], null))
 ]
 
-_names_problem := queries.error("InvalidInput", "constraints must be a list of names of Constraints") if {
+_audit_problem := queries.input_problem if {
+	queries.input_problem
+} else := queries.error("InvalidInput", "constraints must be a list of names of Constraints") if {
 	not _is_names("constraints")
 } else := queries.error("InvalidInput", "replicated must be a list of types, <group>/<Kind>") if {
 	not _is_names("replicated")
@@ -101,9 +97,9 @@ _names_problem := queries.error("InvalidInput", "constraints must be a list of n
 	queries.keys_problem("objects")
 }
 
-_is_names(field) if object.get(input, field, null) == null
-
 _is_names(field) if {
+	object.get(input, field, null) == null
+} else if {
 	is_array(input[field])
 	every name in input[field] {
 		is_string(name)
@@ -111,5 +107,5 @@ _is_names(field) if {
 }
 
 _constraints := {name | some name in input.constraints} if {
-	object.get(input, "constraints", null) != null
+	is_array(input.constraints)
 } else := object.keys(judging.all_constraints)

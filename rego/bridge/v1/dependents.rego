@@ -18,8 +18,8 @@ import data.bridge.scopes
 #   and PolicyKinds whose acceptance may differ. `was` has by key the previous index paths of the object. A changed
 #   description of a policy kind affects all its policies, which this query does not include.
 # entrypoint: true
-dependents := queries.keys_problem("keys") if {
-	queries.keys_problem("keys")
+dependents := problem if {
+	problem := queries.keys_problem("keys")
 } else := {
 	"scopes": {kind: sort(nodes) | some kind, nodes in _concerned_scopes},
 	"objects": sort(queries.dependent_objects),

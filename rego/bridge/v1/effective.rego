@@ -27,15 +27,17 @@ effective := queries.input_problem if {
 } else := queries.targets_problem if {
 	queries.targets_problem
 } else := [{"target": node, "policyKind": kind, "paths": paths} |
-	some [node, kind] in sort({[scope, kind] |
-		some target in input.targets
-		target_node := hierarchy.canonical_key(target)
-		some kind in queries.policy_kinds
-		some scope in scopes.scopes_at_or_below(kind, target_node)
-	})
+	some [node, kind] in _scopes_at(input.targets)
 	paths := engine.policies_of(kind, node, object.get(input, "sourceNamespace", ""))
 	paths != []
 ]
+
+_scopes_at(targets) := sort({[scope, kind] |
+	some target in targets
+	node := hierarchy.canonical_key(target)
+	some kind in queries.policy_kinds
+	some scope in scopes.scopes_at_or_below(kind, node)
+})
 
 # METADATA
 # description: |
@@ -47,15 +49,12 @@ effective := queries.input_problem if {
 # entrypoint: true
 explain := queries.input_problem if {
 	queries.input_problem
-} else := _target_problem if {
-	_target_problem
+} else := queries.node_problem("target") if {
+	queries.node_problem("target")
 } else := array.flatten([_explained, _elsewhere, _undescribed])
 
 _explained := [entry |
-	some [node, kind] in sort({[scope, kind] |
-		some kind in queries.policy_kinds
-		some scope in scopes.scopes_at_or_below(kind, hierarchy.canonical_key(input.target))
-	})
+	some [node, kind] in _scopes_at([input.target])
 	entry := {
 		"target": node,
 		"policyKind": kind,
@@ -87,14 +86,6 @@ _undescribed := [{"target": target, "policyKind": type, "paths": [], "attachment
 _explanations(kind, node) := engine.explanations(kind, node, input.sourceNamespace) if {
 	object.get(input, "sourceNamespace", "") != ""
 } else := engine.explanations_for_all(kind, node)
-
-_target_problem := queries.error("InvalidInput", "target must be a key, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
-	not is_string(object.get(input, "target", null))
-} else := queries.error("InvalidInput", "target must be a key, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
-	not keys.parse(input.target)
-} else := queries.error("TargetNotFound", sprintf("%s does not exist", [input.target])) if {
-	not hierarchy.canonical_key(input.target)
-}
 
 # METADATA
 # description: |
@@ -193,9 +184,7 @@ _watched_by_object[keys.parse(watched).object] contains watched if some watched 
 #   input only such requests count. `limit` bounds the number of compared scopes; then `counts.compared` is less than
 #   `counts.scopes`.
 # entrypoint: true
-impact := queries.input_problem if {
-	queries.input_problem
-} else := _policy_problem if {
+impact := _policy_problem if {
 	_policy_problem
 } else := {
 	"policy": input.policy,
@@ -244,10 +233,10 @@ _changes_without_policy := {
 	"delete": array.concat(object.get(input, ["changes", "delete"], []), [input.policy]),
 }
 
-_policy_problem := queries.error("InvalidInput", "policy must be a key, <group>/<Kind>/<namespace>/<name>") if {
-	not is_string(object.get(input, "policy", null))
+_policy_problem := queries.input_problem if {
+	queries.input_problem
 } else := queries.error("InvalidInput", "policy must be a key, <group>/<Kind>/<namespace>/<name>") if {
-	not keys.parse(input.policy)
+	not keys.parse(object.get(input, "policy", ""))
 } else := queries.error("TargetNotFound", sprintf("%s does not exist", [input.policy])) if {
 	not lookup.get(input.policy)
 } else := queries.error("UnknownPolicyKind", message) if {

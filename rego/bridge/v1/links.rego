@@ -25,17 +25,14 @@ links := queries.error("InvalidInput", "objects must be a list of objects with a
 	some obj in _linked_objects
 	type := keys.type(obj.apiVersion, obj.kind)
 	key := keys.of_typed(type, obj)
-	declared := declared_by(type, obj)
+	declared := _declared_by(type, obj)
 	declared != {}
 }
 
-_linked_objects := input.objects
+_linked_objects := object.get(input, "objects", [obj | some key in input.keys; obj := lookup.get(key)])
 
-_linked_objects := [obj | some key in input.keys; obj := lookup.get(key)] if not input.objects
-
-# METADATA
-# description: The declarations of an object of a known type, with its facts.
-declared_by(type, obj) := index.links_of_type(type, obj) if {
+# The declarations of an object of a known type, with its facts.
+_declared_by(type, obj) := index.links_of_type(type, obj) if {
 	not kinds.get(type)
 } else := policies.declared_by(type, obj)
 
@@ -55,10 +52,8 @@ link_fields := null if {
 #   backend, the objects in a changed Namespace, those with references into a namespace whose grants changed, and those
 #   that share a port with them.
 # entrypoint: true
-neighbors := queries.input_problem if {
-	queries.input_problem
-} else := queries.keys_problem("keys") if {
-	queries.keys_problem("keys")
+neighbors := problem if {
+	problem := queries.problem("keys")
 } else := sort({keys.object_of(node) | some key in input.keys; some node in _neighbors_of(key)})
 
 _neighbors_of(key) := union({
@@ -98,7 +93,7 @@ stamps := object.union(
 # description: |
 #   `stale_facts`: those of `keys` whose stored facts differ from the facts of the stored object.
 # entrypoint: true
-stale_facts := {"error": {"code": "InvalidInput", "message": "keys must be a list of keys"}} if {
+stale_facts := queries.error("InvalidInput", "keys must be a list of keys") if {
 	not is_array(input.keys)
 } else := [key |
 	some key in input.keys
@@ -110,7 +105,7 @@ _stored(key) := data.facts[group][kind][namespace][name] if {
 } else := null
 
 # Stored facts have lists where computed ones may have sets.
-_stored_form(key) := json.unmarshal(json.marshal(declared_by(keys.type_of(key), lookup.get(key)).facts)) if {
+_stored_form(key) := json.unmarshal(json.marshal(_declared_by(keys.type_of(key), lookup.get(key)).facts)) if {
 	true
 } else := null
 

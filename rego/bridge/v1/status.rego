@@ -16,10 +16,8 @@ import data.bridge.status as reporting
 #   and removes. `tallies` are counts by policy; by default the policy's outcomes are computed. A PolicyKind has a
 #   status too. Deleted objects, and those being deleted, have none.
 # entrypoint: true
-status := queries.input_problem if {
-	queries.input_problem
-} else := queries.keys_problem("policies") if {
-	queries.keys_problem("policies")
+status := problem if {
+	problem := queries.problem("policies")
 } else := [entry |
 	some policy in input.policies
 	entry := _status_of(policy, _tallies(policy))
@@ -52,10 +50,8 @@ _alive(key) if {
 #   whose types are included. `affectedBy` and `unreported` have by object, policy kind and place the policies that act
 #   there and those whose full list omits it; by default they are computed.
 # entrypoint: true
-affected := queries.input_problem if {
-	queries.input_problem
-} else := queries.keys_problem("objects") if {
-	queries.keys_problem("objects")
+affected := problem if {
+	problem := queries.problem("objects")
 } else := [_affected_status_of(key, _affecting_policies(key), _unreported_policies(key)) |
 	some key in input.objects
 	lookup.get(key)

@@ -2,7 +2,6 @@ package bridge.v1
 
 import data.bridge.hierarchy
 import data.bridge.kinds
-import data.bridge.lib.keys
 import data.bridge.lookup
 import data.bridge.problems as finding
 import data.bridge.queries
@@ -15,9 +14,7 @@ import data.bridge.topology
 #   Children beyond it are named, but are not in `nodes`. With `refused` the result also has the links of the nodes that
 #   do not count.
 # entrypoint: true
-tree := queries.input_problem if {
-	queries.input_problem
-} else := _tree_problem if {
+tree := _tree_problem if {
 	_tree_problem
 } else := object.union(
 	{"roots": sort(roots), "nodes": {key: topology.node(key, queries.policy_kinds) | some key in (nodes | namespaces)}},
@@ -32,14 +29,11 @@ _tree_roots := {hierarchy.canonical_key(input.root)} if input.root
 
 _tree_roots := topology.roots(queries.policy_kinds) if not input.root
 
-_tree_problem := queries.error("InvalidInput", "root must be a key, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
-	not is_string(object.get(input, "root", ""))
-} else := queries.error("InvalidInput", "root must be a key, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
+_tree_problem := queries.input_problem if {
+	queries.input_problem
+} else := queries.node_problem("root") if {
 	input.root
-	not keys.parse(input.root)
-} else := queries.error("TargetNotFound", sprintf("%s does not exist", [input.root])) if {
-	input.root
-	not hierarchy.canonical_key(input.root)
+	queries.node_problem("root")
 } else := queries.error("InvalidInput", "depth must be a number from 0 to 15") if {
 	not _is_depth(object.get(input, "depth", 15))
 }
@@ -65,10 +59,8 @@ picture_roots := queries.input_problem if {
 #   are absent. `nodes` has `{level, policies, parameters?}` by key, `edges` are `[parent, child]`. An edge may end at
 #   an object that is not in `objects`.
 # entrypoint: true
-picture := queries.input_problem if {
-	queries.input_problem
-} else := queries.keys_problem("objects") if {
-	queries.keys_problem("objects")
+picture := problem if {
+	problem := queries.problem("objects")
 } else := {key: entry | some key in input.objects; entry := topology.entry(key)}
 
 # METADATA
@@ -76,10 +68,8 @@ picture := queries.input_problem if {
 #   `picture_changes`: the objects whose `picture` a change of the objects `keys` may affect. `was` has by key the
 #   previous index paths of an object, `drawn` names those of `keys` that were drawn before.
 # entrypoint: true
-picture_changes := queries.input_problem if {
-	queries.input_problem
-} else := queries.keys_problem("keys") if {
-	queries.keys_problem("keys")
+picture_changes := problem if {
+	problem := queries.problem("keys")
 } else := sort(topology.changed_entries(changed, object.get(input, "was", {}), appeared)) if {
 	changed := {key | some key in input.keys}
 	drawn := {key | some key in object.get(input, "drawn", [])}
@@ -99,13 +89,8 @@ _stays(key, drawn) if {
 types := queries.input_problem if {
 	queries.input_problem
 } else := {type: {"names": object.get(_crd_names, type, []), "policy": type in kinds.names} |
-	some type in ((_held_types | object.keys(_crd_names)) | kinds.in_use)
+	some type in ((lookup.types | object.keys(_crd_names)) | kinds.in_use)
 }
-
-_held_types := {concat("/", [group, kind]) |
-	some group, by_kind in data.objects
-	some kind, _ in by_kind
-} | {keys.parse(key).type | some key, _ in lookup.upserts}
 
 _crd_names := {type: sort(names) |
 	some crd in lookup.objects_in("apiextensions.k8s.io/CustomResourceDefinition", "-")
@@ -128,15 +113,14 @@ names := queries.input_problem if {
 	not queries.is_list("types")
 } else := sort(_named | {section | input.sections; some key in _named; some section in hierarchy.sections(key)})
 
-_named := {concat("/", [type, namespace, name]) |
+_named := {key |
 	some type in input.types
 	some namespace in lookup.namespaces_of(type)
-	some name in _names_in(type, namespace)
-}
-
-_names_in(type, namespace) := object.keys(lookup.objects_in(type, namespace)) if not input.name
-
-_names_in(type, namespace) := {input.name} if lookup.objects_in(type, namespace)[input.name]
+	key := concat("/", [type, namespace, input.name])
+	lookup.has_object(key)
+} if {
+	input.name
+} else := {key | some type in input.types; some key in lookup.keys_of(type)}
 
 # METADATA
 # description: |
@@ -148,14 +132,8 @@ problems := queries.input_problem if {
 } else := queries.keys_problem("objects") if {
 	input.objects
 	queries.keys_problem("objects")
-} else := [problem | some [_, problem] in sort({[key, problem] | some key in _looked_at; some problem in finding.of(key)})]
+} else := [problem | some [_, problem] in sort({[key, problem] | some key in _examined; some problem in finding.of(key)})]
 
-_looked_at := {key | some key in input.objects} if input.objects
-
-_looked_at := {concat("/", [type, namespace, name]) |
-	some type, _ in types
-	some namespace in lookup.namespaces_of(type)
-	some name, _ in lookup.objects_in(type, namespace)
-} if {
-	not input.objects
-}
+_examined := {key | some key in input.objects} if {
+	input.objects
+} else := {key | some type in lookup.types; some key in lookup.keys_of(type)}
