@@ -68,6 +68,15 @@ async def test_request_is_tried(shop: Bridge, page: Opened) -> None:
     assert "dim" not in lit["classes"]
 
 
+async def test_pasted_url_is_split_into_the_fields_of_its_parts(shop: Bridge, page: Opened) -> None:
+    await page.go(f"{shop.url}#tab=request")
+    await page.page.fill("#request-host", "https://shop.example.com:443/checkout/pay?step=2")
+    await page.page.get_by_role("button", name="Try it").click()
+    await page.shows("#request-answer .verdict", "Served by HTTPRoute/shop/cart#checkout")
+    fields = [await page.page.input_value(f"#request-{name}") for name in ("host", "path", "query")]
+    assert fields == ["shop.example.com", "/checkout/pay", "step=2"]
+
+
 async def test_request_without_a_rule_shows_the_nearest_one(shop: Bridge, page: Opened) -> None:
     await page.go(f"{shop.url}#tab=request&r.host=payments.example.com&r.path=/bank&r.port=443")
     await page.shows("#request-answer .verdict", "NoRoute")

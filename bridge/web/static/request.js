@@ -17,6 +17,7 @@ export class RequestBox {
     this.#on = on;
     byId("request-form").addEventListener("submit", (event) => {
       event.preventDefault();
+      splitUrl();
       this.ask();
     });
     byId("request-clear").addEventListener("click", () => {
@@ -80,6 +81,23 @@ export class RequestBox {
     const backends = result.backends.flatMap(({ backend, target }) => [backend, target]);
     this.#on.path(new Set([result.gateway, result.listener, result.route, result.rule, ...backends].filter(Boolean)));
   }
+}
+
+/** A URL in the field of the host, into the fields of its parts. What is no URL stays, and OPA says why. */
+function splitUrl() {
+  const host = byId("request-host");
+  const text = host.value.trim();
+  if (!text.includes("/") && !text.includes("?")) return;
+  let url;
+  try {
+    url = new URL(text.includes("://") ? text : `http://${text}`);
+  } catch {
+    return;
+  }
+  host.value = url.hostname;
+  byId("request-path").value = url.pathname;
+  byId("request-query").value = url.search.slice(1);
+  if (url.port) byId("request-port").value = url.port;
 }
 
 /** Lines `name: value` (or `name=value`) by name; a list for a repeated name. */

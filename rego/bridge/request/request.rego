@@ -78,6 +78,9 @@ _forms := array.flatten([
 	[[field, {"maxLength": bound}, sprintf("%s must have at most %d characters", [field, bound])] |
 		some field, bound in {"host": 260, "sni": 260, "path": 8192, "method": 256} # a host has 253, and may have a port
 	],
+	[[field, {"pattern": `^(\[[0-9a-fA-F:.]+\]|[^/?#@:\s\[\]]*)(:[0-9]+)?$`}, sprintf("%s must be a hostname: a URL's scheme, path and query are fields of their own", [field])] |
+		some field in ["host", "sni"]
+	],
 	[
 		["protocol", {"enum": sort(protocols)}, sprintf("protocol must be one of %s", [concat(", ", sort(protocols))])],
 		["port", {"type": "integer", "minimum": 1, "maximum": 65535}, "port must be a number from 1 to 65535"],

@@ -44,6 +44,16 @@ test_what_is_wrong_with_a_request_is_reported if {
 	not request.input_problem with input as {"host": "a", "path": "/", "port": 80, "headers": {"a": ["b"]}}
 }
 
+test_a_url_is_no_host if {
+	every host in ["https://shop.example.com", "shop.example.com/cart", "shop.example.com?a=b", "ann@shop", "a:b", "a b"] {
+		startswith(request.input_problem, "host must be a hostname: ") with input as {"host": host}
+		startswith(request.input_problem, "sni must be a hostname: ") with input as {"sni": host}
+	}
+	every host in ["shop.example.com", "shop.example.com:8080", "10.0.0.1", "[2001:db8::1]:80", "*.example.com", ""] {
+		not request.input_problem with input as {"host": host}
+	}
+}
+
 test_of_several_mistakes_the_first_is_reported if {
 	request.input_problem == "host must be a string" with input as {"host": 1, "path": 2, "method": []}
 	found := request.input_problem with input as {"headers": 1, "query": [1]}
