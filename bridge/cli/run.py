@@ -113,7 +113,7 @@ async def report(settings: Settings, running: Running) -> None:
     if example:
         body = f'{{"input": {{"targets": ["{example}"]}}}}'
         print(f"          curl -s {socket}{at}/v1/data/bridge/v1/effective -d '{body}'")
-    print(f"Bridge:   {running.bridge_url}   (/livez, /readyz)")
+    print(f"Web page: {running.bridge_url}   (also /livez and /readyz)")
     print("Ctrl-C stops it.", flush=True)
 
 

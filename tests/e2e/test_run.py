@@ -76,7 +76,7 @@ def test_ctrl_c_stops_it_and_its_opa(running: Running) -> None:
 
 
 def test_a_taken_address_is_one_line(bridge: Run, running: Running) -> None:
-    found = re.search(r"Bridge: +http://(\S+)", running.serving.said)
+    found = re.search(r"Web page: +http://(\S+)", running.serving.said)
     assert found
     answer = bridge("run", "--manifests", running.folder, "--listen", found[1], "--log-level", "error")
     assert answer.returncode == 2
