@@ -157,6 +157,15 @@ test_routes_with_too_many_patterns_are_undecided_and_the_others_are_not if {
 	taken.rule == "gateway.networking.k8s.io/HTTPRoute/shop/prefix#only"
 }
 
+test_rule_without_patterns_counts_beside_too_many_patterns_of_its_route if {
+	many := [{"path": {"type": "RegularExpression", "value": sprintf("/[a-k]{200}%d", [index])}} | some index in numbers.range(1, 600)]
+	exact := [{"path": {"type": "Exact", "value": "/aaa"}}]
+	route := testing.route("both", [{"name": "public", "namespace": "infra"}], [{"name": "many", "matches": many}, {"name": "exact", "matches": exact}])
+	answer := _of_patterns({"path": "/aaa"}, [route])
+	answer.rule == "gateway.networking.k8s.io/HTTPRoute/shop/both#exact"
+	answer.undecided == []
+}
+
 test_grpc_methods_and_headers_are_bounded_alike if {
 	route := object.union(
 		testing.resource("gateway.networking.k8s.io/v1", "GRPCRoute", "shop", "calls"),

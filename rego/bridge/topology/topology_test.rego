@@ -58,7 +58,7 @@ _class_with(ref) := testing.with_spec(testing.resource(testing.gateway_api, "Gat
 _gateway_with(ref) := object.union(testing.gateway("tuned", []), {"spec": {"infrastructure": {"parametersRef": ref}}})
 
 _parameters(key, objects) := found if {
-	found := topology.parameters_at(levels.of(key), key) with input as testing.changed(objects)
+	found := topology._parameters_at(levels.of(key), key) with input as testing.changed(objects)
 }
 
 test_a_gatewayclass_and_a_gateway_have_parameters if {
