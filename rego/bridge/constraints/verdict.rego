@@ -129,7 +129,7 @@ _violations_by(done, key) := violations_of(done.policy, answer) if {
 	answer := dispatch.violations[policy] with input as {"parameters": done.parameters, "review": _review(key)}
 }
 
-# The _review of a stored object in the form of Gatekeeper's audit: without operation, user and old object, which are
+# The review of a stored object in the form of Gatekeeper's audit: without operation, user and old object, which are
 # unknown.
 _review(key) := {
 	"kind": {"group": api_group(keys.group(obj.apiVersion)), "version": _version(obj.apiVersion), "kind": obj.kind},

@@ -130,7 +130,7 @@ class_of(spec) := object.get(spec, "class", "Inherited")
 
 _strategies(spec) := supported_strategies(spec) | {spec.defaultStrategy | spec.defaultStrategy}
 
-# The _contradictions in a policy kind's description, each as a message with the field and, in a list, its place:
+# The contradictions in a policy kind's description, each as a message with the field and, in a list, its place:
 # fields that can have no effect with the others, and kinds at which its policies can never act.
 _contradictions(spec) := array.flatten([
 	_direct_level(spec),
