@@ -10,7 +10,7 @@ from typing import NamedTuple
 BRIDGE = Path(__file__).resolve().parents[2] / "bridge"
 LEVELS = ("debug", "info", "warning", "error")
 _AREAS = {
-    "Start, settings, listeners, stop": ("app", "http", "settings", "telemetry"),
+    "Start, settings, listeners, stop": ("sidecar", "http", "settings", "telemetry"),
     "Replication: from the source to OPA": ("replicator",),
     "Queries to OPA": ("opa",),
     "Admins' Rego": ("policy_loader",),

@@ -22,7 +22,7 @@ class Serving:
     @property
     def url(self) -> str:
         """The bridge's own address."""
-        return self._found(r"^Bridge: +(http://\S+)")
+        return self._found(r"^Web page: +(http://\S+)")
 
     @property
     def opa_url(self) -> str:
