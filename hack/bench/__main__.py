@@ -63,8 +63,7 @@ def main() -> None:
     options = parser.parse_args()
     parts = [name for name in PARTS if (name in options.only if options.only else name not in ALONE)]
     if options.against:
-        compare(options.against, parts, options.routes)
-        return
+        sys.exit(compare(options.against, parts, options.routes))
     configure_logs("warning", "console")  # on standard error; standard output is for figures alone
     about = machine()
     figure("machine", about.pop("cores"), "cores", **about)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from hack.bench import __main__ as bench
+from hack.bench.against import name_of, rows
 from hack.bench.aims import AIMS, Aim, report
 from hack.bench.figures import FIGURES, figure
 
@@ -47,3 +48,17 @@ def test_aim_is_judged_by_the_worst_figure_of_its_kind(capsys: pytest.CaptureFix
     ]
     report(found, [Aim("the time", "took", 2.0, {"clients": 16})], whole=False)
     assert json.loads(capsys.readouterr().out) == {"aim": "the time", "value": 3.0, "most": 2.0, "reached": False}
+
+
+def test_figures_of_two_commits_are_compared_by_name_and_conditions() -> None:
+    slow = {"figure": "explain_opa", "value": 4.0, "unit": "ms", "shape": "deep"}
+    quick = {**slow, "value": 2.0, "shape": "flat"}
+    work = {"figure": "folder_tree", "value": 9.0, "unit": "s", "cpu": 3.0}
+    before, now = (
+        {name_of(one): one.get("cpu", one["value"]) for one in figures} for figures in ([slow, work], [quick])
+    )
+    assert [row.split() for row in rows([before, before], [{**now, name_of(slow): 1.0}])] == [
+        ["explain_opa", "shape=deep", "ms", "4", "1", "0.25"],
+        ["explain_opa", "shape=flat", "ms", "-", "2", "-"],
+        ["folder_tree", "(s", "of", "processor", "time)", "3", "-", "-"],
+    ]
