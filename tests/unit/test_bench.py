@@ -51,9 +51,9 @@ def test_aim_is_judged_by_the_worst_figure_of_its_kind(capsys: pytest.CaptureFix
 
 
 def test_figures_of_two_commits_are_compared_by_name_and_conditions() -> None:
-    slow = {"figure": "explain_opa", "value": 4.0, "unit": "ms", "shape": "deep"}
+    slow: dict[str, Any] = {"figure": "explain_opa", "value": 4.0, "unit": "ms", "shape": "deep"}
     quick = {**slow, "value": 2.0, "shape": "flat"}
-    work = {"figure": "folder_tree", "value": 9.0, "unit": "s", "cpu": 3.0}
+    work: dict[str, Any] = {"figure": "folder_tree", "value": 9.0, "unit": "s", "cpu": 3.0}
     before, now = (
         {name_of(one): one.get("cpu", one["value"]) for one in figures} for figures in ([slow, work], [quick])
     )
