@@ -32,7 +32,7 @@ _tree_roots := topology.roots(queries.policy_kinds) if not input.root
 _tree_problem := queries.input_problem if {
 	queries.input_problem
 } else := queries.node_problem("root") if {
-	input.root
+	"root" in object.keys(input)
 	queries.node_problem("root")
 } else := queries.error("InvalidInput", "depth must be a number from 0 to 15") if {
 	not _is_depth(object.get(input, "depth", 15))

@@ -51,6 +51,8 @@ test_depth_bounds_the_tree if {
 test_a_bad_root_is_an_error if {
 	every row in [
 		[{"root": 3}, "InvalidInput"],
+		[{"root": false}, "InvalidInput"],
+		[{"root": ""}, "InvalidInput"],
 		[{"root": "Service/cart"}, "InvalidInput"],
 		[{"root": "core/Service/shop/gone"}, "TargetNotFound"],
 		[{"depth": 16}, "InvalidInput"],
