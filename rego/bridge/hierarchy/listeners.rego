@@ -21,10 +21,10 @@ parents_of_level("Gateway", gateway) := {class |
 #   Why a listener does not allow routes of a type from a namespace, as the reason of a route's Accepted condition
 #   (Gateway API, RouteConditionReason); empty if it does.
 listener_rejection(object_key, listener, type, namespace) := "NotAllowedByListeners" if {
-	not kind_allowed(listener, type)
+	not _kind_allowed(listener, type)
 } else := "NotAllowedByListeners" if {
 	allowed := object.get(listener, ["allowedRoutes", "namespaces"], {})
-	not namespaces_admit(allowed, "Same", keys.parse(object_key).namespace, namespace)
+	not _namespaces_admit(allowed, "Same", keys.parse(object_key).namespace, namespace)
 } else := ""
 
 # The route kinds of a protocol if a listener does not list kinds (Gateway API, Listener.protocol).
@@ -36,10 +36,8 @@ _types_by_protocol := {
 	"UDP": {"gateway.networking.k8s.io/UDPRoute"},
 }
 
-# METADATA
-# description: |
-#   A listener allows routes of a type, by its protocol and its allowedRoutes (Gateway API, AllowedRoutes.kinds).
-kind_allowed(listener, type) if {
+# A listener allows routes of a type, by its protocol and its allowedRoutes (Gateway API, AllowedRoutes.kinds).
+_kind_allowed(listener, type) if {
 	count(object.get(listener, ["allowedRoutes", "kinds"], [])) > 0
 	some kind in listener.allowedRoutes.kinds
 	type == concat("/", [keys.group_name(object.get(kind, "group", keys.gateway_api)), kind.kind])
@@ -70,19 +68,17 @@ _by_protocol(listener, type) if {
 	not _types_by_protocol[listener.protocol]
 }
 
-# METADATA
-# description: |
-#   The namespaces part of a Gateway or listener (`from`, `selector`) allows an object of a namespace. `own` is the
-#   namespace of the Gateway or ListenerSet, `default_from` the default of `from` (Gateway API, RouteNamespaces,
-#   ListenerNamespaces).
-namespaces_admit(allowed, default_from, own, namespace) if {
+# The namespaces part of a Gateway or listener (`from`, `selector`) allows an object of a namespace. `own` is the
+# namespace of the Gateway or ListenerSet, `default_from` the default of `from` (Gateway API, RouteNamespaces,
+# ListenerNamespaces).
+_namespaces_admit(allowed, default_from, own, namespace) if {
 	object.get(allowed, "from", default_from) == "Same"
 	namespace == own
 }
 
-namespaces_admit(allowed, default_from, _, _) if object.get(allowed, "from", default_from) == "All"
+_namespaces_admit(allowed, default_from, _, _) if object.get(allowed, "from", default_from) == "All"
 
-namespaces_admit(allowed, default_from, _, namespace) if {
+_namespaces_admit(allowed, default_from, _, namespace) if {
 	object.get(allowed, "from", default_from) == "Selector"
 	labels.selects(allowed.selector, lookup.namespace_labels(namespace))
 }
@@ -114,7 +110,7 @@ listener_set_rejection(listener_set, gateway) := "ParentNotFound" if {
 _takes_listener_set(listener_set, gateway) if {
 	levels.of_type(keys.parse(gateway).type) == "Gateway"
 	allowed := object.get(lookup.get(gateway).spec, ["allowedListeners", "namespaces"], {})
-	namespaces_admit(allowed, "None", keys.parse(gateway).namespace, keys.parse(listener_set).namespace)
+	_namespaces_admit(allowed, "None", keys.parse(gateway).namespace, keys.parse(listener_set).namespace)
 }
 
 # METADATA

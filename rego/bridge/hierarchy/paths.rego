@@ -44,11 +44,11 @@ paths(node, with_namespaces) := {array.concat(above, [node]) | some above in _pa
 } else := _extend(_paths_to(keys.parse(node).object, with_namespaces), node, with_namespaces)
 
 # Only its class is above a Gateway, so no search is needed.
-_paths_to_object(object_key, with_namespaces) := {array.concat([class | some class in index.facts(object_key).class; exists(class)], _step(object_key, with_namespaces))} if {
+_paths_to_object(object_key, with_namespaces) := {array.concat([class | some class in index.facts(object_key).class; exists(class)], step(object_key, with_namespaces))} if {
 	index.facts(object_key).class[0]
 } else := _paths_to(object_key, with_namespaces)
 
-_paths_to(node, with_namespaces) := {[at | some on in path; some at in _step(on, with_namespaces)] | some path in _plain_paths(node)}
+_paths_to(node, with_namespaces) := {[at | some on in path; some at in step(on, with_namespaces)] | some path in _plain_paths(node)}
 
 _plain_paths(node) := _extension_paths(node) if {
 	index.has_extension_links
@@ -64,22 +64,20 @@ paths_below(aboves, node, with_namespaces) := _extend(aboves, node, with_namespa
 	not is_port(node)
 } else := _extend(_extend(aboves, keys.parse(node).object, with_namespaces), node, with_namespaces)
 
-_extend(aboves, node, with_namespaces) := {array.concat(above, step) | some above in aboves} if {
+_extend(aboves, node, with_namespaces) := {array.concat(above, tail) | some above in aboves} if {
 	aboves != set()
 	not is_port(node)
-	step := _step(node, with_namespaces)
-} else := {_step(node, with_namespaces)} if {
+	tail := step(node, with_namespaces)
+} else := {step(node, with_namespaces)} if {
 	not is_port(node)
 } else := extended if {
 	extended := {array.concat(above, [node]) | some above in aboves; reaches_port(above, node)}
 	count(extended) > 0
-} else := {array.concat(_step(keys.parse(node).object, with_namespaces), [node])}
+} else := {array.concat(step(keys.parse(node).object, with_namespaces), [node])}
 
 # METADATA
 # description: A node with the Namespace above it, if that exists.
-step(node, with_namespaces) := _step(node, with_namespaces)
-
-_step(node, with_namespaces) := [node] if {
+step(node, with_namespaces) := [node] if {
 	not with_namespaces
 } else := [node] if {
 	contains(node, "#")
