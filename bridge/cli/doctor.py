@@ -159,8 +159,9 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
     if kubeconfig is None and kube_context is None and not kubectl_has_a_cluster():
         return Check("api server", "unchecked", "no kubeconfig", why)
     from bridge.kube.client import KubeClient
-    from bridge.kube.discovery import lacking
-    from bridge.kube.errors import KubeError, NotFound, Unauthorized
+    from bridge.kube.discovery import lacking, serves_group
+    from bridge.kube.errors import KubeError, Unauthorized
+    from bridge.model.types import GATEWAY_API
     from bridge.sidecar.rbac import always_read
 
     try:
@@ -169,9 +170,7 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
             await KubeClient.connect(str(kubeconfig) if kubeconfig else None, kube_context) as client,
         ):
             version = (await client.get("/version"))["gitVersion"]
-            try:
-                await client.get("/apis/gateway.networking.k8s.io")
-            except NotFound:
+            if not await serves_group(client, GATEWAY_API, _PATIENCE):
                 fix = "kubectl apply the CRDs of Gateway API (https://gateway-api.sigs.k8s.io)"
                 return Check("api server", "missing", f"{client.server}: {version}, without Gateway API", why, fix)
             if refused := [one.what for one in await lacking(client, always_read("list"))]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from bridge.kube.client import JSON, KubeClient
-from bridge.kube.errors import ApiError, Garbled, KubeError, ServerError, Unreachable
+from bridge.kube.errors import ApiError, Garbled, KubeError, NotFound, ServerError, Unreachable
 from bridge.model.keys import CORE
 from bridge.model.types import Access, ResourceType
 
@@ -153,6 +153,15 @@ def _versions(answer: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 _REVIEWS = "/apis/authorization.k8s.io/v1"
 _AT_ONCE = 16  # questions
 _SERVICE_ACCOUNT = "system:serviceaccount:"
+
+
+async def serves_group(client: KubeClient, group: str, timeout: float) -> bool:
+    """Return whether the API server serves a group other than the core; `timeout` is in seconds."""
+    try:
+        await client.get(f"/apis/{group}", timeout=timeout)
+    except NotFound:
+        return False
+    return True
 
 
 async def lacking(client: KubeClient, wanted: Iterable[Access], user: str = "") -> list[Access]:

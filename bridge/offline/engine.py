@@ -14,11 +14,11 @@ from bridge.model.changes import Change, Listed, Rejected, Source, Trouble
 from bridge.model.keys import CLUSTER, Key, group_of
 from bridge.model.types import ALWAYS, GATEWAY_API
 from bridge.opa.address import TlsFiles
-from bridge.opa.bundle import Bundle, build_bundle
+from bridge.opa.bundle import Bundle
 from bridge.opa.client import Opa
 from bridge.opa.executable import ensure_opa
 from bridge.opa.process import ManagedOpa
-from bridge.opa.shipped import shipped
+from bridge.opa.shipped import shipped_bundle
 from bridge.replicator.initial_sync import without_collector
 from bridge.replicator.replicator import QUERIES_OF_SYNC, Replicator
 from bridge.resources import rego_root
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 POLL = 1.0  # seconds between two checks of an OPA that another bridge syncs
-PATIENCE = 10.0  # seconds for a cluster's first response
+PATIENCE = 10.0  # seconds for a cluster's first response, and for its ConfigMaps and RegoPolicies
 
 # Texts of which an author's manifest contains one, unless it is written with escapes.
 MARKS = (b"openpolicyagent.org/", b"RegoPolicy")
@@ -175,7 +175,8 @@ async def _meet(client: KubeClient) -> list[Trouble]:
     A source waits for an unavailable server; a command does not. Raises KubeError, which names the server, the context
     and the fix.
     """
-    from bridge.kube.errors import ApiError, KubeError, NotFound, Unauthorized
+    from bridge.kube.discovery import serves_group
+    from bridge.kube.errors import ApiError, KubeError, Unauthorized
 
     try:
         await client.get("/version", timeout=PATIENCE)
@@ -184,13 +185,12 @@ async def _meet(client: KubeClient) -> list[Trouble]:
         named = str(error) if client.server in str(error) else f"{client.server}: {error}"
         raise KubeError(f"{named}; it is the server of {client.origin}: {fix}, or choose another --context") from error
     try:
-        await client.get(f"/apis/{GATEWAY_API}", timeout=PATIENCE)
-    except NotFound:
-        fix = f"apply its CRDs (https://gateway-api.sigs.k8s.io), or choose another than {client.origin}"
-        return [Trouble(client.server, f"the API server does not serve Gateway API: {fix}", retried=False)]
+        if await serves_group(client, GATEWAY_API, timeout=PATIENCE):
+            return []
     except ApiError:
         return []  # the types themselves have the reason
-    return []
+    fix = f"apply its CRDs (https://gateway-api.sigs.k8s.io), or choose another than {client.origin}"
+    return [Trouble(client.server, f"the API server does not serve Gateway API: {fix}", retried=False)]
 
 
 async def _events_of(client: KubeClient, key: Key) -> list[dict[str, Any]]:
@@ -225,8 +225,7 @@ def _shipped_alone(queries: Iterable[str] | None) -> Bundle:
         from bridge.offline.modules import policy_settings
 
         bounds = policy_settings().policy_bounds
-    found = shipped(rego_root(), bounds, queries=queries)
-    return build_bundle(found.modules, found.data, found.roots)
+    return shipped_bundle(rego_root(), bounds, queries)
 
 
 @asynccontextmanager

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from bridge.model.changes import Change, Listed, Listing, Object, Trouble, Upserted
 from bridge.model.keys import CLUSTER, Key, key_of
 from bridge.model.types import ALWAYS, plural_by_rule
+from bridge.offline.engine import PATIENCE
 from bridge.opa.errors import OpaError
 from bridge.opa.executable import ensure_opa
 from bridge.opa.shipped import shipped
@@ -27,8 +28,6 @@ from bridge.settings.model import SETTINGS, Settings
 
 if TYPE_CHECKING:
     from bridge.kube.client import KubeClient
-
-PATIENCE = 10.0  # seconds for a cluster's ConfigMaps and RegoPolicies
 
 
 async def settle_manifests(objects: Iterable[Object]) -> SettledModules:

@@ -78,7 +78,7 @@ def _described(files: Mapping[Path, bytes]) -> dict[str, Any]:
     }
 
 
-def shipped_bundle(root: Path) -> Bundle:
-    """Return the bundle of an OPA without submissions."""
-    found = shipped(root)
+def shipped_bundle(root: Path, bounds: Mapping[str, int] = _NONE, queries: Iterable[str] | None = None) -> Bundle:
+    """Return the bundle of an OPA without submissions; `bounds` and `queries` are those of `shipped`."""
+    found = shipped(root, bounds, queries=queries)
     return build_bundle(found.modules, found.data, found.roots)
