@@ -274,7 +274,7 @@ async def test_an_api_server_that_comes_back_is_noticed_within_two_seconds(bare_
         changes = await waiting
         assert time.monotonic() - ready < 2
     assert isinstance(reported, Trouble)
-    origin = f"kubeconfig {plane.kubeconfig}"
+    origin = f"kubeconfig {plane.kubeconfig}, context test"
     remedy = f"check that the API server runs, and its address in {origin}"
     assert reported.message.startswith(plane.url)  # refuses connections, or has just reset one
     assert reported.message.endswith(remedy)
