@@ -2,8 +2,7 @@
 
 Every package of `rego/bridge` has a place in `LAYERS` and may refer only to packages of lower layers. A rule whose
 name begins with `_` may be used only in the file that defines it, although in Rego every file of a package sees it.
-A rule that another file uses needs a description (`# METADATA`), and a query (`# entrypoint: true`) must reach every
-rule, except those of `lib`, which admins' modules may use.
+A query (`# entrypoint: true`) must reach every rule, except those of `lib`, which admins' modules may use.
 Test files are not checked.
 """
 
@@ -68,7 +67,7 @@ def violations(folder: Path) -> list[str]:
         for name, module in modules.items()
         for problem in (*_upward(module, packages), *_private(module))
     }
-    return sorted(found.union(_shared(modules), _undescribed(modules, sources), _unreached(modules, sources)))
+    return sorted(found.union(_shared(modules), _unreached(modules, sources)))
 
 
 def _parse(sources: dict[str, str]) -> dict[str, Any]:
@@ -128,21 +127,6 @@ def _shared(modules: dict[str, Any]) -> Iterator[str]:
     for (*_, name), files in owners.items():
         for file in files[1:]:
             yield f"{file}: {name} is defined in {files[0]} too"
-
-
-def _undescribed(modules: dict[str, Any], sources: dict[str, str]) -> Iterator[str]:
-    """Yield the rules that another file uses and that no file describes."""
-    owners: dict[tuple[str, str], list[str]] = {}
-    for file, module in modules.items():
-        for name in _rule_names(module):
-            owners.setdefault((".".join(_package(module)), name), []).append(file)
-    used = {rule for file, module in modules.items() for rule in _uses(module) if file not in owners.get(rule, [file])}
-    for rule in used:
-        if rule[1].startswith("_"):
-            continue
-        described = re.compile(rf"^# METADATA\n(?:#.*\n)+(?:default )?{re.escape(rule[1])}\b", re.MULTILINE)
-        if not any(described.search(sources[file]) for file in owners[rule]):
-            yield f"{owners[rule][0]}: {rule[1]} is used by another file and has no description"
 
 
 _ENTRYPOINT = re.compile(r"^# entrypoint: true\n(?:#.*\n)*(?:default )?(\w+)", re.MULTILINE)

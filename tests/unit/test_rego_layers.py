@@ -101,20 +101,6 @@ def test_private_rule_that_two_files_define_is_reported(tmp_path: Path) -> None:
     assert violations(folder) == ["kinds/b.rego: _of is defined in kinds/a.rego too"]
 
 
-def test_rule_of_another_file_without_a_description_is_reported(tmp_path: Path) -> None:
-    described = "# METADATA\n# description: All of them.\nall := 1\n"
-    folder = _write(
-        tmp_path,
-        kinds__a="package bridge.kinds\n\nimport data.bridge.lookup\n\na := [lookup.all, lookup.plain, b]\n",
-        kinds__b="package bridge.kinds\n\nb := 1\n\nonly_here := 2\n",
-        lookup__c=f"package bridge.lookup\n\n{described}\nplain := 2\n",
-    )
-    assert violations(folder) == [
-        "kinds/b.rego: b is used by another file and has no description",
-        "lookup/c.rego: plain is used by another file and has no description",
-    ]
-
-
 def test_files_of_tests_are_not_checked(tmp_path: Path) -> None:
     folder = _write(tmp_path, kinds__a_test="package bridge.kinds_test\n\ntest_it if data.bridge.kinds._hidden == 1\n")
     assert violations(folder) == []
