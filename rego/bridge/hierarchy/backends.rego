@@ -103,8 +103,6 @@ _ports_of(node) := {port |
 #   A rule of a route of a type references a backend by one of the port numbers of its refs
 #   (BackendObjectReference.port). Other kinds than Service, and Services without ports, have no restriction.
 leads_to(type, backend, numbers) if {
-	not _has_ports(backend)
-} else if {
 	count(numbers) == 0
 } else if {
 	some number in numbers
@@ -137,11 +135,7 @@ port_node(type, service_key, number) := [keys.section(service_key, port_names(se
 # A port of a Service serves routes of a type, by its protocol (ServicePort.protocol). The protocols of other kinds of
 # routes than Gateway API's are unknown.
 _takes_routes(port, type) if {
-	type == "gateway.networking.k8s.io/UDPRoute"
-	port_protocol(port) == "UDP"
-} else if {
-	type != "gateway.networking.k8s.io/UDPRoute"
-	port_protocol(port) == "TCP"
+	port_protocol(port) == {true: "UDP", false: "TCP"}[type == "gateway.networking.k8s.io/UDPRoute"]
 } else if {
 	not startswith(type, "gateway.networking.k8s.io/")
 } else := false
@@ -167,9 +161,10 @@ _has_ports(backend) if {
 # description: |
 #   The refs of a route to a backend that does not serve its requests, as links from the route: to the whole backend or,
 #   if that exists and is permitted, to each port number that it lacks.
-rejected_backends(route_key, backend) := {rejected_link(route_key, backend, reason)} if {
-	reason := backend_rejection(route_key, backend)
-	reason != ""
+rejected_backends(route_key, backend) := {rejected_link(route_key, backend, "RefNotPermitted")} if {
+	not backend_permitted(route_key, backend)
+} else := {rejected_link(route_key, backend, "BackendNotFound")} if {
+	not exists(backend)
 } else := {rejected_link(route_key, keys.section(backend, sprintf("%v", [number])), reason) |
 	some backends in rule_backends(route_key)
 	some number in backends[backend]

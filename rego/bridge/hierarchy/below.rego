@@ -171,13 +171,9 @@ rivals_at(object_key, path) := union({index.claimants(gateway, port, other) |
 	some route_key in siblings
 }
 
-_slots_against(gateway, port, slot) := ({slot} | {other |
+_slots_against(gateway, port, slot) := {slot} | {other |
 	index.is_stream(slot)
-	tcp_claimed(gateway, port)
-	some other in index.claimed_slots(gateway, port)
-	index.is_stream(other)
-}) | {other |
-	slot == "TCP"
+	true in {slot == "TCP", tcp_claimed(gateway, port)}
 	some other in index.claimed_slots(gateway, port)
 	index.is_stream(other)
 }

@@ -18,9 +18,11 @@ parents_of_level("Gateway", gateway) := {class |
 
 # METADATA
 # description: |
-#   Why a listener does not allow routes of a type from a namespace, as the reason of a route's Accepted condition
+#   Why a listener does not accept routes of a type from a namespace, as the reason of a route's Accepted condition
 #   (Gateway API, RouteConditionReason); empty if it does.
-listener_rejection(object_key, listener, type, namespace) := "NotAllowedByListeners" if {
+listener_rejection(object_key, listener, type, namespace) := unaccepted_listeners(object_key)[listener.name].reason if {
+	true
+} else := "NotAllowedByListeners" if {
 	not _kind_allowed(listener, type)
 } else := "NotAllowedByListeners" if {
 	allowed := object.get(listener, ["allowedRoutes", "namespaces"], {})
@@ -38,23 +40,18 @@ _types_by_protocol := {
 
 # A listener allows routes of a type, by its protocol and its allowedRoutes (Gateway API, AllowedRoutes.kinds).
 _kind_allowed(listener, type) if {
-	count(object.get(listener, ["allowedRoutes", "kinds"], [])) > 0
+	_by_protocol(listener, type)
+	count(object.get(listener, ["allowedRoutes", "kinds"], [])) == 0
+} else if {
 	some kind in listener.allowedRoutes.kinds
 	type == concat("/", [keys.group_name(object.get(kind, "group", keys.gateway_api)), kind.kind])
 	_compatible(listener, type)
-} else if {
-	count(object.get(listener, ["allowedRoutes", "kinds"], [])) == 0
-	_by_protocol(listener, type)
 }
 
 _compatible(listener, type) if _by_protocol(listener, type)
 
 # For kinds of routes outside Gateway API, only their implementation knows the protocols.
-_compatible(_, type) if {
-	every types in _types_by_protocol {
-		not type in types
-	}
-}
+_compatible(_, type) if not type in union({types | some types in _types_by_protocol})
 
 _by_protocol(listener, type) if {
 	type in _types_by_protocol[listener.protocol]
@@ -83,35 +80,26 @@ _namespaces_admit(allowed, default_from, _, namespace) if {
 	labels.selects(allowed.selector, lookup.namespace_labels(namespace))
 }
 
-# Only a Gateway that allows it is above a ListenerSet.
-parents_of_level("ListenerSet", listener_set) := {gateway |
-	gateway := index.gateway_of(lookup.get(listener_set))
-	listener_set_rejection(listener_set, gateway) == ""
-}
-
-# The Gateway that exists and does not allow a ListenerSet; undefined where there is none, and for other nodes. A ListenerSet whose Gateway does not
-# exist is a root instead (semantics P2).
-_refusing_gateway(listener_set) := gateway if {
-	levels.of(listener_set) == "ListenerSet"
-	gateway := index.gateway_of(lookup.get(listener_set))
-	listener_set_rejection(listener_set, gateway) == "NotAllowed"
-}
+parents_of_level("ListenerSet", listener_set) := {gateway | [gateway, ""] = gateway_link(listener_set)}
 
 # METADATA
 # description: |
-#   Why a Gateway does not accept a ListenerSet, as the reason of the ListenerSet's Accepted condition (Gateway API,
-#   Gateway allowedListeners), or ParentNotFound; empty if it does.
-listener_set_rejection(listener_set, gateway) := "ParentNotFound" if {
-	not lookup.get(gateway)
-} else := "NotAllowed" if {
-	not _takes_listener_set(listener_set, gateway)
-} else := ""
-
-_takes_listener_set(listener_set, gateway) if {
-	levels.of_type(keys.parse(gateway).type) == "Gateway"
-	allowed := object.get(lookup.get(gateway).spec, ["allowedListeners", "namespaces"], {})
-	_namespaces_admit(allowed, "None", keys.parse(gateway).namespace, keys.parse(listener_set).namespace)
+#   The link from a ListenerSet to the Gateway that it names, `[gateway, reason]`: why the link does not count, as the
+#   reason of the ListenerSet's Accepted condition (Gateway API, Gateway allowedListeners), or ParentNotFound; empty if it
+#   counts. Undefined for other nodes.
+gateway_link(listener_set) := [gateway, reason] if {
+	levels.of(listener_set) == "ListenerSet"
+	gateway := index.gateway_of(lookup.get(listener_set))
+	reason := _refusal_of(gateway, keys.parse(listener_set).namespace)
 }
+
+_refusal_of(gateway, namespace) := "ParentNotFound" if {
+	not lookup.get(gateway)
+} else := "" if {
+	levels.of(gateway) == "Gateway"
+	allowed := object.get(lookup.get(gateway).spec, ["allowedListeners", "namespaces"], {})
+	_namespaces_admit(allowed, "None", keys.parse(gateway).namespace, namespace)
+} else := "NotAllowed"
 
 # METADATA
 # description: |
@@ -123,8 +111,8 @@ unaccepted_listeners(object_key) := {} if {
 } else := {} if {
 	not levels.by_type[keys.type_of(object_key)].section == "Listener"
 } else := {listener.name: {"reason": "NotAllowed", "rival": gateway} | some listener in listeners(object_key)} if {
-	gateway := _refusing_gateway(object_key)
-} else := _listener_conflicts(object_key)
+	[gateway, "NotAllowed"] = gateway_link(object_key)
+} else := object.union(_own_conflicts(object_key), _lost(object_key))
 
 # METADATA
 # description: A node is a listener that is not accepted, or a ListenerSet that its Gateway does not allow.
@@ -133,29 +121,21 @@ is_unaccepted(node) if {
 	unaccepted_listeners(object_key)[name]
 }
 
-is_unaccepted(node) if _refusing_gateway(node)
+is_unaccepted(node) if gateway_link(node)[1] == "NotAllowed"
 
 # Within a Gateway and its ListenerSets each listener must be distinct. The Gateway precedes its ListenerSets, which are
 # ordered by age and name. A listener that conflicts with one of an earlier object loses, as if it did not exist.
 # Listeners of one object that conflict with each other are all in conflict, because none of them may win (Gateway API,
 # GatewaySpec.listeners, "Handling indistinct Listeners"; ListenerSetSpec.listeners).
 
-# The listeners of a Gateway or ListenerSet that conflict with others, by name: `{reason, rival}`, the reason of the
-# listener's Conflicted condition (Gateway API, ListenerConditionReason), and the object of the other listener.
-_listener_conflicts(object_key) := _own_conflicts(object_key) if {
-	levels.of(object_key) == "Gateway"
-} else := object.union(_own_conflicts(object_key), _lost(object_key)) if {
-	taking_gateway(object_key) != ""
-} else := _own_conflicts(object_key)
-
 # METADATA
-# description: The Gateway that accepts a ListenerSet; empty if none does.
+# description: The Gateway that accepts a ListenerSet; empty if none does, and for other nodes.
 taking_gateway(listener_set) := gateway if {
-	gateway := index.gateway_of(lookup.get(listener_set))
-	listener_set_rejection(listener_set, gateway) == ""
+	[gateway, ""] = gateway_link(listener_set)
 } else := ""
 
-# Conflicts between listeners of one object.
+# Conflicts between listeners of one object, by name: `{reason, rival}`, the reason of the listener's Conflicted condition
+# (Gateway API, ListenerConditionReason), and the object of the other listener.
 _own_conflicts(object_key) := {name: {"reason": reason, "rival": object_key} |
 	some port, slots in index.facts(object_key).claims
 	some slot, listeners in slots
@@ -173,13 +153,9 @@ _own_conflict(object_key, port, slots, slot, others, protocol) := "ProtocolConfl
 }
 
 # If the TCP listener of a ListenerSet loses, its other listeners may use the port.
-_is_first(object_key, port) if {
-	levels.of(object_key) == "Gateway"
-} else if {
-	taking_gateway(object_key) == ""
-} else if {
-	_first_at(taking_gateway(object_key), port) == object_key
-}
+_is_first(object_key, _) if taking_gateway(object_key) == ""
+
+_is_first(object_key, port) if _first_in(taking_gateway(object_key), port, _streams(taking_gateway(object_key), port)) == object_key
 
 # The conflict of two listeners in one slot of a port.
 _slot_conflict(slot, others, protocol) := "HostnameConflict" if {
@@ -190,6 +166,7 @@ _slot_conflict(slot, others, protocol) := "HostnameConflict" if {
 # The listeners of a ListenerSet that lose to earlier objects of its Gateway.
 _lost(listener_set) := {name: {"reason": reason, "rival": rival} |
 	gateway := taking_gateway(listener_set)
+	gateway != ""
 	some port, slots in index.facts(listener_set).claims
 	some slot, listeners in slots
 	[rival, others] := _earlier(gateway, port, slot, listener_set)
@@ -201,21 +178,18 @@ _lost(listener_set) := {name: {"reason": reason, "rival": rival} |
 _earlier(gateway, port, slot, listener_set) := [first, {}] if {
 	index.is_stream(slot)
 	tcp_claimed(gateway, port)
-	first := _first_at(gateway, port)
+	first := _first_in(gateway, port, _streams(gateway, port))
 	first != listener_set
 	_excludes(first, port, slot)
 } else := [first, index.facts(first).claims[port][slot]] if {
-	first := _first_in(gateway, port, slot)
+	first := _first_in(gateway, port, {slot})
 	first != listener_set
 }
 
 # A TCP listener cannot share its port with another TCP listener, or with HTTP, HTTPS or TLS.
 _excludes(_, _, "TCP")
 
-_excludes(first, port, slot) if {
-	slot != "TCP"
-	index.facts(first).claims[port].TCP
-}
+_excludes(first, port, _) if index.facts(first).claims[port].TCP
 
 # METADATA
 # description: A port has a TCP listener. Only there the order of objects on the port matters.
@@ -223,25 +197,20 @@ tcp_claimed(gateway, port) if {
 	index.facts(gateway).claims[port].TCP
 } else if {
 	count(index.claimants(gateway, port, "TCP")) > 0
+} else := false
+
+# The slots of streams on a port.
+_streams(gateway, port) := {slot |
+	some slot in (object.keys(object.get(index.facts(gateway).claims, port, {})) | index.claimed_slots(gateway, port))
+	index.is_stream(slot)
 }
 
-# The first object that has a listener of a stream on a port.
-_first_at(gateway, port) := gateway if {
-	some slot, _ in index.facts(gateway).claims[port]
-	index.is_stream(slot)
-} else := _oldest({key |
-	some slot in index.claimed_slots(gateway, port)
-	index.is_stream(slot)
+# The first object that claims one of the slots of a port. ListenerSets that their Gateway does not accept are ignored.
+_first_in(gateway, port, slots) := gateway if {
+	index.facts(gateway).claims[port][slots[_]]
+} else := sort({[lookup.age(key), keys.alphabetical(key), key] |
+	some slot in slots
 	some key in index.claimants(gateway, port, slot)
-})
-
-_first_in(gateway, port, slot) := gateway if {
-	index.facts(gateway).claims[port][slot]
-} else := _oldest(index.claimants(gateway, port, slot))
-
-# ListenerSets that their Gateway does not accept are ignored.
-_oldest(listener_sets) := sort({[lookup.age(key), keys.alphabetical(key), key] |
-	some key in listener_sets
 	taking_gateway(key) != ""
 })[0][2]
 
@@ -275,28 +244,20 @@ _http_listeners(object_key) := {[port, keys.section(object_key, name)] |
 }
 
 # The objects beside which a Gateway or ListenerSet has its listeners, and the object itself.
-_holders_of_port(object_key, port) := {object_key, gateway} | {listener_set |
-	some slot in index.claimed_slots(gateway, port)
-	some listener_set in index.claimants(gateway, port, slot)
-} if {
-	gateway := _whole_gateway(object_key)
-} else := {object_key}
-
-_whole_gateway(gateway) := gateway if levels.of(gateway) == "Gateway"
-
-_whole_gateway(listener_set) := gateway if {
-	gateway := taking_gateway(listener_set)
-	gateway != ""
+_holders_of_port(object_key, port) := {object_key} | {holder |
+	some gateway in {object_key, taking_gateway(object_key)}
+	levels.of(gateway) == "Gateway"
+	some holder in ({gateway} | {listener_set | some slot in index.claimed_slots(gateway, port); some listener_set in index.claimants(gateway, port, slot)})
 }
 
 # METADATA
 # description: |
 #   A route with these hostnames (lower case; none: all) and a listener with this one (empty: all) have a common name.
+hostnames_meet([], _)
+
+hostnames_meet(_, "")
+
 hostnames_meet(hostnames, hostname) if {
-	hostname == ""
-} else if {
-	hostnames == []
-} else if {
 	some own in hostnames
 	_hostnames_intersect(own, hostname)
 }

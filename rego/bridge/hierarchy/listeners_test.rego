@@ -164,12 +164,13 @@ test_a_gateway_takes_the_listener_sets_that_it_allows if {
 			{"from": "Selector", "selector": {"matchLabels": {"team": "blog"}}},
 			{"from": "Selector"},
 		]
-		refusal := hierarchy.listener_set_rejection(_set_key, _gateway_key) with input as _around([_allowing(namespaces)])
+		refusal := hierarchy.gateway_link(_set_key)[1] with input as _around([_allowing(namespaces), _listener_set("infra")])
 	]
 	no := "NotAllowed"
 	refusals == [no, no, no, "", "", no, no]
-	hierarchy.listener_set_rejection(_set_key, _gateway_key) == "ParentNotFound"
-	says_nothing := hierarchy.listener_set_rejection(_set_key, _gateway_key) with input as _around([testing.gateway("public", [])])
+	missing := hierarchy.gateway_link(_set_key)[1] with input as _around([_listener_set("infra")])
+	missing == "ParentNotFound"
+	says_nothing := hierarchy.gateway_link(_set_key)[1] with input as _around([testing.gateway("public", []), _listener_set("infra")])
 	says_nothing == no
 }
 

@@ -3,7 +3,6 @@ package bridge.hierarchy
 import data.bridge.index
 import data.bridge.lib.keys
 import data.bridge.lib.levels
-import data.bridge.lookup
 
 # METADATA
 # description: |
@@ -59,14 +58,15 @@ _extended_refusal(parent, child) := "ParentNotFound" if {
 	child in declared_upward(keys.whole(parent))
 } else := ""
 
-_refused_at("Gateway", gateway) := {rejected_link(class, gateway, _missing(class)) |
+default _refused_at(_, _) := set()
+
+_refused_at("Gateway", gateway) := {rejected_link(class, gateway, "ParentNotFound") |
 	some class in index.declared_parents(gateway)
 	levels.of(class) == "GatewayClass"
+	not exists(class)
 }
 
-_refused_at("ListenerSet", listener_set) := {rejected_link(gateway, listener_set, listener_set_rejection(listener_set, gateway)) |
-	gateway := index.gateway_of(lookup.get(listener_set))
-}
+_refused_at("ListenerSet", listener_set) := {rejected_link(gateway, listener_set, reason) | [gateway, reason] := gateway_link(listener_set)}
 
 _refused_at("Backend", backend) := {link |
 	some route_key in index.declared_parents(backend)
@@ -76,53 +76,30 @@ _refused_at("Backend", backend) := {link |
 
 _refused_at("Route", route_key) := {rejected_link(parent, route_key, reason) | some [parent, reason] in parent_links(route_key)}
 
-_refused_at(name, _) := set() if not name in {"Gateway", "ListenerSet", "Backend", "Route"}
-
 # METADATA
 # description: A link with the reason why it does not count.
 rejected_link(parent, child, reason) := {"parent": parent, "child": child, "reason": reason}
-
-_missing(object_key) := "" if {
-	exists(object_key)
-} else := "ParentNotFound"
-
-# METADATA
-# description: Why a link from a route to a backend does not count, as a reason; empty if it counts.
-backend_rejection(route_key, backend) := "RefNotPermitted" if {
-	not backend_permitted(route_key, backend)
-} else := "BackendNotFound" if {
-	not exists(backend)
-} else := ""
 
 # METADATA
 # description: |
 #   Why a route's requests fail at a backend that it names, by a port number (0: none), `{reason, message}`; null if
 #   they succeed.
-rejected_backend(route_key, backend, number) := {"reason": reason, "message": _rejection_message(rejected_link(route_key, backend, reason))} if {
-	reason := backend_rejection(route_key, backend)
-	reason != ""
-} else := {"reason": reason, "message": _rejection_message(rejected_link(route_key, keys.section(backend, sprintf("%v", [number])), reason))} if {
-	number != 0
-	is_number(number)
-	reason := port_refusal(keys.type_of(route_key), backend, number)
-	reason != ""
+rejected_backend(route_key, backend, number) := [{"reason": link.reason, "message": _rejection_message(link)} |
+	some link in rejected_backends(route_key, backend)
+	link.child in {backend, keys.section(backend, sprintf("%v", [number]))}
+][0] if {
+	true
 } else := null
 
 # METADATA
 # description: |
 #   The links that an object itself declares and that do not count, in the form of `rejected_links`: those to its
 #   parents, for a route also those to its backends, for a Gateway or ListenerSet those to its listeners.
-rejected_by(object_key) := {object.union(link, {"message": message}) |
-	some link in rejections_by(object_key)
-	message := _rejection_message(link)
-}
+rejected_by(object_key) := {object.union(link, {"message": _rejection_message(link)}) | some link in rejections_by(object_key)}
 
 # METADATA
 # description: The same without messages.
-rejections_by(object_key) := {link |
-	some link in union({rejections(object_key), _refused_backends(object_key), _conflicted_listeners(object_key)})
-	link.reason != ""
-}
+rejections_by(object_key) := union({rejections(object_key), _refused_backends(object_key), _conflicted_listeners(object_key)})
 
 _refused_backends(route_key) := {link |
 	levels.of(route_key) == "Route"

@@ -31,7 +31,7 @@ _selected(object_key, _, _, _, _) := {[object_key, "ParentNotFound", ""]} if not
 _selected(object_key, section, port, type, namespace) := {[node, reason, hostname] |
 	some listener in chosen
 	node := keys.section(object_key, listener.name)
-	reason := _listener_refusal(object_key, listener, type, namespace)
+	reason := listener_rejection(object_key, listener, type, namespace)
 	hostname := lower(object.get(listener, "hostname", ""))
 } | {[object_key, "NoMatchingParent", ""] | chosen == []} if {
 	exists(object_key)
@@ -41,10 +41,6 @@ _selected(object_key, section, port, type, namespace) := {[node, reason, hostnam
 		port in {0, listener.port}
 	]
 }
-
-_listener_refusal(object_key, listener, type, namespace) := unaccepted_listeners(object_key)[listener.name].reason if {
-	true
-} else := listener_rejection(object_key, listener, type, namespace)
 
 _with_hostnames(refusal, hostnames, hostname) := refusal if {
 	refusal != ""
@@ -88,34 +84,10 @@ default_ref(gateway) := {"group": parts.group, "kind": parts.kind, "namespace": 
 has_port(_, 0)
 
 has_port(above, port) if {
-	port != 0
 	parts := keys.parse(above)
 	some listener in listeners(parts.object)
 	listener.name == parts.section
 	listener.port == port
-}
-
-# Why the object that a parentRef names is not a frontend of a route, as a reason of the route's Accepted condition
-# (Gateway API, ParentReference); empty if it is one. A port or sectionName of a Service must be one of its ports; for
-# other kinds their meaning is unknown.
-_frontend_rejection(object_key, section_name, port) := "ParentNotFound" if {
-	not exists(object_key)
-} else := "NoMatchingParent" if {
-	keys.parse(object_key).type == "core/Service"
-	not _names_a_port(object_key, section_name, port)
-} else := ""
-
-_names_a_port(_, "", 0)
-
-# Inside a comprehension, because OPA 1.22 indexes `argument in {0, variable}` in a function's body as if it were always
-# false.
-_names_a_port(service_key, section_name, port) if {
-	matching := {index |
-		some index, entry in ports(service_key)
-		section_name in {"", port_names(service_key)[index]}
-		port in {0, entry.port}
-	}
-	count(matching) > 0
 }
 
 # A parentRef with a port binds its route to that port of a frontend, without a port to all (GEP-1294, "Ports"). If
@@ -126,11 +98,15 @@ _names_a_port(service_key, section_name, port) if {
 # The first type on a port wins. UDPRoutes have another protocol.
 _mesh_types := [concat("/", [keys.gateway_api, kind]) | some kind in ["GRPCRoute", "HTTPRoute", "TLSRoute", "TCPRoute"]]
 
-# Why a frontend that a parentRef names does not accept a route, as the reason of the route's Accepted condition;
-# empty if it does.
-_mesh_rejection(frontend_node, route_key, section, port) := reason if {
-	reason := _frontend_rejection(trim_suffix(frontend_node, "@frontend"), section, port)
-	reason != ""
+# Why a frontend that a parentRef names does not accept a route, as the reason of the route's Accepted condition (Gateway
+# API, ParentReference); empty if it does. A port or sectionName of a Service must be one of its ports; for other kinds
+# their meaning is unknown.
+_mesh_rejection(frontend_node, route_key, section, port) := "ParentNotFound" if {
+	not exists(trim_suffix(frontend_node, "@frontend"))
+} else := "NoMatchingParent" if {
+	keys.type_of(frontend_node) == "core/Service"
+	[section, port] != ["", 0]
+	_service_ports(frontend_node, section, port) == set()
 } else := "Conflicted" if {
 	bound := _bound_by(frontend_node, section, port)
 	count(bound) > 0
@@ -153,58 +129,47 @@ mesh_ports(frontend_node, route_key, source) := _own_ports(frontend_node, route_
 # description: |
 #   The ports of a frontend that have a number, by the names of `mesh_ports`; for 0 all. For a frontend that is not a
 #   Service, only the ports that parentRefs name are known, and `*` means all others.
-ports_with_number(frontend_node, number) := _all_ports(frontend_node) if {
-	number == 0
-} else := {name |
-	object_key := trim_suffix(frontend_node, "@frontend")
-	some position, name in port_names(object_key)
-	ports(object_key)[position].port == number
-} if {
-	_is_service(frontend_node)
-} else := {name} if {
-	name := sprintf("%d", [number])
-	name in _all_ports(frontend_node)
+ports_with_number(frontend_node, number) := found if {
+	found := _bound_by(frontend_node, "", number)
+	found - _all_ports(frontend_node) == set()
 } else := {"*"}
 
 # A Service without ports is treated like other frontends.
 _is_service(frontend_node) if {
 	keys.type_of(frontend_node) == "core/Service"
-	count(port_names(trim_suffix(frontend_node, "@frontend"))) > 0
+	_service_ports(frontend_node, "", 0) != set()
 }
 
 # An extension module can place a route below a frontend that no parentRef names.
 _own_ports(frontend_node, route_key) := _all_ports(frontend_node) if {
 	frontend_node in extension_parents(route_key)
-} else := {port |
+} else := _bound_ports(frontend_node, route_key) - _taken_by_other_types(frontend_node, route_key)
+
+_bound_ports(frontend_node, route_key) := {port |
 	some ref in index.facts(route_key).frontends
 	ref.node == frontend_node
 	some port in _bound_by(frontend_node, ref.section, ref.port)
-} - _taken_by_other_types(frontend_node, route_key)
+}
 
 # The ports that consumer routes of a namespace replace for the producer's.
 _consumed_ports(frontend_node, source) := set() if {
 	source == keys.parse(frontend_node).namespace
 } else := union({bound | some bound in _ports_by_type(frontend_node, source)})
 
-_bound_by(frontend_node, section, port) := {name |
-	object_key := trim_suffix(frontend_node, "@frontend")
-	some position, name in port_names(object_key)
-	section in {"", name}
-	_numbered(ports(object_key)[position], port)
-} if {
+_bound_by(frontend_node, section, port) := _service_ports(frontend_node, section, port) if {
 	_is_service(frontend_node)
 } else := _all_ports(frontend_node) if {
 	port == 0
 } else := {sprintf("%d", [port])}
 
-_numbered(_, 0)
-
-_numbered(entry, number) if {
-	number != 0
-	entry.port == number
+_service_ports(frontend_node, section, number) := {name |
+	object_key := trim_suffix(frontend_node, "@frontend")
+	some position, name in port_names(object_key)
+	section in {"", name}
+	number in {0, ports(object_key)[position].port}
 }
 
-_all_ports(frontend_node) := {name | some name in port_names(trim_suffix(frontend_node, "@frontend"))} if {
+_all_ports(frontend_node) := _service_ports(frontend_node, "", 0) if {
 	_is_service(frontend_node)
 } else := {"*"} | {sprintf("%d", [ref.port]) |
 	some route_key in index.declared_children(frontend_node)
@@ -214,9 +179,7 @@ _all_ports(frontend_node) := {name | some name in port_names(trim_suffix(fronten
 }
 
 # The ports of routes of earlier types in a route's namespace.
-_taken_by_other_types(frontend_node, route_key) := set() if {
-	count(_ports_by_type(frontend_node, keys.parse(route_key).namespace)) < 2
-} else := {port |
+_taken_by_other_types(frontend_node, route_key) := {port |
 	some place, type in _mesh_types
 	type == keys.type_of(route_key)
 	some earlier in array.slice(_mesh_types, 0, place)
@@ -229,9 +192,7 @@ _ports_by_type(frontend_node, namespace) := {type: bound |
 	bound := {port |
 		some route_key in _routes_in(frontend_node, namespace)
 		keys.type_of(route_key) == type
-		some ref in index.facts(route_key).frontends
-		ref.node == frontend_node
-		some port in _bound_by(frontend_node, ref.section, ref.port)
+		some port in _bound_ports(frontend_node, route_key)
 	}
 }
 

@@ -33,13 +33,10 @@ section_names(object_key) := index.facts(object_key).sections if {
 #   Undefined if the object or the section does not exist.
 canonical_key(key) := key if {
 	[object_key, section] := split(key, "#")
-	section in index.facts(object_key).sections
+	section in section_names(object_key)
 } else := key if {
 	not regex.match(`[#@]`, key)
 	exists(key)
-} else := key if {
-	[object_key, section] := split(key, "#")
-	section in section_names(object_key)
 } else := key if {
 	# A frontend has no sections: a route that names one of its ports is still a route of the frontend.
 	levels.of(key) == "Frontend"
@@ -61,6 +58,8 @@ _section_spellings(object_key) := object.union(others, {name: name | some name i
 	others := _other_spellings(levels.of_type(keys.parse(object_key).type), object_key)
 }
 
+default _other_spellings(_, _) := {}
+
 _other_spellings("Route", object_key) := {sprintf("[%d]", [position]): name | some position, name in section_names(object_key)}
 
 # Two ports may share a number, one for TCP and one for UDP; then the number means the first.
@@ -68,8 +67,6 @@ _other_spellings("Backend", object_key) := {number: names[0] |
 	some number in {sprintf("%d", [port.port]) | some port in ports(object_key)}
 	names := [port_names(object_key)[position] | some position, port in ports(object_key); sprintf("%d", [port.port]) == number]
 }
-
-_other_spellings(level_name, _) := {} if not level_name in {"Route", "Backend"}
 
 # METADATA
 # description: |
@@ -92,10 +89,7 @@ nodes_at(object_key, level_name) := accepted_sections(object_key) if {
 has_place(object_key) if {
 	levels.by_type[keys.parse(object_key).type]
 	exists(object_key)
-}
-
-has_place(object_key) if {
-	not levels.by_type[keys.parse(object_key).type]
+} else if {
 	exists(object_key)
 	count(index.declared_parents(object_key)) > 0
 }
