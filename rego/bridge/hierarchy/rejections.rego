@@ -10,7 +10,7 @@ import data.bridge.lib.levels
 #   own reason if it has one (GEP-713, "Hierarchy of target kinds"; semantics P2). It is for people, and covers all
 #   declarations of the node and its ancestors. The message states how to make the link count.
 rejected_links(node) := [object.union(link, {"message": _rejection_message(link)}) |
-	some links in array.concat([_own_listeners(node)], [rejections(child) | some child in declared_upward(_start(node))])
+	some links in array.concat([_own_listeners(node)], [rejections(child) | some child in declared_upward(keys.whole(node))])
 	some link in sort(links)
 ]
 
@@ -27,13 +27,9 @@ _conflicted_listeners(object_key) := {rejected_link(object_key, keys.section(obj
 # description: |
 #   The declared links directly above an object, or its frontend, that do not count: the part of `rejected_links` for
 #   this object, as a set. For a Gateway or ListenerSet also those to its listeners.
-rejected_above(child) := {object.union(link, {"message": _rejection_message(link)}) |
-	some link in (rejections(child) | _conflicted_listeners(child))
-}
+rejected_above(child) := _explained(rejections(child) | _conflicted_listeners(child))
 
-_start(node) := node if {
-	keys.is_frontend(node)
-} else := keys.parse(node).object
+_explained(links) := {object.union(link, {"message": _rejection_message(link)}) | some link in links}
 
 # METADATA
 # description: The objects above by declaration, and the object itself. Bounded like `objects_below`.
@@ -46,9 +42,7 @@ rejections(child) := {link |
 	link.reason != ""
 }
 
-_refused_extended(child) := {rejected_link(parent, child, _extended_refusal(parent, child)) |
-	some parent in index.declared_extension_parents(child)
-}
+_refused_extended(child) := {rejected_link(parent, child, _extended_refusal(parent, child)) | some parent in index.declared_extension_parents(child)}
 
 _extended_refusal(parent, child) := "ParentNotFound" if {
 	not canonical_key(parent)
@@ -95,7 +89,7 @@ rejected_backend(route_key, backend, number) := [{"reason": link.reason, "messag
 # description: |
 #   The links that an object itself declares and that do not count, in the form of `rejected_links`: those to its
 #   parents, for a route also those to its backends, for a Gateway or ListenerSet those to its listeners.
-rejected_by(object_key) := {object.union(link, {"message": _rejection_message(link)}) | some link in rejections_by(object_key)}
+rejected_by(object_key) := _explained(rejections_by(object_key))
 
 # METADATA
 # description: The same without messages.
@@ -109,94 +103,85 @@ _refused_backends(route_key) := {link |
 }
 
 # How to make a link count, as a message.
-_rejection_message(link) := sprintf("%s does not exist", [_named(link.parent)]) if {
-	link.reason == "ParentNotFound"
-} else := sprintf("%s does not exist", [_named(link.child)]) if {
-	link.reason in {"BackendNotFound", "ChildNotFound"}
-	not _is_port_of_service(link.child)
-} else := sprintf("Service %s has no port %s", [keys.short(link.child), keys.parse(link.child).section]) if {
-	link.reason == "BackendNotFound"
-} else := sprintf("port %s of Service %s is not for %s: its protocol is %s", [
-	keys.parse(link.child).section,
+_rejection_message(link) := _message(link.reason, link, keys.parse(link.parent), keys.parse(link.child))
+
+_message("ParentNotFound", link, _, _) := sprintf("%s does not exist", [_named(link.parent)])
+_message("ChildNotFound", link, _, _) := sprintf("%s does not exist", [_named(link.child)])
+
+_message("BackendNotFound", link, _, child) := sprintf("Service %s has no port %s", [keys.short(link.child), child.section]) if {
+	is_port(link.child)
+} else := sprintf("%s does not exist", [_named(link.child)])
+
+_message("UnsupportedProtocol", link, parent, child) := sprintf("port %s of Service %s is not for %s: its protocol is %s", [
+	child.section,
 	keys.short(link.child),
-	{true: "UDP", false: "TCP"}[keys.parse(link.parent).kind == "UDPRoute"],
-	concat(" and ", sort({port_protocol(port) |
-		parts := keys.parse(link.child)
-		some port in ports(parts.object)
-		sprintf("%v", [port.port]) == parts.section
-	})),
-]) if {
-	link.reason == "UnsupportedProtocol"
-} else := sprintf("no ReferenceGrant in namespace %s lets %s name %s", [
-	keys.parse(link.child).namespace,
-	_named(link.parent),
-	_named(link.child),
-]) if {
-	link.reason == "RefNotPermitted"
-} else := sprintf("%s has no listener or port with the sectionName and port that %s names", [
-	_named(link.parent),
-	_named(link.child),
-]) if {
-	link.reason == "NoMatchingParent"
-} else := sprintf("none of the hostnames of %s is one of %s", [_named(link.child), _named(link.parent)]) if {
-	link.reason == "NoMatchingListenerHostname"
-} else := sprintf("%s allows no %s from namespace %s: see its protocol and allowedRoutes", [
-	_named(link.parent),
-	keys.parse(link.child).kind,
-	keys.parse(link.child).namespace,
-]) if {
-	link.reason == "NotAllowedByListeners"
-} else := sprintf("%s is already below %s: an extension's links form a cycle, and paths are cut there", [
-	_named(link.parent),
-	_named(link.child),
-]) if {
-	link.reason == "Cycle"
-} else := _not_allowed_text(link.parent, link.child) if {
-	levels.of(link.child) == "ListenerSet"
+	{true: "UDP", false: "TCP"}[parent.kind == "UDPRoute"],
+	concat(" and ", sort(port_protocols(child.object, child.section))),
+])
+
+_message("RefNotPermitted", link, _, child) := sprintf("no ReferenceGrant in namespace %s lets %s name %s", [
+	child.namespace, _named(link.parent), _named(link.child),
+])
+
+_message("NoMatchingParent", link, _, _) := sprintf("%s has no listener or port with the sectionName and port that %s names", [
+	_named(link.parent), _named(link.child),
+])
+
+_message("NoMatchingListenerHostname", link, _, _) := sprintf("none of the hostnames of %s is one of %s", [
+	_named(link.child), _named(link.parent),
+])
+
+_message("NotAllowedByListeners", link, _, child) := sprintf("%s allows no %s from namespace %s: see its protocol and allowedRoutes", [
+	_named(link.parent), child.kind, child.namespace,
+])
+
+_message("Cycle", link, _, _) := sprintf("%s is already below %s: an extension's links form a cycle, and paths are cut there", [
+	_named(link.parent), _named(link.child),
+])
+
+_message(reason, link, _, child) := _not_allowed_text(link.parent, link.child) if {
+	reason == "NotAllowed"
+	child.kind == "ListenerSet"
+	child.section == ""
 } else := unaccepted_message(link.child) if {
+	reason in _reasons_of_listeners
 	is_unaccepted(link.child)
 } else := unaccepted_message(link.parent) if {
+	reason in _reasons_of_listeners
 	is_unaccepted(link.parent)
-} else := sprintf("%s accepts no %s here: routes of another type use its ports, and of GRPCRoute, HTTPRoute, TLSRoute and TCPRoute only the first counts on a port", [
-	_named(link.parent),
-	keys.parse(link.child).kind,
-]) if {
-	link.reason == "Conflicted"
 }
+
+_reasons_of_listeners := {"NotAllowed", "HostnameConflict", "ProtocolConflict"}
+
+_message("Conflicted", link, _, child) := sprintf("%s accepts no %s here: routes of another type use its ports, and of GRPCRoute, HTTPRoute, TLSRoute and TCPRoute only the first counts on a port", [
+	_named(link.parent), child.kind,
+])
 
 _not_allowed_text(gateway, listener_set) := sprintf("%s allows no ListenerSet from namespace %s: see its allowedListeners", [
 	_named(gateway),
 	keys.parse(listener_set).namespace,
 ])
 
-_is_port_of_service(node) if {
-	startswith(node, "core/Service/")
-	contains(node, "#")
-}
-
 # METADATA
 # description: Why a listener is not accepted.
-unaccepted_message(listener_node) := sprintf("%s is not accepted: %s", [_named(listener_node), _not_allowed_text(conflict.rival, object_key)]) if {
-	[object_key, name] := split(listener_node, "#")
-	conflict := unaccepted_listeners(object_key)[name]
-	conflict.reason == "NotAllowed"
-} else := sprintf("%s is not accepted: %s %s", [_named(listener_node), _named(conflict.rival), said]) if {
+unaccepted_message(listener_node) := sprintf("%s is not accepted: %s", [_named(listener_node), said]) if {
 	[object_key, name] := split(listener_node, "#")
 	conflict := unaccepted_listeners(object_key)[name]
 	listener := [listener | some listener in listeners(object_key); listener.name == name][0]
-	said := _conflict_text(conflict.reason, listener)
+	said := _unaccepted_text(conflict.reason, conflict.rival, object_key, listener)
 }
 
-_conflict_text("HostnameConflict", listener) := sprintf("has another %s listener with port %v and %s", [
-	listener.protocol, listener.port,
+_unaccepted_text("NotAllowed", gateway, listener_set, _) := _not_allowed_text(gateway, listener_set)
+
+_unaccepted_text("HostnameConflict", rival, _, listener) := sprintf("%s has another %s listener with port %v and %s", [
+	_named(rival), listener.protocol, listener.port,
 	{true: "no hostname", false: sprintf("hostname %s", [listener.hostname])}[object.get(listener, "hostname", "") == ""],
 ])
 
-_conflict_text("ProtocolConflict", listener) := sprintf("has another listener with port %v that cannot share it with %s", [
-	listener.port, listener.protocol,
+_unaccepted_text("ProtocolConflict", rival, _, listener) := sprintf("%s has another listener with port %v that cannot share it with %s", [
+	_named(rival), listener.port, listener.protocol,
 ])
 
-_named(node) := sprintf("%s %s%s", [parts.kind, keys.short(node), suffix]) if {
-	parts := keys.parse(node)
-	suffix := {true: "", false: concat("", ["#", parts.section])}[parts.section == ""]
+_named(node) := concat("", [keys.parse(node).kind, " ", keys.short(node), section]) if {
+	section := trim_prefix(trim_suffix(node, "@frontend"), keys.parse(node).object)
 }
