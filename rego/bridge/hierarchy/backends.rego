@@ -153,7 +153,6 @@ port_protocols(service_key, name) := {port_protocol(port) |
 
 _has_ports(backend) if {
 	startswith(backend, "core/Service/")
-	is_array(lookup.get(backend).spec.ports)
 	lookup.get(backend).spec.ports[0]
 } else := false
 

@@ -119,9 +119,9 @@ objects_above(key) := (above | objects) | {keys.format("", "Namespace", "", name
 
 # One object is in the result of `_objects_of_namespace`.
 _is_member(object_key, _) if {
-	not levels.by_type[keys.parse(object_key).type].object in {"GatewayClass", "Namespace"}
-	levels.by_type[keys.parse(object_key).type]
 	lookup.get(object_key)
+	level := levels.by_type[keys.parse(object_key).type].object
+	not level in {"GatewayClass", "Namespace"}
 }
 
 _is_member(object_key, namespace) if object_key in index.members(namespace)

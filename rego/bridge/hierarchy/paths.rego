@@ -64,12 +64,9 @@ paths_below(aboves, node, with_namespaces) := _extend(aboves, node, with_namespa
 	not is_port(node)
 } else := _extend(_extend(aboves, keys.parse(node).object, with_namespaces), node, with_namespaces)
 
-_extend(aboves, node, with_namespaces) := {array.concat(above, tail) | some above in aboves} if {
-	aboves != set()
+_extend(aboves, node, with_namespaces) := {array.concat(above, tail) | some above in (aboves | {[] | aboves == set()})} if {
 	not is_port(node)
 	tail := step(node, with_namespaces)
-} else := {step(node, with_namespaces)} if {
-	not is_port(node)
 } else := extended if {
 	extended := {array.concat(above, [node]) | some above in aboves; reaches_port(above, node)}
 	count(extended) > 0
@@ -77,11 +74,9 @@ _extend(aboves, node, with_namespaces) := {array.concat(above, tail) | some abov
 
 # METADATA
 # description: A node with the Namespace above it, if that exists.
-step(node, with_namespaces) := [node] if {
-	not with_namespaces
-} else := [node] if {
-	contains(node, "#")
-} else := [namespace, node] if {
+step(node, with_namespaces) := [namespace, node] if {
+	with_namespaces
+	not contains(node, "#")
 	parts := keys.parse(node)
 	parts.namespace != "-"
 	not _same_namespace_above(node)
@@ -181,12 +176,9 @@ next_step("above", paths_so_far) := {array.concat([parent], path) |
 # The paths that end here: nothing is above, or the node above is already on the path.
 _ends(paths_so_far) := {path |
 	some path in paths_so_far
-	_nothing_new_above(path)
+	above := parents(path[0])
+	{above == set(), count(above & {node | some node in path}) > 0} != {false}
 }
-
-_nothing_new_above(path) if count(parents(path[0])) == 0
-
-_nothing_new_above(path) if cut_node(path)
 
 # METADATA
 # description: |
@@ -219,10 +211,7 @@ kind_paths(policy_kind, node) := counted_paths(policy_kind, all_kind_paths(polic
 
 # METADATA
 # description: As `kind_paths`, including the paths below Gateways of any controller.
-all_kind_paths(policy_kind, node) := {[node]} if {
-	kinds.is_direct(policy_kind)
-	not contains(node, "#")
-} else := {[keys.parse(node).object, node]} if {
+all_kind_paths(policy_kind, node) := {array.concat([keys.parse(node).object | contains(node, "#")], [node])} if {
 	kinds.is_direct(policy_kind)
 } else := paths(node, kinds.names_namespaces(policy_kind))
 
@@ -237,8 +226,7 @@ counted_paths(policy_kind, all_paths) := all_paths if {
 # The GatewayClass of another controller at the root of a path; undefined if a policy kind counts on the path.
 _other_controller(policy_kind, path) := path[0] if {
 	startswith(path[0], "gateway.networking.k8s.io/GatewayClass/")
-	names := kinds.get(policy_kind).controllers
-	not lookup.get(path[0]).spec.controllerName in names
+	not lookup.get(path[0]).spec.controllerName in kinds.get(policy_kind).controllers
 }
 
 # METADATA
