@@ -68,8 +68,7 @@ _refusal(policy_key, found) := sentence_about(policy_key, text) if {
 	found.reason != "Accepted"
 }
 
-# METADATA
-# description: A sentence about a policy.
+# A sentence about a policy.
 sentence_about(policy_key, text) := sprintf("%s %s %s", [keys.parse(policy_key).kind, keys.short(policy_key), text])
 
 # An invalid PolicyKind has no effect. Its status reports that; the warning reports it immediately.
@@ -85,12 +84,10 @@ _kind_verdict := verdict if {
 	verdict := kinds.verdict(key) with input as {"changes": {"upsert": [obj]}}
 }
 
-# METADATA
-# description: The violations for which Constraints deny the request, each with the name of its Constraint.
+# The violations for which Constraints deny the request, each with the name of its Constraint.
 denied contains message if some ["deny", message] in _judged
 
-# METADATA
-# description: The violations about which Constraints warn.
+# The violations about which Constraints warn.
 warnings contains message if some ["warn", message] in _judged
 
 # An invalid Constraint is denied; one whose policy is not loaded causes a warning.

@@ -5,10 +5,8 @@ import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
 
-# METADATA
-# description: |
-#   The object that a request writes, with its future name and namespace. Undefined if the request deletes an object,
-#   writes a subresource, or leaves the spec unchanged, because then no decision changes.
+# The object that a request writes, with its future name and namespace. Undefined if the request deletes an object,
+# writes a subresource, or leaves the spec unchanged, because then no decision changes.
 reviewed_object := named if {
 	input.operation in {"CREATE", "UPDATE"}
 	object.get(input, "subResource", "") == ""
@@ -68,11 +66,10 @@ _leaves_open(names) if count(names) == 0
 
 _leaves_open(names) if "*" in names
 
-# METADATA
-# description: |
-#   The update of labels, annotations, finalizers and owners for a request to a subresource that is not for them: `*/status`,
-#   `namespaces/finalize`, and a Binding, whose labels and annotations the API server adds to its Pod. Undefined for other
-#   requests, and if they change none of these. A Pod that is not stored counts as one without metadata.
+# The update of labels, annotations, finalizers and owners for a request to a subresource that is not for them:
+# `*/status`, `namespaces/finalize`, and a Binding, whose labels and annotations the API server adds to its Pod.
+# Undefined for other requests, and if they change none of these. A Pod that is not stored counts as one without
+# metadata.
 metadata_update := {
 	"operation": "UPDATE",
 	"kind": target.kind,
@@ -86,8 +83,7 @@ metadata_update := {
 	object.get(target.new.metadata, field, null) != object.get(target.old.metadata, field, null)
 }
 
-# METADATA
-# description: The request binds a Pod to a node.
+# The request binds a Pod to a node.
 is_binding if {
 	input.kind.group == ""
 	input.kind.kind == "Binding"
@@ -115,10 +111,8 @@ _bound_pod := pod if {
 	"spec": {"containers": []},
 }
 
-# METADATA
-# description: |
-#   The update for a request to the subresource `scale`: the stored scaled object with the new number of replicas.
-#   Undefined for other requests, and if the object is not stored.
+# The update for a request to the subresource `scale`: the stored scaled object with the new number of replicas.
+# Undefined for other requests, and if the object is not stored.
 scale_update := object.union(
 	object.remove(input, ["kind", "object", "oldObject"]),
 	{
@@ -137,8 +131,7 @@ scale_update := object.union(
 	)
 }
 
-# METADATA
-# description: The request scales an object.
+# The request scales an object.
 is_scale if {
 	object.get(input, "subResource", "") == "scale"
 	input.kind.group == "autoscaling"
@@ -161,9 +154,7 @@ _scalable := {
 	"apps": {"deployments": "Deployment", "replicasets": "ReplicaSet", "statefulsets": "StatefulSet"},
 }
 
-# METADATA
-# description: |
-#   A match names a kind. A Scale or a Binding has none of its object's labels and fields, so the match must name it.
+# A match names a kind. A Scale or a Binding has none of its object's labels and fields, so the match must name it.
 names_kind(match, kind) if {
 	some entry in match.kinds
 	kind in entry.kinds

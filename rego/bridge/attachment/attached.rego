@@ -12,8 +12,7 @@ import data.bridge.lib.keys
 import data.bridge.lookup
 import data.bridge.policy as policies
 
-# METADATA
-# description: The policies of a kind (`<group>/<Kind>`) that are attached to a node by an accepted ref.
+# The policies of a kind (`<group>/<Kind>`) that are attached to a node by an accepted ref.
 attached_policies(policy_kind, node) := {policy |
 	some policy in index.policies_naming(policy_kind, node)
 	_accepted_at(policy, node)
@@ -37,10 +36,8 @@ _accepted_at(policy, node) if {
 	verdict(policy, ref).reason == "Accepted"
 }
 
-# METADATA
-# description: |
-#   The refs of a kind's policies to a node, whatever their verdicts, as [policy, ref]. A policy that both names and
-#   selects an object refers to it once.
+# The refs of a kind's policies to a node, whatever their verdicts, as [policy, ref]. A policy that both names and
+# selects an object refers to it once.
 refs_to(policy_kind, node) := {[policy, ref] |
 	some policy in index.policies_naming(policy_kind, trim_suffix(node, "@frontend"))
 	takes_part(policy)
@@ -56,10 +53,8 @@ refs_to(policy_kind, node) := {[policy, ref] |
 	takes_part(policy)
 }
 
-# METADATA
-# description: |
-#   The node that a policy kind means by a key: the canonical one, or the frontend if the kind targets frontends
-#   (semantics K4). Undefined if there is none.
+# The node that a policy kind means by a key: the canonical one, or the frontend if the kind targets frontends
+# (semantics K4). Undefined if there is none.
 place(policy_kind, key) := hierarchy.canonical_key(key) if {
 	not contains(key, "@")
 	not kinds.frontend_role(policy_kind, keys.parse(key).type)
@@ -67,23 +62,18 @@ place(policy_kind, key) := hierarchy.canonical_key(key) if {
 	kinds.frontend_role(policy_kind, keys.parse(key).type)
 }
 
-# METADATA
-# description: |
-#   The nodes that a policy is attached to by its accepted refs; none while it is being deleted (semantics T5).
+# The nodes that a policy is attached to by its accepted refs; none while it is being deleted (semantics T5).
 targets(policy_key) := {place(keys.parse(policy_key).type, ref.key) |
 	takes_part(policy_key)
 	some ref in policies.declared_refs(policy_key)
 	verdict(policy_key, ref).reason == "Accepted"
 }
 
-# METADATA
-# description: A policy with a deletionTimestamp has no effect (semantics T5).
+# A policy with a deletionTimestamp has no effect (semantics T5).
 takes_part(policy_key) if not policies.fact(policy_key, "deleting")
 
-# METADATA
-# description: |
-#   The policies of a kind, or of all kinds, that select an object. The cost is that of the selectors for such objects
-#   in their namespace.
+# The policies of a kind, or of all kinds, that select an object. The cost is that of the selectors for such objects in
+# their namespace.
 policies_selecting(object_key) := {policy |
 	parts := keys.parse(object_key)
 	some namespace in {parts.namespace, policies.any_namespace}
@@ -91,8 +81,8 @@ policies_selecting(object_key) := {policy |
 	policies.selects_object(text, object_key)
 }
 
-# METADATA
-# description: The refs of a policy to one object or a section of it, by name and by selection. Costs nothing of what else it selects.
+# The refs of a policy to one object or a section of it, by name and by selection. Costs nothing of what else it
+# selects.
 refs_on(policy_key, object_key) := array.concat(
 	[ref | some ref in policies.named_refs(policy_key); ref.object == object_key],
 	[policies.selected_ref(policy_key, object_key) |
@@ -101,22 +91,17 @@ refs_on(policy_key, object_key) := array.concat(
 	],
 )
 
-# METADATA
-# description: The policies of any kind that name an object or a section of it, or select it.
+# The policies of any kind that name an object or a section of it, or select it.
 policies_targeting(object_key) := index.policies_targeting(object_key) | policies_selecting(object_key)
 
-# METADATA
-# description: |
-#   The policies that name the object and may target it. Policies of other namespaces without permission are omitted:
-#   their authors can name any object any number of times, and must not make its changes expensive.
+# The policies that name the object and may target it. Policies of other namespaces without permission are omitted:
+# their authors can name any object any number of times, and must not make its changes expensive.
 permitted_policies_targeting(object_key) := {policy | some policy in policies_targeting(object_key); is_permitted(policy, object_key)}
 
-# METADATA
-# description: |
-#   The objects that policies may select, or no longer select, because a Namespace or a GatewayClass changed, as
-#   `[policy, objects]`: those in the Namespace, for policies that select by the labels of Namespaces too, and the
-#   Gateways of the class, for policies that select those of named controllers (semantics T8). What the Namespace or
-#   class was before is unknown, so these are all objects whose own labels the policy selects.
+# The objects that policies may select, or no longer select, because a Namespace or a GatewayClass changed, as `[policy,
+# objects]`: those in the Namespace, for policies that select by the labels of Namespaces too, and the Gateways of the
+# class, for policies that select those of named controllers (semantics T8). What the Namespace or class was before is
+# unknown, so these are all objects whose own labels the policy selects.
 reselections(key) := {[policy, objects_there] |
 	namespace := keys.parse(key).name
 	some type in _types_selected(["namespaces"])

@@ -6,11 +6,9 @@ import data.bridge.lib.recursion
 import data.bridge.lookup
 import data.bridge.policy as policies
 
-# METADATA
-# description: |
-#   The conflict of a ref. Under `sameLevel: Conflict` only the oldest policy of a target and section is accepted; a
-#   younger policy's ref is Conflicted (GEP-713, "Merge strategy: None"; semantics F5). Under ConflictOnOverlap this
-#   applies only if the younger policy sets a field that an older one sets. Undefined without a conflict.
+# The conflict of a ref. Under `sameLevel: Conflict` only the oldest policy of a target and section is accepted; a
+# younger policy's ref is Conflicted (GEP-713, "Merge strategy: None"; semantics F5). Under ConflictOnOverlap this
+# applies only if the younger policy sets a field that an older one sets. Undefined without a conflict.
 conflict(policy_key, ref) := {"reason": "Conflicted", "message": message} if {
 	holders := _in_the_way(policy_key, ref)
 	message := sprintf("%s belongs to %s", [policies.describe(ref), _winner(_way_to_compare(policy_key, ref), holders, policy_key)])
@@ -34,16 +32,13 @@ _namespace_default(policy_kind, namespace) := sort({policies.fact(policy, "order
 # A narrow policy has an odd breadth.
 _is_default(policy_key) if policies.fact(policy_key, "breadth") % 2 == 0
 
-# METADATA
-# description: |
-#   Under ConflictOnOverlap a policy that conflicts at one target has no effect at its others either (semantics F5):
-#   the first conflict of its refs. Undefined without a conflict.
+# Under ConflictOnOverlap a policy that conflicts at one target has no effect at its others either (semantics F5): the
+# first conflict of its refs. Undefined without a conflict.
 conflict_elsewhere(policy_key) := [found | some ref in policies.declared_refs(policy_key); found := conflict(policy_key, ref)][0] if {
 	kinds.of_policy(policy_key).sameLevel == "ConflictOnOverlap"
 }
 
-# METADATA
-# description: The policy that a ref conflicts with, the oldest if there are several; undefined without a conflict.
+# The policy that a ref conflicts with, the oldest if there are several; undefined without a conflict.
 conflict_winner(policy_key, ref) := [holder |
 	some holder in _in_the_way(policy_key, ref)
 	_overlaps_with(_way_to_compare(policy_key, ref), holder, policy_key)

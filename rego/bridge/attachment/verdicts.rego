@@ -7,11 +7,8 @@ import data.bridge.lib.keys
 import data.bridge.policy
 import data.bridge.policy as policies
 
-# METADATA
-# description: |
-#   The verdict on each ref of a policy, in order: `{ref, reason, message}`, reason Accepted, Invalid, TargetNotFound
-#   or Conflicted (GEP-713, "Status conditions"; semantics T2 to T4). If a ref names no object, the policy itself is
-#   the ref.
+# The verdict on each ref of a policy, in order: `{ref, reason, message}`, reason Accepted, Invalid, TargetNotFound or
+# Conflicted (GEP-713, "Status conditions"; semantics T2 to T4). If a ref names no object, the policy itself is the ref.
 verdicts(policy_key) := [_invalid_verdict(policy_key, message)] if {
 	message := policy.excess(policy_key)
 } else := found if {
@@ -28,8 +25,7 @@ _verdict_on(policy_key, namespace, written_ref) := object.union({"ref": ref}, ve
 # The verdict on a ref that names no object, or on a policy that is Invalid as a whole.
 _invalid_verdict(policy_key, message) := {"ref": policy.object_ref(policy_key), "reason": "Invalid", "message": message}
 
-# METADATA
-# description: The verdict on one ref, including conflicts with other policies of its target.
+# The verdict on one ref, including conflicts with other policies of its target.
 verdict(policy_key, ref) := own if {
 	own := own_verdict(policy_key, ref)
 	own.reason != "Accepted"
@@ -43,10 +39,8 @@ verdict(policy_key, ref) := own if {
 	message := _shared_port_problem(policy_key, ref)
 } else := {"reason": "Accepted", "message": "Policy has been accepted"}
 
-# METADATA
-# description: |
-#   The verdict on one ref by the policy and the target only, without other policies and without the ports that the
-#   target shares with other listeners.
+# The verdict on one ref by the policy and the target only, without other policies and without the ports that the target
+# shares with other listeners.
 own_verdict(policy_key, ref) := {"reason": "Invalid", "message": message} if {
 	message := policy_problem(policy_key)
 } else := {"reason": "Invalid", "message": message} if {
@@ -93,8 +87,7 @@ _not_found(policy_key, ref) := sprintf("Target %s is not found, or no ReferenceG
 
 _group_hint(policy_key, ref) := policy.group_hint(keys.type_of(policy_key), keys.type_of(ref.object))
 
-# METADATA
-# description: The reason why a policy is Invalid as a whole; undefined if it is valid.
+# The reason why a policy is Invalid as a whole; undefined if it is valid.
 policy_problem(policy_key) := policy.fact(policy_key, "invalid")
 
 _reachable(policy_key, ref) if {
@@ -108,10 +101,8 @@ _section_exists(ref) if ref.section == ""
 # A port that has a name is not named by its number (semantics K2).
 _section_exists(ref) if hierarchy.canonical_key(ref.key) == ref.key
 
-# METADATA
-# description: |
-#   A policy may target an object: one of its own namespace, or if a ReferenceGrant allows it. A ref without
-#   permission has the same verdict whether the object exists or not (semantics T2).
+# A policy may target an object: one of its own namespace, or if a ReferenceGrant allows it. A ref without permission
+# has the same verdict whether the object exists or not (semantics T2).
 is_permitted(policy_key, object_key) if {
 	keys.namespace(object_key) in {"", keys.namespace(policy_key)}
 } else if {
@@ -139,10 +130,8 @@ _selector_verdicts(policy_key) := found if {
 	_suffices(all_selectors, found)
 } else := [{"ref": policy.object_ref(policy_key), "reason": "Accepted", "message": "Policy has been accepted"}]
 
-# METADATA
-# description: |
-#   A policy selects its targets by fields of its kind only, and each that it selects is accepted. Costs nothing of
-#   what it selects: a policy for a whole mesh has as many targets as the cluster has workloads (semantics T8).
+# A policy selects its targets by fields of its kind only, and each that it selects is accepted. Costs nothing of what
+# it selects: a policy for a whole mesh has as many targets as the cluster has workloads (semantics T8).
 accepts_all(policy_key) if {
 	policy.selects_by_fields(policy_key)
 	not policy_problem(policy_key)
@@ -196,11 +185,9 @@ _selects_nothing(policy_key, selector) := sprintf("%s selects nothing: no %s in 
 	keys.parse(policy_key).namespace != "-"
 } else := sprintf("%s selects nothing: no %s has such labels", [selector.place, split(selector.type, "/")[1]])
 
-# METADATA
-# description: |
-#   The policies of a kind that are attached to a node only by refs with a className, with these classes. Such an
-#   attachment counts only on paths through a GatewayClass of that name (the first version of GEP-713,
-#   PolicyTargetReference; semantics T1).
+# The policies of a kind that are attached to a node only by refs with a className, with these classes. Such an
+# attachment counts only on paths through a GatewayClass of that name (the first version of GEP-713,
+# PolicyTargetReference; semantics T1).
 limits(policy_kind, node) := {policy: classes |
 	some [policy, class_ref] in refs_to(policy_kind, node)
 	class_ref.class
@@ -215,12 +202,10 @@ limits(policy_kind, node) := {policy: classes |
 	classes := {ref.class | some ref in accepted}
 }
 
-# METADATA
-# description: Some policy of a kind has a ref with a className.
+# Some policy of a kind has a ref with a className.
 has_class_limits(policy_kind) := policy_kind in index.class_limited_kinds
 
-# METADATA
-# description: A path of a policy kind runs through one of these classes. A Direct kind's paths are those of its target.
+# A path of a policy kind runs through one of these classes. A Direct kind's paths are those of its target.
 runs_through(policy_kind, path, classes) if {
 	not kinds.is_direct(policy_kind)
 	count(hierarchy.classes(path) & classes) > 0
@@ -232,12 +217,10 @@ runs_through(policy_kind, path, classes) if {
 	count(hierarchy.classes(whole) & classes) > 0
 }
 
-# METADATA
-# description: |
-#   The attachments of a kind's policies that do not count for an effective target, although they name a node of one
-#   of its paths: `{policy, target, reason, message}`. The reason is that of the verdict, Deleting for a policy that
-#   is being deleted, OtherClass for a ref whose className excludes it from one of the paths, or OtherController if
-#   the kind's `controllers` do (semantics T1 to T6, P8). `explain` adds these to an effective policy.
+# The attachments of a kind's policies that do not count for an effective target, although they name a node of one of
+# its paths: `{policy, target, reason, message}`. The reason is that of the verdict, Deleting for a policy that is being
+# deleted, OtherClass for a ref whose className excludes it from one of the paths, or OtherController if the kind's
+# `controllers` do (semantics T1 to T6, P8). `explain` adds these to an effective policy.
 rejections(policy_kind, node) := {rejection |
 	paths := hierarchy.all_kind_paths(policy_kind, node)
 	some object_key in _objects_on(paths)

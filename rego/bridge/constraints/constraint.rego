@@ -11,18 +11,14 @@ import data.bridge.lib.keys
 import data.bridge.lib.labels
 import data.bridge.lookup
 
-# METADATA
-# description: The type of Constraints.
+# The type of Constraints.
 type := "policybridge.io/Constraint"
 
-# METADATA
-# description: Every Constraint by its name, active or not.
+# Every Constraint by its name, active or not.
 all_constraints := lookup.objects_in(type, "-")
 
-# METADATA
-# description: |
-#   The spec of each valid Constraint, by its name, including those whose policy is not loaded: the objects that they
-#   match are violations.
+# The spec of each valid Constraint, by its name, including those whose policy is not loaded: the objects that they
+# match are violations.
 active_constraints[name] := obj.spec if {
 	some name, obj in all_constraints
 	not _flawed_constraints[name]
@@ -34,18 +30,14 @@ _flawed_constraints contains name if {
 	count(problems(object.get(obj, "spec", null))) > 0
 }
 
-# METADATA
-# description: The policy with this name is loaded.
+# The policy with this name is loaded.
 is_loaded(policy) if policy in dispatch.policies
 
-# METADATA
-# description: The action for a violation.
+# The action for a violation.
 action(spec) := object.get(spec, "enforcementAction", "deny")
 
-# METADATA
-# description: |
-#   The parameters for a subject that the Constraint matches: `{parameters}`, or `{unselected}` if no entry of
-#   parameterSelection matches and that has its own effect: allow, warn or deny.
+# The parameters for a subject that the Constraint matches: `{parameters}`, or `{unselected}` if no entry of
+# parameterSelection matches and that has its own effect: allow, warn or deny.
 selection(spec, it) := {"parameters": _parameters(spec, chosen)} if {
 	chosen := _chosen(spec, it)
 	count(chosen) > 0
@@ -72,9 +64,7 @@ _bound(spec) := count(spec.parameterSelection) if {
 	spec.parameterSelectionBehavior == "MatchAny"
 } else := 1
 
-# METADATA
-# description: |
-#   A match selects a subject: all its fields match. An absent or empty match selects everything.
+# A match selects a subject: all its fields match. An absent or empty match selects everything.
 matches(match, it) if {
 	_kind_matches(object.get(match, "kinds", []), it.group, it.kind)
 	_scope_matches(object.get(match, "scope", "*"), it.scope)
@@ -85,8 +75,7 @@ matches(match, it) if {
 	_globbed(object.get(match, "name", ""), it.name)
 }
 
-# METADATA
-# description: A match selects objects of this type (`<group>/<Kind>`) by their kind.
+# A match selects objects of this type (`<group>/<Kind>`) by their kind.
 matches_type(match, object_type) if {
 	[group, kind] := split(object_type, "/")
 	_kind_matches(object.get(match, "kinds", []), api_group(group), kind)
@@ -221,10 +210,8 @@ _appended(lists) := array.concat(lists[0], [item |
 	not item in array.slice(further, 0, place)
 ])
 
-# METADATA
-# description: |
-#   The fields of an object that a match reads: `{group, kind, namespace, name, labels, scope}`. As in Gatekeeper, a
-#   Namespace counts as an object in itself, and other cluster-scoped objects are in no namespace.
+# The fields of an object that a match reads: `{group, kind, namespace, name, labels, scope}`. As in Gatekeeper, a
+# Namespace counts as an object in itself, and other cluster-scoped objects are in no namespace.
 subject(obj) := {
 	"group": api_group(keys.group(obj.apiVersion)),
 	"kind": obj.kind,
@@ -234,19 +221,16 @@ subject(obj) := {
 	"scope": _scope(obj.metadata),
 }
 
-# METADATA
-# description: The same for a stored object, by its key.
+# The same for a stored object, by its key.
 subject_of(key) := subject(lookup.get(key))
 
-# METADATA
-# description: The subject is a Namespace.
+# The subject is a Namespace.
 is_namespace(it) if {
 	it.kind == "Namespace"
 	it.group == ""
 }
 
-# METADATA
-# description: A group in Kubernetes' form, empty for the core group.
+# A group in Kubernetes' form, empty for the core group.
 api_group(group) := "" if group == "core"
 
 api_group(group) := group if group != "core"

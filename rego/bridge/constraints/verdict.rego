@@ -7,10 +7,8 @@ import data.bridge.lib.schema
 import data.bridge.lookup
 import data.bridge.status as reporting
 
-# METADATA
-# description: |
-#   The next step for a subject that the Constraint matches, with parameters for `it`: `{policy, parameters}` to
-#   evaluate the policy; `{violation}` or `{warning}`, a message without evaluation; undefined if nothing applies.
+# The next step for a subject that the Constraint matches, with parameters for `it`: `{policy, parameters}` to evaluate
+# the policy; `{violation}` or `{warning}`, a message without evaluation; undefined if nothing applies.
 step(name, it) := {"violation": sprintf("policy %s is not loaded", [spec.policy])} if {
 	spec := active_constraints[name]
 	not is_loaded(spec.policy)
@@ -23,10 +21,8 @@ step(name, it) := {"violation": sprintf("policy %s is not loaded", [spec.policy]
 
 _result_fields := {"deny": "violation", "warn": "warning"}
 
-# METADATA
-# description: |
-#   The violations of a policy's result, as [message, details]: each violation in Gatekeeper's form, `{msg, details?}`.
-#   A result of another form counts as a violation too.
+# The violations of a policy's result, as [message, details]: each violation in Gatekeeper's form, `{msg, details?}`. A
+# result of another form counts as a violation too.
 violations_of(policy, answer) := {[message, details] |
 	some violation in answer
 	[message, details] := _violation(policy, violation)
@@ -42,13 +38,10 @@ _violation(policy, violation) := [violation.msg, object.get(violation, "details"
 	is_string(violation.msg)
 } else := [sprintf("policy %s: a violation has no msg: %s", [policy, json.marshal(violation)]), {}]
 
-# METADATA
-# description: |
-#   Types that no Constraint evaluates: those of the bridge itself, which users must always be able to fix.
+# Types that no Constraint evaluates: those of the bridge itself, which users must always be able to fix.
 is_exempt(type) if startswith(type, "policybridge.io/")
 
-# METADATA
-# description: The namespace of a subject is not stored yet, and the Constraint has a namespaceSelector.
+# The namespace of a subject is not stored yet, and the Constraint has a namespaceSelector.
 unknown_namespace(name, it) if {
 	it.namespace != ""
 	not is_namespace(it)
@@ -56,8 +49,7 @@ unknown_namespace(name, it) if {
 	selects_by_namespace(name)
 }
 
-# METADATA
-# description: A Constraint has a namespaceSelector.
+# A Constraint has a namespaceSelector.
 selects_by_namespace(name) if {
 	some match in _matches_of(active_constraints[name])
 	object.get(match, "namespaceSelector", {}) != {}
@@ -68,10 +60,8 @@ _matches_of(spec) := array.concat(
 	[object.get(entry, "match", {}) | some entry in object.get(spec, "parameterSelection", [])],
 )
 
-# METADATA
-# description: |
-#   The violations of Constraints with these `names` by the stored objects `object_keys`, as rows `{constraint, object,
-#   enforcementAction, message, details}`. `object_keys` null means all objects of the kinds that a Constraint names.
+# The violations of Constraints with these `names` by the stored objects `object_keys`, as rows `{constraint, object,
+# enforcementAction, message, details}`. `object_keys` null means all objects of the kinds that a Constraint names.
 violations(names, object_keys) := {violation |
 	some name in names
 	spec := active_constraints[name]
@@ -88,8 +78,7 @@ violations(names, object_keys) := {violation |
 	}
 }
 
-# METADATA
-# description: The keys of the stored objects whose kind a Constraint names, or of all audited objects if it names none.
+# The keys of the stored objects whose kind a Constraint names, or of all audited objects if it names none.
 audit_keys(name) := {key |
 	match := object.get(active_constraints[name], "match", {})
 	some object_type in lookup.types
@@ -98,8 +87,7 @@ audit_keys(name) := {key |
 	some key in lookup.keys_of(object_type)
 }
 
-# METADATA
-# description: The same, for objects in these namespaces.
+# The same, for objects in these namespaces.
 audit_keys_in(name, namespaces) := {key |
 	some key in audit_keys(name)
 	parts := keys.parse(key)
@@ -142,10 +130,8 @@ _review(key) := {
 
 _version(api_version) := split(api_version, "/")[count(split(api_version, "/")) - 1]
 
-# METADATA
-# description: |
-#   All problems of a Constraint's spec, in a stable order: those by the schema of the CRD, then those that an API server
-#   finds by the CRD's validation rules.
+# All problems of a Constraint's spec, in a stable order: those by the schema of the CRD, then those that an API server
+# finds by the CRD's validation rules.
 problems(spec) := array.flatten([schema.problems("Constraint", spec), _unused_action(spec), _expression_problems(spec)])
 
 _unused_action(spec) := ["onParameterSelectionNoMatch needs a parameterSelection: without one nothing ever matches"] if {
@@ -168,11 +154,8 @@ _matches(spec) := array.concat(
 	[[sprintf("parameterSelection[%d].match", [index]), entry.match] | some index, entry in spec.parameterSelection],
 )
 
-# METADATA
-# description: |
-#   The condition Accepted of a Constraint: whether it is valid and its policy is loaded. `replicated` are the types
-#   that the audit covers, null for all; the message lists the types that the Constraint names and the audit does not
-#   cover.
+# The condition Accepted of a Constraint: whether it is valid and its policy is loaded. `replicated` are the types that
+# the audit covers, null for all; the message lists the types that the Constraint names and the audit does not cover.
 accepted(name, replicated) := reporting.with_generation(concat("/", [type, "-", name]), object.union(
 	{"type": "Accepted"},
 	_accepted(name, replicated),
@@ -198,8 +181,7 @@ _accepted(name, replicated) := {"status": "True", "reason": "Accepted", "message
 	))
 }
 
-# METADATA
-# description: The message for a policy that is not loaded, by the action for violations.
+# The message for a policy that is not loaded, by the action for violations.
 policy_missing(policy, done) := sprintf("policy %s is not loaded, or has no rule violation: until then, %s", [policy, _meanwhile[done]])
 
 _meanwhile := {
@@ -235,10 +217,8 @@ _status_entry(violation) := {
 	parts := keys.parse(violation.object)
 }
 
-# METADATA
-# description: |
-#   The report on a Constraint; `unaudited` are the types that it names and that are not replicated. It includes
-#   violations if they were counted: `counted` is `{total, first}`, their number and the first rows, or null.
+# The report on a Constraint; `unaudited` are the types that it names and that are not replicated. It includes
+# violations if they were counted: `counted` is `{total, first}`, their number and the first rows, or null.
 report(name, replicated, counted) := object.union(
 	{
 		"constraint": name,

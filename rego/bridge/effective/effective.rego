@@ -13,15 +13,12 @@ import data.bridge.lib.levels
 import data.bridge.merge
 import data.bridge.policy as policies
 
-# METADATA
-# description: |
-#   The effective policy of one kind at one effective target, for each path that has a policy and counts for requests
-#   from a namespace ("": from any, see `stacks`): `{path, spec, origins, policies}`; `{path, error, policies}` if the
-#   stack or the path exceeds its bound.
+# The effective policy of one kind at one effective target, for each path that has a policy and counts for requests from
+# a namespace ("": from any, see `stacks`): `{path, spec, origins, policies}`; `{path, error, policies}` if the stack or
+# the path exceeds its bound.
 policies_of(policy_kind, node, source) := [_entry(path, attached) | some [path, attached] in stacks(policy_kind, node, source)]
 
-# METADATA
-# description: The result of `policies_of` for only these paths to an effective target.
+# The result of `policies_of` for only these paths to an effective target.
 policies_on(policy_kind, paths_to_node, source) := [_entry(path, attached) |
 	some [path, attached] in stacks_on(policy_kind, hierarchy.counted_paths(policy_kind, paths_to_node), source)
 ]
@@ -40,16 +37,13 @@ _entry(path, attached) := {"path": path, "error": error, "policies": entries} if
 	merged := merged_stack(attached)
 }
 
-# METADATA
-# description: |
-#   Why a stack cannot be merged, `{code, message}`: it or its path is above its bound, or its Custom strategy fails.
-#   `root` is the first node of the path. Undefined if it can.
+# Why a stack cannot be merged, `{code, message}`: it or its path is above its bound, or its Custom strategy fails.
+# `root` is the first node of the path. Undefined if it can.
 error_of(attached, root) := {"code": "BoundExceeded", "message": message} if {
 	message := _excess(attached, root)
 } else := merged_stack(attached).error
 
-# METADATA
-# description: The maximum number of policies of a stack. A longer stack is an error of its path, never a silent cut.
+# The maximum number of policies of a stack. A longer stack is an error of its path, never a silent cut.
 stack_bound := 512
 
 _excess(attached, root) := sprintf("More than %d paths lead to this target, or longer ones than %d objects", [hierarchy.paths_bound, hierarchy.path_bound]) if {
@@ -61,11 +55,9 @@ _excess(attached, root) := sprintf("More than %d paths lead to this target, or l
 	not policies.leaves_within_bound([entry.policy | some entry in attached])
 }
 
-# METADATA
-# description: |
-#   The merged policies of a stack, `{spec, origins, leaves}`, or `{error}`. `leaves` are the origins with the items of
-#   lists that are merged by key by their keys; absent if policies are listed instead of merged. It is a function of the
-#   stack only, so OPA merges once for all targets that share the stack.
+# The merged policies of a stack, `{spec, origins, leaves}`, or `{error}`. `leaves` are the origins with the items of
+# lists that are merged by key by their keys; absent if policies are listed instead of merged. It is a function of the
+# stack only, so OPA merges once for all targets that share the stack.
 merged_stack(attached) := _listed_specs(attached) if {
 	kinds.is_additive(_kind_of(attached))
 } else := _merged(_precedence(_kind_of(attached), _joins(attached)), _rules_of(attached))
@@ -101,12 +93,10 @@ _distinct_entries(attached) := [entry | some index, entry in attached; first[ent
 # the most specific policy selects.
 _rules_of(attached) := policies.facts(attached[count(attached) - 1].policy).rules
 
-# METADATA
-# description: |
-#   The sides of a stack that are joined, the established ones first; each is a list of policies, the older first: one
-#   policy, or those of a level if the oldest of a level wins (semantics F5) or if the specs of one target are united
-#   (C2). With `parentLevels`, these are the most specific policy and the closest one above it at one of these levels
-#   (F4).
+# The sides of a stack that are joined, the established ones first; each is a list of policies, the older first: one
+# policy, or those of a level if the oldest of a level wins (semantics F5) or if the specs of one target are united
+# (C2). With `parentLevels`, these are the most specific policy and the closest one above it at one of these levels
+# (F4).
 sides(attached) := [[entry.policy] | some entry in attached] if {
 	kinds.traits(_kind_of(attached)).joins == "policies"
 } else := [[entry.policy | some entry in array.slice(attached, start, end)] |
@@ -262,10 +252,8 @@ _joined_8(policy_kind, elements, found) := h if {
 	h := _joined_at(policy_kind, g, found, 7)
 }
 
-# METADATA
-# description: |
-#   The outcome of one policy of a stack at its path, `{outcome, overriddenBy}`: all its leaves survive: Programmed;
-#   some: PartiallyProgrammed; none: Overridden (semantics O1 to O3). Every policy of an Additive kind is Programmed (C4).
+# The outcome of one policy of a stack at its path, `{outcome, overriddenBy}`: all its leaves survive: Programmed; some:
+# PartiallyProgrammed; none: Overridden (semantics O1 to O3). Every policy of an Additive kind is Programmed (C4).
 outcome(attached, policy) := {"outcome": "Programmed", "overriddenBy": []} if {
 	# Most policies keep all leaves.
 	own := _side_of(policy, _rules_of(attached)).origins
@@ -369,10 +357,8 @@ _wins_atomically(attached, winner, loser) if {
 	startswith(strategy, "Atomic")
 }
 
-# METADATA
-# description: |
-#   The policies that override a policy at its path, as texts for messages, with the reason: GEP-713's name of the
-#   strategy that merged the two (semantics S1).
+# The policies that override a policy at its path, as texts for messages, with the reason: GEP-713's name of the
+# strategy that merged the two (semantics S1).
 deciders(attached, policy, overridden_by) := [concat("", [keys.short(winner), _reason(_winning_strategies(attached, winner, policy)[0])]) |
 	some winner in overridden_by
 ]
@@ -385,19 +371,14 @@ _reason("None") := ", which names the section"
 
 _reason(strategy) := sprintf(" (%s)", [merge.strategies[strategy]]) if not strategy in {"Parents", "None"}
 
-# METADATA
-# description: |
-#   The effective policies of a target in the form of `policies_of`, with the steps of each merge in order:
-#   `{established, challenger, strategy, winner, result}`. The sides are lists of their policies, the established ones
-#   first. `winner` is Established, Challenger or Both. `result` is the spec after the step, with the nulls that still
-#   remove fields (GEP-713, "Abstract process for calculating effective policies"; semantics F3). A single policy has no
-#   step.
+# The effective policies of a target in the form of `policies_of`, with the steps of each merge in order: `{established,
+# challenger, strategy, winner, result}`. The sides are lists of their policies, the established ones first. `winner` is
+# Established, Challenger or Both. `result` is the spec after the step, with the nulls that still remove fields
+# (GEP-713, "Abstract process for calculating effective policies"; semantics F3). A single policy has no step.
 explanations(policy_kind, node, source) := [_explanation(path, attached) | some [path, attached] in stacks(policy_kind, node, source)]
 
-# METADATA
-# description: |
-#   The same for any source, followed by the differences for single sources, with the source as `sourceNamespace`
-#   (semantics P6).
+# The same for any source, followed by the differences for single sources, with the source as `sourceNamespace`
+# (semantics P6).
 explanations_for_all(policy_kind, node) := [object.union(_explanation(path, attached), {"sourceNamespace": source | source != ""}) |
 	some [source, path, attached] in stacks_by_source(policy_kind, node)
 ]

@@ -7,10 +7,8 @@ import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.policy as policies
 
-# METADATA
-# description: |
-#   Each path to an effective target that has a policy for requests from a namespace ("": only what is the same for
-#   all), with its stack, `[path, stack]` (semantics P6).
+# Each path to an effective target that has a policy for requests from a namespace ("": only what is the same for all),
+# with its stack, `[path, stack]` (semantics P6).
 stacks(policy_kind, node, source) := [[array.concat(path, [node]), attached] |
 	some [path, above] in _object_stacks(policy_kind, object_key)
 	attached := array.concat(above, own)
@@ -29,8 +27,7 @@ stacks(policy_kind, node, source) := [[array.concat(path, [node]), attached] |
 	_acts_at_end(policy_kind, path, attached)
 } else := stacks_on(policy_kind, hierarchy.kind_paths(policy_kind, node), source)
 
-# METADATA
-# description: The same for some paths of the kind. A request takes one path, and a Service may have thousands of routes.
+# The same for some paths of the kind. A request takes one path, and a Service may have thousands of routes.
 stacks_on(policy_kind, paths, source) := [[path, attached] |
 	some path in paths
 	hierarchy.counts_for(path, source)
@@ -66,11 +63,9 @@ _object_stacks(policy_kind, object_key) := sort([[array.concat(above, step), arr
 	step := hierarchy.step(object_key, kinds.traits(policy_kind).namespaces)
 }
 
-# METADATA
-# description: |
-#   The policies of a kind on a path that count for a source, the established ones first: by level, higher first; then by
-#   age, older first; then by namespace/name (GEP-713, "Established and challenger policy specs"; semantics F1). A policy
-#   that is attached at two places of the path is listed twice (semantics P4). Each entry is `{policy, target}`.
+# The policies of a kind on a path that count for a source, the established ones first: by level, higher first; then by
+# age, older first; then by namespace/name (GEP-713, "Established and challenger policy specs"; semantics F1). A policy
+# that is attached at two places of the path is listed twice (semantics P4). Each entry is `{policy, target}`.
 stack(policy_kind, path, source) := counted if {
 	counted := _counted_for(policy_kind, path, source)
 	_acts_at_end(policy_kind, path, counted)
@@ -124,11 +119,9 @@ _policies_at(policy_kind, node) := [] if {
 	some [_, _, policy] in sort([policies.fact(policy, "order") | some policy in attachment.attached_policies(policy_kind, node)])
 ]
 
-# METADATA
-# description: |
-#   The pairs of `stacks` for each source for which statuses count, `[source, path, stack]`: for "", and for each
-#   namespace with a difference at an effective target, because of a consumer route or a consumer's policy on one of its
-#   paths (semantics P6). Pairs that are the same for two sources are counted once.
+# The pairs of `stacks` for each source for which statuses count, `[source, path, stack]`: for "", and for each
+# namespace with a difference at an effective target, because of a consumer route or a consumer's policy on one of its
+# paths (semantics P6). Pairs that are the same for two sources are counted once.
 stacks_by_source(policy_kind, node) := array.concat(
 	[["", path, attached] | some [path, attached] in for_all],
 	[[source, path, attached] |
@@ -153,10 +146,8 @@ _consumers(policy_kind, node) := set() if {
 	namespace := keys.parse(entry.policy).namespace
 }
 
-# METADATA
-# description: |
-#   The sources for which effective policies may differ at a target: "", these namespaces, and each for which a path does
-#   not count because its consumer route replaces the producer's (semantics P6).
+# The sources for which effective policies may differ at a target: "", these namespaces, and each for which a path does
+# not count because its consumer route replaces the producer's (semantics P6).
 differing_sources(policy_kind, node) := array.concat([""], sort(_consumers(policy_kind, node) | {namespace |
 	not _is_same_for_all(policy_kind, node)
 	some path in hierarchy.kind_paths(policy_kind, node)

@@ -5,13 +5,10 @@ import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
 
-# METADATA
-# description: The ports of a Service, in its order.
+# The ports of a Service, in its order.
 ports(service_key) := lookup.get(service_key).spec.ports if levels.by_type[keys.parse(service_key).type].section == "Port"
 
-# METADATA
-# description: |
-#   The section names of a Service's ports, in its order, each its name or, without a name, its number (semantics K2).
+# The section names of a Service's ports, in its order, each its name or, without a name, its number (semantics K2).
 port_names(service_key) := [name |
 	some position, port in ports(service_key)
 	name := index.section_name(port, _port_number(port, position))
@@ -22,10 +19,8 @@ _port_number(port, position) := sprintf("%v", [port.port]) if {
 	is_number(port.port)
 } else := sprintf("[%d]", [position])
 
-# METADATA
-# description: |
-#   The backends that each rule of a route names and may use, including those of its filters: rule node > backend key >
-#   set of port numbers. `leads_to` decides whether the rule references the backend.
+# The backends that each rule of a route names and may use, including those of its filters: rule node > backend key >
+# set of port numbers. `leads_to` decides whether the rule references the backend.
 rule_backends(route_key) := {node: backends |
 	namespace := keys.parse(route_key).namespace
 	some position, rule in lookup.get(route_key).spec.rules
@@ -39,11 +34,9 @@ rule_backends(route_key) := {node: backends |
 	}
 }
 
-# METADATA
-# description: |
-#   A route may name a backend of its own namespace, or one that a ReferenceGrant allows; a route whose parents are
-#   all Services may name any, because requests in a mesh could go there without it (GEP-1294). Parents of other kinds
-#   may be gateways.
+# A route may name a backend of its own namespace, or one that a ReferenceGrant allows; a route whose parents are all
+# Services may name any, because requests in a mesh could go there without it (GEP-1294). Parents of other kinds may be
+# gateways.
 backend_permitted(route_key, backend) if keys.parse(route_key).namespace == keys.parse(backend).namespace
 
 backend_permitted(route_key, backend) if is_granted(route_key, backend)
@@ -56,19 +49,15 @@ backend_permitted(route_key, _) if {
 	}
 }
 
-# METADATA
-# description: |
-#   The nodes directly above an object or frontend of a level by its own links that count. Each level has a file.
+# The nodes directly above an object or frontend of a level by its own links that count. Each level has a file.
 parents_of_level("Backend", backend) := {rule |
 	some route_key in index.declared_parents(backend)
 	some rule, backends in rule_backends(route_key)
 	leads_to(keys.type_of(route_key), backend, backends[backend])
 }
 
-# METADATA
-# description: |
-#   A path above a port includes the port: only rules that name its number and its protocol count, not every rule that
-#   names its Service.
+# A path above a port includes the port: only rules that name its number and its protocol count, not every rule that
+# names its Service.
 reaches_port(above, node) if {
 	some rule in array.slice(above, count(above) - 3, count(above))
 	parts := keys.parse(rule)
@@ -78,8 +67,7 @@ reaches_port(above, node) if {
 	_takes_routes(port, parts.type)
 }
 
-# METADATA
-# description: A node is a port.
+# A node is a port.
 is_port(node) if {
 	startswith(node, "core/Service/")
 	contains(node, "#")
@@ -98,10 +86,8 @@ _ports_of(node) := {port |
 	port_names(parts.object)[position] == parts.section
 }
 
-# METADATA
-# description: |
-#   A rule of a route of a type references a backend by one of the port numbers of its refs
-#   (BackendObjectReference.port). Other kinds than Service, and Services without ports, have no restriction.
+# A rule of a route of a type references a backend by one of the port numbers of its refs (BackendObjectReference.port).
+# Other kinds than Service, and Services without ports, have no restriction.
 leads_to(type, backend, numbers) if {
 	count(numbers) == 0
 } else if {
@@ -109,10 +95,8 @@ leads_to(type, backend, numbers) if {
 	port_refusal(type, backend, number) == ""
 } else := false
 
-# METADATA
-# description: |
-#   Why routes of a type cannot use a port number of a backend, as the reason of a route's ResolvedRefs condition
-#   (Gateway API, RouteConditionReason); empty if they can. A Service may have a number twice, for TCP and for UDP.
+# Why routes of a type cannot use a port number of a backend, as the reason of a route's ResolvedRefs condition (Gateway
+# API, RouteConditionReason); empty if they can. A Service may have a number twice, for TCP and for UDP.
 port_refusal(type, backend, number) := "" if {
 	not _has_ports(backend)
 } else := "" if {
@@ -122,10 +106,8 @@ port_refusal(type, backend, number) := "" if {
 	port.port == number
 } else := "BackendNotFound"
 
-# METADATA
-# description: |
-#   The node of the port that routes of a type use for a number of a Service: the UDP port for UDPRoutes, the TCP port
-#   for others.
+# The node of the port that routes of a type use for a number of a Service: the UDP port for UDPRoutes, the TCP port for
+# others.
 port_node(type, service_key, number) := [keys.section(service_key, port_names(service_key)[position]) |
 	some position, port in lookup.get(service_key).spec.ports
 	port.port == number
@@ -140,12 +122,10 @@ _takes_routes(port, type) if {
 	not startswith(type, "gateway.networking.k8s.io/")
 } else := false
 
-# METADATA
-# description: The protocol of a port of a Service.
+# The protocol of a port of a Service.
 port_protocol(port) := object.get(port, "protocol", "TCP")
 
-# METADATA
-# description: The protocols of a port of a Service by its name, or of all its ports (`""`).
+# The protocols of a port of a Service by its name, or of all its ports (`""`).
 port_protocols(service_key, name) := {port_protocol(port) |
 	some position, port in lookup.get(service_key).spec.ports
 	name in {"", port_names(service_key)[position], sprintf("%v", [port.port])}
@@ -156,10 +136,8 @@ _has_ports(backend) if {
 	lookup.get(backend).spec.ports[0]
 } else := false
 
-# METADATA
-# description: |
-#   The refs of a route to a backend that does not serve its requests, as links from the route: to the whole backend or,
-#   if that exists and is permitted, to each port number that it lacks.
+# The refs of a route to a backend that does not serve its requests, as links from the route: to the whole backend or,
+# if that exists and is permitted, to each port number that it lacks.
 rejected_backends(route_key, backend) := {rejected_link(route_key, backend, "RefNotPermitted")} if {
 	not backend_permitted(route_key, backend)
 } else := {rejected_link(route_key, backend, "BackendNotFound")} if {
@@ -172,9 +150,7 @@ rejected_backends(route_key, backend) := {rejected_link(route_key, backend, "Ref
 	reason != ""
 }
 
-# METADATA
-# description: |
-#   A ReferenceGrant in the target's namespace allows objects of the referrer's kind and namespace to name it.
+# A ReferenceGrant in the target's namespace allows objects of the referrer's kind and namespace to name it.
 is_granted(referrer, target) if {
 	from := keys.parse(referrer)
 	to := keys.parse(target)

@@ -5,10 +5,8 @@ import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
 
-# METADATA
-# description: |
-#   The nodes directly below a node by links that count: the sections of an object, and the nodes that have it among
-#   their `parents`. The objects of a Namespace are in `members`.
+# The nodes directly below a node by links that count: the sections of an object, and the nodes that have it among their
+# `parents`. The objects of a Namespace are in `members`.
 children(node) := union({_sections_below(node), _backends_below(node), object.get(_linked_below(keys.whole(node)), node, set())})
 
 _sections_below(node) := accepted_sections(node) if {
@@ -45,35 +43,27 @@ _parents_within(object_key, child) := {parent | some parent in parents(child); k
 	levels.of(object_key) != "Route"
 } else := extension_parents(child)
 
-# METADATA
-# description: |
-#   The topmost nodes of a namespace, without sections and the nodes below: the nodes below its Namespace (semantics
-#   P3).
+# The topmost nodes of a namespace, without sections and the nodes below: the nodes below its Namespace (semantics P3).
 members(namespace) := {key |
 	some key in _objects_of_namespace(namespace)
 	has_place(trim_suffix(key, "@frontend"))
 }
 
-# METADATA
-# description: Nodes and all nodes below them by links that count, at most `depth` links down.
+# Nodes and all nodes below them by links that count, at most `depth` links down.
 nodes_within(nodes, depth) := reach("below", nodes, depth)
 
 next_step("below", nodes) := {child | some node in nodes; some child in children(node)}
 
-# METADATA
-# description: |
-#   An object and all objects below it, by declared links, whether they count or not: the objects that a change of the
-#   object may affect. A Namespace contains its objects, and a backend is a frontend too (semantics K4). Bounded like
-#   paths; a step follows one declared link.
+# An object and all objects below it, by declared links, whether they count or not: the objects that a change of the
+# object may affect. A Namespace contains its objects, and a backend is a frontend too (semantics K4). Bounded like
+# paths; a step follows one declared link.
 objects_below(object_key) := reach("declared below", _roles(object_key), _declared_depth)
 
 # Each object of the longest path is one step.
 _declared_depth := 9
 
-# METADATA
-# description: |
-#   The result of one step in a direction: "declared below", ["declared below", bound] (at most so many, the first by
-#   key), "declared above", "below" and "nodes above" (by links that count), or "above", which maps paths to paths.
+# The result of one step in a direction: "declared below", ["declared below", bound] (at most so many, the first by
+# key), "declared above", "below" and "nodes above" (by links that count), or "above", which maps paths to paths.
 next_step("declared below", object_keys) := _directly_below(object_keys)
 
 next_step(["declared below", bound], object_keys) := _first(_directly_below(object_keys), bound)
@@ -104,10 +94,8 @@ _objects_of_namespace(namespace) := {key |
 	some key in _roles(concat("/", [type, namespace, name]))
 } | {key | some object_key in index.members(namespace); some key in _roles(object_key)}
 
-# METADATA
-# description: |
-#   The reverse: an object or frontend and everything above it by declared links, each with its Namespace, and the
-#   object of a frontend.
+# The reverse: an object or frontend and everything above it by declared links, each with its Namespace, and the object
+# of a frontend.
 objects_above(key) := (above | objects) | {keys.format("", "Namespace", "", namespace) |
 	some object_key in objects
 	namespace := keys.parse(object_key).namespace
@@ -126,18 +114,14 @@ _is_member(object_key, _) if {
 
 _is_member(object_key, namespace) if object_key in index.members(namespace)
 
-# METADATA
-# description: |
-#   The objects directly below an object by declared links, including those below a ListenerSet among them; see
-#   `objects_below`.
+# The objects directly below an object by declared links, including those below a ListenerSet among them; see
+# `objects_below`.
 step_below(object_key) := next | _directly_below({key | some key in next; levels.of(key) == "ListenerSet"}) if {
 	next := _directly_below(_roles(object_key))
 }
 
-# METADATA
-# description: |
-#   The same, with at most `bound` objects for each step, the first by key: `{objects, whole}`. `whole` is false if
-#   there are more.
+# The same, with at most `bound` objects for each step, the first by key: `{objects, whole}`. `whole` is false if there
+# are more.
 some_below(object_key, bound) := {"objects": union({frontier | some frontier in found}), "whole": whole} if {
 	found := frontiers(["declared below", bound], _roles(object_key), _declared_depth)
 	cut_node := [frontier | some frontier in array.slice(found, 0, _declared_depth); count(_directly_below(frontier)) > bound]
@@ -148,18 +132,13 @@ _first(object_keys, bound) := object_keys if {
 	count(object_keys) <= bound
 } else := {key | some key in array.slice(sort(object_keys), 0, bound)}
 
-# METADATA
-# description: |
-#   The objects whose listeners or links an object affects because both claim the same: for a ListenerSet the
-#   ListenerSets with equal claims at their Gateway (see `unaccepted_listeners`), for a Namespace those of its
-#   ListenerSets, for a route the routes of other types at its frontends (see `mesh_ports`). The object itself is not
-#   included.
+# The objects whose listeners or links an object affects because both claim the same: for a ListenerSet the ListenerSets
+# with equal claims at their Gateway (see `unaccepted_listeners`), for a Namespace those of its ListenerSets, for a
+# route the routes of other types at its frontends (see `mesh_ports`). The object itself is not included.
 rivals(object_key) := {rival | some path in _claims_of(object_key); some rival in rivals_at(object_key, path)} - {object_key}
 
-# METADATA
-# description: |
-#   The same for an index path, `["claims", gateway, port, slot]` or `["children", frontend]`, that an object has or
-#   had: the routes that remain at a frontend may be of one type, other than that of the route that left.
+# The same for an index path, `["claims", gateway, port, slot]` or `["children", frontend]`, that an object has or had:
+# the routes that remain at a frontend may be of one type, other than that of the route that left.
 rivals_at(object_key, path) := union({index.claimants(gateway, port, other) |
 	["claims", gateway, port, slot] = path
 	some other in _slots_against(gateway, port, slot)

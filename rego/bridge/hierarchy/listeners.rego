@@ -6,9 +6,7 @@ import data.bridge.lib.labels
 import data.bridge.lib.levels
 import data.bridge.lookup
 
-# METADATA
-# description: |
-#   The listeners of a Gateway or ListenerSet; of two with the same name the first (the API rejects such an object).
+# The listeners of a Gateway or ListenerSet; of two with the same name the first (the API rejects such an object).
 listeners(object_key) := index.facts(object_key).listeners
 
 parents_of_level("Gateway", gateway) := {class |
@@ -16,10 +14,8 @@ parents_of_level("Gateway", gateway) := {class |
 	exists(class)
 }
 
-# METADATA
-# description: |
-#   Why a listener does not accept routes of a type from a namespace, as the reason of a route's Accepted condition
-#   (Gateway API, RouteConditionReason); empty if it does.
+# Why a listener does not accept routes of a type from a namespace, as the reason of a route's Accepted condition
+# (Gateway API, RouteConditionReason); empty if it does.
 listener_rejection(object_key, listener, type, namespace) := unaccepted_listeners(object_key)[listener.name].reason if {
 	true
 } else := "NotAllowedByListeners" if {
@@ -82,11 +78,9 @@ _namespaces_admit(allowed, default_from, _, namespace) if {
 
 parents_of_level("ListenerSet", listener_set) := {gateway | [gateway, ""] = gateway_link(listener_set)}
 
-# METADATA
-# description: |
-#   The link from a ListenerSet to the Gateway that it names, `[gateway, reason]`: why the link does not count, as the
-#   reason of the ListenerSet's Accepted condition (Gateway API, Gateway allowedListeners), or ParentNotFound; empty if it
-#   counts. Undefined for other nodes.
+# The link from a ListenerSet to the Gateway that it names, `[gateway, reason]`: why the link does not count, as the
+# reason of the ListenerSet's Accepted condition (Gateway API, Gateway allowedListeners), or ParentNotFound; empty if it
+# counts. Undefined for other nodes.
 gateway_link(listener_set) := [gateway, reason] if {
 	levels.of(listener_set) == "ListenerSet"
 	gateway := index.gateway_of(lookup.get(listener_set))
@@ -101,11 +95,10 @@ _refusal_of(gateway, namespace) := "ParentNotFound" if {
 	_namespaces_admit(allowed, "None", keys.parse(gateway).namespace, namespace)
 } else := "NotAllowed"
 
-# METADATA
-# description: |
-#   The listeners of a Gateway or ListenerSet that are not accepted and so carry nothing, by name: `{reason, rival}`. These are the
-#   listeners that are in conflict (see `_listener_conflicts`), and all listeners of a ListenerSet that its Gateway does not allow: of
-#   those the reason is that of the ListenerSet's Accepted condition (Gateway API, ListenerSetConditionReason), the rival the Gateway.
+# The listeners of a Gateway or ListenerSet that are not accepted and so carry nothing, by name: `{reason, rival}`.
+# These are the listeners that are in conflict (see `_listener_conflicts`), and all listeners of a ListenerSet that its
+# Gateway does not allow: of those the reason is that of the ListenerSet's Accepted condition (Gateway API,
+# ListenerSetConditionReason), the rival the Gateway.
 unaccepted_listeners(object_key) := {} if {
 	index.facts(object_key).distinct
 } else := {} if {
@@ -114,8 +107,7 @@ unaccepted_listeners(object_key) := {} if {
 	[gateway, "NotAllowed"] = gateway_link(object_key)
 } else := object.union(_own_conflicts(object_key), _lost(object_key))
 
-# METADATA
-# description: A node is a listener that is not accepted, or a ListenerSet that its Gateway does not allow.
+# A node is a listener that is not accepted, or a ListenerSet that its Gateway does not allow.
 is_unaccepted(node) if {
 	[object_key, name] := split(node, "#")
 	unaccepted_listeners(object_key)[name]
@@ -128,8 +120,7 @@ is_unaccepted(node) if gateway_link(node)[1] == "NotAllowed"
 # Listeners of one object that conflict with each other are all in conflict, because none of them may win (Gateway API,
 # GatewaySpec.listeners, "Handling indistinct Listeners"; ListenerSetSpec.listeners).
 
-# METADATA
-# description: The Gateway that accepts a ListenerSet; empty if none does, and for other nodes.
+# The Gateway that accepts a ListenerSet; empty if none does, and for other nodes.
 taking_gateway(listener_set) := gateway if {
 	[gateway, ""] = gateway_link(listener_set)
 } else := ""
@@ -191,8 +182,7 @@ _excludes(_, _, "TCP")
 
 _excludes(first, port, _) if index.facts(first).claims[port].TCP
 
-# METADATA
-# description: A port has a TCP listener. Only there the order of objects on the port matters.
+# A port has a TCP listener. Only there the order of objects on the port matters.
 tcp_claimed(gateway, port) if {
 	index.facts(gateway).claims[port].TCP
 } else if {
@@ -214,11 +204,10 @@ _first_in(gateway, port, slots) := gateway if {
 	taking_gateway(key) != ""
 })[0][2]
 
-# METADATA
-# description: |
-#   The HTTP listeners that share a port with a listener (`section`), or with those of a whole ListenerSet. Of a connection without TLS
-#   a gateway knows only the port before the first request, so such listeners share what acts on connections. Empty for a whole Gateway,
-#   whose ListenerSets are part of it. Listeners that are not accepted share nothing.
+# The HTTP listeners that share a port with a listener (`section`), or with those of a whole ListenerSet. Of a
+# connection without TLS a gateway knows only the port before the first request, so such listeners share what acts on
+# connections. Empty for a whole Gateway, whose ListenerSets are part of it. Listeners that are not accepted share
+# nothing.
 listeners_sharing_ports(object_key, section) := set() if {
 	levels.of(object_key) == "Gateway"
 	section == ""
@@ -250,9 +239,7 @@ _holders_of_port(object_key, port) := {object_key} | {holder |
 	some holder in ({gateway} | {listener_set | some slot in index.claimed_slots(gateway, port); some listener_set in index.claimants(gateway, port, slot)})
 }
 
-# METADATA
-# description: |
-#   A route with these hostnames (lower case; none: all) and a listener with this one (empty: all) have a common name.
+# A route with these hostnames (lower case; none: all) and a listener with this one (empty: all) have a common name.
 hostnames_meet([], _)
 
 hostnames_meet(_, "")

@@ -7,8 +7,7 @@ import data.bridge.lib.levels
 import data.bridge.lib.recursion
 import data.bridge.lookup
 
-# METADATA
-# description: The nodes directly above a node by links that count, without Namespaces (see `paths`).
+# The nodes directly above a node by links that count, without Namespaces (see `paths`).
 parents(node) := {object_key} if {
 	[object_key, _] := split(node, "#")
 } else := parents_of_level(levels.of(node), node) if {
@@ -19,20 +18,16 @@ parents(node) := {object_key} if {
 	index.has_extension_links
 } else := set()
 
-# METADATA
-# description: The maximum number of nodes of a path. A longer path starts with `path_bound_mark`.
+# The maximum number of nodes of a path. A longer path starts with `path_bound_mark`.
 path_bound := recursion.step_bound
 
-# METADATA
-# description: The first element of a path that was cut at a bound, which distinguishes it from a whole path.
+# The first element of a path that was cut at a bound, which distinguishes it from a whole path.
 path_bound_mark := "…"
 
-# METADATA
-# description: |
-#   All paths to a node, each from a root (a node without a parent that counts) to the node itself. A set, so two paths
-#   with the same keys are one (semantics P1). A missing parent or a link that does not count is omitted (P2). Above the
-#   bound on their number there is one path, which starts with `path_bound_mark` (P9). With `with_namespaces`, the
-#   Namespace of a Gateway, ListenerSet, route, frontend or backend is directly above it (P3).
+# All paths to a node, each from a root (a node without a parent that counts) to the node itself. A set, so two paths
+# with the same keys are one (semantics P1). A missing parent or a link that does not count is omitted (P2). Above the
+# bound on their number there is one path, which starts with `path_bound_mark` (P9). With `with_namespaces`, the
+# Namespace of a Gateway, ListenerSet, route, frontend or backend is directly above it (P3).
 paths(node, with_namespaces) := {array.concat(above, [node]) | some above in _paths_to_object(object_key, with_namespaces)} if {
 	not index.has_extension_links
 	[object_key, _] := split(node, "#")
@@ -57,9 +52,7 @@ _plain_paths(node) := _extension_paths(node) if {
 	some path in graph.reachable_paths(links, {node})
 }
 
-# METADATA
-# description: |
-#   The paths to a backend, or to a port of one, that continue these paths to a rule; `with_namespaces` as in `paths`.
+# The paths to a backend, or to a port of one, that continue these paths to a rule; `with_namespaces` as in `paths`.
 paths_below(aboves, node, with_namespaces) := _extend(aboves, node, with_namespaces) if {
 	not is_port(node)
 } else := _extend(_extend(aboves, keys.parse(node).object, with_namespaces), node, with_namespaces)
@@ -72,8 +65,7 @@ _extend(aboves, node, with_namespaces) := {array.concat(above, tail) | some abov
 	count(extended) > 0
 } else := {array.concat(step(keys.parse(node).object, with_namespaces), [node])}
 
-# METADATA
-# description: A node with the Namespace above it, if that exists.
+# A node with the Namespace above it, if that exists.
 step(node, with_namespaces) := [namespace, node] if {
 	with_namespaces
 	not contains(node, "#")
@@ -91,10 +83,8 @@ _same_namespace_above(node) if {
 	keys.parse(gateway).namespace == keys.parse(node).namespace
 }
 
-# METADATA
-# description: |
-#   A list of sets: these nodes, then the nodes that each further step in a direction reaches, at most `depth` steps
-#   (16). A closure as in `bridge.lib.recursion`.
+# A list of sets: these nodes, then the nodes that each further step in a direction reaches, at most `depth` steps (16).
+# A closure as in `bridge.lib.recursion`.
 frontiers(direction, nodes, depth) := [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] if {
 	a := nodes
 	b := _next(direction, a, depth)
@@ -120,27 +110,22 @@ _next(direction, nodes, left) := next_step(direction, nodes) if {
 	nodes != set()
 } else := set()
 
-# METADATA
-# description: All nodes that steps in a direction reach from these nodes, including these nodes.
+# All nodes that steps in a direction reach from these nodes, including these nodes.
 reach(direction, nodes, depth) := {node | some frontier in frontiers(direction, nodes, depth); some node in frontier}
 
 # A route with many parents, listeners and rules has thousands of paths to one Service, and a tenant may create several
 # such routes. While OPA evaluates a query, it commits no write, so other clients wait for the result (semantics P9).
 
-# METADATA
-# description: The maximum number of paths to one node, and to the targets of one query together.
+# The maximum number of paths to one node, and to the targets of one query together.
 paths_bound := 4096
 
-# METADATA
-# description: An object or frontend has more paths than the bound. Policies above it are not computed there.
+# An object or frontend has more paths than the bound. Policies above it are not computed there.
 is_crowded(node) if {
 	path_count(node) > paths_bound
 } else := false
 
-# METADATA
-# description: |
-#   The number of paths to an object or frontend by Gateway API's own links: to a backend through each rule that names
-#   it, from each listener and frontend above the route. The cost is that of the routes, not of the paths.
+# The number of paths to an object or frontend by Gateway API's own links: to a backend through each rule that names it,
+# from each listener and frontend above the route. The cost is that of the routes, not of the paths.
 path_count(node) := count(parents(node)) if {
 	index.facts(node).parents
 } else := sum([number |
@@ -151,8 +136,7 @@ path_count(node) := count(parents(node)) if {
 	levels.of(node) == "Backend"
 } else := count(parents(node))
 
-# METADATA
-# description: The nodes on all paths to a node, without Namespaces. The cost is that of the nodes, not of the paths.
+# The nodes on all paths to a node, without Namespaces. The cost is that of the nodes, not of the paths.
 nodes_above(node) := {above | some path in paths(node, false); some above in path} if {
 	is_port(node)
 } else := {node} | reach("nodes above", {keys.whole(node)}, path_bound)
@@ -180,45 +164,37 @@ _ends(paths_so_far) := {path |
 	{above == set(), count(above & {node | some node in path}) > 0} != {false}
 }
 
-# METADATA
-# description: |
-#   The node at which a path was cut because of a cycle of extension modules: it is above the path's start, and on the
-#   path. Undefined if the path was not cut.
+# The node at which a path was cut because of a cycle of extension modules: it is above the path's start, and on the
+# path. Undefined if the path was not cut.
 cut_node(path) := repeated[0] if {
 	start := [node | some node in array.slice(path, 0, 2); levels.of(node) != "Namespace"][0]
 	repeated := sort([parent | some parent in parents(start); parent in path])
 	count(repeated) > 0
 }
 
-# METADATA
-# description: The nodes above an object or frontend that extension modules declare, if both ends exist.
+# The nodes above an object or frontend that extension modules declare, if both ends exist.
 extension_parents(node) := {parent |
 	some parent in index.declared_extension_parents(node)
 	canonical_key(parent) == parent
 	canonical_key(node)
 }
 
-# METADATA
-# description: |
-#   The paths to an effective target for a policy kind: through the hierarchy for an Inherited kind, only the target,
-#   below its object, for a Direct one (semantics C2, P3). Paths below Gateways of controllers that the kind does not
-#   name are omitted (P8).
+# The paths to an effective target for a policy kind: through the hierarchy for an Inherited kind, only the target,
+# below its object, for a Direct one (semantics C2, P3). Paths below Gateways of controllers that the kind does not name
+# are omitted (P8).
 kind_paths(policy_kind, node) := counted_paths(policy_kind, all_kind_paths(policy_kind, node)) if {
 	not kinds.is_direct(policy_kind)
 } else := all_kind_paths(policy_kind, node) if {
 	not kinds.get(policy_kind).controllers
 } else := {whole | some whole in all_kind_paths(policy_kind, node); count(counted_paths(policy_kind, paths(node, false))) > 0}
 
-# METADATA
-# description: As `kind_paths`, including the paths below Gateways of any controller.
+# As `kind_paths`, including the paths below Gateways of any controller.
 all_kind_paths(policy_kind, node) := {array.concat([keys.parse(node).object | contains(node, "#")], [node])} if {
 	kinds.is_direct(policy_kind)
 } else := paths(node, kinds.names_namespaces(policy_kind))
 
-# METADATA
-# description: |
-#   The paths among these that count for a policy kind: if the kind names `controllers`, those that are not below a
-#   GatewayClass of another controller. A missing class has no other controller (semantics P8).
+# The paths among these that count for a policy kind: if the kind names `controllers`, those that are not below a
+# GatewayClass of another controller. A missing class has no other controller (semantics P8).
 counted_paths(policy_kind, all_paths) := all_paths if {
 	not kinds.get(policy_kind).controllers
 } else := {path | some path in all_paths; not _other_controller(policy_kind, path)}
@@ -229,10 +205,8 @@ _other_controller(policy_kind, path) := path[0] if {
 	not lookup.get(path[0]).spec.controllerName in kinds.get(policy_kind).controllers
 }
 
-# METADATA
-# description: |
-#   The GatewayClass that excludes a policy kind from one of its `all_kind_paths`. For a Direct kind, whose path is its
-#   target only, the first one above the target, if no path to the target counts.
+# The GatewayClass that excludes a policy kind from one of its `all_kind_paths`. For a Direct kind, whose path is its
+# target only, the first one above the target, if no path to the target counts.
 kept_off_by(policy_kind, path) := _other_controller(policy_kind, path) if {
 	not kinds.is_direct(policy_kind)
 } else := sort({_other_controller(policy_kind, whole) | some whole in paths(node, false)})[0] if {
@@ -240,10 +214,8 @@ kept_off_by(policy_kind, path) := _other_controller(policy_kind, path) if {
 	count(counted_paths(policy_kind, paths(node, false))) == 0
 }
 
-# METADATA
-# description: |
-#   The names of the GatewayClasses that a path runs through. A Gateway belongs to the class that it names, whether that
-#   exists (semantics P2) and is on the path or not.
+# The names of the GatewayClasses that a path runs through. A Gateway belongs to the class that it names, whether that
+# exists (semantics P2) and is on the path or not.
 classes(path) := {keys.parse(node).name |
 	some node in path
 	levels.of(node) == "GatewayClass"
@@ -253,27 +225,23 @@ classes(path) := {keys.parse(node).name |
 	class := lookup.get(keys.parse(node).object).spec.gatewayClassName
 }
 
-# METADATA
-# description: |
-#   A path counts for requests from a namespace ("": from any, so only paths that are the same for all). A path through
-#   a frontend counts for the routes of the frontend's own namespace, the producer's, unless the source has a consumer
-#   route for it; and for a consumer route of the source (Gateway API, ParentReference.namespace; semantics P6).
+# A path counts for requests from a namespace ("": from any, so only paths that are the same for all). A path through a
+# frontend counts for the routes of the frontend's own namespace, the producer's, unless the source has a consumer route
+# for it; and for a consumer route of the source (Gateway API, ParentReference.namespace; semantics P6).
 counts_for(path, source) if {
 	every pair in _through_frontends(path) {
 		_route_counts(pair[0], pair[1], source)
 	}
 }
 
-# METADATA
-# description: The namespaces that have a consumer route on a path.
+# The namespaces that have a consumer route on a path.
 consumers(path) := {namespace |
 	some [frontend_node, route_key] in _through_frontends(path)
 	namespace := keys.parse(route_key).namespace
 	namespace != keys.parse(frontend_node).namespace
 }
 
-# METADATA
-# description: The namespaces whose consumer routes replace a producer's route on a path, which does not count for them.
+# The namespaces whose consumer routes replace a producer's route on a path, which does not count for them.
 replacing_consumers(path) := {namespace |
 	some [frontend_node, route_key] in _through_frontends(path)
 	home := keys.parse(frontend_node).namespace

@@ -4,11 +4,9 @@ import data.bridge.index
 import data.bridge.lib.keys
 import data.bridge.lib.levels
 
-# METADATA
-# description: |
-#   The declared links above a node that do not count, a list of `{parent, child, reason, message}` with Gateway API's
-#   own reason if it has one (GEP-713, "Hierarchy of target kinds"; semantics P2). It is for people, and covers all
-#   declarations of the node and its ancestors. The message states how to make the link count.
+# The declared links above a node that do not count, a list of `{parent, child, reason, message}` with Gateway API's own
+# reason if it has one (GEP-713, "Hierarchy of target kinds"; semantics P2). It is for people, and covers all
+# declarations of the node and its ancestors. The message states how to make the link count.
 rejected_links(node) := [object.union(link, {"message": _rejection_message(link)}) |
 	some links in array.concat([_own_listeners(node)], [rejections(child) | some child in declared_upward(keys.whole(node))])
 	some link in sort(links)
@@ -23,20 +21,16 @@ _conflicted_listeners(object_key) := {rejected_link(object_key, keys.section(obj
 	conflict.reason != "NotAllowed" # the link between the Gateway and the ListenerSet reports that
 }
 
-# METADATA
-# description: |
-#   The declared links directly above an object, or its frontend, that do not count: the part of `rejected_links` for
-#   this object, as a set. For a Gateway or ListenerSet also those to its listeners.
+# The declared links directly above an object, or its frontend, that do not count: the part of `rejected_links` for this
+# object, as a set. For a Gateway or ListenerSet also those to its listeners.
 rejected_above(child) := _explained(rejections(child) | _conflicted_listeners(child))
 
 _explained(links) := {object.union(link, {"message": _rejection_message(link)}) | some link in links}
 
-# METADATA
-# description: The objects above by declaration, and the object itself. Bounded like `objects_below`.
+# The objects above by declaration, and the object itself. Bounded like `objects_below`.
 declared_upward(object_key) := reach("declared above", {object_key}, 9)
 
-# METADATA
-# description: The declared links directly above an object or frontend that do not count, with their reasons.
+# The declared links directly above an object or frontend that do not count, with their reasons.
 rejections(child) := {link |
 	some link in (_refused_at(levels.of(child), child) | _refused_extended(child))
 	link.reason != ""
@@ -70,14 +64,11 @@ _refused_at("Backend", backend) := {link |
 
 _refused_at("Route", route_key) := {rejected_link(parent, route_key, reason) | some [parent, reason] in parent_links(route_key)}
 
-# METADATA
-# description: A link with the reason why it does not count.
+# A link with the reason why it does not count.
 rejected_link(parent, child, reason) := {"parent": parent, "child": child, "reason": reason}
 
-# METADATA
-# description: |
-#   Why a route's requests fail at a backend that it names, by a port number (0: none), `{reason, message}`; null if
-#   they succeed.
+# Why a route's requests fail at a backend that it names, by a port number (0: none), `{reason, message}`; null if they
+# succeed.
 rejected_backend(route_key, backend, number) := [{"reason": link.reason, "message": _rejection_message(link)} |
 	some link in rejected_backends(route_key, backend)
 	link.child in {backend, keys.section(backend, sprintf("%v", [number]))}
@@ -85,14 +76,11 @@ rejected_backend(route_key, backend, number) := [{"reason": link.reason, "messag
 	true
 } else := null
 
-# METADATA
-# description: |
-#   The links that an object itself declares and that do not count, in the form of `rejected_links`: those to its
-#   parents, for a route also those to its backends, for a Gateway or ListenerSet those to its listeners.
+# The links that an object itself declares and that do not count, in the form of `rejected_links`: those to its parents,
+# for a route also those to its backends, for a Gateway or ListenerSet those to its listeners.
 rejected_by(object_key) := _explained(rejections_by(object_key))
 
-# METADATA
-# description: The same without messages.
+# The same without messages.
 rejections_by(object_key) := union({rejections(object_key), _refused_backends(object_key), _conflicted_listeners(object_key)})
 
 _refused_backends(route_key) := {link |
@@ -162,8 +150,7 @@ _not_allowed_text(gateway, listener_set) := sprintf("%s allows no ListenerSet fr
 	keys.parse(listener_set).namespace,
 ])
 
-# METADATA
-# description: Why a listener is not accepted.
+# Why a listener is not accepted.
 unaccepted_message(listener_node) := sprintf("%s is not accepted: %s", [_named(listener_node), said]) if {
 	[object_key, name] := split(listener_node, "#")
 	conflict := unaccepted_listeners(object_key)[name]

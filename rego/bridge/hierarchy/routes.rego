@@ -6,11 +6,9 @@ import data.bridge.lookup
 
 parents_of_level("Route", route_key) := {node | some [node, ""] in parent_links(route_key)}
 
-# METADATA
-# description: |
-#   The links from a route to the nodes that its parentRefs select, a set of `[node, reason]`: why the link does not
-#   count, as the reason of the route's Accepted condition (Gateway API, parentRefs); empty if it counts. A default
-#   Gateway counts as if a parentRef named it (GEP-3793).
+# The links from a route to the nodes that its parentRefs select, a set of `[node, reason]`: why the link does not
+# count, as the reason of the route's Accepted condition (Gateway API, parentRefs); empty if it counts. A default
+# Gateway counts as if a parentRef named it (GEP-3793).
 parent_links(route_key) := {[node, reason] |
 	some ref in known.parents
 	some object_key in _named_by(ref)
@@ -48,10 +46,8 @@ _with_hostnames(refusal, hostnames, hostname) := refusal if {
 	not hostnames_meet(hostnames, hostname)
 } else := ""
 
-# METADATA
-# description: |
-#   The parentRefs of a route, as in its spec, that select the node `above` it; all of them if there is none ("": a path
-#   that begins at the route).
+# The parentRefs of a route, as in its spec, that select the node `above` it; all of them if there is none ("": a path
+# that begins at the route).
 parent_refs(route_key, above) := {ref | some ref in _written_and_default_refs(route_key)} if {
 	above == ""
 } else := {ref |
@@ -73,14 +69,12 @@ _written_and_default_refs(route_key) := array.concat(written, [default_ref(gatew
 	written := [ref | some ref in lookup.get(route_key).spec.parentRefs]
 }
 
-# METADATA
-# description: The parentRef for a default Gateway.
+# The parentRef for a default Gateway.
 default_ref(gateway) := {"group": parts.group, "kind": parts.kind, "namespace": parts.namespace, "name": parts.name} if {
 	parts := keys.parse(gateway)
 }
 
-# METADATA
-# description: A listener has a port that a parentRef names.
+# A listener has a port that a parentRef names.
 has_port(_, 0)
 
 has_port(above, port) if {
@@ -113,10 +107,8 @@ _mesh_rejection(frontend_node, route_key, section, port) := "ParentNotFound" if 
 	count(bound - _taken_by_other_types(frontend_node, route_key)) == 0
 } else := ""
 
-# METADATA
-# description: |
-#   The ports of a frontend on which a route counts for requests from a namespace ("": from any): those that it is bound
-#   to, without those of another type of routes or of a consumer route of that namespace (semantics P6).
+# The ports of a frontend on which a route counts for requests from a namespace ("": from any): those that it is bound
+# to, without those of another type of routes or of a consumer route of that namespace (semantics P6).
 mesh_ports(frontend_node, route_key, source) := _own_ports(frontend_node, route_key) if {
 	namespace := keys.parse(route_key).namespace
 	namespace != keys.parse(frontend_node).namespace
@@ -125,10 +117,8 @@ mesh_ports(frontend_node, route_key, source) := _own_ports(frontend_node, route_
 	keys.parse(route_key).namespace == keys.parse(frontend_node).namespace
 } else := set()
 
-# METADATA
-# description: |
-#   The ports of a frontend that have a number, by the names of `mesh_ports`; for 0 all. For a frontend that is not a
-#   Service, only the ports that parentRefs name are known, and `*` means all others.
+# The ports of a frontend that have a number, by the names of `mesh_ports`; for 0 all. For a frontend that is not a
+# Service, only the ports that parentRefs name are known, and `*` means all others.
 ports_with_number(frontend_node, number) := found if {
 	found := _bound_by(frontend_node, "", number)
 	found - _all_ports(frontend_node) == set()

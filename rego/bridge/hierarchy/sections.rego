@@ -6,12 +6,10 @@ import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
 
-# METADATA
-# description: The nodes of an object's sections (listeners, route rules, Service ports).
+# The nodes of an object's sections (listeners, route rules, Service ports).
 sections(object_key) := {keys.section(object_key, name) | some name in section_names(object_key)}
 
-# METADATA
-# description: The same without listeners that are not accepted (see `unaccepted_listeners`).
+# The same without listeners that are not accepted (see `unaccepted_listeners`).
 accepted_sections(object_key) := {node |
 	unaccepted := unaccepted_listeners(object_key)
 	some name in section_names(object_key)
@@ -19,18 +17,15 @@ accepted_sections(object_key) := {node |
 	node := keys.section(object_key, name)
 }
 
-# METADATA
-# description: The section names of an object, in the object's order.
+# The section names of an object, in the object's order.
 section_names(object_key) := index.facts(object_key).sections if {
 	not startswith(object_key, "core/Service/")
 } else := port_names(object_key) if {
 	levels.by_type[keys.type_of(object_key)].section == "Port"
 }
 
-# METADATA
-# description: |
-#   The node that a key means: `#[n]` for a named rule and a port's number become their names (semantics K2, K3).
-#   Undefined if the object or the section does not exist.
+# The node that a key means: `#[n]` for a named rule and a port's number become their names (semantics K2, K3).
+# Undefined if the object or the section does not exist.
 canonical_key(key) := key if {
 	[object_key, section] := split(key, "#")
 	section in section_names(object_key)
@@ -68,10 +63,8 @@ _other_spellings("Backend", object_key) := {number: names[0] |
 	names := [port_names(object_key)[position] | some position, port in ports(object_key); sprintf("%d", [port.port]) == number]
 }
 
-# METADATA
-# description: |
-#   The nodes of one object, or of one frontend, at a level: the object itself or its sections. A missing object has
-#   none (semantics P2).
+# The nodes of one object, or of one frontend, at a level: the object itself or its sections. A missing object has none
+# (semantics P2).
 nodes_at(object_key, level_name) := {object_key} if {
 	levels.of(object_key) == level_name
 	has_place(object_key)
@@ -82,10 +75,8 @@ nodes_at(object_key, level_name) := accepted_sections(object_key) if {
 	not keys.is_frontend(object_key)
 }
 
-# METADATA
-# description: |
-#   An object exists (semantics P2) and is part of the hierarchy. An object of an unlisted type is a backend only if
-#   another object names it as one.
+# An object exists (semantics P2) and is part of the hierarchy. An object of an unlisted type is a backend only if
+# another object names it as one.
 has_place(object_key) if {
 	levels.by_type[keys.parse(object_key).type]
 	exists(object_key)
@@ -94,10 +85,8 @@ has_place(object_key) if {
 	count(index.declared_parents(object_key)) > 0
 }
 
-# METADATA
-# description: |
-#   An object exists (semantics P2, T2): it is stored, or it is of a virtual type, of which every name exists. The
-#   argument is the key of an object, without a section or role.
+# An object exists (semantics P2, T2): it is stored, or it is of a virtual type, of which every name exists. The
+# argument is the key of an object, without a section or role.
 exists(object_key) if {
 	lookup.has_object(object_key)
 } else if {

@@ -3,10 +3,8 @@ package bridge.index
 import data.bridge.lib.keys
 import data.bridge.lookup
 
-# METADATA
-# description: |
-#   The links of an object in the form that the replicator writes at both ends: `{path, value}`, where the path is the
-#   part of `data.index` with its keys. The object's own key completes it (docs/reference/documents.md).
+# The links of an object in the form that the replicator writes at both ends: `{path, value}`, where the path is the
+# part of `data.index` with its keys. The object's own key completes it (docs/reference/documents.md).
 entries(obj) := _entries(keys.of(obj), links(obj))
 
 _entries(self, declared) := _target_entries(self, declared) | union({
@@ -41,8 +39,7 @@ _served_entries(declared) := {{"path": ["served", parent, hostname, path], "valu
 	some path in declared.served.paths
 }
 
-# METADATA
-# description: The entries of a policy of a type for what it selects, `[namespace, type, text]`.
+# The entries of a policy of a type for what it selects, `[namespace, type, text]`.
 selection_entries(type, selections) := {{"path": array.concat(["selectors"], selection), "value": true} | some selection in selections} | {{
 	"path": ["selecting", type],
 	"value": true,
@@ -85,14 +82,12 @@ _values(_, _, value) := value if is_array(value)
 
 _values(_, declarer, value) := [declarer] if not is_array(value)
 
-# METADATA
-# description: The policies of a kind (`<group>/<Kind>`) that name exactly this key as a target.
+# The policies of a kind (`<group>/<Kind>`) that name exactly this key as a target.
 policies_naming(policy_kind, key) := {policy | some policy, _ in data.index.attached[policy_kind][key]} if {
 	lookup.has_no_changes
 } else := _declarers_at("attached", policy_kind, key)
 
-# METADATA
-# description: No policy of a kind names a node in any form, which is true of most nodes.
+# No policy of a kind names a node in any form, which is true of most nodes.
 is_untargeted(policy_kind, node) if {
 	not data.index.attached[policy_kind][node]
 	not data.index.selecting[policy_kind]
@@ -103,28 +98,22 @@ is_untargeted(policy_kind, node) if {
 	not contains(node, "@")
 } else := false
 
-# METADATA
-# description: The policies of any kind that name an object, or a section of it, as a target.
+# The policies of any kind that name an object, or a section of it, as a target.
 policies_targeting(object_key) := _declarers("targeted", object_key)
 
-# METADATA
-# description: The objects that policies of any kind name, whether they exist or not.
+# The objects that policies of any kind name, whether they exist or not.
 targeted_objects := {object_key |
 	some object_key, policies in data.index.targeted
 	some policy, _ in policies
 	not policy in lookup.changed_keys
 } | {joined | some joined, _ in _changed_entries.targeted}
 
-# METADATA
-# description: |
-#   The policy kinds of which a policy selects its targets by labels, as the index has it. Policies that name their
-#   targets cost no search for others.
+# The policy kinds of which a policy selects its targets by labels, as the index has it. Policies that name their
+# targets cost no search for others.
 selecting_kinds := {kind | some kind, _ in data.index.selecting} | {kind | some kind, _ in _changed_entries.selecting}
 
-# METADATA
-# description: |
-#   The policies that select objects of a type in a namespace (`-` for cluster-scoped ones), as [policy, selector]
-#   (see `bridge.attachment.selectors`), whatever they select.
+# The policies that select objects of a type in a namespace (`-` for cluster-scoped ones), as [policy, selector] (see
+# `bridge.attachment.selectors`), whatever they select.
 policies_selecting(namespace, type) := {[policy, text] |
 	some text, policies in data.index.selectors[namespace][type]
 	some policy, _ in policies
@@ -136,16 +125,13 @@ policies_selecting(namespace, type) := {[policy, text] |
 	some policy in policies
 }
 
-# METADATA
-# description: The policy kinds of which a policy has a ref with a className, before or after the query's changes.
+# The policy kinds of which a policy has a ref with a className, before or after the query's changes.
 class_limited_kinds := {kind | some kind, _ in data.index.limited} | {kind | some kind, _ in _changed_entries.limited}
 
-# METADATA
-# description: The policies of a kind that have a ref with a className.
+# The policies of a kind that have a ref with a className.
 class_limited_policies(policy_kind) := _declarers("limited", policy_kind)
 
-# METADATA
-# description: The policies above a bound that name an object; a policy above a bound names itself (semantics T6).
+# The policies above a bound that name an object; a policy above a bound names itself (semantics T6).
 oversized_policies(object_key) := _declarers("oversized", object_key)
 
 # The objects with an entry at a key of a part of the index, before or after the query's changes.
@@ -159,29 +145,24 @@ _declarers_at(part, first, second) := {declarer |
 	not declarer in lookup.changed_keys
 } | object.get(_changed_entries, [part, first, second], set())
 
-# METADATA
-# description: |
-#   The bound that a replicated policy exceeds, as a message; undefined if it exceeds none. It is stored, because
-#   counting the policy again in each query would cause the cost that bounds avoid.
+# The bound that a replicated policy exceeds, as a message; undefined if it exceeds none. It is stored, because counting
+# the policy again in each query would cause the cost that bounds avoid.
 stored_excess(policy_key) := data.index.oversized[policy_key][policy_key]
 
-# METADATA
-# description: The ListenerSets that claim a slot of a port of a Gateway, whether the Gateway allows them or not.
+# The ListenerSets that claim a slot of a port of a Gateway, whether the Gateway allows them or not.
 claimants(gateway, port, slot) := {key |
 	some key, _ in data.index.claims[gateway][port][slot]
 	not key in lookup.changed_keys
 } | object.get(_changed_entries, ["claims", gateway, concat("\n", [port, slot])], set())
 
-# METADATA
-# description: The slots of a port of a Gateway that ListenerSets claim.
+# The slots of a port of a Gateway that ListenerSets claim.
 claimed_slots(gateway, port) := {slot | data.index.claims[gateway][port][slot]} | {slot |
 	some joined, _ in _changed_entries.claims[gateway]
 	[at, slot] := split(joined, "\n")
 	at == port
 }
 
-# METADATA
-# description: The ListenerSets of a Gateway, whether it allows them or not.
+# The ListenerSets of a Gateway, whether it allows them or not.
 listener_sets_of(gateway) := {key |
 	some slots in data.index.claims[gateway]
 	some claimants_there in slots
@@ -189,32 +170,26 @@ listener_sets_of(gateway) := {key |
 	not key in lookup.changed_keys
 } | {key | some keys_there in _changed_entries.claims[gateway]; some key in keys_there}
 
-# METADATA
-# description: |
-#   The routes that declare a parent (a Gateway, ListenerSet or frontend) for a hostname (`*`: any) and a path (see
-#   `served_entries`), whether they count or not.
+# The routes that declare a parent (a Gateway, ListenerSet or frontend) for a hostname (`*`: any) and a path (see
+# `served_entries`), whether they count or not.
 routes_serving(parent, name, path) := {route |
 	data.index.served[parent][_][name][path][route]
 	not route in lookup.changed_keys
 } | object.get(_changed_entries, ["served", parent, concat("\n", [name, path])], set())
 
-# METADATA
-# description: All hostnames for which routes declare a parent.
+# All hostnames for which routes declare a parent.
 served_names(parent) := union({object.keys(data.index.served[parent][home]) | some home, _ in data.index.served[parent]}) | {name |
 	some joined, _ in _changed_entries.served[parent]
 	name := split(joined, "\n")[0]
 }
 
-# METADATA
-# description: |
-#   Some hostnames for which routes declare a parent and that end with a text, up to a maximum. One text with all
-#   hostnames is searched, because a loop over ten thousand takes ten times as long.
+# Some hostnames for which routes declare a parent and that end with a text, up to a maximum. One text with all
+# hostnames is searched, because a loop over ten thousand takes ten times as long.
 some_served_names(parent, ending, most) := regex.find_n(concat("", ["(?m)^.*", _literal(ending), "$"]), _names_text(parent), most)
 
 _names_text(parent) := concat("\n", served_names(parent))
 
-# METADATA
-# description: Some paths for which routes declare a parent and a hostname and that begin with a text, up to a maximum.
+# Some paths for which routes declare a parent and a hostname and that begin with a text, up to a maximum.
 some_served_paths(parent, name, beginning, most) := regex.find_n(
 	concat("", ["(?m)^", _literal(beginning), ".*$"]),
 	_paths_text(parent, name),
@@ -233,26 +208,22 @@ _paths_text(parent, name) := concat("\n", array.concat(
 # A text as a regular expression that matches only that text.
 _literal(text) := concat("", [`\Q`, replace(text, `\E`, `\E\\E\Q`), `\E`])
 
-# METADATA
-# description: The objects above this one by any object's declaration, whether that counts or not.
+# The objects above this one by any object's declaration, whether that counts or not.
 declared_parents(key) := (linked - {default_gateways_key}) | default_gateways if {
 	linked := _declared_neighbors("parents", key)
 	default_gateways_key in linked
 } else := _declared_neighbors("parents", key)
 
-# METADATA
-# description: The objects below this one by any object's declaration, whether that counts or not.
+# The objects below this one by any object's declaration, whether that counts or not.
 declared_children(key) := (linked - {default_gateways_key}) | _declared_neighbors("children", default_gateways_key) if {
 	linked := _declared_neighbors("children", key)
 	default_gateways_key in linked
 } else := _declared_neighbors("children", key)
 
-# METADATA
-# description: The Gateways that routes have as default Gateways (Gateway API, Gateway.spec.defaultScope).
+# The Gateways that routes have as default Gateways (Gateway API, Gateway.spec.defaultScope).
 default_gateways := _declared_neighbors("parents", default_gateways_key)
 
-# METADATA
-# description: The mesh frontends that routes name, of any kind, whether they exist or not. Reads the keys of all links.
+# The mesh frontends that routes name, of any kind, whether they exist or not. Reads the keys of all links.
 frontends := {node |
 	data.index.children[_][node]
 	keys.is_frontend(node)
@@ -261,24 +232,20 @@ frontends := {node |
 	keys.is_frontend(node)
 }
 
-# METADATA
-# description: Some extension module declares links. Computed once for a query, which avoids lookups if no module does.
+# Some extension module declares links. Computed once for a query, which avoids lookups if no module does.
 has_extension_links if {
 	some _ in data.index.extended
 }
 
 has_extension_links if _changed_entries.extended
 
-# METADATA
-# description: The nodes that an extension module places above an object or frontend, whether they exist or not.
+# The nodes that an extension module places above an object or frontend, whether they exist or not.
 declared_extension_parents(node) := _declared_ends("extended", node)
 
-# METADATA
-# description: The objects of a namespace, of kinds that have no level, which some link names.
+# The objects of a namespace, of kinds that have no level, which some link names.
 members(namespace) := _declared_ends("members", namespace)
 
-# METADATA
-# description: The objects of other namespaces with references into a namespace.
+# The objects of other namespaces with references into a namespace.
 referrers(namespace) := {key |
 	some declarers in data.index.referrers[namespace]
 	some key, _ in declarers

@@ -4,35 +4,28 @@ import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
 
-# METADATA
-# description: |
-#   The facts of a Gateway, ListenerSet or route: they depend on that object only, in the form that queries need. The
-#   replicator stores them in `data.facts`; for objects in `changes` the query computes them.
+# The facts of a Gateway, ListenerSet or route: they depend on that object only, in the form that queries need. The
+# replicator stores them in `data.facts`; for objects in `changes` the query computes them.
 facts(object_key) := stored if {
 	stored := lookup.stored_facts(object_key)
 	stored.by == stamp
 } else := facts_of(lookup.get(object_key))
 
-# METADATA
-# description: |
-#   The other input of facts besides the object: the levels from extension modules. Facts count while their `by`
-#   equals it.
+# The other input of facts besides the object: the levels from extension modules. Facts count while their `by` equals
+# it.
 stamp := "" if {
 	count(levels.extensions) == 0
 } else := crypto.md5(json.marshal(levels.extensions))
 
-# METADATA
-# description: The facts of an object, computed from the object. Undefined for an object without listeners or rules.
+# The facts of an object, computed from the object. Undefined for an object without listeners or rules.
 facts_of(obj) := facts_at(levels.by_type[type].section, type, obj) if {
 	type := keys.type(obj.apiVersion, obj.kind)
 }
 
-# METADATA
-# description: |
-#   The facts of a route: `type`, `namespace`, `sections` (the names of its rules), `parents` (the Gateways and
-#   ListenerSets that its parentRefs name, `{object, section, port, text}`; `default_gateways_key` represents default
-#   Gateways), `frontends` (those that they name, `{node, section, port}`, if there are any), and `hostnames` in lower
-#   case.
+# The facts of a route: `type`, `namespace`, `sections` (the names of its rules), `parents` (the Gateways and
+# ListenerSets that its parentRefs name, `{object, section, port, text}`; `default_gateways_key` represents default
+# Gateways), `frontends` (those that they name, `{node, section, port}`, if there are any), and `hostnames` in lower
+# case.
 facts_at("Rule", type, route) := object.union_n([
 	_parent_facts(type, namespace, object.get(route.spec, "parentRefs", []), object.get(route.spec, "useDefaultGateways", "None")),
 	{
@@ -74,10 +67,8 @@ _has_listeners(ref) if {
 	keys.group_name(object.get(ref, "group", keys.gateway_api)) == keys.gateway_api
 }
 
-# METADATA
-# description: |
-#   The facts of a Gateway or ListenerSet: `listeners`, `sections` (their names), `claims` (see `_claims_of`), `distinct`
-#   (it is a Gateway whose listeners are distinct), `type` and `class` (the key of the GatewayClass).
+# The facts of a Gateway or ListenerSet: `listeners`, `sections` (their names), `claims` (see `_claims_of`), `distinct`
+# (it is a Gateway whose listeners are distinct), `type` and `class` (the key of the GatewayClass).
 facts_at("Listener", type, obj) := {
 	"listeners": named,
 	"sections": [listener.name | some listener in named],
@@ -105,16 +96,13 @@ _tcp_is_alone(slots) if not slots.TCP
 
 _tcp_is_alone(slots) if count([1 | some slot, _ in slots; is_stream(slot)]) == 1
 
-# METADATA
-# description: The name of a part of an object if it can be a section name, otherwise the fallback.
+# The name of a part of an object if it can be a section name, otherwise the fallback.
 section_name(part, fallback) := part.name if {
 	regex.match(`^[^#@/\[\]]+$`, part.name)
 } else := fallback
 
-# METADATA
-# description: |
-#   The listeners of a spec that have a section name; of two with the same name the first (the API rejects such an
-#   object).
+# The listeners of a spec that have a section name; of two with the same name the first (the API rejects such an
+# object).
 named_listeners(listeners) := listeners_with_names if {
 	listeners_with_names := [listener | some listener in listeners; section_name(listener, "") == listener.name]
 	count({listener.name | some listener in listeners_with_names}) == count(listeners_with_names)
@@ -166,12 +154,10 @@ _claims_of(listeners) := {port: slots |
 	}
 }
 
-# METADATA
-# description: The claims of listeners in the form of links, a set of `[port, slot]`.
+# The claims of listeners in the form of links, a set of `[port, slot]`.
 claimed(listeners) := {_claim(listener) | some listener in listeners}
 
-# METADATA
-# description: A slot is one of those that a TCP listener excludes.
+# A slot is one of those that a TCP listener excludes.
 is_stream(slot) if {
 	slot == "TCP"
 } else if {

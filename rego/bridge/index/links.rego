@@ -12,8 +12,7 @@ import data.bridge.lib.levels
 #   initial sync computes the links of every object: OPA evaluates functions of shared values once for a query.
 links(obj) := links_of_type(keys.type(obj.apiVersion, obj.kind), obj)
 
-# METADATA
-# description: The same for an object of a known type.
+# The same for an object of a known type.
 links_of_type(type, obj) := _of_level(levels.of_type(type), type, obj) if {
 	not _has_link_modules
 	object.filter(obj.spec, target_fields) == {}
@@ -71,10 +70,8 @@ _unleveled(ends) := {trim_suffix(end, "@frontend") |
 	not levels.by_type[keys.type_of(end)]
 }
 
-# METADATA
-# description: |
-#   The key of the object that a parentRef of a route or ListenerSet in a namespace names; undefined if such an object
-#   cannot exist.
+# The key of the object that a parentRef of a route or ListenerSet in a namespace names; undefined if such an object
+# cannot exist.
 parent_key(ref, namespace) := keys.named(
 	object.get(ref, "group", keys.gateway_api),
 	object.get(ref, "kind", "Gateway"),
@@ -82,19 +79,15 @@ parent_key(ref, namespace) := keys.named(
 	ref.name,
 )
 
-# METADATA
-# description: |
-#   The node that a parentRef names. An object that is neither a Gateway nor a ListenerSet, and of no other known
-#   level, is a mesh frontend.
+# The node that a parentRef names. An object that is neither a Gateway nor a ListenerSet, and of no other known level,
+# is a mesh frontend.
 parent_node(ref, namespace) := node if {
 	node := parent_key(ref, namespace)
 	levels.of_type(keys.type_of(node)) != "Backend"
 } else := keys.frontend(parent_key(ref, namespace))
 
-# METADATA
-# description: |
-#   The key of the object that a backendRef of a route in this namespace names (a Service by default). Undefined if
-#   such an object cannot exist.
+# The key of the object that a backendRef of a route in this namespace names (a Service by default). Undefined if such
+# an object cannot exist.
 backend_key(ref, namespace) := keys.named(
 	object.get(ref, "group", ""),
 	object.get(ref, "kind", "Service"),
@@ -102,11 +95,9 @@ backend_key(ref, namespace) := keys.named(
 	ref.name,
 )
 
-# METADATA
-# description: |
-#   The refs to backends of a rule: its backendRefs, then those of its filters and of its backends' own filters
-#   (Gateway API, HTTPRequestMirrorFilter, HTTPExternalAuthFilter). A filter's backend gets requests too, so it is a
-#   backend of the rule.
+# The refs to backends of a rule: its backendRefs, then those of its filters and of its backends' own filters (Gateway
+# API, HTTPRequestMirrorFilter, HTTPExternalAuthFilter). A filter's backend gets requests too, so it is a backend of the
+# rule.
 backend_refs(rule) := array.concat(_backend_refs(rule), _filter_refs([rule]))
 
 # The refs to backends in the filters of rules, and in the filters of the rules' own backends.
@@ -116,8 +107,7 @@ _filter_refs(rules) := [ref |
 	ref := filter_ref(filter)
 ]
 
-# METADATA
-# description: The ref to the backend of a filter. Undefined for a filter without a backend.
+# The ref to the backend of a filter. Undefined for a filter without a backend.
 filter_ref(filter) := filter[_backend_filters[filter.type]].backendRef
 
 # The types of the filters that have their own backend, each with its field (HTTPRouteFilter.type).
@@ -159,10 +149,8 @@ _whole(parts) if {
 	parts.role in {"", "frontend"}
 }
 
-# METADATA
-# description: |
-#   Results of extension modules with an invalid form, `[module, message]`. They are ignored, so one wrong module
-#   never stops a query.
+# Results of extension modules with an invalid form, `[module, message]`. They are ignored, so one wrong module never
+# stops a query.
 extension_problems contains [name, "levels must be an object: <group>/<Kind> > {object, section}"] if {
 	by_type := data.bridge.extensions.hierarchy[name].levels
 	not is_object(by_type)
@@ -204,8 +192,7 @@ extension_problems contains [name, sprintf("virtual: %v is not a type, write <gr
 	not levels.is_type(type)
 }
 
-# METADATA
-# description: The same for the links that modules declare for one object.
+# The same for the links that modules declare for one object.
 extension_link_problems(obj) := {[name, "links must be a set of [parent, child]"] |
 	some name in _link_modules
 	made := data.bridge.extensions.hierarchy[name].links with input as {"object": obj}
@@ -218,12 +205,10 @@ extension_link_problems(obj) := {[name, "links must be a set of [parent, child]"
 	message := sprintf("links of %s: %v is not [parent, child], two keys, the child without a section", [keys.of(obj), link])
 }
 
-# METADATA
-# description: |
-#   The fields that `links` reads, as JSON Pointers (`*`: each item of a list). An object that has one of the fields
-#   `with` is read as a whole, except its status and the rest of its metadata, because policies are measured
-#   (semantics T6). A change of other fields changes no links, and clients may omit these fields. Null while extension
-#   modules declare links or levels, because the fields that they read are unknown.
+# The fields that `links` reads, as JSON Pointers (`*`: each item of a list). An object that has one of the fields
+# `with` is read as a whole, except its status and the rest of its metadata, because policies are measured (semantics
+# T6). A change of other fields changes no links, and clients may omit these fields. Null while extension modules
+# declare links or levels, because the fields that they read are unknown.
 link_fields := null if {
 	count(_link_modules) + count(levels.extensions) > 0
 } else := [
@@ -273,8 +258,7 @@ _named_above("Route", route) := default_keys(object.get(route.spec, "useDefaultG
 # The nodes that parentRefs of a namespace name. Many routes have the same parentRefs.
 _parents_named(refs, namespace) := {parent_node(ref, namespace) | some ref in refs}
 
-# METADATA
-# description: The key of the Gateway that a ListenerSet names.
+# The key of the Gateway that a ListenerSet names.
 gateway_of(listener_set) := parent_key(listener_set.spec.parentRef, listener_set.metadata.namespace)
 
 # The keys of the objects that an object of a level names below itself, the backends of a route.
@@ -290,15 +274,11 @@ _backends_of_rules(rules, namespace) := _backends_named([rule.backendRefs | some
 # The objects that lists of backendRefs of a namespace name. Routes of a namespace often have the same backends.
 _backends_named(lists, namespace) := {backend_key(ref, namespace) | some refs in lists; some ref in refs}
 
-# METADATA
-# description: |
-#   The key between default Gateways and the routes that use them (Gateway API, Gateway.spec.defaultScope and
-#   useDefaultGateways of a route): below the former and above the latter in the index. No object can have this key.
+# The key between default Gateways and the routes that use them (Gateway API, Gateway.spec.defaultScope and
+# useDefaultGateways of a route): below the former and above the latter in the index. No object can have this key.
 default_gateways_key := "gateway.networking.k8s.io/Gateway/-/All"
 
-# METADATA
-# description: |
-#   The same for a scope, as a set; empty except for All, the only scope that Gateway API defines besides None.
+# The same for a scope, as a set; empty except for All, the only scope that Gateway API defines besides None.
 default_keys(scope) := {default_gateways_key | scope == "All"}
 
 # For a route with more paths, the index has the first segments.
@@ -354,8 +334,7 @@ _path(type, _) := "/" if {
 	not type in {"gateway.networking.k8s.io/HTTPRoute", "gateway.networking.k8s.io/GRPCRoute"}
 }
 
-# METADATA
-# description: A path without the slash at its end, except for the root.
+# A path without the slash at its end, except for the root.
 without_last_slash(path) := shorter if {
 	shorter := trim_right(path, "/")
 	shorter != ""

@@ -2,19 +2,16 @@ package bridge.index
 
 import data.bridge.lib.keys
 
-# METADATA
-# description: |
-#   The target refs of a policy object in order: spec.targetRefs, or the singular spec.targetRef (semantics T1). `key`
-#   is the declared target as written, `class` the historic className, if the ref has one. Refs that cannot name any
-#   object are omitted; `ref_flaw` gives the reason.
+# The target refs of a policy object in order: spec.targetRefs, or the singular spec.targetRef (semantics T1). `key` is
+# the declared target as written, `class` the historic className, if the ref has one. Refs that cannot name any object
+# are omitted; `ref_flaw` gives the reason.
 target_refs(policy) := [ref |
 	namespace := object.get(policy.metadata, "namespace", "")
 	some raw in raw_refs(policy)
 	ref := target_ref(namespace, raw)
 ]
 
-# METADATA
-# description: One target ref of a policy of a namespace; undefined if the ref is invalid.
+# One target ref of a policy of a namespace; undefined if the ref is invalid.
 target_ref(own_namespace, raw) := object.union(ref, {"class": class | class := named.className; class != ""}) if {
 	named := object.union(_no_names, {field: value | some field, value in raw; value != null})
 	regex.match(_form, concat("#", [named.group, named.kind, named.namespace, named.name, named.sectionName, named.className]))
@@ -29,8 +26,7 @@ target_ref(own_namespace, raw) := object.union(ref, {"class": class | class := n
 # What `ref_flaw` admits, in one match: strings without separators of keys, and a kind and a name.
 _form := `^([^/#@][^#@]*)?#[^/#@]+#[^/#@]*#[^/#@]+#[^#@]*#[^#@]*$`
 
-# METADATA
-# description: The target refs as in the policy object.
+# The target refs as in the policy object.
 raw_refs(policy) := policy.spec.targetRefs if {
 	is_array(policy.spec.targetRefs)
 	count(policy.spec.targetRefs) > 0
@@ -54,10 +50,8 @@ _ref_namespace(own_namespace, named) := named.namespace if {
 	}
 } else := own_namespace
 
-# METADATA
-# description: |
-#   Why a ref cannot name any object, with its place in the policy; undefined if it can. Such a ref is Invalid by
-#   itself, and the policy's other refs count (semantics T2, T4).
+# Why a ref cannot name any object, with its place in the policy; undefined if it can. Such a ref is Invalid by itself,
+# and the policy's other refs count (semantics T2, T4).
 ref_flaw(place, raw) := sprintf("%s is not an object", [place]) if {
 	not is_object(raw)
 } else := sprintf("%s.%s is missing or empty", [place, absent[0]]) if {
@@ -78,11 +72,9 @@ _marks(field) := `[/#@]` if {
 	field in {"kind", "namespace", "name"}
 } else := `[#@]|^/`
 
-# METADATA
-# description: |
-#   The selectors of a policy object, `{place, namespace, type, text}`: each entry of spec.targetSelectors refers to
-#   every object of its kind in the policy's own namespace whose labels it selects (semantics T1). `text` is the
-#   selector in a canonical form. An invalid one is `{place, flaw}`.
+# The selectors of a policy object, `{place, namespace, type, text}`: each entry of spec.targetSelectors refers to every
+# object of its kind in the policy's own namespace whose labels it selects (semantics T1). `text` is the selector in a
+# canonical form. An invalid one is `{place, flaw}`.
 target_selectors(policy) := [entry |
 	some number, raw in policy.spec.targetSelectors
 	entry := _selector_entry(keys.namespace_name(object.get(policy.metadata, "namespace", "")), sprintf("spec.targetSelectors[%d]", [number]), raw)
@@ -114,10 +106,8 @@ _selector_flaw(place, raw) := sprintf("%s is not an object", [place]) if {
 	not _is_expressions(raw)
 }
 
-# METADATA
-# description: |
-#   A value of a policy as a LabelSelector of Kubernetes, `{matchLabels, matchExpressions}`: one that is a
-#   LabelSelector, or labels alone. Undefined for another.
+# A value of a policy as a LabelSelector of Kubernetes, `{matchLabels, matchExpressions}`: one that is a LabelSelector,
+# or labels alone. Undefined for another.
 label_selector(value) := {
 	"matchLabels": object.get(fields, "matchLabels", {}),
 	"matchExpressions": object.get(fields, "matchExpressions", []),
@@ -163,8 +153,8 @@ _is_operation(expression) if {
 	count(expression.values) > 0
 }
 
-# METADATA
-# description: The declarations of a policy, as fields of `links`. Every object with target refs has them, so a new PolicyKind relinks nothing.
+# The declarations of a policy, as fields of `links`. Every object with target refs has them, so a new PolicyKind
+# relinks nothing.
 target_links(obj) := {} if {
 	not is_object(obj.spec)
 } else := {} if {
@@ -182,8 +172,7 @@ target_links(obj) := {} if {
 	refs := target_refs(obj)
 }
 
-# METADATA
-# description: What valid selectors select by, as in the index, `[namespace, type, text]`.
+# What valid selectors select by, as in the index, `[namespace, type, text]`.
 selections(selectors) := {[selector.namespace, selector.type, selector.text] | some selector in selectors; not selector.flaw}
 
 # A policy above a bound has no effect (semantics T6). It is stored at itself, and for `explain` at its first targets.
@@ -195,14 +184,11 @@ _oversized(obj, message) := {"message": message, "objects": ({keys.of(obj)} | {r
 
 _first_refs := 16
 
-# METADATA
-# description: The fields of a spec that name targets. Most objects have none of them, and are not read further.
+# The fields of a spec that name targets. Most objects have none of them, and are not read further.
 target_fields := ["targetRefs", "targetRef", "targetSelectors"]
 
-# METADATA
-# description: |
-#   The bounds on policies, `{leaves, depth, targetRefs, size}` (semantics T6): the settings `policy_max_…`, which are
-#   in the bundle as `data.bridge_settings.bounds`.
+# The bounds on policies, `{leaves, depth, targetRefs, size}` (semantics T6): the settings `policy_max_…`, which are in
+# the bundle as `data.bridge_settings.bounds`.
 bounds := object.union(_default_bounds, data.bridge_settings.bounds) if {
 	true
 } else := _default_bounds
@@ -213,10 +199,8 @@ _default_bounds := {"leaves": 3000, "depth": 64, "targetRefs": 256, "size": 2621
 # The maximum number of entries of `spec.targetSelectors`. Each is compared with those before it.
 _selector_bound := 16
 
-# METADATA
-# description: |
-#   The bound that a policy object exceeds, with its count, as a message; undefined if it exceeds none (semantics T6).
-#   Each step is linear in the JSON text and traverses no value, because tenants choose the size of the object.
+# The bound that a policy object exceeds, with its count, as a message; undefined if it exceeds none (semantics T6).
+# Each step is linear in the JSON text and traverses no value, because tenants choose the size of the object.
 excess(policy) := _message("targetRefs", count(policy.spec.targetRefs), bounds.targetRefs) if {
 	is_array(policy.spec.targetRefs)
 	count(policy.spec.targetRefs) > bounds.targetRefs

@@ -9,14 +9,11 @@ import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
 
-# METADATA
-# description: The type of PolicyKinds.
+# The type of PolicyKinds.
 policykind_type := "policybridge.io/PolicyKind"
 
-# METADATA
-# description: |
-#   An active policy kind by its `<group>/<Kind>`, with all defaults. `data.kinds` is the stored result of
-#   `active_kinds`; a query that changes a PolicyKind evaluates the rule itself.
+# An active policy kind by its `<group>/<Kind>`, with all defaults. `data.kinds` is the stored result of `active_kinds`;
+# a query that changes a PolicyKind evaluates the rule itself.
 get(type) := data.kinds[type] if {
 	not has_changes
 } else := active_kinds[type] if has_changes
@@ -28,27 +25,22 @@ _all_kinds := active_kinds if {
 	true
 } else := {}
 
-# METADATA
-# description: The policy kind of a policy; undefined if its kind is not a policy kind.
+# The policy kind of a policy; undefined if its kind is not a policy kind.
 of_policy(policy_key) := get(keys.type_of(policy_key))
 
-# METADATA
-# description: The names of all active policy kinds.
+# The names of all active policy kinds.
 names := object.keys(_all_kinds)
 
-# METADATA
-# description: The query changes objects that describe policy kinds.
+# The query changes objects that describe policy kinds.
 has_changes if {
 	some key in lookup.changed_keys
 	keys.parse(key).type in {policykind_type, crd_type}
 }
 
-# METADATA
-# description: |
-#   All active policy kinds, by `<group>/<Kind>`. If a PolicyKind, or the CRD's part, is invalid together with the other
-#   layers, that layer is ignored. `layers` names those that count, `by` is a hash of the description (see `stamp`),
-#   `traits` are derived from it (see `traits_of`), `preset` is true if a preset describes it and no PolicyKind does,
-#   `versions` are the versions of its policies (see `_versions_of`; absent without a CRD).
+# All active policy kinds, by `<group>/<Kind>`. If a PolicyKind, or the CRD's part, is invalid together with the other
+# layers, that layer is ignored. `layers` names those that count, `by` is a hash of the description (see `stamp`),
+# `traits` are derived from it (see `traits_of`), `preset` is true if a preset describes it and no PolicyKind does,
+# `versions` are the versions of its policies (see `_versions_of`; absent without a CRD).
 active_kinds[type] := object.union_n([description, {"versions": versions | versions := _versions_of(type)}, {
 	"layers": names_of_layers,
 	"by": _description_hash(description),
@@ -66,8 +58,7 @@ _is_preset(names_of_layers) if {
 	not "PolicyKind" in names_of_layers
 } else := false
 
-# METADATA
-# description: The spec of the oldest PolicyKind of each type.
+# The spec of the oldest PolicyKind of each type.
 declared_specs := {type: lookup.get(claims[0][2]).spec | some type, claims in _claims}
 
 _claims := {type: claims |
@@ -84,10 +75,8 @@ _policykinds := lookup.objects_in(policykind_type, "-")
 # The type that the spec of a PolicyKind describes.
 _type_of_spec(spec) := concat("/", [keys.group_name(object.get(spec, "group", "")), spec.kind])
 
-# METADATA
-# description: |
-#   The Accepted condition of a PolicyKind, `{status, reason, message}`. An invalid one, and the younger of two for one
-#   kind, has no effect (semantics K1, C3).
+# The Accepted condition of a PolicyKind, `{status, reason, message}`. An invalid one, and the younger of two for one
+# kind, has no effect (semantics K1, C3).
 verdict(policykind_key) := {"status": "False", "reason": "Invalid", "message": message} if {
 	message := concat("; ", own_problems(object.get(lookup.get(policykind_key), "spec", null)))
 	message != ""
@@ -103,8 +92,7 @@ verdict(policykind_key) := {"status": "False", "reason": "Invalid", "message": m
 	spec := lookup.get(policykind_key).spec
 }
 
-# METADATA
-# description: The merge of layers, field by field, later over earlier (semantics K1). A layer is `{name, fields}`.
+# The merge of layers, field by field, later over earlier (semantics K1). A layer is `{name, fields}`.
 merge_layers(layers) := {field: values[count(values) - 1] |
 	some layer in layers
 	some field, _ in layer.fields
@@ -130,8 +118,7 @@ _sensible(type) := declared_specs[type] if {
 	count(own_problems(declared_specs[type])) == 0
 } else := {}
 
-# METADATA
-# description: The layers of a type whose PolicyKind has this spec; those without fields are omitted.
+# The layers of a type whose PolicyKind has this spec; those without fields are omitted.
 layers_of(type, declared) := [layer |
 	some layer in [
 		_preset_layer(type),
@@ -143,8 +130,7 @@ layers_of(type, declared) := [layer |
 
 _preset_layer(type) := {"name": "Preset", "fields": object.get(presets, type, {})}
 
-# METADATA
-# description: The shipped presets, by type.
+# The shipped presets, by type.
 presets := {_type_of_spec(spec): spec | some spec in data.bridge_settings.presets}
 
 # The fields from the CRD of a type. A PolicyKind that defines the spec proper, or that policies do not merge, replaces
@@ -185,18 +171,14 @@ _merging_fields := {"specPaths", "strategies", "defaultStrategy", "custom", "mer
 # The class from another layer than the CRD.
 _other_class(type, declared) := object.get(declared, "class", object.get(presets, [type, "class"], ""))
 
-# METADATA
-# description: |
-#   Sets of types that depend on the active kinds alone, each `{type: true}`, see `sets_of`. `data.kind_sets` is the
-#   stored result, so that no query iterates over all kinds for one object.
+# Sets of types that depend on the active kinds alone, each `{type: true}`, see `sets_of`. `data.kind_sets` is the
+# stored result, so that no query iterates over all kinds for one object.
 sets := data.kind_sets if {
 	not has_changes
 } else := sets_of(_all_kinds)
 
-# METADATA
-# description: |
-#   The sets of these kinds: `managed` kinds have mode Manage, `selecting` ones may select their targets by a field, a `preset` alone describes the `presets`. `virtual`: the targets of which
-#   every name exists.
+# The sets of these kinds: `managed` kinds have mode Manage, `selecting` ones may select their targets by a field, a
+# `preset` alone describes the `presets`. `virtual`: the targets of which every name exists.
 sets_of(described) := {
 	"managed": {type: true | some type, kind in described; kind.mode == "Manage"},
 	"presets": {type: true | some type, kind in described; kind.preset},
@@ -204,10 +186,8 @@ sets_of(described) := {
 	"virtual": {type_of_target(target): true | some kind in described; some target in kind.targets; target.virtual},
 }
 
-# METADATA
-# description: |
-#   The inputs of facts of a kind's policies besides the policy: a hash of the kind's description (`by`), and one of the
-#   levels from extension modules. Stored facts with another stamp do not count.
+# The inputs of facts of a kind's policies besides the policy: a hash of the kind's description (`by`), and one of the
+# levels from extension modules. Stored facts with another stamp do not count.
 stamp(type) := _described(type) if {
 	count(levels.extensions) == 0
 } else := concat(" ", [_described(type), crypto.md5(json.marshal(levels.extensions))])
@@ -222,10 +202,8 @@ _description_hash(description) := crypto.md5(json.marshal([
 	{bounds | bounds := data.bridge_settings.bounds},
 ]))
 
-# METADATA
-# description: |
-#   The policy kinds that queries evaluate: without kinds of shipped presets that have no policies, because most
-#   clusters lack most vendors.
+# The policy kinds that queries evaluate: without kinds of shipped presets that have no policies, because most clusters
+# lack most vendors.
 in_use := names - (object.keys(sets.presets) - lookup.types)
 
 # How the bridge reads objects in each served version of a CRD (semantics K7). `Read` is the version that the bridge reads. The
@@ -266,10 +244,8 @@ _values_of_fields(schema) := {path: {value | some value in values} |
 	is_array(values)
 }
 
-# METADATA
-# description: |
-#   The problem with the version of a policy, `{reason, message}` (semantics K7). An API server rejects versions that it does not
-#   serve, and converts others to the version that the bridge reads. In a folder no program converts them.
+# The problem with the version of a policy, `{reason, message}` (semantics K7). An API server rejects versions that it
+# does not serve, and converts others to the version that the bridge reads. In a folder no program converts them.
 version_problem(type, api_version) := {"reason": "VersionNotServed", "message": message} if {
 	versions := get(type).versions
 	not versions[keys.version(api_version)]

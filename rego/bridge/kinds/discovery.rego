@@ -6,17 +6,14 @@ import data.bridge.lib.levels
 import data.bridge.lib.likeness
 import data.bridge.lookup
 
-# METADATA
-# description: The type of CRDs.
+# The type of CRDs.
 crd_type := "apiextensions.k8s.io/CustomResourceDefinition"
 
 # The label with which a CRD declares that it defines a policy kind, and its class (GEP-713, "Policy CRD label").
 _policy_label := "gateway.networking.k8s.io/policy"
 
-# METADATA
-# description: |
-#   The description of a type as a policy kind from its CRD (semantics K1): the class from its label, the rest from its
-#   schema. `class` is that of an admin's PolicyKind, which changes how the schema is read; empty if there is none.
+# The description of a type as a policy kind from its CRD (semantics K1): the class from its label, the rest from its
+# schema. `class` is that of an admin's PolicyKind, which changes how the schema is read; empty if there is none.
 discovered_fields(type, class) := object.union_n([
 	{"class": labelled | labelled := labelled_class(type)},
 	{"effectiveTarget": level |
@@ -34,10 +31,8 @@ discovered_fields(type, class) := object.union_n([
 	{field: value | _class_of(type, class) == "Inherited"; some field, value in schema_form(type)},
 ])
 
-# METADATA
-# description: |
-#   The class from a CRD's label, in any letter case. For the historic `true` it depends on the schema: wrappers, a
-#   choice of strategy or several target kinds mean an Inherited kind.
+# The class from a CRD's label, in any letter case. For the historic `true` it depends on the schema: wrappers, a choice
+# of strategy or several target kinds mean an Inherited kind.
 labelled_class(type) := "Direct" if {
 	_label(type) == "direct"
 } else := "Inherited" if {
@@ -69,11 +64,9 @@ _assumed_level(type) := "Backend" if {
 	not target.group == "gateway.networking.k8s.io"
 } else := "Rule"
 
-# METADATA
-# description: |
-#   The CRD that defines each type, `{key, label, version, schema}`: the label's value, and the served version that is
-#   read with its schema, empty if there is none. Of two CRDs for one type the oldest counts. CRDs without a label,
-#   preset and PolicyKind define no policies, and are skipped: a cluster has many.
+# The CRD that defines each type, `{key, label, version, schema}`: the label's value, and the served version that is
+# read with its schema, empty if there is none. Of two CRDs for one type the oldest counts. CRDs without a label, preset
+# and PolicyKind define no policies, and are skipped: a cluster has many.
 crds[type] := {
 	"key": key,
 	"label": object.get(crd.metadata, ["labels", _policy_label], ""),
@@ -117,8 +110,7 @@ _read_version(type, crd) := [version |
 	true
 } else := {}
 
-# METADATA
-# description: A version of a CRD is served.
+# A version of a CRD is served.
 is_served(version) if object.get(version, "served", true) != false
 
 # The order of the API server: v2, v1, v1beta2, v1beta1, v1alpha1, then other names in alphabetical order.
@@ -135,11 +127,9 @@ _discovery_problem(type) := "no version of it is served" if {
 	not labelled_class(type)
 } else := problem(merge_layers(layers_of(type, {})))
 
-# METADATA
-# description: |
-#   The probable fields of a PolicyKind for a type, guessed from its CRD, in the usual order: a list of `{field, value,
-#   why}` with the reason of each guess. Values that a schema does not show are the most common ones. Undefined if no
-#   CRD defines the type. `input.guessedType` names the type.
+# The probable fields of a PolicyKind for a type, guessed from its CRD, in the usual order: a list of `{field, value,
+# why}` with the reason of each guess. Values that a schema does not show are the most common ones. Undefined if no CRD
+# defines the type. `input.guessedType` names the type.
 guessed(type) := array.flatten([
 	_guessed_class(type),
 	_guessed_targets(type),
@@ -202,12 +192,10 @@ _guessed_same_level(type) := [_guess("sameLevel", "Conflict", _reasons.older)] i
 	schema_form(type) == {}
 } else := []
 
-# METADATA
-# description: |
-#   The types of policies that no active policy kind describes, so their policies have no effect (semantics K6):
-#   `{message, crd?, near?}` by type. A type is one of policies if its CRD has the policy label or a schema with target
-#   refs, or if an object of it has target refs. The status of an inactive PolicyKind reports that itself. `near` is an
-#   active policy kind with a similar name.
+# The types of policies that no active policy kind describes, so their policies have no effect (semantics K6):
+# `{message, crd?, near?}` by type. A type is one of policies if its CRD has the policy label or a schema with target
+# refs, or if an object of it has target refs. The status of an inactive PolicyKind reports that itself. `near` is an
+# active policy kind with a similar name.
 undescribed[type] := object.union_n([
 	{"message": _why_undescribed(type)},
 	{"crd": key | key := _policy_crds[type]},
@@ -218,13 +206,10 @@ undescribed[type] := object.union_n([
 	not declared_specs[type]
 }
 
-# METADATA
-# description: |
-#   The undescribed types with a CRD: the message by the CRD's key.
+# The undescribed types with a CRD: the message by the CRD's key.
 undescribed_crds[about.crd] := about.message if some about in undescribed
 
-# METADATA
-# description: An object is a policy that no active policy kind describes.
+# An object is a policy that no active policy kind describes.
 is_undescribed(key, obj) if {
 	_has_target_refs(obj)
 	type := keys.type_of(key)
@@ -232,8 +217,7 @@ is_undescribed(key, obj) if {
 	not levels.by_type[type]
 }
 
-# METADATA
-# description: The message for the author of such a policy.
+# The message for the author of such a policy.
 undescribed_message(type) := sprintf("no policy kind describes %s, so this policy has no effect%s", [type, _hint(type)])
 
 _hint(type) := sprintf(": did you mean %s?", [near]) if {
@@ -344,8 +328,7 @@ _schema_shape(type) := object.union_n([
 	{"statusShape": shape | shape := _schema_status(type)},
 ])
 
-# METADATA
-# description: The fields of a policy's spec in the schema of its CRD.
+# The fields of a policy's spec in the schema of its CRD.
 spec_schema(type) := object.get(crds[type].schema, ["properties", "spec", "properties"], {})
 
 # The schema of one target ref; targetRefs takes precedence over the singular targetRef, as in policies (semantics T1).
@@ -388,10 +371,8 @@ _schema_status(type) := "Ancestors" if {
 	crds[type].schema.properties.status.properties.conditions
 }
 
-# METADATA
-# description: |
-#   How a CRD's schema defines merging, as fields of a PolicyKind; empty if it does not. Wrappers (defaults, overrides;
-#   historic default, override) and a choice of strategy (strategy; Envoy Gateway's mergeType).
+# How a CRD's schema defines merging, as fields of a PolicyKind; empty if it does not. Wrappers (defaults, overrides;
+# historic default, override) and a choice of strategy (strategy; Envoy Gateway's mergeType).
 schema_form(type) := object.union_n([
 	{"specPaths": spec_paths | spec_paths := _spec_paths(type)},
 	{"strategies": strategies |

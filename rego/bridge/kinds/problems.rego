@@ -7,8 +7,7 @@ import data.bridge.lib.schema
 import data.bridge.lookup
 import data.bridge.merge
 
-# METADATA
-# description: The errors of a PolicyKind itself, independent of other layers.
+# The errors of a PolicyKind itself, independent of other layers.
 own_problems(spec) := array.concat(schema.problems("PolicyKind", spec), [sprintf("strategies.%s: %s is not a strategy%s", [name, json.marshal(meaning), likeness.hint(sprintf("%v", [meaning]), _known_strategies)]) |
 	some name, meaning in spec.strategies
 	not strategy_of(meaning) in _known_strategies
@@ -17,13 +16,10 @@ own_problems(spec) := array.concat(schema.problems("PolicyKind", spec), [sprintf
 # A schema cannot have two forms of one value.
 _known_strategies := object.keys(merge.strategies) | {"Atomic", "Patch"}
 
-# METADATA
-# description: Why a policy kind's description is invalid; undefined if it is valid (semantics C1 to C3).
+# Why a policy kind's description is invalid; undefined if it is valid (semantics C1 to C3).
 problem(spec) := problems(spec)[0]
 
-# METADATA
-# description: |
-#   All problems of a policy kind's description, in a stable order, such as an Inherited kind with None (semantics C3).
+# All problems of a policy kind's description, in a stable order, such as an Inherited kind with None (semantics C3).
 problems(spec) := array.concat(_class_problems(spec), _contradictions(spec))
 
 _class_problems(spec) := [message |
@@ -124,8 +120,7 @@ _nameless_manage(spec) if {
 # Gateway API, GatewayController. Its domain is part of condition types, whose form the API server validates.
 _controller_name := `^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/[A-Za-z0-9/._~%!$&'()*+,;=:-]+$`
 
-# METADATA
-# description: The class of a description, by default Inherited.
+# The class of a description, by default Inherited.
 class_of(spec) := object.get(spec, "class", "Inherited")
 
 _strategies(spec) := supported_strategies(spec) | {spec.defaultStrategy | spec.defaultStrategy}
@@ -188,8 +183,7 @@ _usual_role(spec) := "Backend" if {
 	spec.effectiveTarget in {"Backend", "Port", "Target"}
 } else := "Frontend"
 
-# METADATA
-# description: The type that an entry of a description's targets names.
+# The type that an entry of a description's targets names.
 type_of_target(target) := concat("/", [keys.group_name(object.get(target, "group", "")), target.kind])
 
 # The core group has no CRDs, so its kinds are known.
@@ -225,10 +219,8 @@ _keys_that_are_no_pointers(spec) := [sprintf("merge.listKeys: %q is not a JSON p
 	not regex.match(`^(/([^~/]|~[01])*)+$`, pointer)
 ]
 
-# METADATA
-# description: |
-#   The unknown kinds that accepted PolicyKinds name, by the PolicyKind's key, each as a message. They may be installed
-#   later, so the PolicyKind counts.
+# The unknown kinds that accepted PolicyKinds name, by the PolicyKind's key, each as a message. They may be installed
+# later, so the PolicyKind counts.
 doubts[key] := messages if {
 	some name, policykind in lookup.objects_in(policykind_type, "-")
 	key := concat("/", [policykind_type, "-", name])
@@ -237,8 +229,7 @@ doubts[key] := messages if {
 	count(messages) > 0
 }
 
-# METADATA
-# description: The same for the spec of a PolicyKind.
+# The same for the spec of a PolicyKind.
 doubts_about(spec) := [sprintf("targets[%d]: no CRD defines %q%s", [place, type, _type_hint(type)]) |
 	some place, target in spec.targets
 	not target.virtual
@@ -287,11 +278,9 @@ _near_type(type) := near if {
 	likeness.nearest(group, {near_group})
 }
 
-# METADATA
-# description: |
-#   Fields that presets read but that the schemas of the installed CRDs lack, as messages by the CRD's key: the installed release
-#   differs from the release of the preset. A schema that allows any field, or without fields of spec, has all fields. A PolicyKind
-#   with `specPaths` replaces the fields of the preset.
+# Fields that presets read but that the schemas of the installed CRDs lack, as messages by the CRD's key: the installed
+# release differs from the release of the preset. A schema that allows any field, or without fields of spec, has all
+# fields. A PolicyKind with `specPaths` replaces the fields of the preset.
 preset_doubts[crds[type].key] := messages if {
 	some type, preset in presets
 	crds[type]

@@ -6,8 +6,7 @@ import data.bridge.lib.levels
 import data.bridge.lookup
 import data.bridge.merge
 
-# METADATA
-# description: A policy kind's description with every default filled in (design, "Policy kinds"; semantics P5, C2).
+# A policy kind's description with every default filled in (design, "Policy kinds"; semantics P5, C2).
 normal_form(type, spec) := object.union_n([
 	_defaults,
 	_class_defaults[object.get(spec, "class", "Inherited")],
@@ -66,15 +65,13 @@ _default_strategy(spec) := assumed if {
 	object.get(spec, "class", "Inherited") == "Inherited"
 }
 
-# METADATA
-# description: The strategies that a policy of the kind can name, or have because of its wrapper.
+# The strategies that a policy of the kind can name, or have because of its wrapper.
 supported_strategies(spec) := ({place.strategy | some place in spec.specPaths} | {name |
 	some meaning in spec.strategies
 	some name in _names(strategy_of(meaning))
 }) | {"Custom" | spec.custom}
 
-# METADATA
-# description: The strategy of a value at strategyPath, `{strategy, merge}` or only a name (semantics F7).
+# The strategy of a value at strategyPath, `{strategy, merge}` or only a name (semantics F7).
 strategy_of(meaning) := object.get(meaning, "strategy", null) if is_object(meaning)
 
 strategy_of(meaning) := meaning if not is_object(meaning)
@@ -90,21 +87,16 @@ _names(meaning) := {concat("", [meaning, "Defaults"]), concat("", [meaning, "Ove
 
 _names(meaning) := {meaning} if not meaning in {"Atomic", "Patch"}
 
-# METADATA
-# description: |
-#   Derived properties of a policy kind that most queries need, see `traits_of`. Stored in `data.kinds` as `traits`.
+# Derived properties of a policy kind that most queries need, see `traits_of`. Stored in `data.kinds` as `traits`.
 traits(policy_kind) := get(policy_kind).traits if {
 	true
 } else := traits_of(get(policy_kind))
 
-# METADATA
-# description: |
-#   The traits of a kind's description: `joins`: what it joins on a path, every one of its `policies`, `levels`, or a
-#   policy with one of its `parents` (see `effective.sides`); `plain`: it joins policies, and applies their specs by
-#   RFC 7386 only (GEP-713; semantics F1, F2); `sourceless`: the
-#   effective policy at a target is the same for all sources of requests, unless a mesh frontend is above it;
-#   `namespaces`: its paths name Namespaces (P3); `objects`, `sections`: the types whose objects, or all of whose
-#   sections, are its effective targets.
+# The traits of a kind's description: `joins`: what it joins on a path, every one of its `policies`, `levels`, or a
+# policy with one of its `parents` (see `effective.sides`); `plain`: it joins policies, and applies their specs by RFC
+# 7386 only (GEP-713; semantics F1, F2); `sourceless`: the effective policy at a target is the same for all sources of
+# requests, unless a mesh frontend is above it; `namespaces`: its paths name Namespaces (P3); `objects`, `sections`: the
+# types whose objects, or all of whose sections, are its effective targets.
 traits_of(kind) := {
 	"joins": _joins(kind),
 	"plain": _is_plain(kind),
@@ -154,27 +146,23 @@ _types_acted_on(kind) := {type: level |
 	is_acted_on(kind, type)
 }
 
-# METADATA
-# description: |
-#   A kind acts on objects of a type, or on their sections: on its target kinds of its effective level; if there are
-#   none, on all types (semantics P5).
+# A kind acts on objects of a type, or on their sections: on its target kinds of its effective level; if there are none,
+# on all types (semantics P5).
 is_acted_on(kind, _) if not kind.actsOn
 
 is_acted_on(kind, type) if type in kind.actsOn
 
-# METADATA
-# description: Every policy of a kind applies, and none overrides another (strategy Additive; semantics C4).
+# Every policy of a kind applies, and none overrides another (strategy Additive; semantics C4).
 is_additive(policy_kind) if {
 	get(policy_kind).defaultStrategy == "Additive"
 } else := false
 
-# METADATA
-# description: |
-#   The places where policies of a kind with these `specPaths` may have their spec proper, in order, with derived data,
-#   `{path, segments, strategy, strategySegments, otherStrategies, drop, inner, rivals, holder}`. `drop` are the fields
-#   there that are never proper, `withLabels` those that are only in policies that select by labels, `inner` the strategy's field deeper inside, `otherStrategies` the places of strategies
-#   that belong to other entries, `rivals` the wrappers that exclude this one, `holder` the bare spec around this
-#   wrapper with its allowed fields. Stored in `data.kinds`, so no query computes them.
+# The places where policies of a kind with these `specPaths` may have their spec proper, in order, with derived data,
+# `{path, segments, strategy, strategySegments, otherStrategies, drop, inner, rivals, holder}`. `drop` are the fields
+# there that are never proper, `withLabels` those that are only in policies that select by labels, `inner` the
+# strategy's field deeper inside, `otherStrategies` the places of strategies that belong to other entries, `rivals` the
+# wrappers that exclude this one, `holder` the bare spec around this wrapper with its allowed fields. Stored in
+# `data.kinds`, so no query computes them.
 places(spec_paths) := [place |
 	some entry in spec_paths
 	segments := leaves.segments(entry.path)
@@ -275,10 +263,8 @@ _order_keys(order) := [object.union_n([
 	some entry in order
 ]
 
-# METADATA
-# description: |
-#   The sort key of a policy of a kind with the strategy Additive, the lowest first: for each entry of the kind's
-#   `order` `[0, value]`, or `[1, 0]` if the policy has no value for the entry (semantics C4).
+# The sort key of a policy of a kind with the strategy Additive, the lowest first: for each entry of the kind's `order`
+# `[0, value]`, or `[1, 0]` if the policy has no value for the entry (semantics C4).
 rank(policy_kind, obj) := [place |
 	some entry in get(policy_kind).order
 	value := object.get(obj, entry.segments, object.get(entry, "default", null))
@@ -300,14 +286,12 @@ _place(entry, value) := [0, entry.ranks[json.marshal(value)]] if {
 # The functions in this file take only the policy kind's name, so OPA can cache their results. Those that are called for
 # every node and path return false explicitly, because OPA does not cache undefined results.
 
-# METADATA
-# description: A policy kind's declared targets may be objects of a type (semantics T2); if it lists none, of any type.
+# A policy kind's declared targets may be objects of a type (semantics T2); if it lists none, of any type.
 may_target(policy_kind, _) if not get(policy_kind).targets
 
 may_target(policy_kind, type) if _target_entry(policy_kind, type)
 
-# METADATA
-# description: A policy kind's declared targets may be sections of objects of a type.
+# A policy kind's declared targets may be sections of objects of a type.
 may_target_sections(policy_kind, type) if {
 	levels.has_sections(type)
 	not get(policy_kind).targets
@@ -321,10 +305,8 @@ may_target_sections(policy_kind, type) if {
 	not frontend_role(policy_kind, type)
 }
 
-# METADATA
-# description: |
-#   A policy kind targets objects of a type as mesh frontends, by the `role` of its target entry or, by default, because
-#   it acts above backends (semantics K4). A frontend has no sections.
+# A policy kind targets objects of a type as mesh frontends, by the `role` of its target entry or, by default, because
+# it acts above backends (semantics K4). A frontend has no sections.
 frontend_role(policy_kind, type) if {
 	levels.of_type(type) == "Backend"
 	_role(policy_kind, type) == "Frontend"
@@ -336,28 +318,22 @@ _role(policy_kind, type) := _target_entry(policy_kind, type).role if {
 	get(policy_kind).effectiveTarget in {"Backend", "Port", "Target"}
 } else := "Frontend"
 
-# METADATA
-# description: Policies of a kind that target another namespace count only for requests from their own (semantics P6).
+# Policies of a kind that target another namespace count only for requests from their own (semantics P6).
 is_consumer_kind(policy_kind) if {
 	get(policy_kind).crossNamespace == "Consumer"
 } else := false
 
-# METADATA
-# description: |
-#   The protocols of the ports of a type on which policies of a kind act (`protocols` of its target entry); undefined
-#   for all.
+# The protocols of the ports of a type on which policies of a kind act (`protocols` of its target entry); undefined for
+# all.
 target_protocols(policy_kind, type) := _target_entry(policy_kind, type).protocols
 
-# METADATA
-# description: |
-#   Policies of a kind act on whole ports of a type, so that their refs must not leave out an HTTP listener of a port (`wholePorts` of
-#   its target entry).
+# Policies of a kind act on whole ports of a type, so that their refs must not leave out an HTTP listener of a port
+# (`wholePorts` of its target entry).
 acts_on_whole_ports(policy_kind, type) if {
 	_target_entry(policy_kind, type).wholePorts
 } else := false
 
-# METADATA
-# description: Whether a ref of a kind's policies to an object of a type counts depends on ports.
+# Whether a ref of a kind's policies to an object of a type counts depends on ports.
 depends_on_ports(policy_kind, type) if {
 	target_protocols(policy_kind, type)
 } else := acts_on_whole_ports(policy_kind, type)
@@ -367,14 +343,11 @@ _target_entry(policy_kind, type) := [entry |
 	concat("/", [entry.group, entry.kind]) == type
 ][0]
 
-# METADATA
-# description: Objects of a type, or their sections, count at the policy kind's effective level (semantics P5).
+# Objects of a type, or their sections, count at the policy kind's effective level (semantics P5).
 acts_on(policy_kind, type) if is_acted_on(get(policy_kind), type)
 
-# METADATA
-# description: |
-#   The types of backends among a policy kind's targets that have no level: their objects are effective targets even if
-#   no rule names them (semantics P2, P5).
+# The types of backends among a policy kind's targets that have no level: their objects are effective targets even if no
+# rule names them (semantics P2, P5).
 backend_types(policy_kind) := {type |
 	get(policy_kind).effectiveTarget == "Backend"
 	some target in get(policy_kind).targets
@@ -384,29 +357,24 @@ backend_types(policy_kind) := {type |
 	acts_on(policy_kind, type)
 }
 
-# METADATA
-# description: A policy kind is of class Direct (semantics C2).
+# A policy kind is of class Direct (semantics C2).
 is_direct(policy_kind) if {
 	get(policy_kind).class == "Direct"
 } else := false
 
-# METADATA
-# description: |
-#   A policy kind is Inherited and acts at its declared targets: the policies above merge, and objects that no policy
-#   names are not effective targets (semantics C1, effectiveTarget Target).
+# A policy kind is Inherited and acts at its declared targets: the policies above merge, and objects that no policy
+# names are not effective targets (semantics C1, effectiveTarget Target).
 acts_where_declared(policy_kind) if {
 	get(policy_kind).effectiveTarget == "Target"
 	not is_direct(policy_kind)
 } else := false
 
-# METADATA
-# description: A policy kind acts at its declared targets, with class Direct or as `acts_where_declared`.
+# A policy kind acts at its declared targets, with class Direct or as `acts_where_declared`.
 acts_at_targets(policy_kind) if {
 	is_direct(policy_kind)
 } else := acts_where_declared(policy_kind)
 
-# METADATA
-# description: A policy kind's paths name Namespaces, because its policies may target them (semantics P3).
+# A policy kind's paths name Namespaces, because its policies may target them (semantics P3).
 names_namespaces(policy_kind) if {
 	may_target(policy_kind, "core/Namespace")
 } else := false
@@ -425,33 +393,27 @@ _selector_entries(entries) := [object.union_n([
 
 _field_name(pointer) := concat(".", leaves.segments(pointer))
 
-# METADATA
-# description: |
-#   Policies of a kind may select their targets by a field (`selectors`; semantics T8). Returns an explicit false, because OPA does
-#   not cache an undefined result of a function.
+# Policies of a kind may select their targets by a field (`selectors`; semantics T8). Returns an explicit false, because
+# OPA does not cache an undefined result of a function.
 has_selectors(policy_kind) if {
 	get(policy_kind).selectors
 } else := false
 
-# METADATA
-# description: |
-#   Policies of a kind in this namespace affect all namespaces (`rootNamespace`; semantics T8).
+# Policies of a kind in this namespace affect all namespaces (`rootNamespace`; semantics T8).
 is_root_namespace(policy_kind, namespace) if {
 	get(policy_kind).rootNamespace == namespace
 } else := false
 
-# METADATA
-# description: Of the policies of a kind that select everything in a namespace, only the oldest counts (`namespaceDefault`; semantics T8).
+# Of the policies of a kind that select everything in a namespace, only the oldest counts (`namespaceDefault`; semantics
+# T8).
 has_namespace_defaults(policy_kind) if {
 	get(policy_kind).selectors[_].namespaceDefault
 } else := false
 
-# METADATA
-# description: The types of the kinds whose policies may select their targets by a field.
+# The types of the kinds whose policies may select their targets by a field.
 selecting_kinds := object.keys(sets.selecting)
 
-# METADATA
-# description: Kinds that a PolicyKind selects but does not list as targets, each as a message with its place.
+# Kinds that a PolicyKind selects but does not list as targets, each as a message with its place.
 unlisted_targets(spec) := [sprintf("selectors[%d].targets[%d]: targets does not list %s", [place, number, target.kind]) |
 	listed := {type_of_target(target) | some target in spec.targets}
 	some place, entry in spec.selectors
@@ -461,10 +423,8 @@ unlisted_targets(spec) := [sprintf("selectors[%d].targets[%d]: targets does not 
 	spec.targets
 } else := []
 
-# METADATA
-# description: |
-#   The kinds whose policies select by other fields, or in other namespaces, after the query's changes than they did when the
-#   index was written.
+# The kinds whose policies select by other fields, or in other namespaces, after the query's changes than they did when
+# the index was written.
 with_other_selectors := {type |
 	has_changes
 	some type in (names | object.keys(data.kinds))
@@ -477,10 +437,8 @@ _stored_kind(type) := data.kinds[type] if {
 	true
 } else := {}
 
-# METADATA
-# description: |
-#   Types that are cluster-scoped, by their definition or by their CRD's scope. Only cluster-scoped policies may target
-#   them, except a policy's own Namespace (semantics T3).
+# Types that are cluster-scoped, by their definition or by their CRD's scope. Only cluster-scoped policies may target
+# them, except a policy's own Namespace (semantics T3).
 cluster_scoped(type) if type in {"core/Namespace", "gateway.networking.k8s.io/GatewayClass"}
 
 cluster_scoped(type) if {

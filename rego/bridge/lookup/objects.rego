@@ -7,8 +7,7 @@ package bridge.lookup
 
 import data.bridge.lib.keys
 
-# METADATA
-# description: An object by its key; undefined if it does not exist.
+# An object by its key; undefined if it does not exist.
 get(key) := data.objects[group][kind][namespace][name] if {
 	has_no_changes
 	[group, kind, namespace, name] := split(key, "/")
@@ -18,8 +17,7 @@ get(key) := data.objects[group][kind][namespace][name] if {
 	[group, kind, namespace, name] := split(key, "/")
 } else := upserts[key]
 
-# METADATA
-# description: The stored facts of an object that the query does not change; see `bridge.hierarchy.facts`.
+# The stored facts of an object that the query does not change; see `bridge.hierarchy.facts`.
 stored_facts(key) := data.facts[group][kind][namespace][name] if {
 	has_no_changes
 	[group, kind, namespace, name] := split(key, "/")
@@ -29,8 +27,7 @@ stored_facts(key) := data.facts[group][kind][namespace][name] if {
 	[group, kind, namespace, name] := split(key, "/")
 }
 
-# METADATA
-# description: One field of `stored_facts`. Reads nothing else, because OPA makes a term of everything that is read.
+# One field of `stored_facts`. Reads nothing else, because OPA makes a term of everything that is read.
 stored_fact(key, field) := data.facts[group][kind][namespace][name][field] if {
 	has_no_changes
 	[group, kind, namespace, name] := split(key, "/")
@@ -40,8 +37,7 @@ stored_fact(key, field) := data.facts[group][kind][namespace][name][field] if {
 	[group, kind, namespace, name] := split(key, "/")
 }
 
-# METADATA
-# description: The apiVersion of an object. Reads nothing else of it.
+# The apiVersion of an object. Reads nothing else of it.
 api_version(key) := data.objects[group][kind][namespace][name].apiVersion if {
 	has_no_changes
 	[group, kind, namespace, name] := split(key, "/")
@@ -49,8 +45,7 @@ api_version(key) := data.objects[group][kind][namespace][name].apiVersion if {
 	not has_no_changes
 }
 
-# METADATA
-# description: An object exists. Reads one field of it, because OPA makes a term of everything that is read.
+# An object exists. Reads one field of it, because OPA makes a term of everything that is read.
 has_object(key) if {
 	has_no_changes
 	[group, kind, namespace, name] := split(key, "/")
@@ -59,16 +54,13 @@ has_object(key) if {
 	get(key)
 }
 
-# METADATA
-# description: |
-#   The query changes nothing. A complete rule, so OPA computes it once for a query. Lookups that check it first save a
-#   tenth of the expressions of `effective`.
+# The query changes nothing. A complete rule, so OPA computes it once for a query. Lookups that check it first save a
+# tenth of the expressions of `effective`.
 has_no_changes if not input.changes
 
 has_no_changes if count(changed_keys) == 0
 
-# METADATA
-# description: All objects of one type in one namespace (`-` for cluster-scoped ones), by name.
+# All objects of one type in one namespace (`-` for cluster-scoped ones), by name.
 objects_in(type, namespace) := object.union(replicated, changed) if {
 	[group, kind] := split(type, "/")
 	replicated := {name: obj |
@@ -83,8 +75,7 @@ objects_in(type, namespace) := object.union(replicated, changed) if {
 	}
 }
 
-# METADATA
-# description: The namespaces in which objects of a type exist.
+# The namespaces in which objects of a type exist.
 namespaces_of(type) := {namespace | some namespace, _ in data.objects[group][kind]} | {namespace |
 	some key, _ in upserts
 	keys.parse(key).type == type
@@ -93,32 +84,27 @@ namespaces_of(type) := {namespace | some namespace, _ in data.objects[group][kin
 	[group, kind] := split(type, "/")
 }
 
-# METADATA
-# description: The objects that `input.changes` creates or replaces, by key.
+# The objects that `input.changes` creates or replaces, by key.
 upserts := {key: obj |
 	some obj in input.changes.upsert
 	key := keys.of(obj)
 	not key in duplicate_keys
 }
 
-# METADATA
-# description: Keys of more than one object in `input.changes.upsert`, which is an error.
+# Keys of more than one object in `input.changes.upsert`, which is an error.
 duplicate_keys := {key |
 	ordered := sort([keys.of(obj) | some obj in input.changes.upsert])
 	some index, key in ordered
 	key == ordered[index + 1]
 }
 
-# METADATA
-# description: The keys of all objects that `input.changes` creates, replaces or deletes.
+# The keys of all objects that `input.changes` creates, replaces or deletes.
 changed_keys := {key | some key, _ in upserts} | {key | some key in input.changes.delete}
 
-# METADATA
-# description: Every type (`<group>/<Kind>`) that may have objects.
+# Every type (`<group>/<Kind>`) that may have objects.
 types := {concat("/", [group, kind]) | data.objects[group][kind]} | {keys.parse(key).type | some key, _ in upserts}
 
-# METADATA
-# description: The keys of all objects of a type, without reading the objects.
+# The keys of all objects of a type, without reading the objects.
 keys_of(type) := {key |
 	data.objects[group][kind][namespace][name]
 	key := concat("/", [type, namespace, name])
@@ -127,20 +113,16 @@ keys_of(type) := {key |
 	[group, kind] := split(type, "/")
 }
 
-# METADATA
-# description: |
-#   The creation time of an object in nanoseconds since 1970. An object without a valid creationTimestamp, as in
-#   manifests, is younger than all objects that have one.
+# The creation time of an object in nanoseconds since 1970. An object without a valid creationTimestamp, as in
+# manifests, is younger than all objects that have one.
 age(key) := age_of(get(key))
 
-# METADATA
-# description: The same for an object.
+# The same for an object.
 age_of(obj) := time.parse_rfc3339_ns(obj.metadata.creationTimestamp) if {
 	true
 } else := 9223372036854775807
 
-# METADATA
-# description: The labels of a namespace, including the one that the API server always adds.
+# The labels of a namespace, including the one that the API server always adds.
 namespace_labels(name) := object.union(
 	_written_labels(keys.format("", "Namespace", "", name)),
 	{"kubernetes.io/metadata.name": name},

@@ -7,10 +7,8 @@ package bridge.merge
 
 import data.bridge.lib.leaves
 
-# METADATA
-# description: |
-#   A PolicyKind's `merge` as a list of rules `{segments, how, field}`, where `how` is unit or key; of several that match
-#   one pointer the first counts, so a unit is always a unit (semantics F8). Stored in `data.kinds`.
+# A PolicyKind's `merge` as a list of rules `{segments, how, field}`, where `how` is unit or key; of several that match
+# one pointer the first counts, so a unit is always a unit (semantics F8). Stored in `data.kinds`.
 rules(settings) := array.concat(
 	[{"segments": leaves.segments(pointer), "how": "unit", "field": ""} | some pointer in object.get(settings, "units", [])],
 	[{"segments": leaves.segments(pointer), "how": "key", "field": field} |
@@ -58,8 +56,7 @@ _fits(rule, items) if {
 	count(names) == count(items)
 }
 
-# METADATA
-# description: The merge strategies by name, with the name in messages (GEP-713, "Designing a merge strategy").
+# The merge strategies by name, with the name in messages (GEP-713, "Designing a merge strategy").
 strategies := {
 	"None": "None",
 	"AtomicDefaults": "Atomic defaults",
@@ -70,8 +67,7 @@ strategies := {
 	"Additive": "Additive",
 }
 
-# METADATA
-# description: GEP-713's order of assumed strategies ("Selecting a merge strategy at runtime").
+# GEP-713's order of assumed strategies ("Selecting a merge strategy at runtime").
 assumed_order := ["AtomicDefaults", "PatchDefaults", "AtomicOverrides", "PatchOverrides", "Custom"]
 
 # Sides applied one after the other as RFC 7386 patches, the lowest precedence first, except that a null stays in the
@@ -102,11 +98,9 @@ _no_leaf_within_another(pointers) if {
 	count(split(text, "\n")) == count(pointers)
 }
 
-# METADATA
-# description: |
-#   A policy's spec as a side `{spec, origins, lists, units}` for merging by rules. A list merged by key is an object by
-#   its items' keys, with their order in `lists`, so pointers do not depend on places. A unit is a list of one item, so
-#   it is not traversed (`units`). Without rules, every list is a leaf.
+# A policy's spec as a side `{spec, origins, lists, units}` for merging by rules. A list merged by key is an object by
+# its items' keys, with their order in `lists`, so pointers do not depend on places. A unit is a list of one item, so it
+# is not traversed (`units`). Without rules, every list is a leaf.
 keyed_side(spec, policy, []) := {"spec": spec, "origins": _origins(spec, policy)}
 
 keyed_side(spec, policy, merge_rules) := {
@@ -143,10 +137,8 @@ _path_in(path, names) := [segment |
 	segment := object.get(names, [array.slice(path, 0, index), raw], raw)
 ]
 
-# METADATA
-# description: |
-#   Sides merged in order, the lowest precedence first, see `_patch_sides`. Lists merged by key have the items of the
-#   highest precedence first (semantics F8). The result is a side.
+# Sides merged in order, the lowest precedence first, see `_patch_sides`. Lists merged by key have the items of the
+# highest precedence first (semantics F8). The result is a side.
 merge_sides(sides) := _patch_sides(sides) if {
 	not sides[0].lists
 } else := object.union(merged, {
@@ -186,10 +178,8 @@ _has_object(side, pointer) if {
 	is_object(object.get(side.spec, leaves.segments(pointer), null))
 }
 
-# METADATA
-# description: |
-#   A side with this spec in the form of results, `{spec, origins}`. Its lists are lists again, and its pointers have
-#   places. A result's spec has no tombstones, which stay in its origins (semantics F3).
+# A side with this spec in the form of results, `{spec, origins}`. Its lists are lists again, and its pointers have
+# places. A result's spec has no tombstones, which stay in its origins (semantics F3).
 plain_side(side, spec) := {"spec": spec, "origins": side.origins} if {
 	object.get(side, "lists", {}) == {}
 	object.get(side, "units", set()) == set()
@@ -209,12 +199,10 @@ _plain_value(items, order) := [items[name] | some name in order] if is_object(it
 
 _plain_value(unit, null) := unit[0] if is_array(unit)
 
-# METADATA
-# description: |
-#   GEP-713, "Custom merge strategies" (semantics F9): the rule `result` of the package bridge.strategies.<strategy>
-#   merges a pair of sides. Its input is `{established, challenger, policyKind}`, each side `{spec, policies, origins}`,
-#   with the nulls that still remove fields; it returns `{spec, origins?}`. An invalid result is an error for the path,
-#   `{error}`.
+# GEP-713, "Custom merge strategies" (semantics F9): the rule `result` of the package bridge.strategies.<strategy>
+# merges a pair of sides. Its input is `{established, challenger, policyKind}`, each side `{spec, policies, origins}`,
+# with the nulls that still remove fields; it returns `{spec, origins?}`. An invalid result is an error for the path,
+# `{error}`.
 custom_merge(strategy, policy_kind, established, challenger) := {"error": {"code": "CustomStrategy", "message": message}} if {
 	problem := _problem(_results(strategy, policy_kind, established, challenger), _makers(established) | _makers(challenger))
 	message := sprintf("data.bridge.strategies.%s.result %s", [strategy, problem])
@@ -282,8 +270,7 @@ _one_or_all(policies) := sort(policies)[0] if count(policies) == 1
 
 _one_or_all(policies) := sort(policies) if count(policies) != 1
 
-# METADATA
-# description: The policies of an origin, which may be several (semantics F9).
+# The policies of an origin, which may be several (semantics F9).
 as_list(origin) := [origin] if is_string(origin)
 
 as_list(origin) := origin if is_array(origin)

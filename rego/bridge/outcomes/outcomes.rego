@@ -14,12 +14,10 @@ import data.bridge.lib.levels
 import data.bridge.policy as policies
 import data.bridge.scopes
 
-# METADATA
-# description: |
-#   The outcomes at one effective target, one entry for each path, policy and ancestor: `{policy, targets, ancestor,
-#   outcome, by, scope, marks}`. `targets` are the policy's declared targets on the path, except those that it selects by
-#   fields of its kind (semantics T8), `by` names the policies that override it with the strategy, `scope` names the path
-#   and its source unless that is any, `marks` are the places that report the policy's effect.
+# The outcomes at one effective target, one entry for each path, policy and ancestor: `{policy, targets, ancestor,
+# outcome, by, scope, marks}`. `targets` are the policy's declared targets on the path, except those that it selects by
+# fields of its kind (semantics T8), `by` names the policies that override it with the strategy, `scope` names the path
+# and its source unless that is any, `marks` are the places that report the policy's effect.
 outcomes_at(policy_kind, node) := [object.union(fate, {
 	"targets": _counted_targets(policy_kind, fate),
 	"ancestor": ancestor,
@@ -67,10 +65,8 @@ _targets_by_policy(attached) := {policy: [target | some target in targets] |
 	some policy, targets in object.union_n([{entry.policy: {place: entry.target}} | some place, entry in attached])
 }
 
-# METADATA
-# description: |
-#   The outcomes of a policy at all its effective targets, counted, `{ancestor, targets, outcome, by, count, examples}`;
-#   messages need three examples.
+# The outcomes of a policy at all its effective targets, counted, `{ancestor, targets, outcome, by, count, examples}`;
+# messages need three examples.
 tallies(policy_key) := _counted([entry |
 	some node in scopes.reachable_scopes(policy_key)
 	some entry in outcomes_at(keys.parse(policy_key).type, node)
@@ -91,11 +87,9 @@ _counted(own) := [{
 
 _group(entry) := [entry.ancestor, entry.targets, entry.outcome, entry.by]
 
-# METADATA
-# description: |
-#   The ancestors of a policy's status entries for a path: the nodes at the kind's ancestorLevel or, if there are none
-#   (or the level is Target), the policy's own targets (semantics S3). An Inherited kind's path has one; a Direct kind's
-#   path is its target only (C2), so its ancestors are the nodes above that by links that count.
+# The ancestors of a policy's status entries for a path: the nodes at the kind's ancestorLevel or, if there are none (or
+# the level is Target), the policy's own targets (semantics S3). An Inherited kind's path has one; a Direct kind's path
+# is its target only (C2), so its ancestors are the nodes above that by links that count.
 ancestors(policy_kind, path, targets) := {""} if {
 	not has_ancestors(policy_kind)
 } else := found if {
@@ -112,14 +106,12 @@ ancestors(policy_kind, path, targets) := {""} if {
 	][0]
 } else := {target | some target in targets}
 
-# METADATA
-# description: The statuses of a kind have an entry for each ancestor.
+# The statuses of a kind have an entry for each ancestor.
 has_ancestors(policy_kind) if {
 	kinds.get(policy_kind).statusShape == "Ancestors"
 } else := false
 
-# METADATA
-# description: A Direct kind reports statuses for objects above its targets, so changes of these objects affect it.
+# A Direct kind reports statuses for objects above its targets, so changes of these objects affect it.
 keeps_status_above(policy_kind) if {
 	kinds.is_direct(policy_kind)
 	kind := kinds.get(policy_kind)
@@ -135,19 +127,15 @@ _ancestors_above(policy_kind, node) := {above |
 	_is_ancestor(policy_kind, above)
 }
 
-# METADATA
-# description: |
-#   The places that report a policy's effect, `[object, place]`, by its outcome on a path: its declared `targets` on the
-#   path and `marks_of_target`, the places of the effective target (GEP-713, "Target object status"; semantics S4). An
-#   Overridden policy affects nothing.
+# The places that report a policy's effect, `[object, place]`, by its outcome on a path: its declared `targets` on the
+# path and `marks_of_target`, the places of the effective target (GEP-713, "Target object status"; semantics S4). An
+# Overridden policy affects nothing.
 marks(above, marks_of_target, fate) := marks_of_target | {mark | some target in fate.targets; some mark in places(target, above)} if {
 	fate.outcome in {"Programmed", "PartiallyProgrammed"}
 } else := set()
 
-# METADATA
-# description: |
-#   The places that can report on a node, `[object, place]`: a listener's own status by its name; a route's status for
-#   each parentRef that selects `above`, by that parentRef as JSON; for other nodes the object itself, "".
+# The places that can report on a node, `[object, place]`: a listener's own status by its name; a route's status for
+# each parentRef that selects `above`, by that parentRef as JSON; for other nodes the object itself, "".
 places(node, above) := {[parts.object, parts.section]} if {
 	levels.of(node) == "Listener"
 	parts := keys.parse(node)
@@ -177,8 +165,7 @@ _ref_text(route, ref, gateway) := json.marshal(hierarchy.default_ref(gateway)) i
 	gateway in index.default_gateways
 }
 
-# METADATA
-# description: The node directly above the route of a path to a node, without Namespaces; empty if the path has none.
+# The node directly above the route of a path to a node, without Namespaces; empty if the path has none.
 above_route(path) := [above |
 	some position, route in path
 	levels.of(route) == "Route"
@@ -188,10 +175,8 @@ above_route(path) := [above |
 	true
 } else := ""
 
-# METADATA
-# description: |
-#   The name of a path in messages, with its nodes from the top. A GatewayClass, a Namespace and an object before its
-#   own section are omitted, because they add no information.
+# The name of a path in messages, with its nodes from the top. A GatewayClass, a Namespace and an object before its own
+# section are omitted, because they add no information.
 scope_name(path) := concat(" > ", array.concat(above, [node_name(path[last])])) if {
 	last := count(path) - 1
 	above := [node_name(node) | some index, node in array.slice(path, 0, last); not _is_implied(node, path[index + 1])]
@@ -201,10 +186,8 @@ _is_implied(node, _) if levels.of(node) in {"GatewayClass", "Namespace"}
 
 _is_implied(node, below) if startswith(below, concat("", [node, "#"]))
 
-# METADATA
-# description: |
-#   The name of a node in messages, `Kind namespace/name#section`. Kinds of groups other than Kubernetes' core and
-#   Gateway API have kubectl's form `Kind.group`, because two groups may have a kind with the same name.
+# The name of a node in messages, `Kind namespace/name#section`. Kinds of groups other than Kubernetes' core and Gateway
+# API have kubectl's form `Kind.group`, because two groups may have a kind with the same name.
 node_name(node) := concat("", [_kind_name(group, kind), " ", namespace, "/", rest]) if {
 	[group, kind, namespace, rest] := split(node, "/")
 	namespace != "-"

@@ -10,11 +10,9 @@ import data.bridge.lib.leaves
 import data.bridge.lookup
 import data.bridge.merge
 
-# METADATA
-# description: |
-#   The facts of a policy: they depend only on the policy and its kind. The replicator stores them in `data.facts`
-#   with the policy. Stored facts count while their `by` is current; otherwise the query computes them, as it does for
-#   policies in `changes`. Undefined for an object that is not a policy.
+# The facts of a policy: they depend only on the policy and its kind. The replicator stores them in `data.facts` with
+# the policy. Stored facts count while their `by` is current; otherwise the query computes them, as it does for policies
+# in `changes`. Undefined for an object that is not a policy.
 facts(key) := stored if {
 	stored := lookup.stored_facts(key)
 	stored.by == kinds.stamp(keys.type_of(key))
@@ -22,10 +20,8 @@ facts(key) := stored if {
 	message := excess(key)
 } else := _facts_within_bounds(lookup.get(key))
 
-# METADATA
-# description: |
-#   One field of the facts of a policy. The spec and its origins may be large, and `facts` reads all fields: use this
-#   function for other fields of policies that might not be merged.
+# One field of the facts of a policy. The spec and its origins may be large, and `facts` reads all fields: use this
+# function for other fields of policies that might not be merged.
 fact(key, field) := lookup.stored_fact(key, field) if {
 	_are_current(key)
 } else := facts(key)[field] if {
@@ -34,14 +30,12 @@ fact(key, field) := lookup.stored_fact(key, field) if {
 
 _are_current(key) if lookup.stored_fact(key, "by") == kinds.stamp(keys.type_of(key))
 
-# METADATA
-# description: |
-#   The facts of a policy object: `by`, see `kinds.stamp`; `order` `[age, namespace/name, key]`, the order of policies
-#   of one level (semantics F1); `refs`, the targets that it names; `near`, those of them that are accepted if the
-#   target exists; `breadth`, how wide a policy of a kind with `selectors` selects (T8); `deleting`, whether it has a
-#   deletionTimestamp (T5); `invalid`, why it is Invalid as a whole (T2). A policy with a valid spec also has the
-#   result of `spec_proper`, `leaves`, their number, `tombstones` if its spec has a null, `custom`, the inputs of its
-#   Custom strategy, and `rank`, see `kinds.rank`. A policy above a bound is not read any further (T6).
+# The facts of a policy object: `by`, see `kinds.stamp`; `order` `[age, namespace/name, key]`, the order of policies of
+# one level (semantics F1); `refs`, the targets that it names; `near`, those of them that are accepted if the target
+# exists; `breadth`, how wide a policy of a kind with `selectors` selects (T8); `deleting`, whether it has a
+# deletionTimestamp (T5); `invalid`, why it is Invalid as a whole (T2). A policy with a valid spec also has the result
+# of `spec_proper`, `leaves`, their number, `tombstones` if its spec has a null, `custom`, the inputs of its Custom
+# strategy, and `rank`, see `kinds.rank`. A policy above a bound is not read any further (T6).
 facts_of(obj) := _facts_unread(obj, _stanza_problem(obj)) if {
 	_is_without_targets(obj)
 } else := _facts_unread(obj, message) if {
@@ -113,12 +107,10 @@ _may_be_near(type, obj) if {
 
 _has_null(spec) if walk(spec, [_, null])
 
-# METADATA
-# description: The strategy of a policy, by its name. Undefined if its spec is invalid.
+# The strategy of a policy, by its name. Undefined if its spec is invalid.
 strategy_of(key) := fact(key, "strategy")
 
-# METADATA
-# description: The pointers of the leaves of a policy's spec proper.
+# The pointers of the leaves of a policy's spec proper.
 pointers(key) := object.keys(facts(key).origins)
 
 # A policy's spec proper (its spec without targets and strategy), `{spec, strategy, rules, origins}`: `rules` are the
@@ -225,8 +217,7 @@ _stanza_problem(obj) := sprintf("spec.%s is not a list", [odd[0]]) if {
 	not kinds.has_selectors(keys.type(obj.apiVersion, obj.kind))
 }
 
-# METADATA
-# description: Each ref as in the policy, with its place there, `{place, raw}`, in order.
+# Each ref as in the policy, with its place there, `{place, raw}`, in order.
 refs_with_places(policy_key) := [{"place": place, "raw": raw} |
 	obj := lookup.get(policy_key)
 	some number, raw in index.raw_refs(obj)
@@ -293,27 +284,22 @@ _direction(policy_kind, wrapper) := "Overrides" if {
 	endswith(decisive, "Overrides")
 } else := "Defaults"
 
-# METADATA
-# description: The bound that the policy of a key exceeds, as a message; undefined if it exceeds none.
+# The bound that the policy of a key exceeds, as a message; undefined if it exceeds none.
 excess(policy_key) := index.excess(lookup.get(policy_key)) if {
 	policy_key in lookup.changed_keys
 } else := index.stored_excess(policy_key) if {
 	not policy_key in lookup.changed_keys
 }
 
-# METADATA
-# description: This number of policies is always within `leaf_bound`.
+# This number of policies is always within `leaf_bound`.
 largest_policies := 8
 
-# METADATA
-# description: |
-#   The maximum number of leaves of all policies that are merged or compared at one place (semantics T7):
-#   `largest_policies` times the largest size. It limits what a tenant's many large policies cost the queries of all
-#   tenants.
+# The maximum number of leaves of all policies that are merged or compared at one place (semantics T7):
+# `largest_policies` times the largest size. It limits what a tenant's many large policies cost the queries of all
+# tenants.
 leaf_bound := largest_policies * index.bounds.leaves
 
-# METADATA
-# description: Policies have at most `leaf_bound` leaves together. Counted only if they might have more.
+# Policies have at most `leaf_bound` leaves together. Counted only if they might have more.
 leaves_within_bound(keys_of_policies) if {
 	count(keys_of_policies) <= largest_policies
 } else if {

@@ -6,17 +6,14 @@ import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
 
-# METADATA
-# description: |
-#   The refs by name of a replicated policy; see `target_refs`. None for a policy above a bound (semantics T6).
+# The refs by name of a replicated policy; see `target_refs`. None for a policy above a bound (semantics T6).
 named_refs(policy_key) := fact(policy_key, "refs") if {
 	true
 } else := [] if {
 	excess(policy_key)
 } else := index.target_refs(lookup.get(policy_key))
 
-# METADATA
-# description: All targets of a replicated policy as refs, named and selected ones.
+# All targets of a replicated policy as refs, named and selected ones.
 declared_refs(policy_key) := named_refs(policy_key) if {
 	not may_select(keys.type_of(policy_key))
 } else := array.concat(named_refs(policy_key), [ref |
@@ -24,10 +21,8 @@ declared_refs(policy_key) := named_refs(policy_key) if {
 	some ref in selected_refs(selector.namespace, selector.type, selector.text)
 ])
 
-# METADATA
-# description: |
-#   The objects of a type that a selector selects in a namespace (`-` for cluster-scoped ones, or `any_namespace`), as
-#   refs in the order of their keys, as if a policy named each.
+# The objects of a type that a selector selects in a namespace (`-` for cluster-scoped ones, or `any_namespace`), as
+# refs in the order of their keys, as if a policy named each.
 selected_refs(namespace, type, text) := [object_ref(key) |
 	some key in sort(_selected_in(namespace, type, text))
 ] if {
@@ -45,8 +40,7 @@ _selected_in(namespace, type, text) := {key |
 	selects_object(text, key)
 }
 
-# METADATA
-# description: The ref of a policy to an object that it selects; see `selected_refs`.
+# The ref of a policy to an object that it selects; see `selected_refs`.
 selected_ref(policy_key, object_key) := object_ref(object_key) if {
 	keys.parse(policy_key).namespace == keys.parse(object_key).namespace
 	not kinds.is_root_namespace(keys.type_of(policy_key), keys.parse(policy_key).namespace)
@@ -54,20 +48,16 @@ selected_ref(policy_key, object_key) := object_ref(object_key) if {
 	keys.parse(object_key).namespace != "-"
 } else := object_ref(object_key)
 
-# METADATA
-# description: A ref to a whole object.
+# A ref to a whole object.
 object_ref(object_key) := {"object": object_key, "section": "", "key": object_key}
 
-# METADATA
-# description: The name of a declared target in messages, `Kind namespace/name#section`.
+# The name of a declared target in messages, `Kind namespace/name#section`.
 describe(ref) := sprintf("%s %s%s", [keys.parse(ref.object).kind, keys.short(ref.object), suffix]) if {
 	suffix := {true: "", false: concat("", ["#", ref.section])}[ref.section == ""]
 }
 
-# METADATA
-# description: |
-#   Why a ref of a policy is Invalid by the policy, its kind and the ref only (semantics T2, T3); undefined if it is
-#   valid.
+# Why a ref of a policy is Invalid by the policy, its kind and the ref only (semantics T2, T3); undefined if it is
+# valid.
 ref_problem(policy_key, ref) := message if {
 	message := _kind_problem(keys.parse(policy_key).type, keys.parse(ref.object).type)
 } else := sprintf("%s cannot target a section of a %s", [keys.parse(policy_key).kind, keys.parse(ref.object).kind]) if {
@@ -87,10 +77,8 @@ _kind_problem(policy_kind, type) := sprintf("%s cannot target a %s%s", [
 	not kinds.may_target(policy_kind, type)
 }
 
-# METADATA
-# description: |
-#   A ref of a policy that is accepted if its target exists, by the policy, its kind and the ref only, for policies
-#   that may have such refs. Stored with the policy.
+# A ref of a policy that is accepted if its target exists, by the policy, its kind and the ref only, for policies that
+# may have such refs. Stored with the policy.
 is_near(policy_key, ref) if {
 	not kinds.depends_on_ports(keys.type_of(policy_key), keys.type_of(ref.object))
 	_in_own_namespace(policy_key, ref.object)
@@ -122,8 +110,7 @@ _namespace_problem(policy_key, ref, own, target) := sprintf("A policy in a names
 	not kinds.cluster_scoped(target.type)
 }
 
-# METADATA
-# description: Why a selector of a policy cannot select anything (semantics T2, T3).
+# Why a selector of a policy cannot select anything (semantics T2, T3).
 selector_problem(policy_key, selector) := message if {
 	message := _kind_problem(keys.type_of(policy_key), selector.type)
 } else := sprintf("A policy in a namespace selects there; a %s is cluster-scoped", [split(selector.type, "/")[1]]) if {
@@ -136,11 +123,8 @@ selector_problem(policy_key, selector) := message if {
 	not kinds.cluster_scoped(selector.type)
 }
 
-# METADATA
-# description: |
-#   The hint of a message about a target with a wrong group: the group of the ref, and the group of that kind among
-#   the policy kind's targets, or in the hierarchy if it lists none. Empty if the group is right, or if no group has
-#   the kind.
+# The hint of a message about a target with a wrong group: the group of the ref, and the group of that kind among the
+# policy kind's targets, or in the hierarchy if it lists none. Empty if the group is right, or if no group has the kind.
 group_hint(policy_kind, type) := sprintf(" (its group is %q; did you mean %q?)", [_written(group), _written(known[0])]) if {
 	[group, kind] := split(type, "/")
 	known := _groups_of(policy_kind, kind)

@@ -6,8 +6,7 @@ import data.bridge.lib.keys
 import data.bridge.lib.labels
 import data.bridge.lookup
 
-# METADATA
-# description: Replaces a namespace if a selector may select objects of all namespaces.
+# Replaces a namespace if a selector may select objects of all namespaces.
 any_namespace := "*"
 
 # The selectors of a policy object of a type, `{place, namespace, type, text}`: spec.targetSelectors, and the fields
@@ -79,14 +78,12 @@ _is_narrow_default(entry, value) if {
 
 _is_empty(value) if index.label_selector(value) == {"matchLabels": {}, "matchExpressions": []}
 
-# METADATA
-# description: The selectors of a replicated policy, see `selectors`.
+# The selectors of a replicated policy, see `selectors`.
 selectors_of(policy_key) := [] if {
 	excess(policy_key)
 } else := _selectors(keys.type_of(policy_key), lookup.get(policy_key))
 
-# METADATA
-# description: A policy selects its targets by fields of its kind, and names none. Costs nothing of what it selects.
+# A policy selects its targets by fields of its kind, and names none. Costs nothing of what it selects.
 selects_by_fields(policy_key) if {
 	kinds.has_selectors(keys.type_of(policy_key))
 	count(named_refs(policy_key)) == 0
@@ -95,15 +92,12 @@ selects_by_fields(policy_key) if {
 # The selectors in fields of a policy object of a kind, as `[namespace, type, text]`, as in the index.
 _selections_by_field(type, obj) := index.selections(_field_selectors(type, obj))
 
-# METADATA
-# description: The index entries of a policy object, with those that follow from its kind.
+# The index entries of a policy object, with those that follow from its kind.
 entries(obj) := index.entries(obj) | index.selection_entries(type, _selections_by_field(type, obj)) if {
 	type := keys.type(obj.apiVersion, obj.kind)
 }
 
-# METADATA
-# description: |
-#   The links of a policy object of a kind, as in `index.links_of_type`, with its selectors in fields and its facts.
+# The links of a policy object of a kind, as in `index.links_of_type`, with its selectors in fields and its facts.
 declared_by(type, obj) := object.union_n([
 	declared,
 	{"selectors": selections | selections := object.get(declared, "selectors", set()) | _selections_by_field(type, obj); count(selections) > 0},
@@ -112,10 +106,8 @@ declared_by(type, obj) := object.union_n([
 	declared := index.links_of_type(type, obj)
 }
 
-# METADATA
-# description: |
-#   The width of a policy object's selector, from the widest: all namespaces or one, all objects or objects with
-#   labels. A policy that names its targets comes last (semantics T8).
+# The width of a policy object's selector, from the widest: all namespaces or one, all objects or objects with labels. A
+# policy that names its targets comes last (semantics T8).
 breadth(type, obj) := (2 * _in_one_namespace(type, obj)) + _by_labels(type, obj)
 
 _in_one_namespace(type, obj) := 0 if {
@@ -138,18 +130,14 @@ _selects_everything(type, obj) if {
 	}
 }
 
-# METADATA
-# description: Some policy of a kind may select its targets by labels.
+# Some policy of a kind may select its targets by labels.
 may_select(policy_kind) := policy_kind in selecting_kinds
 
-# METADATA
-# description: The policy kinds of which some policy may select its targets by labels.
+# The policy kinds of which some policy may select its targets by labels.
 selecting_kinds := index.selecting_kinds | {kind | some kind, _ in _changed_selections}
 
-# METADATA
-# description: |
-#   The policies that select objects of a type in a namespace (`-` for cluster-scoped ones, or `any_namespace`), as
-#   [policy, what it selects by], whatever they select.
+# The policies that select objects of a type in a namespace (`-` for cluster-scoped ones, or `any_namespace`), as
+# [policy, what it selects by], whatever they select.
 policies_selecting(namespace, type) := index.policies_selecting(namespace, type) if {
 	lookup.has_no_changes
 } else := {[policy, text] |
@@ -186,8 +174,7 @@ _is_outdated(policy) if {
 	not policy in lookup.changed_keys
 }
 
-# METADATA
-# description: A selector, as text, matches the labels of an object or of its workloads.
+# A selector, as text, matches the labels of an object or of its workloads.
 selects_object(text, object_key) if {
 	selects_by_labels(text, object_key)
 	selector := _selector_of(text)
@@ -195,21 +182,18 @@ selects_object(text, object_key) if {
 	not _is_left_out(selector, object_key)
 }
 
-# METADATA
-# description: The labels of an object, or of its workloads, are those of a selector, whatever its Namespace and class.
+# The labels of an object, or of its workloads, are those of a selector, whatever its Namespace and class.
 selects_by_labels(text, object_key) if {
 	selects(text, _labels_for(object.get(_selector_of(text), "by", "Objects"), object_key))
 }
 
-# METADATA
-# description: The labels of Namespaces decide what a selector selects.
+# The labels of Namespaces decide what a selector selects.
 reads_namespaces(text) if {
 	some field in ["matchLabels", "matchExpressions"]
 	count(object.get(_selector_of(text), ["namespaces", field], [])) > 0
 } else := false
 
-# METADATA
-# description: The controllers of GatewayClasses decide what a selector selects.
+# The controllers of GatewayClasses decide what a selector selects.
 reads_controllers(text) if _selector_of(text).controllers
 
 # A Gateway of an excluded class, or of another controller's class. A class that does not exist has no other controller
@@ -256,8 +240,7 @@ _infrastructure_labels(gateway) := gateway.spec.infrastructure.labels if {
 	is_object(gateway.metadata.labels)
 } else := {}
 
-# METADATA
-# description: A selector, as text, matches these labels. Many objects share their labels, so OPA evaluates them once.
+# A selector, as text, matches these labels. Many objects share their labels, so OPA evaluates them once.
 selects(text, labels_of_object) if labels.selects(_selector_of(text), labels_of_object)
 
 _selector_of(text) := json.unmarshal(text)

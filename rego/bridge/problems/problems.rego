@@ -13,10 +13,8 @@ import data.bridge.outcomes
 import data.bridge.policy
 import data.bridge.status as reporting
 
-# METADATA
-# description: |
-#   The problems of one object: rejected refs of a policy, a policy without any effect, links that do not count, an
-#   invalid PolicyKind, a CRD of policies without a policy kind, a policy in an unread version.
+# The problems of one object: rejected refs of a policy, a policy without any effect, links that do not count, an
+# invalid PolicyKind, a CRD of policies without a policy kind, a policy in an unread version.
 of(key) := union({_refs(key), _fate(key), _links(key), _kinds(key), _version(key)}) if {
 	obj := lookup.get(key)
 	not obj.metadata.deletionTimestamp

@@ -9,27 +9,22 @@ import data.bridge.lib.levels
 import data.bridge.lookup
 import data.bridge.policy as policies
 
-# METADATA
-# description: The objects that a changed policy's previous selectors select, as `[policy, object]`.
+# The objects that a changed policy's previous selectors select, as `[policy, object]`.
 former_selections contains [policy, ref.object] if {
 	some policy in input.keys
 	some ["selectors", namespace, type, text] in input.was[policy]
 	some ref in policies.selected_refs(namespace, type, text)
 }
 
-# METADATA
-# description: The objects that policies may select, or no longer select, because of the changed objects, as `[policy, objects]`.
+# The objects that policies may select, or no longer select, because of the changed objects, as `[policy, objects]`.
 reselections := {reselection | some key in input.keys; some reselection in attachment.reselections(key)}
 
-# METADATA
-# description: The index paths that the changed objects had before.
+# The index paths that the changed objects had before.
 old_paths := {path | some key in input.keys; some path in input.was[key]}
 
-# METADATA
-# description: |
-#   The objects whose change affects the hierarchy below: the changed objects, those that they were above before, those
-#   with references into a namespace whose grants changed, and those that share a port with a changed object, now or
-#   before.
+# The objects whose change affects the hierarchy below: the changed objects, those that they were above before, those
+# with references into a namespace whose grants changed, and those that share a port with a changed object, now or
+# before.
 dependent_objects contains key if some key in input.keys
 
 dependent_objects contains child if some ["parents", child] in old_paths
@@ -73,8 +68,8 @@ _listener_sets_beside(key) := {listener_set |
 	levels.of(listener_set) == "ListenerSet"
 }
 
-# METADATA
-# description: The Gateways whose listeners may conflict, or share ports, with those of ListenerSets because of a change of an object.
+# The Gateways whose listeners may conflict, or share ports, with those of ListenerSets because of a change of an
+# object.
 default gateways_of(_, _) := set()
 
 gateways_of("Gateway", gateway) := {gateway}
@@ -89,14 +84,11 @@ gateways_of("Namespace", namespace) := {gateway |
 	some gateway in index.declared_parents(concat("/", [type, keys.parse(namespace).name, name]))
 }
 
-# METADATA
-# description: The policies among the affected objects.
+# The policies among the affected objects.
 changed_policies := {key | some key in dependent_objects; kinds.of_policy(key)}
 
-# METADATA
-# description: |
-#   The policies and PolicyKinds whose acceptance may differ: the changed ones, those that share a target with one, and
-#   those with a changed target.
+# The policies and PolicyKinds whose acceptance may differ: the changed ones, those that share a target with one, and
+# those with a changed target.
 dependent_policies contains policy if {
 	some policy in (changed_policies | _possible_dependents)
 	kinds.of_policy(policy)

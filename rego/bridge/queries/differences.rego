@@ -5,10 +5,8 @@ import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.scopes
 
-# METADATA
-# description: |
-#   The effective policies at scopes, by policy kind, target, source and path as JSON text. The sources are those with a
-#   difference, including "", or the source of the input, as "" (semantics P6).
+# The effective policies at scopes, by policy kind, target, source and path as JSON text. The sources are those with a
+# difference, including "", or the source of the input, as "" (semantics P6).
 effective_at(targets_by_kind) := {kind: by_target |
 	some kind, targets in targets_by_kind
 	by_target := {target: _by_source(kind, target) | some target in targets; hierarchy.canonical_key(target) == target}
@@ -29,10 +27,8 @@ _by_path(kind, target, source) := {json.marshal(entry.path): object.remove(entry
 	some entry in engine.policies_of(kind, target, source)
 }
 
-# METADATA
-# description: |
-#   The differences between the effective policies before and after a change. A difference for one source only has that
-#   source as `sourceNamespace`.
+# The differences between the effective policies before and after a change. A difference for one source only has that
+# source as `sourceNamespace`.
 differences(befores, afters) := [object.union(difference, {"sourceNamespace": source | source != ""}) |
 	some [kind, target] in sort({[kind, target] | some effective in [befores, afters]; some kind; some target, _ in effective[kind]})
 	at_before := object.get(befores, [kind, target], {})
@@ -58,8 +54,7 @@ _differs_for_all(at_before, at_after, source, path) if {
 	}
 }
 
-# METADATA
-# description: The problem of the input's `scopes`.
+# The problem of the input's `scopes`.
 scopes_problem := error("InvalidInput", "scopes must be lists of keys by policy kind, {<group>/<Kind>: [<keys>]}") if not _has_scopes
 
 _has_scopes if {

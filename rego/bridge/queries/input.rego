@@ -8,16 +8,13 @@ import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
 
-# METADATA
-# description: An error as the result of a query.
+# An error as the result of a query.
 error(code, message) := {"error": {"code": code, "message": message}}
 
-# METADATA
-# description: A field of the input is a list.
+# A field of the input is a list.
 is_list(field) if is_array(input[field])
 
-# METADATA
-# description: The first problem of the input fields that several queries have.
+# The first problem of the input fields that several queries have.
 input_problem := _changes_problem if {
 	input.changes
 	_changes_problem
@@ -51,22 +48,19 @@ _are_keys(items) if {
 	}
 }
 
-# METADATA
-# description: The first problem of the fields that several queries have and of a field of keys.
+# The first problem of the fields that several queries have and of a field of keys.
 problem(field) := input_problem if {
 	input_problem
 } else := keys_problem(field)
 
-# METADATA
-# description: The problem of a field that is the key of an existing node.
+# The problem of a field that is the key of an existing node.
 node_problem(field) := error("InvalidInput", sprintf("%s must be a key, <group>/<Kind>/<namespace>/<name>[#<section>]", [field])) if {
 	not keys.parse(object.get(input, field, ""))
 } else := error("TargetNotFound", sprintf("%s does not exist", [input[field]])) if {
 	not hierarchy.canonical_key(input[field])
 }
 
-# METADATA
-# description: The first problem of the input's `targets`.
+# The first problem of the input's `targets`.
 targets_problem := error("InvalidInput", "targets must be a list of keys, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
 	not is_list("targets")
 } else := _wrong_target(wrong) if {
@@ -78,22 +72,17 @@ _wrong_target(wrong) := error("InvalidInput", sprintf("%v is not a key: write <g
 	target := [target | some target in wrong; not keys.parse(target)][0]
 } else := error("TargetNotFound", sprintf("%s does not exist", [wrong[0]]))
 
-# METADATA
-# description: |
-#   The problem of a field of keys. Queries of the bridge itself may name deleted objects; only the form is checked.
+# The problem of a field of keys. Queries of the bridge itself may name deleted objects; only the form is checked.
 keys_problem(field) := error("InvalidInput", sprintf("%s must be a list of keys, <group>/<Kind>/<namespace>/<name>", [field])) if {
 	not is_list(field)
 } else := error("InvalidInput", sprintf("%v is not a key: write <group>/<Kind>/<namespace>/<name>", [key])) if {
 	key := [wrong | some wrong in input[field]; not keys.parse(wrong)][0]
 }
 
-# METADATA
-# description: |
-#   The policy kinds of a query: the one in the input, otherwise all that are in use.
+# The policy kinds of a query: the one in the input, otherwise all that are in use.
 policy_kinds := {input.policyKind} if {
 	input.policyKind
 } else := kinds.in_use
 
-# METADATA
-# description: The former policy kinds in the input.
+# The former policy kinds in the input.
 former_kinds := object.get(input, "former", [])

@@ -8,11 +8,9 @@ import data.bridge.lib.keys
 import data.bridge.lookup
 import data.bridge.scopes
 
-# METADATA
-# description: |
-#   The backends of a rule, in order: `{backend, target, port, weight, filters, problem}`, null for missing values.
-#   `target` is the port's node if the backend has such a port for the route's protocol; `problem` is the reason why
-#   requests fail there. `backend` and `target` are null if the ref names an object that cannot exist.
+# The backends of a rule, in order: `{backend, target, port, weight, filters, problem}`, null for missing values.
+# `target` is the port's node if the backend has such a port for the route's protocol; `problem` is the reason why
+# requests fail there. `backend` and `target` are null if the ref names an object that cannot exist.
 backends(route_key, position) := [object.union(
 	{
 		"port": object.get(ref, "port", null),
@@ -24,10 +22,8 @@ backends(route_key, position) := [object.union(
 	some place, ref in lookup.get(route_key).spec.rules[position].backendRefs
 ]
 
-# METADATA
-# description: |
-#   The backends of the filters of a rule and of its backends: `{filter, place, backend, target, port, problem}`, where
-#   `filter` is its type and `place` its place in the rule. The rest is as in `backends`.
+# The backends of the filters of a rule and of its backends: `{filter, place, backend, target, port, problem}`, where
+# `filter` is its type and `place` its place in the rule. The rest is as in `backends`.
 filter_backends(route_key, position) := [object.union(
 	{"filter": filter.type, "place": place, "port": object.get(ref, "port", null)},
 	_destination(route_key, ref, place),
@@ -58,10 +54,8 @@ _target(type, key, port) := hierarchy.port_node(type, key, port) if {
 	startswith(key, "core/Service/")
 } else := key
 
-# METADATA
-# description: |
-#   Why every request to a rule of a route fails, `{status, message}`, null if a request may succeed: the rule has no
-#   backend that accepts requests, and no filter that responds itself (HTTPRouteRule.backendRefs) or may do so.
+# Why every request to a rule of a route fails, `{status, message}`, null if a request may succeed: the rule has no
+# backend that accepts requests, and no filter that responds itself (HTTPRouteRule.backendRefs) or may do so.
 failure(route_key, rule_object, destinations) := null if {
 	some destination in destinations
 	destination.problem == null
@@ -76,10 +70,8 @@ failure(route_key, rule_object, destinations) := null if {
 	}
 }
 
-# METADATA
-# description: |
-#   The answer to a request that no rule serves at an entry point, `{status, message}` (HTTPRouteSpec.rules). null for a
-#   frontend without such routes, because its requests go to its Service.
+# The answer to a request that no rule serves at an entry point, `{status, message}` (HTTPRouteSpec.rules). null for a
+# frontend without such routes, because its requests go to its Service.
 unserved(entry) := null if {
 	keys.is_frontend(entry)
 	nearest.reached != "Route"
@@ -93,9 +85,7 @@ _status(type, http, grpc) := grpc if {
 	type == "gateway.networking.k8s.io/HTTPRoute"
 } else := "connection refused"
 
-# METADATA
-# description: |
-#   The nodes that requests to a rule may reach: each existing backend and its port.
+# The nodes that requests to a rule may reach: each existing backend and its port.
 reachable_backends(candidate) := [node |
 	some position, backend in candidate
 	backend.problem == null
@@ -104,14 +94,11 @@ reachable_backends(candidate) := [node |
 	not node in {other | some earlier in array.slice(candidate, 0, position); some other in [earlier.backend, earlier.target]}
 ]
 
-# METADATA
-# description: A rule, as in its route.
+# A rule, as in its route.
 rule_at(route_key, position) := lookup.get(route_key).spec.rules[position]
 
-# METADATA
-# description: |
-#   The filters of a request, in order: those of the listener, which run before a route is selected (GEP-5224), then
-#   those of the rule.
+# The filters of a request, in order: those of the listener, which run before a route is selected (GEP-5224), then those
+# of the rule.
 filters(entry, route_key, index) := array.concat(_listener_filters(entry), object.get(rule_at(route_key, index), "filters", []))
 
 # The filters that an HTTP or HTTPS listener runs before a route is selected (Gateway API, ListenerFilters).
@@ -120,11 +107,9 @@ _listener_filters(entry) := [filter |
 	some filter in listener(entry).filters.requests
 ]
 
-# METADATA
-# description: |
-#   The effective policies of all kinds for a request, in the form of `effective`, from the top down: at the nodes of
-#   the path to the rule, at the rule, and at the `reachable_backends` and their ports. Only the path through the entry
-#   point counts.
+# The effective policies of all kinds for a request, in the form of `effective`, from the top down: at the nodes of the
+# path to the rule, at the rule, and at the `reachable_backends` and their ports. Only the path through the entry point
+# counts.
 policies(entry, rule, reachable_backends) := [{"target": node, "policyKind": kind, "paths": paths} |
 	some node in array.concat(_nodes_to(entry, rule), reachable_backends)
 	some kind in sort(kinds.in_use)
@@ -168,10 +153,8 @@ _paths(kind, entry, rule, node) := hierarchy.kind_paths(kind, node) if {
 	with_namespaces := kinds.names_namespaces(kind)
 }
 
-# METADATA
-# description: |
-#   Warnings about the result at an entry point, `{reason, message}`: some data planes respond differently, or filters
-#   of the listener may change the request before a route is selected.
+# Warnings about the result at an entry point, `{reason, message}`: some data planes respond differently, or filters of
+# the listener may change the request before a route is selected.
 warnings(entry) := array.flatten([_more_specific(entry), _filtered(entry), _by_implementation(entry)])
 
 # Rules of the next hostname serve requests that the first does not match (HTTPRouteSpec.hostnames). Envoy's virtual

@@ -7,10 +7,8 @@ import data.bridge.lookup
 
 _looked_at := 16 # routes whose attachment is checked first; usually the best match is attached
 
-# METADATA
-# description: |
-#   The types of routes that may serve the request at an entry point, in order of preference. A gRPC call is an HTTP
-#   request, too; the contents of a TLS listener's connection are not visible.
+# The types of routes that may serve the request at an entry point, in order of preference. A gRPC call is an HTTP
+# request, too; the contents of a TLS listener's connection are not visible.
 types(entry) := _types_by_protocol[request.protocol] if {
 	keys.is_frontend(entry)
 } else := _types_by_protocol[listener(entry).protocol] if {
@@ -66,14 +64,11 @@ _paths_like(entry, name) := [paths |
 
 _segments(number) := concat("/", array.slice(split(request.path, "/"), 0, number))
 
-# METADATA
-# description: The maximum number of examined paths of a hostname if no rule serves a request.
+# The maximum number of examined paths of a hostname if no rule serves a request.
 paths_regarded := 20
 
-# METADATA
-# description: |
-#   The parents that routes name at an entry point, a Gateway, ListenerSet or frontend, and for a default Gateway its
-#   key in the index.
+# The parents that routes name at an entry point, a Gateway, ListenerSet or frontend, and for a default Gateway its key
+# in the index.
 entry_parents(entry) := {entry} if {
 	keys.is_frontend(entry)
 } else := {keys.parse(entry).object, index.default_gateways_key} if {
@@ -85,8 +80,7 @@ _names(entry) := {name | some parent in entry_parents(entry); some name in index
 	any_host(entry)
 } else := {name | some name in covering_hostnames(request.host)}
 
-# METADATA
-# description: The host of a request does not matter at an entry point.
+# The host of a request does not matter at an entry point.
 any_host(entry) if keys.is_frontend(entry)
 
 any_host(_) if request.protocol in {"TCP", "UDP"}
@@ -97,10 +91,8 @@ _paths_above := {"*", "/"} | {concat("/", array.slice(segments, 0, number)) |
 	some number in numbers.range(2, count(segments))
 }
 
-# METADATA
-# description: |
-#   The rule that serves the request at an entry point, `[route, rule, place]`, the rule as a node and by its place.
-#   Undefined if none does.
+# The rule that serves the request at an entry point, `[route, rule, place]`, the rule as a node and by its place.
+# Undefined if none does.
 matching_rule(entry) := [route_key, _rule_node(route_key, index), index] if {
 	[_, route_key, index, _] := first_match(entry)
 }
@@ -108,10 +100,8 @@ matching_rule(entry) := [route_key, _rule_node(route_key, index), index] if {
 # A rule of a route as a node, by its place.
 _rule_node(route_key, index) := keys.section(route_key, hierarchy.section_names(route_key)[index])
 
-# METADATA
-# description: |
-#   The rules that would serve the request instead of `matching_rule` if their patterns match, which are not compiled
-#   (see `_pattern_bounds`): `{node, message}`, in order of precedence. While there are any, the serving rule is unknown.
+# The rules that would serve the request instead of `matching_rule` if their patterns match, which are not compiled (see
+# `_pattern_bounds`): `{node, message}`, in order of precedence. While there are any, the serving rule is unknown.
 undecided_rules(entry) := array.slice([rule | some [_, rule] in sort(best)], 0, 5) if {
 	open := {[_rule_node(route_key, index), [rank, message]] |
 		some [rank, route_key, index, unknown] in _ranked(entry)
@@ -127,8 +117,7 @@ undecided_rules(entry) := array.slice([rule | some [_, rule] in sort(best)], 0, 
 
 _outranked(entry, rank) if first_match(entry)[0] < rank
 
-# METADATA
-# description: The best match at an entry point of a route that is attached, `[rank, route, place, {}]`.
+# The best match at an entry point of a route that is attached, `[rank, route, place, {}]`.
 first_match(entry) := _first_attached(entry, 0, _looked_at) if {
 	true
 } else := _first_attached(entry, _looked_at, count(_ranked(entry)))
@@ -137,10 +126,8 @@ _first_attached(entry, from, to) := [found | some found in array.slice(_known(en
 
 _known(entry) := [found | some found in _ranked(entry); found[3] == set()]
 
-# METADATA
-# description: |
-#   A route is attached to an entry point. For a frontend, only routes of the source or the producer count (semantics
-#   P6), and only those that are bound to the request's port.
+# A route is attached to an entry point. For a frontend, only routes of the source or the producer count (semantics P6),
+# and only those that are bound to the request's port.
 is_attached(entry, route_key) if {
 	entry in hierarchy.parents(route_key)
 	_is_bound(entry, route_key)
@@ -218,8 +205,7 @@ _own_rank(type, own) := array.concat([pattern_before_prefix], array.slice(own, 1
 
 _class := concat("/", ["gateway.networking.k8s.io/GatewayClass/-", lookup.get(input.gateway).spec.gatewayClassName])
 
-# METADATA
-# description: The rank of a regular expression for a path where the Gateway's implementation is known to prefer it to prefixes.
+# The rank of a regular expression for a path where the Gateway's implementation is known to prefer it to prefixes.
 pattern_before_prefix := 0.5
 
 # By the routes' own hostnames, not by the intersection with the listener's (Gateway API 1.7, Hostnames).
@@ -512,10 +498,8 @@ _common(one, other) := count([index |
 # The maximum number of candidates in a result.
 _candidate_bound := 5
 
-# METADATA
-# description: |
-#   The progress of a request that no rule serves, `{reached, reason, message, candidates}`: `reached` is Nothing,
-#   Gateway, Listener or Route; the candidates are the nearest nodes there, `{node, reason, message}`.
+# The progress of a request that no rule serves, `{reached, reason, message, candidates}`: `reached` is Nothing,
+# Gateway, Listener or Route; the candidates are the nearest nodes there, `{node, reason, message}`.
 nearest := {"reached": "Nothing", "reason": "NoGateway", "message": "There is no Gateway", "candidates": []} if {
 	count(gateways) == 0
 } else := _no_listener if {
@@ -524,8 +508,7 @@ nearest := {"reached": "Nothing", "reason": "NoGateway", "message": "There is no
 	found := [no_rule | some entry in entry_points; no_rule := _no_matching_rule(entry)][0]
 } else := _no_route(entry_points[0])
 
-# METADATA
-# description: The same if rules are undecided, so the serving rule is unknown.
+# The same if rules are undecided, so the serving rule is unknown.
 undecided_answer(rules) := {
 	"reached": "Route",
 	"reason": "CannotTell",

@@ -12,10 +12,8 @@ import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
 
-# METADATA
-# description: |
-#   The request in `input`, with defaults: `{protocol, port, host, path, method, headers, query, service, rpc}`.
-#   `protocol` is HTTP, HTTPS, GRPC, TLS, TCP or UDP; `port` 0 means any.
+# The request in `input`, with defaults: `{protocol, port, host, path, method, headers, query, service, rpc}`.
+# `protocol` is HTTP, HTTPS, GRPC, TLS, TCP or UDP; `port` 0 means any.
 request := {
 	"protocol": _protocol,
 	"port": object.get(input, "port", 0),
@@ -28,8 +26,7 @@ request := {
 	"rpc": object.get(input, ["grpc", "method"], ""),
 }
 
-# METADATA
-# description: The values of `protocol`.
+# The values of `protocol`.
 protocols := {"HTTP", "HTTPS", "GRPC", "TLS", "TCP", "UDP"}
 
 _protocol := input.protocol if {
@@ -57,8 +54,7 @@ _one(value) := concat(",", array.flatten([value]))
 # Gateway API does not define which of several query values counts; implementations take the first.
 _first(value) := array.flatten([value])[0]
 
-# METADATA
-# description: The problem of a request's input, as a sentence with the valid form. Undefined if it is valid.
+# The problem of a request's input, as a sentence with the valid form. Undefined if it is valid.
 input_problem := [message |
 	some [field, schema, message] in _forms
 	value := input[field]
@@ -107,10 +103,8 @@ _takes_requests(key) if {
 	levels.of(key) in {"Gateway", "Frontend"}
 }
 
-# METADATA
-# description: |
-#   The hostnames that cover a host, the most specific first: the host itself, the wildcards above it, and `*`, which
-#   means no hostname. A wildcard covers one label or more (Gateway API, Hostname).
+# The hostnames that cover a host, the most specific first: the host itself, the wildcards above it, and `*`, which
+# means no hostname. A wildcard covers one label or more (Gateway API, Hostname).
 covering_hostnames(host) := ["*"] if {
 	host == ""
 } else := array.concat(array.concat([host], wildcards), ["*"]) if {
@@ -121,27 +115,22 @@ covering_hostnames(host) := ["*"] if {
 	]
 }
 
-# METADATA
-# description: |
-#   The rank of a hostname, lower for more specific ones: by the characters of one without a wildcard, then by those of
-#   any (HTTPRouteSpec.hostnames).
+# The rank of a hostname, lower for more specific ones: by the characters of one without a wildcard, then by those of
+# any (HTTPRouteSpec.hostnames).
 specificity(hostname) := [0, 0] if {
 	hostname == "*"
 } else := [0, 0 - count(hostname)] if {
 	startswith(hostname, "*.")
 } else := [0 - count(hostname), 0 - count(hostname)]
 
-# METADATA
-# description: |
-#   The common hostname of a listener and a route that both cover one host: the more specific one.
+# The common hostname of a listener and a route that both cover one host: the more specific one.
 common_hostname(one, other) := one if {
 	specificity(one) <= specificity(other)
 } else := other
 
 _gateway_type := "gateway.networking.k8s.io/Gateway"
 
-# METADATA
-# description: The Gateways that may accept the request, or its mesh frontend.
+# The Gateways that may accept the request, or its mesh frontend.
 gateways := {input.gateway} if {
 	input.gateway
 } else := {concat("/", [_gateway_type, namespace, name]) |
@@ -149,24 +138,21 @@ gateways := {input.gateway} if {
 	some name, _ in lookup.objects_in(_gateway_type, namespace)
 }
 
-# METADATA
-# description: The listeners of a Gateway, including those of its ListenerSets, as nodes.
+# The listeners of a Gateway, including those of its ListenerSets, as nodes.
 listeners_of(gateway) := hierarchy.sections(gateway) | {node |
 	some listener_set in index.listener_sets_of(gateway)
 	hierarchy.taking_gateway(listener_set) == gateway
 	some node in hierarchy.sections(listener_set)
 }
 
-# METADATA
-# description: A listener, as in its Gateway or ListenerSet.
+# A listener, as in its Gateway or ListenerSet.
 listener(node) := [found |
 	parts := keys.parse(node)
 	some found in hierarchy.listeners(parts.object)
 	found.name == parts.section
 ][0]
 
-# METADATA
-# description: The hostname of an entry point, `*` if it has none.
+# The hostname of an entry point, `*` if it has none.
 hostname(entry) := lower(found) if {
 	found := listener(entry).hostname
 	found != ""
@@ -185,8 +171,7 @@ _listener_protocols := ["HTTPS", "TLS"] if {
 # The server name selects among HTTPS and TLS listeners of a port, whichever protocol the request has.
 _by_server_name := ["HTTPS", "TLS"]
 
-# METADATA
-# description: Why a listener does not accept the request, empty if it does.
+# Why a listener does not accept the request, empty if it does.
 listener_refusal(node) := "ProtocolDiffers" if {
 	not listener(node).protocol in _listener_protocols
 	not _beside(node)
@@ -215,11 +200,9 @@ _covers(_) if request.protocol in {"TCP", "UDP"}
 
 _covers(node) if hostname(node) in covering_hostnames(request.host)
 
-# METADATA
-# description: |
-#   The entry points of the request: for each Gateway, port and transport the listener with the most specific hostname
-#   (Gateway API, GatewaySpec.listeners, "Listeners that are distinct only by Hostname"), or a frontend. By specificity,
-#   HTTPS first.
+# The entry points of the request: for each Gateway, port and transport the listener with the most specific hostname
+# (Gateway API, GatewaySpec.listeners, "Listeners that are distinct only by Hostname"), or a frontend. By specificity,
+# HTTPS first.
 entry_points := [input.gateway] if {
 	keys.is_frontend(input.gateway)
 } else := [node |
@@ -240,8 +223,7 @@ _transport(protocol) := "TLS" if {
 	protocol in _by_server_name
 } else := protocol
 
-# METADATA
-# description: The Gateway of an entry point, or its frontend.
+# The Gateway of an entry point, or its frontend.
 gateway_of(entry) := entry if {
 	keys.is_frontend(entry)
 } else := keys.parse(entry).object if {

@@ -14,10 +14,8 @@ import data.bridge.lib.levels
 import data.bridge.lookup
 import data.bridge.policy as policies
 
-# METADATA
-# description: |
-#   The effective targets of a policy kind at or below a node, by declared links: those to recompute when the node's
-#   object changes, and those that users mean by a Gateway or a route.
+# The effective targets of a policy kind at or below a node, by declared links: those to recompute when the node's
+# object changes, and those that users mean by a Gateway or a route.
 scopes_at_or_below(policy_kind, node) := {node} if {
 	not index.has_extension_links
 	_is_of_acting_type(policy_kind, node)
@@ -108,10 +106,8 @@ _within(scope, node) if {
 	node in hierarchy.nodes_above(scope)
 }
 
-# METADATA
-# description: |
-#   An effective target of a policy kind is in the result of `scopes_at_or_below` for a node. The cost is that of the
-#   nodes above the target, and not of those below the node.
+# An effective target of a policy kind is in the result of `scopes_at_or_below` for a node. The cost is that of the
+# nodes above the target, and not of those below the node.
 is_within(policy_kind, node, scope) if {
 	kinds.is_direct(policy_kind)
 	scope in _direct_scopes(policy_kind, node)
@@ -145,17 +141,13 @@ _named_above(node, scope) if {
 	node in objects_above(scope)
 }
 
-# METADATA
-# description: |
-#   The objects, frontends and Namespaces at and above an effective target by declared links, whether they count or not.
+# The objects, frontends and Namespaces at and above an effective target by declared links, whether they count or not.
 objects_above(scope) := hierarchy.objects_above(scope) if {
 	keys.is_frontend(scope)
 } else := hierarchy.objects_above(keys.parse(scope).object)
 
-# METADATA
-# description: |
-#   The effective targets of a policy, from at most `bound` of its accepted refs and through at most `bound` objects for
-#   each step: `{scopes, whole}`. `whole` is false if there may be more. For callers that cannot wait for all of them.
+# The effective targets of a policy, from at most `bound` of its accepted refs and through at most `bound` objects for
+# each step: `{scopes, whole}`. `whole` is false if there may be more. For callers that cannot wait for all of them.
 sample_scopes(policy_key, bound) := {"scopes": scopes_found, "whole": whole} if {
 	policy_kind := keys.parse(policy_key).type
 	all_targets := attachment.targets(policy_key)
@@ -202,8 +194,7 @@ _counts_below(policy_kind, scope, node) if {
 	_is_at_or_below(scope, node)
 }
 
-# METADATA
-# description: A node is one at which a policy kind may act.
+# A node is one at which a policy kind may act.
 acts_at(policy_kind, node) if {
 	_is_of_acting_type(policy_kind, node)
 } else := false if {
@@ -280,8 +271,7 @@ _unnamed_backends(policy_kind, object_key) := {concat("/", [type, parts.name, na
 	hierarchy.exists(object_key)
 }
 
-# METADATA
-# description: The effective targets of a policy, from its accepted refs.
+# The effective targets of a policy, from its accepted refs.
 reachable_scopes(policy_key) := {scope |
 	policy_kind := keys.parse(policy_key).type
 	some node in attachment.targets(policy_key)
@@ -310,10 +300,8 @@ _has_counted_path(policy_kind, node, scope) if {
 	node in path
 }
 
-# METADATA
-# description: |
-#   The effective targets below the objects that a policy is attached to, or to a section of which. They include all
-#   effective targets of the policy, and are cheaper if many policies share an object, because no path is walked.
+# The effective targets below the objects that a policy is attached to, or to a section of which. They include all
+# effective targets of the policy, and are cheaper if many policies share an object, because no path is walked.
 candidate_scopes(policy_key) := reachable_scopes(policy_key) if {
 	kinds.acts_at_targets(keys.parse(policy_key).type)
 } else := {scope |
@@ -321,12 +309,9 @@ candidate_scopes(policy_key) := reachable_scopes(policy_key) if {
 	some scope in _scopes_below(keys.parse(policy_key).type, object_key)
 }
 
-# METADATA
-# description: |
-#   The policies of a kind that users may expect at a target and that act elsewhere, `{policy, target, reason,
-#   message}`: those that name the target while the kind has no effective target at or below it (NoScope, or the
-#   verdict's reason), and Direct policies on nodes above it (OtherTarget). `explain` adds these for a kind without
-#   effective policies.
+# The policies of a kind that users may expect at a target and that act elsewhere, `{policy, target, reason, message}`:
+# those that name the target while the kind has no effective target at or below it (NoScope, or the verdict's reason),
+# and Direct policies on nodes above it (OtherTarget). `explain` adds these for a kind without effective policies.
 policies_elsewhere(policy_kind, target) := {rejection |
 	kinds.is_direct(policy_kind)
 	some object_key in (hierarchy.objects_above(keys.parse(target).object) - {keys.parse(target).object})

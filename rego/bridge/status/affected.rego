@@ -9,14 +9,12 @@ import data.bridge.lookup
 import data.bridge.outcomes
 import data.bridge.scopes
 
-# METADATA
-# description: |
-#   The desired status of an object that policies affect, for each place of its type (GEP-713, "Target object status";
-#   semantics S4): `conditions` for status.conditions, `listeners` by name, `parents` as entries of a route's
-#   status.parents, `annotations` by name. `types` are the condition types and annotations that the bridge sets and
-#   removes, `controllers` the controller names of its entries in status.parents. `affecting` has by policy kind and
-#   place the policies that act there, `unreported` those whose full status omits the object, and `former` are former
-#   policy kinds, `{controllerName, kind}`.
+# The desired status of an object that policies affect, for each place of its type (GEP-713, "Target object status";
+# semantics S4): `conditions` for status.conditions, `listeners` by name, `parents` as entries of a route's
+# status.parents, `annotations` by name. `types` are the condition types and annotations that the bridge sets and
+# removes, `controllers` the controller names of its entries in status.parents. `affecting` has by policy kind and place
+# the policies that act there, `unreported` those whose full status omits the object, and `former` are former policy
+# kinds, `{controllerName, kind}`.
 affected_status(object_key, affecting, unreported, former) := object.union_n([
 	{"object": object_key, "types": sort(our_types(former)), "controllers": sort(controllers(former))},
 	{"conditions": _within_bound(object_key, ["status"], [report.condition | some report in reports; report.place == ""]) |
@@ -69,10 +67,8 @@ _parents(object_key, reports) := array.slice(entries, 0, max([0, _parent_bound -
 # The maximum number of entries in status.parents of a route, of all controllers (Gateway API, RouteStatus).
 _parent_bound := 32
 
-# METADATA
-# description: |
-#   The policies that affect an object, by policy kind and place; the input of `affected_status`. It covers the
-#   effective targets in the object, and those at and below it if policies target it.
+# The policies that affect an object, by policy kind and place; the input of `affected_status`. It covers the effective
+# targets in the object, and those at and below it if policies target it.
 affecting_policies(object_key) := _by_kind_and_place({[name, mark[1], outcome.policy] |
 	some name, _ in kinds.sets.managed
 	some outcome in (_outcomes_in(name, object_key) | _outcomes_of_targeting(name, object_key))
@@ -104,10 +100,8 @@ _targeting(policy_kind, object_key) := {policy |
 	keys.parse(policy).type == policy_kind
 }
 
-# METADATA
-# description: |
-#   The policies whose full status omits an object, by policy kind and place (semantics S3). It covers all policies that
-#   may have the object as an ancestor.
+# The policies whose full status omits an object, by policy kind and place (semantics S3). It covers all policies that
+# may have the object as an ancestor.
 unreported_policies(object_key) := _by_kind_and_place({[name, mark[1], policy] |
 	some name, _ in kinds.sets.managed
 	kinds.get(name).statusShape == "Ancestors"
@@ -128,10 +122,8 @@ _below_or_at(policy_kind, object_key) := ({policy |
 	some policy in _targeting(policy_kind, below)
 }) | _targeting(policy_kind, object_key)
 
-# METADATA
-# description: |
-#   The form in which objects of a type can report that they are affected (GEP-713, "Target object status"): "parents"
-#   for a route, "conditions" if the type has status.conditions, otherwise "annotations".
+# The form in which objects of a type can report that they are affected (GEP-713, "Target object status"): "parents" for
+# a route, "conditions" if the type has status.conditions, otherwise "annotations".
 form(type) := "parents" if {
 	levels.of_type(type) == "Route"
 } else := "conditions" if {
@@ -172,8 +164,7 @@ _within_bound(object_key, place, conditions) := array.slice(conditions, 0, max([
 	]
 }
 
-# METADATA
-# description: A list in an object; empty if the object has no list there.
+# A list in an object; empty if the object has no list there.
 list_at(object_key, path) := found if {
 	found := object.get(lookup.get(object_key), path, [])
 	is_array(found)

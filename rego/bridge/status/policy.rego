@@ -10,12 +10,10 @@ import data.bridge.lookup
 import data.bridge.outcomes
 import data.bridge.policy as policies
 
-# METADATA
-# description: |
-#   The desired status of a policy, `{policy, policyKind, mode, controllerName?, conditions, types}`; `types` are the
-#   bridge's condition types. If the kind reports by ancestor, `{…, ancestors, unreported}`: the entries, and the places
-#   `[object, place]` of omitted ancestors. Accepted=False has no outcome (semantics S1).
-#   `reported` has the reports of other controllers about an observed policy; see `reported`.
+# The desired status of a policy, `{policy, policyKind, mode, controllerName?, conditions, types}`; `types` are the
+# bridge's condition types. If the kind reports by ancestor, `{…, ancestors, unreported}`: the entries, and the places
+# `[object, place]` of omitted ancestors. Accepted=False has no outcome (semantics S1). `reported` has the reports of
+# other controllers about an observed policy; see `reported`.
 of_policy(policy_key, tallies) := object.union(entry, {"reported": reports |
 	entry.mode == "Observe"
 	reports := reported(policy_key, entry)
@@ -33,8 +31,7 @@ _shaped(policy_key, tallies, "Conditions") := {"conditions": conditions(policy_k
 
 _shaped(policy_key, tallies, "Ancestors") := ancestors(policy_key, tallies)
 
-# METADATA
-# description: The conditions of a policy from its tallies, each with the generation that it was computed from.
+# The conditions of a policy from its tallies, each with the generation that it was computed from.
 conditions(policy_key, tallies) := [with_generation(policy_key, condition) |
 	accepted := accepted_condition(policy_key)
 	some condition in array.concat([accepted], [outcome |
@@ -43,16 +40,13 @@ conditions(policy_key, tallies) := [with_generation(policy_key, condition) |
 	])
 ]
 
-# METADATA
-# description: A condition with observedGeneration, if the object has a generation.
+# A condition with observedGeneration, if the object has a generation.
 with_generation(key, condition) := object.union(condition, {"observedGeneration": generation}) if {
 	generation := lookup.get(key).metadata.generation
 } else := condition
 
-# METADATA
-# description: |
-#   The Accepted condition of a policy from the verdicts on its refs. False only if no ref is accepted, with the reason
-#   of the first; otherwise the message names the rejected refs (semantics T4).
+# The Accepted condition of a policy from the verdicts on its refs. False only if no ref is accepted, with the reason of
+# the first; otherwise the message names the rejected refs (semantics T4).
 accepted_condition(policy_key) := {"type": "Accepted", "status": "True", "reason": "Accepted", "message": _accepted_message([])} if {
 	attachment.accepts_all(policy_key)
 } else := {"type": "Accepted", "status": "True", "reason": "Accepted", "message": _accepted_message(refused)} if {
@@ -76,18 +70,15 @@ _accepted_message(refused) := fit(sprintf("Policy has been accepted, but not for
 # The maximum number of rejected refs that a message explains.
 _refusal_bound := 20
 
-# METADATA
-# description: |
-#   The conditions for the outcome of an accepted policy, from its tallies, in the set that its kind uses: Programmed
-#   (GEP-713, "Status conditions") or that of 2025, Enforced, PartiallyEnforced and Overridden, of which one applies
-#   (semantics S2).
+# The conditions for the outcome of an accepted policy, from its tallies, in the set that its kind uses: Programmed
+# (GEP-713, "Status conditions") or that of 2025, Enforced, PartiallyEnforced and Overridden, of which one applies
+# (semantics S2).
 outcome_conditions(policy_key, tallies) := [{"type": type, "status": status, "reason": reason, "message": message}] if {
 	[type, status, reason] := _sets[_set(policy_key)][_overall({tally.outcome | some tally in tallies})]
 	message := outcome_message(policy_key, _set(policy_key), tallies)
 }
 
-# METADATA
-# description: The condition types of both sets that the bridge sets on a policy and removes.
+# The condition types of both sets that the bridge sets on a policy and removes.
 policy_types := {"Accepted"} | {condition[0] | some conditions_by_outcome in _sets; some condition in conditions_by_outcome}
 
 _set(policy_key) := kinds.of_policy(policy_key).conditions
@@ -121,11 +112,9 @@ _overall(outcomes) := "NoScope" if {
 	count(outcomes & {"Programmed", "PartiallyProgrammed"}) > 0
 } else := "Reconciling"
 
-# METADATA
-# description: |
-#   The message of an outcome: the outcome of each declared target, if there are several, then one explanation for the
-#   scopes with a common one, with the other policies by name and GEP-713's names of the strategies (semantics S1).
-#   `set` is the set of conditions of the message.
+# The message of an outcome: the outcome of each declared target, if there are several, then one explanation for the
+# scopes with a common one, with the other policies by name and GEP-713's names of the strategies (semantics S1). `set`
+# is the set of conditions of the message.
 outcome_message(policy_key, _, []) := sprintf("Policy has no effective target: %s%s", [absence, _limit(policy_key)]) if {
 	# Independent of objects beyond the limit: a change of them changes no scope, so it recomputes no status. A Direct
 	# policy acts at its targets, but at none that is not accepted or that other controllers serve.
@@ -212,16 +201,13 @@ _and_more(number) := [sprintf("and %d more", [number]) | number > 0]
 # The maximum length of a condition's message (Kubernetes, Condition).
 _message_bound := 32768
 
-# METADATA
-# description: The maximum number of entries in status.ancestors, of all controllers (GEP-713, PolicyAncestorStatus).
+# The maximum number of entries in status.ancestors, of all controllers (GEP-713, PolicyAncestorStatus).
 ancestor_bound := 16
 
-# METADATA
-# description: |
-#   The bridge's entries of status.ancestors, `{ancestors, unreported}`: one for each ancestor of the policy's effective
-#   targets, by key, and then one for each target ref that has none or is rejected. Together with those of other
-#   controllers they are at most 16; the last one states the number of omitted entries, and `unreported_policies` has
-#   the places of those (semantics S3; GEP-713, "Using upstream PolicyAncestorStatus struct").
+# The bridge's entries of status.ancestors, `{ancestors, unreported}`: one for each ancestor of the policy's effective
+# targets, by key, and then one for each target ref that has none or is rejected. Together with those of other
+# controllers they are at most 16; the last one states the number of omitted entries, and `unreported_policies` has the
+# places of those (semantics S3; GEP-713, "Using upstream PolicyAncestorStatus struct").
 ancestors(policy_key, tallies) := {
 	"ancestors": [_entry(policy_key, entry.ancestor, [_counted(condition, left_out) | some condition in entry.conditions]) |
 		some place, entry in array.slice(all_entries, 0, room)
@@ -318,9 +304,7 @@ _reference(parts) := object.union_n([
 	{"sectionName": parts.section | parts.section != ""},
 ])
 
-# METADATA
-# description: |
-#   Sentences as one message: at most `bound` of them and as many as fit, and the number of omitted ones (semantics S1).
+# Sentences as one message: at most `bound` of them and as many as fit, and the number of omitted ones (semantics S1).
 join_sentences(sentences, bound) := concat(". ", array.concat(array.slice(sentences, 0, number_shown), rest)) if {
 	# Each sentence with the mark after it, and room for ". And <number> more explanations".
 	lengths := [length | some sentence in sentences; length := count(sentence) + 2]
@@ -333,14 +317,12 @@ join_sentences(sentences, bound) := concat(". ", array.concat(array.slice(senten
 	rest := [sprintf("And %d more explanations", [count(sentences) - number_shown]) | count(sentences) > number_shown]
 } else := fit(sentences[0])
 
-# METADATA
-# description: A text cut to the maximum length of a message.
+# A text cut to the maximum length of a message.
 fit(text) := text if {
 	count(text) <= _message_bound
 } else := concat("", [substring(text, 0, _message_bound - 1), "…"])
 
-# METADATA
-# description: The names of policies, at most twenty of them, and the number of others.
+# The names of policies, at most twenty of them, and the number of others.
 name_list(policies) := concat(", ", array.concat(array.slice(names, 0, 20), _and_more(count(names) - 20))) if {
 	names := sort([keys.short(policy) | some policy in policies])
 }

@@ -3,12 +3,10 @@ package bridge.status
 import data.bridge.lib.keys
 import data.bridge.lookup
 
-# METADATA
-# description: |
-#   The reports of controllers about a policy of an observed kind, besides the bridge's own `entry` of its status:
-#   `{controllerName?, ancestorRef?, conditions, says, outdated, difference?}` for each entry of status.ancestors, and one for
-#   status.conditions. `says` is the report in one word, `difference` explains a contradiction to the bridge's verdict. A report
-#   about an older generation of the policy is `outdated` and not compared (semantics S5).
+# The reports of controllers about a policy of an observed kind, besides the bridge's own `entry` of its status:
+# `{controllerName?, ancestorRef?, conditions, says, outdated, difference?}` for each entry of status.ancestors, and one
+# for status.conditions. `says` is the report in one word, `difference` explains a contradiction to the bridge's
+# verdict. A report about an older generation of the policy is `outdated` and not compared (semantics S5).
 reported(policy_key, entry) := [object.union_n([report, {"says": word(report.conditions), "outdated": outdated}, differing]) |
 	some report in _reports(policy_key)
 	outdated := _is_outdated(policy_key, report.conditions)
@@ -75,10 +73,8 @@ _place(policy_key, ref) := object.union(
 	ref,
 )
 
-# METADATA
-# description: |
-#   The difference between a controller's report and the bridge's result: both results, and the bridge's reason. Undefined if one
-#   of the bridge's `verdicts` (lists of conditions) agrees with the report (semantics S5).
+# The difference between a controller's report and the bridge's result: both results, and the bridge's reason. Undefined
+# if one of the bridge's `verdicts` (lists of conditions) agrees with the report (semantics S5).
 difference(report, verdicts) := fit(sprintf("%s says %s, the bridge says %s", [
 	object.get(report, "controllerName", "the status"),
 	_explained(report.conditions),
@@ -140,8 +136,7 @@ _meaning(condition) := "Refused" if {
 	effect := object.get(by_reason, [[condition.status, condition.reason]], by_status)
 } else := "Other"
 
-# METADATA
-# description: The result of a policy, which is the reason of its most significant condition.
+# The result of a policy, which is the reason of its most significant condition.
 word(conditions) := reason if {
 	reason := _deciding(conditions).reason
 	reason != ""

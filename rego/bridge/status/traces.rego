@@ -4,13 +4,11 @@ import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lib.levels
 
-# METADATA
-# description: |
-#   Everything that a bridge has written into an object, for removal: `conditions` (types), `ancestors` and `parents`
-#   (names of controllers), `types` of marks in any place, `annotations`, `status` (the bridge wrote all of it),
-#   `webhooks` by `index` with the `fields` failurePolicy and caBundle, `object` (the bridge created it). Entries are
-#   identified by name for a bridge with the policy kinds `former` (`{controllerName, kind}`), otherwise by their
-#   writer: `manager`, as in metadata.managedFields.
+# Everything that a bridge has written into an object, for removal: `conditions` (types), `ancestors` and `parents`
+# (names of controllers), `types` of marks in any place, `annotations`, `status` (the bridge wrote all of it),
+# `webhooks` by `index` with the `fields` failurePolicy and caBundle, `object` (the bridge created it). Entries are
+# identified by name for a bridge with the policy kinds `former` (`{controllerName, kind}`), otherwise by their writer:
+# `manager`, as in metadata.managedFields.
 traces(obj, former, manager) := {name: found |
 	some name, found in {
 		"conditions": _conditions_left(obj, former, manager),
@@ -121,10 +119,8 @@ _certificate(obj, manager) if {
 	entry.fieldsV1["f:type"]
 }
 
-# METADATA
-# description: |
-#   An object has a condition of one of these types, in its status, a listener's or a route's for a parent, or an
-#   annotation of that name.
+# An object has a condition of one of these types, in its status, a listener's or a route's for a parent, or an
+# annotation of that name.
 shows_any(obj, types) if {
 	lists := [object.get(obj, ["status", field], []) | some field in ["listeners", "parents"]]
 	some place in array.flatten(array.concat([[object.get(obj, "status", {})]], lists))
@@ -135,30 +131,24 @@ shows_any(obj, types) if {
 	name in types
 }
 
-# METADATA
-# description: |
-#   The condition types with which a policy kind marks the objects that it affects, and the ancestors that a full list
-#   omits (semantics S3), by their reasons.
+# The condition types with which a policy kind marks the objects that it affects, and the ancestors that a full list
+# omits (semantics S3), by their reasons.
 types_by_reason(kind) := {"Affected": sprintf("%sAffected", [prefix]), "AncestorsFull": sprintf("%sNotReported", [prefix])} if {
 	prefix := sprintf("%s/%s", [split(kind.controllerName, "/")[0], kind.kind])
 }
 
 _marks_of(some_kinds) := {type | some kind in some_kinds; some type in types_by_reason(kind)}
 
-# METADATA
-# description: All condition types of these forms that belong to the bridge, including those of former policy kinds.
+# All condition types of these forms that belong to the bridge, including those of former policy kinds.
 our_types(former) := _marks_of(_managed | {kind | some kind in former})
 
-# METADATA
-# description: The controllerNames of the active and the former policy kinds.
+# The controllerNames of the active and the former policy kinds.
 controllers(former) := {kind.controllerName | some kind in (_managed | {kind | some kind in former})}
 
 _managed := {kinds.get(name) | some name, _ in kinds.sets.managed}
 
-# METADATA
-# description: |
-#   The types of objects that the bridge may write because of active policy kinds, of the `replicated` types and the
-#   policies themselves: those with status writes, and those with annotations. RBAC must allow these.
+# The types of objects that the bridge may write because of active policy kinds, of the `replicated` types and the
+# policies themselves: those with status writes, and those with annotations. RBAC must allow these.
 writable_types(replicated) := {
 	"status": sort(types - annotated),
 	"annotations": sort(annotated),

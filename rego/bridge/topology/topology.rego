@@ -12,11 +12,9 @@ import data.bridge.lib.levels
 import data.bridge.lookup
 import data.bridge.policy as policies
 
-# METADATA
-# description: |
-#   A node of the tree: `{level, children, policies}`, with `namespace` if a Namespace with policies is above it
-#   (semantics P3), and `parameters` (see `parameters`). `policies` name or select the node, `{policy, policyKind,
-#   accepted, reason?}`.
+# A node of the tree: `{level, children, policies}`, with `namespace` if a Namespace with policies is above it
+# (semantics P3), and `parameters` (see `parameters`). `policies` name or select the node, `{policy, policyKind,
+# accepted, reason?}`.
 node(key, policy_kinds) := object.union_n([
 	_drawn(key, policy_kinds),
 	{"children": _children(levels.of(key), key)},
@@ -71,10 +69,8 @@ _counts(policy, ref) := {"accepted": false, "reason": "Deleting"} if {
 	attachment.verdict(policy, ref).reason == "Accepted"
 } else := {"accepted": false, "reason": attachment.verdict(policy, ref).reason}
 
-# METADATA
-# description: |
-#   The roots of the whole tree: the objects and frontends without a parent that counts, and with a child or a policy.
-#   Objects without policies and links are not part of the tree.
+# The roots of the whole tree: the objects and frontends without a parent that counts, and with a child or a policy.
+# Objects without policies and links are not part of the tree.
 roots(policy_kinds) := {key |
 	some key in _placed_nodes
 	count(hierarchy.parents(key)) == 0
@@ -135,10 +131,8 @@ _parameters_at("Gateway", key) := keys.named(ref.group, ref.kind, split(key, "/"
 	ref := lookup.get(key).spec.infrastructure.parametersRef
 }
 
-# METADATA
-# description: |
-#   The policies that no active policy kind describes and that name an object on a path to a node, or a section of one,
-#   as rejected attachments, `{policy, target, reason, message}`. A section beside the path is omitted (semantics K6).
+# The policies that no active policy kind describes and that name an object on a path to a node, or a section of one, as
+# rejected attachments, `{policy, target, reason, message}`. A section beside the path is omitted (semantics K6).
 undescribed_above(node) := {rejection |
 	nodes := {on | some path in hierarchy.paths(node, true); some on in path} | hierarchy.sections(node)
 	some object_key in {keys.parse(on).object | some on in nodes}
@@ -160,11 +154,9 @@ _is_on_path(ref, nodes) if ref.key in nodes
 
 _is_on_path(ref, _) if not hierarchy.canonical_key(ref.key)
 
-# METADATA
-# description: |
-#   The declared links of the given nodes, above or below them, that do not count: a list of `{parent, child, reason,
-#   message}` (semantics P2). The other end may be outside the nodes, or not exist. A listener that does not accept a
-#   route is omitted if another one accepts it for the same parentRef.
+# The declared links of the given nodes, above or below them, that do not count: a list of `{parent, child, reason,
+# message}` (semantics P2). The other end may be outside the nodes, or not exist. A listener that does not accept a
+# route is omitted if another one accepts it for the same parentRef.
 rejected_links(nodes) := sort({link |
 	objects := {_whole(node) | some node in nodes}
 	some child in (objects | _declared_below(objects))
@@ -193,12 +185,10 @@ _whole(node) := concat("", [trim_suffix(keys.parse(node).object, "@frontend"), "
 	keys.is_frontend(node)
 } else := keys.parse(node).object
 
-# METADATA
-# description: |
-#   The picture of one object: `nodes` (the object, its sections, its frontend) with `{level, policies, parameters?}`,
-#   and its declarations: `edges` `[parent, child]` that count, `refused` ones with their reason. `alone` means that it
-#   is drawn even without an edge. Its size is independent of other objects' declarations. Undefined for objects without
-#   a place in the picture.
+# The picture of one object: `nodes` (the object, its sections, its frontend) with `{level, policies, parameters?}`, and
+# its declarations: `edges` `[parent, child]` that count, `refused` ones with their reason. `alone` means that it is
+# drawn even without an edge. Its size is independent of other objects' declarations. Undefined for objects without a
+# place in the picture.
 entry(object_key) := {
 	"nodes": {node: _drawn(node, kinds.names) | some node in nodes},
 	"edges": sort(_edges(nodes)),
@@ -244,10 +234,8 @@ _refused_links(object_key) := hierarchy.rejections_by(object_key) if {
 	index.has_extension_links
 } else := set()
 
-# METADATA
-# description: |
-#   The first objects of a picture, from the top down, in parts of one level: objects with `alone`, objects that
-#   extension modules place, and targets of policies. Edges connect all others.
+# The first objects of a picture, from the top down, in parts of one level: objects with `alone`, objects that extension
+# modules place, and targets of policies. Edges connect all others.
 picture_roots := array.concat(
 	[sort(_of_levels({name})) | some name in _first_levels],
 	[sort(_of_levels(_further_levels) | _targets)],
@@ -267,10 +255,8 @@ _targets := index.targeted_objects | {ref.object |
 	some ref in policies.declared_refs(policy)
 }
 
-# METADATA
-# description: |
-#   The objects whose picture a change of the objects `changed` may affect: `was` has by key their previous index paths,
-#   `appeared` are those of `changed` that were not drawn before, or that were deleted.
+# The objects whose picture a change of the objects `changed` may affect: `was` has by key their previous index paths,
+# `appeared` are those of `changed` that were not drawn before, or that were deleted.
 changed_entries(changed, was, appeared) := union({
 	changed,
 	{key | some object_key in changed; some key in _entries_led_to(object_key, was)},
