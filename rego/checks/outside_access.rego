@@ -41,7 +41,6 @@ _is_safe_call(node) if {
 }
 
 _call(node) := node.value if node.type == "call"
-
 _call(node) := node.terms if is_array(node.terms) # a statement
 
 _is_constant(term) if {

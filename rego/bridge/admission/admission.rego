@@ -113,7 +113,6 @@ _writes_constraint if {
 _type := concat("/", [_group, input.kind.kind])
 
 _group := input.kind.group if input.kind.group != ""
-
 _group := "core" if input.kind.group == ""
 
 # Each message with its action. dryrun concerns the audit only.

@@ -139,7 +139,6 @@ _effective_on(found) := {object_key |
 }
 
 _of_namespace("") := ""
-
 _of_namespace(namespace) := sprintf(" of namespace %s", [namespace]) if namespace != ""
 
 # The policies that it overrides and did not override before.
@@ -159,7 +158,6 @@ _names(names) := sprintf("%s and %d more", [concat(", ", array.slice(names, 0, _
 }
 
 _share(objects, after) := _count(objects, after) if not after.whole
-
 _share(objects, after) := sprintf("%d of %s", [count(objects), _count(object.keys(after.outcomes), after)]) if after.whole
 
 _count(objects, after) := sprintf("%s%d %s", [_at_least[after.whole], count(objects), _noun(objects)])
@@ -171,7 +169,6 @@ _noun(objects) := _nouns(kinds_of)[count(objects) == 1] if {
 }
 
 _plain_kind(kind) := "route" if endswith(kind, "Route")
-
 _plain_kind(kind) := lower(kind) if not endswith(kind, "Route")
 
 _nouns(names) := {true: name, false: _plural(name)} if {
@@ -180,5 +177,4 @@ _nouns(names) := {true: name, false: _plural(name)} if {
 } else := {true: "object", false: "objects"}
 
 _plural(name) := sprintf("%ses", [name]) if endswith(name, "s")
-
 _plural(name) := sprintf("%ss", [name]) if not endswith(name, "s")

@@ -63,7 +63,6 @@ _open contains name if {
 }
 
 _leaves_open(names) if count(names) == 0
-
 _leaves_open(names) if "*" in names
 
 # The update of labels, annotations, finalizers and owners for a request to a subresource that is not for them:

@@ -53,7 +53,6 @@ _way_to_compare(policy_key, ref) := "NotCompared" if {
 } else := kinds.of_policy(policy_key).sameLevel
 
 _overlaps_with(way, _, _) if way in {"Conflict", "NotCompared"}
-
 _overlaps_with("ConflictOnOverlap", holder, policy_key) if is_string(_overlap(holder, policy_key))
 
 # The policies that have the target of a ref, the oldest first; undefined if the policy is one of them.
@@ -92,7 +91,6 @@ _requests_from(policy_key, node) := namespace if {
 } else := ""
 
 _holders("Conflict", contenders) := {contenders[0]}
-
 _holders("ConflictOnOverlap", contenders) := {contenders[0]} if count(contenders) == 1
 
 _holders("ConflictOnOverlap", contenders) := _disjoint_policies(contenders) if {
@@ -106,7 +104,6 @@ _holders("ConflictOnOverlap", contenders) := _disjoint_policies(array.slice(cont
 }
 
 _winner("Conflict", holders, _) := _older(holders[0])
-
 _winner("NotCompared", holders, _) := sprintf("%s; policies with more than %d leaves together are not compared", [_older(holders[0]), policies.leaf_bound])
 
 _winner("ConflictOnOverlap", holders, policy_key) := [sprintf("%s, which sets %s too", [_older(holder), described]) |
@@ -119,7 +116,6 @@ _winner("ConflictOnOverlap", holders, policy_key) := [sprintf("%s, which sets %s
 _older(policy) := sprintf("the older %s %s", [keys.parse(policy).kind, keys.short(policy)])
 
 _pointer("") := "the whole spec"
-
 _pointer(pointer) := pointer if pointer != ""
 
 # The first pointer at which the specs proper of two policies overlap, whatever the values: a leaf of one is, or

@@ -90,13 +90,10 @@ _kind_matches(kinds, group, kind) if {
 }
 
 _listed([], _)
-
 _listed(list, name) if name in list
-
 _listed(list, _) if "*" in list
 
 _scope_matches("*", _)
-
 _scope_matches(scope, scope) if scope != "*"
 
 _namespace_matches([], _)
@@ -136,7 +133,6 @@ _namespace_selected(selector, it) if {
 
 # A name, with an optional * before it, after it, or both.
 _globbed("", _)
-
 _globbed(pattern, pattern) if pattern != ""
 
 _globbed(pattern, text) if {
@@ -195,7 +191,6 @@ _replacing(layers, path) := {place |
 }
 
 _leads_on(value, true) if is_array(value)
-
 _leads_on(value, false) if is_object(value)
 
 _absent := "\u0000"
@@ -232,7 +227,6 @@ is_namespace(it) if {
 
 # A group in Kubernetes' form, empty for the core group.
 api_group(group) := "" if group == "core"
-
 api_group(group) := group if group != "core"
 
 _namespace(obj) := obj.metadata.name if {

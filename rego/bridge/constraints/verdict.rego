@@ -31,7 +31,6 @@ violations_of(policy, answer) := {[message, details] |
 } else := {[sprintf("policy %s: violation is not a set of {msg, details} but %s", [policy, json.marshal(answer)]), {}]}
 
 _is_many(answer) if is_set(answer)
-
 _is_many(answer) if is_array(answer)
 
 _violation(policy, violation) := [violation.msg, object.get(violation, "details", {})] if {
@@ -95,11 +94,9 @@ audit_keys_in(name, namespaces) := {key |
 }
 
 _within(parts) := parts.name if parts.type == "core/Namespace"
-
 _within(parts) := parts.namespace if parts.type != "core/Namespace"
 
 _keys_to_judge(name, null) := audit_keys(name)
-
 _keys_to_judge(name, object_keys) := {key |
 	some key in object_keys
 	parts := keys.parse(key)
@@ -191,7 +188,6 @@ _meanwhile := {
 }
 
 _not_replicated(_, null) := set()
-
 _not_replicated(name, _) := set() if not active_constraints[name]
 
 _not_replicated(name, replicated) := {concat("/", [keys.group_name(group), kind]) |

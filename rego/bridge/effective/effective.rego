@@ -136,14 +136,11 @@ _joins(attached) := [{"policies": side, "elements": _elements(side), "strategy":
 
 # The established policy of a pair; with `parentLevels` the challenger (semantics F4).
 _deciding(attached, _, "parents") := attached[count(attached) - 1].policy
-
 _deciding(_, side, "levels") := side[0]
-
 _deciding(_, [policy], "policies") := policy
 
 # The order within one side: each older policy above the younger ones or instead of them (semantics F5).
 _elements([policy]) := [policy]
-
 _elements(side) := _precedence(keys.type_of(side[0]), _joins_of_level(side)) if count(side) > 1
 
 # The joins within one side, the youngest policy first.
@@ -209,7 +206,6 @@ _custom_elements(merged) := merged if {
 } else := [merged]
 
 _joined_at(_, elements, found, index) := elements if index >= count(found)
-
 _joined_at(policy_kind, elements, found, index) := _joined(policy_kind, elements, found[index]) if index < count(found)
 
 # A fold as in `bridge.lib.recursion`.
@@ -342,7 +338,6 @@ _winning_strategies(attached, winner, loser) := found if {
 }
 
 _strategy_of_pair(_, across, upper, lower) := across if upper[0] != lower[0]
-
 _strategy_of_pair(established, _, upper, lower) := _strategy_within_level(established) if upper[0] == lower[0]
 
 # The places of each policy, `[side, place within]` from the top, with the strategy of the side for lower ones.
@@ -368,7 +363,6 @@ _reason("Parents") := ", which is closest or merges with that"
 # Under None only a policy that names the section wins over another (semantics C2); this reason is more helpful than the
 # strategy's name.
 _reason("None") := ", which names the section"
-
 _reason(strategy) := sprintf(" (%s)", [merge.strategies[strategy]]) if not strategy in {"Parents", "None"}
 
 # The effective policies of a target in the form of `policies_of`, with the steps of each merge in order: `{established,

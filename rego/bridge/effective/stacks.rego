@@ -88,7 +88,6 @@ _acts_at_end(_, path, attached) if {
 
 # A consumer's policy, which targets another namespace, counts only for requests from its own.
 _counts_for(entry, source) if keys.parse(entry.policy).namespace in {"-", source, keys.parse(entry.target).namespace}
-
 _counts_for(entry, _) if keys.parse(entry.target).namespace == "-"
 
 # In two parts, because many paths share their upper part and OPA computes that once for them.

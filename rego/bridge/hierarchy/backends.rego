@@ -38,7 +38,6 @@ rule_backends(route_key) := {node: backends |
 # Services may name any, because requests in a mesh could go there without it (GEP-1294). Parents of other kinds may be
 # gateways.
 backend_permitted(route_key, backend) if keys.parse(route_key).namespace == keys.parse(backend).namespace
-
 backend_permitted(route_key, backend) if is_granted(route_key, backend)
 
 backend_permitted(route_key, _) if {

@@ -65,9 +65,7 @@ _declared_depth := 9
 # The result of one step in a direction: "declared below", ["declared below", bound] (at most so many, the first by
 # key), "declared above", "below" and "nodes above" (by links that count), or "above", which maps paths to paths.
 next_step("declared below", object_keys) := _directly_below(object_keys)
-
 next_step(["declared below", bound], object_keys) := _first(_directly_below(object_keys), bound)
-
 next_step("declared above", object_keys) := {parent | some key in object_keys; some parent in index.declared_parents(key)}
 
 _directly_below(object_keys) := {child |

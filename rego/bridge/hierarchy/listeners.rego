@@ -145,7 +145,6 @@ _own_conflict(object_key, port, slots, slot, others, protocol) := "ProtocolConfl
 
 # If the TCP listener of a ListenerSet loses, its other listeners may use the port.
 _is_first(object_key, _) if taking_gateway(object_key) == ""
-
 _is_first(object_key, port) if _first_in(taking_gateway(object_key), port, _streams(taking_gateway(object_key), port)) == object_key
 
 # The conflict of two listeners in one slot of a port.
@@ -179,7 +178,6 @@ _earlier(gateway, port, slot, listener_set) := [first, {}] if {
 
 # A TCP listener cannot share its port with another TCP listener, or with HTTP, HTTPS or TLS.
 _excludes(_, _, "TCP")
-
 _excludes(first, port, _) if index.facts(first).claims[port].TCP
 
 # A port has a TCP listener. Only there the order of objects on the port matters.
@@ -220,7 +218,6 @@ listeners_sharing_ports(object_key, section) := set() if {
 }
 
 _is_named(_, _, "")
-
 _is_named([_, node], object_key, section) if node == keys.section(object_key, section)
 
 # The accepted listeners of an object without TLS, `[port, node]`.
@@ -241,7 +238,6 @@ _holders_of_port(object_key, port) := {object_key} | {holder |
 
 # A route with these hostnames (lower case; none: all) and a listener with this one (empty: all) have a common name.
 hostnames_meet([], _)
-
 hostnames_meet(_, "")
 
 hostnames_meet(hostnames, hostname) if {

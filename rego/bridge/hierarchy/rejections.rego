@@ -55,7 +55,6 @@ _refused_at("Gateway", gateway) := {rejected_link(class, gateway, "ParentNotFoun
 }
 
 _refused_at("ListenerSet", listener_set) := {rejected_link(gateway, listener_set, reason) | [gateway, reason] := gateway_link(listener_set)}
-
 _refused_at("Backend", backend) := {link |
 	some route_key in index.declared_parents(backend)
 	levels.of(route_key) == "Route"

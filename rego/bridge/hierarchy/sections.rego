@@ -96,5 +96,4 @@ exists(object_key) if {
 # Types of objects that no API server serves, declared by an extension module, or by `virtual` of a target in a
 # PolicyKind (semantics T2).
 _is_virtual(type) if type in levels.virtual_types
-
 _is_virtual(type) if kinds.sets.virtual[type]

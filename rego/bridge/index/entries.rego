@@ -79,7 +79,6 @@ _entries_of_changes[path[0]][path[1]][concat("\n", array.slice(path, 2, 4))] con
 }
 
 _values(_, _, value) := value if is_array(value)
-
 _values(_, declarer, value) := [declarer] if not is_array(value)
 
 # The policies of a kind (`<group>/<Kind>`) that name exactly this key as a target.

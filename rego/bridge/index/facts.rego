@@ -93,7 +93,6 @@ _are_distinct(type, claims) if {
 } else := false
 
 _tcp_is_alone(slots) if not slots.TCP
-
 _tcp_is_alone(slots) if count([1 | some slot, _ in slots; is_stream(slot)]) == 1
 
 # The name of a part of an object if it can be a section name, otherwise the fallback.

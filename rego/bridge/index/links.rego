@@ -247,7 +247,6 @@ link_fields := null if {
 default _named_above(_, _) := set()
 
 _named_above("Gateway", obj) := {keys.named(keys.gateway_api, "GatewayClass", "", obj.spec.gatewayClassName)}
-
 _named_above("ListenerSet", obj) := {gateway_of(obj)}
 
 _named_above("Route", route) := default_keys(object.get(route.spec, "useDefaultGateways", "None")) | _parents_named(
@@ -265,7 +264,6 @@ gateway_of(listener_set) := parent_key(listener_set.spec.parentRef, listener_set
 default _named_below(_, _) := set()
 
 _named_below("Gateway", gateway) := default_keys(gateway.spec.defaultScope)
-
 _named_below("Route", route) := _backends_of_rules(route.spec.rules, route.metadata.namespace)
 
 # The objects that rules of a namespace name as backends, including their filters' backends.

@@ -37,7 +37,6 @@ raw_refs(policy) := policy.spec.targetRefs if {
 _no_names := {"group": "", "kind": "", "namespace": "", "name": "", "sectionName": "", "className": ""}
 
 _with_section(target, "") := target
-
 _with_section(target, section) := keys.section(target, section) if section != ""
 
 # A ref without a namespace names an object of the policy's own namespace, or a cluster-scoped one.

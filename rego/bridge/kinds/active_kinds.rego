@@ -110,7 +110,6 @@ _candidate_layers(type) := [layers |
 ]
 
 _makes_a_kind(_, layers) if layers[_].name in {"Preset", "PolicyKind"}
-
 _makes_a_kind(type, _) if labelled_class(type)
 
 # The spec of the oldest PolicyKind of a type, unless it is invalid by itself.
@@ -150,7 +149,6 @@ _read(type, declared) := object.remove(found, array.flatten([
 } else := {}
 
 _says_all("specPaths", _)
-
 _says_all("defaultStrategy", "Additive")
 
 _fields_of_merging := {

@@ -46,7 +46,6 @@ labelled_class(type) := "Direct" if {
 
 # The schema of a type has wrappers, a choice of strategy, or several target kinds.
 _has_merge_form(type) if count(schema_form(type)) > 0
-
 _has_merge_form(type) if count(_schema_shape(type).targets) > 1
 
 _label(type) := lower(crds[type].label) if crds[type].version != ""
@@ -87,11 +86,8 @@ _crd_claims[type] contains [lookup.age(key), key] if {
 }
 
 _may_be_of_policies(_, label) if label != ""
-
 _may_be_of_policies(type, _) if presets[type]
-
 _may_be_of_policies(type, _) if declared_specs[type]
-
 _may_be_of_policies(type, _) if type == input.guessedType
 
 # Objects are read in that version, so its schema applies to them: the version in the setting `types`
@@ -395,7 +391,6 @@ _spec_paths(type) := array.concat(
 }
 
 _merging(type) if count(_wrappers(type)) > 0
-
 _merging(type) if _chosen_by(type)
 
 # The historic wrappers are merged by field (GEP-713's first version), current ones as a whole unless a policy selects

@@ -64,15 +64,10 @@ _additive_merge(spec) if {
 } else := false
 
 _says_how_to_merge(spec) if object.get(spec, "defaultStrategy", "") != "Additive"
-
 _says_how_to_merge(spec) if count(_strategies(spec) - {"Additive"}) > 0
-
 _says_how_to_merge(spec) if spec.specPaths[_].strategyPath
-
 _says_how_to_merge(spec) if count(object.get(spec, "merge", {})) > 0
-
 _says_how_to_merge(spec) if object.get(spec, "sameLevel", "OlderEstablished") != "OlderEstablished"
-
 _says_how_to_merge(spec) if spec.parentLevels
 
 _order_of_others(spec) if {
@@ -171,7 +166,6 @@ _out_of_reach(spec) := [message |
 _ranks := {"GatewayClass": 1, "Gateway": 2, "ListenerSet": 3, "Frontend": 4, "Listener": 4, "Route": 5, "Rule": 6, "Backend": 7, "Port": 8}
 
 _is_below(level, effective_level) if _ranks[level] > _ranks[effective_level]
-
 _is_below("Frontend", "Listener")
 
 _level_of_target(spec, target) := "Frontend" if {

@@ -73,7 +73,6 @@ supported_strategies(spec) := ({place.strategy | some place in spec.specPaths} |
 
 # The strategy of a value at strategyPath, `{strategy, merge}` or only a name (semantics F7).
 strategy_of(meaning) := object.get(meaning, "strategy", null) if is_object(meaning)
-
 strategy_of(meaning) := meaning if not is_object(meaning)
 
 _strategy_rules(spec) := {value: merge.rules(meaning.merge) |
@@ -149,7 +148,6 @@ _types_acted_on(kind) := {type: level |
 # A kind acts on objects of a type, or on their sections: on its target kinds of its effective level; if there are none,
 # on all types (semantics P5).
 is_acted_on(kind, _) if not kind.actsOn
-
 is_acted_on(kind, type) if type in kind.actsOn
 
 # Every policy of a kind applies, and none overrides another (strategy Additive; semantics C4).
@@ -288,7 +286,6 @@ _place(entry, value) := [0, entry.ranks[json.marshal(value)]] if {
 
 # A policy kind's declared targets may be objects of a type (semantics T2); if it lists none, of any type.
 may_target(policy_kind, _) if not get(policy_kind).targets
-
 may_target(policy_kind, type) if _target_entry(policy_kind, type)
 
 # A policy kind's declared targets may be sections of objects of a type.

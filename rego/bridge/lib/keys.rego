@@ -75,7 +75,6 @@ home(key) := concat("/", array.slice(split(key, "/"), 0, 3))
 # METADATA
 # description: The API group of an apiVersion, `core` if it has none.
 group(api_version) := split(api_version, "/")[0] if contains(api_version, "/")
-
 group(api_version) := "core" if not contains(api_version, "/")
 
 # METADATA
@@ -85,19 +84,16 @@ version(api_version) := parts[count(parts) - 1] if parts := split(api_version, "
 # METADATA
 # description: A group in the form of keys. A version in it is dropped (semantics T1).
 group_name(text) := "core" if text == ""
-
 group_name(text) := split(text, "/")[0] if text != ""
 
 # METADATA
 # description: A namespace in the form of keys.
 namespace_name(text) := "-" if text == ""
-
 namespace_name(text) := text if text != ""
 
 # METADATA
 # description: The namespace of a key in Kubernetes' form, empty for a cluster-scoped object.
 namespace(key) := "" if parse(key).namespace == "-"
-
 namespace(key) := parse(key).namespace if parse(key).namespace != "-"
 
 # METADATA

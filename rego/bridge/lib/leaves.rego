@@ -47,7 +47,6 @@ segments(text) := array.slice(split(text, "/"), 1, 1000) if {
 ]
 
 _is_leaf(value) if not is_object(value)
-
 _is_leaf(value) if value == {}
 
 _in_array(path) if {

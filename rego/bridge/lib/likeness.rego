@@ -33,7 +33,6 @@ hint(text, candidates) := sprintf("; did you mean %q?", [nearest(text, candidate
 } else := ""
 
 _likeness(text, text) := 1
-
 _likeness(one, other) := (2 * count(_pairs(one) & _pairs(other))) / (count(_pairs(one)) + count(_pairs(other))) if one != other
 
 # With a mark at both ends, so short texts have pairs, too.

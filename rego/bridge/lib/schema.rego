@@ -11,7 +11,6 @@ import data.bridge.lib.likeness
 # METADATA
 # description: The errors of a spec by the schema of its kind, each as a message with the field, in a stable order.
 problems(_, spec) := ["spec is not an object"] if not is_object(spec)
-
 problems(kind, spec) := [message | some [_, message] in sort(_removed(kind, spec) | {[place, message] |
 	[_, errors] := json.match_schema(spec, _without_other_fields(kind))
 	some error in errors
@@ -75,5 +74,4 @@ _number(raw) := to_number(raw) if {
 } else := raw
 
 _prefix("") := ""
-
 _prefix(place) := sprintf("%s: ", [regex.replace(place, `\.([0-9]+)`, "[$1]")]) if place != ""

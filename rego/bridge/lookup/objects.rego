@@ -57,7 +57,6 @@ has_object(key) if {
 # The query changes nothing. A complete rule, so OPA computes it once for a query. Lookups that check it first save a
 # tenth of the expressions of `effective`.
 has_no_changes if not input.changes
-
 has_no_changes if count(changed_keys) == 0
 
 # All objects of one type in one namespace (`-` for cluster-scoped ones), by name.

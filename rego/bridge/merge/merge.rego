@@ -78,7 +78,6 @@ assumed_order := ["AtomicDefaults", "PatchDefaults", "AtomicOverrides", "PatchOv
 _patch_sides(sides) := _patch_nonempty([side | some side in sides; side.spec != {}], sides)
 
 _patch_nonempty([], sides) := sides[0]
-
 _patch_nonempty([side], _) := side
 
 _patch_nonempty(sides, _) := {"spec": spec, "origins": _leaf_origins(spec, object.union_n([side.origins | some side in sides]))} if {
@@ -128,7 +127,6 @@ _item_name(field, item, _, _) := item[field] if field != ""
 _origins(spec, policy) := {pointer: policy | some pointer in leaves.pointers(spec)}
 
 _keyed_value(value, null) := [value]
-
 _keyed_value(list, names) := {names[index]: item | some index, item in list} if names != null
 
 # A path with numbers for list items as an array of keys, which json.patch needs for an empty key.
@@ -196,7 +194,6 @@ plain_side(side, spec) := {"spec": spec, "origins": side.origins} if {
 
 # Another value may have replaced the list or the unit.
 _plain_value(items, order) := [items[name] | some name in order] if is_object(items)
-
 _plain_value(unit, null) := unit[0] if is_array(unit)
 
 # GEP-713, "Custom merge strategies" (semantics F9): the rule `result` of the package bridge.strategies.<strategy>
@@ -267,10 +264,8 @@ _makers_near(pointer, side) := near if {
 
 # The policy itself if there is only one.
 _one_or_all(policies) := sort(policies)[0] if count(policies) == 1
-
 _one_or_all(policies) := sort(policies) if count(policies) != 1
 
 # The policies of an origin, which may be several (semantics F9).
 as_list(origin) := [origin] if is_string(origin)
-
 as_list(origin) := origin if is_array(origin)

@@ -47,7 +47,6 @@ _cut_text(path) := sprintf(" (cut: links of an extension lead back to %s)", [nod
 } else := ""
 
 _source_text("") := ""
-
 _source_text(source) := sprintf(" from namespace %s", [source]) if source != ""
 
 # The outcome of each policy of a stack, independent of its path. `root` is the first node of the path.
@@ -183,7 +182,6 @@ scope_name(path) := concat(" > ", array.concat(above, [node_name(path[last])])) 
 }
 
 _is_implied(node, _) if levels.of(node) in {"GatewayClass", "Namespace"}
-
 _is_implied(node, below) if startswith(below, concat("", [node, "#"]))
 
 # The name of a node in messages, `Kind namespace/name#section`. Kinds of groups other than Kubernetes' core and Gateway

@@ -275,7 +275,6 @@ _suits(policy_kind, name) if {
 _suits(policy_kind, "Custom") if kinds.get(policy_kind).custom
 
 _same_name(text, name, _) if text == name
-
 _same_name(text, _, title) if lower(text) == lower(title)
 
 # A granularity takes its wrapper's direction, otherwise that of the kind's default strategy (semantics F7).

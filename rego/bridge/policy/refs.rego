@@ -138,5 +138,4 @@ _groups_of(policy_kind, kind) := sort({entry.group | some entry in targets; entr
 
 # As in a ref: the core group is empty.
 _written("core") := ""
-
 _written(group) := group if group != "core"

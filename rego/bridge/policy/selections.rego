@@ -59,7 +59,6 @@ _is_ignored("exceptClasses", entry, value) if {
 }
 
 _namespaces_of(_, entry) := {} if not entry.namespaces
-
 _namespaces_of(obj, entry) := index.label_selector(object.get(obj, entry.namespaces, {}))
 
 # A policy selects in its own namespace; a policy of the root namespace, or without a namespace, in all namespaces, but

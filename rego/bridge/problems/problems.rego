@@ -47,7 +47,6 @@ _links(key) := {_problem(key, _other(link, key), link.reason, link.message) |
 }
 
 _other(link, key) := link.child if link.parent == key
-
 _other(link, key) := link.parent if link.parent != key
 
 # A policy in a version that its CRD does not serve, or that has other fields than the one that is read (semantics K7).

@@ -26,7 +26,6 @@ old_paths := {path | some key in input.keys; some path in input.was[key]}
 # with references into a namespace whose grants changed, and those that share a port with a changed object, now or
 # before.
 dependent_objects contains key if some key in input.keys
-
 dependent_objects contains child if some ["parents", child] in old_paths
 
 # Routes that use default Gateways have these as parents, also in their statuses.
@@ -73,7 +72,6 @@ _listener_sets_beside(key) := {listener_set |
 default gateways_of(_, _) := set()
 
 gateways_of("Gateway", gateway) := {gateway}
-
 gateways_of("ListenerSet", listener_set) := index.declared_parents(listener_set) | {gateway |
 	some ["children", gateway] in input.was[listener_set]
 }
@@ -107,7 +105,6 @@ _concerned_targets contains ref.object if {
 }
 
 _concerned_targets contains object_key if some [_, object_key] in former_selections
-
 _concerned_targets contains target if some ["targeted", target] in old_paths
 
 # Whatever its previous labels, the policies that selected an object are among those with selectors for its kind and

@@ -82,7 +82,6 @@ _names(entry) := {name | some parent in entry_parents(entry); some name in index
 
 # The host of a request does not matter at an entry point.
 any_host(entry) if keys.is_frontend(entry)
-
 any_host(_) if request.protocol in {"TCP", "UDP"}
 
 # The request's path, its prefixes, and routes without a fixed path.
@@ -161,7 +160,6 @@ _may_match(one, reasons) if {
 }
 
 _not_compiled(_, true) := "the patterns of the routes for this request are too many to compile, and those of this route are the heaviest"
-
 _not_compiled(one, false) := _heavy_message(one) if _is_too_heavy(one.pattern)
 
 # Routes with patterns that are not compiled because all together are too many: those that are not attached, which do not
@@ -293,7 +291,6 @@ _path_misses(path) := {["path", sprintf("path %s is not exactly %s", [request.pa
 
 # A prefix consists of whole segments (HTTPPathMatch).
 _below(path, prefix) if path == prefix
-
 _below(path, prefix) if startswith(path, concat("", [prefix, "/"]))
 
 _plain_misses("gateway.networking.k8s.io/GRPCRoute", match) := union({
@@ -357,7 +354,6 @@ _distinct_values(list, fold) := [object.union(one, {"name": _name_of(one, fold)}
 ]
 
 _name_of(one, true) := lower(one.name)
-
 _name_of(one, false) := one.name
 
 # Compiling a regular expression takes memory that its length does not show: `[a-k1]{1000}` has a thousand classes.

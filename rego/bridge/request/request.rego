@@ -197,7 +197,6 @@ _beside(node) if {
 
 # Streams name no host.
 _covers(_) if request.protocol in {"TCP", "UDP"}
-
 _covers(node) if hostname(node) in covering_hostnames(request.host)
 
 # The entry points of the request: for each Gateway, port and transport the listener with the most specific hostname

@@ -77,9 +77,7 @@ _direct_scopes(policy_kind, node) := {scope |
 
 # For a Direct kind whose refs name no sections, an object is one whole.
 _is_target(_, node) if not contains(node, "#")
-
 _is_target(policy_kind, _) if not kinds.is_direct(policy_kind)
-
 _is_target(policy_kind, node) if kinds.may_target_sections(policy_kind, keys.parse(node).type)
 
 # A node is not a port, or is a port with a protocol on which a policy kind acts (`protocols` of its target entry).

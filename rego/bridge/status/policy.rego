@@ -28,7 +28,6 @@ of_policy(policy_key, tallies) := object.union(entry, {"reported": reports |
 }
 
 _shaped(policy_key, tallies, "Conditions") := {"conditions": conditions(policy_key, tallies), "types": sort(policy_types)}
-
 _shaped(policy_key, tallies, "Ancestors") := ancestors(policy_key, tallies)
 
 # The conditions of a policy from its tallies, each with the generation that it was computed from.
@@ -161,7 +160,6 @@ _by_target(policy_key, set, tallies) := [] if {
 } else := []
 
 _is_reported_on(policy_key, _, _) if kinds.of_policy(policy_key).statusShape != "Ancestors"
-
 _is_reported_on(_, node, by_node) if by_node[node]
 
 _names_without_effect := {"Reconciling": "not computed", "NoScope": "without scope"}
@@ -187,7 +185,6 @@ _rank := {"Programmed": 0, "PartiallyProgrammed": 1, "Overridden": 2, "Failed": 
 _verbs := {"PartiallyProgrammed": "Partially overridden", "Failed": "Not computed"}
 
 _by("Programmed", _) := ""
-
 _by("Failed", by) := sprintf(" (%s)", [by[0]])
 
 _by(outcome, by) := concat("", [" by ", concat(", ", array.slice(by, 0, 5)), _rest_text(count(by) - 5)]) if {

@@ -54,7 +54,6 @@ _is_outdated(policy_key, conditions) if {
 
 # The conditions of the bridge at the ancestor of a report: at the same section, else the same object, else everywhere.
 _verdicts_beside(_, _, entry) := [entry.conditions] if entry.conditions
-
 _verdicts_beside(policy_key, report, entry) := [groups |
 	wanted := _place(policy_key, object.get(report, "ancestorRef", {}))
 	some groups in [

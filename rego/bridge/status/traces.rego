@@ -175,7 +175,6 @@ _declared(kind, replicated) := {concat("/", [target.group, target.kind]) | some 
 } else := object.keys(levels.by_type) | _others(replicated)
 
 _at_level("Target", kind, replicated) := _declared(kind, replicated)
-
 _at_level(level, kind, replicated) := {type |
 	# Any kind that a rule names is a backend; known ones are those that the kind lists, or the settings.
 	some type in (object.keys(levels.by_type) | (_declared(kind, replicated) | _others(replicated)))

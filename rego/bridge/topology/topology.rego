@@ -29,7 +29,6 @@ _drawn(key, policy_kinds) := object.union(
 }
 
 _children("Namespace", key) := sort(hierarchy.members(keys.parse(key).name))
-
 _children(level, key) := sort(hierarchy.children(key)) if level != "Namespace"
 
 _namespace(key, policy_kinds) := namespace if {
@@ -110,7 +109,6 @@ _is_placed(key) if {
 }
 
 _is_root(key, _) if levels.of(key) in _first_levels
-
 _is_root(key, _) if count(hierarchy.children(key) - hierarchy.sections(key)) > 0
 
 _is_root(key, policy_kinds) if {
@@ -151,7 +149,6 @@ undescribed_above(node) := {rejection |
 }
 
 _is_on_path(ref, nodes) if ref.key in nodes
-
 _is_on_path(ref, _) if not hierarchy.canonical_key(ref.key)
 
 # The declared links of the given nodes, above or below them, that do not count: a list of `{parent, child, reason,
@@ -282,11 +279,8 @@ _objects_of_path(object_key, ["children", parent]) := {trim_suffix(parent, "@fro
 
 # A Gateway that becomes a default Gateway, or stops being one, concerns the routes that use default Gateways.
 _objects_of_path(_, ["parents", child]) := index.declared_children(child) if child == index.default_gateways_key
-
 _objects_of_path(_, ["targeted", target]) := {target}
-
 _objects_of_path(object_key, ["claims", gateway, port, slot]) := _with_links_below(hierarchy.rivals_at(object_key, ["claims", gateway, port, slot]))
-
 _objects_of_path(_, ["selectors", namespace, type, text]) := {ref.object | some ref in policies.selected_refs(namespace, type, text)}
 
 # The objects whose links and refs depend on this object: those directly below it, those in a Namespace, those that need

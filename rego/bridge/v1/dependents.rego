@@ -58,7 +58,6 @@ _concerned_targets contains [kind, ref.key] if {
 }
 
 _concerned_targets contains [kind, target] if some ["attached", kind, target] in queries.old_paths
-
 _concerned_targets contains [keys.type_of(policy), object_key] if some [policy, object_key] in queries.former_selections
 
 _concerned_targets contains [keys.type_of(policy), object_key] if {

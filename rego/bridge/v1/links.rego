@@ -132,13 +132,9 @@ index_sizes := {part: _entries(part) | data.index[part]}
 
 # The depth of the parts: docs/reference/documents.md, `data.index`.
 _entries(part) := count([1 | _ = data.index[part][_][_][_][_]]) if part in {"children", "parents"}
-
 _entries("served") := count([1 | _ = data.index.served[_][_][_][_][_]])
-
 _entries(part) := count([1 | _ = data.index[part][_][_][_][_]]) if part in {"claims", "selectors"}
-
 _entries(part) := count([1 | _ = data.index[part][_][_][_]]) if part in {"attached", "own", "referrers"}
-
 _entries(part) := count([1 | _ = data.index[part][_][_]]) if part in {"extended", "members", "limited", "oversized", "selecting", "targeted"}
 
 # METADATA

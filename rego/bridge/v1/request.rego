@@ -59,7 +59,6 @@ _ways_in := array.concat(
 )
 
 _may_serve(entry) if requests.matching_rule(entry)
-
 _may_serve(entry) if count(requests.undecided_rules(entry)) > 0
 
 _at(entry) := object.union({"gateway": requests.gateway_of(entry), "listener": _listener_or_null(entry)}, _by_rule(entry))

@@ -24,7 +24,6 @@ status := problem if {
 ]
 
 _tallies(policy) := object.get(input.tallies, policy, []) if input.tallies
-
 _tallies(policy) := outcomes.tallies(policy) if not input.tallies
 
 # The desired status of a policy or a PolicyKind. Undefined if it is deleted or being deleted.
@@ -58,11 +57,9 @@ affected := problem if {
 ]
 
 _affecting_policies(key) := object.get(input.affectedBy, key, {}) if input.affectedBy
-
 _affecting_policies(key) := reporting.affecting_policies(key) if not input.affectedBy
 
 _unreported_policies(key) := object.get(input, ["unreported", key], {}) if input.affectedBy
-
 _unreported_policies(key) := reporting.unreported_policies(key) if not input.affectedBy
 
 # METADATA
@@ -144,7 +141,6 @@ _reports_of_policies := [item_report |
 
 # Nothing is counted for other policies: one of them may reach all of a cluster.
 _may_be_written(policy) if kinds.of_policy(policy).mode == "Manage"
-
 _may_be_written(key) if keys.type_of(key) == kinds.policykind_type
 
 _kept := object.get(input, "kept", {})
@@ -177,7 +173,6 @@ _is_covered(policy) if {
 }
 
 _is_covered_ref(ref) if ref.object in dependents.objects
-
 _is_covered_ref(ref) if count({ref.key, ref.object} & _declared_keys) > 0
 
 _declared_keys := {ref.key | some policy in _changed_policies; some ref in policies.declared_refs(policy)}
@@ -220,7 +215,6 @@ _empty_reports := [{"item": [what, key]} |
 ]
 
 _has_report("policy", key) if _status_to_write(_status_of(key, []))
-
 _has_report("object", key) if lookup.get(key)
 
 # METADATA
@@ -247,7 +241,6 @@ _are_items(items) if {
 }
 
 _desired_status(["policy", key]) := _status_to_write(_status_of(key, _tallies(key)))
-
 _desired_status(["object", key]) := _affected_status_of(key, _affecting_policies(key), _unreported_policies(key))
 
 # Undefined for a deleted object.

@@ -26,7 +26,6 @@ tree := _tree_problem if {
 }
 
 _tree_roots := {hierarchy.canonical_key(input.root)} if input.root
-
 _tree_roots := topology.roots(queries.policy_kinds) if not input.root
 
 _tree_problem := queries.input_problem if {
