@@ -53,13 +53,3 @@ _differs_for_all(at_before, at_after, source, path) if {
 		object.get(at_target, ["", path], null) == object.get(_of_source(at_target, source), path, null)
 	}
 }
-
-# The problem of the input's `scopes`.
-scopes_problem := error("InvalidInput", "scopes must be lists of keys by policy kind, {<group>/<Kind>: [<keys>]}") if not _has_scopes
-
-_has_scopes if {
-	is_object(input.scopes)
-	every targets in input.scopes {
-		is_array(targets)
-	}
-}

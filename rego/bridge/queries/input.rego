@@ -14,6 +14,11 @@ error(code, message) := {"error": {"code": code, "message": message}}
 # A field of the input is a list.
 is_list(field) if is_array(input[field])
 
+# The first problem of a query's input: of the fields that several queries have, then of these fields, each `[field,
+# form]` with a form of `_flaw`, or `[field, schema, message]` with the JSON Schema of an optional field.
+problem(_) := input_problem
+problem(fields) := [found | some field in fields; found := _flaw(field)][0] if not input_problem
+
 # The first problem of the input fields that several queries have.
 input_problem := _changes_problem if {
 	input.changes
@@ -48,35 +53,68 @@ _are_keys(items) if {
 	}
 }
 
-# The first problem of the fields that several queries have and of a field of keys.
-problem(field) := input_problem if {
-	input_problem
-} else := keys_problem(field)
+_flaw([field, schema, message]) := error("InvalidInput", message) if {
+	not json.match_schema(object.filter(input, [field]), {"properties": {field: schema}})[0]
+}
 
-# The problem of a field that is the key of an existing node.
-node_problem(field) := error("InvalidInput", sprintf("%s must be a key, <group>/<Kind>/<namespace>/<name>[#<section>]", [field])) if {
+# The key of an existing node.
+_flaw([field, "node"]) := _flaw_of_node(field)
+_flaw([field, "optional node"]) := _flaw_of_node(field) if field in object.keys(input)
+
+_flaw_of_node(field) := error("InvalidInput", sprintf("%s must be a key, <group>/<Kind>/<namespace>/<name>[#<section>]", [field])) if {
 	not keys.parse(object.get(input, field, ""))
 } else := error("TargetNotFound", sprintf("%s does not exist", [input[field]])) if {
 	not hierarchy.canonical_key(input[field])
 }
 
-# The first problem of the input's `targets`.
-targets_problem := error("InvalidInput", "targets must be a list of keys, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
-	not is_list("targets")
-} else := _wrong_target(wrong) if {
-	wrong := [target | some target in input.targets; not hierarchy.canonical_key(target)]
+# Keys of existing nodes.
+_flaw([field, "nodes"]) := error("InvalidInput", sprintf("%s must be a list of keys, <group>/<Kind>/<namespace>/<name>[#<section>]", [field])) if {
+	not is_list(field)
+} else := error("InvalidInput", sprintf("%v is not a key: write <group>/<Kind>/<namespace>/<name>[#<section>]", [wrong[0]])) if {
+	wrong := [target | some target in input[field]; not keys.parse(target)]
+	wrong != []
+} else := error("TargetNotFound", sprintf("%s does not exist", [missing[0]])) if {
+	missing := [target | some target in input[field]; not hierarchy.canonical_key(target)]
+	missing != []
+}
+
+# Keys. Queries of the bridge itself may name deleted objects; only the form is checked.
+_flaw([field, "keys"]) := _flaw_of_keys(field)
+
+_flaw_of_keys(field) := error("InvalidInput", sprintf("%s must be a list of keys, <group>/<Kind>/<namespace>/<name>", [field])) if {
+	not is_list(field)
+} else := error("InvalidInput", sprintf("%v is not a key: write <group>/<Kind>/<namespace>/<name>", [wrong[0]])) if {
+	wrong := [key | some key in input[field]; not keys.parse(key)]
 	wrong != []
 }
 
-_wrong_target(wrong) := error("InvalidInput", sprintf("%v is not a key: write <group>/<Kind>/<namespace>/<name>[#<section>]", [target])) if {
-	target := [target | some target in wrong; not keys.parse(target)][0]
-} else := error("TargetNotFound", sprintf("%s does not exist", [wrong[0]]))
+_flaw([field, "optional keys"]) := _flaw_of_keys(field) if object.get(input, field, null) != null
 
-# The problem of a field of keys. Queries of the bridge itself may name deleted objects; only the form is checked.
-keys_problem(field) := error("InvalidInput", sprintf("%s must be a list of keys, <group>/<Kind>/<namespace>/<name>", [field])) if {
-	not is_list(field)
-} else := error("InvalidInput", sprintf("%v is not a key: write <group>/<Kind>/<namespace>/<name>", [key])) if {
-	key := [wrong | some wrong in input[field]; not keys.parse(wrong)][0]
+_flaw([field, "keys by kind"]) := error("InvalidInput", sprintf("%s must be lists of keys by policy kind, {<group>/<Kind>: [<keys>]}", [field])) if {
+	not _are_lists(object.get(input, field, null))
+}
+
+_flaw([field, "policy kind"]) := error("InvalidInput", sprintf("%s must name a policy kind, <group>/<Kind>", [field])) if not input[field]
+
+# The key of an existing policy.
+_flaw([field, "policy"]) := error("InvalidInput", sprintf("%s must be a key, <group>/<Kind>/<namespace>/<name>", [field])) if {
+	not keys.parse(object.get(input, field, ""))
+} else := error("TargetNotFound", sprintf("%s does not exist", [input[field]])) if {
+	not lookup.get(input[field])
+} else := error("UnknownPolicyKind", message) if {
+	not kinds.of_policy(input[field])
+	message := sprintf("%s is not a policy of an active kind; active kinds: %s", [input[field], concat(", ", sort(kinds.in_use))])
+}
+
+_flaw([field, "type"]) := error("InvalidInput", sprintf("%s must be a type, <group>/<Kind>", [field])) if not is_string(object.get(input, field, null))
+
+_flaw([field, "types"]) := error("InvalidInput", sprintf("%s must be a list of <group>/<Kind>", [field])) if not is_list(field)
+
+_are_lists(lists) if {
+	is_object(lists)
+	every items in lists {
+		is_array(items)
+	}
 }
 
 # The policy kinds of a query: the one in the input, otherwise all that are in use.

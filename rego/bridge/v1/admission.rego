@@ -84,27 +84,14 @@ constraints := _audit_problem if {
 	entry := judging.report(name, object.get(input, "replicated", null), object.get(input, ["counted", name], null))
 ]
 
-_audit_problem := queries.input_problem if {
-	queries.input_problem
-} else := queries.error("InvalidInput", "constraints must be a list of names of Constraints") if {
-	not _is_names("constraints")
-} else := queries.error("InvalidInput", "replicated must be a list of types, <group>/<Kind>") if {
-	not _is_names("replicated")
-} else := queries.error("InvalidInput", "namespaces must be a list of names of namespaces") if {
-	not _is_names("namespaces")
-} else := queries.keys_problem("objects") if {
-	object.get(input, "objects", null) != null
-	queries.keys_problem("objects")
-}
+_audit_problem := queries.problem([
+	["constraints", _texts, "constraints must be a list of names of Constraints"],
+	["replicated", _texts, "replicated must be a list of types, <group>/<Kind>"],
+	["namespaces", _texts, "namespaces must be a list of names of namespaces"],
+	["objects", "optional keys"],
+])
 
-_is_names(field) if {
-	object.get(input, field, null) == null
-} else if {
-	is_array(input[field])
-	every name in input[field] {
-		is_string(name)
-	}
-}
+_texts := {"type": ["array", "null"], "items": {"type": "string"}}
 
 _constraints := {name | some name in input.constraints} if {
 	is_array(input.constraints)

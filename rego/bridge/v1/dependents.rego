@@ -19,7 +19,7 @@ import data.bridge.scopes
 #   description of a policy kind affects all its policies, which this query does not include.
 # entrypoint: true
 dependents := problem if {
-	problem := queries.keys_problem("keys")
+	problem := queries.problem([["keys", "keys"]])
 } else := {
 	"scopes": {kind: sort(nodes) | some kind, nodes in _concerned_scopes},
 	"objects": sort(queries.dependent_objects),
@@ -140,8 +140,8 @@ _concerned_frontends contains frontend if {
 # description: |
 #   `scopes`: every effective target of policies, by policy kind.
 # entrypoint: true
-scopes := queries.input_problem if {
-	queries.input_problem
+scopes := problem if {
+	problem := queries.input_problem
 } else := {kind: sort(nodes) |
 	some kind in queries.policy_kinds
 	nodes := {node | some policy in lookup.keys_of(kind); some node in scopes.candidate_scopes(policy)}
@@ -151,8 +151,8 @@ scopes := queries.input_problem if {
 # description: |
 #   `policies`: the keys of all policies of the active kinds.
 # entrypoint: true
-policies := queries.input_problem if {
-	queries.input_problem
+policies := problem if {
+	problem := queries.input_problem
 } else := sort({policy | some kind in queries.policy_kinds; some policy in lookup.keys_of(kind)})
 
 # METADATA
@@ -188,8 +188,8 @@ refused_policykinds := {key: verdict.message |
 #   `undescribed`: the types of policies that no active policy kind describes, `{message, crd?, near?}` by
 #   `<group>/<Kind>`: the key of the CRD, and a similar policy kind.
 # entrypoint: true
-undescribed := queries.input_problem if {
-	queries.input_problem
+undescribed := problem if {
+	problem := queries.input_problem
 } else := kinds.undescribed
 
 # METADATA
@@ -197,10 +197,8 @@ undescribed := queries.input_problem if {
 #   `guessed`: the probable fields of a PolicyKind for the type `guessedType` (`<group>/<Kind>`), from its CRD: a list
 #   of `{field, value, why}`. Empty if no CRD defines the type.
 # entrypoint: true
-guessed := queries.input_problem if {
-	queries.input_problem
-} else := queries.error("InvalidInput", "guessedType must be a type, <group>/<Kind>") if {
-	not is_string(object.get(input, "guessedType", null))
+guessed := problem if {
+	problem := queries.problem([["guessedType", "type"]])
 } else := kinds.guessed(input.guessedType) if {
 	true
 } else := []
@@ -210,8 +208,8 @@ guessed := queries.input_problem if {
 #   `version_problems`: the policies that are written in a version that their CRD does not serve, or that has other fields than the
 #   one that is read, `[{policy, reason, message}]`. In a cluster there are none, because the API server converts objects.
 # entrypoint: true
-version_problems := queries.input_problem if {
-	queries.input_problem
+version_problems := problem if {
+	problem := queries.input_problem
 } else := sort({object.union({"policy": policy}, problem) |
 	some type in kinds.in_use
 	kinds.get(type).versions
@@ -224,6 +222,6 @@ version_problems := queries.input_problem if {
 #   `policykind_doubts`: by the PolicyKind's key, messages about kinds that an accepted PolicyKind names and that no CRD
 #   defines; by the key of a preset's CRD, messages about fields that the preset reads and the schema does not have.
 # entrypoint: true
-policykind_doubts := queries.input_problem if {
-	queries.input_problem
+policykind_doubts := problem if {
+	problem := queries.input_problem
 } else := object.union(kinds.doubts, kinds.preset_doubts)

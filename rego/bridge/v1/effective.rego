@@ -10,7 +10,6 @@ import data.bridge.effective as engine
 import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
-import data.bridge.lookup
 import data.bridge.outcomes
 import data.bridge.queries
 import data.bridge.scopes
@@ -22,10 +21,8 @@ import data.bridge.topology
 #   level means the effective targets below it. A path without a policy is absent. With `sourceNamespace` the effective
 #   policies for requests from there, otherwise only those that are the same for all (semantics P6).
 # entrypoint: true
-effective := queries.input_problem if {
-	queries.input_problem
-} else := queries.targets_problem if {
-	queries.targets_problem
+effective := problem if {
+	problem := queries.problem([["targets", "nodes"]])
 } else := [{"target": node, "policyKind": kind, "paths": paths} |
 	some [node, kind] in _scopes_at(input.targets)
 	paths := engine.policies_of(kind, node, object.get(input, "sourceNamespace", ""))
@@ -47,10 +44,8 @@ _scopes_at(targets) := sort({[scope, kind] |
 #   of these is absent. Without `sourceNamespace`, paths that differ for requests from one namespace follow, with that
 #   as their `sourceNamespace`.
 # entrypoint: true
-explain := queries.input_problem if {
-	queries.input_problem
-} else := queries.node_problem("target") if {
-	queries.node_problem("target")
+explain := problem if {
+	problem := queries.problem([["target", "node"]])
 } else := array.flatten([_explained, _elsewhere, _undescribed])
 
 _explained := [entry |
@@ -93,12 +88,8 @@ _explanations(kind, node) := engine.explanations(kind, node, input.sourceNamespa
 #   target that was deleted, has another name now or is not an effective target of the kind anymore has no rows. Targets
 #   with too many paths together are an error, TooManyPaths, unless there is one target.
 # entrypoint: true
-outcomes := queries.input_problem if {
-	queries.input_problem
-} else := queries.error("InvalidInput", "policyKind must name a policy kind, <group>/<Kind>") if {
-	not input.policyKind
-} else := queries.keys_problem("targets") if {
-	queries.keys_problem("targets")
+outcomes := problem if {
+	problem := queries.problem([["policyKind", "policy kind"], ["targets", "keys"]])
 } else := queries.error("TooManyPaths", sprintf("more than %d paths lead to the targets together: query fewer at once", [hierarchy.paths_bound])) if {
 	count(input.targets) > 1
 	paths_to(input.policyKind, input.targets) > hierarchy.paths_bound
@@ -128,10 +119,8 @@ outcomes_at(policy_kind, targets) := {target: entries |
 #   each `{spec, origins, policies}` or, without a policy (or target), null. A difference for requests from one
 #   namespace only has `sourceNamespace`; with it in the input only such requests count.
 # entrypoint: true
-differences := queries.input_problem if {
-	queries.input_problem
-} else := queries.scopes_problem if {
-	queries.scopes_problem
+differences := problem if {
+	problem := queries.problem([["scopes", "keys by kind"]])
 } else := queries.differences(_effective_before, queries.effective_at(input.scopes))
 
 # One evaluation with another input for all scopes, because each evaluation drops the cached results of the previous
@@ -147,12 +136,8 @@ _effective_before := before if {
 #   each that is one of the targets `watched` or below it: `[{target, policyKind, paths, watched}]`, with an empty list
 #   of paths if no policy is left. Deleted targets are absent.
 # entrypoint: true
-watch_results := queries.input_problem if {
-	queries.input_problem
-} else := queries.scopes_problem if {
-	queries.scopes_problem
-} else := queries.keys_problem("watched") if {
-	queries.keys_problem("watched")
+watch_results := problem if {
+	problem := queries.problem([["scopes", "keys by kind"], ["watched", "keys"]])
 } else := [entry |
 	some kind, targets in input.scopes
 	kinds.get(kind)
@@ -184,8 +169,11 @@ _watched_by_object[keys.parse(watched).object] contains watched if some watched 
 #   input only such requests count. `limit` bounds the number of compared scopes; then `counts.compared` is less than
 #   `counts.scopes`.
 # entrypoint: true
-impact := _policy_problem if {
-	_policy_problem
+impact := problem if {
+	problem := queries.problem([
+		["policy", "policy"],
+		["limit", {"type": "number", "exclusiveMinimum": true, "minimum": 0}, "limit must be a number above 0"],
+	])
 } else := {
 	"policy": input.policy,
 	"policyKind": _impact_kind,
@@ -231,22 +219,4 @@ _impact_after := after if {
 _changes_without_policy := {
 	"upsert": [obj | some obj in object.get(input, ["changes", "upsert"], []); keys.of(obj) != input.policy],
 	"delete": array.concat(object.get(input, ["changes", "delete"], []), [input.policy]),
-}
-
-_policy_problem := queries.input_problem if {
-	queries.input_problem
-} else := queries.error("InvalidInput", "policy must be a key, <group>/<Kind>/<namespace>/<name>") if {
-	not keys.parse(object.get(input, "policy", ""))
-} else := queries.error("TargetNotFound", sprintf("%s does not exist", [input.policy])) if {
-	not lookup.get(input.policy)
-} else := queries.error("UnknownPolicyKind", message) if {
-	not kinds.of_policy(input.policy)
-	message := sprintf("%s is not a policy of an active kind; active kinds: %s", [input.policy, concat(", ", sort(kinds.in_use))])
-} else := queries.error("InvalidInput", "limit must be a number above 0") if {
-	not _is_limit(object.get(input, "limit", 1000))
-}
-
-_is_limit(limit) if {
-	is_number(limit)
-	limit > 0
 }

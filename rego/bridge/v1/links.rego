@@ -53,7 +53,7 @@ link_fields := null if {
 #   that share a port with them.
 # entrypoint: true
 neighbors := problem if {
-	problem := queries.problem("keys")
+	problem := queries.problem([["keys", "keys"]])
 } else := sort({keys.object_of(node) | some key in input.keys; some node in _neighbors_of(key)})
 
 _neighbors_of(key) := union({
@@ -94,7 +94,7 @@ stamps := object.union(
 #   `stale_facts`: those of `keys` whose stored facts differ from the facts of the stored object.
 # entrypoint: true
 stale_facts := queries.error("InvalidInput", "keys must be a list of keys") if {
-	not is_array(input.keys)
+	not queries.is_list("keys")
 } else := [key |
 	some key in input.keys
 	_stored(key) != _stored_form(key)

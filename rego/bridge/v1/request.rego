@@ -13,8 +13,8 @@ import data.bridge.request as requests
 #   describes how far the request gets. `also` has the other listeners that accept such a request, if `gateway` or
 #   `port` is not set.
 # entrypoint: true
-request := queries.input_problem if {
-	queries.input_problem
+request := problem if {
+	problem := queries.input_problem
 } else := _request_problem if {
 	_request_problem
 } else := _served if {

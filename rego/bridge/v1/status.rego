@@ -17,7 +17,7 @@ import data.bridge.status as reporting
 #   status too. Deleted objects, and those being deleted, have none.
 # entrypoint: true
 status := problem if {
-	problem := queries.problem("policies")
+	problem := queries.problem([["policies", "keys"]])
 } else := [entry |
 	some policy in input.policies
 	entry := _status_of(policy, _tallies(policy))
@@ -50,7 +50,7 @@ _alive(key) if {
 #   there and those whose full list omits it; by default they are computed.
 # entrypoint: true
 affected := problem if {
-	problem := queries.problem("objects")
+	problem := queries.problem([["objects", "keys"]])
 } else := [_affected_status_of(key, _affecting_policies(key), _unreported_policies(key)) |
 	some key in input.objects
 	lookup.get(key)
@@ -67,8 +67,8 @@ _unreported_policies(key) := reporting.unreported_policies(key) if not input.aff
 #   `current_statuses`: the current `{status, annotations, resourceVersion}` of each of `objects`, by key; deleted
 #   objects are absent.
 # entrypoint: true
-current_statuses := queries.keys_problem("objects") if {
-	queries.keys_problem("objects")
+current_statuses := problem if {
+	problem := queries.problem([["objects", "keys"]])
 } else := {key: _current_status(lookup.get(key)) | some key in input.objects}
 
 # METADATA
@@ -278,8 +278,6 @@ traces := {key: found |
 #   annotations}`, from those in `replicated` and of the policies themselves. The permissions of a bridge follow from
 #   it.
 # entrypoint: true
-writable_types := queries.input_problem if {
-	queries.input_problem
-} else := queries.error("InvalidInput", "replicated must be a list of <group>/<Kind>") if {
-	not queries.is_list("replicated")
+writable_types := problem if {
+	problem := queries.problem([["replicated", "types"]])
 } else := reporting.writable_types({type | some type in input.replicated})

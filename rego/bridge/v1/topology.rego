@@ -14,8 +14,11 @@ import data.bridge.topology
 #   Children beyond it are named, but are not in `nodes`. With `refused` the result also has the links of the nodes that
 #   do not count.
 # entrypoint: true
-tree := _tree_problem if {
-	_tree_problem
+tree := problem if {
+	problem := queries.problem([
+		["root", "optional node"],
+		["depth", {"type": "number", "minimum": 0, "maximum": 15}, "depth must be a number from 0 to 15"],
+	])
 } else := object.union(
 	{"roots": sort(roots), "nodes": {key: topology.node(key, queries.policy_kinds) | some key in (nodes | namespaces)}},
 	{"refused": links | input.refused; links := topology.rejected_links(nodes)},
@@ -28,28 +31,13 @@ tree := _tree_problem if {
 _tree_roots := {hierarchy.canonical_key(input.root)} if input.root
 _tree_roots := topology.roots(queries.policy_kinds) if not input.root
 
-_tree_problem := queries.input_problem if {
-	queries.input_problem
-} else := queries.node_problem("root") if {
-	"root" in object.keys(input)
-	queries.node_problem("root")
-} else := queries.error("InvalidInput", "depth must be a number from 0 to 15") if {
-	not _is_depth(object.get(input, "depth", 15))
-}
-
-_is_depth(depth) if {
-	is_number(depth)
-	depth >= 0
-	depth <= 15
-}
-
 # METADATA
 # description: |
 #   `picture_roots`: the keys of the first objects of a picture of the hierarchy, from the top down, in lists for
 #   consecutive queries.
 # entrypoint: true
-picture_roots := queries.input_problem if {
-	queries.input_problem
+picture_roots := problem if {
+	problem := queries.input_problem
 } else := topology.picture_roots
 
 # METADATA
@@ -59,7 +47,7 @@ picture_roots := queries.input_problem if {
 #   an object that is not in `objects`.
 # entrypoint: true
 picture := problem if {
-	problem := queries.problem("objects")
+	problem := queries.problem([["objects", "keys"]])
 } else := {key: entry | some key in input.objects; entry := topology.entry(key)}
 
 # METADATA
@@ -68,7 +56,7 @@ picture := problem if {
 #   previous index paths of an object, `drawn` names those of `keys` that were drawn before.
 # entrypoint: true
 picture_changes := problem if {
-	problem := queries.problem("keys")
+	problem := queries.problem([["keys", "keys"]])
 } else := sort(topology.changed_entries(changed, object.get(input, "was", {}), appeared)) if {
 	changed := {key | some key in input.keys}
 	drawn := {key | some key in object.get(input, "drawn", [])}
@@ -85,8 +73,8 @@ _stays(key, drawn) if {
 #   `types`: every kind with objects, a CRD or a description, `{names, policy}` by `<group>/<Kind>`: the further names
 #   in its CRD, and whether it is an active policy kind. For short names on the command line.
 # entrypoint: true
-types := queries.input_problem if {
-	queries.input_problem
+types := problem if {
+	problem := queries.input_problem
 } else := {type: {"names": object.get(_crd_names, type, []), "policy": type in kinds.names} |
 	some type in ((lookup.types | object.keys(_crd_names)) | kinds.in_use)
 }
@@ -106,10 +94,8 @@ _crd_names := {type: sort(names) |
 #   `names`: the keys of all objects of `types` (`<group>/<Kind>`), with `name` only those with that name; with
 #   `sections` also the keys of their sections.
 # entrypoint: true
-names := queries.input_problem if {
-	queries.input_problem
-} else := queries.error("InvalidInput", "types must be a list of <group>/<Kind>") if {
-	not queries.is_list("types")
+names := problem if {
+	problem := queries.problem([["types", "types"]])
 } else := sort(_named | {section | input.sections; some key in _named; some section in hierarchy.sections(key)})
 
 _named := {key |
@@ -126,11 +112,8 @@ _named := {key |
 #   `problems`: problems of `objects` (keys; without them of all stored objects) that their authors can fix, `[{subject,
 #   about, reason, message}]`. Two results, with and without `changes`, show the problems that a change adds and fixes.
 # entrypoint: true
-problems := queries.input_problem if {
-	queries.input_problem
-} else := queries.keys_problem("objects") if {
-	input.objects
-	queries.keys_problem("objects")
+problems := problem if {
+	problem := queries.problem([["objects", "optional keys"]])
 } else := [problem | some [_, problem] in sort({[key, problem] | some key in _examined; some problem in finding.of(key)})]
 
 _examined := {key | some key in input.objects} if {
