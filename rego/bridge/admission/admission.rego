@@ -14,14 +14,9 @@ import data.bridge.lib.keys
 import data.bridge.status as reporting
 
 # An invalid policy is denied if the bridge manages its kind; for another kind it only causes a warning.
-denied contains message if {
-	some ["Manage", message] in _findings.invalid
-}
+denied contains message if some ["Manage", message] in _findings.invalid
 
-warnings contains message if {
-	some ["Observe", message] in _findings.invalid
-}
-
+warnings contains message if some ["Observe", message] in _findings.invalid
 warnings contains message if some message in _findings.warnings
 
 warnings contains message if {

@@ -159,9 +159,7 @@ _merge_parameters(layers) := json.patch(whole, [{"op": "replace", "path": path, 
 	some path in _list_paths(layers)
 	is_array(object.get(whole, path, null))
 	value := _appended(_lists(layers, path))
-]) if {
-	whole := object.union_n(layers)
-}
+]) if whole := object.union_n(layers)
 
 # The paths of lists in the layers above the first. Lists within lists are ordinary values.
 _list_paths(layers) := {path |

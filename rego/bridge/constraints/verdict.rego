@@ -103,9 +103,7 @@ _keys_to_judge(name, object_keys) := {key |
 	not is_exempt(parts.type)
 	matches_type(object.get(active_constraints[name], "match", {}), parts.type)
 	lookup.get(key)
-} if {
-	object_keys != null
-}
+} if object_keys != null
 
 _violations_by(done, _) := {[done.violation, {}]} if done.violation
 
@@ -121,9 +119,7 @@ _review(key) := {
 	"name": obj.metadata.name,
 	"namespace": object.get(obj.metadata, "namespace", ""),
 	"object": obj,
-} if {
-	obj := lookup.get(key)
-}
+} if obj := lookup.get(key)
 
 _version(api_version) := split(api_version, "/")[count(split(api_version, "/")) - 1]
 
@@ -189,7 +185,6 @@ _meanwhile := {
 
 _not_replicated(_, null) := set()
 _not_replicated(name, _) := set() if not active_constraints[name]
-
 _not_replicated(name, replicated) := {concat("/", [keys.group_name(group), kind]) |
 	some entry in active_constraints[name].match.kinds
 	some group in entry.apiGroups
@@ -209,9 +204,7 @@ _status_entry(violation) := {
 	"name": parts.name,
 	"enforcementAction": violation.enforcementAction,
 	"message": violation.message,
-} if {
-	parts := keys.parse(violation.object)
-}
+} if parts := keys.parse(violation.object)
 
 # The report on a Constraint; `unaudited` are the types that it names and that are not replicated. It includes
 # violations if they were counted: `counted` is `{total, first}`, their number and the first rows, or null.
@@ -224,9 +217,7 @@ report(name, replicated, counted) := object.union(
 		"unaudited": sort(_not_replicated(name, replicated)),
 	},
 	_violations_part(name, counted),
-) if {
-	spec := object.get({"": all_constraints[name].spec | is_object(all_constraints[name].spec)}, "", {})
-}
+) if spec := object.get({"": all_constraints[name].spec | is_object(all_constraints[name].spec)}, "", {})
 
 _violations_part(_, null) := {}
 
@@ -239,6 +230,4 @@ _violations_part(name, counted) := {} if {
 _violations_part(name, counted) := {
 	"totalViolations": counted.total,
 	"violations": [_status_entry(violation) | some violation in counted.first],
-} if {
-	active_constraints[name]
-}
+} if active_constraints[name]

@@ -130,9 +130,7 @@ _begins_a_level(attached, _, entry) if {
 _joins(attached) := [{"policies": side, "elements": _elements(side), "strategy": strategy} |
 	some side in array.reverse(sides(attached))
 	strategy := policies.strategy_of(_deciding(attached, side, joined))
-] if {
-	joined := kinds.traits(_kind_of(attached)).joins
-}
+] if joined := kinds.traits(_kind_of(attached)).joins
 
 # The established policy of a pair; with `parentLevels` the challenger (semantics F4).
 _deciding(attached, _, "parents") := attached[count(attached) - 1].policy
@@ -396,9 +394,7 @@ _step(attached, found, number) := object.union(
 		"winner": _winner_of[join.strategy],
 	},
 	_result_of_step(_precedence(_kind_of(attached), array.slice(found, 0, number + 1)), _rules_of(attached)),
-) if {
-	join := found[number]
-}
+) if join := found[number]
 
 _result_of_step(elements, rules) := elements if {
 	elements.error

@@ -128,9 +128,7 @@ stacks_by_source(policy_kind, node) := array.concat(
 		some [path, attached] in stacks(policy_kind, node, source)
 		not [path, attached] in for_all
 	],
-) if {
-	for_all := stacks(policy_kind, node, "")
-}
+) if for_all := stacks(policy_kind, node, "")
 
 _consumers(policy_kind, node) := set() if {
 	_is_same_for_all(policy_kind, node)

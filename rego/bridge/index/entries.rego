@@ -17,9 +17,7 @@ _entries(self, declared) := _target_entries(self, declared) | union({
 	{{"path": ["referrers", namespace], "value": true} |
 		some namespace in ({split(end, "/")[2] | some edge in edges; some end in edge} - {"-", split(self, "/")[2]})
 	},
-}) if {
-	edges := _edges(self, declared)
-}
+}) if edges := _edges(self, declared)
 
 # The pairs [parent, child] of objects and frontends that an object declares.
 _edges(self, declared) := ({[parent, self] | some parent in declared.above} | {[self, child] |
@@ -49,9 +47,7 @@ selection_entries(type, selections) := {{"path": array.concat(["selectors"], sel
 
 _target_entries(_, declared) := {{"path": ["oversized", key], "value": declared.oversized.message} |
 	some key in declared.oversized.objects
-} if {
-	declared.oversized
-}
+} if declared.oversized
 
 _target_entries(self, declared) := union({
 	{{"path": ["attached", type, target], "value": true} | some target in declared.targets},
@@ -232,10 +228,7 @@ frontends := {node |
 }
 
 # Some extension module declares links. Computed once for a query, which avoids lookups if no module does.
-has_extension_links if {
-	some _ in data.index.extended
-}
-
+has_extension_links if some _ in data.index.extended
 has_extension_links if _changed_entries.extended
 
 # The nodes that an extension module places above an object or frontend, whether they exist or not.

@@ -18,9 +18,7 @@ stamp := "" if {
 } else := crypto.md5(json.marshal(levels.extensions))
 
 # The facts of an object, computed from the object. Undefined for an object without listeners or rules.
-facts_of(obj) := facts_at(levels.by_type[type].section, type, obj) if {
-	type := keys.type(obj.apiVersion, obj.kind)
-}
+facts_of(obj) := facts_at(levels.by_type[type].section, type, obj) if type := keys.type(obj.apiVersion, obj.kind)
 
 # The facts of a route: `type`, `namespace`, `sections` (the names of its rules), `parents` (the Gateways and
 # ListenerSets that its parentRefs name, `{object, section, port, text}`; `default_gateways_key` represents default
@@ -32,9 +30,7 @@ facts_at("Rule", type, route) := object.union_n([
 		"hostnames": [lower(hostname) | some hostname in route.spec.hostnames],
 		"sections": _rule_names(object.get(route.spec, "rules", [])),
 	},
-]) if {
-	namespace := keys.namespace_name(object.get(route.metadata, "namespace", ""))
-}
+]) if namespace := keys.namespace_name(object.get(route.metadata, "namespace", ""))
 
 # Many routes of a namespace have the same parents.
 _parent_facts(type, namespace, refs, scope) := object.union(
@@ -77,9 +73,7 @@ facts_at("Listener", type, obj) := {
 	"by": stamp,
 	"type": type,
 	"class": [keys.format(keys.gateway_api, "GatewayClass", "", obj.spec.gatewayClassName) | levels.of_type(type) == "Gateway"],
-} if {
-	named := named_listeners(object.get(obj.spec, "listeners", []))
-}
+} if named := named_listeners(object.get(obj.spec, "listeners", []))
 
 # The listeners of a Gateway are compared with each other only, those of a ListenerSet also with earlier objects.
 _are_distinct(type, claims) if {

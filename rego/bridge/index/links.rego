@@ -30,9 +30,7 @@ _of_level(level, type, obj) := _present({
 	"below": _named_below(level, obj),
 	"claims": {claim | level == "ListenerSet"; some claim in claimed(named_listeners(object.get(obj.spec, "listeners", [])))},
 	"facts": {field: value | some field, value in facts_at("Listener", type, obj)},
-}) if {
-	level in {"Gateway", "ListenerSet"}
-}
+}) if level in {"Gateway", "ListenerSet"}
 
 _of_level("Route", type, obj) := {"above": above, "below": below, "served": found, "facts": facts_of_route} if {
 	namespace := obj.metadata.namespace
@@ -328,9 +326,7 @@ _path("gateway.networking.k8s.io/GRPCRoute", match) := without_last_slash(sprint
 	method := object.get(match, ["method", "method"], "")
 } else := "*"
 
-_path(type, _) := "/" if {
-	not type in {"gateway.networking.k8s.io/HTTPRoute", "gateway.networking.k8s.io/GRPCRoute"}
-}
+_path(type, _) := "/" if not type in {"gateway.networking.k8s.io/HTTPRoute", "gateway.networking.k8s.io/GRPCRoute"}
 
 # A path without the slash at its end, except for the root.
 without_last_slash(path) := shorter if {

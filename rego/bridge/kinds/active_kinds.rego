@@ -210,9 +210,7 @@ in_use := names - (object.keys(sets.presets) - lookup.types)
 _versions_of(type) := {version.name: _reading(type, version) |
 	some version in lookup.get(crds[type].key).spec.versions
 	is_served(version)
-} if {
-	crds[type].version != ""
-}
+} if crds[type].version != ""
 
 _reading(type, version) := "Read" if {
 	version.name == crds[type].version

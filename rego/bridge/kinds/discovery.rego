@@ -386,9 +386,7 @@ _spec_paths(type) := array.concat(
 		some name in _wrappers(type)
 	],
 	[object.union({"path": "/spec"}, {"strategyPath": concat("/", ["/spec", field]) | field := _chosen_by(type)})],
-) if {
-	_merging(type)
-}
+) if _merging(type)
 
 _merging(type) if count(_wrappers(type)) > 0
 _merging(type) if _chosen_by(type)

@@ -43,9 +43,7 @@ _targets(spec) := [object.union(entry, {field: value | some field, value in targ
 	some target in spec.targets
 	group := keys.group_name(object.get(target, "group", ""))
 	entry := {"group": group, "kind": target.kind, "sections": object.get(target, "sections", false)}
-] if {
-	spec.targets
-}
+] if spec.targets
 
 # The target kinds of the effective level. A target with the role of a mesh frontend is above routes, not a backend
 # (semantics P5, K4).

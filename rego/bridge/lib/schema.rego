@@ -16,9 +16,7 @@ problems(kind, spec) := [message | some [_, message] in sort(_removed(kind, spec
 	some error in errors
 	place := trim_prefix(trim_prefix(error.field, "(Root)"), ".")
 	message := concat("", [_prefix(place), _explained(kind, spec, place, error)])
-})] if {
-	is_object(spec)
-}
+})] if is_object(spec)
 
 # An API server prunes fields that a schema does not have, and kubectl refuses them.
 _without_other_fields(kind) := json.patch(schema, [{"op": "add", "path": array.concat(path, ["additionalProperties"]), "value": false} |
@@ -26,9 +24,7 @@ _without_other_fields(kind) := json.patch(schema, [{"op": "add", "path": array.c
 	node.type == "object"
 	node.properties
 	not node.additionalProperties
-]) if {
-	schema := data.bridge_settings.schemas[kind]
-}
+]) if schema := data.bridge_settings.schemas[kind]
 
 _explained(kind, spec, place, error) := sprintf("unknown field %q%s", [name, likeness.hint(name, known)]) if {
 	error.type == "additional_property_not_allowed"

@@ -79,9 +79,7 @@ namespaces_of(type) := {namespace | some namespace, _ in data.objects[group][kin
 	some key, _ in upserts
 	keys.parse(key).type == type
 	namespace := keys.parse(key).namespace
-} if {
-	[group, kind] := split(type, "/")
-}
+} if [group, kind] := split(type, "/")
 
 # The objects that `input.changes` creates or replaces, by key.
 upserts := {key: obj |
@@ -108,9 +106,7 @@ keys_of(type) := {key |
 	data.objects[group][kind][namespace][name]
 	key := concat("/", [type, namespace, name])
 	not key in changed_keys
-} | {key | some key, _ in upserts; keys.parse(key).type == type} if {
-	[group, kind] := split(type, "/")
-}
+} | {key | some key, _ in upserts; keys.parse(key).type == type} if [group, kind] := split(type, "/")
 
 # The creation time of an object in nanoseconds since 1970. An object without a valid creationTimestamp, as in
 # manifests, is younger than all objects that have one.

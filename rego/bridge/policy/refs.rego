@@ -73,9 +73,7 @@ _kind_problem(policy_kind, type) := sprintf("%s cannot target a %s%s", [
 	split(policy_kind, "/")[1],
 	split(type, "/")[1],
 	group_hint(policy_kind, type),
-]) if {
-	not kinds.may_target(policy_kind, type)
-}
+]) if not kinds.may_target(policy_kind, type)
 
 # A ref of a policy that is accepted if its target exists, by the policy, its kind and the ref only, for policies that
 # may have such refs. Stored with the policy.

@@ -101,9 +101,7 @@ declared_by(type, obj) := object.union_n([
 	declared,
 	{"selectors": selections | selections := object.get(declared, "selectors", set()) | _selections_by_field(type, obj); count(selections) > 0},
 	{"facts": facts_of_policy | facts_of_policy := facts_of(obj)},
-]) if {
-	declared := index.links_of_type(type, obj)
-}
+]) if declared := index.links_of_type(type, obj)
 
 # The width of a policy object's selector, from the widest: all namespaces or one, all objects or objects with labels. A
 # policy that names its targets comes last (semantics T8).

@@ -107,7 +107,6 @@ _flaw([field, "policy"]) := error("InvalidInput", sprintf("%s must be a key, <gr
 }
 
 _flaw([field, "type"]) := error("InvalidInput", sprintf("%s must be a type, <group>/<Kind>", [field])) if not is_string(object.get(input, field, null))
-
 _flaw([field, "types"]) := error("InvalidInput", sprintf("%s must be a list of <group>/<Kind>", [field])) if not is_list(field)
 
 _are_lists(lists) if {

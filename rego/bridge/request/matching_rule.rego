@@ -229,9 +229,7 @@ _match_rank("gateway.networking.k8s.io/HTTPRoute", match) := [
 	count({1 | not match.method}),
 	0 - count(_distinct_values(object.get(match, "headers", []), true)),
 	0 - count(_distinct_values(object.get(match, "queryParams", []), false)),
-] if {
-	path := _path_of(match)
-}
+] if path := _path_of(match)
 
 # By the characters of the service that matches, then of the method, then by the most headers (GRPCRouteRule.matches).
 # A pattern counts the characters that it matches, not its own; of equal matches the exact one is first.
@@ -240,9 +238,7 @@ _match_rank("gateway.networking.k8s.io/GRPCRoute", match) := [
 	0 - _matched(method, "method", request.rpc),
 	0 - count(_distinct_values(object.get(match, "headers", []), true)),
 	object.get(method, "type", "Exact"),
-] if {
-	method := object.get(match, "method", {})
-}
+] if method := object.get(match, "method", {})
 
 _matched(method, part, value) := count(value) if {
 	object.get(method, part, "") != ""

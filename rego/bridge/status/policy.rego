@@ -62,9 +62,7 @@ _accepted_message(refused) := fit(sprintf("Policy has been accepted, but not for
 	count(refused),
 	concat("; ", [verdict.message | some verdict in array.slice(refused, 0, _refusal_bound)]),
 	_rest_text(count(refused) - _refusal_bound),
-])) if {
-	refused != []
-}
+])) if refused != []
 
 # The maximum number of rejected refs that a message explains.
 _refusal_bound := 20
@@ -256,17 +254,13 @@ _entries_of_ref(policy_key, verdict, tallies) := {{"ancestor": node, "conditions
 	node := attachment.place(keys.parse(policy_key).type, verdict.ref.key)
 	own := [tally | some tally in tallies; node in tally.targets]
 	count(_ancestor_keys(own)) == 0
-} if {
-	verdict.reason == "Accepted"
-}
+} if verdict.reason == "Accepted"
 
 # A policy in conflict has the ancestors that it would have otherwise, if these have no entry (GEP-1897).
 _entries_of_ref(policy_key, verdict, tallies) := {{"ancestor": key, "conditions": [with_generation(policy_key, condition)]} |
 	condition := {"type": "Accepted", "status": "False", "reason": verdict.reason, "message": verdict.message}
 	some key in _keys_of_rejected(policy_key, verdict, tallies)
-} if {
-	verdict.reason != "Accepted"
-}
+} if verdict.reason != "Accepted"
 
 _keys_of_rejected(policy_key, verdict, tallies) := found if {
 	verdict.reason == "Conflicted"

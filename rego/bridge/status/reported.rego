@@ -62,9 +62,7 @@ _verdicts_beside(policy_key, report, entry) := [groups |
 		[own.conditions | some own in entry.ancestors],
 	]
 	count(groups) > 0
-][0] if {
-	entry.ancestors
-}
+][0] if entry.ancestors
 
 # An ancestorRef with the defaults of Gateway API.
 _place(policy_key, ref) := object.union(
@@ -85,9 +83,7 @@ difference(report, verdicts) := fit(sprintf("%s says %s, the bridge says %s", [
 	}
 }
 
-_contradicts(theirs, own) if {
-	{_accepted(theirs).status, _accepted(own).status} == {"True", "False"}
-}
+_contradicts(theirs, own) if {_accepted(theirs).status, _accepted(own).status} == {"True", "False"}
 
 # The bridge cannot interpret reasons that GEP-713 does not define.
 _contradicts(theirs, own) if {

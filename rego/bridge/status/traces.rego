@@ -179,9 +179,7 @@ _at_level(level, kind, replicated) := {type |
 	# Any kind that a rule names is a backend; known ones are those that the kind lists, or the settings.
 	some type in (object.keys(levels.by_type) | (_declared(kind, replicated) | _others(replicated)))
 	level in ({levels.of_type(type)} | {section | section := levels.by_type[type].section})
-} if {
-	level != "Target"
-}
+} if level != "Target"
 
 # Gateway API's types are always replicated but are not targets of policies.
 _others(replicated) := {type |

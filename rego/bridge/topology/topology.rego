@@ -24,9 +24,7 @@ node(key, policy_kinds) := object.union_n([
 _drawn(key, policy_kinds) := object.union(
 	{"level": level, "policies": _policies_at(key, policy_kinds)},
 	{"parameters": named | named := _parameters_at(level, key)},
-) if {
-	level := levels.of(key)
-}
+) if level := levels.of(key)
 
 _children("Namespace", key) := sort(hierarchy.members(keys.parse(key).name))
 _children(level, key) := sort(hierarchy.children(key)) if level != "Namespace"
