@@ -63,7 +63,6 @@ _refusal(policy_key, found) := sentence_about(policy_key, text) if {
 	found.reason != "Accepted"
 }
 
-# A sentence about a policy.
 sentence_about(policy_key, text) := sprintf("%s %s %s", [keys.parse(policy_key).kind, keys.short(policy_key), text])
 
 # An invalid PolicyKind has no effect. Its status reports that; the warning reports it immediately.
@@ -79,10 +78,8 @@ _kind_verdict := verdict if {
 	verdict := kinds.verdict(key) with input as {"changes": {"upsert": [obj]}}
 }
 
-# The violations for which Constraints deny the request, each with the name of its Constraint.
 denied contains message if some ["deny", message] in _judged
 
-# The violations about which Constraints warn.
 warnings contains message if some ["warn", message] in _judged
 
 # An invalid Constraint is denied; one whose policy is not loaded causes a warning.

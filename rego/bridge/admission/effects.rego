@@ -10,7 +10,6 @@ import data.bridge.status as reporting
 # The maximum number of examined objects below each target of a policy, which limits the time of a request.
 _sample_bound := 100
 
-# The effects of the reviewed policy, as sentences.
 effects := _effect_sentences(after, before) if {
 	obj := reviewed_object
 	key := keys.of(obj)

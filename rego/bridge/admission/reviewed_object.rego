@@ -82,7 +82,6 @@ metadata_update := {
 	object.get(target.new.metadata, field, null) != object.get(target.old.metadata, field, null)
 }
 
-# The request binds a Pod to a node.
 is_binding if {
 	input.kind.group == ""
 	input.kind.kind == "Binding"
@@ -130,7 +129,6 @@ scale_update := object.union(
 	)
 }
 
-# The request scales an object.
 is_scale if {
 	object.get(input, "subResource", "") == "scale"
 	input.kind.group == "autoscaling"

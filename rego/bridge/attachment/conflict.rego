@@ -105,6 +105,7 @@ _holders("ConflictOnOverlap", contenders) := _disjoint_policies(array.slice(cont
 
 _winner("Conflict", holders, _) := _older(holders[0])
 _winner("NotCompared", holders, _) := sprintf("%s; policies with more than %d leaves together are not compared", [_older(holders[0]), policies.leaf_bound])
+
 _winner("ConflictOnOverlap", holders, policy_key) := [sprintf("%s, which sets %s too", [_older(holder), described]) |
 	some holder in holders
 	described := _pointer(_overlap(holder, policy_key))

@@ -11,10 +11,8 @@ import data.bridge.lib.keys
 import data.bridge.lib.labels
 import data.bridge.lookup
 
-# The type of Constraints.
 type := "policybridge.io/Constraint"
 
-# Every Constraint by its name, active or not.
 all_constraints := lookup.objects_in(type, "-")
 
 # The spec of each valid Constraint, by its name, including those whose policy is not loaded: the objects that they
@@ -24,16 +22,13 @@ active_constraints[name] := obj.spec if {
 	not _flawed_constraints[name]
 }
 
-# The names of invalid Constraints, which have no effect.
 _flawed_constraints contains name if {
 	some name, obj in all_constraints
 	count(problems(object.get(obj, "spec", null))) > 0
 }
 
-# The policy with this name is loaded.
 is_loaded(policy) if policy in dispatch.policies
 
-# The action for a violation.
 action(spec) := object.get(spec, "enforcementAction", "deny")
 
 # The parameters for a subject that the Constraint matches: `{parameters}`, or `{unselected}` if no entry of
@@ -45,7 +40,6 @@ selection(spec, it) := {"parameters": _parameters(spec, chosen)} if {
 	_no_match(spec) == "proceed"
 } else := {"unselected": _no_match(spec)}
 
-# The action if no entry of parameterSelection matches.
 _no_match(spec) := object.get(spec, "onParameterSelectionNoMatch", "proceed")
 
 _parameters(spec, chosen) := _merge_parameters(array.concat(
@@ -214,10 +208,8 @@ subject(obj) := {
 	"scope": _scope(obj.metadata),
 }
 
-# The same for a stored object, by its key.
 subject_of(key) := subject(lookup.get(key))
 
-# The subject is a Namespace.
 is_namespace(it) if {
 	it.kind == "Namespace"
 	it.group == ""

@@ -48,7 +48,6 @@ unknown_namespace(name, it) if {
 	selects_by_namespace(name)
 }
 
-# A Constraint has a namespaceSelector.
 selects_by_namespace(name) if {
 	some match in _matches_of(active_constraints[name])
 	object.get(match, "namespaceSelector", {}) != {}
@@ -86,7 +85,6 @@ audit_keys(name) := {key |
 	some key in lookup.keys_of(object_type)
 }
 
-# The same, for objects in these namespaces.
 audit_keys_in(name, namespaces) := {key |
 	some key in audit_keys(name)
 	parts := keys.parse(key)
@@ -174,7 +172,6 @@ _accepted(name, replicated) := {"status": "True", "reason": "Accepted", "message
 	))
 }
 
-# The message for a policy that is not loaded, by the action for violations.
 policy_missing(policy, done) := sprintf("policy %s is not loaded, or has no rule violation: until then, %s", [policy, _meanwhile[done]])
 
 _meanwhile := {
@@ -185,6 +182,7 @@ _meanwhile := {
 
 _not_replicated(_, null) := set()
 _not_replicated(name, _) := set() if not active_constraints[name]
+
 _not_replicated(name, replicated) := {concat("/", [keys.group_name(group), kind]) |
 	some entry in active_constraints[name].match.kinds
 	some group in entry.apiGroups
@@ -196,7 +194,6 @@ _not_replicated(name, replicated) := {concat("/", [keys.group_name(group), kind]
 	active_constraints[name]
 }
 
-# A row of violations in the form of a Constraint's status.
 _status_entry(violation) := {
 	"group": api_group(parts.group),
 	"kind": parts.kind,

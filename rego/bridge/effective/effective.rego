@@ -81,7 +81,6 @@ _listed_specs(attached) := {
 	]
 }
 
-# The policy kind of a stack.
 _kind_of(attached) := keys.type_of(attached[0].policy)
 
 # The entries of a stack; of a policy that is attached at two places of the path, the first (semantics P4).
@@ -258,7 +257,6 @@ outcome(attached, policy) := {"outcome": "Programmed", "overriddenBy": []} if {
 	owners := _owners(leaves)
 }
 
-# The policies of origins.
 _owners(leaves) := {owner | some origin in leaves; some owner in merge.as_list(origin)}
 
 # The policies that override a policy (semantics O3): those that can win, of the `owners` of the leaves at its pointers
@@ -385,7 +383,6 @@ _explanation(path, attached) := object.union(_entry(path, attached), {"steps": [
 	)
 ]})
 
-# The step that adds a join to the previous ones.
 _step(attached, found, number) := object.union(
 	{
 		"established": join.policies,

@@ -5,7 +5,6 @@ import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
 
-# The ports of a Service, in its order.
 ports(service_key) := lookup.get(service_key).spec.ports if levels.by_type[keys.parse(service_key).type].section == "Port"
 
 # The section names of a Service's ports, in its order, each its name or, without a name, its number (semantics K2).
@@ -66,7 +65,6 @@ reaches_port(above, node) if {
 	_takes_routes(port, parts.type)
 }
 
-# A node is a port.
 is_port(node) if {
 	startswith(node, "core/Service/")
 	contains(node, "#")
@@ -121,7 +119,6 @@ _takes_routes(port, type) if {
 	not startswith(type, "gateway.networking.k8s.io/")
 } else := false
 
-# The protocol of a port of a Service.
 port_protocol(port) := object.get(port, "protocol", "TCP")
 
 # The protocols of a port of a Service by its name, or of all its ports (`""`).

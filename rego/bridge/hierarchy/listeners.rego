@@ -187,7 +187,6 @@ tcp_claimed(gateway, port) if {
 	count(index.claimants(gateway, port, "TCP")) > 0
 } else := false
 
-# The slots of streams on a port.
 _streams(gateway, port) := {slot |
 	some slot in (object.keys(object.get(index.facts(gateway).claims, port, {})) | index.claimed_slots(gateway, port))
 	index.is_stream(slot)

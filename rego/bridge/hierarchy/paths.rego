@@ -234,7 +234,6 @@ counts_for(path, source) if {
 	}
 }
 
-# The namespaces that have a consumer route on a path.
 consumers(path) := {namespace |
 	some [frontend_node, route_key] in _through_frontends(path)
 	namespace := keys.parse(route_key).namespace

@@ -63,7 +63,6 @@ _refused_at("Backend", backend) := {link |
 
 _refused_at("Route", route_key) := {rejected_link(parent, route_key, reason) | some [parent, reason] in parent_links(route_key)}
 
-# A link with the reason why it does not count.
 rejected_link(parent, child, reason) := {"parent": parent, "child": child, "reason": reason}
 
 # Why a route's requests fail at a backend that it names, by a port number (0: none), `{reason, message}`; null if they
@@ -89,7 +88,6 @@ _refused_backends(route_key) := {link |
 	some link in rejected_backends(route_key, backend)
 }
 
-# How to make a link count, as a message.
 _rejection_message(link) := _message(link.reason, link, keys.parse(link.parent), keys.parse(link.child))
 
 _message("ParentNotFound", link, _, _) := sprintf("%s does not exist", [_named(link.parent)])
@@ -149,7 +147,6 @@ _not_allowed_text(gateway, listener_set) := sprintf("%s allows no ListenerSet fr
 	keys.parse(listener_set).namespace,
 ])
 
-# Why a listener is not accepted.
 unaccepted_message(listener_node) := sprintf("%s is not accepted: %s", [_named(listener_node), said]) if {
 	[object_key, name] := split(listener_node, "#")
 	conflict := unaccepted_listeners(object_key)[name]

@@ -25,6 +25,7 @@ _named_by(ref) := index.default_gateways if {
 # The nodes of an object that a sectionName and a port select, `[node, reason, hostname]`: the same for all routes of a
 # type in a namespace.
 _selected(object_key, _, _, _, _) := {[object_key, "ParentNotFound", ""]} if not exists(object_key)
+
 _selected(object_key, section, port, type, namespace) := {[node, reason, hostname] |
 	some listener in chosen
 	node := keys.section(object_key, listener.name)
@@ -66,12 +67,10 @@ _written_and_default_refs(route_key) := array.concat(written, [default_ref(gatew
 	some gateway in sort(index.default_gateways - named)
 ]) if written := [ref | some ref in lookup.get(route_key).spec.parentRefs]
 
-# The parentRef for a default Gateway.
 default_ref(gateway) := {"group": parts.group, "kind": parts.kind, "namespace": parts.namespace, "name": parts.name} if {
 	parts := keys.parse(gateway)
 }
 
-# A listener has a port that a parentRef names.
 has_port(_, 0)
 
 has_port(above, port) if {

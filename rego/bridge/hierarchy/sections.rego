@@ -6,7 +6,6 @@ import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
 
-# The nodes of an object's sections (listeners, route rules, Service ports).
 sections(object_key) := {keys.section(object_key, name) | some name in section_names(object_key)}
 
 # The same without listeners that are not accepted (see `unaccepted_listeners`).
@@ -17,7 +16,6 @@ accepted_sections(object_key) := {node |
 	node := keys.section(object_key, name)
 }
 
-# The section names of an object, in the object's order.
 section_names(object_key) := index.facts(object_key).sections if {
 	not startswith(object_key, "core/Service/")
 } else := port_names(object_key) if {

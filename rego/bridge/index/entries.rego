@@ -24,7 +24,6 @@ _edges(self, declared) := ({[parent, self] | some parent in declared.above} | {[
 	some child in declared.below
 }) | {[keys.whole(parent), child] | some [parent, child] in declared.extended}
 
-# The other ends of the pairs, by the end at this side.
 _ends_by(pairs, side) := {end: sort({pair[1 - side] | some pair in pairs; pair[side] == end}) | some end in {pair[side] | some pair in pairs}}
 
 _by_namespace(object_keys) := {namespace: sort([key | some key in object_keys; split(key, "/")[2] == namespace]) |
@@ -77,7 +76,6 @@ _entries_of_changes[path[0]][path[1]][concat("\n", array.slice(path, 2, 4))] con
 _values(_, _, value) := value if is_array(value)
 _values(_, declarer, value) := [declarer] if not is_array(value)
 
-# The policies of a kind (`<group>/<Kind>`) that name exactly this key as a target.
 policies_naming(policy_kind, key) := {policy | some policy, _ in data.index.attached[policy_kind][key]} if {
 	lookup.has_no_changes
 } else := _declarers_at("attached", policy_kind, key)
@@ -93,7 +91,6 @@ is_untargeted(policy_kind, node) if {
 	not contains(node, "@")
 } else := false
 
-# The policies of any kind that name an object, or a section of it, as a target.
 policies_targeting(object_key) := _declarers("targeted", object_key)
 
 # The objects that policies of any kind name, whether they exist or not.
@@ -120,10 +117,8 @@ policies_selecting(namespace, type) := {[policy, text] |
 	some policy in policies
 }
 
-# The policy kinds of which a policy has a ref with a className, before or after the query's changes.
 class_limited_kinds := {kind | some kind, _ in data.index.limited} | {kind | some kind, _ in _changed_entries.limited}
 
-# The policies of a kind that have a ref with a className.
 class_limited_policies(policy_kind) := _declarers("limited", policy_kind)
 
 # The policies above a bound that name an object; a policy above a bound names itself (semantics T6).
@@ -150,14 +145,12 @@ claimants(gateway, port, slot) := {key |
 	not key in lookup.changed_keys
 } | object.get(_changed_entries, ["claims", gateway, concat("\n", [port, slot])], set())
 
-# The slots of a port of a Gateway that ListenerSets claim.
 claimed_slots(gateway, port) := {slot | data.index.claims[gateway][port][slot]} | {slot |
 	some joined, _ in _changed_entries.claims[gateway]
 	[at, slot] := split(joined, "\n")
 	at == port
 }
 
-# The ListenerSets of a Gateway, whether it allows them or not.
 listener_sets_of(gateway) := {key |
 	some slots in data.index.claims[gateway]
 	some claimants_there in slots
@@ -172,7 +165,6 @@ routes_serving(parent, name, path) := {route |
 	not route in lookup.changed_keys
 } | object.get(_changed_entries, ["served", parent, concat("\n", [name, path])], set())
 
-# All hostnames for which routes declare a parent.
 served_names(parent) := union({object.keys(data.index.served[parent][home]) | some home, _ in data.index.served[parent]}) | {name |
 	some joined, _ in _changed_entries.served[parent]
 	name := split(joined, "\n")[0]
@@ -237,7 +229,6 @@ declared_extension_parents(node) := _declared_ends("extended", node)
 # The objects of a namespace, of kinds that have no level, which some link names.
 members(namespace) := _declared_ends("members", namespace)
 
-# The objects of other namespaces with references into a namespace.
 referrers(namespace) := {key |
 	some declarers in data.index.referrers[namespace]
 	some key, _ in declarers

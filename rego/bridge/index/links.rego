@@ -12,7 +12,6 @@ import data.bridge.lib.levels
 #   initial sync computes the links of every object: OPA evaluates functions of shared values once for a query.
 links(obj) := links_of_type(keys.type(obj.apiVersion, obj.kind), obj)
 
-# The same for an object of a known type.
 links_of_type(type, obj) := _of_level(levels.of_type(type), type, obj) if {
 	not _has_link_modules
 	object.filter(obj.spec, target_fields) == {}
@@ -105,7 +104,6 @@ _filter_refs(rules) := [ref |
 	ref := filter_ref(filter)
 ]
 
-# The ref to the backend of a filter. Undefined for a filter without a backend.
 filter_ref(filter) := filter[_backend_filters[filter.type]].backendRef
 
 # The types of the filters that have their own backend, each with its field (HTTPRouteFilter.type).
@@ -134,7 +132,6 @@ _link_modules := {name | data.bridge.extensions.hierarchy[name].links with input
 # Some extension module declares links.
 _has_link_modules if count(_link_modules) > 0
 
-# A link of a module has the correct form.
 _is_link(link) if {
 	is_array(link)
 	[parent, child] := link
@@ -255,10 +252,8 @@ _named_above("Route", route) := default_keys(object.get(route.spec, "useDefaultG
 # The nodes that parentRefs of a namespace name. Many routes have the same parentRefs.
 _parents_named(refs, namespace) := {parent_node(ref, namespace) | some ref in refs}
 
-# The key of the Gateway that a ListenerSet names.
 gateway_of(listener_set) := parent_key(listener_set.spec.parentRef, listener_set.metadata.namespace)
 
-# The keys of the objects that an object of a level names below itself, the backends of a route.
 default _named_below(_, _) := set()
 
 _named_below("Gateway", gateway) := default_keys(gateway.spec.defaultScope)
@@ -328,7 +323,6 @@ _path("gateway.networking.k8s.io/GRPCRoute", match) := without_last_slash(sprint
 
 _path(type, _) := "/" if not type in {"gateway.networking.k8s.io/HTTPRoute", "gateway.networking.k8s.io/GRPCRoute"}
 
-# A path without the slash at its end, except for the root.
 without_last_slash(path) := shorter if {
 	shorter := trim_right(path, "/")
 	shorter != ""

@@ -11,7 +11,6 @@ target_refs(policy) := [ref |
 	ref := target_ref(namespace, raw)
 ]
 
-# One target ref of a policy of a namespace; undefined if the ref is invalid.
 target_ref(own_namespace, raw) := object.union(ref, {"class": class | class := named.className; class != ""}) if {
 	named := object.union(_no_names, {field: value | some field, value in raw; value != null})
 	regex.match(_form, concat("#", [named.group, named.kind, named.namespace, named.name, named.sectionName, named.className]))
@@ -26,7 +25,6 @@ target_ref(own_namespace, raw) := object.union(ref, {"class": class | class := n
 # What `ref_flaw` admits, in one match: strings without separators of keys, and a kind and a name.
 _form := `^([^/#@][^#@]*)?#[^/#@]+#[^/#@]*#[^/#@]+#[^#@]*#[^#@]*$`
 
-# The target refs as in the policy object.
 raw_refs(policy) := policy.spec.targetRefs if {
 	is_array(policy.spec.targetRefs)
 	count(policy.spec.targetRefs) > 0
@@ -171,7 +169,6 @@ target_links(obj) := {} if {
 	refs := target_refs(obj)
 }
 
-# What valid selectors select by, as in the index, `[namespace, type, text]`.
 selections(selectors) := {[selector.namespace, selector.type, selector.text] | some selector in selectors; not selector.flaw}
 
 # A policy above a bound has no effect (semantics T6). It is stored at itself, and for `explain` at its first targets.
@@ -192,7 +189,6 @@ bounds := object.union(_default_bounds, data.bridge_settings.bounds) if {
 	true
 } else := _default_bounds
 
-# The default bounds, without settings.
 _default_bounds := {"leaves": 3000, "depth": 64, "targetRefs": 256, "size": 262144}
 
 # The maximum number of entries of `spec.targetSelectors`. Each is compared with those before it.

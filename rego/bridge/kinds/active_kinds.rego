@@ -9,7 +9,6 @@ import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
 
-# The type of PolicyKinds.
 policykind_type := "policybridge.io/PolicyKind"
 
 # An active policy kind by its `<group>/<Kind>`, with all defaults. `data.kinds` is the stored result of `active_kinds`;
@@ -18,20 +17,16 @@ get(type) := data.kinds[type] if {
 	not has_changes
 } else := active_kinds[type] if has_changes
 
-# All active policy kinds by their names.
 _all_kinds := active_kinds if {
 	has_changes
 } else := data.kinds if {
 	true
 } else := {}
 
-# The policy kind of a policy; undefined if its kind is not a policy kind.
 of_policy(policy_key) := get(keys.type_of(policy_key))
 
-# The names of all active policy kinds.
 names := object.keys(_all_kinds)
 
-# The query changes objects that describe policy kinds.
 has_changes if {
 	some key in lookup.changed_keys
 	keys.parse(key).type in {policykind_type, crd_type}
@@ -72,7 +67,6 @@ _claims := {type: claims |
 
 _policykinds := lookup.objects_in(policykind_type, "-")
 
-# The type that the spec of a PolicyKind describes.
 _type_of_spec(spec) := concat("/", [keys.group_name(object.get(spec, "group", "")), spec.kind])
 
 # The Accepted condition of a PolicyKind, `{status, reason, message}`. An invalid one, and the younger of two for one
@@ -129,7 +123,6 @@ layers_of(type, declared) := [layer |
 
 _preset_layer(type) := {"name": "Preset", "fields": object.get(presets, type, {})}
 
-# The shipped presets, by type.
 presets := {_type_of_spec(spec): spec | some spec in data.bridge_settings.presets}
 
 # The fields from the CRD of a type. A PolicyKind that defines the spec proper, or that policies do not merge, replaces
@@ -166,7 +159,6 @@ _assumed_fields(type, declared) := ["sameLevel"] if {
 
 _merging_fields := {"specPaths", "strategies", "defaultStrategy", "custom", "merge", "parentLevels"}
 
-# The class from another layer than the CRD.
 _other_class(type, declared) := object.get(declared, "class", object.get(presets, [type, "class"], ""))
 
 # Sets of types that depend on the active kinds alone, each `{type: true}`, see `sets_of`. `data.kind_sets` is the

@@ -6,7 +6,6 @@ import data.bridge.lib.levels
 import data.bridge.lib.likeness
 import data.bridge.lookup
 
-# The type of CRDs.
 crd_type := "apiextensions.k8s.io/CustomResourceDefinition"
 
 # The label with which a CRD declares that it defines a policy kind, and its class (GEP-713, "Policy CRD label").
@@ -106,7 +105,6 @@ _read_version(type, crd) := [version |
 	true
 } else := {}
 
-# A version of a CRD is served.
 is_served(version) if object.get(version, "served", true) != false
 
 # The order of the API server: v2, v1, v1beta2, v1beta1, v1alpha1, then other names in alphabetical order.
@@ -213,7 +211,6 @@ is_undescribed(key, obj) if {
 	not levels.by_type[type]
 }
 
-# The message for the author of such a policy.
 undescribed_message(type) := sprintf("no policy kind describes %s, so this policy has no effect%s", [type, _hint(type)])
 
 _hint(type) := sprintf(": did you mean %s?", [near]) if {
@@ -324,7 +321,6 @@ _schema_shape(type) := object.union_n([
 	{"statusShape": shape | shape := _schema_status(type)},
 ])
 
-# The fields of a policy's spec in the schema of its CRD.
 spec_schema(type) := object.get(crds[type].schema, ["properties", "spec", "properties"], {})
 
 # The schema of one target ref; targetRefs takes precedence over the singular targetRef, as in policies (semantics T1).

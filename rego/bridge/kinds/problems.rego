@@ -115,7 +115,6 @@ _nameless_manage(spec) if {
 # Gateway API, GatewayController. Its domain is part of condition types, whose form the API server validates.
 _controller_name := `^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/[A-Za-z0-9/._~%!$&'()*+,;=:-]+$`
 
-# The class of a description, by default Inherited.
 class_of(spec) := object.get(spec, "class", "Inherited")
 
 _strategies(spec) := supported_strategies(spec) | {spec.defaultStrategy | spec.defaultStrategy}
@@ -177,7 +176,6 @@ _usual_role(spec) := "Backend" if {
 	spec.effectiveTarget in {"Backend", "Port", "Target"}
 } else := "Frontend"
 
-# The type that an entry of a description's targets names.
 type_of_target(target) := concat("/", [keys.group_name(object.get(target, "group", "")), target.kind])
 
 # The core group has no CRDs, so its kinds are known.
@@ -223,7 +221,6 @@ doubts[key] := messages if {
 	count(messages) > 0
 }
 
-# The same for the spec of a PolicyKind.
 doubts_about(spec) := [sprintf("targets[%d]: no CRD defines %q%s", [place, type, _type_hint(type)]) |
 	some place, target in spec.targets
 	not target.virtual
@@ -302,5 +299,4 @@ _has_field(schema, path) if {
 	object.get(schema, array.concat(_in_schema(array.slice(segments, 0, end)), ["x-kubernetes-preserve-unknown-fields"]), false) == true
 }
 
-# A schema has the field at these segments.
 _in_schema(segments) := array.flatten([["properties", segment] | some segment in segments])

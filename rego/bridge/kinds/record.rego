@@ -286,7 +286,6 @@ _place(entry, value) := [0, entry.ranks[json.marshal(value)]] if {
 may_target(policy_kind, _) if not get(policy_kind).targets
 may_target(policy_kind, type) if _target_entry(policy_kind, type)
 
-# A policy kind's declared targets may be sections of objects of a type.
 may_target_sections(policy_kind, type) if {
 	levels.has_sections(type)
 	not get(policy_kind).targets
@@ -352,7 +351,6 @@ backend_types(policy_kind) := {type |
 	acts_on(policy_kind, type)
 }
 
-# A policy kind is of class Direct (semantics C2).
 is_direct(policy_kind) if {
 	get(policy_kind).class == "Direct"
 } else := false
@@ -364,7 +362,6 @@ acts_where_declared(policy_kind) if {
 	not is_direct(policy_kind)
 } else := false
 
-# A policy kind acts at its declared targets, with class Direct or as `acts_where_declared`.
 acts_at_targets(policy_kind) if {
 	is_direct(policy_kind)
 } else := acts_where_declared(policy_kind)
@@ -405,7 +402,6 @@ has_namespace_defaults(policy_kind) if {
 	get(policy_kind).selectors[_].namespaceDefault
 } else := false
 
-# The types of the kinds whose policies may select their targets by a field.
 selecting_kinds := object.keys(sets.selecting)
 
 # Kinds that a PolicyKind selects but does not list as targets, each as a message with its place.

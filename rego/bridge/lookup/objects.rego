@@ -7,7 +7,6 @@ package bridge.lookup
 
 import data.bridge.lib.keys
 
-# An object by its key; undefined if it does not exist.
 get(key) := data.objects[group][kind][namespace][name] if {
 	has_no_changes
 	[group, kind, namespace, name] := split(key, "/")
@@ -37,7 +36,6 @@ stored_fact(key, field) := data.facts[group][kind][namespace][name][field] if {
 	[group, kind, namespace, name] := split(key, "/")
 }
 
-# The apiVersion of an object. Reads nothing else of it.
 api_version(key) := data.objects[group][kind][namespace][name].apiVersion if {
 	has_no_changes
 	[group, kind, namespace, name] := split(key, "/")
@@ -74,7 +72,6 @@ objects_in(type, namespace) := object.union(replicated, changed) if {
 	}
 }
 
-# The namespaces in which objects of a type exist.
 namespaces_of(type) := {namespace | some namespace, _ in data.objects[group][kind]} | {namespace |
 	some key, _ in upserts
 	keys.parse(key).type == type
@@ -112,7 +109,6 @@ keys_of(type) := {key |
 # manifests, is younger than all objects that have one.
 age(key) := age_of(get(key))
 
-# The same for an object.
 age_of(obj) := time.parse_rfc3339_ns(obj.metadata.creationTimestamp) if {
 	true
 } else := 9223372036854775807

@@ -262,7 +262,6 @@ _makers_near(pointer, side) := near if {
 	count(near) > 0
 } else := _makers(side)
 
-# The policy itself if there is only one.
 _one_or_all(policies) := sort(policies)[0] if count(policies) == 1
 _one_or_all(policies) := sort(policies) if count(policies) != 1
 

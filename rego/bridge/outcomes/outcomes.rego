@@ -105,7 +105,6 @@ ancestors(policy_kind, path, targets) := {""} if {
 	][0]
 } else := {target | some target in targets}
 
-# The statuses of a kind have an entry for each ancestor.
 has_ancestors(policy_kind) if {
 	kinds.get(policy_kind).statusShape == "Ancestors"
 } else := false

@@ -93,7 +93,6 @@ _spec_facts(type, obj, spec_facts) := object.union_n([
 	not spec_facts.error
 } else := {}
 
-# Why a policy is Invalid as a whole; undefined if it is valid.
 _invalidity(type, obj) := _spec_proper(type, obj).error if {
 	true
 } else := _stanza_problem(obj)
@@ -107,10 +106,8 @@ _may_be_near(type, obj) if {
 
 _has_null(spec) if walk(spec, [_, null])
 
-# The strategy of a policy, by its name. Undefined if its spec is invalid.
 strategy_of(key) := fact(key, "strategy")
 
-# The pointers of the leaves of a policy's spec proper.
 pointers(key) := object.keys(facts(key).origins)
 
 # A policy's spec proper (its spec without targets and strategy), `{spec, strategy, rules, origins}`: `rules` are the
@@ -128,7 +125,6 @@ _spec_proper(type, obj) := {"error": message} if {
 	merge_rules := object.get(_strategy(type, obj), "rules", object.get(kinds.get(type), "rules", []))
 }
 
-# The problem of a policy's spec; undefined if it is valid.
 _problem(type, obj) := "Policy has no spec" if {
 	not _place(type, obj)
 } else := sprintf("%s is not an object", [_place(type, obj).path]) if {
@@ -164,7 +160,6 @@ _place(type, obj) := [found | some found in kinds.get(type).places; _is_written(
 	true
 } else := [found | some found in kinds.get(type).places; _value_at(obj, found.segments) != null][0]
 
-# The value at a path of a policy; null if it has none.
 _value_at(obj, segments) := object.get(obj, segments, null)
 
 # A policy has a value there, and not only what the API server sets by the defaults of the CRD's schema.
@@ -283,7 +278,6 @@ _direction(policy_kind, wrapper) := "Overrides" if {
 	endswith(decisive, "Overrides")
 } else := "Defaults"
 
-# The bound that the policy of a key exceeds, as a message; undefined if it exceeds none.
 excess(policy_key) := index.excess(lookup.get(policy_key)) if {
 	policy_key in lookup.changed_keys
 } else := index.stored_excess(policy_key) if {

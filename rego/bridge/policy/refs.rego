@@ -13,7 +13,6 @@ named_refs(policy_key) := fact(policy_key, "refs") if {
 	excess(policy_key)
 } else := index.target_refs(lookup.get(policy_key))
 
-# All targets of a replicated policy as refs, named and selected ones.
 declared_refs(policy_key) := named_refs(policy_key) if {
 	not may_select(keys.type_of(policy_key))
 } else := array.concat(named_refs(policy_key), [ref |
@@ -40,7 +39,6 @@ _selected_in(namespace, type, text) := {key |
 	selects_object(text, key)
 }
 
-# The ref of a policy to an object that it selects; see `selected_refs`.
 selected_ref(policy_key, object_key) := object_ref(object_key) if {
 	keys.parse(policy_key).namespace == keys.parse(object_key).namespace
 	not kinds.is_root_namespace(keys.type_of(policy_key), keys.parse(policy_key).namespace)
@@ -48,7 +46,6 @@ selected_ref(policy_key, object_key) := object_ref(object_key) if {
 	keys.parse(object_key).namespace != "-"
 } else := object_ref(object_key)
 
-# A ref to a whole object.
 object_ref(object_key) := {"object": object_key, "section": "", "key": object_key}
 
 # The name of a declared target in messages, `Kind namespace/name#section`.

@@ -77,7 +77,6 @@ _is_narrow_default(entry, value) if {
 
 _is_empty(value) if index.label_selector(value) == {"matchLabels": {}, "matchExpressions": []}
 
-# The selectors of a replicated policy, see `selectors`.
 selectors_of(policy_key) := [] if {
 	excess(policy_key)
 } else := _selectors(keys.type_of(policy_key), lookup.get(policy_key))
@@ -127,10 +126,8 @@ _selects_everything(type, obj) if {
 	}
 }
 
-# Some policy of a kind may select its targets by labels.
 may_select(policy_kind) := policy_kind in selecting_kinds
 
-# The policy kinds of which some policy may select its targets by labels.
 selecting_kinds := index.selecting_kinds | {kind | some kind, _ in _changed_selections}
 
 # The policies that select objects of a type in a namespace (`-` for cluster-scoped ones, or `any_namespace`), as

@@ -19,7 +19,6 @@ former_selections contains [policy, ref.object] if {
 # The objects that policies may select, or no longer select, because of the changed objects, as `[policy, objects]`.
 reselections := {reselection | some key in input.keys; some reselection in attachment.reselections(key)}
 
-# The index paths that the changed objects had before.
 old_paths := {path | some key in input.keys; some path in input.was[key]}
 
 # The objects whose change affects the hierarchy below: the changed objects, those that they were above before, those
@@ -82,7 +81,6 @@ gateways_of("Namespace", namespace) := {gateway |
 	some gateway in index.declared_parents(concat("/", [type, keys.parse(namespace).name, name]))
 }
 
-# The policies among the affected objects.
 changed_policies := {key | some key in dependent_objects; kinds.of_policy(key)}
 
 # The policies and PolicyKinds whose acceptance may differ: the changed ones, those that share a target with one, and

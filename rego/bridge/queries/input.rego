@@ -8,10 +8,8 @@ import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
 
-# An error as the result of a query.
 error(code, message) := {"error": {"code": code, "message": message}}
 
-# A field of the input is a list.
 is_list(field) if is_array(input[field])
 
 # The first problem of a query's input: of the fields that several queries have, then of these fields, each `[field,
@@ -57,7 +55,6 @@ _flaw([field, schema, message]) := error("InvalidInput", message) if {
 	not json.match_schema(object.filter(input, [field]), {"properties": {field: schema}})[0]
 }
 
-# The key of an existing node.
 _flaw([field, "node"]) := _flaw_of_node(field)
 _flaw([field, "optional node"]) := _flaw_of_node(field) if field in object.keys(input)
 
@@ -78,7 +75,7 @@ _flaw([field, "nodes"]) := error("InvalidInput", sprintf("%s must be a list of k
 	missing != []
 }
 
-# Keys. Queries of the bridge itself may name deleted objects; only the form is checked.
+# Queries of the bridge itself may name deleted objects; only the form is checked.
 _flaw([field, "keys"]) := _flaw_of_keys(field)
 
 _flaw_of_keys(field) := error("InvalidInput", sprintf("%s must be a list of keys, <group>/<Kind>/<namespace>/<name>", [field])) if {
@@ -96,7 +93,6 @@ _flaw([field, "keys by kind"]) := error("InvalidInput", sprintf("%s must be list
 
 _flaw([field, "policy kind"]) := error("InvalidInput", sprintf("%s must name a policy kind, <group>/<Kind>", [field])) if not input[field]
 
-# The key of an existing policy.
 _flaw([field, "policy"]) := error("InvalidInput", sprintf("%s must be a key, <group>/<Kind>/<namespace>/<name>", [field])) if {
 	not keys.parse(object.get(input, field, ""))
 } else := error("TargetNotFound", sprintf("%s does not exist", [input[field]])) if {
@@ -116,10 +112,8 @@ _are_lists(lists) if {
 	}
 }
 
-# The policy kinds of a query: the one in the input, otherwise all that are in use.
 policy_kinds := {input.policyKind} if {
 	input.policyKind
 } else := kinds.in_use
 
-# The former policy kinds in the input.
 former_kinds := object.get(input, "former", [])

@@ -94,7 +94,6 @@ reachable_backends(candidate) := [node |
 	not node in {other | some earlier in array.slice(candidate, 0, position); some other in [earlier.backend, earlier.target]}
 ]
 
-# A rule, as in its route.
 rule_at(route_key, position) := lookup.get(route_key).spec.rules[position]
 
 # The filters of a request, in order: those of the listener, which run before a route is selected (GEP-5224), then those

@@ -80,7 +80,6 @@ _names(entry) := {name | some parent in entry_parents(entry); some name in index
 	any_host(entry)
 } else := {name | some name in covering_hostnames(request.host)}
 
-# The host of a request does not matter at an entry point.
 any_host(entry) if keys.is_frontend(entry)
 any_host(_) if request.protocol in {"TCP", "UDP"}
 
@@ -96,7 +95,6 @@ matching_rule(entry) := [route_key, _rule_node(route_key, index), index] if {
 	[_, route_key, index, _] := first_match(entry)
 }
 
-# A rule of a route as a node, by its place.
 _rule_node(route_key, index) := keys.section(route_key, hierarchy.section_names(route_key)[index])
 
 # The rules that would serve the request instead of `matching_rule` if their patterns match, which are not compiled (see
@@ -249,10 +247,8 @@ _matches(rule) := rule.matches if {
 	count(rule.matches) > 0
 } else := [{}]
 
-# The order of the types of paths of an HTTPRoute's match.
 _path_ranks := {"Exact": 0, "PathPrefix": 1, "RegularExpression": 2}
 
-# The path of an HTTPRoute's match, with its defaults.
 _path_of(match) := {
 	"type": object.get(match, ["path", "type"], "PathPrefix"),
 	"value": object.get(match, ["path", "value"], "/"),
@@ -399,7 +395,6 @@ _is_too_heavy(pattern) if {
 	_pattern_weight(pattern) > _pattern_bounds.weight
 } else := false
 
-# The message for a pattern that is too heavy to compile.
 _heavy_message(one) := sprintf("%s is not compared with %s: the pattern has %d characters, at most %d are compiled", [
 	one.part, _shorten(one.pattern), count(one.pattern), _pattern_bounds.length,
 ]) if {
@@ -408,7 +403,6 @@ _heavy_message(one) := sprintf("%s is not compared with %s: the pattern has %d c
 	one.part, _shorten(one.pattern), _pattern_weight(one.pattern), _pattern_bounds.weight,
 ])
 
-# A pattern in the form for messages.
 _shorten(pattern) := pattern if {
 	count(pattern) <= 80
 } else := concat("", [substring(pattern, 0, 80), "…"])
@@ -487,7 +481,6 @@ _common(one, other) := count([index |
 	startswith(one, substring(other, 0, index))
 ])
 
-# The maximum number of candidates in a result.
 _candidate_bound := 5
 
 # The progress of a request that no rule serves, `{reached, reason, message, candidates}`: `reached` is Nothing,

@@ -26,7 +26,6 @@ request := {
 	"rpc": object.get(input, ["grpc", "method"], ""),
 }
 
-# The values of `protocol`.
 protocols := {"HTTP", "HTTPS", "GRPC", "TLS", "TCP", "UDP"}
 
 _protocol := input.protocol if {
@@ -54,7 +53,6 @@ _one(value) := concat(",", array.flatten([value]))
 # Gateway API does not define which of several query values counts; implementations take the first.
 _first(value) := array.flatten([value])[0]
 
-# The problem of a request's input, as a sentence with the valid form. Undefined if it is valid.
 input_problem := [message |
 	some [field, schema, message] in _forms
 	value := input[field]
@@ -130,7 +128,6 @@ common_hostname(one, other) := one if {
 
 _gateway_type := "gateway.networking.k8s.io/Gateway"
 
-# The Gateways that may accept the request, or its mesh frontend.
 gateways := {input.gateway} if {
 	input.gateway
 } else := {concat("/", [_gateway_type, namespace, name]) |
@@ -145,14 +142,12 @@ listeners_of(gateway) := hierarchy.sections(gateway) | {node |
 	some node in hierarchy.sections(listener_set)
 }
 
-# A listener, as in its Gateway or ListenerSet.
 listener(node) := [found |
 	parts := keys.parse(node)
 	some found in hierarchy.listeners(parts.object)
 	found.name == parts.section
 ][0]
 
-# The hostname of an entry point, `*` if it has none.
 hostname(entry) := lower(found) if {
 	found := listener(entry).hostname
 	found != ""
@@ -222,7 +217,6 @@ _transport(protocol) := "TLS" if {
 	protocol in _by_server_name
 } else := protocol
 
-# The Gateway of an entry point, or its frontend.
 gateway_of(entry) := entry if {
 	keys.is_frontend(entry)
 } else := keys.parse(entry).object if {

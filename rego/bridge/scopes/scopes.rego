@@ -177,7 +177,6 @@ _scopes_in_part(policy_kind, node, bound) := {"scopes": scopes_at_or_below(polic
 	}
 }
 
-# The effective targets in one object.
 _scopes_of_one(policy_kind, key) := _direct_scopes(policy_kind, key) if {
 	kinds.acts_where_declared(policy_kind)
 } else := hierarchy.nodes_at(key, kinds.get(policy_kind).effectiveTarget) | ({key} & _unnamed_backends(policy_kind, key))

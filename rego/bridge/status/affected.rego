@@ -40,7 +40,6 @@ affected_status(object_key, affecting, unreported, former) := object.union_n([
 	}
 }
 
-# The reports, each with its place and controller name.
 _reports_of_marks(object_key, by_kind, reason, text) := [report |
 	some name in sort(object.keys(by_kind))
 	kinds.sets.managed[name]
@@ -148,7 +147,6 @@ _conditions_schemas[type] contains schema if {
 	schema := version.schema.openAPIV3Schema.properties.status.properties.conditions
 }
 
-# The maximum number of conditions of an object of a type.
 _bound(type) := 8 if {
 	startswith(type, concat("", [keys.gateway_api, "/"]))
 } else := min({schema.maxItems | some schema in _conditions_schemas[type]}) if {
@@ -164,7 +162,6 @@ _within_bound(object_key, place, conditions) := array.slice(conditions, 0, max([
 	]
 }
 
-# A list in an object; empty if the object has no list there.
 list_at(object_key, path) := found if {
 	found := object.get(lookup.get(object_key), path, [])
 	is_array(found)

@@ -308,7 +308,6 @@ join_sentences(sentences, bound) := concat(". ", array.concat(array.slice(senten
 	rest := [sprintf("And %d more explanations", [count(sentences) - number_shown]) | count(sentences) > number_shown]
 } else := fit(sentences[0])
 
-# A text cut to the maximum length of a message.
 fit(text) := text if {
 	count(text) <= _message_bound
 } else := concat("", [substring(text, 0, _message_bound - 1), "…"])

@@ -142,7 +142,6 @@ _marks_of(some_kinds) := {type | some kind in some_kinds; some type in types_by_
 # All condition types of these forms that belong to the bridge, including those of former policy kinds.
 our_types(former) := _marks_of(_managed | {kind | some kind in former})
 
-# The controllerNames of the active and the former policy kinds.
 controllers(former) := {kind.controllerName | some kind in (_managed | {kind | some kind in former})}
 
 _managed := {kinds.get(name) | some name, _ in kinds.sets.managed}

@@ -37,7 +37,6 @@ _namespace(key, policy_kinds) := namespace if {
 	count(_policies_at(namespace, policy_kinds)) > 0
 }
 
-# The policies that name or select a node.
 _policies_at(key, policy_kinds) := sort({entry |
 	object_key := keys.object_of(key)
 	some policy in attachment.policies_targeting(object_key)
