@@ -21,7 +21,7 @@ from bridge.policy_loader.assembly import assemble, generated
 from bridge.policy_loader.compile_check import Checker
 from bridge.policy_loader.judgement import Judge
 from bridge.policy_loader.ownership import flaws
-from bridge.policy_loader.selection import Choice, Listener, choose
+from bridge.policy_loader.selection import select
 from bridge.policy_loader.submissions import (
     CONFIG_MAP,
     REGO_POLICY,
@@ -327,7 +327,7 @@ class Gathering:
         self._unread: dict[str, str] = {}
         self.authors = Authors(self, namespaces)
 
-    def listen(self, listener: Listener) -> None:
+    def listen(self, listener: Callable[[Verdict], None]) -> None:
         """Ignore the listener: there are no verdicts before the end."""
 
     def put(self, submission: Submission) -> None:
@@ -371,10 +371,9 @@ class Gathering:
         claims = {key: tuple(flaws(one)) for key, one in self.submissions.items()}
         problems |= {key: found for key, found in claims.items() if found}
         sound = sorted((one for key, one in self.submissions.items() if key not in problems), key=lambda one: one.age)
-        choices = [Choice(one.author, (one,)) for one in sound]
-        outcome = await choose(choices, Judge(checker, shipped, generate, _nothing_in_the_way).faults)
-        problems |= outcome.problems
-        chosen = list(outcome.chosen.values())
+        selected, rejected = await select((), sound, Judge(checker, shipped, generate, _nothing_in_the_way).faults)
+        problems |= {one.author: rejected[id(one)] for one in sound if one.author not in selected}
+        chosen = [*selected.values()]
         return SettledModules(assemble(shipped, chosen, generate(chosen)), problems, self._unread, self.submissions)
 
 

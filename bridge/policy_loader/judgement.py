@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
-
-import structlog
+from typing import Any
 
 from bridge.model.keys import Key
 from bridge.opa.address import pointer
@@ -14,18 +12,13 @@ from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUndefined
 from bridge.opa.shipped import Shipped
 from bridge.policy_loader.assembly import STRATEGIES, Generate, InTheWay, claimed_roots, document
-from bridge.policy_loader.compile_check import PASSING, Checker, Finding
+from bridge.policy_loader.compile_check import PARSE_ERROR, PASSING, Checker, Finding
 from bridge.policy_loader.ownership import disputes, overlap, packages
-from bridge.policy_loader.selection import Entry
 from bridge.policy_loader.submissions import DataPath, Fault, ModuleProblem, Places, Submission
-
-if TYPE_CHECKING:  # aiohttp's server, which commands do not need, takes 0.05 s to import
-    from bridge.policy_loader.activation import Looked
-
-log = structlog.get_logger(__name__)
 
 _REMEMBERED = 32  # sets
 _TESTED = 1000  # remembered submissions with passed tests
+_OWN = frozenset({PARSE_ERROR, "rego_unsafe_var_error"})  # codes of errors that no other submission causes
 
 
 class Judge:
@@ -40,7 +33,7 @@ class Judge:
         self._shipped = shipped
         self._generate = generate
         self._in_the_way = in_the_way
-        self._compiled: dict[tuple[int, ...], tuple[Sequence[Submission], tuple[Fault, ...]]] = {}
+        self._compiled: dict[frozenset[int], tuple[Sequence[Submission], Sequence[Fault]]] = {}
         self._passed: dict[int, Submission] = {}
         self._harmless: dict[int, Submission] = {}
 
@@ -58,17 +51,16 @@ class Judge:
     async def _obstacles(self, submissions: Sequence[Submission]) -> list[Fault]:
         taken = await self._in_the_way(claimed_roots(submissions))
         return [
-            Fault(submission.author, problem)
+            Fault(submission.author, problem, own=True)
             for path in taken
             for submission in submissions
             for problem in _obstacle(submission, path)
         ]
 
-    async def _compile(self, submissions: Sequence[Submission]) -> tuple[Fault, ...]:
-        name = tuple(map(id, submissions))
-        known = self._compiled.get(name)
-        if known:
-            return known[1]
+    async def _compile(self, submissions: Sequence[Submission]) -> Sequence[Fault]:
+        name = frozenset(map(id, submissions))
+        if name in self._compiled:
+            return self._compiled[name][1]
         places = Places(submissions)
         generated = self._generate(submissions)
         found = [fault for submission in submissions for fault in await self._outside_access(submission)]
@@ -77,20 +69,17 @@ class Judge:
         if not found:
             for submission in submissions:
                 found += await self._test(submission, submissions, {**places.modules, **generated})
-        if any(fault.problem.code in PASSING for fault in found):
-            return tuple(found)
-        if len(self._compiled) >= _REMEMBERED:
-            del self._compiled[next(iter(self._compiled))]
-        self._compiled[name] = (submissions, tuple(found))
-        return tuple(found)
+        if not any(fault.problem.code in PASSING for fault in found):
+            _remember(self._compiled, name, (submissions, found), _REMEMBERED)
+        return found
 
     async def _outside_access(self, submission: Submission) -> list[Fault]:
         if id(submission) in self._harmless:
             return []
         places = Places([submission, replace(submission, modules=submission.tests)])
-        found = _faults(await self._checker.find_outside_access(places.modules), places)
+        found = _faults(await self._checker.find_outside_access(places.modules), places, own=True)
         if not found:
-            _remember(self._harmless, submission)
+            _remember(self._harmless, id(submission), submission, _TESTED)
         return found
 
     async def _test(
@@ -98,22 +87,24 @@ class Judge:
     ) -> list[Fault]:
         if not submission.tests or id(submission) in self._passed:
             return []
-        tests = Places([Submission(submission.author, submission.version, submission.tests)], "tests/")
+        tests = Places([replace(submission, modules=submission.tests)], "tests/")
         found = await self._checker.test(modules, tests.modules, document(self._shipped, submissions))
         if not found:
-            _remember(self._passed, submission)
+            _remember(self._passed, id(submission), submission, _TESTED)
         # A test that conflicts with others' modules is at fault itself: without it the set compiles.
-        return [Fault(submission.author, fault.problem) for fault in _faults(found, tests)]
+        return [replace(fault, author=submission.author) for fault in _faults(found, tests, own=True)]
 
 
-def _remember(known: dict[int, Submission], submission: Submission) -> None:
-    if len(known) >= _TESTED:
+def _remember(known: dict[Any, Any], name: Any, value: Any, most: int) -> None:
+    """Keep a value, with the submissions whose ids are in its name: the ids are not reused."""
+    if len(known) >= most:
         del known[next(iter(known))]
-    known[id(submission)] = submission  # kept, so its id is not reused
+    known[name] = value
 
 
-def _faults(found: Sequence[Finding], places: Places) -> list[Fault]:
-    return [places.fault(*finding) for finding in found]
+def _faults(found: Sequence[Finding], places: Places, *, own: bool = False) -> list[Fault]:
+    faults = [places.fault(*finding) for finding in found]
+    return [replace(fault, own=own or fault.problem.code in _OWN) for fault in faults]
 
 
 def _obstacle(submission: Submission, path: DataPath) -> list[ModuleProblem]:
@@ -124,10 +115,6 @@ def _obstacle(submission: Submission, path: DataPath) -> list[ModuleProblem]:
         for name, at in claims
         if overlap(at, path)
     ]
-
-
-_CONFLICT = "eval_conflict_error"
-_REFUSED = "bundle_error"
 
 
 # Ordinary objects, which no user wrote: a module must not fail on them.
@@ -176,62 +163,9 @@ async def fails_on_examples(opa: Opa, author: Key, submissions: Sequence[Submiss
         except OpaUndefined:
             continue
         except OpaRejected as error:
-            if any(_fault(one, places).author == author for one in error.errors):
+            if any(fault_of(one, places).author == author for one in error.errors):
                 return True
     return False
-
-
-class Culprits:
-    """Rejects the versions behind OPA's errors; `entries` are all authors."""
-
-    def __init__(self, entries: Mapping[Key, Entry]) -> None:
-        self._entries = entries
-
-    def of_evaluation(self, error: Mapping[str, Any], places: Places) -> bool:
-        """Reject the version in which an evaluation failed; False if it failed elsewhere."""
-        fault = _fault(error, places)
-        entry = self._entries.get(fault.author) if fault.author else None
-        if entry is None or entry.chosen is None:
-            return False
-        culprit = self._youngest(entry, fault.problem) if error.get("code") == _CONFLICT else entry
-        log.warning("module failed", submission=str(culprit.submitted.author), why=fault.problem.message)
-        self._refuse(culprit, (_of(fault, culprit),))
-        return True
-
-    def of_refusal(self, looked: Looked, places: Places) -> bool:
-        """Reject the versions that OPA names, otherwise the latest; False if all were active before."""
-        faults = [_fault(error, places) for error in looked.errors or ({"message": looked.message, "code": _REFUSED},)]
-        fresh = [entry for entry in self._entries.values() if entry.chosen and entry.chosen is not entry.confirmed]
-        named = [entry for entry in fresh if any(fault.author == entry.submitted.author for fault in faults)]
-        culprits = named or sorted(fresh, key=_youth)[-1:]
-        for entry in culprits:
-            self._refuse(entry, tuple(_of(fault, entry) for fault in faults))
-        if not culprits:
-            log.error("modules rejected by OPA", why=looked.message, errors=looked.errors)
-        return bool(culprits)
-
-    def _refuse(self, entry: Entry, problems: tuple[ModuleProblem, ...]) -> None:
-        others = tuple(other.submitted for other in self._sharing(entry) if other is not entry)
-        entry.refuse(problems, others)
-
-    def _youngest(self, entry: Entry, problem: ModuleProblem) -> Entry:
-        """Return the latest of those that define rules in one package: it makes the others' rules conflict."""
-        return max(self._sharing(entry, problem.file), key=_youth)
-
-    def _sharing(self, entry: Entry, module: str = "") -> list[Entry]:
-        """Return the entries in the set with a package of this one (or of this module), including itself."""
-        own = packages(entry.chosen) if entry.chosen else {}
-        wanted = {own[module]} if module in own else set(own.values())
-        return [
-            other
-            for other in self._entries.values()
-            if other.chosen and (other is entry or wanted & set(packages(other.chosen).values()))
-        ]
-
-
-def author_of(error: Mapping[str, Any], places: Places) -> Key | None:
-    """Return the author of the module that an error is in; None for the bridge's own."""
-    return _fault(error, places).author
 
 
 def failures_by_author(
@@ -242,27 +176,17 @@ def failures_by_author(
     places = Places(submissions if failing else ())
     for (_, item), error in sorted(failing.items(), key=lambda entry: entry[0]):
         for one in error.errors[:1] if isinstance(error, OpaRejected) else ():
-            fault = _fault(one, places)
+            fault = fault_of(one, places)
             if fault.author:
                 message = f"fails on {item}: {fault.problem.message}"
                 found.setdefault(fault.author, []).append(replace(fault.problem, message=message))
     return {author: tuple(problems) for author, problems in found.items()}
 
 
-def _youth(entry: Entry) -> tuple[int, tuple[bool, str, Key]]:
-    return entry.since, entry.submitted.age
-
-
-def _fault(error: Mapping[str, Any], places: Places) -> Fault:
+def fault_of(error: Mapping[str, Any], places: Places) -> Fault:
+    """Return an error of OPA in a form for the author whose module it is in; of none, if it is in the bridge's own."""
     location = error.get("location") or {}
     file, line, column = (location.get(name, 0) for name in ("file", "row", "col"))
     return places.fault(
         str(file or ""), int(line), int(column), str(error.get("code", "")), str(error.get("message", ""))
     )
-
-
-def _of(fault: Fault, entry: Entry) -> ModuleProblem:
-    """Return a fault in the form for its culprit, whose modules it need not be in."""
-    if fault.author == entry.submitted.author:
-        return fault.problem
-    return replace(fault.problem, file="", line=0, column=0)

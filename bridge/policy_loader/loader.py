@@ -1,7 +1,7 @@
 """The loader: makes the set of modules in OPA from the authors' submissions.
 
 If two submissions exclude each other, the active one stays, otherwise the older one. A submission that does not compile
-with the others is rejected alone, and its last good version stays; it is checked again whenever the set changes.
+beside the active ones is rejected alone, and its last good version stays; it is checked again whenever the set changes.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 
 import structlog
 
@@ -19,16 +20,16 @@ from bridge.opa.bundle import Bundle
 from bridge.opa.client import STATES_OF_MODULES, Opa
 from bridge.opa.errors import Failing, OpaError, OpaRejected
 from bridge.opa.shipped import Shipped
-from bridge.policy_loader.activation import Activation, BundleEndpoint, State
+from bridge.policy_loader.activation import Activation, BundleEndpoint, Looked, State
 from bridge.policy_loader.assembly import Dependents, Generating, assemble, no_decision, no_view
 from bridge.policy_loader.compile_check import Checker, CheckError
-from bridge.policy_loader.judgement import Culprits, Judge, author_of, fails_on_examples, failures_by_author
-from bridge.policy_loader.ownership import flaws
+from bridge.policy_loader.entries import Entry, Failure, sharing, youth
+from bridge.policy_loader.judgement import Judge, fails_on_examples, failures_by_author, fault_of
 from bridge.policy_loader.probation import Probation
 from bridge.policy_loader.reports import summary_of_failing
-from bridge.policy_loader.selection import Entry, Listener, SelectedSet, Verdicts, choose
+from bridge.policy_loader.selection import Chosen, Problems, select
 from bridge.policy_loader.states import LOADER, LoaderEvent, LoaderState
-from bridge.policy_loader.submissions import DataPath, ModuleProblem, Places, Submission
+from bridge.policy_loader.submissions import DataPath, Fault, ModuleProblem, Places, Submission, Verdict
 
 log = structlog.get_logger(__name__)
 
@@ -38,11 +39,14 @@ PATIENCE = 5.0  # seconds of the initial list after which an OPA without any Reg
 _LOOK = 0.01  # seconds between two checks of an OPA that loads a bundle; they double
 _LONGEST_LOOK = 0.5
 _SLOW = 2.0  # seconds after which authors get the status that OPA has not loaded it yet
-_RETRY_PERIOD = 30.0  # seconds between two checks of modules that were rejected for a reason outside of the set
+_CONFLICT = "eval_conflict_error"
+_REFUSED = "bundle_error"
+
+Listener = Callable[[Verdict], None]
 
 
 class Loader:
-    """Keeps the newest set of modules active in which every one compiles with all others.
+    """Keeps a set of modules active in which every one compiles with all others.
 
     `put` and `remove` are for followers of the authors' objects, and return immediately; `run` does the work until it
     is cancelled. Listeners get each changed verdict. `kubernetes` returns the text of that view, which is omitted if
@@ -65,24 +69,21 @@ class Loader:
         self._generating = Generating(kubernetes, self._in_the_way, decision)
         self._judge = Judge(checker, shipped, self._generating.modules, self._in_the_way)
         self._entries: dict[Key, Entry] = {}
-        self._probation = Probation(self._judge.faults, lambda: self._served, self._note_change)
-        self._culprits = Culprits(self._entries)
-        self._verdicts = Verdicts()
         self._dependents = Dependents()
         self._machine = Machine(LOADER, LoaderState.LISTING)
-        self._settled = self._machine.during(LoaderState.LOADED, LoaderState.RETRYING)
+        self._settled = self._machine.during(LoaderState.LOADED)
         self._wake = asyncio.Event()
-        self.failing = Failing(self._wake.set)  # objects on which modules fail
-        self._opa = opa
-        self._published: dict[str, dict[str, str]] | None = (
-            None  # the document STATES_OF_MODULES, None if it is unknown
+        self._probation = Probation(
+            self._entries, self._judge.faults, lambda: self._served, self._note_change, self._wake.set
         )
+        self._listeners: list[Listener] = []
+        self.failing = Failing(self._wake.set)  # objects on which modules fail
+        self._published: dict[str, dict[str, str]] | None = None  # STATES_OF_MODULES, None if it is unknown
         self._number = 0  # of selected sets
         self._served: list[Submission] = []
-        self._retried = self._served  # the set with which left-out submissions were checked again
-        self._retry_at = 0.0  # the time of the next such check with the same set
+        self._former: list[Submission] = []  # the previously served set
+        self._failures: list[Failure] = []  # versions that the next selection withdraws
         self._sound: set[Key] = set()  # authors whose modules in this set do not fail on examples
-        self._former = Places(())  # of the previously served set
         self._next: Bundle | None = None  # the bundle to serve, in SELECTED and SELECTED_STALE
         self._query_errors: list[OpaError] = []  # why conflicts with OPA's documents are unknown
         self._confirmed = ""  # the revision in OPA
@@ -94,11 +95,6 @@ class Loader:
     def modules(self) -> int:
         """Return the number of authors' modules among the served ones."""
         return sum(len(submission.modules) for submission in self._served)
-
-    @property
-    def policies_exist(self) -> bool:
-        """Return whether any module was submitted, valid or not. Until the initial list is complete: True."""
-        return self.state is LoaderState.LISTING or any(entry.submitted.modules for entry in self._entries.values())
 
     @property
     def state(self) -> LoaderState:
@@ -124,7 +120,7 @@ class Loader:
 
     def listen(self, listener: Listener) -> None:
         """Call `listener` with each new verdict. A removed submission has none."""
-        self._verdicts.listen(listener)
+        self._listeners.append(listener)
 
     def put(self, submission: Submission) -> None:
         """Accept a submission, which replaces its author's previous one."""
@@ -139,7 +135,6 @@ class Loader:
 
     def remove(self, author: Key) -> None:
         """Remove an author's submission."""
-        self._probation.release(author)
         if self._entries.pop(author, None):
             self._note_change()
 
@@ -169,22 +164,40 @@ class Loader:
         module stays if it fails only on objects: otherwise their authors could disable it.
         """
         for one in error.errors if error.in_evaluation else ():
-            places = Places(self._served)
-            author = author_of(one, places)
-            if author is None and author_of(one, self._former) is None:
+            fault = fault_of(one, Places(self._served))
+            if fault.author is None and fault_of(one, Places(self._former)).author is None:
                 continue
-            if author is not None:
-                if author in self._sound or not await fails_on_examples(self._opa, author, self._served):
+            if fault.author is not None:
+                if fault.author in self._sound or not await fails_on_examples(self._opa, fault.author, self._served):
                     if self._confirmed == self.revision:  # otherwise the examples were not evaluated by this set
-                        self._sound.add(author)
+                        self._sound.add(fault.author)
                     return False
-                self._culprits.of_evaluation(one, places)
-                self._note_change()
+                self._withdraw_culprit(fault)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(PATIENCE):
                     await self.wait_until_active()
             return True
         return False
+
+    def _withdraw_culprit(self, fault: Fault) -> None:
+        """Withdraw the version in which an evaluation failed, or the latest that adds rules to its package."""
+        entry = self._entries.get(fault.author) if fault.author else None
+        if entry is None or entry.chosen is None:
+            return
+        conflict = fault.problem.code == _CONFLICT
+        culprit = max(sharing(self._entries, entry, fault.problem.file), key=youth) if conflict else entry
+        log.warning("module failed", submission=str(culprit.submitted.author), why=fault.problem.message)
+        self._withdraw(culprit, [fault])
+        self._note_change()
+
+    def _withdraw(self, entry: Entry, faults: Sequence[Fault]) -> None:
+        if entry.chosen:
+            author, others = entry.submitted.author, [one for one in sharing(self._entries, entry) if one is not entry]
+            problems = [
+                fault.problem if fault.author == author else replace(fault.problem, file="", line=0, column=0)
+                for fault in faults
+            ]
+            self._failures.append(Failure(entry.chosen, tuple(problems), tuple(one.submitted for one in others)))
 
     async def run(self) -> None:
         """Check and serve until cancelled."""
@@ -196,6 +209,7 @@ class Loader:
         await self._until_listed()
         look = _LOOK
         while True:
+            self._wake.clear()
             await self._publish()
             try:
                 look = await self._step(look)
@@ -207,18 +221,29 @@ class Loader:
                     log.warning("module activation delayed", why=self._why)
                 look = _LONGEST_LOOK
             late = bool(self._why) or asyncio.get_running_loop().time() - self._serving_since > _SLOW
-            moving = self.state in {LoaderState.STALE, LoaderState.SELECTED_STALE}
-            self._verdicts.tell(self._entries.values(), self._failures(), moving=moving, late=late)
+            self._report(late=late)
             await self._publish()
             await self._rest(look)
+
+    def _report(self, *, late: bool) -> None:
+        """Report changed verdicts; while the set changes, or OPA has not loaded it, only if that is late."""
+        moving = self.state in {LoaderState.STALE, LoaderState.SELECTED_STALE}
+        failing = self._failing()
+        for entry in list(self._entries.values()):
+            verdict = entry.verdict(failing.get(entry.submitted.author, ()))
+            waiting = moving or entry.chosen is not entry.confirmed
+            if verdict and verdict != entry.reported and (late or not waiting):
+                entry.reported = verdict
+                for listener in self._listeners:
+                    listener(verdict)
 
     async def _publish(self) -> None:
         """Write to OPA which submissions are being checked or fail on objects, for readers of OPA alone."""
         states: dict[str, dict[str, str]] = {
-            str(author): {"failing": summary_of_failing(problems)} for author, problems in self._failures().items()
+            str(author): {"failing": summary_of_failing(problems)} for author, problems in self._failing().items()
         }
         for author, entry in self._entries.items():
-            if entry.being_checked and entry.submitted.modules:
+            if entry.submitted is not entry.confirmed and not entry.problems and entry.submitted.modules:
                 states.setdefault(str(author), {})["since"] = entry.submitted_at
         if states != self._published:
             self._published = None
@@ -226,7 +251,7 @@ class Loader:
                 await self._opa.put(STATES_OF_MODULES, states)
                 self._published = states
 
-    def _failures(self) -> Mapping[Key, tuple[ModuleProblem, ...]]:
+    def _failing(self) -> Mapping[Key, tuple[ModuleProblem, ...]]:
         return failures_by_author(self.failing.errors, self._served)
 
     async def _step(self, look: float) -> float:
@@ -237,12 +262,10 @@ class Loader:
                 return _LOOK
             case LoaderState.STALE:
                 await asyncio.sleep(COALESCE)
-                await self._select(LoaderEvent.SELECT)
+                await self._select()
             case LoaderState.LOADING:
                 await self._look()
                 return min(2 * look, _LONGEST_LOOK)
-            case LoaderState.LOADED if self._retry_after() == 0:
-                await self._select(LoaderEvent.RETRY)
         return look
 
     async def _until_listed(self) -> None:
@@ -260,22 +283,13 @@ class Loader:
                 patience = 1.0
 
     async def _rest(self, look: float) -> None:
-        """Wait for a change, or for the next check of OPA or of left-out submissions."""
+        """Wait for a change, or for the next check of OPA."""
         if not self._why and self.state in {LoaderState.STALE, LoaderState.SELECTED, LoaderState.SELECTED_STALE}:
             return
-        self._wake.clear()
         with contextlib.suppress(TimeoutError):
             resting = self.state is LoaderState.LOADED and self._published is not None
-            async with asyncio.timeout(self._retry_after() if resting else look):
+            async with asyncio.timeout(None if resting else look):
                 await self._wake.wait()
-
-    def _retry_after(self) -> float | None:
-        """Return the seconds until left-out submissions are checked again; None if there are none."""
-        if not any(entry.left_behind for entry in self._entries.values()):
-            return None
-        if self._served is not self._retried:
-            return 0.0  # they may compile with a new set
-        return max(0.0, self._retry_at - asyncio.get_running_loop().time())
 
     def _note_change(self) -> None:
         self._machine.on(LoaderEvent.CHANGE)
@@ -288,20 +302,22 @@ class Loader:
             self._query_errors.append(error)
             return ()
 
-    async def _select(self, event: LoaderEvent) -> None:
-        again = self._machine.on(event) is LoaderState.RETRYING
-        self._retry_at = asyncio.get_running_loop().time() + _RETRY_PERIOD
+    async def _select(self) -> None:
+        self._machine.on(LoaderEvent.SELECT)
         self._query_errors.clear()
-        submitted = {author: entry.submitted for author, entry in self._entries.items()}
-        for entry in self._entries.values():
-            entry.reconsider({id(submission) for submission in submitted.values()})
-        if again:
-            self._retried = self._served
         if await self._generating.look():
             self._judge.forget()
-        self._adopt(await self._chosen(again=again), submitted)
-        if again:
-            self._retried = self._served
+        for failure in self._failures:
+            if entry := self._entries.get(failure.version.author):
+                entry.withdraw(failure)
+        self._failures.clear()
+        present = {id(entry.submitted) for entry in self._entries.values()}
+        for entry in self._entries.values():
+            entry.reconsider(present)
+        entries = sorted(self._entries.values(), key=lambda one: (one.chosen is None, one.submitted.age))
+        active = [entry.chosen for entry in entries if entry.chosen]
+        joining = [entry for entry in entries if entry.submitted is not entry.chosen and not entry.alone]
+        self._adopt(*await self._selected(active, joining))
         if self._query_errors:
             # Nothing is served before OPA has reported the documents that it would erase.
             raise self._query_errors[0]
@@ -322,60 +338,46 @@ class Loader:
         self._machine.on(LoaderEvent.SERVED)
         self._serving_since = asyncio.get_running_loop().time()
 
-    async def _chosen(self, *, again: bool) -> SelectedSet:
-        """Return the newest set; if checking all together takes long, the newest of what is known to be quick."""
-        entries = sorted(self._entries.values(), key=lambda one: (one.chosen is None, one.submitted.age))
-        fresh = [one.submitted for one in entries if one.submitted is not one.chosen and not _excluded(one)]
+    async def _selected(self, active: Sequence[Submission], joining: Sequence[Entry]) -> tuple[Chosen, Problems]:
+        """Return the newest set, without those of `joining` whose check together takes long: they are checked alone."""
         clock = asyncio.get_running_loop()
         started = clock.time()
-        if not self._probation.is_needed():
+        submitted = [entry.submitted for entry in joining]
+        if submitted:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self._probation.quick if fresh else None):
-                    outcome = await self._choose(entries, again=again)
+                async with asyncio.timeout(self._probation.quick):
+                    found = await select(active, submitted, self._judge.faults)
                     self._probation.measure(clock.time() - started)
-                    return outcome
-        await self._probation.hold(fresh)
-        return await self._choose(entries, again=again)
+                    return found
+        for entry, submission in zip(joining, submitted, strict=True):
+            if entry.submitted is submission:
+                entry.alone = True
+        self._probation.wake()
+        return await select(active, (), self._judge.faults)
 
-    async def _choose(self, entries: Sequence[Entry], *, again: bool) -> SelectedSet:
-        good = []
-        alone: dict[Key, tuple[ModuleProblem, ...]] = {}
-        for entry in entries:
-            found = _excluded(entry) or self._probation.problems(entry.submitted)
-            if found:
-                alone[entry.submitted.author] = found
-            choice = entry.choice(again=again or self._probation.has_passed(entry.submitted))
-            if found or self._probation.is_waiting(entry.submitted):
-                choice.versions = tuple(version for version in choice.versions if version is not entry.submitted)
-            good.append(choice)
-        outcome = await choose(good, self._judge.faults)
-        outcome.problems.update(alone)
-        return outcome
-
-    def _adopt(self, outcome: SelectedSet, submitted: Mapping[Key, Submission]) -> None:
+    def _adopt(self, chosen: Chosen, problems: Problems) -> None:
         self._number += 1
-        for author, entry in self._entries.items():
-            chosen = outcome.chosen.get(author)
-            entry.take(chosen, self._number)
-            if entry.submitted is not submitted.get(author):
-                continue  # it has arrived meanwhile
-            if chosen is entry.submitted:
-                entry.problems, entry.left_behind = (), None
-                self._probation.release(author)
-            elif author in outcome.problems:  # otherwise it was no candidate
-                self._probation.fail(entry.submitted, outcome.problems[author])
-                entry.problems = outcome.problems[author]
-                entry.left_behind = entry.submitted
-        served = list(outcome.chosen.values())
-        if [*map(id, served)] != [*map(id, self._served)]:
-            self._former, self._served = Places(self._served), served
+        now = asyncio.get_running_loop().time()
+        served = list(chosen.values())
+        changed = [*map(id, served)] != [*map(id, self._served)]
+        if changed:
+            self._former, self._served = self._served, served
             self._sound.clear()
+        for author, entry in self._entries.items():
+            entry.adopt(chosen.get(author), self._number)
+            if entry.submitted is entry.chosen:
+                continue
+            if rejected := problems.get(id(entry.submitted)):
+                entry.reject(rejected, now)
+            elif changed:
+                entry.retry(now)
+        self._probation.wake()
 
     async def _look(self) -> None:
         looked = await self._activation.look()
         if looked.state is State.REFUSED:
             self.bundles["refused"] += 1
-            if self._culprits.of_refusal(looked, Places(self._served)):
+            if self._withdraw_refused(looked):
                 self._machine.on(LoaderEvent.REJECTED)
             else:
                 self._activation.give_up()
@@ -390,7 +392,15 @@ class Loader:
             entry.confirm(self.revision)
         self._machine.on(LoaderEvent.LOADED)
 
-
-def _excluded(entry: Entry) -> tuple[ModuleProblem, ...]:
-    """Return why a submission cannot be loaded, whatever the check finds; empty if it can."""
-    return tuple(flaws(entry.submitted)) or entry.refused()
+    def _withdraw_refused(self, looked: Looked) -> bool:
+        """Withdraw the versions that OPA names, otherwise the latest; return False if all were active before."""
+        errors = looked.errors or ({"message": looked.message, "code": _REFUSED},)
+        faults = [fault_of(error, Places(self._served)) for error in errors]
+        fresh = [entry for entry in self._entries.values() if entry.chosen and entry.chosen is not entry.confirmed]
+        named = [entry for entry in fresh if any(fault.author == entry.submitted.author for fault in faults)]
+        culprits = named or sorted(fresh, key=youth)[-1:]
+        for entry in culprits:
+            self._withdraw(entry, faults)
+        if not culprits:
+            log.error("modules rejected by OPA", why=looked.message, errors=looked.errors)
+        return bool(culprits)

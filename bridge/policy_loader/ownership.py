@@ -83,16 +83,16 @@ def disputes(submissions: Iterable[Submission]) -> Iterator[Fault]:
             owner = points.setdefault(point, submission) if point else submission
             if owner is not submission:
                 message = f"{_dotted(point)} belongs to {owner.author}: choose another name"
-                yield Fault(submission.author, ModuleProblem(name, line, 1, _OWN, message))
+                yield Fault(submission.author, ModuleProblem(name, line, 1, _OWN, message), own=True)
             holder = _holder(data, package, submission)
             if holder:
                 message = f"{holder.author} has data at, above or below {_dotted(package)}"
-                yield Fault(submission.author, ModuleProblem(name, line, 1, _OWN, message))
+                yield Fault(submission.author, ModuleProblem(name, line, 1, _OWN, message), own=True)
         for path in submission.data:
             holder = _holder(data, path, submission) or _holder(claimed, path, submission)
             if holder:
                 message = f"{holder.author} has data or modules at, above or below {_dotted(path)}"
-                yield Fault(submission.author, ModuleProblem("", 0, 0, _OWN, message))
+                yield Fault(submission.author, ModuleProblem("", 0, 0, _OWN, message), own=True)
         for package in packages(submission).values():
             claimed.setdefault(package, submission)
         for path in submission.data:

@@ -11,8 +11,7 @@ class LoaderState(Enum):
 
     LISTING = "The initial list of authors is incomplete; an OPA with modules keeps them"
     STALE = "A set must be selected"
-    SELECTING = "The loader finds the newest set that compiles"
-    RETRYING = "As SELECTING, for submissions that were left out of the loaded set"
+    SELECTING = "The loader checks which new submissions compile beside the active ones"
     SELECTING_STALE = "As SELECTING, and submissions have changed meanwhile"
     SELECTED = "The bundle of the selected set is served next"
     SELECTED_STALE = "As SELECTED, and submissions have changed meanwhile"
@@ -24,9 +23,8 @@ class LoaderEvent(Enum):
     """What changes a LoaderState."""
 
     LISTED = "The initial list of authors is complete"
-    CHANGE = "A submission has arrived, changed or gone, or an evaluation failed in one"
+    CHANGE = "A submission has arrived, changed, gone or passed a check alone, or an evaluation failed in one"
     SELECT = "A selection begins"
-    RETRY = "A selection begins that includes submissions that did not compile with the others"
     SELECTED = "The selected set differs from the served one"
     UNCHANGED = "The selected set is the served one"
     SERVED = "The endpoint serves the bundle"
@@ -51,12 +49,6 @@ LOADER: Mapping[LoaderState, Mapping[LoaderEvent, LoaderState]] = {
         _E.FAILED: _S.STALE,
     },
     _S.SELECTING: {
-        _E.CHANGE: _S.SELECTING_STALE,
-        _E.SELECTED: _S.SELECTED,
-        _E.UNCHANGED: _S.LOADING,
-        _E.FAILED: _S.STALE,
-    },
-    _S.RETRYING: {
         _E.CHANGE: _S.SELECTING_STALE,
         _E.SELECTED: _S.SELECTED,
         _E.UNCHANGED: _S.LOADING,
@@ -87,6 +79,5 @@ LOADER: Mapping[LoaderState, Mapping[LoaderEvent, LoaderState]] = {
     },
     _S.LOADED: {
         _E.CHANGE: _S.STALE,
-        _E.RETRY: _S.RETRYING,
     },
 }

@@ -100,10 +100,14 @@ SUFFIX = ".rego"
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault of a set of modules: the author of the module that OPA names (None: none), and the message."""
+    """A fault of a set of modules: the author of the module that OPA names (None: none), and the message.
+
+    `own` means that no submission with less precedence can be the cause.
+    """
 
     author: Key | None
     problem: ModuleProblem
+    own: bool = False
 
 
 class Places:

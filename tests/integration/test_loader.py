@@ -163,6 +163,30 @@ async def test_the_older_keeps_the_name_of_an_extension(bench: Bench) -> None:
     await bench.until_active("young")
 
 
+async def test_older_of_two_that_exclude_each_other_is_active_after_a_start(opa_path: Path) -> None:
+    async with loading(opa_path, listed=False) as bench:  # OPA names the first by name, whatever its age
+        bench.put("young", "package team\n\ndefault x := 2\n", created="2026-02-01T00:00:00Z")
+        bench.put("z-old", "package team\n\ndefault x := 1\n", created="2026-01-01T00:00:00Z")
+        bench.put("other", "package team.b\n\nx := 1\n")
+        bench.loader.listed()
+        await bench.until_active("z-old", "other")
+        await bench.refused("young")
+        assert await bench.opa.get("team/x") == 1
+        bench.loader.remove(author("z-old"))
+        await bench.until_active("young")
+
+
+async def test_two_objects_that_only_compile_together_stay_rejected_and_one_object_does_not(bench: Bench) -> None:
+    one, two = (f"package team.{a}\n\nf(n) := n\n\nx := data.team.{b}.f(1)\n" for a, b in ("ab", "ba"))
+    bench.put("one", one)
+    await bench.refused("one")
+    bench.put("two", two)
+    await bench.refused("two")
+    assert bench.verdicts["one"].active == ""
+    bench.put("one", one, two, version="2")
+    await bench.until_active("one", version="2")
+
+
 async def test_data_of_another_client_is_not_erased(bench: Bench) -> None:
     await bench.opa.put("team", {"a": {"config": {"x": 1}}, "c": 2})
     bench.put("a", "package team.a\n\nx := 1\n")
@@ -280,7 +304,6 @@ async def test_100_that_are_there_at_the_start_are_checked_at_once(opa_path: Pat
     async with loading(opa_path, listed=False) as bench:
         for number in range(100):
             bench.put(f"n{number}", f"package team.p{number}\n\nx := {number}\n")
-        assert bench.loader.policies_exist
         bench.loader.listed()
         await bench.until_active(*(f"n{number}" for number in range(100)))
         assert bench.checker.runs == 2  # what opa can, and the check
