@@ -83,11 +83,6 @@ InTheWay = Callable[[Collection[DataPath]], Awaitable[Collection[DataPath]]]
 Generate = Callable[[Sequence[Submission]], Mapping[str, str]]
 
 
-def no_view() -> str:
-    """Return that there is no `kubernetes` view."""
-    return ""
-
-
 class Generating:
     """The generated modules of sets, with the view from `kubernetes` unless OPA has other documents there.
 
@@ -106,7 +101,7 @@ class Generating:
         text = self._kubernetes()
         if text and await self._in_the_way([VIEW]):
             log.warning("data.kubernetes is in use, view disabled")
-            self._kubernetes, text = no_view, ""
+            self._kubernetes, text = str, ""
         before = self._view, self._path
         self._view, self._path = text, self._decision()
         return (self._view, self._path) != before
@@ -114,11 +109,6 @@ class Generating:
     def modules(self, submissions: Sequence[Submission]) -> Mapping[str, str]:
         """Return the modules for a set, by their paths in the bundle."""
         return generated(submissions, self._view, self._path)
-
-
-def no_decision() -> DataPath:
-    """Return that the webhook queries no placement decision of this OPA."""
-    return ()
 
 
 def generated(submissions: Sequence[Submission], kubernetes: str = "", decision: DataPath = ()) -> dict[str, str]:
@@ -194,41 +184,3 @@ def digest(submissions: Sequence[Submission], point: DataPath) -> str:
     if any(_ELSEWHERE.search(text) for text in inside):
         seen = [[dict(one.modules), sorted(one.data.items())] for one in submissions]
     return hashlib.sha256(msgspec.json.encode(seen, order="deterministic")).hexdigest()[:16]
-
-
-_Digests = tuple[str, str]  # of the modules that declare links, and of those that merge policies
-
-
-class Dependents:
-    """Digests of the relevant modules, as announced to listeners and as served."""
-
-    def __init__(self) -> None:
-        self._announced: _Digests = ("", "")
-        self._served: _Digests = ("", "")
-        self._listeners: list[Callable[[bool], None]] = []
-
-    def listen(self, call: Callable[[bool], None]) -> None:
-        """Call this before they change; with True if links change."""
-        self._listeners.append(call)
-
-    def announce(self, submissions: Sequence[Submission]) -> None:
-        """Announce the next modules."""
-        digests = (digest(submissions, HIERARCHY), digest(submissions, STRATEGIES))
-        if digests != self._announced:
-            links = digests[0] != self._announced[0]
-            self._announced = digests
-            for call in self._listeners:
-                call(links)
-
-    def serve(self) -> None:
-        """Note that the announced modules are served."""
-        self._served = self._announced
-
-    def take_back(self) -> None:
-        """Note that the announced modules are not served, and the previous ones stay."""
-        self._announced = self._served
-
-    @property
-    def links(self) -> str | None:
-        """Return the digest of the modules that declare links; None if the announced and the served ones differ."""
-        return self._served[0] if self._announced == self._served else None

@@ -16,12 +16,11 @@ import structlog
 
 from bridge.machine import Machine
 from bridge.model.keys import Key
-from bridge.opa.bundle import Bundle
 from bridge.opa.client import STATES_OF_MODULES, Opa
 from bridge.opa.errors import Failing, OpaError, OpaRejected
 from bridge.opa.shipped import Shipped
 from bridge.policy_loader.activation import Activation, BundleEndpoint, Looked, State
-from bridge.policy_loader.assembly import Dependents, Generating, assemble, no_decision, no_view
+from bridge.policy_loader.assembly import HIERARCHY, STRATEGIES, Generating, assemble, digest
 from bridge.policy_loader.compile_check import Checker, CheckError
 from bridge.policy_loader.entries import Entry, Failure, sharing, youth
 from bridge.policy_loader.judgement import Judge, fails_on_examples, failures_by_author, fault_of
@@ -60,8 +59,8 @@ class Loader:
         endpoint: BundleEndpoint,
         checker: Checker,
         shipped: Shipped,
-        kubernetes: Callable[[], str] = no_view,
-        decision: Callable[[], DataPath] = no_decision,
+        kubernetes: Callable[[], str] = str,
+        decision: Callable[[], DataPath] = tuple,
     ) -> None:
         self._opa = opa
         self._activation = Activation(opa, endpoint)
@@ -69,7 +68,6 @@ class Loader:
         self._generating = Generating(kubernetes, self._in_the_way, decision)
         self._judge = Judge(checker, shipped, self._generating.modules, self._in_the_way)
         self._entries: dict[Key, Entry] = {}
-        self._dependents = Dependents()
         self._machine = Machine(LOADER, LoaderState.LISTING)
         self._settled = self._machine.during(LoaderState.LOADED)
         self._wake = asyncio.Event()
@@ -84,7 +82,9 @@ class Loader:
         self._former: list[Submission] = []  # the previously served set
         self._failures: list[Failure] = []  # versions that the next selection withdraws
         self._sound: set[Key] = set()  # authors whose modules in this set do not fail on examples
-        self._next: Bundle | None = None  # the bundle to serve, in SELECTED and SELECTED_STALE
+        self._digests = ("", "")  # of the modules that declare links, and of those that merge policies
+        self._links: str | None = ""  # the first of them; None before the bundle with these modules is served
+        self._rules_listeners: list[Callable[[bool], None]] = []
         self._query_errors: list[OpaError] = []  # why conflicts with OPA's documents are unknown
         self._confirmed = ""  # the revision in OPA
         self._serving_since = 0.0
@@ -112,11 +112,11 @@ class Loader:
 
     def links(self) -> str | None:
         """Return the digest of the modules that declare links; None while OPA has another set than the next one."""
-        return self._dependents.links if self._confirmed and self._confirmed == self.revision else None
+        return self._links if self._confirmed and self._confirmed == self.revision else None
 
     def before_rules_change(self, call: Callable[[bool], None]) -> None:
         """Call this before serving a bundle that changes links (then with True), or the merge of policies."""
-        self._dependents.listen(call)
+        self._rules_listeners.append(call)
 
     def listen(self, listener: Listener) -> None:
         """Call `listener` with each new verdict. A removed submission has none."""
@@ -227,7 +227,7 @@ class Loader:
 
     def _report(self, *, late: bool) -> None:
         """Report changed verdicts; while the set changes, or OPA has not loaded it, only if that is late."""
-        moving = self.state in {LoaderState.STALE, LoaderState.SELECTED_STALE}
+        moving = self.state is LoaderState.STALE
         failing = self._failing()
         for entry in list(self._entries.values()):
             verdict = entry.verdict(failing.get(entry.submitted.author, ()))
@@ -257,12 +257,11 @@ class Loader:
     async def _step(self, look: float) -> float:
         """Do the next work of the state; return the seconds until the next check of OPA, after `look`."""
         match self.state:
-            case LoaderState.SELECTED | LoaderState.SELECTED_STALE:
-                await self._serve()
-                return _LOOK
             case LoaderState.STALE:
                 await asyncio.sleep(COALESCE)
                 await self._select()
+                await self._serve()
+                return _LOOK
             case LoaderState.LOADING:
                 await self._look()
                 return min(2 * look, _LONGEST_LOOK)
@@ -284,7 +283,7 @@ class Loader:
 
     async def _rest(self, look: float) -> None:
         """Wait for a change, or for the next check of OPA."""
-        if not self._why and self.state in {LoaderState.STALE, LoaderState.SELECTED, LoaderState.SELECTED_STALE}:
+        if not self._why and self.state is LoaderState.STALE:
             return
         with contextlib.suppress(TimeoutError):
             resting = self.state is LoaderState.LOADED and self._published is not None
@@ -321,22 +320,21 @@ class Loader:
         if self._query_errors:
             # Nothing is served before OPA has reported the documents that it would erase.
             raise self._query_errors[0]
-        bundle = assemble(self._shipped, self._served, self._generating.modules(self._served))
-        if bundle.revision != self.revision:
-            self._next = bundle
-            self._machine.on(LoaderEvent.SELECTED)
-            return
-        self._dependents.take_back()  # another bundle may have been next
-        if self._machine.on(LoaderEvent.UNCHANGED) is LoaderState.LOADING and self._confirmed == self.revision:
-            self._note_loaded()
 
     async def _serve(self) -> None:
-        assert self._next is not None  # noqa: S101 (in these states there is one)
-        self._dependents.announce(self._served)
-        await self._activation.serve(self._next)
-        self._dependents.serve()
-        self._machine.on(LoaderEvent.SERVED)
-        self._serving_since = asyncio.get_running_loop().time()
+        bundle = assemble(self._shipped, self._served, self._generating.modules(self._served))
+        digests = (digest(self._served, HIERARCHY), digest(self._served, STRATEGIES))
+        before, self._digests = self._digests, digests
+        if bundle.revision != self.revision:
+            if digests != before:
+                self._links = None
+                for call in self._rules_listeners:
+                    call(digests[0] != before[0])
+            await self._activation.serve(bundle)
+            self._serving_since = asyncio.get_running_loop().time()
+        self._links = digests[0]
+        if self._machine.on(LoaderEvent.SERVED) is LoaderState.LOADING and self._confirmed == self.revision:
+            self._note_loaded()
 
     async def _selected(self, active: Sequence[Submission], joining: Sequence[Entry]) -> tuple[Chosen, Problems]:
         """Return the newest set, without those of `joining` whose check together takes long: they are checked alone."""

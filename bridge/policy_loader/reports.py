@@ -144,30 +144,24 @@ def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-class Announcer:
-    """Records the state of each author's object when it changes."""
+def announce(authors: Authors, record: Record) -> None:
+    """Record each rejection of an author's object from now on, and its end."""
+    refused: dict[Key, ObjectEvent] = {}
 
-    def __init__(self, authors: Authors, record: Record) -> None:
-        self._authors = authors
-        self._record = record
-        self._refused: dict[Key, ObjectEvent] = {}
-        authors.listen(self._note)
-
-    async def run(self) -> None:
-        """Do nothing: the listener does all the work."""
-
-    def _note(self, key: Key, obj: Object | None) -> None:
-        author = self._authors.known.get(key)
+    def note(key: Key, obj: Object | None) -> None:
+        author = authors.known.get(key)
         verdict = author.judgement if author else None
         if author is None or verdict is None:
             if obj is None:
-                self._refused.pop(key, None)
+                refused.pop(key, None)
             return
-        found = event(verdict, fixed=key in self._refused)
-        if found is None or found == self._refused.get(key):
+        found = event(verdict, fixed=key in refused)
+        if found is None or found == refused.get(key):
             return
         if found.event_type == "Normal":
-            del self._refused[key]
+            del refused[key]
         else:
-            self._refused[key] = found
-        self._record(author.identity, found.event_type, found.reason, found.message)
+            refused[key] = found
+        record(author.identity, found.event_type, found.reason, found.message)
+
+    authors.listen(note)

@@ -11,10 +11,8 @@ class LoaderState(Enum):
 
     LISTING = "The initial list of authors is incomplete; an OPA with modules keeps them"
     STALE = "A set must be selected"
-    SELECTING = "The loader checks which new submissions compile beside the active ones"
+    SELECTING = "The loader checks which new submissions compile beside the active ones, and serves the bundle"
     SELECTING_STALE = "As SELECTING, and submissions have changed meanwhile"
-    SELECTED = "The bundle of the selected set is served next"
-    SELECTED_STALE = "As SELECTED, and submissions have changed meanwhile"
     LOADING = "The bundle is served, and OPA has not confirmed it"
     LOADED = "OPA has the newest set"
 
@@ -25,9 +23,7 @@ class LoaderEvent(Enum):
     LISTED = "The initial list of authors is complete"
     CHANGE = "A submission has arrived, changed, gone or passed a check alone, or an evaluation failed in one"
     SELECT = "A selection begins"
-    SELECTED = "The selected set differs from the served one"
-    UNCHANGED = "The selected set is the served one"
-    SERVED = "The endpoint serves the bundle"
+    SERVED = "The endpoint serves the bundle of the selected set"
     LOADED = "OPA confirms the bundle"
     REJECTED = "OPA rejects the bundle, because of a version that is now excluded"
     FAILED = "OPA does not respond, or `opa check` cannot run"
@@ -50,24 +46,12 @@ LOADER: Mapping[LoaderState, Mapping[LoaderEvent, LoaderState]] = {
     },
     _S.SELECTING: {
         _E.CHANGE: _S.SELECTING_STALE,
-        _E.SELECTED: _S.SELECTED,
-        _E.UNCHANGED: _S.LOADING,
+        _E.SERVED: _S.LOADING,
         _E.FAILED: _S.STALE,
     },
     _S.SELECTING_STALE: {
         _E.CHANGE: _S.SELECTING_STALE,
         # The selected set is served first: an author with constant changes must not delay others.
-        _E.SELECTED: _S.SELECTED_STALE,
-        _E.UNCHANGED: _S.STALE,
-        _E.FAILED: _S.STALE,
-    },
-    _S.SELECTED: {
-        _E.CHANGE: _S.SELECTED_STALE,
-        _E.SERVED: _S.LOADING,
-        _E.FAILED: _S.SELECTED,
-    },
-    _S.SELECTED_STALE: {
-        _E.CHANGE: _S.SELECTED_STALE,
         _E.SERVED: _S.STALE,
         _E.FAILED: _S.STALE,
     },

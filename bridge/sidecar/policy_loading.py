@@ -11,7 +11,6 @@ from bridge.model.types import ALWAYS
 from bridge.opa.client import Answer, Opa
 from bridge.opa.shipped import shipped
 from bridge.policy_loader.activation import BundleEndpoint
-from bridge.policy_loader.assembly import no_view
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.compile_check import MEBIBYTE, Checker
 from bridge.policy_loader.loader import Loader
@@ -39,9 +38,7 @@ class PolicyLoading:
             return kubernetes_view((type_id, store.plural(type_id)) for type_id in types)
 
         self._settings = settings
-        self.loader = Loader(
-            opa, endpoint, checker, found, view if settings.kubernetes_view else no_view, self._decision
-        )
+        self.loader = Loader(opa, endpoint, checker, found, view if settings.kubernetes_view else str, self._decision)
         self.authors = Authors(self.loader, settings.policy_namespaces)
         self.source: Source = store.source
         self._own_source = store.policies

@@ -18,7 +18,7 @@ from bridge.model.keys import Key
 from bridge.model.observability import EventType
 from bridge.model.types import CRD, plural_by_rule
 from bridge.policy_loader.authors import Authors
-from bridge.policy_loader.reports import Announcer
+from bridge.policy_loader.reports import announce
 from bridge.policy_loader.submissions import CONFIG_MAP, config_maps_in
 from bridge.remediator.sink import MemorySink, StatusSink
 from bridge.settings.model import Settings
@@ -122,7 +122,7 @@ class FolderStore:
 
     async def report_policies(self, authors: Authors) -> None:
         """Log the state of policy authors' objects."""
-        await Announcer(authors, self.record).run()
+        announce(authors, self.record)
 
     def record(self, regarding: Mapping[str, Any], event_type: EventType, reason: str, message: str) -> None:
         """Log it."""

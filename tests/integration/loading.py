@@ -17,7 +17,6 @@ from bridge.opa.bundle import opa_config
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import Shipped, shipped
-from bridge.policy_loader.assembly import no_view
 from bridge.policy_loader.compile_check import Checker
 from bridge.policy_loader.loader import Loader
 from bridge.policy_loader.submissions import Submission, Verdict
@@ -92,7 +91,7 @@ def author(name: str) -> Key:
 
 @asynccontextmanager
 async def loading(
-    opa_path: Path, *, listed: bool = True, whole: bool = False, kubernetes: Callable[[], str] = no_view, **options: Any
+    opa_path: Path, *, listed: bool = True, whole: bool = False, kubernetes: Callable[[], str] = str, **options: Any
 ) -> AsyncIterator[Bench]:
     endpoint = signed_endpoint()
     app = web.Application()

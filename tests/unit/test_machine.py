@@ -124,7 +124,7 @@ def test_a_sign_of_a_restart_during_its_check_is_checked_again() -> None:
 
 
 def test_a_change_of_submissions_is_never_lost() -> None:
-    stale = {LoaderState.STALE, LoaderState.SELECTING_STALE, LoaderState.SELECTED_STALE}
+    stale = {LoaderState.STALE, LoaderState.SELECTING_STALE}
     after = {row[LoaderEvent.CHANGE] for state, row in LOADER.items() if state is not LoaderState.LISTING}
     assert after == stale
     for state in stale - {LoaderState.STALE}:

@@ -16,7 +16,6 @@ from bridge.policy_loader.assembly import (
     assemble,
     digest,
     generated,
-    no_view,
 )
 from bridge.policy_loader.submissions import Places, Submission
 
@@ -61,7 +60,7 @@ async def test_joint_decision_follows_the_settings() -> None:
     async def nothing(_: object) -> tuple[()]:
         return ()
 
-    generating = Generating(no_view, nothing, lambda: paths[-1])
+    generating = Generating(str, nothing, lambda: paths[-1])
     submissions = [submission("a", "package team\n")]
     assert (await generating.look(), await generating.look()) == (True, False)
     assert '"team/placement"' in generating.modules(submissions)[JOINT_FILE]
