@@ -19,146 +19,89 @@ _known_strategies := object.keys(merge.strategies) | {"Atomic", "Patch"}
 # Why a policy kind's description is invalid; undefined if it is valid (semantics C1 to C3).
 problem(spec) := problems(spec)[0]
 
-# All problems of a policy kind's description, in a stable order, such as an Inherited kind with None (semantics C3).
-problems(spec) := array.concat(_class_problems(spec), _contradictions(spec))
+# All problems of a policy kind's description, in a stable order: fields that contradict each other, then those that can
+# have no effect with the others and kinds at which its policies can never act, with the place of the field (semantics
+# C3).
+problems(spec) := array.flatten([
+	["effectiveTarget is missing: an Inherited kind needs the level at which it acts" |
+		not direct
+		object.get(spec, "effectiveTarget", "") == ""
+	],
+	# In all cases in which a policy could have None.
+	["strategy None needs class Direct: an Inherited kind merges along the hierarchy" | not direct; "None" in strategies],
+	# Of a kind whose policies select by fields, wider and narrower ones merge at one target (semantics T8).
+	["class Direct allows only the strategies None and Additive" |
+		direct
+		not spec.selectors
+		count(strategies - {"None", "Additive"}) > 0
+	],
+	["strategy Additive merges nothing, every policy applies: set it as defaultStrategy, without strategies, strategyPath, sameLevel, parentLevels, custom and merge" |
+		"Additive" in strategies
+		_says_how_to_merge(spec, strategies)
+	],
+	["order needs defaultStrategy Additive: it orders policies that all apply" |
+		spec.order
+		object.get(spec, "defaultStrategy", "") != "Additive"
+	],
+	["class Direct allows only sameLevel Conflict and ConflictOnOverlap: only the older of two policies for one target is accepted" |
+		direct
+		object.get(spec, "defaultStrategy", "None") == "None"
+		object.get(spec, "sameLevel", "Conflict") in {"OlderEstablished", "OldestWins"}
+	],
+	["class Direct merges nothing: parentLevels needs class Inherited" | direct; spec.parentLevels],
+	["parentLevels merges two policies: sameLevel OldestWins does not apply" | spec.parentLevels; spec.sameLevel == "OldestWins"],
+	["strategies: merge rules for one strategy need parentLevels, where the most specific policy chooses them for both policies: set merge for the kind" |
+		not spec.parentLevels
+		{true | spec.strategies[_].merge} != set()
+	],
+	["controllerName is missing or not <domain>/<name>: mode Manage writes statuses in its name" |
+		spec.mode == "Manage"
+		not regex.match(_controller_name, object.get(spec, "controllerName", ""))
+	],
+	["strategy Custom needs custom: the name of its package in bridge.strategies" | "Custom" in strategies; not spec.custom],
+	["custom merges by its own Rego: merge has no effect on it" | spec.custom; spec.merge],
+	[sprintf("effectiveTarget: %q needs class Inherited: a Direct policy acts at its target", [spec.effectiveTarget]) |
+		direct
+		spec.effectiveTarget in levels.names
+		spec.effectiveTarget != "Target"
+	],
+	# The specs of a Direct kind that do not overlap are united, leaf by leaf; then units are leaves (semantics C2, F8).
+	["merge needs class Inherited: a Direct policy merges with no other" |
+		direct
+		not spec.selectors
+		count(object.get(spec, "merge", {})) > 0
+		object.get(spec, "sameLevel", "Conflict") != "ConflictOnOverlap"
+	],
+	[message | not direct; message := _out_of_reach(spec)],
+	_core_targets(spec),
+	_empty_pointers(spec),
+	_keys_that_are_no_pointers(spec),
+	_unlisted_targets(spec),
+]) if {
+	direct := object.get(spec, "class", "Inherited") == "Direct"
+	strategies := supported_strategies(spec) | {spec.defaultStrategy | spec.defaultStrategy}
+}
 
-_class_problems(spec) := [message |
-	some [wrong, message] in [
-		[_missing_effective_target(spec), "effectiveTarget is missing: an Inherited kind needs the level at which it acts"],
-		[_inherited_none(spec), "strategy None needs class Direct: an Inherited kind merges along the hierarchy"],
-		[_direct_merge(spec), "class Direct allows only the strategies None and Additive"],
-		[_additive_merge(spec), "strategy Additive merges nothing, every policy applies: set it as defaultStrategy, without strategies, strategyPath, sameLevel, parentLevels, custom and merge"],
-		[_order_of_others(spec), "order needs defaultStrategy Additive: it orders policies that all apply"],
-		[_direct_order(spec), "class Direct allows only sameLevel Conflict and ConflictOnOverlap: only the older of two policies for one target is accepted"],
-		[_direct_parents(spec), "class Direct merges nothing: parentLevels needs class Inherited"],
-		[_parents_of_levels(spec), "parentLevels merges two policies: sameLevel OldestWins does not apply"],
-		[_rules_of_strategies(spec), "strategies: merge rules for one strategy need parentLevels, where the most specific policy chooses them for both policies: set merge for the kind"],
-		[_nameless_manage(spec), "controllerName is missing or not <domain>/<name>: mode Manage writes statuses in its name"],
-		[_nameless_custom(spec), "strategy Custom needs custom: the name of its package in bridge.strategies"],
-		[_custom_rules(spec), "custom merges by its own Rego: merge has no effect on it"],
-	]
-	wrong
-]
-
-_missing_effective_target(spec) if {
-	class_of(spec) == "Inherited"
-	object.get(spec, "effectiveTarget", "") == ""
-} else := false
-
-# All cases in which a policy could have None.
-_inherited_none(spec) if {
-	class_of(spec) == "Inherited"
-	"None" in _strategies(spec)
-} else := false
-
-# Of a kind whose policies select by fields, wider and narrower ones merge at one target (semantics T8).
-_direct_merge(spec) if {
-	class_of(spec) == "Direct"
-	not spec.selectors
-	count(_strategies(spec) - {"None", "Additive"}) > 0
-} else := false
-
-_additive_merge(spec) if {
-	"Additive" in _strategies(spec)
-	_says_how_to_merge(spec)
-} else := false
-
-_says_how_to_merge(spec) if object.get(spec, "defaultStrategy", "") != "Additive"
-_says_how_to_merge(spec) if count(_strategies(spec) - {"Additive"}) > 0
-_says_how_to_merge(spec) if spec.specPaths[_].strategyPath
-_says_how_to_merge(spec) if count(object.get(spec, "merge", {})) > 0
-_says_how_to_merge(spec) if object.get(spec, "sameLevel", "OlderEstablished") != "OlderEstablished"
-_says_how_to_merge(spec) if spec.parentLevels
-
-_order_of_others(spec) if {
-	spec.order
-	object.get(spec, "defaultStrategy", "") != "Additive"
-} else := false
-
-_direct_order(spec) if {
-	object.get(spec, "defaultStrategy", "None") == "None"
-	class_of(spec) == "Direct"
-	object.get(spec, "sameLevel", "Conflict") in {"OlderEstablished", "OldestWins"}
-} else := false
-
-_direct_parents(spec) if {
-	class_of(spec) == "Direct"
-	spec.parentLevels
-} else := false
-
-_parents_of_levels(spec) if {
-	spec.parentLevels
-	spec.sameLevel == "OldestWins"
-} else := false
-
-_rules_of_strategies(spec) if {
-	some meaning in spec.strategies
-	meaning.merge
-	not spec.parentLevels
-} else := false
-
-_custom_rules(spec) if {
-	spec.custom
-	spec.merge
-} else := false
-
-_nameless_custom(spec) if {
-	"Custom" in _strategies(spec)
-	not spec.custom
-} else := false
-
-_nameless_manage(spec) if {
-	spec.mode == "Manage"
-	not regex.match(_controller_name, object.get(spec, "controllerName", ""))
-} else := false
+_says_how_to_merge(spec, _) if object.get(spec, "defaultStrategy", "") != "Additive"
+_says_how_to_merge(_, strategies) if count(strategies - {"Additive"}) > 0
+_says_how_to_merge(spec, _) if spec.specPaths[_].strategyPath
+_says_how_to_merge(spec, _) if count(object.get(spec, "merge", {})) > 0
+_says_how_to_merge(spec, _) if object.get(spec, "sameLevel", "OlderEstablished") != "OlderEstablished"
+_says_how_to_merge(spec, _) if spec.parentLevels
 
 # Gateway API, GatewayController. Its domain is part of condition types, whose form the API server validates.
 _controller_name := `^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/[A-Za-z0-9/._~%!$&'()*+,;=:-]+$`
 
-class_of(spec) := object.get(spec, "class", "Inherited")
-
-_strategies(spec) := supported_strategies(spec) | {spec.defaultStrategy | spec.defaultStrategy}
-
-# The contradictions in a policy kind's description, each as a message with the field and, in a list, its place:
-# fields that can have no effect with the others, and kinds at which its policies can never act.
-_contradictions(spec) := array.flatten([
-	_direct_level(spec),
-	_direct_merge_rules(spec),
-	_out_of_reach(spec),
-	_core_targets(spec),
-	_empty_pointers(spec),
-	_keys_that_are_no_pointers(spec),
-	unlisted_targets(spec),
-])
-
-_direct_level(spec) := [sprintf("effectiveTarget: %q needs class Inherited: a Direct policy acts at its target", [spec.effectiveTarget])] if {
-	class_of(spec) == "Direct"
-	spec.effectiveTarget in levels.names
-	spec.effectiveTarget != "Target"
-} else := []
-
-# The specs of a Direct kind that do not overlap are united, leaf by leaf; then units are leaves (semantics C2, F8).
-_direct_merge_rules(spec) := ["merge needs class Inherited: a Direct policy merges with no other"] if {
-	class_of(spec) == "Direct"
-	not spec.selectors
-	count(object.get(spec, "merge", {})) > 0
-	object.get(spec, "sameLevel", "Conflict") != "ConflictOnOverlap"
-} else := []
-
-_out_of_reach(spec) := [message |
+_out_of_reach(spec) := sprintf("effectiveTarget: %q is above every kind of targets: a policy on a %s (targets[0]) reaches no %s", [
+	spec.effectiveTarget,
+	spec.targets[0].kind,
+	spec.effectiveTarget,
+]) if {
+	_ranks[spec.effectiveTarget]
 	every target in spec.targets {
 		_is_below(_level_of_target(spec, target), spec.effectiveTarget)
 	}
-	message := sprintf("effectiveTarget: %q is above every kind of targets: a policy on a %s (targets[0]) reaches no %s", [
-		spec.effectiveTarget,
-		spec.targets[0].kind,
-		spec.effectiveTarget,
-	])
-] if {
-	class_of(spec) == "Inherited"
-	_ranks[spec.effectiveTarget]
-	count(spec.targets) > 0
-} else := []
+}
 
 # The order of levels, top down. A mesh frontend is above routes, and below nothing (semantics K4). Only an extension
 # knows the order of other levels and of types without a level.
@@ -210,6 +153,16 @@ _keys_that_are_no_pointers(spec) := [sprintf("merge.listKeys: %q is not a JSON p
 	some pointer, _ in spec.merge.listKeys
 	not regex.match(`^(/([^~/]|~[01])*)+$`, pointer)
 ]
+
+# Kinds that a PolicyKind selects but does not list as targets, each as a message with its place.
+_unlisted_targets(spec) := [sprintf("selectors[%d].targets[%d]: targets does not list %s", [place, number, target.kind]) |
+	listed := {type_of_target(target) | some target in spec.targets}
+	some place, entry in spec.selectors
+	some number, target in entry.targets
+	not type_of_target(target) in listed
+] if {
+	spec.targets
+} else := []
 
 # The unknown kinds that accepted PolicyKinds name, by the PolicyKind's key, each as a message. They may be installed
 # later, so the PolicyKind counts.

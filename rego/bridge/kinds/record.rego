@@ -404,16 +404,6 @@ has_namespace_defaults(policy_kind) if {
 
 selecting_kinds := object.keys(sets.selecting)
 
-# Kinds that a PolicyKind selects but does not list as targets, each as a message with its place.
-unlisted_targets(spec) := [sprintf("selectors[%d].targets[%d]: targets does not list %s", [place, number, target.kind]) |
-	listed := {type_of_target(target) | some target in spec.targets}
-	some place, entry in spec.selectors
-	some number, target in entry.targets
-	not type_of_target(target) in listed
-] if {
-	spec.targets
-} else := []
-
 # The kinds whose policies select by other fields, or in other namespaces, after the query's changes than they did when
 # the index was written.
 with_other_selectors := {type |
