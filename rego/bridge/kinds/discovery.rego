@@ -208,31 +208,20 @@ _policy_crds[type] := crd.key if {
 
 _policy_crds[type] := sort(found)[0] if {
 	some type, found in _unlabelled_crds
-	not _is_labelled(type)
+	object.get(crds, [type, "label"], "") == ""
 }
 
-_unlabelled_crds[type] contains concat("/", [crd_type, "-", name]) if {
-	some name in _crd_names
-	_defines_target_refs(name)
-	spec := _crd_spec(name)
+_unlabelled_crds[type] contains key if {
+	some key in lookup.keys_of(crd_type)
+	_defines_target_refs(key)
+	spec := lookup.get(key).spec
 	type := concat("/", [spec.group, spec.names.kind])
 }
 
-_is_labelled(type) if crds[type].label != ""
-
-_crd_names := {name |
-	data.objects["apiextensions.k8s.io"].CustomResourceDefinition["-"][name]
-	not concat("/", [crd_type, "-", name]) in lookup.changed_keys
-} | {keys.parse(key).name | some key, _ in lookup.upserts; keys.parse(key).type == crd_type}
-
-_crd_spec(name) := {"group": spec.group, "names": {"kind": spec.names.kind}} if {
-	spec := lookup.get(concat("/", [crd_type, "-", name])).spec
-}
-
-_defines_target_refs(name) if {
+_defines_target_refs(key) if {
 	some i in _versions_read
 	some field in index.target_fields
-	_is_ref_schema(_field_schema(name, i, field))
+	_is_ref_schema(_field_schema(key, i, field))
 }
 
 # The versions of a CRD that are checked for target refs.
@@ -240,9 +229,10 @@ _versions_read := [0, 1, 2, 3]
 
 # Read with a ground path: OPA makes a term of everything that a reference with a variable could match, which is every
 # schema.
-_field_schema(name, i, field) := data.objects["apiextensions.k8s.io"].CustomResourceDefinition["-"][name].spec.versions[i].schema.openAPIV3Schema.properties.spec.properties[field] if {
-	not concat("/", [crd_type, "-", name]) in lookup.changed_keys
-} else := lookup.upserts[concat("/", [crd_type, "-", name])].spec.versions[i].schema.openAPIV3Schema.properties.spec.properties[field]
+_field_schema(key, i, field) := data.objects["apiextensions.k8s.io"].CustomResourceDefinition["-"][name].spec.versions[i].schema.openAPIV3Schema.properties.spec.properties[field] if {
+	not key in lookup.changed_keys
+	name := split(key, "/")[3]
+} else := lookup.upserts[key].spec.versions[i].schema.openAPIV3Schema.properties.spec.properties[field]
 
 # A ref with an apiVersion is not a target ref of GEP-713: a VerticalPodAutoscaler's targetRef names the object that it
 # scales.
@@ -253,39 +243,22 @@ _is_ref_schema(schema) if {
 }
 
 # Types with objects: a folder may contain policies without their CRDs.
-_attached_types := ({type |
-	data.index.attached[type]
-	_is_type_of_policies(type)
-} | {type |
-	some key, obj in lookup.upserts
-	_has_target_refs(obj)
+_attached_types := {type | data.index.attached[type]; _is_type_of_policies(type)} | {type |
+	some key in (object.keys(lookup.upserts) | {policy | data.index.selectors[_][_][_][policy]})
 	type := keys.type_of(key)
-	not levels.by_type[type]
-}) | {type |
-	some policy
-	data.index.selectors[_][_][_][policy]
-	type := keys.type_of(policy)
 	not type in names
-	_has_target_refs(lookup.get(policy))
+	is_undescribed(key, lookup.get(key))
 }
 
 _is_type_of_policies(type) if {
 	not type in names
-	not levels.by_type[type]
 	some policy
 	data.index.attached[type][_][policy]
-	_has_target_refs(lookup.get(policy))
+	is_undescribed(policy, lookup.get(policy))
 }
 
 _has_target_refs(obj) if {
-	ref := obj.spec.targetRef
-	is_string(ref.kind)
-	not ref.apiVersion
-}
-
-_has_target_refs(obj) if {
-	some field in ["targetRefs", "targetSelectors"]
-	some ref in obj.spec[field]
+	some ref in array.flatten([object.get(obj.spec, field, []) | some field in index.target_fields])
 	is_string(ref.kind)
 	not ref.apiVersion
 }
