@@ -26,7 +26,7 @@ from bridge.sources.manifests import ManifestSource
 
 if TYPE_CHECKING:
     from bridge.kube.client import KubeClient
-    from bridge.policy_loader.authors import SettledModules
+    from bridge.offline.modules import SettledModules
 
 
 POLL = 1.0  # seconds between two checks of an OPA that another bridge syncs

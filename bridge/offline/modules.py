@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from bridge.model.changes import Change, Listed, Listing, Object, Trouble, Upserted
+from bridge.model.changes import Change, Object, Trouble, Upserted
 from bridge.model.keys import CLUSTER, Key, key_of
 from bridge.model.types import ALWAYS, plural_by_rule
 from bridge.offline.engine import PATIENCE
+from bridge.opa.bundle import Bundle
 from bridge.opa.errors import OpaError
 from bridge.opa.executable import ensure_opa
 from bridge.opa.shipped import shipped
 from bridge.policy_loader import reports
-from bridge.policy_loader.authors import Gathering, SettledModules
+from bridge.policy_loader.assembly import assemble, generated
+from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.compile_check import Checker
-from bridge.policy_loader.judgement import failures_by_author
-from bridge.policy_loader.ownership import packages
-from bridge.policy_loader.submissions import CONFIG_MAP, config_maps_in
+from bridge.policy_loader.judgement import Judge, failures_by_author
+from bridge.policy_loader.ownership import flaws, packages
+from bridge.policy_loader.selection import select
+from bridge.policy_loader.submissions import CONFIG_MAP, ModuleProblem, Submission, Verdict, config_maps_in
 from bridge.policy_loader.view import kubernetes_view
 from bridge.resources import rego_root
 from bridge.settings.loading import load_settings
@@ -30,38 +35,52 @@ if TYPE_CHECKING:
     from bridge.kube.client import KubeClient
 
 
+@dataclass(frozen=True, slots=True)
+class SettledModules:
+    """The bundle with everything that compiles together, and the problems of omitted objects.
+
+    `submissions` are all read ones, accepted or not. `unread` has, by type, why its objects could not be read.
+    """
+
+    bundle: Bundle
+    problems: Mapping[Key, tuple[ModuleProblem, ...]]
+    unread: Mapping[str, str]
+    submissions: Mapping[Key, Submission]
+
+
 async def settle_manifests(objects: Iterable[Object]) -> SettledModules:
     """Return the bundle for a folder's objects.
 
     Raises ToolError without an `opa`, CheckError for a broken one.
     """
-    gathering = Gathering(policy_settings().policy_namespaces)
-    for type_id in gathering.authors.types:
-        gathering.note(Listing(type_id))
+    received = _Received()
+    authors = Authors(received, policy_settings().policy_namespaces)
     for obj in objects:
-        gathering.note(Upserted(key_of(obj).type_id, (obj,)))
-    for type_id in gathering.authors.types:
-        gathering.note(Listed(type_id))
-    return await _settle(gathering)
+        authors.note(Upserted(key_of(obj).type_id, (obj,)))
+    return await _settle(authors, received, {})
 
 
 async def settle_cluster(client: KubeClient) -> SettledModules:
     """Return the bundle for a cluster. Types that may not be read are among its problems, by the type's key."""
     from bridge.sources.cluster import ClusterSource
 
-    gathering = Gathering(policy_settings().policy_namespaces)
+    received, unread = _Received(), dict[str, str]()
+    authors = Authors(received, policy_settings().policy_namespaces)
     source = ClusterSource(client, {CONFIG_MAP: config_maps_in(policy_settings().policy_namespaces)})
-    source.want(gathering.authors.types)
+    source.want(authors.types)
     try:
         stream = cast("AsyncGenerator[Change, None]", source.changes())
         async with asyncio.timeout(PATIENCE), aclosing(stream) as changes:
             async for change in changes:
-                gathering.note(change)
-                if gathering.settled:
+                if isinstance(change, Trouble) and change.subject in authors.types and not change.absent:
+                    unread[change.subject] = change.message
+                else:
+                    authors.note(change)
+                if unread.keys() >= authors.unlisted.keys():
                     break
     except TimeoutError:
-        gathering.give_up()
-    return await _settle(gathering)
+        unread = {**authors.unlisted, **unread}
+    return await _settle(authors, received, unread)
 
 
 def troubles(
@@ -104,11 +123,35 @@ def module_states(found: SettledModules, errors: Mapping[tuple[str, str], OpaErr
     ]
 
 
-async def _settle(gathering: Gathering) -> SettledModules:
+class _Received(dict[Key, Submission]):
+    """Submissions by their authors; a `SubmissionReceiver` without verdicts."""
+
+    def listen(self, listener: Callable[[Verdict], None]) -> None:
+        pass
+
+    def put(self, submission: Submission) -> None:
+        self[submission.author] = submission
+
+    def remove(self, author: Key) -> None:
+        self.pop(author, None)
+
+    def listed(self) -> None:
+        pass
+
+
+async def _settle(authors: Authors, received: _Received, unread: Mapping[str, str]) -> SettledModules:
+    await authors.read_waiting()
     found = shipped(rego_root(), policy_settings().policy_bounds)
     executable = await asyncio.to_thread(ensure_opa)
     view = kubernetes_view((type_id, plural_by_rule(type_id)) for type_id in ALWAYS)
-    return await gathering.settle(Checker(executable.path, found.modules), found, view)
+    generate = functools.partial(generated, kubernetes=view)
+    judge = Judge(Checker(executable.path, found.modules), found, generate)
+    problems = {key: tuple(claims) for key, one in received.items() if (claims := flaws(one))}
+    sound = sorted((one for key, one in received.items() if key not in problems), key=lambda one: one.age)
+    selected, rejected = await select((), sound, judge.faults)
+    problems |= {one.author: rejected[id(one)] for one in sound if one.author not in selected}
+    chosen = [*selected.values()]
+    return SettledModules(assemble(found, chosen, generate(chosen)), problems, unread, received)
 
 
 def policy_settings() -> Settings:

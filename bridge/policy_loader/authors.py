@@ -1,12 +1,9 @@
-"""Follows the objects with Rego and data (ConfigMaps, RegoPolicies) and submits them to the loader.
-
-For an OPA that is started for one query, `Gathering` collects the same objects and selects one set of modules.
-"""
+"""Follows the objects with Rego and data (ConfigMaps, RegoPolicies) and submits them to the loader."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -14,18 +11,10 @@ import structlog
 
 from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Rejected, Source, Trouble, Upserted
 from bridge.model.keys import Key, key_of
-from bridge.opa.bundle import Bundle
-from bridge.opa.shipped import Shipped
 from bridge.pacing import Turns
-from bridge.policy_loader.assembly import assemble, generated
-from bridge.policy_loader.compile_check import Checker
-from bridge.policy_loader.judgement import Judge
-from bridge.policy_loader.ownership import flaws
-from bridge.policy_loader.selection import select
 from bridge.policy_loader.submissions import (
     CONFIG_MAP,
     REGO_POLICY,
-    DataPath,
     ModuleProblem,
     Reading,
     Submission,
@@ -35,6 +24,7 @@ from bridge.policy_loader.submissions import (
     flaw,
     read_config_map,
     read_rego_policy,
+    rejected,
 )
 from bridge.sources.yaml import UNREADABLE
 
@@ -50,7 +40,7 @@ _PATIENCE = 4.0  # seconds that a start waits for documents whose reading takes 
 
 
 class SubmissionReceiver(Protocol):
-    """The receiver of submissions: the loader."""
+    """The receiver of submissions: the loader, or what loads one set for a command."""
 
     def listen(self, listener: Callable[[Verdict], None]) -> None: ...  # noqa: D102
     def put(self, submission: Submission) -> None: ...  # noqa: D102
@@ -62,23 +52,19 @@ class SubmissionReceiver(Protocol):
 class Author:
     """An object with Rego or data, as last seen.
 
-    `identity` has its apiVersion, kind and metadata, and `status` its current status. `flaws` exclude its current
-    version from the loader, which keeps the previous one.
+    `identity` has its apiVersion, kind and metadata, and `status` its current status. `verdict` may be on a former
+    version.
     """
 
     identity: Object
     status: dict[str, Any]
     version: str
     policy: bool
-    flaws: tuple[ModuleProblem, ...] = ()
     verdict: Verdict | None = None
 
     @property
     def judgement(self) -> Verdict | None:
         """The verdict on the current version; None until it was checked."""
-        if self.flaws:
-            before = self.verdict or Verdict(key_of(self.identity), "", "")
-            return replace(before, version=self.version, problems=self.flaws)
         return self.verdict if self.verdict and self.verdict.version == self.version else None
 
     @property
@@ -173,10 +159,7 @@ class Authors:
             if self._unread.get(key) is not reading:
                 continue  # it has changed meanwhile
             del self._unread[key]
-            author = self.known[key] = replace(self.known[key], flaws=finished.problems)
-            if not finished.problems:
-                self._loader.put(finished.submission)
-            self._tell(key, author.identity)
+            self._loader.put(finished.submission)
             if not self._unread:
                 self._report_listed()
 
@@ -221,23 +204,20 @@ class Authors:
         status = field_of(obj, "status")
         before = self.known.get(key)
         same = before is not None and before.version == reading.submission.version
-        if before is not None and same and reading.unread:
-            reading = replace(reading, problems=before.flaws, unread={})  # it was read, or waits
-        elif reading.unread:
+        if not reading.unread:
+            self._forget(key)
+        elif not same:  # otherwise it was read, or waits
             self._unread[key] = reading
             self._turns.add(key)
             self._arrived.set()
-        else:
-            self._forget(key)
         self.known[key] = Author(
             identity,
             status if isinstance(status, dict) else {},
             reading.submission.version,
             reading.policy,
-            reading.problems,
             before.verdict if before else None,
         )
-        if not reading.problems and not reading.unread and (before is None or before.flaws or not same):
+        if not reading.unread and not (same and reading.submission.version):
             self._loader.put(reading.submission)
         self._tell(key, obj)
 
@@ -247,13 +227,13 @@ class Authors:
                 return read_rego_policy(key, obj)
             return read_config_map(key, obj, self._namespaces)
         except Exception as error:  # noqa: BLE001 - whatever one author wrote, the objects of the others are read
-            return Reading(Submission(key, ""), key.type_id == REGO_POLICY, (_unreadable(key, error),))
+            return Reading(Submission(key, "", problems=(_unreadable(key, error),)), key.type_id == REGO_POLICY)
 
     async def _finish(self, key: Key, reading: Reading) -> Reading:
         try:
             return await finish(reading)
         except Exception as error:  # noqa: BLE001 - the same
-            return replace(reading, problems=(_unreadable(key, error),), unread={})
+            return rejected(reading, _unreadable(key, error))
 
     def _forget(self, key: Key) -> None:
         self._turns.discard(key)
@@ -304,78 +284,3 @@ class Authors:
 def _unreadable(key: Key, error: Exception) -> ModuleProblem:
     log.error("object not readable", object=str(key), exc_info=error)
     return flaw(f"{UNREADABLE} ({type(error).__name__}): simplify it", code="unreadable")
-
-
-@dataclass(frozen=True, slots=True)
-class SettledModules:
-    """The bundle with everything that compiles together, and the problems of omitted objects.
-
-    `submissions` are all read ones, accepted or not. `unread` has, by type, why its objects could not be read.
-    """
-
-    bundle: Bundle
-    problems: Mapping[Key, tuple[ModuleProblem, ...]]
-    unread: Mapping[str, str]
-    submissions: Mapping[Key, Submission]
-
-
-class Gathering:
-    """Collects authors' objects until they are complete. `authors` has the wanted types."""
-
-    def __init__(self, namespaces: Collection[str]) -> None:
-        self.submissions: dict[Key, Submission] = {}
-        self._unread: dict[str, str] = {}
-        self.authors = Authors(self, namespaces)
-
-    def listen(self, listener: Callable[[Verdict], None]) -> None:
-        """Ignore the listener: there are no verdicts before the end."""
-
-    def put(self, submission: Submission) -> None:
-        """Add a submission."""
-        self.submissions[submission.author] = submission
-
-    def remove(self, author: Key) -> None:
-        """Remove an author's submission."""
-        self.submissions.pop(author, None)
-
-    def listed(self) -> None:
-        """Ignore the end of the lists: `settled` looks for it."""
-
-    @property
-    def settled(self) -> bool:
-        """Return whether everything readable was read."""
-        return self._unread.keys() >= self.authors.unlisted.keys()
-
-    def note(self, change: Change) -> None:
-        """Process one change of a source."""
-        if isinstance(change, Trouble) and change.subject in self.authors.types and not change.absent:
-            self._unread[change.subject] = change.message
-        else:
-            self.authors.note(change)
-
-    def give_up(self) -> None:
-        """Stop waiting for missing objects."""
-        self._unread = {**self.authors.unlisted, **self._unread}
-
-    async def settle(self, checker: Checker, shipped: Shipped, kubernetes: str) -> SettledModules:
-        """Return the newest set that compiles together, with the `kubernetes` view.
-
-        Raises CheckError if `opa` is broken.
-        """
-
-        def generate(submissions: Sequence[Submission]) -> Mapping[str, str]:
-            return generated(submissions, kubernetes)
-
-        await self.authors.read_waiting()
-        problems = {key: author.flaws for key, author in self.authors.known.items() if author.flaws}
-        claims = {key: tuple(flaws(one)) for key, one in self.submissions.items()}
-        problems |= {key: found for key, found in claims.items() if found}
-        sound = sorted((one for key, one in self.submissions.items() if key not in problems), key=lambda one: one.age)
-        selected, rejected = await select((), sound, Judge(checker, shipped, generate, _nothing_in_the_way).faults)
-        problems |= {one.author: rejected[id(one)] for one in sound if one.author not in selected}
-        chosen = [*selected.values()]
-        return SettledModules(assemble(shipped, chosen, generate(chosen)), problems, self._unread, self.submissions)
-
-
-async def _nothing_in_the_way(_: Collection[DataPath]) -> Collection[DataPath]:
-    return ()

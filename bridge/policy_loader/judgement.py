@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +21,11 @@ _TESTED = 1000  # remembered submissions with passed tests
 _OWN = frozenset({PARSE_ERROR, "rego_unsafe_var_error"})  # codes of errors that no other submission causes
 
 
+async def nothing_in_the_way(_: Collection[DataPath]) -> Collection[DataPath]:
+    """Return that OPA has no documents of other clients: it is not started yet."""
+    return ()
+
+
 class Judge:
     """Checks whole sets, and remembers the results.
 
@@ -28,7 +33,9 @@ class Judge:
     submissions whose tests need not run (again).
     """
 
-    def __init__(self, checker: Checker, shipped: Shipped, generate: Generate, in_the_way: InTheWay) -> None:
+    def __init__(
+        self, checker: Checker, shipped: Shipped, generate: Generate, in_the_way: InTheWay = nothing_in_the_way
+    ) -> None:
         self._checker = checker
         self._shipped = shipped
         self._generate = generate

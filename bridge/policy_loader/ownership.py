@@ -54,8 +54,8 @@ def packages(submission: Submission) -> dict[str, DataPath]:
 
 
 def flaws(submission: Submission) -> list[ModuleProblem]:
-    """Return the claims of a submission that no author may have."""
-    found = []
+    """Return why no set can have a submission: it is invalid, or has claims that no author may have."""
+    found = [*submission.problems]
     for name, text in submission.modules.items():
         package = package_of(text)
         if package is None:

@@ -37,7 +37,7 @@ class Submission:
     `author` is that object's key, `version` identifies this content (such as its resourceVersion). `modules` and
     `tests` are Rego by name, which replaces a file name in messages; tests run before the modules become active, and
     are not loaded. `data` are documents by their path. `created` is the object's creationTimestamp ("" if it has none):
-    of two with the same claim, the older has it.
+    of two with the same claim, the older has it. With `problems` it must not be loaded.
     """
 
     author: Key
@@ -46,6 +46,7 @@ class Submission:
     tests: Mapping[str, str] = field(default_factory=dict)
     data: Mapping[DataPath, Any] = field(default_factory=dict)
     created: str = ""
+    problems: tuple[ModuleProblem, ...] = ()
 
     @property
     def age(self) -> tuple[bool, str, Key]:
@@ -142,15 +143,14 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """An object's content. With `problems` the submission must not be loaded.
+    """An object's content. `policy` means that the object has policies, and not only data.
 
-    `policy` means that the object has policies, and not only data. `unread` are documents by name whose reading may
-    cost much: `finish` reads them, and until then the submission lacks its data.
+    `unread` are documents by name whose reading may cost much: `finish` reads them, and until then the submission lacks
+    its data.
     """
 
     submission: Submission
     policy: bool
-    problems: tuple[ModuleProblem, ...] = ()
     unread: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -199,7 +199,7 @@ def read_config_map(key: Key, obj: Object, namespaces: Collection[str]) -> Readi
     data, binary = (_mapping(obj, name) for name in ("data", "binaryData"))
     if data is None or binary is None:
         problem = flaw("its data is not a mapping of names to strings", code="no_text")
-        return Reading(Submission(key, ""), is_policy, (problem,))
+        return Reading(Submission(key, "", problems=(problem,)), is_policy)
     version = version_of({"data": data, "binary": binary, "role": "data" if is_data else "policy"})
     problems = [
         flaw(
@@ -218,7 +218,7 @@ def read_config_map(key: Key, obj: Object, namespaces: Collection[str]) -> Readi
         what = "document" if is_data else "module"
         problems.append(flaw(f"it has no {what}: add it as a key of data", code="empty"))
     if problems:
-        return Reading(Submission(key, version), is_policy, tuple(problems))
+        return Reading(Submission(key, version, problems=tuple(problems)), is_policy)
     if is_policy:
         return Reading(Submission(key, version, modules=data, created=created_at(obj)), is_policy)
     documents: dict[str, Any] = {}
@@ -240,8 +240,13 @@ async def finish(reading: Reading) -> Reading:
         found = await read_texts(list(reading.unread.values()))
     except TooCostlyError as error:
         problem = flaw(str(error), code="data_parse_error", file=next(iter(reading.unread)))
-        return replace(reading, problems=(problem,), unread={})
+        return rejected(reading, problem)
     return _with_documents(reading.submission, dict(zip(reading.unread, found, strict=True)))
+
+
+def rejected(reading: Reading, problem: ModuleProblem) -> Reading:
+    """Return the reading of an object whose documents cannot be read."""
+    return replace(reading, submission=replace(reading.submission, problems=(problem,)), unread={})
 
 
 def _with_documents(submission: Submission, yaml: Mapping[str, Sequence[Document | BrokenDocument]]) -> Reading:
@@ -249,7 +254,7 @@ def _with_documents(submission: Submission, yaml: Mapping[str, Sequence[Document
     found = {name: _document(name, read) for name, read in yaml.items()}
     problems = tuple(one for one in found.values() if isinstance(one, ModuleProblem))
     documents = documents | {name: one[0] for name, one in found.items() if not isinstance(one, ModuleProblem)}
-    return Reading(replace(submission, data={path: documents}), policy=False, problems=problems)
+    return Reading(replace(submission, data={path: documents}, problems=problems), policy=False)
 
 
 def _document(name: str, documents: Sequence[Document | BrokenDocument]) -> tuple[Any] | ModuleProblem:
@@ -287,7 +292,7 @@ def read_rego_policy(key: Key, obj: Object) -> Reading:
     version = version_of({"spec": spec})
     if not isinstance(spec, dict):
         problem = flaw("spec is missing: write spec.modules, a map of names to Rego", code="invalid_spec")
-        return Reading(Submission(key, version), policy=True, problems=(problem,))
+        return Reading(Submission(key, version, problems=(problem,)), policy=True)
     problems = [
         flaw(f"unknown field spec.{name}: the fields are modules and tests", code="invalid_spec")
         for name in spec
@@ -303,7 +308,7 @@ def read_rego_policy(key: Key, obj: Object) -> Reading:
             for name in modules.keys() & tests.keys()
         ]
     if problems:
-        return Reading(Submission(key, version), policy=True, problems=tuple(problems))
+        return Reading(Submission(key, version, problems=tuple(problems)), policy=True)
     return Reading(Submission(key, version, modules=modules, tests=tests, created=created_at(obj)), policy=True)
 
 

@@ -85,8 +85,8 @@ def policy_data(data: bytes) -> None:
     assert reading is not None
     if reading.unread:  # what a child process reads
         reading = _with_documents(reading.submission, {"k": list(read_documents(text))})
-    assert not any(UNREADABLE in problem.message for problem in reading.problems)
-    if not reading.problems:
+    assert not any(UNREADABLE in problem.message for problem in reading.submission.problems)
+    if not reading.submission.problems:
         msgspec.json.encode(reading.submission.data["a", "one"])
 
 

@@ -13,7 +13,7 @@ from bridge.opa.process import ManagedOpa
 from bridge.policy_loader.assembly import generated
 from bridge.policy_loader.compile_check import Checker
 from bridge.policy_loader.judgement import Judge
-from bridge.policy_loader.submissions import Submission
+from bridge.policy_loader.submissions import ModuleProblem, Submission
 from tests.integration.loading import DEADLINE, FEW, Bench, author, loading, until
 
 
@@ -207,6 +207,16 @@ async def test_data_of_a_submission_is_at_its_path(bench: Bench) -> None:
     assert (await bench.refused("thief"))[2] == "claim_refused"
 
 
+async def test_object_that_cannot_be_read_keeps_its_last_good_version(bench: Bench) -> None:
+    bench.put("limits", data={"most": 3})
+    await bench.until_active("limits")
+    problem = ModuleProblem("a.json", 2, 0, "data_parse_error", "invalid JSON")
+    bench.loader.put(Submission(author("limits"), "2", problems=(problem,)))
+    assert await bench.refused("limits", "2") == ("a.json", 2, "data_parse_error", "invalid JSON")
+    assert bench.verdicts["limits"].active == "1"
+    assert await bench.opa.get("team/limits/most") == 3
+
+
 async def test_a_failing_test_keeps_the_last_good_version(bench: Bench) -> None:
     tests = "package team.a_test\n\nimport data.team.a\n\ntest_double if a.double(2) == 4\n"
     bench.put("a", "package team.a\n\ndouble(n) := 2 * n\n", tests=tests)
@@ -366,13 +376,9 @@ async def test_a_check_that_took_too_long_is_made_again(opa_path: Path, tmp_path
     slow = tmp_path / "opa"
     slow.write_text(f'#!/bin/sh\ntest "$1" = check || exec {opa_path} "$@"\nexec sleep 600\n')
     slow.chmod(0o755)
-    judge = Judge(Checker(slow, {}, patience=1), FEW, generated, nothing_in_the_way)
+    judge = Judge(Checker(slow, {}, patience=1), FEW, generated)
     submissions = [Submission(author("a"), "1", {"a.rego": "package a\n"})]
     assert [fault.problem.code for fault in await judge.faults(submissions)] == ["timeout"]
     slow.write_text(f'#!/bin/sh\nexec {opa_path} "$@"\n')
     judge._checker._patience = DEADLINE
     assert not await judge.faults(submissions)
-
-
-async def nothing_in_the_way(_: object) -> tuple[()]:
-    return ()

@@ -12,9 +12,9 @@ KEY = parse_key("core/ConfigMap/opa-policies/gate")
 WRONG = ModuleProblem("gate.rego", 1, 1, "rego_parse_error", "unexpected token")
 
 
-def author(verdict: Verdict | None, *, flawed: bool = False) -> Author:
+def author(verdict: Verdict | None) -> Author:
     identity = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "gate", "namespace": "opa-policies"}}
-    return Author(identity, {}, "2", policy=True, flaws=(WRONG,) if flawed else (), verdict=verdict)
+    return Author(identity, {}, "2", policy=True, verdict=verdict)
 
 
 @pytest.mark.parametrize(
@@ -26,8 +26,6 @@ def author(verdict: Verdict | None, *, flawed: bool = False) -> Author:
         (author(Verdict(KEY, "2", "2")), "active"),
         (author(Verdict(KEY, "2", "1", (WRONG,))), "last-good-version"),
         (author(Verdict(KEY, "2", "", (WRONG,))), "refused"),
-        (author(Verdict(KEY, "1", "1"), flawed=True), "last-good-version"),
-        (author(None, flawed=True), "refused"),
     ],
 )
 def test_it_is_counted_by_what_opa_has_of_it(one: Author, state: str) -> None:

@@ -35,14 +35,14 @@ def rego_policy(spec: Any) -> Reading:
 
 
 def reported(reading: Reading) -> list[str]:
-    return [f"{one.file}:{one.line}: {one.code}: {one.message}" for one in reading.problems]
+    return [f"{one.file}:{one.line}: {one.code}: {one.message}" for one in reading.submission.problems]
 
 
 def test_each_key_of_a_policy_is_a_module_whatever_it_is_called() -> None:
     reading = must_read(config_map(POLICY, {"main.rego": "package a", "other": "package b"}))
     assert reading.submission.modules == {"main.rego": "package a", "other": "package b"}
     assert reading.policy
-    assert not reading.problems
+    assert not reading.submission.problems
 
 
 def test_data_has_the_layout_of_kube_mgmt() -> None:
@@ -154,7 +154,7 @@ def test_a_rego_policy_submits_modules_and_tests() -> None:
     reading = rego_policy({"modules": {"a.rego": "package a"}, "tests": {"a_test.rego": "package a_test"}})
     assert reading.submission.modules == {"a.rego": "package a"}
     assert reading.submission.tests == {"a_test.rego": "package a_test"}
-    assert not reading.problems
+    assert not reading.submission.problems
 
 
 @pytest.mark.parametrize(
