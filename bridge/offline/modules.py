@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import os
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import aclosing
@@ -19,7 +18,6 @@ from bridge.opa.errors import OpaError
 from bridge.opa.executable import ensure_opa
 from bridge.opa.shipped import shipped
 from bridge.policy_loader import reports
-from bridge.policy_loader.assembly import assemble, generated
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.compile_check import Checker
 from bridge.policy_loader.judgement import Judge, failures_by_author
@@ -144,14 +142,13 @@ async def _settle(authors: Authors, received: _Received, unread: Mapping[str, st
     found = shipped(rego_root(), policy_settings().policy_bounds)
     executable = await asyncio.to_thread(ensure_opa)
     view = kubernetes_view((type_id, plural_by_rule(type_id)) for type_id in ALWAYS)
-    generate = functools.partial(generated, kubernetes=view)
-    judge = Judge(Checker(executable.path, found.modules), found, generate)
+    judge = Judge(Checker(executable.path, found.modules), found)
+    judge.generate(view, ())
     problems = {key: tuple(claims) for key, one in received.items() if (claims := flaws(one))}
     sound = sorted((one for key, one in received.items() if key not in problems), key=lambda one: one.age)
     selected, rejected = await select((), sound, judge.faults)
     problems |= {one.author: rejected[id(one)] for one in sound if one.author not in selected}
-    chosen = [*selected.values()]
-    return SettledModules(assemble(found, chosen, generate(chosen)), problems, unread, received)
+    return SettledModules(judge.bundle([*selected.values()]), problems, unread, received)
 
 
 def policy_settings() -> Settings:

@@ -180,10 +180,6 @@ class Activation:
         """Stop reporting why OPA rejects this bundle: there is no other to serve."""
         self._given_up = self.revision
 
-    async def has_nothing(self) -> bool:
-        """Return whether OPA has no bundle of the bridge at all."""
-        return await self._opa.bundle_revision() is None
-
     async def in_the_way(self, claimed: Collection[DataPath]) -> list[DataPath]:
         """Return the parts of `data` that OPA's bundle does not own yet, and that are not empty."""
         if not claimed:

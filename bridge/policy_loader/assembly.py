@@ -10,7 +10,7 @@ import copy
 import hashlib
 import json
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -20,7 +20,7 @@ from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.shipped import Shipped
 from bridge.policy_loader.ownership import package_of, packages, roots
 from bridge.policy_loader.submissions import DataPath, Places, Submission
-from bridge.policy_loader.view import VIEW, VIEW_FILE
+from bridge.policy_loader.view import VIEW_FILE
 
 log = structlog.get_logger(__name__)
 
@@ -79,38 +79,6 @@ _subject := object if {{
 """
 
 
-InTheWay = Callable[[Collection[DataPath]], Awaitable[Collection[DataPath]]]
-Generate = Callable[[Sequence[Submission]], Mapping[str, str]]
-
-
-class Generating:
-    """The generated modules of sets, with the view from `kubernetes` unless OPA has other documents there.
-
-    `decision` returns the path of the placement decision that the webhook queries, empty if it queries none here.
-    """
-
-    def __init__(self, kubernetes: Callable[[], str], in_the_way: InTheWay, decision: Callable[[], DataPath]) -> None:
-        self._kubernetes = kubernetes
-        self._in_the_way = in_the_way
-        self._decision = decision
-        self._view = ""
-        self._path: DataPath = ()
-
-    async def look(self) -> bool:
-        """Update the view and the decision; return whether either has changed."""
-        text = self._kubernetes()
-        if text and await self._in_the_way([VIEW]):
-            log.warning("data.kubernetes is in use, view disabled")
-            self._kubernetes, text = str, ""
-        before = self._view, self._path
-        self._view, self._path = text, self._decision()
-        return (self._view, self._path) != before
-
-    def modules(self, submissions: Sequence[Submission]) -> Mapping[str, str]:
-        """Return the modules for a set, by their paths in the bundle."""
-        return generated(submissions, self._view, self._path)
-
-
 def generated(submissions: Sequence[Submission], kubernetes: str = "", decision: DataPath = ()) -> dict[str, str]:
     """Return the modules for a set, by their paths in the bundle.
 
@@ -130,8 +98,6 @@ def generated(submissions: Sequence[Submission], kubernetes: str = "", decision:
     return made
 
 
-HIERARCHY = ("bridge", "extensions", "hierarchy")  # modules below declare links
-STRATEGIES = ("bridge", "strategies")  # modules below merge effective policies
 _ELSEWHERE = re.compile(r"\bdata\b(?!\.bridge\.(?:lib|lookup|hierarchy|extensions\.hierarchy)\b)")
 
 

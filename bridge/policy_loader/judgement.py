@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from bridge.model.keys import Key
 from bridge.opa.address import pointer
+from bridge.opa.bundle import Bundle
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUndefined
 from bridge.opa.shipped import Shipped
-from bridge.policy_loader.assembly import STRATEGIES, Generate, InTheWay, claimed_roots, document
+from bridge.policy_loader.assembly import assemble, claimed_roots, document, generated
 from bridge.policy_loader.compile_check import PARSE_ERROR, PASSING, Checker, Finding
-from bridge.policy_loader.ownership import disputes, overlap, packages
+from bridge.policy_loader.ownership import STRATEGIES, disputes, overlap, packages
 from bridge.policy_loader.submissions import DataPath, Fault, ModuleProblem, Places, Submission
 
 _REMEMBERED = 32  # sets
 _TESTED = 1000  # remembered submissions with passed tests
 _OWN = frozenset({PARSE_ERROR, "rego_unsafe_var_error"})  # codes of errors that no other submission causes
+
+
+InTheWay = Callable[[Collection[DataPath]], Awaitable[Collection[DataPath]]]
 
 
 async def nothing_in_the_way(_: Collection[DataPath]) -> Collection[DataPath]:
@@ -27,22 +31,30 @@ async def nothing_in_the_way(_: Collection[DataPath]) -> Collection[DataPath]:
 
 
 class Judge:
-    """Checks whole sets, and remembers the results.
+    """Checks whole sets and remembers the results, and makes their bundles.
 
-    `in_the_way` returns those of some parts of `data` where OPA has documents of other clients. `passed` are
-    submissions whose tests need not run (again).
+    `in_the_way` returns those of some parts of `data` where OPA has documents of other clients.
     """
 
-    def __init__(
-        self, checker: Checker, shipped: Shipped, generate: Generate, in_the_way: InTheWay = nothing_in_the_way
-    ) -> None:
+    def __init__(self, checker: Checker, shipped: Shipped, in_the_way: InTheWay = nothing_in_the_way) -> None:
         self._checker = checker
         self._shipped = shipped
-        self._generate = generate
         self._in_the_way = in_the_way
+        self._view = ""
+        self._decision: DataPath = ()
         self._compiled: dict[frozenset[int], tuple[Sequence[Submission], Sequence[Fault]]] = {}
-        self._passed: dict[int, Submission] = {}
+        self._passed: dict[int, Submission] = {}  # those whose tests need not run again
         self._harmless: dict[int, Submission] = {}
+
+    def generate(self, view: str, decision: DataPath) -> None:
+        """Add the `kubernetes` view (unless empty) to sets from now on, and a query for the decision at that path."""
+        if (view, decision) != (self._view, self._decision):
+            self._view, self._decision = view, decision
+            self._compiled.clear()
+
+    def bundle(self, submissions: Sequence[Submission]) -> Bundle:
+        """Return the bundle of a set."""
+        return assemble(self._shipped, submissions, generated(submissions, self._view, self._decision))
 
     async def faults(self, submissions: Sequence[Submission]) -> Sequence[Fault]:
         """Return all faults of a set. Raises OpaError if OPA does not respond, CheckError if `opa` is broken."""
@@ -50,10 +62,6 @@ class Judge:
             return []
         found = [*disputes(submissions)] or [*await self._obstacles(submissions)]
         return found or await self._compile(submissions)
-
-    def forget(self) -> None:
-        """Check every set again, because the generated modules have changed."""
-        self._compiled.clear()
 
     async def _obstacles(self, submissions: Sequence[Submission]) -> list[Fault]:
         taken = await self._in_the_way(claimed_roots(submissions))
@@ -69,13 +77,13 @@ class Judge:
         if name in self._compiled:
             return self._compiled[name][1]
         places = Places(submissions)
-        generated = self._generate(submissions)
+        added = generated(submissions, self._view, self._decision)
         found = [fault for submission in submissions for fault in await self._outside_access(submission)]
         if not found:
-            found = _faults(await self._checker.check(places.modules, generated), places)
+            found = _faults(await self._checker.check(places.modules, added), places)
         if not found:
             for submission in submissions:
-                found += await self._test(submission, submissions, {**places.modules, **generated})
+                found += await self._test(submission, submissions, {**places.modules, **added})
         if not any(fault.problem.code in PASSING for fault in found):
             _remember(self._compiled, name, (submissions, found), _REMEMBERED)
         return found

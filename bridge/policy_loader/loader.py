@@ -20,15 +20,17 @@ from bridge.opa.client import STATES_OF_MODULES, Opa
 from bridge.opa.errors import Failing, OpaError, OpaRejected
 from bridge.opa.shipped import Shipped
 from bridge.policy_loader.activation import Activation, BundleEndpoint, Looked, State
-from bridge.policy_loader.assembly import HIERARCHY, STRATEGIES, Generating, assemble, digest
+from bridge.policy_loader.assembly import digest
 from bridge.policy_loader.compile_check import Checker, CheckError
 from bridge.policy_loader.entries import Entry, Failure, sharing, youth
 from bridge.policy_loader.judgement import Judge, fails_on_examples, failures_by_author, fault_of
+from bridge.policy_loader.ownership import HIERARCHY, STRATEGIES
 from bridge.policy_loader.probation import Probation
 from bridge.policy_loader.reports import summary_of_failing
 from bridge.policy_loader.selection import Chosen, Problems, select
 from bridge.policy_loader.states import LOADER, LoaderEvent, LoaderState
 from bridge.policy_loader.submissions import DataPath, Fault, ModuleProblem, Places, Submission, Verdict
+from bridge.policy_loader.view import VIEW
 
 log = structlog.get_logger(__name__)
 
@@ -64,15 +66,15 @@ class Loader:
     ) -> None:
         self._opa = opa
         self._activation = Activation(opa, endpoint)
-        self._shipped = shipped
-        self._generating = Generating(kubernetes, self._in_the_way, decision)
-        self._judge = Judge(checker, shipped, self._generating.modules, self._in_the_way)
+        self._kubernetes = kubernetes
+        self._decision = decision
+        self._judge = Judge(checker, shipped, self._in_the_way)
         self._entries: dict[Key, Entry] = {}
         self._machine = Machine(LOADER, LoaderState.LISTING)
         self._settled = self._machine.during(LoaderState.LOADED)
         self._wake = asyncio.Event()
         self._probation = Probation(
-            self._entries, self._judge.faults, lambda: self._served, self._note_change, self._wake.set
+            self._entries, self._judge.faults, lambda: self._served, self.reconsider, self._wake.set
         )
         self._listeners: list[Listener] = []
         self.failing = Failing(self._wake.set)  # objects on which modules fail
@@ -131,16 +133,12 @@ class Loader:
             entry.submit(submission)
         else:
             return
-        self._note_change()
+        self.reconsider()
 
     def remove(self, author: Key) -> None:
         """Remove an author's submission."""
         if self._entries.pop(author, None):
-            self._note_change()
-
-    def reconsider(self) -> None:
-        """Generate modules again: settings have changed."""
-        self._note_change()
+            self.reconsider()
 
     def listed(self) -> None:
         """Note that all existing authors have submitted: from here on the set is served."""
@@ -188,7 +186,7 @@ class Loader:
         culprit = max(sharing(self._entries, entry, fault.problem.file), key=youth) if conflict else entry
         log.warning("module failed", submission=str(culprit.submitted.author), why=fault.problem.message)
         self._withdraw(culprit, [fault])
-        self._note_change()
+        self.reconsider()
 
     def _withdraw(self, entry: Entry, faults: Sequence[Fault]) -> None:
         if entry.chosen:
@@ -277,8 +275,8 @@ class Loader:
                     await self._wake.wait()
             except TimeoutError:
                 with contextlib.suppress(OpaError):
-                    if not self.revision and await self._activation.has_nothing():
-                        await self._activation.serve(assemble(self._shipped, (), self._generating.modules(())))
+                    if not self.revision and await self._opa.bundle_revision() is None:
+                        await self._activation.serve(self._judge.bundle(()))
                 patience = 1.0
 
     async def _rest(self, look: float) -> None:
@@ -290,7 +288,8 @@ class Loader:
             async with asyncio.timeout(None if resting else look):
                 await self._wake.wait()
 
-    def _note_change(self) -> None:
+    def reconsider(self) -> None:
+        """Select a set again: submissions, their checks, or settings have changed."""
         self._machine.on(LoaderEvent.CHANGE)
         self._wake.set()
 
@@ -304,8 +303,11 @@ class Loader:
     async def _select(self) -> None:
         self._machine.on(LoaderEvent.SELECT)
         self._query_errors.clear()
-        if await self._generating.look():
-            self._judge.forget()
+        view = self._kubernetes()
+        if view and await self._in_the_way([VIEW]):
+            log.warning("data.kubernetes is in use, view disabled")
+            self._kubernetes, view = str, ""
+        self._judge.generate(view, self._decision())
         for failure in self._failures:
             if entry := self._entries.get(failure.version.author):
                 entry.withdraw(failure)
@@ -322,7 +324,7 @@ class Loader:
             raise self._query_errors[0]
 
     async def _serve(self) -> None:
-        bundle = assemble(self._shipped, self._served, self._generating.modules(self._served))
+        bundle = self._judge.bundle(self._served)
         digests = (digest(self._served, HIERARCHY), digest(self._served, STRATEGIES))
         before, self._digests = self._digests, digests
         if bundle.revision != self.revision:

@@ -28,7 +28,8 @@ WRITTEN = (
     "kinds",
     "objects",
 )  # documents of the bridge itself
-_POINTS = (("bridge", "extensions", "hierarchy"), ("bridge", "strategies"))
+HIERARCHY = ("bridge", "extensions", "hierarchy")  # modules below declare links
+STRATEGIES = ("bridge", "strategies")  # modules below merge effective policies
 _OWN = "claim_refused"  # the code of these problems
 
 # The form that OPA's parser and this module certainly read alike; other forms of a package clause are rejected.
@@ -138,7 +139,7 @@ def _refused(path: DataPath, *, data: bool = False) -> str:
 
 def _point(package: DataPath) -> DataPath:
     """Return the name below an extension point of a package; empty if it is below none."""
-    for point in _POINTS:
+    for point in (HIERARCHY, STRATEGIES):
         if package[: len(point)] == point and len(package) > len(point):
             return package[: len(point) + 1]
     return ()

@@ -10,7 +10,6 @@ import pytest
 
 from bridge.opa.errors import OpaRejected
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader.assembly import generated
 from bridge.policy_loader.compile_check import Checker
 from bridge.policy_loader.judgement import Judge
 from bridge.policy_loader.submissions import ModuleProblem, Submission
@@ -376,7 +375,7 @@ async def test_a_check_that_took_too_long_is_made_again(opa_path: Path, tmp_path
     slow = tmp_path / "opa"
     slow.write_text(f'#!/bin/sh\ntest "$1" = check || exec {opa_path} "$@"\nexec sleep 600\n')
     slow.chmod(0o755)
-    judge = Judge(Checker(slow, {}, patience=1), FEW, generated)
+    judge = Judge(Checker(slow, {}, patience=1), FEW)
     submissions = [Submission(author("a"), "1", {"a.rego": "package a\n"})]
     assert [fault.problem.code for fault in await judge.faults(submissions)] == ["timeout"]
     slow.write_text(f'#!/bin/sh\nexec {opa_path} "$@"\n')

@@ -3,20 +3,17 @@
 import io
 import json
 import tarfile
+from pathlib import Path
 
 import pytest
 
 from bridge.model.keys import Key
+from bridge.opa.bundle import Bundle
 from bridge.opa.shipped import Shipped
-from bridge.policy_loader.assembly import (
-    HIERARCHY,
-    JOINT_FILE,
-    STRATEGIES,
-    Generating,
-    assemble,
-    digest,
-    generated,
-)
+from bridge.policy_loader.assembly import JOINT_FILE, assemble, digest, generated
+from bridge.policy_loader.compile_check import Checker
+from bridge.policy_loader.judgement import Judge
+from bridge.policy_loader.ownership import HIERARCHY, STRATEGIES
 from bridge.policy_loader.submissions import Places, Submission
 
 SHIPPED = Shipped({"bridge/v1/a.rego": "package bridge.v1\n"}, {"bridge_settings": {}}, frozenset({"bridge/v1"}))
@@ -27,13 +24,17 @@ def submission(name: str, text: str) -> Submission:
     return Submission(Key("core", "ConfigMap", "policies", name), "1", {"main.rego": text})
 
 
+def files_of(bundle: Bundle) -> dict[str, bytes]:
+    with tarfile.open(fileobj=io.BytesIO(bundle.content)) as archive:
+        return {member.name: file.read() for member in archive if (file := archive.extractfile(member))}
+
+
 def test_roots_are_the_packages_and_documents_in_it() -> None:
     data = Submission(Key("core", "ConfigMap", "team", "limits"), "1", data={("team", "limits", "most.json"): {"x": 1}})
     submissions = [submission("a", "package a.b\n"), submission("b", "package a\n"), data]
     bundle = assemble(SHIPPED, submissions, {"generated.rego": "package bridge.made\n"})
     assert bundle.roots == ("a", "bridge/made", "bridge/v1", "team/limits/most.json")
-    with tarfile.open(fileobj=io.BytesIO(bundle.content)) as archive:
-        found = {member.name: file.read() for member in archive if (file := archive.extractfile(member))}
+    found = files_of(bundle)
     assert json.loads(found["data.json"])["team"] == {"limits": {"most.json": {"x": 1}}}
     assert "core/ConfigMap/policies/a/main.rego" in found
 
@@ -54,19 +55,12 @@ def test_placement_decision_of_a_module_gets_its_joint_decision(path: tuple[str,
     assert not made or "".join(f'["{part}"]' for part in path) in modules[JOINT_FILE]
 
 
-async def test_joint_decision_follows_the_settings() -> None:
-    paths = [("team", "placement")]
-
-    async def nothing(_: object) -> tuple[()]:
-        return ()
-
-    generating = Generating(str, nothing, lambda: paths[-1])
+def test_joint_decision_follows_the_settings() -> None:
+    judge = Judge(Checker(Path("opa"), {}), SHIPPED)
     submissions = [submission("a", "package team\n")]
-    assert (await generating.look(), await generating.look()) == (True, False)
-    assert '"team/placement"' in generating.modules(submissions)[JOINT_FILE]
-    paths.append(("team", "other"))
-    assert await generating.look()
-    assert '"team/other"' in generating.modules(submissions)[JOINT_FILE]
+    for path in (("team", "placement"), ("team", "other")):
+        judge.generate("", path)
+        assert f'"{"/".join(path)}"' in files_of(judge.bundle(submissions))[JOINT_FILE].decode()
 
 
 def test_names_are_paths_of_their_own() -> None:
