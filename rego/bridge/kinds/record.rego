@@ -54,14 +54,12 @@ _acts_on(spec) := {type |
 	spec.effectiveTarget in ({levels.of_type(type)} | {level | level := levels.by_type[type].section})
 }
 
-_default_strategy(spec) := "None" if spec.class == "Direct"
-
-_default_strategy(spec) := assumed if {
-	object.get(spec, "class", "Inherited") == "Inherited"
-	assumed := [name | some name in merge.assumed_order; name in supported_strategies(spec)][0]
-} else := "AtomicDefaults" if {
-	object.get(spec, "class", "Inherited") == "Inherited"
-}
+_default_strategy(spec) := "None" if {
+	spec.class == "Direct"
+} else := array.concat(
+	[name | some name in merge.assumed_order; name in supported_strategies(spec)],
+	["AtomicDefaults"],
+)[0]
 
 # The strategies that a policy of the kind can name, or have because of its wrapper.
 supported_strategies(spec) := ({place.strategy | some place in spec.specPaths} | {name |
@@ -78,10 +76,7 @@ _strategy_rules(spec) := {value: merge.rules(meaning.merge) |
 	meaning.merge
 }
 
-_names(meaning) := {concat("", [meaning, "Defaults"]), concat("", [meaning, "Overrides"])} if {
-	meaning in {"Atomic", "Patch"}
-}
-
+_names(meaning) := {concat("", [meaning, "Defaults"]), concat("", [meaning, "Overrides"])} if meaning in {"Atomic", "Patch"}
 _names(meaning) := {meaning} if not meaning in {"Atomic", "Patch"}
 
 # Derived properties of a policy kind that most queries need, see `traits_of`. Stored in `data.kinds` as `traits`.
@@ -90,18 +85,34 @@ traits(policy_kind) := get(policy_kind).traits if {
 } else := traits_of(get(policy_kind))
 
 # The traits of a kind's description: `joins`: what it joins on a path, every one of its `policies`, `levels`, or a
-# policy with one of its `parents` (see `effective.sides`); `plain`: it joins policies, and applies their specs by RFC
-# 7386 only (GEP-713; semantics F1, F2); `sourceless`: the effective policy at a target is the same for all sources of
-# requests, unless a mesh frontend is above it; `namespaces`: its paths name Namespaces (P3); `objects`, `sections`: the
-# types whose objects, or all of whose sections, are its effective targets.
+# policy with one of its `parents` (see `effective.sides`); `direct`: it is of class Direct (semantics C2), `additive`:
+# all its policies apply (C4), `consumers`: its policies that target another namespace count only for requests from
+# their own (P6); `atTargets`: it acts at its declared targets, with class Direct or with the effectiveTarget Target, where
+# the policies above merge, and objects that no policy names are not effective targets (C1); `sourceless`: the effective
+# policy at a target is the same for all sources of requests, unless a mesh frontend is above it; `namespaces`: its paths
+# name Namespaces, because its policies may target them (P3); `selecting`: its policies may select their targets by a
+# field, `defaults`: of those that select everything in a namespace, only the oldest counts (T8); `objects`, `sections`:
+# the types whose objects, or all of whose sections, are its effective targets.
 traits_of(kind) := {
 	"joins": _joins(kind),
-	"plain": _is_plain(kind),
-	"sourceless": _is_sourceless(kind),
-	"namespaces": _names_namespaces(kind),
-	"objects": {type | some type, level in _types_acted_on(kind); level.object == kind.effectiveTarget},
-	"sections": {type | some type, level in _types_acted_on(kind); level.section == kind.effectiveTarget; type != "core/Service"},
+	"direct": direct,
+	"additive": kind.defaultStrategy == "Additive",
+	"consumers": consumers,
+	"atTargets": at_targets,
+	"sourceless": {direct, consumers, at_targets, kind.effectiveTarget in {"Backend", "Port"}} == {false},
+	"namespaces": [true | some target in object.get(kind, "targets", [_namespace]); object.subset(target, _namespace)] != [],
+	"selecting": "selectors" in object.keys(kind),
+	"defaults": [true | kind.selectors[_].namespaceDefault] != [],
+	"objects": {type | some type, level in acted_on; level.object == kind.effectiveTarget},
+	"sections": {type | some type, level in acted_on; level.section == kind.effectiveTarget; type != "core/Service"},
+} if {
+	direct := kind.class == "Direct"
+	consumers := kind.crossNamespace == "Consumer"
+	at_targets := kind.effectiveTarget == "Target"
+	acted_on := {type: level | not at_targets; some type, level in levels.by_type; is_acted_on(kind, type)}
 }
+
+_namespace := {"group": "core", "kind": "Namespace"}
 
 # The policies of one level, or of one target, are one side: if the oldest of a level wins (semantics F5), and if the
 # specs of a Direct kind at one target are united (C2) or meet for the requests of one consumer (P6).
@@ -117,41 +128,21 @@ _joins(kind) := "parents" if {
 	kind.crossNamespace == "Consumer"
 } else := "policies"
 
-_is_plain(kind) if {
-	_joins(kind) == "policies"
-	kind.defaultStrategy != "Additive"
-	not kind.rules
-	not kind.custom
-} else := false
+is_direct(policy_kind) := traits(policy_kind).direct
+is_additive(policy_kind) := traits(policy_kind).additive
+is_consumer_kind(policy_kind) := traits(policy_kind).consumers
+acts_at_targets(policy_kind) := traits(policy_kind).atTargets
+names_namespaces(policy_kind) := traits(policy_kind).namespaces
+has_selectors(policy_kind) := traits(policy_kind).selecting
+has_namespace_defaults(policy_kind) := traits(policy_kind).defaults
 
-_is_sourceless(kind) if {
-	kind.class != "Direct"
-	kind.crossNamespace != "Consumer"
-	not kind.effectiveTarget in {"Target", "Backend", "Port"}
-} else := false
-
-_names_namespaces(kind) if {
-	not kind.targets
-} else if {
-	some entry in kind.targets
-	[entry.group, entry.kind] == ["core", "Namespace"]
-} else := false
-
-_types_acted_on(kind) := {type: level |
-	not kind.effectiveTarget == "Target"
-	some type, level in levels.by_type
-	is_acted_on(kind, type)
-}
+# An Inherited kind that acts at its declared targets (semantics C1, effectiveTarget Target).
+acts_where_declared(policy_kind) := [acts_at_targets(policy_kind), is_direct(policy_kind)] == [true, false]
 
 # A kind acts on objects of a type, or on their sections: on its target kinds of its effective level; if there are none,
 # on all types (semantics P5).
 is_acted_on(kind, _) if not kind.actsOn
 is_acted_on(kind, type) if type in kind.actsOn
-
-# Every policy of a kind applies, and none overrides another (strategy Additive; semantics C4).
-is_additive(policy_kind) if {
-	get(policy_kind).defaultStrategy == "Additive"
-} else := false
 
 # The places where policies of a kind with these `specPaths` may have their spec proper, in order, with derived data,
 # `{path, segments, strategy, strategySegments, otherStrategies, drop, inner, rivals, holder}`. `drop` are the fields
@@ -279,8 +270,7 @@ _place(entry, value) := [0, entry.ranks[json.marshal(value)]] if {
 	value != null
 } else := [1, 0]
 
-# The functions in this file take only the policy kind's name, so OPA can cache their results. Those that are called for
-# every node and path return false explicitly, because OPA does not cache undefined results.
+# The functions in this file take only the policy kind's name, so OPA can cache their results.
 
 # A policy kind's declared targets may be objects of a type (semantics T2); if it lists none, of any type.
 may_target(policy_kind, _) if not get(policy_kind).targets
@@ -312,25 +302,17 @@ _role(policy_kind, type) := _target_entry(policy_kind, type).role if {
 	get(policy_kind).effectiveTarget in {"Backend", "Port", "Target"}
 } else := "Frontend"
 
-# Policies of a kind that target another namespace count only for requests from their own (semantics P6).
-is_consumer_kind(policy_kind) if {
-	get(policy_kind).crossNamespace == "Consumer"
-} else := false
-
 # The protocols of the ports of a type on which policies of a kind act (`protocols` of its target entry); undefined for
 # all.
 target_protocols(policy_kind, type) := _target_entry(policy_kind, type).protocols
 
 # Policies of a kind act on whole ports of a type, so that their refs must not leave out an HTTP listener of a port
 # (`wholePorts` of its target entry).
-acts_on_whole_ports(policy_kind, type) if {
-	_target_entry(policy_kind, type).wholePorts
-} else := false
+acts_on_whole_ports(policy_kind, type) if _target_entry(policy_kind, type).wholePorts
 
 # Whether a ref of a kind's policies to an object of a type counts depends on ports.
-depends_on_ports(policy_kind, type) if {
-	target_protocols(policy_kind, type)
-} else := acts_on_whole_ports(policy_kind, type)
+depends_on_ports(policy_kind, type) if target_protocols(policy_kind, type)
+depends_on_ports(policy_kind, type) if acts_on_whole_ports(policy_kind, type)
 
 _target_entry(policy_kind, type) := [entry |
 	some entry in get(policy_kind).targets
@@ -351,26 +333,6 @@ backend_types(policy_kind) := {type |
 	acts_on(policy_kind, type)
 }
 
-is_direct(policy_kind) if {
-	get(policy_kind).class == "Direct"
-} else := false
-
-# A policy kind is Inherited and acts at its declared targets: the policies above merge, and objects that no policy
-# names are not effective targets (semantics C1, effectiveTarget Target).
-acts_where_declared(policy_kind) if {
-	get(policy_kind).effectiveTarget == "Target"
-	not is_direct(policy_kind)
-} else := false
-
-acts_at_targets(policy_kind) if {
-	is_direct(policy_kind)
-} else := acts_where_declared(policy_kind)
-
-# A policy kind's paths name Namespaces, because its policies may target them (semantics P3).
-names_namespaces(policy_kind) if {
-	may_target(policy_kind, "core/Namespace")
-} else := false
-
 # The `selectors` of a kind, prepared for reading policies: `{place, segments, by, types, gateways, namespaces?}`. `place` is the
 # name of the field in messages, and `gateways` selects Gateways.
 _selector_entries(entries) := [object.union_n([
@@ -385,22 +347,8 @@ _selector_entries(entries) := [object.union_n([
 
 _field_name(pointer) := concat(".", leaves.segments(pointer))
 
-# Policies of a kind may select their targets by a field (`selectors`; semantics T8). Returns an explicit false, because
-# OPA does not cache an undefined result of a function.
-has_selectors(policy_kind) if {
-	get(policy_kind).selectors
-} else := false
-
 # Policies of a kind in this namespace affect all namespaces (`rootNamespace`; semantics T8).
-is_root_namespace(policy_kind, namespace) if {
-	get(policy_kind).rootNamespace == namespace
-} else := false
-
-# Of the policies of a kind that select everything in a namespace, only the oldest counts (`namespaceDefault`; semantics
-# T8).
-has_namespace_defaults(policy_kind) if {
-	get(policy_kind).selectors[_].namespaceDefault
-} else := false
+is_root_namespace(policy_kind, namespace) if get(policy_kind).rootNamespace == namespace
 
 selecting_kinds := object.keys(sets.selecting)
 
