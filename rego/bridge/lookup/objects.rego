@@ -8,48 +8,33 @@ package bridge.lookup
 import data.bridge.lib.keys
 
 get(key) := data.objects[group][kind][namespace][name] if {
-	has_no_changes
-	[group, kind, namespace, name] := split(key, "/")
-} else := data.objects[group][kind][namespace][name] if {
-	not has_no_changes
-	not key in changed_keys
-	[group, kind, namespace, name] := split(key, "/")
+	[group, kind, namespace, name] := _stored_at(key)
 } else := upserts[key]
 
 # The stored facts of an object that the query does not change; see `bridge.hierarchy.facts`.
-stored_facts(key) := data.facts[group][kind][namespace][name] if {
-	has_no_changes
-	[group, kind, namespace, name] := split(key, "/")
-} else := data.facts[group][kind][namespace][name] if {
-	not has_no_changes
-	not key in changed_keys
-	[group, kind, namespace, name] := split(key, "/")
-}
+stored_facts(key) := data.facts[group][kind][namespace][name] if [group, kind, namespace, name] := _stored_at(key)
 
 # One field of `stored_facts`. Reads nothing else, because OPA makes a term of everything that is read.
-stored_fact(key, field) := data.facts[group][kind][namespace][name][field] if {
-	has_no_changes
-	[group, kind, namespace, name] := split(key, "/")
-} else := data.facts[group][kind][namespace][name][field] if {
-	not has_no_changes
-	not key in changed_keys
-	[group, kind, namespace, name] := split(key, "/")
-}
+stored_fact(key, field) := data.facts[group][kind][namespace][name][field] if [group, kind, namespace, name] := _stored_at(key)
 
 api_version(key) := data.objects[group][kind][namespace][name].apiVersion if {
-	has_no_changes
-	[group, kind, namespace, name] := split(key, "/")
-} else := get(key).apiVersion if {
-	not has_no_changes
-}
+	[group, kind, namespace, name] := _stored_at(key)
+} else := upserts[key].apiVersion
 
 # An object exists. Reads one field of it, because OPA makes a term of everything that is read.
 has_object(key) if {
-	has_no_changes
-	[group, kind, namespace, name] := split(key, "/")
+	[group, kind, namespace, name] := _stored_at(key)
 	data.objects[group][kind][namespace][name].kind
 } else if {
 	get(key)
+}
+
+# The path in `data.objects` and `data.facts` of an object that the query does not change.
+_stored_at(key) := split(key, "/") if has_no_changes
+
+_stored_at(key) := split(key, "/") if {
+	not has_no_changes
+	not key in changed_keys
 }
 
 # The query changes nothing. A complete rule, so OPA computes it once for a query. Lookups that check it first save a
