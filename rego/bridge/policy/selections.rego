@@ -207,12 +207,7 @@ _labels_for("Objects", object_key) := _labels_of(parts.type, parts.name, object.
 
 _labels_for("Workloads", object_key) := _workload_labels(keys.type_of(object_key), lookup.get(object_key))
 
-_admits_namespace(selector, _) if object.get(selector, "namespaces", {}) == {}
-
-_admits_namespace(selector, namespace) if {
-	object.get(selector, "namespaces", {}) != {}
-	labels.selects(selector.namespaces, lookup.namespace_labels(namespace))
-}
+_admits_namespace(selector, namespace) if labels.selects(object.get(selector, "namespaces", {}), lookup.namespace_labels(namespace))
 
 # The labels that every workload of an object has, according to the object: the labels by which a Service selects its
 # Pods, and the labels that Gateway API defines for the Pods of a Gateway (GEP-1762, GEP-1867). Undefined without such

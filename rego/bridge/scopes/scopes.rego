@@ -52,18 +52,13 @@ _declared_scopes(policy_kind, node) := {scope |
 _is_declared_below(_, node, node)
 
 _is_declared_below(policy_kind, node, scope) if {
-	scope != node
 	count(attachment.attached_policies(policy_kind, scope)) > 0
 	_is_at_or_below(scope, node)
 }
 
 # An effective target at or below an object is also at or below a node of the object.
 _is_at_or_below(_, node) if not contains(node, "#")
-
-_is_at_or_below(scope, node) if {
-	contains(node, "#")
-	_within(scope, node)
-}
+_is_at_or_below(scope, node) if _within(scope, node)
 
 # The effective targets of a Direct kind at a node: the node and, for an object, its sections (semantics C2).
 _direct_scopes(policy_kind, node) := {scope |
@@ -292,7 +287,6 @@ _is_of_other_class(policy_key, node, scope) if {
 _has_counted_path(policy_kind, _, _) if not kinds.get(policy_kind).controllers
 
 _has_counted_path(policy_kind, node, scope) if {
-	kinds.get(policy_kind).controllers
 	some path in hierarchy.kind_paths(policy_kind, scope)
 	node in path
 }
