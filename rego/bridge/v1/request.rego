@@ -17,36 +17,32 @@ request := problem if {
 	problem := queries.input_problem
 } else := _request_problem if {
 	_request_problem
-} else := _served if {
-	true
-} else := object.union(_nowhere, {
-	"backends": [],
-	"filters": [],
-	"filterBackends": [],
-	"failure": _unserved,
-	"policies": [],
-	"also": array.slice(_entered, 1, count(_entered)),
-	"nearest": _nearest,
-	"undecided": _undecided,
-	"warnings": [],
-})
+} else := object.union_n([
+	{field: null | some field in ["gateway", "listener", "route", "rule", "failure", "nearest"]},
+	{field: [] | some field in ["backends", "filters", "filterBackends", "policies", "also", "undecided", "warnings"]},
+	{field: value | some field, value in _entered[0]},
+	{"also": array.slice(_entered, 1, count(_entered))},
+	_answer,
+])
 
-_unserved := requests.unserved(_first_entry) if {
-	count(_undecided) == 0
-} else := null
-
-_nearest := requests.undecided_answer(_undecided) if {
-	count(_undecided) > 0
-} else := requests.nearest
-
-# The rules that might serve the request at the first entry point where one does.
-_undecided := requests.undecided_rules(_first_entry) if {
+_answer := {"nearest": requests.undecided_answer(undecided), "undecided": undecided} if {
+	# The rules that might serve the request at the first entry point where one does.
+	undecided := requests.undecided_rules(_first_entry)
+	count(undecided) > 0
+} else := {
+	"backends": backends,
+	"filters": requests.filters(_first_entry, route, index),
+	"filterBackends": filter_backends,
+	"failure": requests.failure(route, requests.rule_at(route, index), backends),
+	"policies": requests.policies(_first_entry, rule, requests.reachable_backends(array.concat(backends, filter_backends))),
+	"warnings": requests.warnings(_first_entry),
+} if {
+	[route, rule, index] := requests.matching_rule(_first_entry)
+	backends := requests.backends(route, index)
+	filter_backends := requests.filter_backends(route, index)
+} else := {"nearest": requests.nearest, "failure": requests.unserved(_first_entry)} if {
 	_first_entry
-} else := []
-
-_nowhere := _entered[0] if {
-	true
-} else := {"gateway": null, "listener": null, "route": null, "rule": null}
+} else := {"nearest": requests.nearest}
 
 # The entry points, first those where a rule serves the request, the most specific listener first.
 _entered := [_at(entry) | some entry in _ways_in]
@@ -67,24 +63,6 @@ _by_rule(entry) := {"route": route, "rule": rule} if {
 	count(requests.undecided_rules(entry)) == 0
 	[route, rule, _] := requests.matching_rule(entry)
 } else := {"route": null, "rule": null}
-
-_served := object.union(_entered[0], {
-	"backends": backends,
-	"filters": requests.filters(entry, route, index),
-	"filterBackends": filter_backends,
-	"failure": requests.failure(route, requests.rule_at(route, index), backends),
-	"policies": requests.policies(entry, rule, requests.reachable_backends(array.concat(backends, filter_backends))),
-	"also": array.slice(_entered, 1, count(_entered)),
-	"nearest": null,
-	"undecided": [],
-	"warnings": requests.warnings(entry),
-}) if {
-	count(_undecided) == 0
-	entry := _first_entry
-	[route, rule, index] := requests.matching_rule(entry)
-	backends := requests.backends(route, index)
-	filter_backends := requests.filter_backends(route, index)
-}
 
 _listener_or_null(entry) := null if {
 	keys.is_frontend(entry)
