@@ -107,6 +107,10 @@ alphabetical(key) := concat("/", [namespace(key), parse(key).name])
 short(key) := trim_prefix(alphabetical(key), "/")
 
 # METADATA
+# description: The name of a node in messages, `<Kind> <namespace>/<name>[#<section>]`.
+describe(node) := sprintf("%s %s%s", [parse(node).kind, short(node), trim_prefix(split(node, "@")[0], object_of(node))])
+
+# METADATA
 # description: |
 #   A node is a mesh frontend: a Service, or another possible backend, as the parent of a route. It is a different
 #   node than the same object as a backend (semantics K4).

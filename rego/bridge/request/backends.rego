@@ -157,31 +157,22 @@ _paths(kind, entry, rule, node) := hierarchy.kind_paths(kind, node) if {
 warnings(entry) := array.flatten([_more_specific(entry), _filtered(entry), _by_implementation(entry)])
 
 # Rules of the next hostname serve requests that the first does not match (HTTPRouteSpec.hostnames). Envoy's virtual
-# hosts have no next one: they are made of the common hostnames of routes and listener, and the most specific one gets
-# the request.
-_more_specific(entry) := [warning |
+# hosts have no next one: they are made of the common hostnames of routes and listener, the more specific of both, and the
+# most specific one gets the request.
+_more_specific(entry) := [{"reason": "MoreSpecificHostname", "message": message} |
+	not any_host(entry)
+	own := specificity(hostname(entry))
+	served := min([own, array.slice(first_match(entry)[0], 0, 2)])
 	name := [name |
 		some name in covering_hostnames(request.host)
-		specificity(common_hostname(name, hostname(entry))) < specificity(common_hostname(_matched_hostname(entry), hostname(entry)))
+		min([own, specificity(name)]) < served
 		count(_attached_at(entry, name)) > 0
 	][0]
-	route_key := sort(_attached_at(entry, name))[0]
-	warning := {
-		"reason": "MoreSpecificHostname",
-		"message": sprintf("%s %s has the more specific hostname %s, and none of its rules match: data planes based on Envoy return 404 here", [
-			keys.parse(route_key).kind,
-			keys.short(route_key),
-			name,
-		]),
-	}
-] if {
-	not any_host(entry)
-} else := []
-
-_matched_hostname(entry) := [name |
-	some name in covering_hostnames(request.host)
-	specificity(name) == array.slice(first_match(entry)[0], 0, 2)
-][0]
+	message := sprintf("%s has the more specific hostname %s, and none of its rules match: data planes based on Envoy return 404 here", [
+		keys.describe(sort(_attached_at(entry, name))[0]),
+		name,
+	])
+]
 
 _attached_at(entry, name) := {route_key |
 	some parent in entry_parents(entry)
@@ -193,10 +184,9 @@ _attached_at(entry, name) := {route_key |
 
 _filtered(entry) := [{
 	"reason": "ListenerFilters",
-	"message": sprintf("%s %s#%s has filters, which may change the request before a route is chosen", [parts.kind, keys.short(entry), parts.section]),
+	"message": sprintf("%s has filters, which may change the request before a route is chosen", [keys.describe(entry)]),
 } |
 	count(_listener_filters(entry)) > 0
-	parts := keys.parse(entry)
 ]
 
 _by_implementation(entry) := [{

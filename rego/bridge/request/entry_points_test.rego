@@ -20,12 +20,6 @@ test_a_name_is_more_specific_than_a_wildcard_and_the_longer_of_two if {
 	]
 }
 
-test_what_a_route_and_a_listener_have_in_common_is_the_more_specific_one if {
-	request.common_hostname("*", "*.example.com") == "*.example.com"
-	request.common_hostname("www.example.com", "*.example.com") == "www.example.com"
-	request.common_hostname("*.com", "*.example.com") == "*.example.com"
-}
-
 _public := "gateway.networking.k8s.io/Gateway/infra/public"
 
 _with_hostname(name, port, hostname) := object.union(testing.listener(name, port), {"hostname": hostname})

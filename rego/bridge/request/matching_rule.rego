@@ -33,18 +33,20 @@ _types_by_protocol := {protocol: [concat("/", [keys.gateway_api, kind]) | some k
 # nothing.
 _candidates(entry, type) := {[name, route_key] |
 	some name in _names(entry)
-	some path in _paths_above
-	some parent in entry_parents(entry)
-	some route_key in index.routes_serving(parent, name, path)
-	startswith(route_key, concat("", [type, "/"]))
+	some route_key in _routes_at(entry, type, name, _paths_above)
 }
 
 # Some routes of a type at an entry point whose hostnames cover the host, with the paths most similar to the
 # request's: with the same first segments, then with the same first one, then any.
 _routes_of_host(entry, type) := {route_key |
 	some name in _names(entry)
-	some path in _paths_near(entry, name)
+	some route_key in _routes_at(entry, type, name, _paths_near(entry, name))
+}
+
+# The routes of a type that serve a hostname and one of these paths at an entry point, by declaration.
+_routes_at(entry, type, name, paths) := {route_key |
 	some parent in entry_parents(entry)
+	some path in paths
 	some route_key in index.routes_serving(parent, name, path)
 	startswith(route_key, concat("", [type, "/"]))
 }
@@ -99,27 +101,24 @@ _rule_node(route_key, index) := keys.section(route_key, hierarchy.section_names(
 
 # The rules that would serve the request instead of `matching_rule` if their patterns match, which are not compiled (see
 # `_pattern_bounds`): `{node, message}`, in order of precedence. While there are any, the serving rule is unknown.
-undecided_rules(entry) := array.slice([rule | some [_, rule] in sort(best)], 0, 5) if {
-	open := {[_rule_node(route_key, index), [rank, message]] |
+undecided_rules(entry) := array.slice([rule | some [_, rule] in sort(best)], 0, _candidate_bound) if {
+	open := {[rank, {"node": _rule_node(route_key, index), "message": message}] |
 		some [rank, route_key, index, unknown] in _ranked(entry)
 		message := min(unknown)
 		not _outranked(entry, rank)
 		is_attached(entry, route_key)
 	}
-	best := {[rank, {"node": node, "message": message}] |
-		some node in {node | some [node, _] in open}
-		[rank, message] := min({ranked | some [other, ranked] in open; other == node})
-	}
+	best := {min({one | some one in open; one[1].node == rule.node}) | some [_, rule] in open}
 }
 
 _outranked(entry, rank) if first_match(entry)[0] < rank
 
 # The best match at an entry point of a route that is attached, `[rank, route, place, {}]`.
-first_match(entry) := _first_attached(entry, 0, _looked_at) if {
+first_match(entry) := _attached_matches(entry, array.slice(_known(entry), 0, _looked_at))[0] if {
 	true
-} else := _first_attached(entry, _looked_at, count(_ranked(entry)))
+} else := _attached_matches(entry, _known(entry))[0]
 
-_first_attached(entry, from, to) := [found | some found in array.slice(_known(entry), from, to); is_attached(entry, found[1])][0]
+_attached_matches(entry, matches) := [found | some found in matches; is_attached(entry, found[1])]
 
 _known(entry) := [found | some found in _ranked(entry); found[3] == set()]
 
@@ -130,10 +129,9 @@ is_attached(entry, route_key) if {
 	_is_bound(entry, route_key)
 }
 
-_is_bound(entry, _) if not keys.is_frontend(entry)
-
 _is_bound(entry, route_key) if {
-	keys.is_frontend(entry)
+	not keys.is_frontend(entry)
+} else if {
 	own := hierarchy.mesh_ports(entry, route_key, object.get(input, "sourceNamespace", ""))
 	count(own & hierarchy.ports_with_number(entry, request.port)) > 0
 }
@@ -150,45 +148,41 @@ _ranked(entry) := sort({[rank, route_key, index, {reason | some reason in reason
 	}
 })
 
-_may_match(one, reasons) if reasons[one]
-
 _may_match(one, reasons) if {
-	not reasons[one]
-	_matches_whole(one.pattern, one.text)
+	reasons[one]
+} else if {
+	_matches_whole(one.expected, one.actual)
 }
 
 _not_compiled(_, true) := "the patterns of the routes for this request are too many to compile, and those of this route are the heaviest"
-_not_compiled(one, false) := _heavy_message(one) if _is_too_heavy(one.pattern)
+_not_compiled(one, false) := _heavy_message(one)
 
 # Routes with patterns that are not compiled because all together are too many: those that are not attached, which do not
 # count for the bound, and the heaviest of the others.
 _left_out(entry, type) := set() if {
-	count(_overweight_routes(_patterns_by_route(entry, type))) == 0
+	count(_overweight_routes(_possible_patterns(entry, type))) == 0
 } else := (object.keys(all_patterns) - object.keys(attached)) | _overweight_routes(attached) if {
-	all_patterns := _patterns_by_route(entry, type)
+	all_patterns := _possible_patterns(entry, type)
 	attached := {route_key: found | some route_key, found in all_patterns; is_attached(entry, route_key)}
 }
 
-_patterns_by_route(entry, type) := {route_key: found |
-	some route_key in {route_key | some [_, route_key, _, found] in _possible(entry, type); count(found) > 0}
-	found := {one.pattern |
-		some [_, other, _, ones] in _possible(entry, type)
-		other == route_key
-		some one in ones
-	}
+_possible_patterns(entry, type) := {route_key: _texts(_possible_matches(type, route_key)) |
+	some [_, route_key] in _candidates(entry, type)
 }
 
+_texts(matches) := {one.expected | some match in matches; some one in match.patterns}
+
 # All rules that match if their patterns do, with their ranks.
-_possible(entry, type) := {[rank, route_key, index, found] |
+_possible(entry, type) := {[rank, route_key, match.index, match.patterns] |
 	some [name, route_key] in _candidates(entry, type)
-	some [own, index, found] in _possible_rules(type, route_key)
+	some match in _possible_matches(type, route_key)
 	some number, other in types(entry)
 	other == type
 	rank := array.flatten([
 		_host_rank(entry, name),
 		number,
-		_own_rank(type, own),
-		[lookup.age(route_key), keys.alphabetical(route_key), index],
+		_own_rank(type, match.rank),
+		[lookup.age(route_key), keys.alphabetical(route_key), match.index],
 	])
 }
 
@@ -209,144 +203,112 @@ _host_rank(entry, name) := specificity(name) if {
 	not any_host(entry)
 } else := [0, 0]
 
-# The rules of a route that match the request if their patterns do, `[rank, rule, patterns]`, the better the lower. Routes
-# without matches are served by the first rule: a TLSRoute by its hostname, TCPRoute and UDPRoute by their listener.
-_possible_rules(type, route_key) := {[_match_rank(type, match), index, _patterns(type, match)] |
+_possible_matches(type, route_key) := [match | some match in _matches(type, route_key); match.misses == set()]
+
+# The matches of the rules of a route, compared with the request: `{index, rank, path, misses, patterns}`. `index` is the
+# place of the rule, `rank` the lower the better; `misses` are the parts of the request that the match does not accept,
+# `[part, message]`, and `patterns` the conditions that decide then.
+_matches(type, route_key) := [{
+	"index": index,
+	"rank": _match_rank(type, conditions),
+	"path": object.get(match, ["path", "value"], "/"),
+	"misses": {[one.part, message] | some one in conditions; message := _miss(one)},
+	"patterns": {one | some one in conditions; one.type == "RegularExpression"; one.actual != null},
+} |
 	some index, rule in lookup.get(route_key).spec.rules
-	some match in _matches(rule)
-	count(_plain_misses(type, match)) == 0
-} if {
-	type in {"gateway.networking.k8s.io/HTTPRoute", "gateway.networking.k8s.io/GRPCRoute"}
-} else := {[[0], 0, set()] | lookup.get(route_key).spec.rules[0]}
+	some match in _written_matches(rule)
+	conditions := _conditions(type, match)
+]
 
-# By an exact path, the longest prefix, the longest regular expression (implementation-specific in Gateway API), then a
-# method, the most headers, the most query parameters (HTTPRouteRule.matches).
-_match_rank("gateway.networking.k8s.io/HTTPRoute", match) := [
-	_path_ranks[path.type],
-	0 - count(trim_right(path.value, "/")),
-	count({1 | not match.method}),
-	0 - count(_distinct_values(object.get(match, "headers", []), true)),
-	0 - count(_distinct_values(object.get(match, "queryParams", []), false)),
-] if path := _path_of(match)
-
-# By the characters of the service that matches, then of the method, then by the most headers (GRPCRouteRule.matches).
-# A pattern counts the characters that it matches, not its own; of equal matches the exact one is first.
-_match_rank("gateway.networking.k8s.io/GRPCRoute", match) := [
-	0 - _matched(method, "service", request.service),
-	0 - _matched(method, "method", request.rpc),
-	0 - count(_distinct_values(object.get(match, "headers", []), true)),
-	object.get(method, "type", "Exact"),
-] if method := object.get(match, "method", {})
-
-_matched(method, part, value) := count(value) if {
-	object.get(method, part, "") != ""
-} else := 0
-
-# The matches of a rule. A rule without matches matches all.
-_matches(rule) := rule.matches if {
+# A rule without matches matches all.
+_written_matches(rule) := rule.matches if {
 	count(rule.matches) > 0
 } else := [{}]
 
-_path_ranks := {"Exact": 0, "PathPrefix": 1, "RegularExpression": 2}
+# The conditions of a match of a route's type, `{part, name, type, expected, actual}`; `actual` is null if the request
+# has no such value. Other routes have none: a TLSRoute is selected by its hostname, TCPRoute and UDPRoute by their
+# listener.
+default _conditions(_, _) := []
 
-_path_of(match) := {
-	"type": object.get(match, ["path", "type"], "PathPrefix"),
-	"value": object.get(match, ["path", "value"], "/"),
-}
-
-# The parts of the request that a match of a route's type does not accept, `[part, message]`, without its patterns;
-# empty if it matches.
-_plain_misses("gateway.networking.k8s.io/HTTPRoute", match) := union({
-	_path_misses(_path_of(match)),
-	{["method", sprintf("method is %s, not %s", [request.method, match.method])] | match.method != request.method},
-	_value_misses("header", _distinct_values(object.get(match, "headers", []), true), request.headers),
-	_value_misses("query parameter", _distinct_values(object.get(match, "queryParams", []), false), request.query),
-})
-
-# The patterns of a match of a route's type that decide whether it accepts the request (see `_value_patterns`).
-_patterns("gateway.networking.k8s.io/HTTPRoute", match) := union({
-	{{"part": "path", "pattern": path.value, "text": request.path, "says": sprintf("path %s", [request.path])} |
-		path := _path_of(match)
-		path.type == "RegularExpression"
+_conditions("gateway.networking.k8s.io/HTTPRoute", match) := array.flatten([
+	{
+		"part": "path",
+		"name": "path",
+		"type": object.get(match, ["path", "type"], "PathPrefix"),
+		"expected": object.get(match, ["path", "value"], "/"),
+		"actual": request.path,
 	},
-	_value_patterns("header", _distinct_values(object.get(match, "headers", []), true), request.headers),
-	_value_patterns("query parameter", _distinct_values(object.get(match, "queryParams", []), false), request.query),
-})
+	[{"part": "method", "name": "method", "type": "Exact", "expected": match.method, "actual": request.method} | match.method],
+	_value_conditions("header", object.get(match, "headers", []), request.headers),
+	_value_conditions("query parameter", object.get(match, "queryParams", []), request.query),
+])
 
-_path_misses(path) := {["path", sprintf("path %s is not exactly %s", [request.path, path.value])] |
-	path.type == "Exact"
-	path.value != request.path
-} | {["path", sprintf("path %s is not %s nor below it", [request.path, path.value])] |
-	path.type == "PathPrefix"
-	not _below(request.path, trim_right(path.value, "/"))
+_conditions("gateway.networking.k8s.io/GRPCRoute", match) := array.concat(
+	[{"part": "path", "name": part, "type": object.get(match.method, "type", "Exact"), "expected": expected, "actual": actual} |
+		some part, actual in {"service": request.service, "method": request.rpc}
+		expected := match.method[part]
+		expected != ""
+	],
+	_value_conditions("header", object.get(match, "headers", []), request.headers),
+)
+
+# Of several with one name the first counts (HTTPHeaderMatch, HTTPQueryParamMatch).
+_value_conditions(part, list, values) := [condition |
+	some index, one in list
+	name := _name_of(part, one)
+	not name in {_name_of(part, earlier) | some earlier in array.slice(list, 0, index)}
+	condition := {
+		"part": part,
+		"name": sprintf("%s %s", [part, name]),
+		"type": object.get(one, "type", "Exact"),
+		"expected": one.value,
+		"actual": object.get(values, name, null),
+	}
+]
+
+# Names of headers are not case-sensitive.
+_name_of("header", one) := lower(one.name)
+_name_of("query parameter", one) := one.name
+
+# Why a condition that is not a pattern does not accept the request.
+_miss(one) := sprintf("%s is missing", [one.name]) if {
+	one.actual == null
+} else := sprintf("path %s is not %s nor below it", [one.actual, one.expected]) if {
+	one.type == "PathPrefix"
+	not _is_below(one.actual, trim_right(one.expected, "/"))
+} else := sprintf({true: "%s %s is not exactly %s", false: "%s is %s, not %s"}[one.name == "path"], [one.name, one.actual, one.expected]) if {
+	one.type == "Exact"
+	one.actual != one.expected
 }
 
 # A prefix consists of whole segments (HTTPPathMatch).
-_below(path, prefix) if path == prefix
-_below(path, prefix) if startswith(path, concat("", [prefix, "/"]))
+_is_below(path, prefix) if startswith(concat("", [path, "/"]), concat("", [prefix, "/"]))
 
-_plain_misses("gateway.networking.k8s.io/GRPCRoute", match) := union({
-	_grpc_miss("service", object.get(match, "method", {}), request.service),
-	_grpc_miss("method", object.get(match, "method", {}), request.rpc),
-	_value_misses("header", _distinct_values(object.get(match, "headers", []), true), request.headers),
-})
-
-_patterns("gateway.networking.k8s.io/GRPCRoute", match) := union({
-	_grpc_patterns("service", object.get(match, "method", {}), request.service),
-	_grpc_patterns("method", object.get(match, "method", {}), request.rpc),
-	_value_patterns("header", _distinct_values(object.get(match, "headers", []), true), request.headers),
-})
-
-_grpc_patterns(part, method, value) := {{"part": "path", "pattern": expected, "text": value, "says": sprintf("%s is %s, which", [part, value])} |
-	method.type == "RegularExpression"
-	expected := object.get(method, part, "")
-	expected != ""
-}
-
-_grpc_miss(part, method, value) := {["path", sprintf("%s is %s, not %s", [part, value, expected])] |
-	expected := object.get(method, part, "")
-	expected != ""
-	object.get(method, "type", "Exact") == "Exact"
-	value != expected
-}
-
-# The conditions of a match on headers or query parameters that the request (name > value) does not fulfill, `[part,
-# message]`, without patterns.
-_value_misses(part, conditions, values) := {[part, message] |
-	some one in conditions
-	message := _value_miss(part, one, object.get(values, one.name, null))
-}
-
-# The patterns among the conditions of a match on headers or query parameters of the request, each as `{part, pattern,
-# text, says}`: `says` is the text before the pattern in a message.
-_value_patterns(part, conditions, values) := {{
-	"part": part,
-	"pattern": one.value,
-	"text": values[one.name],
-	"says": sprintf("%s %s is %s, which", [part, one.name, values[one.name]]),
-} |
-	some one in conditions
-	one.type == "RegularExpression"
-	values[one.name]
-}
-
-_value_miss(part, one, null) := sprintf("%s %s is missing", [part, one.name])
-
-_value_miss(part, one, value) := sprintf("%s %s is %s, not %s", [part, one.name, value, one.value]) if {
-	value != null
-	object.get(one, "type", "Exact") == "Exact"
-	value != one.value
-}
-
-# Of several with one name the first counts; names of headers are not case-sensitive (HTTPHeaderMatch,
-# HTTPQueryParamMatch).
-_distinct_values(list, fold) := [object.union(one, {"name": _name_of(one, fold)}) |
-	some index, one in list
-	not _name_of(one, fold) in {_name_of(earlier, fold) | some earlier in array.slice(list, 0, index)}
+# By an exact path, the longest prefix, the longest regular expression (implementation-specific in Gateway API), then a
+# method, the most headers, the most query parameters (HTTPRouteRule.matches).
+_match_rank("gateway.networking.k8s.io/HTTPRoute", conditions) := [
+	_path_ranks[conditions[0].type],
+	0 - count(trim_right(conditions[0].expected, "/")),
+	0 - _number(conditions, "method"),
+	0 - _number(conditions, "header"),
+	0 - _number(conditions, "query parameter"),
 ]
 
-_name_of(one, true) := lower(one.name)
-_name_of(one, false) := one.name
+# By the characters of the service that matches, then of the method, then by the most headers (GRPCRouteRule.matches).
+# A pattern counts the characters that it matches, not its own; of equal matches the exact one is first.
+_match_rank("gateway.networking.k8s.io/GRPCRoute", conditions) := [
+	0 - sum([count(one.actual) | some one in conditions; one.name == "service"]),
+	0 - sum([count(one.actual) | some one in conditions; one.name == "method"]),
+	0 - _number(conditions, "header"),
+	{one.type | some one in conditions; one.part == "path"},
+]
+
+default _match_rank(_, _) := [0]
+
+_number(conditions, part) := count([1 | some one in conditions; one.part == part])
+
+# The order of the types of paths of an HTTPRoute's match.
+_path_ranks := {"Exact": 0, "PathPrefix": 1, "RegularExpression": 2}
 
 # Compiling a regular expression takes memory that its length does not show: `[a-k1]{1000}` has a thousand classes.
 # Tenants write routes, so patterns are estimated by their text, and only those within the bounds are compiled.
@@ -388,20 +350,14 @@ _table_factor(pattern) := 20 if {
 	regex.match(`\(\?[a-zA-Z]*i`, pattern)
 } else := 1
 
-# A pattern is never compiled, even if there are no others.
-_is_too_heavy(pattern) if {
+# Why a pattern is never compiled, even if there are no others.
+_excess(pattern) := sprintf("has %d characters, at most %d are compiled", [count(pattern), _pattern_bounds.length]) if {
 	count(pattern) > _pattern_bounds.length
-} else if {
+} else := sprintf("weighs %d, at most %d is compiled", [_pattern_weight(pattern), _pattern_bounds.weight]) if {
 	_pattern_weight(pattern) > _pattern_bounds.weight
-} else := false
+}
 
-_heavy_message(one) := sprintf("%s is not compared with %s: the pattern has %d characters, at most %d are compiled", [
-	one.part, _shorten(one.pattern), count(one.pattern), _pattern_bounds.length,
-]) if {
-	count(one.pattern) > _pattern_bounds.length
-} else := sprintf("%s is not compared with %s: the pattern weighs %d, at most %d is compiled", [
-	one.part, _shorten(one.pattern), _pattern_weight(one.pattern), _pattern_bounds.weight,
-])
+_heavy_message(one) := sprintf("%s is not compared with %s: the pattern %s", [one.part, _shorten(one.expected), _excess(one.expected)])
 
 _shorten(pattern) := pattern if {
 	count(pattern) <= 80
@@ -409,20 +365,17 @@ _shorten(pattern) := pattern if {
 
 # Of routes with the patterns to compile for each (`{route: {patterns}}`), those whose patterns are too many. Routes
 # with the lowest weight are kept, so one route cannot use the bound of all others.
-_overweight_routes(patterns_by_route) := set() if {
-	sum([weight | some weight in _weights(patterns_by_route)]) <= _query_bound
-} else := {route | some route, weight in _weights(patterns_by_route); weight > _limit(_weights(patterns_by_route))}
-
-_weights(patterns_by_route) := {route: weight |
-	some route, patterns in patterns_by_route
-	weight := sum([_pattern_weight(pattern) | some pattern in patterns; not _is_too_heavy(pattern)])
+_overweight_routes(patterns_by_route) := {route | some route, weight in weights; weight > limit} if {
+	weights := {route: weight |
+		some route, patterns in patterns_by_route
+		weight := sum([_pattern_weight(pattern) | some pattern in patterns; not _excess(pattern)])
+	}
+	heaviest := max({0} | {weight | some weight in weights})
+	limit := max({0} | {limit |
+		some limit in ({heaviest} | {bits.lsh(1, exponent) | some exponent in numbers.range(0, 17)})
+		sum([weight | some weight in weights; weight <= limit]) <= _query_bound
+	})
 }
-
-_limit(weights) := max({0} | {limit |
-	some exponent in numbers.range(0, 17)
-	limit := bits.lsh(1, exponent)
-	sum([weight | some weight in weights; weight <= limit]) <= _query_bound
-})
 
 # A regular expression matches a whole text. Gateway API leaves its dialect to implementations; the bridge uses RE2.
 _matches_whole(pattern, text) if regex.match(sprintf("^(?:%s)$", [pattern]), text)
@@ -434,46 +387,36 @@ _no_matching_rule(entry) := {
 	"message": sprintf("No rule of the routes for %s matches", [request.host]),
 	"candidates": array.slice([candidate | some [_, candidate] in sort(misses)], 0, _candidate_bound),
 } if {
-	misses := {[[count(parts), rank], candidate] |
+	# Of each rule the match with the fewest differences; a longer common path is nearer.
+	misses := {[[number, rank], candidate] |
 		some type in types(entry)
 		some route_key in _routes_of_host(entry, type)
 		is_attached(entry, route_key)
-		some index, rule in lookup.get(route_key).spec.rules
-		[parts, rank] := _best_miss(type, rule, route_key in _not_compared(entry, type))
-		candidate := {"node": _rule_node(route_key, index), "reason": "NoMatch", "message": concat("; ", [message | some [_, message] in parts])}
+		some index, _ in lookup.get(route_key).spec.rules
+		[number, rank, parts] := min({[count(parts), 0 - _common(request.path, match.path), parts] |
+			some match in _matches(type, route_key)
+			match.index == index
+			parts := match.misses | {[one.part, message] |
+				some one in match.patterns
+				message := _pattern_miss(one, route_key in _not_compared(entry, type))
+			}
+		})
+		candidate := {"node": _rule_node(route_key, index), "reason": "NoMatch", "message": concat("; ", [message | some [_, message] in sort(parts)])}
 	}
 	count(misses) > 0
 }
 
-# The match of a rule with the fewest differences; a longer common path is nearer.
-_best_miss(type, rule, uncompared) := [sort(parts), rank] if {
-	[_, rank, parts] := sort({[count(parts), rank, parts] |
-		some match in _matches(rule)
-		parts := _plain_misses(type, match) | {[one.part, message] |
-			some one in _patterns(type, match)
-			message := _pattern_miss(one, uncompared)
-		}
-		rank := 0 - _common(request.path, _path_of(match).value)
-	})[0]
-}
-
 _pattern_miss(one, uncompared) := _heavy_message(one) if {
-	_is_too_heavy(one.pattern)
-} else := sprintf("%s is not compared with %s: the patterns of the routes for this host are too many", [one.part, _shorten(one.pattern)]) if {
+	true
+} else := sprintf("%s is not compared with %s: the patterns of the routes for this host are too many", [one.part, _shorten(one.expected)]) if {
 	uncompared
-} else := sprintf("%s does not match %s", [one.says, one.pattern]) if {
-	not _matches_whole(one.pattern, one.text)
+} else := sprintf({true: "%s %s does not match %s", false: "%s is %s, which does not match %s"}[one.name == "path"], [one.name, one.actual, one.expected]) if {
+	not _matches_whole(one.expected, one.actual)
 }
 
 # Routes whose patterns, together with those of the others, are too many to compile.
-_not_compared(entry, type) := _overweight_routes({route_key: found |
+_not_compared(entry, type) := _overweight_routes({route_key: _texts(_matches(type, route_key)) |
 	some route_key in _routes_of_host(entry, type)
-	found := {one.pattern |
-		some rule in lookup.get(route_key).spec.rules
-		some match in _matches(rule)
-		some one in _patterns(type, match)
-	}
-	count(found) > 0
 })
 
 _common(one, other) := count([index |
@@ -497,14 +440,14 @@ nearest := {"reached": "Nothing", "reason": "NoGateway", "message": "There is no
 undecided_answer(rules) := {
 	"reached": "Route",
 	"reason": "CannotTell",
-	"message": sprintf("Cannot tell: %s may serve it, and its pattern is not compiled", [_short(rules[0].node)]),
+	"message": sprintf("Cannot tell: %s may serve it, and its pattern is not compiled", [keys.describe(rules[0].node)]),
 	"candidates": [object.union(rule, {"reason": "PatternNotCompiled"}) | some rule in rules],
 }
 
 _no_listener := {
 	"reached": "Gateway",
 	"reason": "NoListener",
-	"message": sprintf("No listener accepts %s", [_described]),
+	"message": sprintf("No listener accepts %s%s%s", [request.protocol, _for_host, _on_port]),
 	"candidates": array.slice(
 		[candidate | some [_, candidate] in sort({[rank, candidate] |
 			some gateway in gateways
@@ -526,47 +469,38 @@ _listener_message(node) := hierarchy.unaccepted_message(node) if {
 
 _host_named(name) := {true: "any hostname", false: name}[name == "*"]
 
-_described := sprintf("%s%s%s", [request.protocol, _for_host, _on_port])
-
 _for_host := {true: "", false: sprintf(" for %s", [request.host])}[request.host == ""]
 
 _on_port := {true: "", false: sprintf(" on port %d", [request.port])}[request.port == 0]
 
-# No route of the host is attached: candidates are those that the listener rejects, then routes of other hostnames.
+# No route of the host is attached: candidates are those that the listener rejects, then those that name another one,
+# or else routes of other hostnames.
 _no_route(entry) := {
 	"reached": "Listener",
 	"reason": "NoRoute",
-	"message": sprintf("No route%s is attached to %s", [_for_host, _short(entry)]),
+	"message": sprintf("No route%s is attached to %s", [_for_host, keys.describe(entry)]),
 	"candidates": _near(entry),
 }
 
-# Routes that name this listener come before those that name another one.
-_near(entry) := array.concat(
-	[one | some one in _hosted_at(entry); one.reason != "OtherListener"],
-	[one | some one in _hosted_at(entry); one.reason == "OtherListener"],
-) if {
-	count(_hosted_at(entry)) > 0
+_near(entry) := [one | some elsewhere in [false, true]; some one in hosted; one.reason == "OtherListener" == elsewhere] if {
+	hosted := [object.union({"node": route_key}, _why_not(entry, route_key)) |
+		some type in types(entry)
+		some route_key in array.slice(sort(_routes_of_host(entry, type)), 0, _candidate_bound)
+	]
+	count(hosted) > 0
 } else := _of_other_hosts(entry)
 
-_hosted_at(entry) := [{"node": route_key, "reason": candidate[0], "message": candidate[1]} |
-	some type in types(entry)
-	some route_key in array.slice(sort(_routes_of_host(entry, type)), 0, _candidate_bound)
-	candidate := _why_not(entry, route_key)
-]
-
-_why_not(entry, route_key) := candidate[0] if {
-	candidate := [[link.reason, link.message] |
-		some link in hierarchy.rejected_links(route_key)
-		link.child == route_key
+_why_not(entry, route_key) := {"reason": reason, "message": message} if {
+	[_, reason, message] := min({[link.parent, link.reason, link.message] |
+		some link in hierarchy.rejected_above(route_key)
 		link.parent in {entry, keys.parse(entry).object}
-	]
-	count(candidate) > 0
-} else := ["NoMatch", "has no rule"] if {
+	})
+} else := {"reason": "NoMatch", "message": "has no rule"} if {
 	entry in hierarchy.parents(route_key)
-} else := ["OtherListener", sprintf("is attached to %s", [concat(", ", sort(others))])] if {
-	others := {_short(node) | some node in hierarchy.parents(route_key)}
+} else := {"reason": "OtherListener", "message": sprintf("is attached to %s", [concat(", ", sort(others))])} if {
+	others := {keys.describe(node) | some node in hierarchy.parents(route_key)}
 	count(others) > 0
-} else := ["OtherListener", "names another listener, and is attached to none"]
+} else := {"reason": "OtherListener", "message": "names another listener, and is attached to none"}
 
 _of_other_hosts(entry) := [{"node": route_key, "reason": "HostnameDiffers", "message": message} |
 	not any_host(entry)
@@ -585,8 +519,3 @@ _similar_names(entry) := [names |
 	names := array.slice(found, 0, _candidate_bound)
 	count(names) > 0
 ][0]
-
-_short(node) := sprintf("%s %s%s", [parts.kind, keys.short(node), section]) if {
-	parts := keys.parse(node)
-	section := {true: "", false: concat("", ["#", parts.section])}[parts.section == ""]
-}

@@ -8,9 +8,15 @@ _parts(match, query_input) := {miss[0] | some miss in misses} if {
 
 _http := "gateway.networking.k8s.io/HTTPRoute"
 
-_misses(match) := request._plain_misses(_http, match) | {[one.part, one.says] |
-	some one in request._patterns(_http, match)
-	not request._matches_whole(one.pattern, one.text)
+_misses(match) := {[one.part, message] |
+	some one in request._conditions(_http, match)
+	message := _miss(one)
+}
+
+_miss(one) := request._miss(one) if {
+	true
+} else := request._pattern_miss(one, false) if {
+	one.type == "RegularExpression"
 }
 
 test_an_exact_path_a_prefix_and_a_pattern if {
@@ -64,7 +70,7 @@ test_usual_patterns_weigh_little if {
 		`/\p{Greek}+/.*`,
 		`a\{5\}|[{5}]`,
 	] {
-		not request._is_too_heavy(pattern)
+		not request._excess(pattern)
 	}
 }
 
@@ -86,7 +92,7 @@ test_patterns_that_compile_to_much_are_too_heavy if {
 		concat("", ["a" | some _ in numbers.range(1, 1025)]),
 		`a{99999999999999999999}{99999999999999999999}b{3000}`,
 	] {
-		request._is_too_heavy(pattern)
+		request._excess(pattern)
 	}
 }
 

@@ -18,15 +18,15 @@ request := {
 	"protocol": _protocol,
 	"port": object.get(input, "port", 0),
 	"host": _host,
-	"path": _path,
+	"path": object.get(input, "path", {true: sprintf("/%s/%s", _call), false: "/"}[_protocol == "GRPC"]),
 	"method": object.get(input, "method", {true: "POST", false: "GET"}[_protocol == "GRPC"]),
-	"headers": {lower(name): _one(value) | some name, value in object.get(input, "headers", {})},
-	"query": {name: _first(value) | some name, value in object.get(input, "query", {})},
-	"service": object.get(input, ["grpc", "service"], ""),
-	"rpc": object.get(input, ["grpc", "method"], ""),
+	# A repeated header is one header with joined values (RFC 9110, 5.3).
+	"headers": {lower(name): concat(",", array.flatten([value])) | some name, value in input.headers},
+	# Gateway API does not define which of several query values counts; implementations take the first.
+	"query": {name: array.flatten([value])[0] | some name, value in input.query},
+	"service": _call[0],
+	"rpc": _call[1],
 }
-
-protocols := {"HTTP", "HTTPS", "GRPC", "TLS", "TCP", "UDP"}
 
 _protocol := input.protocol if {
 	input.protocol
@@ -42,16 +42,7 @@ _protocol := input.protocol if {
 # The port of a Host header is not part of the hostname (Gateway API, HTTPRouteSpec.hostnames).
 _host := trim_suffix(regex.replace(lower(object.get(input, "sni", object.get(input, "host", ""))), `:[0-9]+$`, ""), ".")
 
-_path := sprintf("/%s/%s", [object.get(input, ["grpc", "service"], ""), object.get(input, ["grpc", "method"], "")]) if {
-	_protocol == "GRPC"
-	not input.path
-} else := object.get(input, "path", "/")
-
-# A repeated header is one header with joined values (RFC 9110, 5.3).
-_one(value) := concat(",", array.flatten([value]))
-
-# Gateway API does not define which of several query values counts; implementations take the first.
-_first(value) := array.flatten([value])[0]
+_call := [object.get(input, ["grpc", field], "") | some field in ["service", "method"]]
 
 input_problem := [message |
 	some [field, schema, message] in _forms
@@ -63,6 +54,8 @@ input_problem := [message |
 	input.gateway
 	not _takes_requests(input.gateway)
 }
+
+_protocols := ["GRPC", "HTTP", "HTTPS", "TCP", "TLS", "UDP"]
 
 # The valid forms of the input's fields, as JSON Schemas, and the problem with any other.
 _forms := array.flatten([
@@ -76,20 +69,17 @@ _forms := array.flatten([
 		some field in ["host", "sni"]
 	],
 	[
-		["protocol", {"enum": sort(protocols)}, sprintf("protocol must be one of %s", [concat(", ", sort(protocols))])],
+		["protocol", {"enum": _protocols}, sprintf("protocol must be one of %s", [concat(", ", _protocols)])],
 		["port", {"type": "integer", "minimum": 1, "maximum": 65535}, "port must be a number from 1 to 65535"],
 		["path", {"pattern": `^/[^?#]*$`}, "path must begin with / and must not contain ?: use query for parameters"],
-		["grpc", _call, "grpc must have service and method, both strings without /"],
+		["grpc", {"type": "object", "required": ["service", "method"], "properties": {"service": _no_slash, "method": _no_slash}}, "grpc must have service and method, both strings without /"],
 	],
 	[[field, _values, sprintf("%s must be an object of strings, or of lists of strings", [field])] |
 		some field in ["headers", "query"]
 	],
 ])
 
-_call := {"type": "object", "required": ["service", "method"], "properties": {
-	"service": {"type": "string", "pattern": "^[^/]*$"},
-	"method": {"type": "string", "pattern": "^[^/]*$"},
-}}
+_no_slash := {"type": "string", "pattern": "^[^/]*$"}
 
 _values := {"type": "object", "additionalProperties": {"anyOf": [
 	{"type": "string"},
@@ -101,11 +91,9 @@ _takes_requests(key) if {
 	levels.of(key) in {"Gateway", "Frontend"}
 }
 
-# The hostnames that cover a host, the most specific first: the host itself, the wildcards above it, and `*`, which
-# means no hostname. A wildcard covers one label or more (Gateway API, Hostname).
-covering_hostnames(host) := ["*"] if {
-	host == ""
-} else := array.concat(array.concat([host], wildcards), ["*"]) if {
+# The hostnames that cover a host, the most specific first: the host itself, the wildcards above it, and `*`, which means
+# no hostname. A wildcard covers one label or more (Gateway API, Hostname).
+covering_hostnames(host) := array.concat([host | host != ""], array.concat(wildcards, ["*"])) if {
 	labels := split(host, ".")
 	wildcards := [concat(".", array.concat(["*"], array.slice(labels, from, count(labels)))) |
 		some from in numbers.range(1, count(labels))
@@ -113,18 +101,13 @@ covering_hostnames(host) := ["*"] if {
 	]
 }
 
-# The rank of a hostname, lower for more specific ones: by the characters of one without a wildcard, then by those of
-# any (HTTPRouteSpec.hostnames).
+# The rank of a hostname, lower for more specific ones: by the characters of one without a wildcard, then by those of any
+# (HTTPRouteSpec.hostnames).
 specificity(hostname) := [0, 0] if {
 	hostname == "*"
 } else := [0, 0 - count(hostname)] if {
 	startswith(hostname, "*.")
 } else := [0 - count(hostname), 0 - count(hostname)]
-
-# The common hostname of a listener and a route that both cover one host: the more specific one.
-common_hostname(one, other) := one if {
-	specificity(one) <= specificity(other)
-} else := other
 
 _gateway_type := "gateway.networking.k8s.io/Gateway"
 
@@ -153,15 +136,13 @@ hostname(entry) := lower(found) if {
 	found != ""
 } else := "*"
 
-# The protocols of listeners that may accept the request, in order of preference.
-_listener_protocols := ["HTTPS", "TLS"] if {
+# The protocols of listeners that may accept the request. HTTP is without TLS only where the input says so.
+_listener_protocols := {"HTTPS", "TLS"} if {
 	request.protocol == "HTTPS"
-} else := ["HTTPS", "HTTP"] if {
-	request.protocol == "GRPC"
-} else := ["HTTPS", "HTTP"] if {
-	request.protocol == "HTTP"
-	not input.protocol
-} else := [request.protocol]
+} else := {"HTTPS", "HTTP"} if {
+	request.protocol in {"HTTP", "GRPC"}
+	object.get(input, "protocol", "GRPC") == "GRPC"
+} else := {request.protocol}
 
 # The server name selects among HTTPS and TLS listeners of a port, whichever protocol the request has.
 _by_server_name := ["HTTPS", "TLS"]
@@ -169,30 +150,27 @@ _by_server_name := ["HTTPS", "TLS"]
 # Why a listener does not accept the request, empty if it does.
 listener_refusal(node) := "ProtocolDiffers" if {
 	not listener(node).protocol in _listener_protocols
-	not _beside(node)
-} else := _unfit(node)
+	not _neighbor_accepts(node)
+} else := _misfit(node)
 
-_unfit(node) := "PortDiffers" if {
+_misfit(node) := "PortDiffers" if {
 	not request.port in {0, listener(node).port}
 } else := "HostnameDiffers" if {
-	not _covers(node)
+	not request.protocol in {"TCP", "UDP"} # streams name no host
+	not hostname(node) in covering_hostnames(request.host)
 } else := hierarchy.unaccepted_listeners(parts.object)[parts.section].reason if {
 	parts := keys.parse(node)
 } else := ""
 
 # A listener with the other protocol is on the same port of the Gateway and would accept the request.
-_beside(node) if {
+_neighbor_accepts(node) if {
 	listener(node).protocol in _by_server_name
 	some other in listeners_of(gateway_of(node))
 	listener(other).protocol in _by_server_name
 	listener(other).protocol in _listener_protocols
 	listener(other).port == listener(node).port
-	_unfit(other) == ""
+	_misfit(other) == ""
 }
-
-# Streams name no host.
-_covers(_) if request.protocol in {"TCP", "UDP"}
-_covers(node) if hostname(node) in covering_hostnames(request.host)
 
 # The entry points of the request: for each Gateway, port and transport the listener with the most specific hostname
 # (Gateway API, GatewaySpec.listeners, "Listeners that are distinct only by Hostname"), or a frontend. By specificity,
