@@ -17,7 +17,6 @@ package system.authz
 default allow := {"allowed": false}
 
 allow := {"allowed": true} if _allowed
-
 allow := {"allowed": false, "reason": _reason} if not _allowed
 
 _reason := "send a token: Authorization: Bearer TOKEN" if {
