@@ -63,7 +63,7 @@ matches(match, it) if {
 	_kind_matches(object.get(match, "kinds", []), it.group, it.kind)
 	_scope_matches(object.get(match, "scope", "*"), it.scope)
 	_namespace_matches(object.get(match, "namespaces", []), it.namespace)
-	not _excluded(object.get(match, "excludedNamespaces", []), it.namespace)
+	not _is_in(object.get(match, "excludedNamespaces", []), it.namespace)
 	labels.selects(object.get(match, "labelSelector", {}), it.labels)
 	_namespace_selected(object.get(match, "namespaceSelector", {}), it)
 	_globbed(object.get(match, "name", ""), it.name)
@@ -88,31 +88,20 @@ _listed(list, name) if name in list
 _listed(list, _) if "*" in list
 
 _scope_matches("*", _)
-_scope_matches(scope, scope) if scope != "*"
+_scope_matches(scope, scope)
 
+# Namespaces do not restrict a cluster-scoped subject, which is in none.
 _namespace_matches([], _)
+_namespace_matches(_, "")
+_namespace_matches(patterns, namespace) if _is_in(patterns, namespace)
 
-# A cluster-scoped subject is in none of the other namespaces.
-_namespace_matches(patterns, "") if count(patterns) > 0
-
-_namespace_matches(patterns, namespace) if {
+_is_in(patterns, namespace) if {
 	namespace != ""
 	some pattern in patterns
 	_globbed(pattern, namespace)
 }
 
-_excluded(patterns, namespace) if {
-	namespace != ""
-	some pattern in patterns
-	_globbed(pattern, namespace)
-}
-
-_namespace_selected({}, _)
-
-_namespace_selected(selector, it) if {
-	selector != {}
-	it.namespace == ""
-}
+_namespace_selected(_, it) if it.namespace == ""
 
 _namespace_selected(selector, it) if {
 	is_namespace(it)
@@ -120,31 +109,20 @@ _namespace_selected(selector, it) if {
 }
 
 _namespace_selected(selector, it) if {
-	it.namespace != ""
 	not is_namespace(it)
 	labels.selects(selector, lookup.namespace_labels(it.namespace))
 }
 
 # A name, with an optional * before it, after it, or both.
 _globbed("", _)
-_globbed(pattern, pattern) if pattern != ""
+_globbed(pattern, pattern)
 
 _globbed(pattern, text) if {
-	startswith(pattern, "*")
-	endswith(pattern, "*")
-	contains(text, trim(pattern, "*"))
-}
-
-_globbed(pattern, text) if {
-	endswith(pattern, "*")
-	not startswith(pattern, "*")
-	startswith(text, trim_suffix(pattern, "*"))
-}
-
-_globbed(pattern, text) if {
-	startswith(pattern, "*")
-	not endswith(pattern, "*")
-	endswith(text, trim_prefix(pattern, "*"))
+	named := trim(pattern, "*")
+	named != pattern
+	contains(text, named)
+	true in {startswith(pattern, "*"), startswith(text, named)}
+	true in {endswith(pattern, "*"), endswith(text, named)}
 }
 
 # Layered parameters, the lowest first: maps merge, a list appends its items that the list below lacks, any other
@@ -169,7 +147,7 @@ _list_paths(layers) := {path |
 # The lists at a path, above the last layer that has another value there, or instead of a map above it.
 _lists(layers, path) := [list |
 	some place, layer in layers
-	place > _last(_replacing(layers, path))
+	place > max(_replacing(layers, path) | {-1})
 	list := object.get(layer, path, null)
 	is_array(list)
 ]
@@ -186,8 +164,6 @@ _leads_on(value, true) if is_array(value)
 _leads_on(value, false) if is_object(value)
 
 _absent := "\u0000"
-
-_last(places) := max(places | {-1})
 
 # The first list, followed by the new items of each further list.
 _appended(lists) := array.concat(lists[0], [item |

@@ -113,13 +113,11 @@ _violations_by(done, key) := violations_of(done.policy, answer) if {
 # The review of a stored object in the form of Gatekeeper's audit: without operation, user and old object, which are
 # unknown.
 _review(key) := {
-	"kind": {"group": api_group(keys.group(obj.apiVersion)), "version": _version(obj.apiVersion), "kind": obj.kind},
+	"kind": {"group": api_group(keys.group(obj.apiVersion)), "version": keys.version(obj.apiVersion), "kind": obj.kind},
 	"name": obj.metadata.name,
 	"namespace": object.get(obj.metadata, "namespace", ""),
 	"object": obj,
 } if obj := lookup.get(key)
-
-_version(api_version) := split(api_version, "/")[count(split(api_version, "/")) - 1]
 
 # All problems of a Constraint's spec, in a stable order: those by the schema of the CRD, then those that an API server
 # finds by the CRD's validation rules.
