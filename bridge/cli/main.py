@@ -15,45 +15,54 @@ from typing import Any
 
 import click
 
-from bridge.cli.help_text import debug_option
+from bridge.cli.help_text import ExampleGroup, debug_option
 from bridge.cli.terminal import print_error
 from bridge.cli.version import show_version
 
 _INTERRUPTED = 130  # the shell's exit code for a program that SIGINT ended
 _BROKEN_PIPE = 141  # the shell's exit code for a program that SIGPIPE ended
-# The commands by the module that has them, in the order of the help: reading first, then running, then rare ones.
-_COMMANDS = {
-    "effective": "effective",
-    "explain": "effective",
-    "request": "request",
-    "tree": "topology",
-    "graph": "topology",
-    "impact": "analysis",
-    "analyze": "analysis",
-    "get": "get",
-    "describe": "effective",
-    "problems": "status",
-    "status": "status",
-    "placement": "status",
-    "violations": "status",
-    "run": "run",
-    "config": "config",
-    "opa-config": "installation",
-    "credentials": "installation",
-    "token": "installation",
-    "webhook-config": "installation",
-    "rbac": "rbac",
-    "crds": "installation",
-    "init": "init",
-    "uninstall-status": "uninstall_status",
-    "doctor": "doctor",
-    "completion": "completion",
-    "version": "version",
+# The commands by the heading of the help, each with the module that has it.
+_SECTIONS = {
+    "Ask": {
+        "effective": "effective",
+        "explain": "effective",
+        "request": "request",
+        "describe": "effective",
+        "get": "get",
+        "tree": "topology",
+        "graph": "topology",
+    },
+    "Review": {
+        "analyze": "analysis",
+        "impact": "analysis",
+        "problems": "status",
+        "violations": "status",
+        "status": "status",
+        "placement": "status",
+    },
+    "Run": {
+        "run": "run",
+        "doctor": "doctor",
+        "uninstall-status": "uninstall_status",
+    },
+    "Set up": {
+        "init": "init",
+        "crds": "installation",
+        "rbac": "rbac",
+        "config": "config",
+        "opa-config": "installation",
+        "webhook-config": "installation",
+        "credentials": "installation",
+        "token": "installation",
+        "completion": "completion",
+        "version": "version",
+    },
 }
+_COMMANDS = {name: module for commands in _SECTIONS.values() for name, module in commands.items()}
 _ALIASES = {"diff": "analyze"}  # kubectl's name for it
 
 
-class _Root(click.Group):
+class _Root(ExampleGroup):
     """A group that imports a command's module when the command is named: each has libraries that others do not need."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the library's signature
@@ -69,6 +78,14 @@ class _Root(click.Group):
         command: click.Command = getattr(module, name.replace("-", "_"))
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands under their headings, all in one column."""
+        width = max(map(len, _COMMANDS))
+        for heading, names in _SECTIONS.items():
+            commands = [(name, command) for name in names if (command := self.get_command(ctx, name))]
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), command.get_short_help_str(60)) for name, command in commands])
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; Ctrl-C ends it without output."""
         try:
@@ -79,6 +96,14 @@ class _Root(click.Group):
 
 @click.group(
     cls=_Root,
+    examples=(
+        (
+            "Which policies apply to one rule of a route, in a folder",
+            "bridge effective httproute/cart#checkout -n shop --manifests examples/shop",
+        ),
+        ("Why, from the cluster of the current context", "bridge explain httproute/cart -n shop"),
+        ("What a change does, before it is applied", "bridge analyze -f change.yaml"),
+    ),
     commands=dict.fromkeys((*_COMMANDS, *_ALIASES), click.Command(None)),  # the names that an error suggests
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -105,7 +130,9 @@ def main() -> None:
 
 
 def run_command(arguments: Sequence[str], called_by: str = "bridge") -> int:
-    """Run a command line and return the exit code. Every error becomes one line on standard error."""
+    """Run a command line and return the exit code; `help COMMAND` is `COMMAND --help`. Every error becomes one line on standard error."""
+    if arguments[:1] == ["help"]:  # as kubectl has it
+        arguments = [*arguments[1:], "--help"]
     debug = "--debug" in arguments
     try:
         code = bridge.main(list(arguments), prog_name=called_by, standalone_mode=False)

@@ -30,27 +30,27 @@ COMMANDS = [
     "effective",
     "explain",
     "request",
+    "describe",
+    "get",
     "tree",
     "graph",
-    "impact",
     "analyze",
-    "get",
-    "describe",
+    "impact",
     "problems",
+    "violations",
     "status",
     "placement",
-    "violations",
     "run",
+    "doctor",
+    "uninstall-status",
+    "init",
+    "crds",
+    "rbac",
     "config",
     "opa-config",
+    "webhook-config",
     "credentials",
     "token",
-    "webhook-config",
-    "rbac",
-    "crds",
-    "init",
-    "uninstall-status",
-    "doctor",
     "completion",
     "version",
 ]
@@ -67,7 +67,19 @@ def test_it_tells_its_version(bridge: Run) -> None:
 def test_without_a_command_it_shows_them_all(bridge: Run) -> None:
     answer = bridge()
     assert answer.returncode == 0
-    assert [line.split()[0] for line in answer.stdout.split("Commands:\n")[1].splitlines()] == COMMANDS
+    listed = answer.stdout.split("\nAsk:\n")[1]
+    assert [line.split()[0] for line in listed.splitlines() if line.startswith("  ")] == COMMANDS
+    assert [line for line in listed.splitlines() if line and not line.startswith(" ")] == ["Review:", "Run:", "Set up:"]
+
+
+@pytest.mark.parametrize("arguments", [["effective"], ["config", "show"], []])
+def test_help_of_a_command_is_asked_for_as_with_kubectl(
+    capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    assert run_command(["help", *arguments]) == 0
+    by_word = capsys.readouterr().out
+    assert run_command([*arguments, "--help"]) == 0
+    assert by_word == capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["bridge", "kubectl bridge"])
