@@ -130,7 +130,10 @@ def main() -> None:
 
 
 def run_command(arguments: Sequence[str], called_by: str = "bridge") -> int:
-    """Run a command line and return the exit code; `help COMMAND` is `COMMAND --help`. Every error becomes one line on standard error."""
+    """Run a command line and return the exit code. Every error becomes one line on standard error.
+
+    `help COMMAND` is `COMMAND --help`.
+    """
     if arguments[:1] == ["help"]:  # as kubectl has it
         arguments = [*arguments[1:], "--help"]
     debug = "--debug" in arguments
