@@ -245,8 +245,6 @@ class ManifestState:
     def _read_stdin(self, stdin: IO[bytes] | None) -> _File:
         if STDIN not in self._files:
             content = read_stream(stdin, MOST_BYTES, STDIN) if stdin is not None else b""
-            if stdin is not None and not content.strip():
-                raise ManifestError("standard input is empty: did the command before the pipe fail?")
             self._files[STDIN] = _File((), read_content(content, STDIN, retried=False))
         return self._files[STDIN]
 

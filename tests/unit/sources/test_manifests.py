@@ -62,12 +62,6 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert names_in("-") == ["a"]
 
 
-def test_empty_standard_input_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\n")))
-    with pytest.raises(ManifestError, match="standard input is empty"):
-        names_in("-")
-
-
 def test_a_path_that_does_not_exist_is_an_error_that_names_it(tmp_path: Path) -> None:
     with pytest.raises(ManifestError, match="nowhere: no such file or folder"):
         names_in(tmp_path / "nowhere")
