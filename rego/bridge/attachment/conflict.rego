@@ -11,7 +11,7 @@ import data.bridge.policy as policies
 # applies only if the younger policy sets a field that an older one sets. Undefined without a conflict.
 conflict(policy_key, ref) := {"reason": "Conflicted", "message": message} if {
 	holders := _in_the_way(policy_key, ref)
-	message := sprintf("%s belongs to %s", [policies.describe(ref), _winner(_way_to_compare(policy_key, ref), holders, policy_key)])
+	message := sprintf("%s belongs to %s", [keys.describe(ref.key), _winner(_way_to_compare(policy_key, ref), holders, policy_key)])
 } else := {"reason": "Conflicted", "message": message} if {
 	kinds.has_namespace_defaults(keys.type_of(policy_key))
 	_is_default(policy_key)

@@ -55,7 +55,7 @@ own_verdict(policy_key, ref) := {"reason": "Invalid", "message": message} if {
 _port_problem(policy_key, ref) := sprintf("%s acts on ports for %s, and %s is for %s only", [
 	keys.parse(policy_key).kind,
 	concat(" and ", protocols),
-	policy.describe(ref),
+	keys.describe(ref.key),
 	concat(" and ", sort(offered)),
 ]) if {
 	protocols := kinds.target_protocols(keys.type_of(policy_key), keys.type_of(ref.object))
@@ -69,7 +69,7 @@ _port_problem(policy_key, ref) := sprintf("%s acts on ports for %s, and %s is fo
 # A ref leaves out an HTTP listener of a port on which the kind acts as a whole.
 _shared_port_problem(policy_key, ref) := sprintf("%s acts on whole ports, and %s shares a port with %s", [
 	keys.parse(policy_key).kind,
-	policy.describe(ref),
+	keys.describe(ref.key),
 	concat(" and ", [keys.short(listener) | some listener in sharing]),
 ]) if {
 	kinds.acts_on_whole_ports(keys.type_of(policy_key), keys.type_of(ref.object))
@@ -78,12 +78,12 @@ _shared_port_problem(policy_key, ref) := sprintf("%s acts on whole ports, and %s
 }
 
 _not_found(policy_key, ref) := sprintf("Target %s is not found, or no ReferenceGrant lets this policy name it%s", [
-	policy.describe(ref),
+	keys.describe(ref.key),
 	_group_hint(policy_key, ref),
 ]) if {
 	keys.parse(ref.object).namespace != keys.parse(policy_key).namespace
 	not kinds.cluster_scoped(keys.parse(ref.object).type)
-} else := sprintf("Target %s is not found%s", [policy.describe(ref), _group_hint(policy_key, ref)])
+} else := sprintf("Target %s is not found%s", [keys.describe(ref.key), _group_hint(policy_key, ref)])
 
 _group_hint(policy_key, ref) := policy.group_hint(keys.type_of(policy_key), keys.type_of(ref.object))
 

@@ -96,8 +96,8 @@ _refusal_of(gateway, namespace) := "ParentNotFound" if {
 } else := "NotAllowed"
 
 # The listeners of a Gateway or ListenerSet that are not accepted and so carry nothing, by name: `{reason, rival}`.
-# These are the listeners that are in conflict (see `_listener_conflicts`), and all listeners of a ListenerSet that its
-# Gateway does not allow: of those the reason is that of the ListenerSet's Accepted condition (Gateway API,
+# These are the listeners that are in conflict (see `_own_conflicts`, `_lost`), and all listeners of a ListenerSet that
+# its Gateway does not allow: of those the reason is that of the ListenerSet's Accepted condition (Gateway API,
 # ListenerSetConditionReason), the rival the Gateway.
 unaccepted_listeners(object_key) := {} if {
 	index.facts(object_key).distinct
@@ -125,8 +125,8 @@ taking_gateway(listener_set) := gateway if {
 	[gateway, ""] = gateway_link(listener_set)
 } else := ""
 
-# Conflicts between listeners of one object, by name: `{reason, rival}`, the reason of the listener's Conflicted condition
-# (Gateway API, ListenerConditionReason), and the object of the other listener.
+# Conflicts between listeners of one object, by name: `{reason, rival}`, the reason of the listener's Conflicted
+# condition (Gateway API, ListenerConditionReason), and the object of the other listener.
 _own_conflicts(object_key) := {name: {"reason": reason, "rival": object_key} |
 	some port, slots in index.facts(object_key).claims
 	some slot, listeners in slots

@@ -90,12 +90,12 @@ _refused_backends(route_key) := {link |
 
 _rejection_message(link) := _message(link.reason, link, keys.parse(link.parent), keys.parse(link.child))
 
-_message("ParentNotFound", link, _, _) := sprintf("%s does not exist", [_named(link.parent)])
-_message("ChildNotFound", link, _, _) := sprintf("%s does not exist", [_named(link.child)])
+_message("ParentNotFound", link, _, _) := sprintf("%s does not exist", [keys.describe(link.parent)])
+_message("ChildNotFound", link, _, _) := sprintf("%s does not exist", [keys.describe(link.child)])
 
 _message("BackendNotFound", link, _, child) := sprintf("Service %s has no port %s", [keys.short(link.child), child.section]) if {
 	is_port(link.child)
-} else := sprintf("%s does not exist", [_named(link.child)])
+} else := sprintf("%s does not exist", [keys.describe(link.child)])
 
 _message("UnsupportedProtocol", link, parent, child) := sprintf("port %s of Service %s is not for %s: its protocol is %s", [
 	child.section,
@@ -105,23 +105,23 @@ _message("UnsupportedProtocol", link, parent, child) := sprintf("port %s of Serv
 ])
 
 _message("RefNotPermitted", link, _, child) := sprintf("no ReferenceGrant in namespace %s lets %s name %s", [
-	child.namespace, _named(link.parent), _named(link.child),
+	child.namespace, keys.describe(link.parent), keys.describe(link.child),
 ])
 
 _message("NoMatchingParent", link, _, _) := sprintf("%s has no listener or port with the sectionName and port that %s names", [
-	_named(link.parent), _named(link.child),
+	keys.describe(link.parent), keys.describe(link.child),
 ])
 
 _message("NoMatchingListenerHostname", link, _, _) := sprintf("none of the hostnames of %s is one of %s", [
-	_named(link.child), _named(link.parent),
+	keys.describe(link.child), keys.describe(link.parent),
 ])
 
 _message("NotAllowedByListeners", link, _, child) := sprintf("%s allows no %s from namespace %s: see its protocol and allowedRoutes", [
-	_named(link.parent), child.kind, child.namespace,
+	keys.describe(link.parent), child.kind, child.namespace,
 ])
 
 _message("Cycle", link, _, _) := sprintf("%s is already below %s: an extension's links form a cycle, and paths are cut there", [
-	_named(link.parent), _named(link.child),
+	keys.describe(link.parent), keys.describe(link.child),
 ])
 
 _message(reason, link, _, child) := _not_allowed_text(link.parent, link.child) if {
@@ -139,15 +139,15 @@ _message(reason, link, _, child) := _not_allowed_text(link.parent, link.child) i
 _reasons_of_listeners := {"NotAllowed", "HostnameConflict", "ProtocolConflict"}
 
 _message("Conflicted", link, _, child) := sprintf("%s accepts no %s here: routes of another type use its ports, and of GRPCRoute, HTTPRoute, TLSRoute and TCPRoute only the first counts on a port", [
-	_named(link.parent), child.kind,
+	keys.describe(link.parent), child.kind,
 ])
 
 _not_allowed_text(gateway, listener_set) := sprintf("%s allows no ListenerSet from namespace %s: see its allowedListeners", [
-	_named(gateway),
+	keys.describe(gateway),
 	keys.parse(listener_set).namespace,
 ])
 
-unaccepted_message(listener_node) := sprintf("%s is not accepted: %s", [_named(listener_node), said]) if {
+unaccepted_message(listener_node) := sprintf("%s is not accepted: %s", [keys.describe(listener_node), said]) if {
 	[object_key, name] := split(listener_node, "#")
 	conflict := unaccepted_listeners(object_key)[name]
 	listener := [listener | some listener in listeners(object_key); listener.name == name][0]
@@ -157,14 +157,10 @@ unaccepted_message(listener_node) := sprintf("%s is not accepted: %s", [_named(l
 _unaccepted_text("NotAllowed", gateway, listener_set, _) := _not_allowed_text(gateway, listener_set)
 
 _unaccepted_text("HostnameConflict", rival, _, listener) := sprintf("%s has another %s listener with port %v and %s", [
-	_named(rival), listener.protocol, listener.port,
+	keys.describe(rival), listener.protocol, listener.port,
 	{true: "no hostname", false: sprintf("hostname %s", [listener.hostname])}[object.get(listener, "hostname", "") == ""],
 ])
 
 _unaccepted_text("ProtocolConflict", rival, _, listener) := sprintf("%s has another listener with port %v that cannot share it with %s", [
-	_named(rival), listener.port, listener.protocol,
+	keys.describe(rival), listener.port, listener.protocol,
 ])
-
-_named(node) := concat("", [keys.parse(node).kind, " ", keys.short(node), section]) if {
-	section := trim_prefix(trim_suffix(node, "@frontend"), keys.parse(node).object)
-}

@@ -159,7 +159,7 @@ listener_sets_of(gateway) := {key |
 } | {key | some keys_there in _changed_entries.claims[gateway]; some key in keys_there}
 
 # The routes that declare a parent (a Gateway, ListenerSet or frontend) for a hostname (`*`: any) and a path (see
-# `served_entries`), whether they count or not.
+# `_served_entries`), whether they count or not.
 routes_serving(parent, name, path) := {route |
 	data.index.served[parent][_][name][path][route]
 	not route in lookup.changed_keys

@@ -34,7 +34,7 @@ _are_current(key) if lookup.stored_fact(key, "by") == kinds.stamp(keys.type_of(k
 # one level (semantics F1); `refs`, the targets that it names; `near`, those of them that are accepted if the target
 # exists; `breadth`, how wide a policy of a kind with `selectors` selects (T8); `deleting`, whether it has a
 # deletionTimestamp (T5); `invalid`, why it is Invalid as a whole (T2). A policy with a valid spec also has the result
-# of `spec_proper`, `leaves`, their number, `tombstones` if its spec has a null, `custom`, the inputs of its Custom
+# of `_spec_proper`, `leaves`, their number, `tombstones` if its spec has a null, `custom`, the inputs of its Custom
 # strategy, and `rank`, see `kinds.rank`. A policy above a bound is not read any further (T6).
 facts_of(obj) := _facts_unread(obj, _stanza_problem(obj)) if {
 	_is_without_targets(obj)

@@ -48,11 +48,6 @@ selected_ref(policy_key, object_key) := object_ref(object_key) if {
 
 object_ref(object_key) := {"object": object_key, "section": "", "key": object_key}
 
-# The name of a declared target in messages, `Kind namespace/name#section`.
-describe(ref) := sprintf("%s %s%s", [keys.parse(ref.object).kind, keys.short(ref.object), suffix]) if {
-	suffix := {true: "", false: concat("", ["#", ref.section])}[ref.section == ""]
-}
-
 # Why a ref of a policy is Invalid by the policy, its kind and the ref only (semantics T2, T3); undefined if it is
 # valid.
 ref_problem(policy_key, ref) := message if {
@@ -88,17 +83,17 @@ _in_own_namespace(policy_key, object_key) if {
 
 # Only cluster-scoped policies may target cluster-scoped objects, except a policy's own Namespace; a cluster-scoped
 # policy has no default namespace for targets (semantics T3).
-_namespace_problem(policy_key, ref, own, target) := sprintf("A policy in a namespace cannot target %s, which is cluster-scoped", [describe(ref)]) if {
+_namespace_problem(policy_key, ref, own, target) := sprintf("A policy in a namespace cannot target %s, which is cluster-scoped", [keys.describe(ref.key)]) if {
 	target.namespace == "-"
 	own != "-"
 	not kinds.is_root_namespace(keys.type_of(policy_key), own)
 	not {"type": target.type, "name": target.name} == {"type": "core/Namespace", "name": own}
-} else := sprintf("%s cannot target another namespace, as %s is", [keys.parse(policy_key).kind, describe(ref)]) if {
+} else := sprintf("%s cannot target another namespace, as %s is", [keys.parse(policy_key).kind, keys.describe(ref.key)]) if {
 	not target.namespace in {"-", own}
 	own != "-"
 	not ref.anywhere
 	kinds.of_policy(policy_key).crossNamespace == "Forbidden"
-} else := sprintf("A cluster-scoped policy must name the namespace of %s", [describe(ref)]) if {
+} else := sprintf("A cluster-scoped policy must name the namespace of %s", [keys.describe(ref.key)]) if {
 	target.namespace == "-"
 	own == "-"
 	levels.by_type[target.type]

@@ -12,7 +12,6 @@ import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
-import data.bridge.policy as policies
 
 # The effective targets of a policy kind at or below a node, by declared links: those to recompute when the node's
 # object changes, and those that users mean by a Gateway or a route.
@@ -310,7 +309,7 @@ policies_elsewhere(policy_kind, target) := {rejection |
 	attachment.verdict(policy_key, ref).reason == "Accepted"
 	rejection := {"policy": policy_key, "target": ref.key, "reason": "OtherTarget", "message": sprintf(
 		"%s is Direct: it acts at %s only",
-		[keys.parse(policy_key).kind, policies.describe(ref)],
+		[keys.parse(policy_key).kind, keys.describe(ref.key)],
 	)}
 } | {rejection |
 	not kinds.is_direct(policy_kind)
@@ -327,5 +326,5 @@ _refs_to(policy_kind, object_key) := {[policy_key, ref] |
 
 _without_scope(policy_kind, policy_key, ref) := {"reason": "NoScope", "message": message} if {
 	attachment.verdict(policy_key, ref).reason == "Accepted"
-	message := sprintf("there is no %s at or below %s", [lower(kinds.get(policy_kind).effectiveTarget), policies.describe(ref)])
+	message := sprintf("there is no %s at or below %s", [lower(kinds.get(policy_kind).effectiveTarget), keys.describe(ref.key)])
 } else := attachment.verdict(policy_key, ref)

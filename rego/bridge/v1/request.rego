@@ -40,9 +40,7 @@ _answer := {"nearest": requests.undecided_answer(undecided), "undecided": undeci
 	[route, rule, index] := requests.matching_rule(_first_entry)
 	backends := requests.backends(route, index)
 	filter_backends := requests.filter_backends(route, index)
-} else := {"nearest": requests.nearest, "failure": requests.unserved(_first_entry)} if {
-	_first_entry
-} else := {"nearest": requests.nearest}
+} else := object.union({"nearest": requests.nearest}, {"failure": failure | failure := requests.unserved(_first_entry)})
 
 # The entry points, first those where a rule serves the request, the most specific listener first.
 _entered := [_at(entry) | some entry in _ways_in]
