@@ -111,6 +111,7 @@ class Drawing:
         if not self._follows:
             self._follows = True
             backing.remediator.follow(self._note_policies)
+        heard, revision = self._all or bool(self._notices), self.journal.revision
         while self._all:
             self._all = False
             self._notices.clear()
@@ -127,6 +128,8 @@ class Drawing:
                 self._notices = [*notices, *self._notices]
                 raise
         await self._tell_policies(backing)
+        if heard and self.journal.revision == revision:
+            self.journal.add(())  # effective policies may differ where the picture does not
         self.whole.set()
 
     def _put_away(self, backing: Backing) -> None:
@@ -249,7 +252,7 @@ def _policy(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 Changed = tuple[Literal["node", "policy"], str]
-REMEMBERED = 5_000  # keys; a client that has missed more starts again
+REMEMBERED = 5_000  # revisions and keys; a client that has missed more starts again
 
 
 class Journal:
@@ -276,14 +279,14 @@ class Journal:
         return int(number) if epoch == self._epoch and number.isdigit() and int(number) <= self.revision else None
 
     def add(self, keys: Iterable[Changed]) -> None:
-        """Note that these have changed, in one revision."""
+        """Note that these have changed, in one revision; none of them if only results of queries may differ."""
         found = frozenset(keys)
         self.revision += 1
         self._entries.append((self.revision, found))
-        self._size += len(found)
+        self._size += 1 + len(found)
         while self._size > REMEMBERED:
             self._oldest, gone = self._entries.popleft()
-            self._size -= len(gone)
+            self._size -= 1 + len(gone)
         self._tell()
 
     def forget(self) -> None:

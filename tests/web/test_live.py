@@ -20,6 +20,15 @@ spec:
   targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: admin}]
   defaults: {theme: dusk}
 """
+POSTS = "gateway.networking.k8s.io/HTTPRoute/blog/posts"
+PALETTE = """
+apiVersion: example.com/v1
+kind: ColorPolicy
+metadata: {name: late, namespace: blog}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: posts}]
+  overrides: {palette: dusk}
+"""
 Serve = Callable[[Path], Bridge]
 
 
@@ -56,6 +65,22 @@ async def test_changes_elsewhere_close_nothing_and_keep_the_focus(serve: Serve, 
     await page.shows("#details", "shop/late")
     assert await page.page.locator("#details .why").first.get_attribute("open") is not None
     assert await page.page.evaluate("document.activeElement.tagName") == "SUMMARY"
+
+
+async def test_a_changed_value_is_shown_where_the_picture_stays_as_it_is(serve: Serve, page: Opened) -> None:
+    bridge = serve(SHOP)
+    (bridge.folder / "late.yaml").write_text(PALETTE)
+    await page.go(f"{bridge.url}#object={POSTS}")
+    await page.shows("#details", "dusk")
+    (bridge.folder / "late.yaml").write_text(PALETTE.replace("dusk", "dawn"))
+    await page.shows("#details", "dawn", patience=30)
+    # So does the answer to a request.
+    await page.page.get_by_role("tab", name="Try a request").click()
+    await page.page.fill("#request-host", "https://blog.example.com/posts")
+    await page.page.press("#request-host", "Enter")
+    await page.shows("#request-answer", "dawn", patience=30)
+    (bridge.folder / "late.yaml").write_text(PALETTE)
+    await page.shows("#request-answer", "dusk", patience=30)
 
 
 async def test_opa_that_is_not_ready_is_reported(page: Opened, tmp_path: Path) -> None:

@@ -42,7 +42,8 @@ const details = new Details(byId("details"), wire);
 const filters = new Filters(state.filters, filtersChanged);
 const requestBox = new RequestBox({
   requested: (fields) => { state.request = fields; writeHash(address(), false); },
-  async path(way) {
+  async path(way, again) {
+    if (again && !state.way) return; // the user has chosen something else since
     if (way) await store.ensure(way);
     state.way = way && new Set([...way, ...topology.ancestors([...way].slice(0, 1))]);
     draw();
@@ -187,6 +188,7 @@ const connection = new Connection({
     settling ??= setTimeout(() => {
       settling = undefined;
       details.show(state.chosen, topology);
+      requestBox.refresh();
     }, SETTLING);
   },
 });

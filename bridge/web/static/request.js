@@ -8,10 +8,12 @@ import { nodeLink, trail } from "./links.js";
 
 const FIELDS = ["host", "path", "method", "headers", "query", "port", "gateway", "source"];
 
-/** `on`: `requested(fields)`, `path(Set of keys | null)`: the way of the request. */
+/** `on`: `requested(fields)`; `path(Set of keys | null, again)`: the way of the request, `again` if only objects changed. */
 export class RequestBox {
   #on;
   #turn = 0;
+  #asked; // the fields of the answer that is shown
+  #made; // that answer as it was made: without what the user has opened in it since
 
   constructor(on) {
     this.#on = on;
@@ -22,6 +24,7 @@ export class RequestBox {
     });
     byId("request-clear").addEventListener("click", () => {
       this.#turn += 1;
+      this.#asked = undefined;
       byId("request-form").reset();
       fill(byId("request-answer"));
       on.requested({});
@@ -58,12 +61,21 @@ export class RequestBox {
     select.value = gateways.includes(chosen) ? chosen : "";
   }
 
-  async ask() {
+  /** Query the last request again, because objects have changed. */
+  refresh() {
+    if (this.#asked) this.ask(this.#asked, true);
+  }
+
+  async ask(fields = this.fields, again = false) {
+    this.#asked = fields;
     const turn = (this.#turn += 1);
-    const { host, path, method, headers, query: parameters, port, gateway, source } = this.fields;
+    const { host, path, method, headers, query: parameters, port, gateway, source } = fields;
     const answer = byId("request-answer");
-    this.#on.requested(this.fields);
-    fill(answer, h("p", { class: "quiet" }, "Querying OPA …"));
+    if (!again) {
+      this.#on.requested(fields);
+      this.#made = undefined;
+      fill(answer, h("p", { class: "quiet" }, "Querying OPA …"));
+    }
     let result;
     try {
       result = await query("request", {
@@ -73,13 +85,18 @@ export class RequestBox {
         ...(source ? { sourceNamespace: source } : {}),
       });
     } catch (error) {
-      if (turn === this.#turn) fill(answer, h("p", { class: "error", role: "alert" }, error.message));
+      if (turn !== this.#turn) return;
+      this.#made = undefined;
+      fill(answer, h("p", { class: "error", role: "alert" }, error.message));
       return;
     }
     if (turn !== this.#turn) return;
-    fill(answer, result.nearest ? missed(result) : served(result));
+    const made = fill(document.createElement("div"), result.nearest ? missed(result) : served(result));
+    if (this.#made?.isEqualNode(made)) return;
+    this.#made = made.cloneNode(true);
+    answer.replaceChildren(...made.childNodes);
     const backends = result.backends.flatMap(({ backend, target }) => [backend, target]);
-    this.#on.path(new Set([result.gateway, result.listener, result.route, result.rule, ...backends].filter(Boolean)));
+    this.#on.path(new Set([result.gateway, result.listener, result.route, result.rule, ...backends].filter(Boolean)), again);
   }
 }
 

@@ -41,7 +41,7 @@ export class Store {
   change(event) {
     const { upsert, gone } = this.#wire.change(event);
     this.#topology.apply(upsert, gone);
-    this.#refreshed();
+    if (["nodes", "gone", "policies", "gonePolicies"].some((part) => Object.keys(event[part]).length > 0)) this.#refreshed();
   }
 
   /** Load the nodes below a node, if not all of them were loaded. */
