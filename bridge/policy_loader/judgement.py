@@ -12,9 +12,9 @@ from bridge.opa.bundle import Bundle
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUndefined
 from bridge.opa.shipped import Shipped
-from bridge.policy_loader.assembly import assemble, claimed_roots, document, generated
+from bridge.policy_loader.assembly import assemble, document, generated
 from bridge.policy_loader.compile_check import PARSE_ERROR, PASSING, Checker, Finding
-from bridge.policy_loader.ownership import STRATEGIES, disputes, overlap, packages
+from bridge.policy_loader.ownership import STRATEGIES, disputes, packages
 from bridge.policy_loader.submissions import DataPath, Fault, ModuleProblem, Places, Submission
 
 _REMEMBERED = 32  # sets
@@ -64,12 +64,13 @@ class Judge:
         return found or await self._compile(submissions)
 
     async def _obstacles(self, submissions: Sequence[Submission]) -> list[Fault]:
-        taken = await self._in_the_way(claimed_roots(submissions))
+        # By each claim, not by what they have in common: data at `team` must not reject a module in `team.b`.
+        taken = await self._in_the_way({at for submission in submissions for _, at in _claims(submission)})
         return [
-            Fault(submission.author, problem, own=True)
-            for path in taken
+            Fault(submission.author, _obstacle(name, at), own=True)
             for submission in submissions
-            for problem in _obstacle(submission, path)
+            for name, at in _claims(submission)
+            if at in taken
         ]
 
     async def _compile(self, submissions: Sequence[Submission]) -> Sequence[Fault]:
@@ -122,14 +123,14 @@ def _faults(found: Sequence[Finding], places: Places, *, own: bool = False) -> l
     return [replace(fault, own=own or fault.problem.code in _OWN) for fault in faults]
 
 
-def _obstacle(submission: Submission, path: DataPath) -> list[ModuleProblem]:
+def _claims(submission: Submission) -> list[tuple[str, DataPath]]:
+    """Return the parts of `data` that a submission owns, each with its module, "" for data."""
+    return [*packages(submission).items(), *(("", at) for at in submission.data)]
+
+
+def _obstacle(name: str, path: DataPath) -> ModuleProblem:
     text = f"OPA has data of another client at {'.'.join(path)}, which these modules overwrite: choose another package"
-    claims = [*packages(submission).items(), *(("", at) for at in submission.data)]
-    return [
-        ModuleProblem(name, 1 if name else 0, 1 if name else 0, "data_in_the_way", text)
-        for name, at in claims
-        if overlap(at, path)
-    ]
+    return ModuleProblem(name, 1 if name else 0, 1 if name else 0, "data_in_the_way", text)
 
 
 # Ordinary objects, which no user wrote: a module must not fail on them.

@@ -21,19 +21,19 @@ def outcome_of(policy: Policy, fold: Fold) -> tuple[str, list[Node]]:
         return PROGRAMMED, []
     can_win = fold.winners.get(policy.node, set())
     everyone = {node for nodes in origins.values() for node in nodes}
+    within: dict[str, set[Node]] = {}  # the owners of leaves at and below each pointer
+    for pointer, nodes in origins.items():
+        for above in at_and_above(pointer):
+            within.setdefault(above, set()).update(nodes)
     by, left = set(shared), False
     for pointer in own - kept:
-        there = {node for other, nodes in origins.items() if touches(pointer, other) for node in nodes} & can_win
+        around = {node for above in at_and_above(pointer) for node in origins.get(above, ())}
+        there = (around | within.get(pointer, set())) & can_win
         by |= there
         left |= not there and pointer not in origins
     if left or not by:  # a policy that excluded this one as a whole, or else any, took it away
         by |= fold.ordered & fold.winners.atomic.get(policy.node, set()) or everyone & can_win
     return (PARTIALLY if kept or shared else OVERRIDDEN), sorted(by, key=str)
-
-
-def touches(pointer: str, other: str) -> bool:
-    """Whether one of two JSON pointers contains the other, or both are one."""
-    return pointer in at_and_above(other) or other in at_and_above(pointer)
 
 
 def at_and_above(pointer: str) -> set[str]:
