@@ -144,7 +144,7 @@ async def analyze(
     concerned = await _concerned(opa, keys, changes)
     differences = await _differences(opa, concerned["scopes"], changes, source_namespace)
     subjects = _subjects(keys, concerned, differences)
-    judged = await _judged(opa, keys, changes)
+    judged = await _judged(opa, keys, subjects, differences, changes)
     before = await _problems(opa, subjects, {}) | await _violations(opa, judged, {})
     after = await _problems(opa, subjects, changes) | await _violations(opa, judged, changes)
     return Analysis(
@@ -228,10 +228,15 @@ async def _problems(opa: Opa, subjects: Sequence[str], changes: Changes) -> dict
     return {(problem["subject"], problem["about"], problem["reason"]): problem for problem in found}
 
 
-async def _judged(opa: Opa, keys: Sequence[str], changes: Changes) -> list[str]:
-    """Return the objects whose violations may change: changed ones, and those that a changed Constraint matches."""
+async def _judged(
+    opa: Opa, keys: Sequence[str], subjects: Sequence[str], differences: Sequence[Entry], changes: Changes
+) -> list[str]:
+    """Return the objects whose violations may change: those that a changed Constraint matches, and all affected ones.
+
+    A policy of a Constraint may read what is in effect, so an object is affected too if another policy applies there.
+    """
     names = [key.name for key in map(parse_key, keys) if key.type_id == CONSTRAINT]
-    found = set(keys)
+    found = {*subjects, *(str(parse_key(difference["target"]).object) for difference in differences)}
     if names:
         for more in ({}, {"changes": changes}):
             for objects_of in (await opa.query("audit_keys", {"constraints": names, **more})).values():

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
@@ -56,6 +57,51 @@ def analyzed(shop: Run, *arguments: str | Path) -> dict[str, Any]:
 
 def reported(problems: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return [(problem["subject"].partition("/")[2], problem["reason"]) for problem in problems]
+
+
+MODULE = """
+package guard
+
+violation contains {"msg": sprintf("rule %s has no theme in effect", [rule.name])} if {
+	route := input.review.object
+	some rule in route.spec.rules
+	key := ["gateway.networking.k8s.io", "HTTPRoute", route.metadata.namespace, route.metadata.name]
+	node := sprintf("%s#%s", [concat("/", key), rule.name])
+	asked := {"targets": [node], "policyKind": "example.com/ColorPolicy", "changes": object.get(input, "changes", {})}
+	found := data.bridge.v1.effective with input as asked
+	not themed(found)
+}
+
+themed(found) if found[_].paths[_].spec.theme
+"""
+THEMED = (
+    {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "guard", "namespace": "opa-policies", "labels": {"openpolicyagent.org/policy": "rego"}},
+        "data": {"guard.rego": MODULE},
+    },
+    {
+        "apiVersion": "policybridge.io/v1alpha1",
+        "kind": "Constraint",
+        "metadata": {"name": "themed"},
+        "spec": {"policy": "guard", "match": {"kinds": [{"apiGroups": [GATEWAY_API], "kinds": ["HTTPRoute"]}]}},
+    },
+)
+
+
+def test_analyze_finds_what_a_deleted_policy_leaves_without_one(bridge: Run, tmp_path: Path) -> None:
+    folder = copytree(SHOP, tmp_path / "shop")
+    written(folder / "guard.yaml", *THEMED)
+    answer = bridge("analyze", "--delete", "colorpolicy/infra/brand", "--manifests", folder, "-o", "json")
+    introduced = json.loads(answer.stdout)["problems"]["introduced"]
+    assert {(one["subject"].partition("/")[2], one["message"]) for one in introduced} == {
+        ("HTTPRoute/blog/feeds", "rule atom has no theme in effect"),
+        ("HTTPRoute/blog/posts", "rule read has no theme in effect"),
+        ("HTTPRoute/blog/posts", "rule write has no theme in effect"),
+        ("HTTPRoute/infra/redirect", "rule to-https has no theme in effect"),
+    }
+    assert answer.returncode == 1
 
 
 def test_analyze_lists_new_and_fixed_problems(shop: Run, tmp_path: Path) -> None:

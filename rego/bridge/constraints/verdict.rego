@@ -107,7 +107,10 @@ _violations_by(done, _) := {[done.violation, {}]} if done.violation
 
 _violations_by(done, key) := violations_of(done.policy, answer) if {
 	policy := done.policy
-	answer := dispatch.violations[policy] with input as {"parameters": done.parameters, "review": _review(key)}
+
+	# With the changes of the query: a policy may read what is in effect.
+	asked := object.union({"parameters": done.parameters, "review": _review(key)}, {"changes": changes | changes := input.changes})
+	answer := dispatch.violations[policy] with input as asked
 }
 
 # The review of a stored object in the form of Gatekeeper's audit: without operation, user and old object, which are
