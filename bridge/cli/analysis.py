@@ -44,6 +44,7 @@ _FOUND = 1  # exit code if problems are introduced
 
 
 @click.command(cls=ExampleCommand, examples=_ANALYZE_EXAMPLES, short_help="Show the effects of applying manifests")
+@click.argument("named", metavar="[FILE]...", nargs=-1)
 @click.option(
     "-f",
     "--filename",
@@ -68,6 +69,7 @@ _FOUND = 1  # exit code if problems are introduced
 @click.pass_context
 def analyze(
     ctx: click.Context,
+    named: tuple[str, ...],
     files: tuple[str, ...],
     deleted: tuple[str, ...],
     source_namespace: str | None,
@@ -85,8 +87,9 @@ def analyze(
     from bridge.cli.reading import INPUT_ERROR, STDIN, read, take_standard_input
     from bridge.cli.reports import print_analysis
 
+    files += named
     if not files and not deleted:
-        raise CommandError("nothing to analyze: give -f FILE, or --delete OBJECT")
+        raise CommandError("nothing to analyze: give FILE, or --delete OBJECT")
     if prune and not (files and source.manifests):
         raise CommandError("--prune needs -f FILE and --manifests PATH: it compares two folders")
     if STDIN in files and STDIN in source.manifests:

@@ -6,7 +6,9 @@ Exit codes: 0 success, 1 problems found, 2 usage or input error, with one line o
 from __future__ import annotations
 
 import importlib
+import itertools
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -132,10 +134,11 @@ def main() -> None:
 def run_command(arguments: Sequence[str], called_by: str = "bridge") -> int:
     """Run a command line and return the exit code. Every error becomes one line on standard error.
 
-    `help COMMAND` is `COMMAND --help`.
+    As with kubectl, `help COMMAND` is `COMMAND --help`, and `-n NAMESPACE` may precede the command.
     """
-    if arguments[:1] == ["help"]:  # as kubectl has it
+    if arguments[:1] == ["help"]:
         arguments = [*arguments[1:], "--help"]
+    arguments = _command_first(arguments)
     debug = "--debug" in arguments
     try:
         code = bridge.main(list(arguments), prog_name=called_by, standalone_mode=False)
@@ -149,9 +152,30 @@ def run_command(arguments: Sequence[str], called_by: str = "bridge") -> int:
     except Exception as error:  # noqa: BLE001 - whatever it is, a person gets one line
         if debug:
             traceback.print_exc()
-        print_error(f"error: {one_line(error)}")
+        print_error(f"error: {one_line(error)}{_path_hint(arguments)}")
         return 2
     return code if isinstance(code, int) else 0
+
+
+_BEFORE = {"-n", "--namespace", "--opa", "--manifests", "--kubeconfig", "--context"}  # options that may come first
+
+
+def _command_first(arguments: Sequence[str]) -> list[str]:
+    at = 0
+    while at < len(arguments) and arguments[at].partition("=")[0] in _BEFORE:
+        at += 1 if "=" in arguments[at] else 2
+    return [*arguments[at : at + 1], *arguments[:at], *arguments[at + 1 :]]
+
+
+def _path_hint(arguments: Sequence[str]) -> str:
+    """Return the hint for a file or folder that is given as the name of an object, empty without one."""
+    named = [
+        text
+        for before, text in itertools.pairwise(arguments)
+        if not before.startswith("-") and re.search("[./]", text) and Path(text).exists()
+    ]
+    takes_paths = {"--manifests", "analyze", "diff"}.intersection(arguments)
+    return f"; did you mean --manifests {named[0]}?" if named and not takes_paths else ""
 
 
 def one_line(error: BaseException) -> str:

@@ -104,6 +104,11 @@ def test_analyze_finds_what_a_deleted_policy_leaves_without_one(bridge: Run, tmp
     assert answer.returncode == 1
 
 
+def test_a_file_to_analyze_needs_no_option(shop: Run, tmp_path: Path) -> None:
+    file = written(tmp_path / "new.yaml", TYPO)
+    assert analyzed(shop, file) == analyzed(shop, "-f", file)
+
+
 def test_analyze_lists_new_and_fixed_problems(shop: Run, tmp_path: Path) -> None:
     found = analyzed(shop, "-f", written(tmp_path / "new.yaml", STRICTER, TYPO, SALE))
     assert reported(found["problems"]["introduced"]) == [
@@ -190,7 +195,7 @@ def test_every_mistake_in_the_files_is_reported(shop: Run, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "nothing to analyze: give -f FILE, or --delete OBJECT"),
+        ([], "nothing to analyze: give FILE, or --delete OBJECT"),
         (["-f", "/nowhere"], "/nowhere"),
         (["--delete", "colorpolicy/infra/brnd"], "did you mean ColorPolicy/infra/brand?"),
         (["--prune", "--delete", "colorpolicy/infra/brand"], "--prune needs -f FILE and --manifests PATH"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 import pytest
 
@@ -41,6 +43,24 @@ def test_wrong_command_is_an_error_with_a_near_match(
 ) -> None:
     assert run_command([typed]) == 2
     assert f"Did you mean '{meant}'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("first", [["-n", "shop"], ["--namespace=shop"]])
+def test_a_namespace_may_precede_the_command(first: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command([*first, "get", "--help"]) == 0
+    assert capsys.readouterr().out.startswith("Usage: bridge get ")
+
+
+def test_a_folder_in_place_of_a_target_is_named_with_its_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "BRIDGE_OPA_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert run_command(["effective", str(tmp_path)]) == 2
+    assert f"; did you mean --manifests {tmp_path}?" in capsys.readouterr().err
+    assert run_command(["effective", "httproute/cart"]) == 2
+    assert "did you mean" not in capsys.readouterr().err
 
 
 def test_ctrl_c_is_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
