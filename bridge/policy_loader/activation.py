@@ -182,10 +182,18 @@ class Activation:
 
     async def in_the_way(self, claimed: Collection[DataPath]) -> list[DataPath]:
         """Return the parts of `data` that OPA's bundle does not own yet, and that are not empty."""
-        if not claimed:
-            return []
-        active = await self._opa.get(pointer("system", "bundles", BUNDLE_NAME, "manifest", "roots")) or []
-        owned = [tuple(root.split("/")) for root in active]
+        while claimed:
+            owned = await self._owned()
+            taken = await self._taken(claimed, owned)
+            if not taken or owned == await self._owned():  # otherwise OPA has activated a bundle in between
+                return taken
+        return []
+
+    async def _owned(self) -> list[DataPath]:
+        roots = await self._opa.get(pointer("system", "bundles", BUNDLE_NAME, "manifest", "roots")) or []
+        return [tuple(root.split("/")) for root in roots]
+
+    async def _taken(self, claimed: Collection[DataPath], owned: Sequence[DataPath]) -> list[DataPath]:
         fresh = [path for path in claimed if not any(path[: len(root)] == root for root in owned)]
         limit = asyncio.Semaphore(_AT_ONCE)
 
