@@ -10,6 +10,7 @@ import signal
 import subprocess
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -255,7 +256,10 @@ def _follows(scene: Scene, bridge: Bridge) -> None:
     query_input = {"targets": [f"core/Service/shop/{name}"]}
 
     def has_it() -> bool:
-        held = bridge.ask(f"objects/core/Service/shop/{name}", {})
+        try:
+            held = bridge.ask(f"objects/core/Service/shop/{name}", {})
+        except urllib.error.URLError:
+            return False  # a bridge that was frozen may find its OPA silent, and start it again
         return held is not None and isinstance(bridge.ask("bridge/v1/effective", query_input), list)
 
     scene.until(has_it, f"the OPA of {bridge.user} does not follow")
