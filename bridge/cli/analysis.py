@@ -15,6 +15,7 @@ from bridge.cli.options import (
     input_options,
     namespace_options,
     output_option,
+    schemas_option,
     source_namespace_option,
     view_options,
 )
@@ -62,17 +63,19 @@ _FOUND = 1  # exit code if problems are introduced
     help="Object to delete: KIND/NAMESPACE/NAME.",
 )
 @source_namespace_option(EVERY_SOURCE)
+@schemas_option
 @click.option("--prune", is_flag=True, help="With --manifests: delete the objects that FILE lacks.")
 @input_options
 @output_option("table", "wide", "json", "yaml", *REPORTS)
 @debug_option
 @click.pass_context
-def analyze(
+def analyze(  # noqa: PLR0913, PLR0917 - the arguments and options of the command
     ctx: click.Context,
     named: tuple[str, ...],
     files: tuple[str, ...],
     deleted: tuple[str, ...],
     source_namespace: str | None,
+    schemas: tuple[str, ...],
     prune: bool,
     source: Input,
     output: str,
@@ -80,9 +83,9 @@ def analyze(
     """Show the effects of applying FILE: introduced and fixed problems, effective policies before and after.
 
     Nothing is written. Problems are targets that do not exist or are not granted, conflicts, policies that are
-    overridden on all paths or have no effective target, links that do not count, and violations of Constraints. Only
-    problems that the change can affect are listed. Exits with 1 if problems are introduced, 2 if FILE is not all
-    readable.
+    overridden on all paths or have no effective target, links that do not count, violations of Constraints, and unknown
+    kinds and fields. Only problems that the change can affect are listed. Exits with 1 if problems are introduced, 2 if
+    FILE is not all readable.
     """
     from bridge.cli.reading import INPUT_ERROR, STDIN, read, take_standard_input
     from bridge.cli.reports import print_analysis
@@ -98,16 +101,25 @@ def analyze(
 
     async def ask(engine: Engine) -> tuple[Analysis, Applied, Position]:
         from bridge.queries.analysis import analyze as analyzed
-        from bridge.queries.analysis import held_crds, held_keys, read_applied
+        from bridge.queries.analysis import doubtful, held_crds, held_keys, read_applied, read_crds
         from bridge.queries.asking import target_keys
 
-        applied = read_applied(files, await held_crds(engine.opa))
+        crds = read_crds(schemas)
+        applied = read_applied(files, [*await held_crds(engine.opa), *crds])
         if files and not applied.objects and not applied.problems and not prune:
             raise CommandError(f"no objects in {', '.join(files)}")
         going = await target_keys(engine.opa, deleted, None) if deleted else []
         if prune:
             going += [key for key in await held_keys(engine.opa) if key not in applied.keys]
-        return await analyzed(engine.opa, applied.objects, going, source_namespace), applied, engine.position
+        analysis = await analyzed(
+            engine.opa,
+            applied.objects,
+            going,
+            source_namespace,
+            doubts_before=doubtful(engine.doubts(crds)),
+            doubts_after=doubtful(applied.source.doubts()),
+        )
+        return analysis, applied, engine.position
 
     (answer, applied, position), code = read(source, ask, allow_empty=True)
     print_analysis(output, answer, lambda key: applied.position(key) or position(key))

@@ -170,6 +170,17 @@ def selector_option(command: _Decorated) -> _Decorated:
     )(command)
 
 
+def schemas_option(command: _Decorated) -> _Decorated:
+    """Add `--schemas`; the command gets `schemas`, places of CRDs."""
+    return click.option(
+        "--schemas",
+        metavar="PATH|URL",
+        multiple=True,
+        help="Check fields by the CRDs in a file or folder, or at a URL. Repeatable. Without it, by the CRDs among the "
+        "manifests and the releases of Gateway API, Envoy Gateway, Istio and Kuadrant that the bridge knows.",
+    )(command)
+
+
 def depth_option(command: _Decorated) -> _Decorated:
     """Add `--depth`, up to the limit of the query `tree`."""
     return click.option(

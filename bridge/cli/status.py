@@ -11,7 +11,14 @@ import click
 
 from bridge.cli.completion import CONSTRAINTS, OBJECTS
 from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import View, namespace_options, selector_option, view_options, wants_document
+from bridge.cli.options import (
+    View,
+    namespace_options,
+    schemas_option,
+    selector_option,
+    view_options,
+    wants_document,
+)
 from bridge.cli.terminal import print_error
 from bridge.model.keys import parse_key
 from bridge.queries.names import CommandError, NameNotFoundError, object_name
@@ -37,6 +44,7 @@ _PROBLEMS_EXAMPLES = (
 @click.argument("targets", metavar="[OBJECT]...", nargs=-1, shell_complete=OBJECTS)
 @namespace_options(only="The namespace of OBJECTs without one; without OBJECT, list only this namespace.")
 @selector_option
+@schemas_option
 @view_options
 @debug_option
 @click.pass_context
@@ -45,21 +53,24 @@ def problems(
     targets: tuple[str, ...],
     namespace: str | None,
     selects: Selects | None,
+    schemas: tuple[str, ...],
     view: View,
 ) -> None:
     """List problems: targets that do not exist or are not granted, conflicts, policies without effect, broken links.
 
-    The exit code is 1 if there are any.
+    With --manifests also unknown kinds and fields. The exit code is 1 if there are any problems.
     """
     from bridge.cli.printers.differences import problems_table
     from bridge.cli.reading import Form, show
+    from bridge.queries.analysis import is_error
 
     async def ask(engine: Engine) -> tuple[list[Entry], Position]:
-        from bridge.queries.analysis import all_problems
+        from bridge.queries.analysis import all_problems, doubtful, read_crds
         from bridge.queries.asking import target_keys
 
         keys = await target_keys(engine.opa, targets, namespace) if targets else None
-        return await all_problems(engine.opa, keys, namespace, selects), engine.position
+        doubts = doubtful(engine.doubts(read_crds(schemas)))
+        return await all_problems(engine.opa, keys, namespace, selects, doubts), engine.position
 
     form: Form[tuple[list[Entry], Position]] = Form(
         lambda found, _: [problems_table(*found)],
@@ -68,7 +79,7 @@ def problems(
         names=lambda found: [problem["subject"] for problem in found[0]],
     )
     answer, code = show(view, ask, form)
-    ctx.exit(code or (_FOUND if answer[0] else 0))
+    ctx.exit(code or (_FOUND if any(map(is_error, answer[0])) else 0))
 
 
 _STATUS_EXAMPLES = (

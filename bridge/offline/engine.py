@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bridge.model.changes import Change, Listed, Rejected, Source, Trouble
+from bridge.model.changes import Change, Listed, Object, Rejected, Source, Trouble
 from bridge.model.keys import CLUSTER, Key, group_of
 from bridge.model.types import ALWAYS, GATEWAY_API
 from bridge.opa.address import TlsFiles
@@ -27,6 +27,7 @@ from bridge.sources.manifests import ManifestSource
 if TYPE_CHECKING:
     from bridge.kube.client import KubeClient
     from bridge.offline.modules import SettledModules
+    from bridge.sources.known_fields import Doubt
 
 
 POLL = 1.0  # seconds between two checks of an OPA that another bridge syncs
@@ -42,7 +43,8 @@ class Engine:
     """An OPA to query. For objects that were read for it also their problems, and the positions of manifests' objects.
 
     `problems` are errors of the input; `warnings` are errors of others, such as a rejected ConfigMap of an admin in a
-    cluster. `replicated` are the types of objects from a cluster, None for all. `changed` waits until the contents may
+    cluster. `doubts` returns unknown kinds and fields of manifests, by the schemas of these CRDs and the manifests'
+    own. `replicated` are the types of objects from a cluster, None for all. `changed` waits until the contents may
     differ. `empty` means that manifests have no objects. `running` means that the OPA was there before. `settled` are
     admins' modules, None without any and for a running OPA; `events` returns the Events of an object.
     """
@@ -51,6 +53,7 @@ class Engine:
     problems: list[Trouble] = field(default_factory=list)
     warnings: list[Trouble] = field(default_factory=list)
     position: Callable[[Key], tuple[str, int] | None] = lambda _: None
+    doubts: Callable[[Sequence[Object]], list[tuple[Key, Doubt]]] = lambda _: []
     replicated: Sequence[str] | None = None
     changed: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(POLL)
     empty: bool = False
@@ -142,6 +145,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
                 opa,
                 [*source.problems, *rejected],
                 position=source.position,
+                doubts=source.doubts,
                 changed=changed,
                 empty=not objects and not empty,
                 settled=found,

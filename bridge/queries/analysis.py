@@ -7,18 +7,27 @@ batches, and compares two lists of problems.
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Mapping, Sequence
+import io
+import urllib.request
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from bridge.files import read_stream
 from bridge.model.changes import Object, Trouble
 from bridge.model.keys import Key, key_of, parse_key
-from bridge.model.types import CONSTRAINT, DESCRIBING
+from bridge.model.types import CONSTRAINT, CRD, DESCRIBING
 from bridge.opa.address import pointer
 from bridge.opa.client import Opa
 from bridge.queries.asking import Entry, Selects, by_batches, in_batches, objects, selected
 from bridge.replicator.pending import prune
+from bridge.sources.manifest_files import MOST_BYTES, ManifestError
 from bridge.sources.manifests import ManifestSource
+
+if TYPE_CHECKING:
+    from bridge.sources.known_fields import Doubt
+
+_DOWNLOAD_SECONDS = 30.0  # without any byte of a file with CRDs
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +42,48 @@ class Applied:
     def position(self, key: Key) -> tuple[str, int] | None:
         """Return the file and line of an object; None if it is not among these."""
         return self.source.position(key)
+
+
+def read_crds(places: Sequence[str]) -> list[Object]:
+    """Return the CRDs in files, folders and at URLs (http, https).
+
+    Raises ManifestError for a place that cannot be read, has errors or no CRDs.
+    """
+    found: list[Object] = []
+    for place in places:
+        source = ManifestSource(["-" if _is_url(place) else place], follow=False)
+        content = io.BytesIO(_downloaded(place)) if _is_url(place) else None
+        crds = [obj for obj in source.load(content) if key_of(obj).type_id == CRD]
+        if source.problems:
+            raise ManifestError(f"{place}: {source.problems[0].message}")
+        if not crds:
+            raise ManifestError(f"{place}: no CustomResourceDefinition")
+        found += crds
+    return found
+
+
+def _is_url(place: str) -> bool:
+    return place.startswith(("http://", "https://"))
+
+
+def _downloaded(url: str) -> bytes:
+    try:
+        with urllib.request.urlopen(url, timeout=_DOWNLOAD_SECONDS) as response:  # noqa: S310 - http or https
+            return read_stream(response, MOST_BYTES, url)
+    except OSError as error:
+        raise ManifestError(f"{url}: {error}") from error
+
+
+def doubtful(doubts: Iterable[tuple[Key, Doubt]]) -> list[Entry]:
+    """Return unknown kinds and fields in the form of the query `problems`.
+
+    One that a newer release may know is a warning, as a violation with the enforcementAction `warn` is.
+    """
+    return [
+        {"subject": str(key), "about": str(key), "reason": doubt.reason, "message": doubt.message}
+        | ({} if doubt.certain else {"enforcementAction": "warn"})
+        for key, doubt in doubts
+    ]
 
 
 def read_applied(files: Sequence[str], crds: Sequence[Object]) -> Applied:
@@ -68,15 +119,17 @@ async def all_problems(
     keys: Sequence[Key] | None = None,
     namespace: str | None = None,
     selects: Selects | None = None,
+    doubts: Sequence[Entry] = (),
 ) -> list[Entry]:
     """Return the result of the query `problems` for objects, in batches: `{subject, about, reason, message}`.
 
-    Without `keys` for every object, or for those of one `namespace`. `selects` decides by an object's labels.
+    Without `keys` for every object, or for those of one `namespace`. `selects` decides by an object's labels. `doubts`
+    are further problems of objects.
     """
     if keys is None:
         keys = [key for key in await held_keys(opa) if namespace in {None, key.namespace}]
     texts = list(dict.fromkeys(str(key.object) for key in keys))
-    found = await in_batches(opa, "problems", "objects", texts)
+    found = await in_batches(opa, "problems", "objects", texts) + list(_about(texts, doubts).values())
     found = await selected(opa, found, "subject", selects)
     return sorted(found, key=lambda problem: (problem["subject"], problem["reason"], problem["about"]))
 
@@ -88,8 +141,8 @@ Changes = dict[str, list[Any]]
 class Analysis:
     """The effects of applying manifests.
 
-    Keys of objects, problems from the query `problems`, violations of Constraints as further ones, and the result of
-    the query `differences`.
+    Keys of objects, problems from the query `problems`, violations of Constraints and unknown kinds and fields as
+    further ones, and the result of the query `differences`.
     """
 
     created: list[str]
@@ -121,18 +174,24 @@ class Analysis:
 
 
 def is_error(problem: Mapping[str, Any]) -> bool:
-    """Return whether a problem is more than a warning, or a dryrun, of a Constraint."""
+    """Return whether a problem is more than a warning or a dryrun: of a Constraint, or about an unknown field."""
     action: str = problem.get("enforcementAction", "deny")
     return action == "deny"
 
 
 async def analyze(
-    opa: Opa, applied: Sequence[Object], deleted: Collection[Key], source_namespace: str | None = None
+    opa: Opa,
+    applied: Sequence[Object],
+    deleted: Collection[Key],
+    source_namespace: str | None = None,
+    *,
+    doubts_before: Sequence[Entry] = (),
+    doubts_after: Sequence[Entry] = (),
 ) -> Analysis:
     """Compare OPA's objects with those after `applied` were applied and `deleted` deleted.
 
-    Effective policies are compared for requests from `source_namespace`; without it also for each namespace with a
-    difference.
+    `doubts_before` and `doubts_after` are unknown kinds and fields of the objects in OPA, and of `applied`. Effective
+    policies are compared for requests from `source_namespace`; without it also for each namespace with a difference.
     """
     upserts = {key_of(obj): obj for obj in applied}
     held = await objects(opa, [*upserts, *deleted])
@@ -145,8 +204,10 @@ async def analyze(
     differences = await _differences(opa, concerned["scopes"], changes, source_namespace)
     subjects = _subjects(keys, concerned, differences)
     judged = await _judged(opa, keys, subjects, differences, changes)
-    before = await _problems(opa, subjects, {}) | await _violations(opa, judged, {})
-    after = await _problems(opa, subjects, changes) | await _violations(opa, judged, changes)
+    before = await _problems(opa, subjects, {}) | await _violations(opa, judged, {}) | _about(keys, doubts_before)
+    after = (
+        await _problems(opa, subjects, changes) | await _violations(opa, judged, changes) | _about(keys, doubts_after)
+    )
     return Analysis(
         created=sorted(str(key) for key in changing if key not in held),
         changed=sorted(str(key) for key in changing if key in held),
@@ -226,6 +287,10 @@ async def _problems(opa: Opa, subjects: Sequence[str], changes: Changes) -> dict
     more = {"changes": changes} if changes else {}
     found = await in_batches(opa, "problems", "objects", subjects, more)
     return {(problem["subject"], problem["about"], problem["reason"]): problem for problem in found}
+
+
+def _about(keys: Collection[str], doubts: Iterable[Entry]) -> dict[tuple[str, str, str], Entry]:
+    return {(one["subject"], one["reason"], one["message"]): one for one in doubts if one["subject"] in keys}
 
 
 async def _judged(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import watchfiles
 
     from bridge.model.keys import Key
+    from bridge.sources.known_fields import Doubt
 
 # A watch is lost silently when its folder is moved or created again: a check from time to time finds that.
 _LOOK_SECONDS = 5.0
@@ -103,6 +104,7 @@ class ManifestSource:
     def __init__(self, paths: Sequence[Path | str], *, follow: bool, crds: Sequence[Object] = ()) -> None:
         self._paths = [path if path == STDIN else Path(path) for path in paths]
         self._follow = follow
+        self._crds = crds
         self._state = ManifestState(self._paths, retried=follow, crds=crds)
         self._wanted: set[str] = set()
         self._listed: set[str] = set()
@@ -118,6 +120,19 @@ class ManifestSource:
         """Return the file and line of an object; None for an object that is not in the manifests."""
         manifest = self._state.manifests.get(key.object)
         return (manifest.file, manifest.line) if manifest else None
+
+    def doubts(self, crds: Iterable[Object] = ()) -> list[tuple[Key, Doubt]]:
+        """Return the kinds and fields of the manifests that their schemas do not have, with the objects' keys.
+
+        `crds` describe kinds in addition to those among the manifests.
+        """
+        from bridge.sources.known_fields import KnownFields
+
+        crds = [*crds, *self._crds, *(obj for key, obj in self._state.objects.items() if key.type_id == CRD)]
+        known = KnownFields(crds)
+        return [
+            (key, doubt) for key, manifest in self._state.manifests.items() for doubt in known.doubts(manifest.object)
+        ]
 
     def want(self, type_ids: AbstractSet[str]) -> None:
         """Note the wanted kinds.

@@ -20,6 +20,7 @@ class Vendor:
     """A Go module at a version, and its files with CRDs. Go checks the module's digest (sum.golang.org)."""
 
     name: str
+    title: str
     module: str
     version: str
     files: str
@@ -28,13 +29,18 @@ class Vendor:
 VENDORS = (
     Vendor(
         "envoy-gateway",
+        "Envoy Gateway",
         "github.com/envoyproxy/gateway",
         "v1.9.1",
         r"/charts/gateway-helm/charts/crds/crds/generated/[^/]+\.yaml$",
     ),
-    Vendor("istio", "istio.io/api", "v1.31.1", r"/kubernetes/customresourcedefinitions\.gen\.yaml$"),
+    Vendor("istio", "Istio", "istio.io/api", "v1.31.1", r"/kubernetes/customresourcedefinitions\.gen\.yaml$"),
+    Vendor(
+        "kuadrant", "Kuadrant", "github.com/kuadrant/kuadrant-operator", "v1.4.2", r"/config/crd/bases/[^/]+\.yaml$"
+    ),
     Vendor(
         "network-policy-api",
+        "Network Policy API",
         "sigs.k8s.io/network-policy-api",
         "v0.1.7",
         r"/config/crd/experimental/policy\.[^/]+\.yaml$",

@@ -17,7 +17,7 @@ from tests.e2e.terminal import at_a_terminal
 
 RUN = re.compile(
     r"(?:sed [^|]*\| )?"
-    r"(bridge (analyze|config|effective|explain|get|impact|opa-config|placement|rbac|request|status|tree"
+    r"(bridge (analyze|config|effective|explain|get|impact|opa-config|placement|problems|rbac|request|status|tree"
     r"|violations|--help|\w[\w-]* --help)|curl -s \S+/v1/data|opa )\b"
 )
 NOT_RUN = re.compile(
@@ -29,6 +29,7 @@ NOT_RUN = re.compile(
 ADDRESS = re.compile(r"(http://127\.0\.0\.1:38109|\$BRIDGE_OPA_URL|\$OPA)\b")
 # An OPA for each command takes seconds: on these pages, commands on `examples/shop` alone share one.
 ON_THE_SHARED_OPA = {"cli.md", "keys.md", "index.md"}
+OF_FILES = re.compile(r"bridge (problems|rbac)\b")  # their output names files
 FOLDER = re.compile(r" --manifests examples/shop(?=$| -| +#)")
 
 
@@ -50,7 +51,7 @@ def test_a_command_prints_what_the_page_shows(
     for name, text in files(command.page).items():
         (tmp_path / name).write_text(text)
     text = ADDRESS.sub(shop_opa, command.line)
-    if command.page.name in ON_THE_SHARED_OPA and "rbac" not in command.line:
+    if command.page.name in ON_THE_SHARED_OPA and not OF_FILES.search(command.line):
         text = FOLDER.sub("", text)
     more = {
         "PATH": f"{bridge_path.parent}:{opa_path.parent}:{environment['PATH']}",

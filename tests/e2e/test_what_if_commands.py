@@ -373,3 +373,42 @@ def test_explanation_of_a_consumer_route_names_the_namespace_that_it_counts_for(
     assert [(path["spec"], path["sourceNamespace"]) for path in found["paths"]] == [({"color": "red"}, CONSUMER)]
     text = mesh("explain", f"httproute/{CONSUMER}/mine").stdout
     assert f"for requests from {CONSUMER}" in text
+
+
+def test_analyze_introduces_an_unknown_field_and_fixes_one(bridge: Run, tmp_path: Path) -> None:
+    typo: dict[str, Any] = yaml.safe_load(yaml.safe_dump(SALE))
+    typo["spec"]["parentRef"] = []
+    before, after = written(tmp_path / "before.yaml", SALE), written(tmp_path / "after.yaml", typo)
+    answer = bridge("analyze", after, "--manifests", before, "-o", "json")
+    assert answer.returncode == 1, answer.stderr
+    (problem,) = json.loads(answer.stdout)["problems"]["introduced"]
+    assert (problem["reason"], problem["message"]) == (
+        "UnknownField",
+        'unknown field "spec.parentRef"; did you mean "parentRefs"?',
+    )
+    answer = bridge("analyze", before, "--manifests", after, "-o", "json")
+    assert (answer.returncode, json.loads(answer.stdout)["problems"]["fixed"]) == (0, [problem])
+
+
+def test_problems_check_fields_by_the_crds_of_schemas(bridge: Run, tmp_path: Path) -> None:
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}}
+    crd = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {
+            "group": "example.com",
+            "names": {"kind": "Widget", "plural": "widgets"},
+            "scope": "Namespaced",
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
+        },
+    }
+    widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"sizes": 1}}
+    crds, folder = written(tmp_path / "crds.yaml", crd), written(tmp_path / "widget.yaml", widget)
+    assert bridge("problems", "--manifests", folder).returncode == 0
+    answer = bridge("problems", "--manifests", folder, "--schemas", crds, "-o", "json")
+    assert [problem["message"] for problem in json.loads(answer.stdout)] == [
+        'unknown field "spec.sizes"; did you mean "size"?'
+    ]
+    wrong = bridge("problems", "--manifests", folder, "--schemas", folder)
+    assert (wrong.returncode, wrong.stderr) == (2, f"error: {folder}: no CustomResourceDefinition\n")

@@ -15,6 +15,7 @@ from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
 from bridge.resources import rego_root
 from bridge.sources.defaults import CLUSTER_SCOPED_POLICIES
+from hack.tools import known_fields
 from hack.tools.vendor_crds import VENDORS, Vendor, crds_of
 
 Crd = dict[str, Any]
@@ -138,3 +139,7 @@ async def test_the_crds_change_nothing_that_the_presets_say(opa: Opa, crds: dict
         for field in PRESETS[kind]:
             assert with_crds[kind][field] == alone[kind][field], f"{kind}: {field}"
     assert await opa.query("undescribed", {"changes": changes}) == {}
+
+
+def test_known_fields_are_those_of_the_releases() -> None:
+    assert known_fields.PATH.read_text() == known_fields.render(), "run python -m hack.tools.known_fields"

@@ -1,0 +1,174 @@
+"""Misspelled kinds and fields of manifests, by the schemas of their CRDs.
+
+An API server drops a field that the schema does not have, and `kubectl apply` refuses it ("strict decoding error:
+unknown field"). A folder has no API server, so the same check is made here: by the CRDs among the manifests and those
+of `--schemas`, otherwise by the releases of Gateway API and vendors in known_fields.json, which
+`python -m hack.tools.known_fields` writes.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from bridge.model.keys import group_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from bridge.model.changes import Object
+
+# The fields of an object by name, `*` for those of a map with free names. A list has the fields of its items. None
+# means that everything below is accepted: a plain value, or a field whose schema keeps unknown fields.
+Fields = dict[str, "Fields | None"]
+
+FILE = "known_fields.json"
+_FREE = "*"
+_SIMILAR = 0.8  # the least similarity, by difflib, of a name that is meant
+_MOST = 20  # doubts of one object; the rest is of the same kind
+
+# Of ObjectMeta in the Kubernetes API reference.
+_METADATA: Fields = dict.fromkeys(
+    (
+        *("annotations", "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "finalizers"),
+        *("generateName", "generation", "labels", "managedFields", "name", "namespace", "ownerReferences"),
+        *("resourceVersion", "selfLink", "uid"),
+    )
+)
+_OF_EVERY_KIND: Fields = {"apiVersion": None, "kind": None, "metadata": _METADATA, "status": None}
+
+
+class Released(msgspec.Struct, frozen=True):
+    """The fields of one kind, and the release that has them (`Envoy Gateway v1.9.1`)."""
+
+    release: str
+    fields: dict[str, Any]  # Fields, a recursive type that msgspec does not read
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A kind or field of an object that its schema does not have.
+
+    `reason` is UnknownKind or UnknownField. `certain` is False if only a release in known_fields.json lacks the name
+    and no similar name exists: a newer release may have it.
+    """
+
+    reason: str
+    message: str
+    certain: bool
+
+
+class KnownFields:
+    """The kinds and fields that manifests may have. `crds` are the CRDs that describe some of them."""
+
+    def __init__(self, crds: Iterable[Object] = ()) -> None:
+        self._released = _released()
+        self._defined = {type_id: fields for crd in crds for type_id, fields in fields_of(crd)}
+        self._kinds: dict[str, set[str]] = {}
+        for type_id in (*self._released, *self._defined):
+            group, _, kind = type_id.rpartition("/")
+            self._kinds.setdefault(group, set()).add(kind)
+
+    def doubts(self, obj: Object) -> list[Doubt]:
+        """Return what an object (with apiVersion, kind and metadata) has and its schema does not, at most 20 doubts.
+
+        Kinds of groups without any schema, such as Kubernetes' own, have none.
+        """
+        group, kind = group_of(obj["apiVersion"]), obj["kind"]
+        type_id = f"{group}/{kind}"
+        if type_id in self._defined:
+            return list(_unknown_fields(obj, self._defined[type_id], None))[:_MOST]
+        if type_id in self._released:
+            known = self._released[type_id]
+            return list(_unknown_fields(obj, known.fields, known.release))[:_MOST]
+        return list(self._unknown_kind(group, kind))
+
+    def _unknown_kind(self, group: str, kind: str) -> Iterator[Doubt]:
+        if kinds := self._kinds.get(group):
+            near = _nearest(kind, kinds)
+            yield Doubt("UnknownKind", f'unknown kind "{kind}" in the group {group}{_hint(near)}', near is not None)
+        elif near := _nearest(group, (name for name, kinds in self._kinds.items() if kind in kinds)):
+            yield Doubt("UnknownKind", f'unknown group "{group}" of the kind {kind}{_hint(near)}', certain=True)
+
+
+def _unknown_fields(obj: Object, fields: Fields, release: str | None) -> Iterator[Doubt]:
+    """Yield the unknown fields of an object; `release` has these fields, None for those of a CRD."""
+    for path, name, known in _strangers(obj, fields | _OF_EVERY_KIND, ""):
+        near = _nearest(name, known)
+        certain = release is None or near is not None
+        where = "" if certain else f" in {release}: a newer release may have it, whose CRDs --schemas takes"
+        yield Doubt("UnknownField", f'unknown field "{path}{name}"{_hint(near)}{where}', certain)
+
+
+def _strangers(value: Any, fields: Fields | None, path: str) -> Iterator[tuple[str, str, Fields]]:
+    """Yield the unknown fields in a value, each as its parent's path, its name, and the known names beside it."""
+    if fields is None:
+        return
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _strangers(item, fields, f"{path.removesuffix('.')}[{index}].")
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            if name in fields or _FREE in fields:
+                yield from _strangers(item, fields.get(name, fields.get(_FREE)), f"{path}{name}.")
+            else:
+                yield path, str(name), fields
+
+
+def _nearest(name: str, names: Iterable[str]) -> str | None:
+    return next(iter(difflib.get_close_matches(name, list(names), n=1, cutoff=_SIMILAR)), None)
+
+
+def _hint(near: str | None) -> str:
+    return f'; did you mean "{near}"?' if near else ""
+
+
+def fields_of(crd: Object) -> Iterator[tuple[str, Fields]]:
+    """Yield a CRD's `<group>/<Kind>` with the fields of its served versions together; nothing without a schema."""
+    spec = _mapping(crd, "spec")
+    group, kind = spec.get("group"), _mapping(spec, "names").get("kind")
+    versions = spec.get("versions")
+    schemas = [
+        _mapping(_mapping(version, "schema"), "openAPIV3Schema")
+        for version in (versions if isinstance(versions, list) else ())
+        if isinstance(version, dict) and version.get("served")
+    ]
+    found: Fields | None = {}
+    for schema in schemas:
+        found = _merged(found, _fields_of(schema))
+    if group and kind and schemas and found is not None:
+        yield f"{group}/{kind}", {name: fields for name, fields in found.items() if name not in _OF_EVERY_KIND}
+
+
+def _fields_of(schema: Mapping[str, Any]) -> Fields | None:
+    """Return the fields that a structural schema allows."""
+    if schema.get("x-kubernetes-preserve-unknown-fields") or schema.get("x-kubernetes-embedded-resource"):
+        return None
+    if properties := _mapping(schema, "properties"):
+        return {name: _fields_of(field) if isinstance(field, dict) else None for name, field in properties.items()}
+    if items := _mapping(schema, "items"):
+        return _fields_of(items)
+    others = _mapping(schema, "additionalProperties")
+    return {_FREE: inner} if others and (inner := _fields_of(others)) else None
+
+
+def _merged(one: Fields | None, other: Fields | None) -> Fields | None:
+    """Return the fields of two versions together."""
+    if one is None or other is None:
+        return None
+    return one | {name: _merged(one[name], fields) if name in one else fields for name, fields in other.items()}
+
+
+def _mapping(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    # A CRD in a folder may have any value here; validating it is the API server's task.
+    found = value.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _released() -> dict[str, Released]:
+    content = resources.files("bridge.sources").joinpath(FILE).read_bytes()
+    return msgspec.json.decode(content, type=dict[str, Released])

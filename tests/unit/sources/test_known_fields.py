@@ -1,0 +1,118 @@
+"""Unknown kinds and fields of manifests, by the releases that the bridge knows and by CRDs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bridge.sources.known_fields import KnownFields, fields_of
+
+GATEWAY_API = "gateway.networking.k8s.io/v1"
+
+
+def written(kind: str, spec: dict[str, Any], version: str = GATEWAY_API, **metadata: Any) -> dict[str, Any]:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": "one", **metadata}, "spec": spec}
+
+
+def widgets(*schemas: dict[str, Any]) -> dict[str, Any]:
+    versions = [
+        {"name": f"v{number}", "served": True, "schema": {"openAPIV3Schema": {"properties": {"spec": schema}}}}
+        for number, schema in enumerate(schemas)
+    ]
+    return {"spec": {"group": "example.com", "names": {"kind": "Widget"}, "versions": versions}}
+
+
+@pytest.fixture(scope="module")
+def released() -> KnownFields:
+    return KnownFields()
+
+
+@pytest.mark.parametrize(
+    ("obj", "message"),
+    [
+        (
+            written("HTTPRute", {}),
+            'unknown kind "HTTPRute" in the group gateway.networking.k8s.io; did you mean "HTTPRoute"?',
+        ),
+        (
+            written("HTTPRoute", {}, "gateway.networking.k8.io/v1"),
+            'unknown group "gateway.networking.k8.io" of the kind HTTPRoute; did you mean "gateway.networking.k8s.io"?',
+        ),
+        (written("HTTPRoute", {"parentRef": []}), 'unknown field "spec.parentRef"; did you mean "parentRefs"?'),
+        (
+            written("HTTPRoute", {"rules": [{}, {"backendRef": []}]}),
+            'unknown field "spec.rules[1].backendRef"; did you mean "backendRefs"?',
+        ),
+        (
+            written("RateLimitPolicy", {"targetRefs": []}, "kuadrant.io/v1"),
+            'unknown field "spec.targetRefs"; did you mean "targetRef"?',
+        ),
+        (
+            written("BackendTrafficPolicy", {"timeouts": {}}, "gateway.envoyproxy.io/v1alpha1"),
+            'unknown field "spec.timeouts"; did you mean "timeout"?',
+        ),
+        (written("HTTPRoute", {}, lables={}), 'unknown field "metadata.lables"; did you mean "labels"?'),
+    ],
+)
+def test_misspelled_name_is_reported_with_the_nearest_one(
+    released: KnownFields, obj: dict[str, Any], message: str
+) -> None:
+    (doubt,) = released.doubts(obj)
+    assert (doubt.message, doubt.certain) == (message, True)
+
+
+def test_unknown_name_that_resembles_no_other_may_be_of_a_newer_release(released: KnownFields) -> None:
+    (doubt,) = released.doubts(written("HTTPRoute", {"quota": 1}))
+    assert not doubt.certain
+    assert doubt.message.startswith('unknown field "spec.quota" in Gateway API v')
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        written("Deployment", {"anything": 1}, "apps/v1"),
+        written("ColorPolicy", {"anything": 1}, "example.com/v1"),
+        written("HTTPRoute", {"rules": [{"name": "a", "backendRefs": [{"name": "b", "port": 80}]}]}, labels={"a": "b"}),
+        written(
+            "RateLimitPolicy", {"limits": {"any-name": {"rates": [{"limit": 1, "window": "1s"}]}}}, "kuadrant.io/v1"
+        ),
+        {**written("HTTPRoute", {}), "spec": "no mapping"},
+        {**written("HTTPRoute", {}), "status": {"anything": 1}},
+    ],
+)
+def test_known_fields_free_maps_and_kinds_without_a_schema_have_no_doubts(
+    released: KnownFields, obj: dict[str, Any]
+) -> None:
+    assert released.doubts(obj) == []
+
+
+def test_field_that_the_schema_of_a_crd_lacks_is_certain() -> None:
+    known = KnownFields([widgets({"properties": {"size": {"type": "integer"}}})])
+    (doubt,) = known.doubts(written("Widget", {"colour": 1}, "example.com/v1"))
+    assert (doubt.message, doubt.certain) == ('unknown field "spec.colour"', True)
+
+
+def test_crd_counts_before_the_release() -> None:
+    crd = {"spec": {"group": "gateway.networking.k8s.io", "names": {"kind": "HTTPRoute"}, "versions": []}}
+    crd["spec"]["versions"] = widgets({"properties": {"quota": {}}})["spec"]["versions"]
+    assert KnownFields([crd]).doubts(written("HTTPRoute", {"quota": 1})) == []
+
+
+def test_field_of_any_served_version_is_known() -> None:
+    ((_, fields),) = fields_of(widgets({"properties": {"old": {}}}, {"properties": {"new": {}}}))
+    assert fields == {"spec": {"old": None, "new": None}}
+
+
+def test_everything_is_accepted_where_the_schema_keeps_unknown_fields() -> None:
+    known = KnownFields([widgets({"x-kubernetes-preserve-unknown-fields": True, "properties": {"a": {}}})])
+    assert known.doubts(written("Widget", {"b": 1}, "example.com/v1")) == []
+
+
+@pytest.mark.parametrize("crd", [{}, {"spec": []}, {"spec": {"versions": {}}}, widgets(), widgets({"properties": 1})])
+def test_crd_of_any_shape_is_read(crd: dict[str, Any]) -> None:
+    KnownFields([crd])
+
+
+def test_object_has_at_most_twenty_doubts(released: KnownFields) -> None:
+    assert len(released.doubts(written("HTTPRoute", {f"x{number}": 1 for number in range(1000)}))) == 20
