@@ -18,6 +18,7 @@ SOAK_MINUTES ?= 30
 LOCK_ARGS ?= --upgrade
 SOAK_ONLY ?=
 MUTANTS_ARGS ?=
+BENCH_ARGS ?=
 # Most tests wait for a real server: two at once take half the time. Each worker has a control plane of its own, and the
 # tests of one file stay together and in their order.
 PYTEST_WORKERS ?= 2
@@ -58,8 +59,8 @@ test-all: test test-long ## Every test
 
 check-release: audit test test-long soak fuzz ## Everything that a release must pass: more than an hour
 
-bench: setup-test ## Measure; one JSON line per figure
-	@$(PY) -m hack.bench
+bench: setup-test ## Measure, and print a table with the aims (BENCH_ARGS="--against HEAD~10 --routes 1000")
+	@$(PY) -m hack.bench $(BENCH_ARGS)
 
 soak: setup-test ## Random changes and kills, then a hostile tenant, for SOAK_MINUTES each (SOAK_ONLY: faults or tenants)
 	@exec $(PY) -m hack.soak --minutes $(SOAK_MINUTES) $(if $(SOAK_ONLY),--only $(SOAK_ONLY))

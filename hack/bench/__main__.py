@@ -1,86 +1,87 @@
-"""`make bench`: measure, and print one JSON line for each figure on standard output and progress on standard error."""
+"""`make bench`: measure the bridge, and print one table of the figures with their aims.
+
+With `--against COMMIT` the bridge of that commit is measured in the same run, in turn with this one: there, here, here,
+there. Both are measured from outside, as processes with the commands, queries and log events that users see.
+"""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
+import os
+import subprocess
 import sys
-import time
+import tempfile
 import traceback
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
-from bridge.telemetry.logs import configure_logs
-from hack.bench import (
-    admission,
-    aims,
-    analyzing,
-    cluster,
-    folder,
-    modules,
-    opa_alone,
-    page,
-    placement,
-    replication,
-    requests,
-    size,
-    stacks,
-    tenants,
-    vendors,
-    wide,
-)
-from hack.bench.against import compare
-from hack.bench.figures import FIGURES, figure, machine, progress
+from hack.bench import admission, cluster, expressions, starts, wide
+from hack.bench.table import Figures, printed
+from hack.figures import progress
+from hack.processes import HERE, ROOT, Program
 
-PARTS = {
-    "opa": opa_alone.measure,
-    "stacks": stacks.measure,
-    "wide": wide.measure,
-    "vendors": vendors.measure,
-    "requests": requests.measure,
-    "analyze": analyzing.measure,
-    "folder": folder.measure,
+PARTS: dict[str, Callable[[Program, int, Path], Coroutine[Any, Any, Figures]]] = {
+    "starts": starts.measure,
+    "expressions": expressions.measure,
     "cluster": cluster.measure,
-    "replication": replication.measure,
-    "placement": placement.measure,
-    "size": size.measure,
+    "wide": wide.measure,
     "admission": admission.measure,
-    "modules": modules.measure,
-    "page": page.measure,
-    "tenants": tenants.measure,
 }
-ALONE = {"size"}  # parts that are measured only when they are named
 
 
-def main() -> None:
-    """Read the options and measure. Exit code 1 if a part fails; the other parts still print their figures."""
+def main() -> int:
+    """Read the options and measure. Return 1 if a part fails; the other parts still have their figures."""
     parser = argparse.ArgumentParser(prog="python -m hack.bench", description=__doc__)
-    parser.add_argument("--routes", type=int, default=10_000, help="HTTPRoutes of the load (default: 10000)")
-    parser.add_argument(
-        "--only", choices=sorted(PARTS), action="append", help="measure this part alone; give it again for more parts"
-    )
-    parser.add_argument(
-        "--against", metavar="COMMIT", help="measure each part at this commit too, and print the ratios"
-    )
+    parser.add_argument("--routes", type=int, default=10_000, help="HTTPRoutes of the load (default: %(default)s)")
+    parser.add_argument("--only", choices=PARTS, action="append", help="measure this part; give it again for more")
+    parser.add_argument("--against", metavar="COMMIT", help="measure this commit too, in turn")
+    parser.add_argument("--rounds", type=int, default=2, help="of turns with --against (default: %(default)s)")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="add all measured values to this file, as JSON lines")
     options = parser.parse_args()
-    parts = [name for name in PARTS if (name in options.only if options.only else name not in ALONE)]
-    if options.against:
-        sys.exit(compare(options.against, parts, options.routes))
-    configure_logs("warning", "console")  # on standard error; standard output is for figures alone
-    about = machine()
-    figure("machine", about.pop("cores"), "cores", **about)
-    failed = []
-    for name in parts:
-        progress(f"part {name}, {options.routes:,} routes")
-        began = time.perf_counter()
+    progress(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {options.routes:,} routes")
+    found: dict[str, list[Figures]] = {"before": [], "now": []}
+    failed = False
+    with _checkout(options.against) as there:
+        programs = {"before": Program(there), "now": HERE} if there else {"now": HERE}
+        turns = [("before", "now"), ("now", "before")] * options.rounds if there else [("now",)]
+        for part in options.only or PARTS:
+            # Counts are the same each time.
+            for turn in (turn for pair in turns[: 1 if part == "expressions" else options.rounds] for turn in pair):
+                progress(f"part {part}, {turn}")
+                try:
+                    with tempfile.TemporaryDirectory(prefix="policy-bridge-bench-") as folder:
+                        figures = asyncio.run(PARTS[part](programs[turn], options.routes, Path(folder)))
+                except Exception:  # noqa: BLE001 - the other parts have figures of their own
+                    traceback.print_exc()
+                    failed = True
+                    continue
+                found[turn].append(figures)
+                if options.save:
+                    with options.save.open("a") as file:
+                        file.write(json.dumps({"turn": turn, "routes": options.routes, **figures}) + "\n")
+    print(printed(found["before"], found["now"]))
+    return 1 if failed else 0
+
+
+@contextmanager
+def _checkout(commit: str | None) -> Iterator[Path | None]:
+    """Yield a working copy of a commit. Raises CalledProcessError for a commit that does not exist."""
+    if commit is None:
+        yield None
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        there = Path(folder) / "there"
+        git = ["git", "-C", str(ROOT), "worktree"]
+        subprocess.run([*git, "add", "--quiet", "--detach", str(there), commit], check=True)
         try:
-            asyncio.run(PARTS[name](options.routes))
-        except Exception:  # noqa: BLE001 - the other parts have figures of their own
-            traceback.print_exc()
-            failed.append(name)
-        figure("part_took", time.perf_counter() - began, "s", part=name, failed=name in failed)
-    aims.report(FIGURES, whole=not options.only)
-    if failed:
-        sys.exit(f"bench: failed: {', '.join(failed)}")
+            yield there
+        finally:
+            subprocess.run([*git, "remove", "--force", str(there)], check=True)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

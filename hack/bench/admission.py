@@ -1,32 +1,30 @@
-"""Measure the webhook: its responses over TLS, compared with OPA as a webhook and with OPA's data API."""
+"""Measure the webhook's responses over TLS, compared with an OPA that is the webhook itself."""
 
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
+import contextlib
 import json
-import os
+import socket
 import ssl
-import sys
-import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 
-from bridge.admission.certificates import new_authority, new_server
-from bridge.admission.endpoint import MUTATING_PATH
-from hack.bench.figures import figure, percentile, processor_time, progress, spread_of
-from hack.bench.opa_webhook import opa_webhook
+from hack.bench.table import Figures
+from hack.certificates import write_certificate
+from hack.figures import percentile
+from hack.processes import BridgeProcess, Program
+from hack.tools import ensure
+from tests.controlplane.process import ServerProcess
 
-BRIDGE = Path(sys.executable).parent / "bridge"
-CLIENTS = (1, 16, 64)
-REQUESTS = 1_600  # of each measurement
+CLIENTS = 16
+REQUESTS = 1_600  # of each round
 ROUNDS = 3  # both sides in turn, because the machine may be busier now and then
+PATIENCE = 120.0
 DECISION = "io/k8s/federation/admission"
 POLICY = """package io.k8s.federation.admission
 
@@ -39,28 +37,28 @@ errors contains "no image is named" if {
 	not container.image
 }
 """
-OBJECT = {
-    "apiVersion": "apps/v1",
-    "kind": "Deployment",
-    "metadata": {"name": "nginx", "namespace": "shop", "annotations": {"example.com/eu": "true"}},
-    "spec": {
-        "replicas": 4,
-        "selector": {"matchLabels": {"app": "nginx"}},
-        "template": {
-            "metadata": {"labels": {"app": "nginx"}},
-            "spec": {
-                "containers": [
-                    {
-                        "name": f"container-{number}",
-                        "image": "registry.example.com/nginx:1",
-                        "env": [{"name": f"VARIABLE_{place}", "value": "x" * 40} for place in range(10)],
-                    }
-                    for number in range(2)
-                ]
-            },
-        },
-    },
-}
+# OPA evaluates `data.system.main` for a POST to its root, with the body as input.
+MAIN = """package system
+
+main := {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
+
+response := {"uid": input.request.uid, "allowed": count(_errors) == 0, "patchType": "JSONPatch", "patch": _patch}
+
+_errors := errors if errors := data.io.k8s.federation.admission.errors with input as input.request.object
+
+_annotations := found if found := data.io.k8s.federation.admission.annotations with input as input.request.object
+
+_patch := base64.encode(json.marshal([{"op": "add", "path": "/metadata/annotations", "value": _texts}]))
+
+_texts := object.union(
+	input.request.object.metadata.annotations,
+	{name: json.marshal(value) | some name, value in _annotations},
+)
+"""
+_ENVIRONMENT = [{"name": f"VARIABLE_{place}", "value": "x" * 40} for place in range(10)]
+_CONTAINERS = [
+    {"name": f"container-{number}", "image": "registry.example.com/nginx:1", "env": _ENVIRONMENT} for number in range(2)
+]
 REVIEW = {
     "apiVersion": "admission.k8s.io/v1",
     "kind": "AdmissionReview",
@@ -72,192 +70,106 @@ REVIEW = {
         "name": "nginx",
         "namespace": "shop",
         "userInfo": {"username": "admin", "groups": ["system:authenticated"]},
-        "object": OBJECT,
+        "object": {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "nginx", "namespace": "shop", "annotations": {"example.com/eu": "true"}},
+            "spec": {
+                "replicas": 4,
+                "selector": {"matchLabels": {"app": "nginx"}},
+                "template": {"metadata": {"labels": {"app": "nginx"}}, "spec": {"containers": _CONTAINERS}},
+            },
+        },
         "oldObject": None,
         "dryRun": False,
     },
 }
 
 
-# A Constraint on a type that nothing here has, without which the shipped rules are not queried for a Deployment.
-EVERY_TYPE = {
-    "apiVersion": "policybridge.io/v1alpha1",
-    "kind": "Constraint",
-    "metadata": {"name": "every-type"},
-    "spec": {"policy": "bench.nothing", "match": {}},
-}
-NOTHING = 'package bench.nothing\n\nviolation contains {"msg": "no name"} if not input.review.name\n'
-
-
-@dataclass(frozen=True, slots=True)
-class Served:
-    """A bridge with a webhook: its process, its address, its OPA, and a folder with the certificate."""
-
-    pid: int
-    url: str
-    opa_url: str
-    folder: Path
-    context: ssl.SSLContext
-
-    def connector(self) -> aiohttp.TCPConnector:
-        """Return a connector for a client of the webhook, without a limit of connections."""
-        return aiohttp.TCPConnector(ssl=self.context, limit=0)
-
-
-async def measure(_: int) -> None:
-    """Measure latencies with 1, 16 and 64 clients, and the requests per second of one processor.
-
-    Once of a type that no shipped rule is about, and once of one that a Constraint matches.
-    """
-    for judged in (False, True):
-        async with (
-            webhook(judged=judged) as served,
-            opa_webhook(served.folder, POLICY, served.context) as alone,
-            aiohttp.ClientSession(connector=served.connector()) as session,
-        ):
-            await _compare(session, served, alone, judged=judged)
-
-
-@asynccontextmanager
-async def webhook(*, judged: bool = False) -> AsyncIterator[Served]:
-    """Start a bridge whose webhook evaluates POLICY, and with `judged` also a Constraint."""
-    now = dt.datetime.now(dt.UTC)
-    authority = new_authority(now)
-    context = ssl.create_default_context(cadata=authority.certificate.decode())
-    with tempfile.TemporaryDirectory() as folder:
-        pair = new_server(authority, ["127.0.0.1"], now)
-        Path(folder, "tls.crt").write_bytes(pair.certificate)
-        Path(folder, "tls.key").write_bytes(pair.key)
-        Path(folder, "objects").mkdir()
-        Path(folder, "objects", "policy.json").write_text(json.dumps(_config_map()))
-        if judged:
-            Path(folder, "objects", "constraint.json").write_text(json.dumps(EVERY_TYPE))
-        async with _serving(Path(folder), context) as served:
-            async with aiohttp.ClientSession(connector=served.connector()) as session:
-                await _active(session, served)
-            yield served
-
-
-def _config_map() -> dict[str, Any]:
-    """Return the ConfigMap with the policy."""
+async def measure(program: Program, routes: int, folder: Path) -> Figures:
+    """Return the ratio of the p50 of both, for a type without shipped rules; the number of routes does not matter."""
+    context = write_certificate(folder)
+    (folder / "objects").mkdir()
     labels = {"openpolicyagent.org/policy": "rego"}
     metadata = {"name": "placement", "namespace": "opa-policies", "labels": labels}
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": metadata,
-        "data": {"placement.rego": POLICY, "nothing.rego": NOTHING},
-    }
-
-
-async def _active(session: aiohttp.ClientSession, served: Served) -> None:
-    """Wait until the policy decides."""
-    async with asyncio.timeout(60):
-        while True:
-            async with session.post(f"{served.url}{MUTATING_PATH}", json=REVIEW) as answer:
-                if b'"patch"' in await answer.read():
-                    return
-            await asyncio.sleep(0.1)
-
-
-async def _compare(session: aiohttp.ClientSession, served: Served, alone: str, *, judged: bool) -> None:
-    sides: dict[str, Callable[[int], Any]] = {
-        "opa": lambda clients: _ask(session, f"{served.opa_url}/v1/data/{DECISION}", {"input": OBJECT}, clients),
-        "opa_webhook": lambda clients: _ask(session, f"{alone}/", REVIEW, clients),
-        "webhook": lambda clients: _ask(session, f"{served.url}{MUTATING_PATH}?timeout=10s", REVIEW, clients),
-    }
-    for clients in CLIENTS:
-        progress(f"webhook and OPA, {clients} clients")
-        found: dict[str, list[float]] = {name: [] for name in sides}
-        used = 0.0
-        for _ in range(ROUNDS):
-            for name, side in sides.items():
-                before = processor_time(served.pid)
-                found[name] += await side(clients)
-                after = processor_time(served.pid)
-                used += (after or 0) - (before or 0) if name == "webhook" else 0
-        for name, took in found.items():
-            figure(f"admission_{name}", percentile(took, 0.5), "ms", clients=clients, judged=judged, **spread_of(took))
-        for share, named in ((0.5, "p50"), (0.99, "p99")):
-            for other, figure_name in (("opa", "admission_ratio"), ("opa_webhook", "admission_to_opa_webhook")):
-                ratio = percentile(found["webhook"], share) / percentile(found[other], share)
-                figure(f"{figure_name}_{named}", ratio, "ratio", clients=clients, judged=judged)
-        if used:
-            figure(
-                "admission_requests_a_second_of_processor",
-                len(found["webhook"]) / used,
-                "requests/s",
-                clients=clients,
-                judged=judged,
-            )
-
-
-async def _ask(session: aiohttp.ClientSession, url: str, body: Any, clients: int) -> list[float]:
-    """Return the milliseconds of each request, with this number of sequential clients."""
-    data = json.dumps(body).encode()
-    took: list[float] = []
-
-    async def client() -> None:
-        for _ in range(REQUESTS // clients):
-            began = time.perf_counter()
-            async with session.post(url, data=data, headers={"Content-Type": "application/json"}) as answer:
-                said = await answer.read()
-            took.append((time.perf_counter() - began) * 1e3)
-            if answer.status != 200 or b"failed" in said:
-                raise RuntimeError(said.decode()[:500])
-
-    async with asyncio.TaskGroup() as tasks:
-        for _ in range(clients):
-            tasks.create_task(client())
-    return took
-
-
-@asynccontextmanager
-async def _serving(folder: Path, context: ssl.SSLContext) -> AsyncIterator[Served]:
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"placement.rego": POLICY}}
+    (folder / "objects" / "policy.json").write_text(json.dumps(config_map))
     settings = {
         "BRIDGE_WEBHOOK_LISTEN": "127.0.0.1:0",
         "BRIDGE_WEBHOOK_CERT_FILE": str(folder / "tls.crt"),
         "BRIDGE_WEBHOOK_KEY_FILE": str(folder / "tls.key"),
         "BRIDGE_WEBHOOK_DECISION": DECISION,
-        "BRIDGE_LOG_FORMAT": "json",
     }
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("BRIDGE_")}
-    process = await asyncio.create_subprocess_exec(
-        *(str(BRIDGE), "run", "--manifests", str(folder / "objects"), "--listen", "127.0.0.1:0"),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.PIPE,
-        env=inherited | settings,
-    )
-    drained: asyncio.Task[None] | None = None
+    options = ["--manifests", str(folder / "objects"), "--listen", "127.0.0.1:0"]
+    bridge = BridgeProcess("admission", folder, options, settings, program)
     try:
-        async with asyncio.timeout(120):
-            served = await _address(process, folder, context)
-        drained = asyncio.create_task(_drain(process))
-        yield served
+        await bridge.start()
+        started = await bridge.logged("admission webhook started")
+        connector = aiohttp.TCPConnector(ssl=context, limit=0)
+        async with _opa_webhook(folder, context) as alone, aiohttp.ClientSession(connector=connector) as session:
+            url = f"{started['at']}/admission?timeout=10s"
+            await _until_decided(session, url)
+            took: dict[str, list[float]] = {url: [], f"{alone}/": []}
+            for _ in range(ROUNDS):
+                for side in took:
+                    took[side] += await _ask(session, side)
+            return {"webhook": percentile(took[url], 0.5) / percentile(took[f"{alone}/"], 0.5)}
     finally:
-        process.terminate()
-        await process.wait()
-        if drained is not None:
-            await asyncio.gather(drained, return_exceptions=True)
+        await asyncio.to_thread(bridge.kill)
 
 
-async def _address(process: asyncio.subprocess.Process, folder: Path, context: ssl.SSLContext) -> Served:
-    events: dict[str, dict[str, Any]] = {}
-    if process.stderr is None:
-        raise RuntimeError("the bridge's log cannot be read")
-    async for line in process.stderr:
-        event = json.loads(line)
-        events[event["event"]] = event
-        if events.keys() >= {"running", "OPA synced", "admission webhook started"}:
-            return Served(
-                process.pid, events["admission webhook started"]["at"], events["running"]["opa"], folder, context
-            )
-    raise RuntimeError(f"the bridge ended: {events}")
+async def _until_decided(session: aiohttp.ClientSession, url: str) -> None:
+    """Wait until the policy decides."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            async with session.post(url, json=REVIEW) as answer:
+                if b'"patch"' in await answer.read():
+                    return
+            await asyncio.sleep(0.1)
 
 
-async def _drain(process: asyncio.subprocess.Process) -> None:
-    """Read its log on, which has a line for each request."""
-    if process.stderr is not None:
-        async for _ in process.stderr:
-            pass
+async def _ask(session: aiohttp.ClientSession, url: str) -> list[float]:
+    """Return the milliseconds of each request, with CLIENTS sequential clients."""
+    data = json.dumps(REVIEW).encode()
+    took: list[float] = []
+
+    async def client() -> None:
+        for _ in range(REQUESTS // CLIENTS):
+            began = time.perf_counter()
+            async with session.post(url, data=data, headers={"Content-Type": "application/json"}) as answer:
+                body = await answer.read()
+            took.append((time.perf_counter() - began) * 1e3)
+            if answer.status != 200 or b'"patch"' not in body:
+                raise RuntimeError(body.decode()[:500])
+
+    async with asyncio.TaskGroup() as tasks:
+        for _ in range(CLIENTS):
+            tasks.create_task(client())
+    return took
+
+
+@asynccontextmanager
+async def _opa_webhook(folder: Path, context: ssl.SSLContext) -> AsyncIterator[str]:
+    """Start an OPA that answers AdmissionReviews by POLICY, with the folder's certificate; yield its URL."""
+    modules = [folder / "main.rego", folder / "policy.rego"]
+    for file, text in zip(modules, (MAIN, POLICY), strict=True):
+        file.write_text(text)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    url = f"https://127.0.0.1:{port}"
+    certificate = ["--tls-cert-file", str(folder / "tls.crt"), "--tls-private-key-file", str(folder / "tls.key")]
+    command = [str(ensure("opa").path), "run", "--server", "--addr", url, "--log-level=error", "--skip-version-check"]
+    process = ServerProcess([*command, *certificate, *map(str, modules)], folder / "opa-webhook.log")
+    try:
+        connector = aiohttp.TCPConnector(ssl=context)
+        async with asyncio.timeout(PATIENCE), aiohttp.ClientSession(connector=connector) as session:
+            while True:
+                with contextlib.suppress(aiohttp.ClientError):
+                    async with session.get(f"{url}/health") as answer:
+                        if answer.status == 200:
+                            break
+                await asyncio.sleep(0.05)
+        yield url
+    finally:
+        await asyncio.to_thread(process.kill)

@@ -14,8 +14,8 @@ import aiohttp
 
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
-from hack.bench.figures import progress
 from hack.bench.load import GATEWAY_API
+from hack.figures import progress
 from tests.controlplane.plane import ControlPlane
 
 CONNECTIONS = 16
@@ -30,11 +30,9 @@ PLURALS = {
     "CustomResourceDefinition": "customresourcedefinitions",
 }
 POLICIES = "/apis/example.com/v1/colorpolicies"
-GATEWAYS = f"/apis/{GATEWAY_API}/v1/gateways"
 ROUTES = f"/apis/{GATEWAY_API}/v1/httproutes"
+PAGE = 500  # of a list, as the bridge reads it
 _MERGE_PATCH = "application/merge-patch+json"
-GATEWAY_GROUP = "gateway.networking.k8s.io"
-_QUIET = 3.0  # seconds without a change, after which everything has settled
 
 
 @asynccontextmanager
@@ -87,80 +85,58 @@ async def patch(session: aiohttp.ClientSession, obj: Object, change: Object) -> 
 
 @dataclass(slots=True)
 class Watched:
-    """The state of watches: generations of objects and of their statuses, and the time of the last event.
+    """The state of a watch: the generation that all conditions of each object have.
 
     A watch that fails ends all waits with its error: a figure must not wait for events that cannot come.
     """
 
-    last: float = 0.0
-    events: int = 0
-    delivered: dict[Key, int] = field(default_factory=dict)
     observed: dict[Key, int] = field(default_factory=dict)
     _error: Exception | None = None
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def fail(self, error: Exception) -> None:
-        """Note that a watch failed and is not resumed."""
+        """Note that the watch failed and is not resumed."""
         self._error = error
         self._news.set()
 
-    def check(self) -> None:
-        """Raise the error of a watch that failed."""
-        if self._error is not None:
-            raise self._error
-
     def take(self, obj: Object) -> None:
         """Note one event."""
-        self.last = time.perf_counter()
-        self.events += 1
-        seen = [condition.get("observedGeneration", 0) for condition in obj.get("status", {}).get("conditions", [])]
-        place = key_of(obj)  # with the kind: a Gateway and its policy may have the same name
-        self.delivered[place] = obj["metadata"]["generation"]
-        self.observed[place] = min(seen, default=0)
+        status = obj.get("status", {})
+        places = [status, *status.get("parents", [])]
+        seen = [one.get("observedGeneration", 0) for place in places for one in place.get("conditions", [])]
+        self.observed[key_of(obj)] = min(seen, default=0)
         self._news.set()
 
-    async def until_all_observed(self, count: int, patience: float) -> float:
-        """Wait until `count` policies have conditions, and return the time (perf_counter)."""
-        async with asyncio.timeout(patience):
-            while sum(1 for key, seen in self.observed.items() if seen and key.group != GATEWAY_GROUP) < count:
-                await self._wait()
-        return time.perf_counter()
-
-    async def until_observed(self, obj: Object, generation: int) -> float:
-        """Wait until all conditions of an object have a generation, and return the time (perf_counter)."""
-        return await self._until(self.observed, obj, generation)
-
-    async def until_delivered(self, obj: Object) -> float:
-        """Wait until an event has the object's generation, and return the time (perf_counter)."""
-        return await self._until(self.delivered, obj, obj["metadata"]["generation"])
-
-    async def _until(self, generations: dict[Key, int], obj: Object, generation: int) -> float:
-        place = key_of(obj)
-        while generations.get(place, 0) < generation:
+    async def until_all_observed(self, count: int) -> None:
+        """Wait until `count` objects have conditions."""
+        while sum(map(bool, self.observed.values())) < count:
             await self._wait()
-        return time.perf_counter()
+
+    async def until_observed(self, obj: Object) -> float:
+        """Wait until all conditions of an object have its generation, and return the time (monotonic)."""
+        while self.observed.get(key_of(obj), 0) < obj["metadata"]["generation"]:
+            await self._wait()
+        return time.monotonic()
 
     async def _wait(self) -> None:
-        self.check()
+        if self._error is not None:
+            raise self._error
         self._news.clear()
         await self._news.wait()
 
 
 @asynccontextmanager
-async def watching(session: aiohttp.ClientSession, *paths: str) -> AsyncIterator[Watched]:
-    """Watch collections from now on."""
+async def watching(session: aiohttp.ClientSession, path: str) -> AsyncIterator[Watched]:
+    """Watch a collection from now on."""
     watched = Watched()
-    tasks = []
-    for path in paths:
-        async with session.get(path, params={"limit": "1"}) as response:
-            version = (await response.json())["metadata"]["resourceVersion"]
-        tasks.append(asyncio.create_task(_watch(session, path, version, watched)))
+    async with session.get(path, params={"limit": "1"}) as response:
+        version = (await response.json())["metadata"]["resourceVersion"]
+    task = asyncio.create_task(_watch(session, path, version, watched))
     try:
         yield watched
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 async def _watch(session: aiohttp.ClientSession, path: str, version: str, watched: Watched) -> None:
@@ -193,31 +169,20 @@ async def _take_events(content: aiohttp.StreamReader, version: str, watched: Wat
     return version
 
 
-async def settled(watched: Watched, since: float, patience: float) -> float:
-    """Wait until no event arrives for a while. Return the time of the last one, or `since` if there was none."""
-    deadline = time.perf_counter() + patience
-    while time.perf_counter() - max(watched.last, since) < _QUIET:
-        watched.check()
-        if time.perf_counter() > deadline:
-            raise RuntimeError(f"statuses have not settled after {patience:.0f} s ({watched.events} events)")
-        await asyncio.sleep(0.1)
-    return max(watched.last, since)
-
-
-async def list_raw(session: aiohttp.ClientSession, path: str, page: int) -> tuple[list[Any], float]:
+async def list_raw(session: aiohttp.ClientSession, path: str) -> tuple[list[Any], float]:
     """List a collection in pages, as bytes. Return the objects and the seconds until the last byte."""
     pages: list[bytes] = []
-    params = {"limit": str(page)}
-    began = time.perf_counter()
+    params = {"limit": str(PAGE)}
+    began = time.monotonic()
     while True:
         async with session.get(path, params=params) as response:
             body = await response.read()
         pages.append(body)
-        # The token stands in the list's metadata, after the items; to parse them here would be part of the time.
+        # The token is in the list's metadata, after the items; to parse them here would be part of the time.
         _, _, rest = body[-4096:].partition(b'"metadata":{"continue":"')
         token = rest.partition(b'"')[0]
         if not token:
             break
         params["continue"] = token.decode()
-    took = time.perf_counter() - began
+    took = time.monotonic() - began
     return [item for body in pages for item in json.loads(body)["items"]], took

@@ -1,124 +1,240 @@
-"""Measure a whole bridge on a real API server."""
+"""Measure a whole bridge on a real API server: the initial sync, changes, a burst, and a killed OPA."""
 
 from __future__ import annotations
 
 import asyncio
-import tempfile
+import json
+import random
+import signal
+import socket
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import aiohttp
-import msgspec
 
-from bridge.opa.process import ManagedOpa
-from bridge.replicator.pending import prune
-from hack.bench.api import GATEWAYS, POLICIES, ROUTES, create, list_raw, session_of, settled, watching
-from hack.bench.changes import gateway_policy, route_policies
-from hack.bench.figures import figure, memory, processor_time, progress, step
-from hack.bench.load import Load, custom_resources, policy_kind
-from hack.bench.queries import all_rules, one_target
-from hack.bench.sidecar import Sidecar, running_bridge
-from hack.tools import ensure, ensure_crds
+from bridge.model.changes import Object
+from hack.bench import queries
+from hack.bench.api import POLICIES, ROUTES, Watched, create, list_raw, patch, session_of, watching
+from hack.bench.expressions import count_one
+from hack.bench.load import (
+    POLICY_KIND,
+    Load,
+    accent,
+    custom_resources,
+    namespace_of,
+    policy_kind,
+    route_policy,
+    rule_key,
+)
+from hack.bench.table import Figures
+from hack.cluster import running_cluster
+from hack.figures import percentile, progress
+from hack.processes import BridgeProcess, Program, memory, opa_below
+from hack.tools import ensure
 from tests.controlplane.plane import ControlPlane
+from tests.controlplane.process import ServerProcess
 
-WHERE = "cluster"
-PAGE = 500  # as the bridge lists
-FLOOR_PUT = "/v1/data/floor"
+CHANGES = 30
+PENDING = 20  # changes while first statuses and marks are pending
+BURST = 2_000
+AT_ONCE = 16  # changes of a burst under way at once
+PATIENCE = 120.0  # seconds for one change
+QUIET = 3.0  # seconds without a write, after which a burst is over
+_ACCENT = "/colors/accent"
+_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_SETTINGS = {"BRIDGE_STATUS_WRITES_PER_SECOND": "100000"}  # what is measured is the bridge, not its budget
 
 
-async def measure(routes: int) -> None:
-    """Measure all figures on a cluster with this many routes."""
+async def measure(program: Program, routes: int, folder: Path) -> Figures:
+    """Return all figures of a cluster with this many routes."""
     load = Load(routes)
-    async with cluster_of(load) as plane, session_of(plane) as api:
-        floor = await fill_floor(api, load)
-        async with watching(api, POLICIES, GATEWAYS) as watched, watching(api, ROUTES) as marked:
-            began = time.perf_counter()
-            async with running_bridge(plane) as sidecar, aiohttp.ClientSession() as opa:
-                fill_of(sidecar, floor, load, WHERE)
-                memory_of(sidecar, load, "after_fill", WHERE)
-                policies = sum(1 for _ in load.policies())
-                with step("every policy gets its first status"):
-                    observed = await watched.until_all_observed(policies, 1_200)
-                first = observed - began - sidecar.filled
-                figure("first_statuses_after_fill", first, "s", policies=policies, routes=routes, where=WHERE)
-                with step("all marks are written"):
-                    await settled(watched, observed, 300)
-                    marks = await settled(marked, observed, 600)
-                figure("first_marks_after_fill", marks - began - sidecar.filled, "s", routes=routes, where=WHERE)
-                await one_target(opa, sidecar.opa_url, sidecar.opa_pid, load, WHERE)
-                await all_rules(opa, sidecar.opa_url, sidecar.opa_pid, load, WHERE, "effective")
-                await route_policies(api, opa, sidecar, watched, load)
-                await gateway_policy(api, opa, sidecar, watched, load)
-                memory_of(sidecar, load, "after_changes", WHERE)
+    async with running_cluster(folder / "control-plane") as plane, session_of(plane) as api:
+        await _create(plane, api, load)
+        floor, floor_memory = await _floor(api, folder)
+        options = ["--kubeconfig", str(plane.kubeconfig), "--listen", "127.0.0.1:0"]
+        bridge = BridgeProcess("cluster", folder, options, _SETTINGS, program)
+        try:
+            async with watching(api, POLICIES) as watched:
+                await bridge.start()
+                listing = time.monotonic()
+                await bridge.logged("OPA synced")
+                found = _synced(bridge, time.monotonic() - listing, floor, floor_memory)
+                found["status_pending_p99"] = await _pending(api, watched, load)
+                progress("first statuses")
+                await watched.until_all_observed(sum(1 for _ in load.policies()))
+                return {**found, **await _settled(api, watched, bridge, load)}
+        finally:
+            await asyncio.to_thread(bridge.kill)
+
+
+async def _settled(api: aiohttp.ClientSession, watched: Watched, bridge: BridgeProcess, load: Load) -> dict[str, float]:
+    async with aiohttp.ClientSession() as opa:
+        await _quiet(opa, bridge.opa_url)
+        found: dict[str, float] = {"effective_large": await count_one(opa, bridge.opa_url)}
+        found |= await _changes(api, opa, watched, bridge, load)
+        progress("burst")
+        before = await _writes(opa, bridge.opa_url)
+        await _burst(api, load)
+        await _quiet(opa, bridge.opa_url)
+        found["burst_writes"] = await _writes(opa, bridge.opa_url) - before
+    progress("OPA is killed")
+    before_kill, killed = bridge.processor_times()["bridge"], time.monotonic()
+    bridge.signal("opa", signal.SIGKILL)
+    await bridge.logged("OPA synced", count=2)
+    found["killed"] = time.monotonic() - killed
+    used = bridge.processor_times()
+    found["killed_cpu"] = used["bridge"] - before_kill + used["opa"]
+    return found
+
+
+def _synced(bridge: BridgeProcess, seconds: float, floor: float, floor_memory: float) -> dict[str, float]:
+    used, memories = bridge.processor_times(), bridge.memories()
+    return {
+        "sync_to_floor": seconds / floor,
+        "sync_cpu_bridge": used["bridge"],
+        "sync_cpu_opa": used["opa"],
+        "memory_opa": memories["opa"] / floor_memory,
+        "memory_bridge": memories["bridge"],
+    }
+
+
+async def _create(plane: ControlPlane, api: aiohttp.ClientSession, load: Load) -> None:
+    own = [crd for crd in custom_resources() if crd["metadata"]["name"].endswith("example.com")]
+    await create(api, own)
+    await asyncio.to_thread(plane.api.wait_for_crds, {crd["metadata"]["name"] for crd in own})
+    for objects in (load.bases(), load.http_routes(), [policy_kind()], load.policies()):
+        await create(api, objects)
+    progress("the load is created")
+
+
+async def _floor(api: aiohttp.ClientSession, folder: Path) -> tuple[float, float]:
+    """Return the seconds of one raw LIST of the routes and one raw PUT into an OPA, and the memory of this OPA."""
+    routes, listed = await list_raw(api, ROUTES)
+    objects: dict[str, dict[str, Object]] = {}
+    for route in routes:
+        metadata = {name: value for name, value in route["metadata"].items() if name != "managedFields"}
+        metadata["annotations"] = {n: v for n, v in metadata.get("annotations", {}).items() if n != _APPLIED}
+        objects.setdefault(metadata["namespace"], {})[metadata["name"]] = {**route, "metadata": metadata}
+    async with _plain_opa(folder) as (url, pid), aiohttp.ClientSession() as session:
+        body = json.dumps(objects).encode()
+        began = time.monotonic()
+        async with session.put(f"{url}/v1/data/floor", data=body) as answer:
+            answer.raise_for_status()
+            await answer.read()
+        return listed + time.monotonic() - began, memory(pid) or 1.0
 
 
 @asynccontextmanager
-async def cluster_of(load: Load, *, policies: bool = True) -> AsyncIterator[ControlPlane]:
-    """Start a control plane with the load, with or without its policies."""
-    etcd, server = await asyncio.gather(*(asyncio.to_thread(ensure, name) for name in ("etcd", "kube-apiserver")))
-    crds = await asyncio.to_thread(ensure_crds)
-    with tempfile.TemporaryDirectory(prefix="policy-bridge-bench-") as folder:
-        plane = ControlPlane(Path(folder), etcd=etcd.path, kube_apiserver=server.path)
-        try:
-            with step("etcd and kube-apiserver start"):
-                await asyncio.to_thread(plane.start)
-                await asyncio.to_thread(plane.api.apply_crds, crds / "standard")
-            async with session_of(plane) as api:
-                with step("the load is created"):
-                    own = custom_resources()
-                    await create(api, own)
-                    await asyncio.to_thread(plane.api.wait_for_crds, {crd["metadata"]["name"] for crd in own})
-                    await create(api, load.bases())
-                    await create(api, load.http_routes())
-                    if policies:
-                        await create(api, [policy_kind()])
-                        await create(api, load.policies())
-            yield plane
-        finally:
-            await asyncio.to_thread(plane.stop)
+async def _plain_opa(folder: Path) -> AsyncIterator[tuple[str, int]]:
+    """Start an OPA without modules; yield its URL and its process id."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    command = [str(ensure("opa").path), "run", "--server", f"--addr=127.0.0.1:{port}", "--log-level=error"]
+    process = ServerProcess([*command, "--skip-version-check"], folder / "floor.log")
+    try:
+        async with asyncio.timeout(PATIENCE), aiohttp.ClientSession() as session:
+            while True:
+                try:
+                    async with session.get(f"{url}/health"):
+                        break
+                except aiohttp.ClientError:
+                    await asyncio.sleep(0.05)
+        yield url, opa_below(process.pid) or 0
+    finally:
+        await asyncio.to_thread(process.kill)
 
 
-async def fill_floor(api: aiohttp.ClientSession, load: Load) -> float:
-    """Return the seconds of one raw LIST of the routes and one raw PUT into an OPA: the floor of an initial sync."""
-    routes, listed = await list_raw(api, ROUTES, PAGE)
-    if len(routes) != load.routes:
-        raise RuntimeError(f"{load.routes} routes were created, {len(routes)} are listed")
-    objects: dict[str, dict[str, object]] = {}
-    for route in routes:
-        metadata = route["metadata"]
-        objects.setdefault(metadata["namespace"], {})[metadata["name"]] = prune(route)
-    executable = await asyncio.to_thread(ensure, "opa")
-    async with ManagedOpa(executable.path, {}) as managed, aiohttp.ClientSession() as opa:
-        body = msgspec.json.encode(objects)
-        began = time.perf_counter()
-        async with opa.put(managed.url + FLOOR_PUT, data=body, headers={"Content-Type": "application/json"}) as answer:
-            answer.raise_for_status()
-            await answer.read()
-        put = time.perf_counter() - began
-    figure("floor_raw_list", listed, "s", routes=load.routes, page=PAGE)
-    figure("floor_raw_put", put, "s", routes=load.routes, mib=len(body) / 2**20)
-    return listed + put
+async def _pending(api: aiohttp.ClientSession, watched: Watched, load: Load) -> float:
+    """Change policies right after the initial sync; return the p99 of the milliseconds until each has its status."""
+    took = []
+    for number, route in enumerate(load.routes_with_policy()[:PENDING]):
+        changed, answered = await _change(api, route, 0x200000 + number)
+        took.append((await _observed(watched, changed) - answered) * 1e3)
+    return percentile(took, 0.99)
 
 
-def fill_of(sidecar: Sidecar, floor: float, load: Load, where: str) -> None:
-    """Return the duration of the bridge's start, and its ratio to the floor."""
-    more = {"routes": load.routes, "where": where}
-    figure("fill_from_process_start", sidecar.filled, "s", **more)
-    figure("fill_from_first_list", sidecar.filled - sidecar.listing, "s", **more)
-    figure("fill_to_floor_ratio", (sidecar.filled - sidecar.listing) / floor, "ratio", floor_seconds=floor, **more)
-    for name, pid in (("bridge", sidecar.pid), ("opa", sidecar.opa_pid)):
-        used = processor_time(pid)
-        if used is not None:
-            figure(f"processor_time_{name}_until_filled", used, "s", **more)
+async def _changes(
+    api: aiohttp.ClientSession, opa: aiohttp.ClientSession, watched: Watched, bridge: BridgeProcess, load: Load
+) -> dict[str, float]:
+    """Change route policies one by one; return the p50 of the milliseconds until OPA and the status follow."""
+    effective, status = [], []
+    chosen = await _winning(opa, bridge.opa_url, load)
+    pause = random.Random(3)
+    for number in range(CHANGES):
+        route = chosen[number % len(chosen)]
+        changed, answered = await _change(api, route, 0x100000 + number)
+        reported = asyncio.create_task(_observed(watched, changed))
+        target = {"targets": [rule_key(route, "[1]")], "policyKind": POLICY_KIND}
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                found, _ = await queries.ask(opa, bridge.opa_url, "effective", target)
+                if found[0]["paths"][0]["spec"]["colors"]["accent"] == accent(0x100000 + number):
+                    break
+                await asyncio.sleep(0.001)
+        effective.append((time.monotonic() - answered) * 1e3)
+        status.append((await reported - answered) * 1e3)
+        await asyncio.sleep(pause.uniform(0.02, 0.08))  # jitter, so that clocks do not synchronize
+    return {"effective_p50": percentile(effective, 0.5), "status_p50": percentile(status, 0.5)}
 
 
-def memory_of(sidecar: Sidecar, load: Load, when: str, where: str) -> None:
-    """Return the current memory of the bridge and of its OPA."""
-    for name, pid in (("bridge", sidecar.pid), ("opa", sidecar.opa_pid)):
-        used = memory(pid) if pid else None
-        if used is None:
-            progress(f"the memory of {name} cannot be read here")
-        else:
-            figure(f"memory_{name}_{when}", used, "MiB", routes=load.routes, where=where)
+async def _change(api: aiohttp.ClientSession, route: int, color: int) -> tuple[Object, float]:
+    """Change the accent of a route's policy; return the changed policy, and the time of the answer."""
+    policy = route_policy(route, route)
+    wrapper = "defaults" if "defaults" in policy["spec"] else "overrides"
+    changed = await patch(api, policy, {"spec": {wrapper: {"colors": {"accent": accent(color)}}}})
+    return changed, time.monotonic()
+
+
+async def _observed(watched: Watched, changed: Object) -> float:
+    async with asyncio.timeout(PATIENCE):
+        return await watched.until_observed(changed)
+
+
+async def _winning(opa: aiohttp.ClientSession, url: str, load: Load) -> list[int]:
+    """Return routes whose own policy gives their second rule its accent, so that a change of it can be seen there."""
+    routes = load.routes_with_policy()
+    random.Random(4).shuffle(routes)
+    targets = {rule_key(route, "[1]"): route for route in routes[: 4 * CHANGES]}
+    found, _ = await queries.ask(opa, url, "effective", {"targets": list(targets), "policyKind": POLICY_KIND})
+    winning = []
+    for entry in found:
+        route = targets[entry["target"]]
+        own = f"{POLICY_KIND}/{namespace_of(route)}/route-{route}"
+        if entry["paths"][0]["origins"].get(_ACCENT) == own:
+            winning.append(route)
+    return winning
+
+
+async def _burst(api: aiohttp.ClientSession, load: Load) -> None:
+    """Change an annotation of many routes, as fast as the API server accepts it."""
+    waiting = iter(random.Random(5).sample(range(load.routes), min(BURST, load.routes)))
+
+    async def work() -> None:
+        for route in waiting:
+            metadata = {"name": f"route-{route}", "namespace": namespace_of(route)}
+            obj = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": metadata}
+            await patch(api, obj, {"metadata": {"annotations": {"bench": "burst"}}})
+
+    await asyncio.gather(*(work() for _ in range(AT_ONCE)))
+
+
+async def _quiet(opa: aiohttp.ClientSession, url: str) -> None:
+    """Wait until the bridge has written nothing for some time."""
+    last, since = -1, time.monotonic()
+    while time.monotonic() - since < QUIET:
+        now = await _writes(opa, url)
+        if now != last:
+            last, since = now, time.monotonic()
+        await asyncio.sleep(0.2)
+
+
+async def _writes(opa: aiohttp.ClientSession, url: str) -> int:
+    """Return the number of the writes to OPA's data so far, by OPA's own metrics."""
+    async with opa.get(f"{url}/metrics") as answer:
+        lines = (await answer.text()).splitlines()
+    labels = ("http_request_duration_seconds_count{", 'handler="v1/data"', 'method="patch"')
+    return sum(int(float(line.split()[-1])) for line in lines if all(label in line for label in labels))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,11 +54,6 @@ class Load:
         """Return the routes; each has a hostname of one listener of one Gateway."""
         for number in range(self.routes):
             yield _route(number)
-
-    def http_routes_by_namespace(self) -> Iterator[Object]:
-        """Return the routes in the order in which an API server lists them: sorted by namespace."""
-        for namespace in range(NAMESPACES):
-            yield from map(_route, range(namespace, self.routes, NAMESPACES))
 
     def policies(self) -> Iterator[Object]:
         """Return ColorPolicies on Gateways, listeners, routes and rules, with every kind of strategy."""
@@ -128,16 +123,16 @@ def accent(number: int) -> str:
     return f"#{number % 0xFFFFFF:06x}"
 
 
-def as_created(obj: Object) -> Object:
-    """Return an object with the fields that an API server adds, such as managedFields."""
-    metadata = {
-        **obj["metadata"],
-        "uid": "6f1c7f3a-0000-4000-8000-000000000000",
-        "resourceVersion": "1",
-        "generation": 1,
-        "creationTimestamp": "2026-01-01T00:00:00Z",
-    }
-    return {**obj, "metadata": metadata}
+def bare_gateway(name: str) -> Object:
+    """Return a Gateway to which nothing is attached yet."""
+    listener = {"name": "http", "port": 80, "protocol": "HTTP", "allowedRoutes": {"namespaces": {"from": "All"}}}
+    return _object("Gateway", name, "infra", spec={"gatewayClassName": "bench", "listeners": [listener]})
+
+
+def write(file: Path, objects: Iterable[Object]) -> None:
+    """Write manifests, each as JSON in a line, which is YAML."""
+    with file.open("w") as opened:
+        opened.writelines(f"---\n{json.dumps(obj)}\n" for obj in objects)
 
 
 def _object(kind: str, name: str, namespace: str = "", **rest: Any) -> Object:

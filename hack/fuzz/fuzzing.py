@@ -5,72 +5,90 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import random
 import tempfile
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hack.fuzz.requests import Sent, request, well_formed
-from hack.fuzz.reviews import DENIED
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+from hack.fuzz.requests import DENIED, Sent, requests, well_formed
 from hack.fuzz.target import Answer, Target, target
 
 AT_ONCE = 8
-# Of the 5xx that docs/reference/http.md lists, 503 (OPA is briefly unavailable) is not an error; 502 would be an error in our Rego.
+# Of the 5xx that docs/reference/http.md lists, 503 (OPA is briefly unavailable) is no error; 502 would be an error in our Rego.
 DOCUMENTED = {"page": {503}, "webhook": set[int](), "probes": {503}}
 WARM = 200  # requests after which memory is measured for the first time
-MOST_GROWTH = {"bridge": 200 << 20, "opa": 600 << 20}  # bytes; OPA parses bodies of megabytes, eight at a time
+MOST_GROWTH = {"bridge": 200.0, "opa": 600.0}  # MiB; OPA parses bodies of megabytes, eight at a time
 
 
 @dataclass
 class Report:
-    """The results of a run: `findings` by the request's number, and `statuses`, the number of each response."""
+    """The results of a run: `findings`, and `statuses`, the number of each response."""
 
     seed: int
     findings: list[str] = field(default_factory=list)
     statuses: Counter[str] = field(default_factory=Counter)
-    memory: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         """Return a readable form."""
-        grown = ", ".join(f"{name} {a >> 20} to {b >> 20} MiB" for name, (a, b) in self.memory.items())
         answered = ", ".join(f"{name}: {count}" for name, count in sorted(self.statuses.items()))
-        lines = [f"seed {self.seed}", f"answered: {answered}", f"memory: {grown or 'not measured'}", *self.findings]
-        return "\n".join([*lines, f"{len(self.findings)} findings"])
+        lines = [f"seed {self.seed}", f"answered: {answered}", *self.findings, f"{len(self.findings)} findings"]
+        return "\n".join(lines)
 
 
-async def fuzz(requests: int, seed: int, only: int | None = None) -> Report:
-    """Send this many requests, or only the request with this number."""
-    report = Report(seed)
+async def fuzz(count: int, number: int) -> Report:
+    """Send about `count` requests that hypothesis draws by the seed `number`. It shrinks a group that fails."""
+    report = Report(number)
     with tempfile.TemporaryDirectory(prefix="policy-bridge-fuzz-") as folder:
         async with target(Path(folder)) as bridge:
             await _still_works(bridge, report, "before")
-            first = range(min(WARM, requests)) if only is None else range(only, only + 1)
-            await _send_all(bridge, report, first)
-            before = bridge.memory()
-            await _send_all(bridge, report, range(first.stop, requests) if only is None else range(0))
+            await _send_all(bridge, report, min(WARM, count))
+            before = bridge.bridge.memories()
+            await _send_all(bridge, report, count - WARM)
             await _still_works(bridge, report, "after")
-            after = bridge.memory()
-            report.memory = {name: (size, after[name]) for name, size in before.items() if name in after}
-            for name, (size, later) in report.memory.items():
-                if later - size > MOST_GROWTH[name]:
-                    report.findings.append(f"memory of {name} grew from {size >> 20} to {later >> 20} MiB")
+            for name, size in bridge.bridge.memories().items():
+                if size - before.get(name, size) > MOST_GROWTH[name]:
+                    report.findings.append(f"memory of {name} grew from {before[name]:.0f} to {size:.0f} MiB")
             report.findings += [f"log: {line[:500]}" for line in bridge.complaints()[:20]]
     return report
 
 
-async def _send_all(bridge: Target, report: Report, numbers: range) -> None:
-    waiting = iter(numbers)
+async def _send_all(bridge: Target, report: Report, count: int) -> None:
+    if count < AT_ONCE:
+        return
+    loop = asyncio.get_running_loop()
 
-    async def some() -> None:
-        for number in waiting:
-            sent = request(report.seed, number)
-            for finding in await _judged(bridge, report, sent):
-                report.findings.append(f"request {number} ({sent.what} to the {sent.listener}): {finding}")
-            if bridge.process.returncode is not None:
-                return
+    @seed(random.Random(f"{report.seed} {count}").randrange(1 << 32))
+    @settings(
+        max_examples=count // AT_ONCE,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.lists(requests(), min_size=AT_ONCE, max_size=AT_ONCE))
+    def send(group: list[Sent]) -> None:
+        found = asyncio.run_coroutine_threadsafe(_findings(bridge, report, group), loop).result()
+        assert not found, "\n".join(found)
 
-    await asyncio.gather(*(some() for _ in range(AT_ONCE)))
+    try:
+        await asyncio.to_thread(send)
+    except AssertionError as error:
+        report.findings.append(str(error))
+
+
+async def _findings(bridge: Target, report: Report, group: list[Sent]) -> list[str]:
+    """Send a group at once, and return a line for each wrong response."""
+    judged = await asyncio.gather(*(_judged(bridge, report, sent) for sent in group))
+    return [
+        f"{sent.what} to the {sent.listener}: {finding}; sent {str(sent.pieces)[:1000]}"
+        for sent, findings in zip(group, judged, strict=True)
+        for finding in findings
+    ]
 
 
 async def _judged(bridge: Target, report: Report, sent: Sent) -> list[str]:

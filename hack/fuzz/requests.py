@@ -1,220 +1,61 @@
-"""Requests to every listener of a bridge, as bytes, each with its valid responses."""
+"""Requests to every listener of a bridge, as bytes, each with its valid responses: what hypothesis draws."""
 
 from __future__ import annotations
 
 import dataclasses
 import gzip
 import json
-import random
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
+from hypothesis import strategies as st
+
 from bridge.web.queries import ALLOWED
-from hack.fuzz import reviews
 
 Listener = Literal["webhook", "page", "probes"]
-_METHODS = [
-    "GET",
-    "POST",
-    "PUT",
-    "PATCH",
-    "DELETE",
-    "HEAD",
-    "OPTIONS",
-    "TRACE",
-    "CONNECT",
-    "BREW",
-    "get",
-    "P O",
-    "\x00",
-    "X" * 9000,
-]
-_PATHS = [
-    *(
-        "/",
-        "/admission",
-        "/livez",
-        "/readyz",
-        "/readyz?verbose",
-        "/metrics",
-        "/api/topology",
-        "/api/stream",
-        "/api/changes",
-    ),
-    *(
-        "/api/login",
-        "/api/query/effective",
-        "/api/query/../../v1/data",
-        "/api/query/links",
-        "/bundles/policy-bridge.tar.gz",
-    ),
-    *(
-        "/bundles/policy-bridge-tokens.tar.gz",
-        "/../../etc/passwd",
-        "/%2e%2e/%2e%2e/etc/passwd",
-        "/static/..%2f..%2f",
-        "//",
-        "/\\..\\..",
-    ),
-    *(
-        "*",
-        "http://other/livez",
-        "/%",
-        "/%zz",
-        "/%00",
-        "/?" + "a=b&" * 2000,
-        "/" + "a" * 9000,
-        "/ü",
-        "/a b",
-        "",
-        "/app.js%00.html",
-    ),
-]
-_PATHS += [
-    *("/v1/effective", "/v1/effective?target=httproute/shop/cart", "/v1/effective?target=%00&watch=true"),
-    *("/v1/effective?target=httproute/shop/cart&watch=true", "/v1/effective?target=a&target=b&watch=yes&policyKind=/"),
-]
-_HEADERS = [
-    *(
-        "X-A: b",
-        "Host: evil.example",
-        "Origin: http://evil.example",
-        "Authorization: Bearer x",
-        "Cookie: policy-bridge=x",
-    ),
-    *(
-        "Expect: 100-continue",
-        "Expect: the-impossible",
-        "Upgrade: websocket",
-        "Upgrade: h2c",
-        'If-None-Match: "x"',
-        "Range: bytes=0-1",
-    ),
-    *(
-        "Prefer: modes=snapshot,delta;wait=1",
-        "Prefer: wait=-1",
-        "Prefer: wait=9999999999999999999999x",
-        "Accept-Encoding: gzip;q=x",
-    ),
-    *(
-        "Last-Event-ID: \xff\xfe",
-        "X-Long: " + "y" * 9000,
-        "X Bad: 1",
-        ": nothing",
-        "X-Nul: a\0b",
-        "X-Folded: a\r\n b",
-        "\xff: \xff",
-    ),
-    *("Content-Encoding: gzip", "Content-Encoding: deflate", "Content-Encoding: br", "Content-Encoding: zstd"),
-    *(
-        "Transfer-Encoding: chunked",
-        "Transfer-Encoding: gzip, chunked",
-        "Transfer-Encoding: x",
-        "Content-Length: -1",
-        "Content-Length: 5, 6",
-    ),
-    *(
-        "Content-Length: 99999999999999999999",
-        "Content-Length: 0x10",
-        "Connection: keep-alive, Host",
-        "Content-Type: \0",
-    ),
-]
-_TYPES = [
-    "application/json",
-    "application/json; charset=utf-16",
-    "application/json; charset=nonsense",
-    "text/plain",
-    "application/yaml",
-    "application/x-www-form-urlencoded",
-    "multipart/form-data; boundary=x",
-    "multipart/form-data",
-    "APPLICATION/JSON",
-    "",
-    ";",
-    "application/jsonx",
-]
-_QUERIES = sorted(ALLOWED)
-_KEYS = [
-    "core/Service/shop/cart",
-    "gateway.networking.k8s.io/Gateway/infra/public#https",
-    "example.com/ColorPolicy/shop/cart",
-    "",
-    "/",
-    "a/b",
-    "core/Service/shop/cart#",
-    "#",
-    "a/b/c/d/e/f",
-    "core/Namespace/-/shop",
-    "x" * 5000,
-    "core/Service/shop/cart#[0]",
-    "core/Service/shop/cart@frontend",
-    "\u0000/\u0000/\u0000/\u0000",
-    "/a%20b",
-    "/%2F%25/~1~01//..",
-    "core/Service/shop/%2e%2e",
-    "gateway.networking.k8s.io/Gateway/infra/public#%zz",
-]
-_NAMES = [
-    "targets",
-    "target",
-    "policies",
-    "policy",
-    "policyKind",
-    "sourceNamespace",
-    "changes",
-    "upsert",
-    "delete",
-    "host",
-    "path",
-    "port",
-    "method",
-    "headers",
-    "query",
-    "gateway",
-    "root",
-    "depth",
-    "tallies",
-    "objects",
-    "kind",
-    "constraints",
-]
-_ESCAPED = "spec: {rules: [{matches: [{path: {value: /a%20b%2F~1}}, {path: {value: '/%25'}}]}]}\n"
-_MANIFESTS = [
-    "",
-    "---",
-    "- a",
-    "a: &a [*a]",
-    "a: !!python/object/apply:os.system [id]",
-    "a: 'unclosed",
-    "\t",
-    "%YAML 9.9\n---\n",
-    "&a [" + "[" * 2000,
-    "apiVersion: v1\nkind: Service\nmetadata: {name: x, namespace: shop}\nspec: {ports: [{port: 80}]}\n",
-    "apiVersion: v1\nkind: Service\nmetadata: {name: x, namespace: shop}\nspec: 7\n",
-    "apiVersion: v1\nkind: List\nitems: [{}, null, 1]\n",
-    "apiVersion: example.com/v1\nkind: ColorPolicy\nmetadata: {name: p, namespace: shop}\nspec: {targetRefs: [1, null, {}]}\n",
-    "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: r, namespace: shop}\nspec: {rules: {a: b}, parentRefs: 'x'}\n",
-    "apiVersion: [1]\nkind: {a: b}\nmetadata: 2020-01-01\n",
-    "kind: Secret\napiVersion: v1\nmetadata: {name: s}\ndata: {a: !!binary '%%%'}\n",
-    "\n".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9) if i else 'x'}]" for i in range(9)),
-    "? {a: b}\n: c\n",
-    "a: !!timestamp {!!value x: y}",
-    'a: !!int {!!value x: ""}',
-    "apiVersion: v1\nkind: Service\nmetadata: {name: !!set {x}, namespace: !!omap [{a: 1}]}\n",
-    "apiVersion: v1\nkind: Service\nmetadata: {name: x}\nspec: {ports: [{port: 80, targetPort: {}}]}\n",
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+WORDS: dict[str, list[Any]] = json.loads((Path(__file__).parent / "words.json").read_text())
+DENIED = "denied by its label"
+POLICY = f"""
+package io.k8s.federation.admission
+
+errors contains "{DENIED}" if input.metadata.labels.deny == "yes"
+
+annotations["fuzz.example.com/seen"] := "yes"
+"""
+_BOMB = gzip.compress(b"0" * (20 << 20), mtime=0)  # 20 MiB in 20 kB
+_LABELS: tuple[dict[str, str] | None, ...] = (
+    {"deny": "yes"},
+    {"deny": "yes", "a": "b"},
+    {"deny": "no"},
+    {"deny": "Yes"},
+    {"a": "deny"},
+    {},
+    None,
+)
+_NUMBERS = (b"1e999999", b"9" * 5_000, b"-0", b"0x10", b"1.", b"00", b"-1e-400")
+_EXPANDING = (  # manifests that take long to read
     f"a: 0x{'f' * 5_000}",
-    "\n".join(f"k{i}: &k{i} {{<<: [{', '.join([f'*k{i - 1}'] * 10) if i else '{a: 1}'}]}}" for i in range(20)),
+    "&a [" + "[" * 2_000,
     "{}" * 20_000,
     f"a: &a {'x' * 20_000}\nb: [{', '.join(['*a'] * 20_000)}]",
-    "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: r}\n" + _ESCAPED,
-    "2020-01-01: .nan\n",
-    "\x00",
-    "\ufeff---\nkind: x\n",
-]
+    "\n".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9) if i else 'x'}]" for i in range(9)),
+    "\n".join(f"k{i}: &k{i} {{<<: [{', '.join([f'*k{i - 1}'] * 10) if i else '{a: 1}'}]}}" for i in range(20)),
+)
 
 
-_BOMB = gzip.compress(b"0" * (20 << 20), mtime=0)  # 20 MiB in 20 kB; the same each time
+def words(name: str, *more: Any) -> st.SearchStrategy[Any]:
+    """Return a strategy for one of the words of this name, or of `more`."""
+    return st.sampled_from([*WORDS[name], *more])
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | words("texts", "x" * 300),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words("texts"), inner, max_size=3),
+    max_leaves=8,
+)
 
 
 @dataclass(frozen=True)
@@ -234,168 +75,212 @@ class Sent:
     incomplete: bool = False  # the rest never comes
 
 
-def request(seed: int, number: int) -> Sent:
-    """Return the request of this number: the same for the same seed."""
-    rng = random.Random(f"{seed}:{number}")
-    sent = rng.choices([_good_review, _spoilt_review, _question, _paste, _http], [35, 25, 15, 7, 18])[0](rng)
-    if rng.random() < 0.85 or len(sent.pieces[0]) < 4:
-        return sent
-    cut = _cut(rng, sent.pieces[0])
-    if rng.random() < 0.7:
-        return dataclasses.replace(sent, pieces=cut)
-    return dataclasses.replace(sent, pieces=cut[:-1], incomplete=True)
-
-
 def well_formed(path: str, body: bytes, method: str = "POST") -> bytes:
     """Return a valid request."""
     return _head(method, path, [f"Content-Length: {len(body)}", "Content-Type: application/json"]) + body
 
 
-def _good_review(rng: random.Random) -> Sent:
-    document = reviews.review(rng)
-    body = json.dumps(document).encode()
-    path = "/admission" + rng.choice(["", "?timeout=10s", "?timeout=1m30s", "?timeout=5s&a=b"])
-    denied = reviews.must_be_denied(document)
-    return Sent("webhook", "review", (well_formed(path, body),), verdict=not denied, uid=document["request"]["uid"])
+@st.composite
+def requests(draw: Draw) -> Sent:
+    """Draw a request: most are whole, some come in pieces, and of some the rest never comes."""
+    sent: Sent = draw(st.one_of(_good_reviews(), _spoilt_reviews(), _questions(), _pastes(), _raw()))
+    data = sent.pieces[0]
+    if len(data) < 4 or draw(st.integers(0, 6)):
+        return sent
+    cuts = sorted(draw(st.lists(st.integers(1, len(data) - 1), min_size=1, max_size=3)))
+    pieces = tuple(data[start:end] for start, end in zip([0, *cuts], [*cuts, len(data)], strict=True))
+    if draw(st.booleans()):
+        return dataclasses.replace(sent, pieces=pieces)
+    return dataclasses.replace(sent, pieces=pieces[:-1], incomplete=True)
 
 
-def _spoilt_review(rng: random.Random) -> Sent:
-    body = reviews.spoilt(rng)
+@st.composite
+def _reviews(draw: Draw) -> dict[str, Any]:
+    """Draw a review as an API server sends it, of a kind of which the shipped rules have nothing to say."""
+    group, version, kind = draw(words("kinds"))
+    operation = draw(st.sampled_from(["CREATE", "UPDATE", "UPDATE", "DELETE"]))
+    name = draw(st.sampled_from(["cart", "", "a.b-c", "x" * 253]))
+    obj, other = (draw(_objects(f"{group}/{version}".lstrip("/"), kind, name)) for _ in range(2))
+    request = {
+        "uid": draw(st.uuids()).hex,
+        "kind": {"group": group, "version": version, "kind": kind},
+        "resource": {"group": group, "version": version, "resource": f"{kind.lower()}s"},
+        "operation": operation,
+        "namespace": "shop",
+        "userInfo": {"username": draw(words("texts")), "groups": ["system:authenticated"]},
+        "dryRun": draw(st.booleans()),
+        "object": None if operation == "DELETE" else obj,
+        "oldObject": {"CREATE": None, "DELETE": obj}.get(operation, other),
+    }
+    request |= {"name": name} if name else {}
+    request |= draw(st.sampled_from([{}] * 8 + [{"subResource": "status"}, {"subResource": "scale"}]))
+    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+
+
+@st.composite
+def _objects(draw: Draw, api_version: str, kind: str, name: str) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"name": name, "namespace": "shop", "uid": "0f"}
+    labels = draw(st.sampled_from(_LABELS))
+    metadata |= {} if labels is None else {"labels": labels}
+    metadata |= draw(
+        st.just({}) | st.fixed_dictionaries({"annotations": st.dictionaries(words("texts"), words("texts"))})
+    )
+    more = draw(st.just({}) | st.fixed_dictionaries({"spec": st.dictionaries(words("texts"), JSON, max_size=5)}))
+    large = {"data": {"large": "y" * (3 << 20)}} if draw(st.integers(0, 50)) == 50 else {}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **more, **large}
+
+
+def must_be_denied(document: Any) -> bool:
+    """Return whether the policy denies the object of a review, also of an invalid one."""
+    request = document.get("request") if isinstance(document, dict) else None
+    if not isinstance(request, dict):
+        return False
+    kind = request.get("kind")
+    if isinstance(kind, dict) and kind.get("group") == "policybridge.io":
+        return False
+    if request.get("operation") == "UPDATE" and request.get("subResource") in {"status", "finalize"}:
+        return False  # a report has nothing for a decision
+    found: Any = request.get("object")
+    if found is None:
+        found = request.get("oldObject")
+    for name in ("metadata", "labels", "deny"):
+        found = found.get(name) if isinstance(found, dict) else None
+    return bool(found == "yes")
+
+
+@st.composite
+def _good_reviews(draw: Draw) -> Sent:
+    document = draw(_reviews())
+    path = "/admission" + draw(st.sampled_from(["", "?timeout=10s", "?timeout=1m30s", "?timeout=5s&a=b"]))
+    data = well_formed(path, json.dumps(document).encode())
+    return Sent("webhook", "review", (data,), verdict=not must_be_denied(document), uid=document["request"]["uid"])
+
+
+@st.composite
+def _spoilt_reviews(draw: Draw) -> Sent:
+    document = draw(_reviews())
+    for _ in range(draw(st.integers(0, 2))):
+        _spoil_a_node(draw, document)
+    body = json.dumps(document, ensure_ascii=draw(st.booleans())).encode("utf-8", "surrogatepass")
+    body = draw(st.just(body) | _spoilt(body))
     try:
-        denied = reviews.must_be_denied(json.loads(body))
+        denied = must_be_denied(json.loads(body))
     except (ValueError, RecursionError):
         denied = False
-    path = "/admission" + rng.choice(
-        ["", "", "?timeout=", "?timeout=-1s", "?timeout=1", "?timeout=0.001s", "?timeout=99999h"]
-    )
+    ends = ["", "", "?timeout=", "?timeout=-1s", "?timeout=1", "?timeout=0.001s", "?timeout=99999h"]
+    path = "/admission" + draw(st.sampled_from(ends))
     return Sent("webhook", "spoilt review", (well_formed(path, body),), never_allowed=denied)
 
 
-def _question(rng: random.Random) -> Sent:
-    body = json.dumps({"input": _input(rng, 0)} if rng.random() < 0.9 else _any(rng)).encode("utf-8", "surrogatepass")
-    path = f"/api/query/{rng.choice(_QUERIES)}"
-    return Sent("page", f"query {path}", (well_formed(path, body),))
+def _spoil_a_node(draw: Draw, node: Any) -> None:
+    """Remove, rename or replace one value somewhere in a document."""
+    while isinstance(node, dict | list) and node:
+        place = draw(st.sampled_from(sorted(node) if isinstance(node, dict) else range(len(node))))
+        if isinstance(node[place], dict | list) and node[place] and draw(st.integers(0, 2)):
+            node = node[place]
+            continue
+        match draw(st.integers(0, 3)):
+            case 0:
+                del node[place]
+            case 1 if isinstance(node, dict):
+                node[draw(words("texts"))] = node.pop(place)
+            case _:
+                node[place] = draw(JSON)
+        return
 
 
-def _paste(rng: random.Random) -> Sent:
-    documents = [rng.choice(_MANIFESTS) for _ in range(rng.randint(1, 3))]
+def _spoilt(body: bytes) -> st.SearchStrategy[bytes]:
+    """Return a strategy for bodies that are no valid review any more, or one in another form."""
+    text = body.decode("utf-8", "replace")
+    places = st.integers(0, len(body))
+    inserted = st.sampled_from([b"\0", b"\xff\xfe", b"{", b"}", b"]", b",", b'"', b"NaN", b"\xc3"])
+    keys = st.sampled_from([b'"request"', b'"object"', b'"metadata"', b'"labels"', b'"uid"', b'"kind"'])
+    depths = st.sampled_from([100, 1_000, 9_000, 11_000, 200_000])
+    return st.one_of(
+        st.builds(lambda place: body[:place], places),
+        st.builds(lambda place, new: body[:place] + new + body[place:], places, inserted | st.binary(max_size=9)),
+        st.builds(lambda place, new: body[:place] + new + body[place + 1 :], places, st.binary(min_size=1, max_size=1)),
+        st.builds(lambda between: body + between + body, st.sampled_from([b"", b" ", b"\n", b"\0"])),
+        st.builds(
+            lambda depth: body.replace(b'"metadata"', b'"a":' + b"[" * depth + b"]" * depth + b',"metadata"', 1), depths
+        ),
+        st.builds(lambda depth: body.replace(b'"metadata"', b'"a":' + b'{"a":' * depth + b',"metadata"', 1), depths),
+        st.builds(text.encode, st.sampled_from(["utf-16", "utf-32", "utf-8-sig", "utf-7"])),
+        st.builds(
+            lambda key, new: body.replace(key, key + b":" + new + b"," + key, 1),
+            keys,
+            st.sampled_from([b"null", b"{}"]),
+        ),
+        st.builds(
+            lambda number: body.replace(b'"dryRun": ', b'"n": ' + number + b', "dryRun": ', 1),
+            st.sampled_from(_NUMBERS),
+        ),
+        st.sampled_from([b"", b"null", b"[]", b"{}", b"1", b'"AdmissionReview"', b"\0" * 64, b"<xml/>", b"a: yaml"]),
+    )
+
+
+@st.composite
+def _questions(draw: Draw) -> Sent:
+    keys = words("keys", "x" * 5_000)
+    change = st.fixed_dictionaries({"upsert": st.lists(JSON, max_size=2), "delete": st.lists(keys, max_size=2)})
+    values = keys | st.lists(keys, max_size=4) | JSON | change
+    body = draw(st.fixed_dictionaries({"input": st.dictionaries(words("fields"), values, max_size=4)}) | JSON)
+    path = f"/api/query/{draw(st.sampled_from(sorted(ALLOWED)))}"
+    return Sent("page", f"query {path}", (well_formed(path, json.dumps(body).encode("utf-8", "surrogatepass")),))
+
+
+@st.composite
+def _pastes(draw: Draw) -> Sent:
+    documents = draw(st.lists(words("manifests", *_EXPANDING), min_size=1, max_size=3))
     body = "\n---\n".join(documents).encode("utf-8", "surrogatepass")
-    if rng.random() < 0.2:
-        body = rng.randbytes(100) + body
-    path = "/api/changes" + rng.choice(
-        ["", "?delete=httproute/cart", "?delete=" + "x" * 3000, "?delete=%00", "?delete=a/b/c/d/e"]
+    ends = ["", "?delete=httproute/cart", "?delete=" + "x" * 3_000, "?delete=%00", "?delete=a/b/c/d/e"]
+    data = well_formed(
+        "/api/changes" + draw(st.sampled_from(ends)), draw(st.just(b"") | st.binary(max_size=100)) + body
     )
-    return Sent("page", "pasted manifests", (well_formed(path, body),))
+    return Sent("page", "pasted manifests", (data,))
 
 
-def _http(rng: random.Random) -> Sent:
-    listener: Listener = rng.choice(["webhook", "webhook", "page", "page", "page", "probes"])
-    body = rng.choice(
-        [
-            b"",
-            b"{}",
-            rng.randbytes(64),
-            _BOMB,
-            b"0" * (9 << 20),
-            json.dumps(reviews.review(rng)).encode(),
-        ]
+@st.composite
+def _raw(draw: Draw) -> Sent:
+    """Draw HTTP that is wrong in its head, its lengths, its encodings, or in all of it."""
+    listener: Listener = draw(st.sampled_from(["webhook", "page", "page", "probes"]))
+    body = draw(st.sampled_from([b"", b"{}", _BOMB, b"0" * (9 << 20)]) | st.binary(max_size=64))
+    headers = draw(st.lists(words("headers", "X-Long: " + "y" * 9_000), max_size=3)) * draw(
+        st.sampled_from([1, 1, 1, 60])
     )
-    headers = [rng.choice(_HEADERS) for _ in range(rng.choice([0, 1, 2, 3, 200]))]
-    if rng.random() < 0.8:
-        headers.append(f"Content-Type: {rng.choice(_TYPES)}")
+    headers += draw(st.lists(words("content_types").map("Content-Type: {}".format), max_size=1))
     incomplete = False
-    match rng.randint(0, 4):
+    match draw(st.integers(0, 4)):
         case 0:
             headers.append("Transfer-Encoding: chunked")
-            body = _broken_chunks(rng, body)
+            body = _broken_chunks(draw, body)
         case 1:
-            more = rng.choice([-5, 5, 1 << 20])
+            more = draw(st.sampled_from([-5, 5, 1 << 20]))
             headers.append(f"Content-Length: {max(0, len(body) + more)}")
-            incomplete = more > 0 and rng.random() < 0.9
+            incomplete = more > 0
         case 2:
             pass
         case _:
             headers.append(f"Content-Length: {len(body)}")
-    path = rng.choice(["/admission", *_PATHS]) if listener == "webhook" else rng.choice(_PATHS)
-    data = (
-        _head(
-            rng.choice(["POST", "GET", *_METHODS]),
-            path,
-            headers,
-            rng.choice(["HTTP/1.1"] * 8 + ["HTTP/1.0", "HTTP/9.9", "", "FTP/1"]),
-        )
-        + body
-    )
-    if rng.random() < 0.1:
-        data = rng.choice(
-            [
-                rng.randbytes(300),
-                b"\x16\x03\x01\x02",
-                b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-                b"\r\n" * 500,
-                b"GET /livez\r\n",
-                data * 3,
-            ]
-        )
-    incomplete = (incomplete or b"\r\n\r\n" not in data) and rng.random() < 0.9
-    return Sent(listener, "http", (data,), pause=rng.choice([0, 0, 0, 0.02]), incomplete=incomplete)
+    method = draw(st.sampled_from(["POST", "GET"]) | words("methods", "X" * 9_000))
+    path = draw(words("paths", "/admission", "/?" + "a=b&" * 2_000, "/" + "a" * 9_000))
+    version = draw(st.sampled_from(["HTTP/1.1"] * 8 + ["HTTP/1.0", "HTTP/9.9", "", "FTP/1"]))
+    data = _head(method, path, headers, version) + body
+    garbage = [b"\x16\x03\x01\x02", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"\r\n" * 500, b"GET /livez\r\n", data * 3]
+    if not draw(st.integers(0, 9)):
+        data = draw(st.sampled_from(garbage) | st.binary(max_size=300))
+    pause = draw(st.sampled_from([0, 0, 0, 0.02]))
+    return Sent(listener, "http", (data,), pause=pause, incomplete=incomplete or b"\r\n\r\n" not in data)
+
+
+def _broken_chunks(draw: Draw, body: bytes) -> bytes:
+    size = f"{len(body):x}".encode()
+    wrong = [b"ffffffffffffffffff", b"g", b"", b"-5", size + b";ext=" + b"x" * 9_000]
+    ends = [b"0\r\n\r\n", b"0\r\n", b"", b"0\r\nTrailer: x\r\n\r\n", b"zz\r\n\r\n", b"-1\r\n\r\n"]
+    size = draw(st.sampled_from([size, size, *wrong]))
+    return bytes(size + b"\r\n" + body + draw(st.sampled_from([b"\r\n", b"", b"x"])) + draw(st.sampled_from(ends)))
 
 
 def _head(method: str, path: str, headers: list[str], version: str = "HTTP/1.1") -> bytes:
     lines = [f"{method} {path} {version}", "Host: 127.0.0.1", *headers, "Connection: close"]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("utf-8", "replace")
-
-
-def _broken_chunks(rng: random.Random, body: bytes) -> bytes:
-    size = f"{len(body):x}".encode()
-    end = rng.choice([b"0\r\n\r\n", b"0\r\n", b"", b"0\r\nTrailer: x\r\n\r\n", b"zz\r\n\r\n", b"-1\r\n\r\n"])
-    size = rng.choice([size, size, b"ffffffffffffffffff", b"g", b"", b"-5", size + b";ext=" + b"x" * 9000])
-    return size + b"\r\n" + body + rng.choice([b"\r\n", b"\r\n", b"", b"x"]) + end
-
-
-def _cut(rng: random.Random, data: bytes) -> tuple[bytes, ...]:
-    cuts = sorted(rng.randrange(len(data)) for _ in range(rng.randint(1, 3)))
-    return tuple(data[start:end] for start, end in zip([0, *cuts], [*cuts, len(data)], strict=True))
-
-
-def _input(rng: random.Random, depth: int) -> Any:
-    return {rng.choice(_NAMES): _value(rng, depth + 1) for _ in range(rng.randint(0, 4))}
-
-
-def _value(rng: random.Random, depth: int) -> Any:
-    drawn = rng.random()
-    if drawn < 0.35:
-        return rng.choice(_KEYS)
-    if drawn < 0.6:
-        return [rng.choice(_KEYS) for _ in range(rng.randint(0, 4))]
-    if drawn < 0.8 or depth > 4:
-        return _any(rng)
-    if drawn < 0.9:
-        return {
-            "upsert": [reviews.review(rng)["request"]["object"], _any(rng)],
-            "delete": [rng.choice(_KEYS), _any(rng)],
-        }
-    return _input(rng, depth)
-
-
-def _any(rng: random.Random) -> Any:
-    return rng.choice(
-        [
-            None,
-            True,
-            -1,
-            65536,
-            1e308,
-            "",
-            "x",
-            [],
-            {},
-            [None],
-            {"": ""},
-            [[[[]]]],
-            {"a": {"b": {"c": 1}}},
-            "GET",
-            80,
-            "\ud800",
-        ]
-    )

@@ -4,35 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import datetime as dt
 import json
-import os
 import re
 import ssl
-import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bridge.admission.certificates import new_authority, new_server
-from hack.fuzz.requests import Listener, Sent
-from hack.fuzz.reviews import POLICY
+from hack.certificates import write_certificate
+from hack.fuzz.requests import POLICY, Listener, Sent
+from hack.processes import ROOT, BridgeProcess
 
-ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 120.0  # seconds until the bridge has started
 LONGEST = 60.0  # seconds for one answer; the longest that is documented is a bundle's long poll
 _LARGEST = 16 << 20  # bytes of an answer that are read
-
-CONFIG_MAP = f"""
-apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: fuzz
-  namespace: opa-policies
-  labels: {{openpolicyagent.org/policy: rego}}
-data:
-  fuzz.rego: |
-{"".join(f"    {line}{chr(10)}" for line in POLICY.strip().splitlines())}"""
 
 
 @dataclass(frozen=True)
@@ -45,12 +29,11 @@ class Answer:
 
 @dataclass
 class Target:
-    """The bridge: its process, its ports, its log."""
+    """The bridge and its ports."""
 
-    process: asyncio.subprocess.Process
+    bridge: BridgeProcess
     ports: dict[Listener, int]
     context: ssl.SSLContext
-    log: Path
 
     async def send(self, sent: Sent) -> Answer:
         """Send a request in its pieces, and read the whole response. Raises TimeoutError if it does not end."""
@@ -62,24 +45,14 @@ class Target:
             finally:
                 writer.transport.abort()
 
-    def memory(self) -> dict[str, int]:
-        """Return the resident memory of the bridge and of its OPA in bytes; empty if the system does not report it."""
-        found = {}
-        for name, pid in (("bridge", self.process.pid), ("opa", _opa_of(self.process.pid))):
-            with contextlib.suppress(OSError):
-                resident = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
-                if resident:
-                    found[name] = int(resident[1]) << 10
-        return found
-
     def complaints(self) -> list[str]:
         """Return log lines about unexpected failures."""
         found = []
-        for line in self.log.read_text(errors="replace").splitlines():
+        for line in self.bridge.log.read_text(errors="replace").splitlines():
             try:
                 level = json.loads(line).get("level")
             except ValueError:
-                level = "no line of the log"  # a traceback, or what a library prints
+                level = "error" if line.startswith(("Traceback", "Task exception")) else "info"
             if level not in {"info", "warning", "debug"}:
                 found.append(line)
         return found
@@ -88,54 +61,28 @@ class Target:
 @contextlib.asynccontextmanager
 async def target(folder: Path) -> AsyncIterator[Target]:
     """Start a bridge with the example and a policy that denies by a label. `folder` is for its files."""
-    authority = new_authority(dt.datetime.now(dt.UTC))
-    pair = new_server(authority, ["127.0.0.1"], dt.datetime.now(dt.UTC))
-    (folder / "tls.crt").write_bytes(pair.certificate)
-    (folder / "tls.key").write_bytes(pair.key)
-    (folder / "policy.yaml").write_text(CONFIG_MAP)
-    context = ssl.create_default_context(cadata=authority.certificate.decode())
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("BRIDGE_OPA", "KUBE"))}
-    environment |= {
-        "BRIDGE_WEBHOOK_CERT_FILE": str(folder / "tls.crt"),
-        "BRIDGE_WEBHOOK_KEY_FILE": str(folder / "tls.key"),
-        "BRIDGE_LOG_FORMAT": "json",
-    }
-    manifests = (f"--manifests={ROOT / 'examples' / 'shop'}", f"--manifests={folder / 'policy.yaml'}")
-    log = folder / "log"
-    with log.open("wb") as said:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "bridge.cli.main", "run", *manifests),
-            *("--listen=127.0.0.1:0", "--webhook-listen=127.0.0.1:0", "--probe-listen=127.0.0.1:0"),
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=said,
-            env=environment,
-            cwd=ROOT,
-        )
+    context = write_certificate(folder)
+    metadata = {"name": "fuzz", "namespace": "opa-policies", "labels": {"openpolicyagent.org/policy": "rego"}}
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"fuzz.rego": POLICY}}
+    (folder / "policy.json").write_text(json.dumps(config_map))
+    settings = {"BRIDGE_WEBHOOK_CERT_FILE": str(folder / "tls.crt"), "BRIDGE_WEBHOOK_KEY_FILE": str(folder / "tls.key")}
+    manifests = [f"--manifests={ROOT / 'examples' / 'shop'}", f"--manifests={folder / 'policy.json'}"]
+    listeners = [f"--{name}=127.0.0.1:0" for name in ("listen", "webhook-listen", "probe-listen")]
+    bridge = BridgeProcess("fuzz", folder, [*manifests, *listeners], settings)
     try:
-        yield Target(process, await _ports(process, log), context, log)
+        await bridge.start()
+        for event in ("OPA synced", "modules activated"):
+            await bridge.logged(event)
+        started = ("admission webhook started", "probe and metrics server started")
+        webhook, probes = [(await bridge.logged(event))["at"] for event in started]
+        ports = {"page": _port(bridge.url), "webhook": _port(webhook), "probes": _port(probes)}
+        yield Target(bridge, ports, context)  # type: ignore[arg-type]  # a dict of literals
     finally:
-        with contextlib.suppress(ProcessLookupError):
-            process.terminate()
-        await process.wait()
+        await asyncio.to_thread(bridge.kill)
 
 
-_SAID: dict[Listener, str] = {
-    "page": r'"bridge": "http://[^"]+:(\d+)"',
-    "webhook": r'"at": "https://[^"]+:(\d+)"',
-    "probes": r'"at": "http://[^"]+:(\d+)"',
-}
-
-
-async def _ports(process: asyncio.subprocess.Process, log: Path) -> dict[Listener, int]:
-    deadline = asyncio.get_running_loop().time() + PATIENCE
-    while asyncio.get_running_loop().time() < deadline and process.returncode is None:
-        text = log.read_text(errors="replace")
-        found = {listener: re.search(said, text) for listener, said in _SAID.items()}
-        ports = {listener: int(where[1]) for listener, where in found.items() if where}
-        if len(ports) == len(_SAID) and "OPA synced" in text and "modules activated" in text:
-            return ports
-        await asyncio.sleep(0.1)
-    raise RuntimeError(f"the bridge does not start: {log.read_text(errors='replace')}")
+def _port(url: str) -> int:
+    return int(url.rpartition(":")[2])
 
 
 async def _talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sent: Sent) -> Answer:
@@ -170,21 +117,3 @@ def _complete(data: bytes) -> bool:
 def _read(data: bytes) -> Answer:
     found = re.match(rb"HTTP/1\.[01] (\d{3})[^\r\n]*\r\n", data)
     return Answer(int(found[1]) if found else 0, data.partition(b"\r\n\r\n")[2])
-
-
-def _opa_of(pid: int | None) -> int:
-    """The OPA that a bridge has started: a shell's child."""
-    children: dict[int, list[int]] = {}
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError, ValueError):
-            fields = status.read_text().rpartition(")")[2].split()
-            children.setdefault(int(fields[1]), []).append(int(status.parent.name))
-    below = [child for shell in children.get(pid or 0, []) for child in children.get(shell, [])]
-    names = {child: _name(child) for child in below}
-    return next((child for child, name in names.items() if name.startswith("opa")), 0)
-
-
-def _name(pid: int) -> str:
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/comm").read_text().strip()
-    return ""

@@ -1,6 +1,6 @@
 """`make soak`: random changes and kills, then a hostile tenant next to a well-behaved one, on a real control plane.
 
-Figures are JSON lines on standard output, progress is on standard error. The exit code is 1 if a check fails.
+Figures are tables on standard output, progress is on standard error. The exit code is 1 if a check fails.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from bridge.telemetry.logs import configure_logs
-from hack.bench.figures import figure, machine
+from hack.figures import progress
 from hack.soak.comparing import Different
 from hack.soak.hostile import ACTS
-from hack.soak.progress import progress
 from hack.soak.soak import Failed, soak
 from hack.soak.tenants import soak_tenants
 
@@ -34,8 +33,6 @@ def main() -> None:
     parser.add_argument("--acts", nargs="+", choices=ACTS, default=ACTS, help="of the hostile tenant (default: all)")
     options = parser.parse_args()
     configure_logs("warning", "console")
-    about = machine()
-    figure("machine", about.pop("cores"), "cores", **about)
     seed = random.randrange(1_000_000) if options.seed is None else options.seed
     folder = Path(tempfile.mkdtemp(prefix="policy-bridge-soak-"))
     try:

@@ -7,16 +7,20 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from bridge.kube.discovery import read_resources
 from bridge.model.changes import Object
-from bridge.model.keys import Key
+from bridge.model.keys import Key, key_of
+from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
-from hack.soak.cluster import Places
-from hack.soak.progress import progress
-from tests.controlplane.api import ApiError
+from hack.figures import progress
+from tests.controlplane.api import ApiError, ApiServer
 from tests.faults.comparing import differences
 from tests.properties.shown import MARKED, marks_shown, marks_wanted, said, shown
+from tests.properties.small_world import GROUP, POLICY_KINDS, THING
 
+SELECTED = ("core/ConfigMap", THING)  # replicated because of the setting `types`
+TYPES = (*ALWAYS, *SELECTED, *(f"{GROUP}/{kind}" for kind in POLICY_KINDS))
 PATIENCE = 180.0  # seconds; what is not equal by then never is
 _SHOWN = 12  # printed differences
 _TELL = 20.0  # seconds between two printed differences while states converge
@@ -103,3 +107,39 @@ async def _wrong_statuses(opa: Opa, objects: Mapping[Key, Object]) -> tuple[list
         if marks_shown(objects, entry) != marks_wanted(entry)
     ]
     return wrong, len(wanted), len(affected)
+
+
+class Places:
+    """The API server's paths of the objects of TYPES, in its preferred version."""
+
+    def __init__(self, api: ApiServer) -> None:
+        self._api = api
+        preferred = {
+            group["name"]: group["preferredVersion"]["version"]
+            for group in api.get("/apis")["groups"]
+            if any(type_id.startswith(f"{group['name']}/") for type_id in TYPES)
+        }
+        found = read_resources("core", "v1", api.get("/api/v1"))
+        for group, version in preferred.items():
+            found |= read_resources(group, version, api.get(f"/apis/{group}/{version}"))
+        self._types = {type_id: found[type_id] for type_id in TYPES if type_id in found}
+
+    def of(self, key: Key) -> str:
+        """Return the path of one object."""
+        type_ = self._types[key.type_id]
+        namespace = f"/namespaces/{key.namespace}" if type_.namespaced else ""
+        return f"{self._root(key.type_id)}{namespace}/{type_.plural}/{key.name}"
+
+    def objects(self) -> dict[Key, Object]:
+        """Return all objects. Blocks; raises OSError if the API server is unavailable."""
+        found: dict[Key, Object] = {}
+        for type_id, type_ in self._types.items():
+            answer = self._api.get(f"{self._root(type_id)}/{type_.plural}")
+            for item in answer["items"]:
+                obj = {**item, "apiVersion": answer["apiVersion"], "kind": type_.kind}
+                found[key_of(obj)] = obj
+        return found
+
+    def _root(self, type_id: str) -> str:
+        type_ = self._types[type_id]
+        return "/api/v1" if type_.group == "core" else f"/apis/{type_.group}/{type_.version}"

@@ -8,8 +8,8 @@ import signal
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
-from hack.soak.progress import progress
-from hack.soak.replica import Replica
+from hack.figures import progress
+from hack.processes import BridgeProcess
 from tests.controlplane.plane import ControlPlane
 
 _FROZEN = 4.0  # seconds at most
@@ -19,7 +19,7 @@ _AWAY = 5.0
 class Faults:
     """Kills and freezes. The bridge of the first replica is never killed, so that its memory can be measured."""
 
-    def __init__(self, plane: ControlPlane, replicas: list[Replica], seed: int, pause: float) -> None:
+    def __init__(self, plane: ControlPlane, replicas: list[BridgeProcess], seed: int, pause: float) -> None:
         self.counts: Counter[str] = Counter()
         self._plane = plane
         self._replicas = replicas
@@ -43,8 +43,8 @@ class Faults:
         kinds: list[tuple[str, int, Callable[[], Awaitable[None]]]] = [
             ("bridge_killed", 3, self._kill_bridge),
             ("opa_killed", 4, self._kill_opa),
-            ("opa_frozen", 2, self._freeze_opa),
-            ("bridge_frozen", 1, self._freeze_bridge),
+            ("opa_frozen", 2, lambda: self._freeze("opa")),
+            ("bridge_frozen", 1, lambda: self._freeze("bridge")),
             ("api_server_killed", 2, self._kill_api_server),
             ("history_forgotten", 1, self._forget_history),
         ]
@@ -67,19 +67,13 @@ class Faults:
         await one.start()
 
     async def _kill_opa(self) -> None:
-        self._chance.choice(self._replicas).signal_opa(signal.SIGKILL)
+        self._chance.choice(self._replicas).signal("opa", signal.SIGKILL)
 
-    async def _freeze_opa(self) -> None:
+    async def _freeze(self, name: str) -> None:
         one = self._chance.choice(self._replicas)
-        one.signal_opa(signal.SIGSTOP)
+        one.signal(name, signal.SIGSTOP)
         await asyncio.sleep(self._chance.uniform(0.5, _FROZEN))
-        one.signal_opa(signal.SIGCONT)
-
-    async def _freeze_bridge(self) -> None:
-        one = self._chance.choice(self._replicas)
-        one.signal_bridge(signal.SIGSTOP)
-        await asyncio.sleep(self._chance.uniform(0.5, _FROZEN))
-        one.signal_bridge(signal.SIGCONT)
+        one.signal(name, signal.SIGCONT)
 
     async def _kill_api_server(self) -> None:
         await asyncio.to_thread(self._plane.stop_api_server)

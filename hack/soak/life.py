@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from bridge.model.keys import Key
-from hack.soak.cluster import Places
+from hack.soak.comparing import Places
 from tests.controlplane.api import ApiError, ApiServer
 from tests.properties.small_world import GATEWAY_API, NAMESPACES, SmallWorld
 

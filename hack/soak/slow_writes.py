@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import datetime as dt
 import json
 import ssl
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from bridge.admission.certificates import new_authority, new_server
+from hack.certificates import write_certificate
 from tests.controlplane.api import ApiServer
 
 _CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
@@ -32,12 +31,9 @@ class SlowWrites:
         self._runner: web.AppRunner | None = None
 
     async def __aenter__(self) -> Self:
-        authority = new_authority(dt.datetime.now(dt.UTC))
-        server = new_server(authority, ["127.0.0.1"], dt.datetime.now(dt.UTC))
-        self._folder.mkdir(parents=True, exist_ok=True)
-        (self._folder / "slow.pem").write_bytes(server.certificate + server.key)
+        write_certificate(self._folder)
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        context.load_cert_chain(self._folder / "slow.pem")
+        context.load_cert_chain(self._folder / "tls.crt", self._folder / "tls.key")
         app = web.Application(client_max_size=64 << 20)
         app.router.add_post("/", self._allow)
         self._runner = web.AppRunner(app)
@@ -45,7 +41,7 @@ class SlowWrites:
         site = web.TCPSite(self._runner, "127.0.0.1", 0, ssl_context=context)
         await site.start()
         port = self._runner.addresses[0][1]
-        body = self._configuration(f"https://127.0.0.1:{port}/", authority.certificate)
+        body = self._configuration(f"https://127.0.0.1:{port}/", (self._folder / "ca.crt").read_bytes())
         await asyncio.to_thread(self._api.apply, f"{_CONFIGURATIONS}/{_NAME}", body)
         return self
 

@@ -13,20 +13,18 @@ from typing import Any
 
 import yaml
 
-from hack.bench.figures import figure
+from hack.cluster import running_cluster
+from hack.figures import progress
+from hack.processes import HERE, BridgeProcess, highest_memory
 from hack.soak.hostile import ACTS
 from hack.soak.hostile_objects import GATEWAY_API, GROUP, HOSTILE, POLICIES, SHARED, TWICE
-from hack.soak.limits import Processes
-from hack.soak.progress import progress
-from hack.soak.replica import BRIDGE, Replica
-from hack.soak.soak import Failed, define_bridge
+from hack.soak.soak import Failed
 from hack.soak.well_behaved import FORBIDDEN, QUIET, WellBehaved
-from hack.tools import ensure, ensure_crds
 from tests.controlplane.api import ApiError, ApiServer
-from tests.controlplane.plane import ControlPlane
 from tests.controlplane.process import ServerProcess
 from tests.integration.objects import apply_crd, crd
 
+VALUES = Path(__file__).parents[2] / "deploy" / "chart" / "values.yaml"
 _IDLE_SHARE = 0.15  # of the time, before the hostile tenant comes
 _IDLE_MOST = 60.0  # seconds
 _TELL = 20.0  # seconds between two reports
@@ -52,48 +50,59 @@ Object = dict[str, Any]
 
 async def soak_tenants(minutes: float, seed: int, folder: Path, acts: Sequence[str] = ACTS) -> None:
     """Run a soak with logs in `folder` and these acts of the hostile tenant, and print figures. Raises Failed."""
-    etcd, server = await asyncio.gather(*(asyncio.to_thread(ensure, name) for name in ("etcd", "kube-apiserver")))
-    await asyncio.to_thread(ensure, "opa")
-    crds = await asyncio.to_thread(ensure_crds)
-    plane = ControlPlane(folder / "control-plane", etcd=etcd.path, kube_apiserver=server.path)
+    progress(f"seed {seed}; logs are in {folder}")
     webhook, page = _free_port(), _free_port()
     url = f"https://127.0.0.1:{webhook}/admission"
-    options = ["--listen", f"127.0.0.1:{page}", "--webhook-listen", f"127.0.0.1:{webhook}"]
     settings = {"BRIDGE_WEBHOOK_URL": url, "BRIDGE_WEBHOOK_DECISION": "", "BRIDGE_TYPES": "example.com/Thing"}
-    replica = Replica("tenants", plane.kubeconfig, folder, options, settings)
-    hostile: ServerProcess | None = None
-    try:
-        progress(f"seed {seed}; logs are in {folder}")
-        await asyncio.to_thread(plane.start)
-        await asyncio.to_thread(plane.api.apply_crds, crds / "experimental")
-        await define_bridge(plane)
-        await _define(plane.api, url)
-        await replica.start()
-        async with WellBehaved(plane.api) as tenant:
-            await _until_admission_decides(plane.api, replica)
-            await asyncio.to_thread(tenant.prepare)
-            processes = Processes(replica)
-            idle = min(minutes * 60 * _IDLE_SHARE, _IDLE_MOST)
-            await _measure(tenant, idle, processes)
-            tenant.measured.report("idle")
-            tenant.start_over()
-            command = [sys.executable, "-m", "hack.soak.hostile", str(plane.kubeconfig), str(seed)]
-            hostile = ServerProcess([*command, str(webhook), str(page), ",".join(acts)], folder / "hostile.log")
-            progress("the hostile tenant comes")
-            await _measure(tenant, minutes * 60 - idle, processes)
-            wrong = [] if hostile.running else [f"the hostile tenant ended:\n{hostile.last_lines()}"]
-            tenant.measured.report("tenants")
-            _report_hostility(folder / "hostile.log")
-            wrong += [*tenant.measured.missed(), *processes.report(), *replica.crashes()]
-            wrong += await asyncio.to_thread(_inactive_modules, plane.api)
-            figure("soak_tenants_errors_logged", len(replica.errors()), "lines")
-            if wrong:
-                raise Failed("\n".join(wrong))
-    finally:
-        if hostile is not None:
-            await asyncio.to_thread(hostile.kill)
-        await asyncio.to_thread(replica.kill)
-        await asyncio.to_thread(plane.stop)
+    async with running_cluster(folder / "control-plane") as plane:
+        options = ["--kubeconfig", str(plane.kubeconfig), "--listen", f"127.0.0.1:{page}"]
+        bridge = BridgeProcess("tenants", folder, [*options, "--webhook-listen", f"127.0.0.1:{webhook}"], settings)
+        hostile: ServerProcess | None = None
+        try:
+            await _define(plane.api, url)
+            await bridge.start()
+            async with WellBehaved(plane.api) as tenant:
+                await _until_admission_decides(plane.api, bridge)
+                await asyncio.to_thread(tenant.prepare)
+                first = bridge.pids()
+                idle = min(minutes * 60 * _IDLE_SHARE, _IDLE_MOST)
+                await _measure(tenant, idle)
+                tenant.measured.report("idle")
+                tenant.start_over()
+                command = [sys.executable, "-m", "hack.soak.hostile", str(plane.kubeconfig), str(seed)]
+                hostile = ServerProcess([*command, str(webhook), str(page), ",".join(acts)], folder / "hostile.log")
+                progress("the hostile tenant comes")
+                await _measure(tenant, minutes * 60 - idle)
+                wrong = [] if hostile.running else [f"the hostile tenant ended:\n{hostile.last_lines()}"]
+                tenant.measured.report("beside the hostile tenant")
+                wrong += [*tenant.measured.missed(), *_exceeded(bridge, first)]
+                wrong += [line for line in bridge.errors() if "Traceback" in line or '"level": "critical"' in line]
+                wrong += await asyncio.to_thread(_inactive_modules, plane.api)
+                progress(f"acts of the hostile tenant: {hostile.last_lines(1)}")
+                if wrong:
+                    raise Failed("\n".join(wrong))
+        finally:
+            if hostile is not None:
+                await asyncio.to_thread(hostile.kill)
+            await asyncio.to_thread(bridge.kill)
+
+
+def _exceeded(bridge: BridgeProcess, first: dict[str, int]) -> list[str]:
+    """Return a line for each restart, and for each peak of memory above the limit in the chart's values."""
+    values: dict[str, Any] = yaml.safe_load(VALUES.read_text())
+    limits = {"bridge": values["resources"], "opa": values["opa"]["resources"]}
+    wrong = [f"{name} has restarted" for name, pid in first.items() if bridge.pids().get(name) != pid]
+    for name, pid in first.items():
+        used, limit = highest_memory(pid), _mebibytes(limits[name]["limits"]["memory"])
+        if used is not None:
+            progress(f"{name} used at most {used:.0f} MiB of {limit:.0f}")
+            if used > limit:
+                wrong.append(f"{name} used {used:.0f} MiB; the chart's limit is {limit:.0f}")
+    return wrong
+
+
+def _mebibytes(quantity: str) -> float:
+    return float(quantity[:-2]) * {"Ki": 2**-10, "Mi": 1.0, "Gi": 2.0**10}[quantity[-2:]]
 
 
 async def _define(api: ApiServer, url: str) -> None:
@@ -133,20 +142,20 @@ async def _define(api: ApiServer, url: str) -> None:
     for path, body in objects.items():
         await asyncio.to_thread(api.apply, path, body)
     resources = [f"--resource=*.{group}" for group in (GATEWAY_API, GROUP)]
-    command = [str(BRIDGE), "webhook-config", "--url", url, *resources]
+    command = HERE.command("webhook-config", "--url", url, *resources)
     printed = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=True)
     for configuration in yaml.safe_load_all(printed.stdout):
         path = f"{_ADMISSION}/{configuration['kind'].lower()}s/{configuration['metadata']['name']}"
         await asyncio.to_thread(api.apply, path, configuration)
 
 
-async def _until_admission_decides(api: ApiServer, replica: Replica) -> None:
+async def _until_admission_decides(api: ApiServer, bridge: BridgeProcess) -> None:
     """Wait until the Constraint denies what it should."""
     route = _object(f"{GATEWAY_API}/v1", "HTTPRoute", "probe", spec={"rules": [{}]})
     route["metadata"]["labels"] = {FORBIDDEN: "true"}
     path = f"/apis/{GATEWAY_API}/v1/namespaces/{QUIET}/httproutes?dryRun=All"
     async with asyncio.timeout(_PATIENCE):
-        while replica.running:
+        while bridge.running:
             try:
                 await asyncio.to_thread(api.request, "POST", path, route)
             except ApiError as error:
@@ -166,7 +175,7 @@ def _inactive_modules(api: ApiServer) -> list[str]:
     return found
 
 
-async def _measure(tenant: WellBehaved, seconds: float, processes: Processes) -> None:
+async def _measure(tenant: WellBehaved, seconds: float) -> None:
     """Let the tenant work for some time, and report now and then."""
     work = asyncio.create_task(tenant.run())
     try:
@@ -175,18 +184,10 @@ async def _measure(tenant: WellBehaved, seconds: float, processes: Processes) ->
             for task in done:
                 task.result()
             seconds -= _TELL
-            used = ", ".join(f"{name} {most:.0f} MiB" for name, most in processes.most().items())
-            progress(f"{tenant.measured}; at most {used}")
+            progress(str(tenant.measured))
     finally:
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)
-
-
-def _report_hostility(log: Path) -> None:
-    lines = [line for line in log.read_text().splitlines() if line.startswith("{")]
-    counts: dict[str, int] = json.loads(lines[-1]) if lines else {}
-    done = {name: count for name, count in counts.items() if "_refused_" not in name}
-    figure("soak_tenants_hostile_acts", sum(counts.values()), "acts", **done)
 
 
 def _free_port() -> int:

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import aiohttp
 
-from hack.bench.figures import figure, percentile
+from hack.figures import percentile, short, table
 from hack.soak.hostile_objects import GATEWAY_API, GROUP, SHARED
 from tests.controlplane.api import ApiServer
 
@@ -50,12 +50,13 @@ class Measured:
 
     def report(self, name: str) -> None:
         """Print figures; `name` is the phase."""
-        for kind in KINDS:
-            found = getattr(self, kind)
-            if found:
-                spread = {"p50": percentile(found, 0.5), "most": max(found), "count": len(found)}
-                figure(f"soak_{name}_{kind}_p99", percentile(found, 0.99), "s", **spread)
-        figure(f"soak_{name}_wrong_answers", len(self.wrong), "answers")
+        rows = [
+            [kind, *(short(value) for value in (percentile(found, 0.5), percentile(found, 0.99), max(found)))]
+            for kind in KINDS
+            if (found := getattr(self, kind))
+        ]
+        rows.append(["wrong answers", "", "", str(len(self.wrong))])
+        print(table([f"{name}, seconds", "p50", "p99", "most"], rows))
 
     def missed(self) -> list[str]:
         """Return one line for each missed objective."""

@@ -16,7 +16,7 @@ from bridge.opa.bundle import opa_config
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.opa.process import ManagedOpa
-from hack.bench.figures import opa_below
+from hack.processes import opa_below
 from tests.bundle_trust import shared_trust
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.process import ServerProcess

@@ -18,7 +18,7 @@ from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
-from hack.bench.figures import opa_below
+from hack.processes import opa_below
 from tests import builders
 from tests.builders import target_ref
 from tests.integration.scripted import BARRIER, ScriptedSource

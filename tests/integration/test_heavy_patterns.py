@@ -12,7 +12,7 @@ from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
 from bridge.resources import rego_root
-from hack.bench.figures import opa_below
+from hack.processes import opa_below
 from tests.builders import gateway, http_route
 
 BUNDLE = shipped_bundle(rego_root())

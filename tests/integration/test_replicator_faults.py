@@ -22,7 +22,7 @@ from bridge.opa.process import ManagedOpa
 from bridge.replicator import claim, initial_sync, intake, replicator
 from bridge.replicator.replicator import BATCH_BYTES, Replicator
 from bridge.replicator.writer import MOST_OPERATIONS
-from hack.bench.figures import opa_below
+from hack.processes import opa_below
 from tests.builders import service
 from tests.eventually import eventually
 from tests.faults.comparing import differences, held

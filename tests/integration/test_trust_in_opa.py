@@ -12,7 +12,7 @@ from aiohttp import web
 
 from bridge.opa.process import ManagedOpa
 from bridge.replicator import claim, replicator
-from hack.bench.figures import opa_below
+from hack.processes import opa_below
 from tests.builders import service
 from tests.eventually import eventually
 from tests.integration.faulty_opa import FaultyOpa

@@ -1,0 +1,76 @@
+"""Measure starts: of OPA, of one command, and of changed Rego in a ConfigMap. All in processor time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import resource
+import subprocess
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import aiohttp
+
+from hack.bench.table import Figures
+from hack.processes import ROOT, BridgeProcess, Program
+
+RUNS = 3
+CHANGES = 8
+PATIENCE = 120.0  # seconds until one change is active
+COMMAND = ("effective", "httproute/orders#read", "-n", "shop", "--manifests", str(ROOT / "examples/three-gateways"))
+
+
+async def measure(program: Program, routes: int, folder: Path) -> Figures:
+    """Return the figures; the number of routes does not matter."""
+    runs = [await asyncio.to_thread(_command, program) for _ in range(RUNS)]
+    manifests = folder / "manifests"
+    manifests.mkdir()
+    _write(manifests, 0)
+    options = ["--manifests", str(manifests), "--listen", "127.0.0.1:0"]
+    bridge = BridgeProcess("starts", folder, options, {}, program)
+    try:
+        await bridge.start()
+        await bridge.logged("OPA synced")
+        start = bridge.processor_times()["opa"]
+        async with aiohttp.ClientSession() as session:
+            await _active(session, bridge.opa_url, 0)
+            before = bridge.processor_times()["opa"]
+            for number in range(1, CHANGES + 1):
+                _write(manifests, number)
+                await _active(session, bridge.opa_url, number)
+            changes = (bridge.processor_times()["opa"] - before) / CHANGES
+    finally:
+        await asyncio.to_thread(bridge.kill)
+    return {"command": median(runs), "start_opa": start, "config_map": changes}
+
+
+def _command(program: Program) -> float:
+    """Return the processor time of a command and of all its processes."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(program.command(*COMMAND), env=program.environment(), check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def _write(folder: Path, number: int) -> None:
+    labels = {"openpolicyagent.org/policy": "rego"}
+    text = f"package bench.changed\n\nvalue := {number}\n"
+    config_map: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "changed", "namespace": "opa-policies", "labels": labels},
+        "data": {"main.rego": text},
+    }
+    (folder / "changed.json").write_text(json.dumps(config_map))
+
+
+async def _active(session: aiohttp.ClientSession, opa_url: str, number: int) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        async with session.get(f"{opa_url}/v1/data/bench/changed/value") as answer:
+            if (await answer.json()).get("result") == number:
+                return
+        await asyncio.sleep(0.05)
+    raise RuntimeError(f"version {number} of the ConfigMap is not active")

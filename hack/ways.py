@@ -1,0 +1,144 @@
+"""Print the ways through the code: the files of `bridge` that a change or a command enters, in order of first entry.
+
+`python -m hack.ways` traces a changed HTTPRoute until its status is patched, and a changed ConfigMap with Rego until
+OPA uses it, both on a cluster, and the imports of `bridge effective` on a folder. A return is an entry into a file that
+was left before. Files that every part uses (logs, traces, keys, types) are left out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import runpy
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from hack.bench.api import ROUTES, create, patch, session_of, watching
+from hack.bench.load import Load, custom_resources, policy_kind
+from hack.cluster import running_cluster
+from hack.processes import HERE, ROOT, BridgeProcess, Program
+
+SHARED = ("telemetry/", "tracing/", "model/keys.py", "model/types.py", "model/nesting.py", "pacing.py", "__init__.py")
+PATIENCE = 120.0
+SETTLING = 8.0  # seconds after the first statuses, until nothing of the start is under way
+MAPS = "/api/v1/namespaces/opa-policies/configmaps"
+COMMAND = ("effective", "httproute/cart#checkout", "-n", "shop", "--manifests", str(ROOT / "examples" / "shop"))
+
+
+class _Traced(Program):
+    """A bridge that records the entered files between two SIGUSR1, and prints them on the second one."""
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "hack.ways", "bridge", *arguments]
+
+
+async def main() -> None:
+    """Print the three ways."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        async with running_cluster(folder / "control-plane") as plane, session_of(plane) as api:
+            load = Load(20)
+            own = [crd for crd in custom_resources() if crd["metadata"]["name"].endswith("example.com")]
+            await create(api, own)
+            await asyncio.to_thread(plane.api.wait_for_crds, {crd["metadata"]["name"] for crd in own})
+            await asyncio.to_thread(_apply, plane, "/api/v1/namespaces/opa-policies", {"kind": "Namespace"})
+            for objects in (load.bases(), load.http_routes(), [policy_kind()], load.policies()):
+                await create(api, objects)
+            bridge = BridgeProcess("ways", folder, ["--kubeconfig", str(plane.kubeconfig)], {}, _Traced())
+            async with watching(api, ROUTES) as watched:
+                try:
+                    await bridge.start()
+                    await watched.until_all_observed(load.routes)
+                    await asyncio.sleep(SETTLING)
+                    bridge.signal("bridge", signal.SIGUSR1)
+                    route = next(load.http_routes())
+                    changed = await patch(api, route, {"spec": {"hostnames": ["other.l0.g0.example.com"]}})
+                    await watched.until_observed(changed)
+                    await _print(bridge, "a changed HTTPRoute, until its status is patched", 1)
+                    await asyncio.sleep(SETTLING)
+                    bridge.signal("bridge", signal.SIGUSR1)
+                    rego = {"kind": "ConfigMap", "data": {"main.rego": "package ways.changed\n\nvalue := 1\n"}}
+                    labels = {"metadata": {"labels": {"openpolicyagent.org/policy": "rego"}}}
+                    await asyncio.to_thread(_apply, plane, f"{MAPS}/changed", {**rego, **labels})
+                    await _until_reported(plane)
+                    await _print(bridge, "a ConfigMap with Rego, until its status is reported", 2)
+                finally:
+                    await asyncio.to_thread(bridge.kill)
+    command = _Traced().command(*COMMAND)
+    imported = await asyncio.to_thread(subprocess.run, command, env=HERE.environment(), check=True, capture_output=True)
+    files = json.loads(imported.stderr.splitlines()[-1])["imported"]
+    print(f"\n`bridge effective` on a folder without Rego: {len(files)} imported files\n\n{_listed(files)}")
+
+
+def _apply(plane: Any, path: str, body: dict[str, Any]) -> None:
+    metadata = {"name": path.rpartition("/")[2], **body.get("metadata", {})}
+    plane.api.apply(path, {"apiVersion": "v1", **body, "metadata": metadata})
+
+
+async def _until_reported(plane: Any) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            found = await asyncio.to_thread(plane.api.get, f"{MAPS}/changed")
+            if "policybridge.io/status" in found["metadata"].get("annotations", {}):
+                return
+            await asyncio.sleep(0.05)
+
+
+async def _print(bridge: BridgeProcess, about: str, count: int) -> None:
+    bridge.signal("bridge", signal.SIGUSR1)
+    traced = await bridge.logged("way", count)
+    files = list(dict.fromkeys(traced["files"]))
+    print(f"\n{about}: {len(files)} files, {len(traced['files']) - len(files)} returns\n\n{_listed(files)}")
+
+
+def _listed(files: list[str]) -> str:
+    """Return the files by package, in order: `sources cluster, yaml → replicator intake`."""
+    parts: list[str] = []
+    last = ""
+    for file in files:
+        package, _, name = file.removesuffix(".py").rpartition("/")
+        parts.append(f", {name}" if package == last else f"\n  {package or '.'}: {name}")
+        last = package
+    return "".join(parts).lstrip("\n")
+
+
+def _bridge(arguments: list[str]) -> None:
+    """Run `bridge` in this process with the recorder; at its end print the imported files on standard error."""
+    inside = f"{ROOT / 'bridge'}/"
+    entered: list[str] = []
+
+    def record(frame: FrameType, event: str, _: object) -> None:
+        file = frame.f_code.co_filename
+        if event == "call" and file.startswith(inside):
+            short = file.removeprefix(inside)
+            if not short.endswith(SHARED) and not short.startswith(SHARED) and (not entered or entered[-1] != short):
+                entered.append(short)
+
+    def toggle(*_: object) -> None:
+        if sys.getprofile() is None:
+            entered.clear()
+            sys.setprofile(record)
+        else:
+            sys.setprofile(None)
+            print(json.dumps({"event": "way", "files": entered}), file=sys.stderr, flush=True)
+
+    signal.signal(signal.SIGUSR1, toggle)
+    sys.argv = ["bridge", *arguments]
+    try:
+        runpy.run_module("bridge.cli.main", run_name="__main__")
+    finally:
+        loaded = [getattr(module, "__file__", None) or "" for module in list(sys.modules.values())]
+        files = [file.removeprefix(inside) for file in loaded if file.startswith(inside)]
+        print(json.dumps({"imported": files}), file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["bridge"]:
+        _bridge(sys.argv[2:])
+    else:
+        asyncio.run(main())
