@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -23,21 +25,22 @@ from bridge.cli.terminal import print_error
 from bridge.queries.names import CommandError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from bridge.model.keys import Key
     from bridge.offline.engine import Engine
     from bridge.queries.analysis import Analysis, Applied
 
-    Position = Callable[[Key], tuple[str, int] | None]
+    Place = tuple[str, int] | None
+    Position = Callable[[Key], Place]
     from bridge.queries.asking import Entry
 
 _ANALYZE_EXAMPLES = (
     ("Show the effects of a changed file on a cluster", "bridge analyze -f policy.yaml --opa http://opa:8181"),
     ("Compare with a folder", "bridge analyze -f policy.yaml --manifests deploy/"),
-    ("Compare a branch with main, including deletions", "bridge analyze -f new/ --manifests old/ --prune"),
-    ("Print annotations for a pull request on GitHub", "bridge analyze -f new/ --manifests old/ --prune -o github"),
-    ("Print a comment for a pull request (or sarif, junit)", "bridge analyze -f new/ --manifests old/ -o markdown"),
+    ("Compare the work tree with main, including deletions", "bridge analyze deploy/ --base main"),
+    ("Print annotations for a pull request on GitHub", "bridge analyze deploy/ --base origin/main -o github"),
+    ("Print a comment for a pull request (or sarif, junit)", "bridge analyze deploy/ --base origin/main -o markdown"),
     ("Show the effects of deleting a policy", "bridge analyze --delete colorpolicy/infra/brand --manifests deploy/"),
 )
 REPORTS = ("github", "markdown", "sarif", "junit")  # the formats of bridge.cli.reports
@@ -62,6 +65,11 @@ _FOUND = 1  # exit code if problems are introduced
     shell_complete=OBJECTS,
     help="Object to delete: KIND/NAMESPACE/NAME.",
 )
+@click.option(
+    "--base",
+    metavar="COMMIT",
+    help="Compare with FILE at this commit of its Git repository, deletions included.",
+)
 @source_namespace_option(EVERY_SOURCE)
 @schemas_option
 @click.option("--prune", is_flag=True, help="With --manifests: delete the objects that FILE lacks.")
@@ -74,6 +82,7 @@ def analyze(  # noqa: PLR0913, PLR0917 - the arguments and options of the comman
     named: tuple[str, ...],
     files: tuple[str, ...],
     deleted: tuple[str, ...],
+    base: str | None,
     source_namespace: str | None,
     schemas: tuple[str, ...],
     prune: bool,
@@ -93,7 +102,9 @@ def analyze(  # noqa: PLR0913, PLR0917 - the arguments and options of the comman
     files += named
     if not files and not deleted:
         raise CommandError("nothing to analyze: give FILE, or --delete OBJECT")
-    if prune and not (files and source.manifests):
+    if base is not None and (not files or STDIN in files):
+        raise CommandError("--base compares FILE with a commit: give files or folders")
+    if prune and base is None and not (files and source.manifests):
         raise CommandError("--prune needs -f FILE and --manifests PATH: it compares two folders")
     if STDIN in files and STDIN in source.manifests:
         raise CommandError("-f - and --manifests - cannot both read standard input")
@@ -121,11 +132,29 @@ def analyze(  # noqa: PLR0913, PLR0917 - the arguments and options of the comman
         )
         return analysis, applied, engine.position
 
-    (answer, applied, position), code = read(source, ask, allow_empty=True)
-    print_analysis(output, answer, lambda key: applied.position(key) or position(key))
+    prune = prune or base is not None
+    with _stored(base, files, source) as (stored, at_base):
+        (answer, applied, position), code = read(stored, ask, allow_empty=True)
+    print_analysis(output, answer, lambda key: applied.position(key) or at_base(position(key)))
     for problem in applied.problems:
         print_error(f"error: {problem.subject}: {problem.message}")
     ctx.exit(INPUT_ERROR if code or applied.problems else _FOUND if answer.fails else 0)
+
+
+@contextmanager
+def _stored(base: str | None, files: Sequence[str], source: Input) -> Iterator[tuple[Input, Callable[[Place], Place]]]:
+    """Yield the source to compare with, and a function that names the commit in place of its temporary folder."""
+    if base is None:
+        yield source, lambda place: place
+        return
+    from bridge.sources.commits import manifests_at
+
+    with manifests_at(base, files) as (tree, paths):
+        prefix = f"{tree}/"
+        yield (
+            dataclasses.replace(source, manifests=tuple(paths)),
+            lambda place: place and (place[0].replace(prefix, f"{base}:", 1), place[1]),
+        )
 
 
 _IMPACT_EXAMPLES = (

@@ -61,7 +61,12 @@ def input_options(command: _Decorated) -> _Decorated:
         kube_context: str | None,
         **others: Any,
     ) -> Any:
-        source = read_input(opa_url, opa_token_file, manifests, kubeconfig, kube_context)
+        if others.get("base") is None:
+            source = read_input(opa_url, opa_token_file, manifests, kubeconfig, kube_context)
+        elif given := opa_url or manifests or kubeconfig or kube_context:
+            raise CommandError(f"--base COMMIT is the source: it excludes another one ({given!r})")
+        else:  # `analyze` reads the commit
+            source = Input()
         return command(*args, source=source, **others)
 
     with_options: Any = with_source

@@ -25,9 +25,12 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 MOST_BYTES = 256 << 20  # of one file
+_MOST_KUSTOMIZATION = 1 << 20  # bytes
 _SUFFIXES = {".yaml", ".yml", ".json"}
+_CHART = "Chart.yaml"  # of Helm: what is beside and below it are templates
 # Input of kustomize, not an object: it is next to manifests and is never applied itself.
-_NO_MANIFESTS = {"kustomization.yaml", "kustomization.yml"}
+_KUSTOMIZATIONS = {"kustomization.yaml", "kustomization.yml", "Kustomization"}
+_PLAIN_KUSTOMIZATION = {"apiVersion", "kind", "metadata", "resources"}  # fields that change no object
 
 
 class ManifestError(Exception):
@@ -76,7 +79,7 @@ def report(file: str, line: int, number: int, reason: str, *, retried: bool) -> 
 def find_files(path: Path) -> list[Path]:
     """Return the manifest files of a path: the file itself, or all files in the folder, sorted, without hidden ones.
 
-    Raises ManifestError if it does not exist or a folder cannot be read.
+    The files of a Helm chart are not manifests. Raises ManifestError if it does not exist or a folder cannot be read.
     """
     if not path.exists():
         raise ManifestError(f"{path}: no such file or folder")
@@ -88,13 +91,50 @@ def find_files(path: Path) -> list[Path]:
         raise ManifestError(f"{error.filename}: {error.strerror}")
 
     for folder, folders, files in os.walk(path, onerror=fail):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        found += [Path(folder, name) for name in files if _is_manifest(name)]
+        folders[:] = [] if _CHART in files else [name for name in folders if not name.startswith(".")]
+        found += [Path(folder, name) for name in files if _is_manifest(name) and _CHART not in files]
     return sorted(found)
 
 
+def find_unrendered(path: Path, *, retried: bool) -> list[Trouble]:
+    """Return a report for each Helm chart in a folder, and for each kustomization that changes objects or adds others.
+
+    Only their tools render them, so each report has the command. `retried` is part of the reports.
+    """
+    found = []
+    for folder, folders, files in os.walk(path):
+        if _CHART in files:
+            folders[:] = []
+            reason = f"a Helm chart is not rendered: use helm template NAME {folder} | bridge … --manifests -"
+            found.append(Trouble(os.path.normpath(Path(folder, _CHART)), reason, retried=retried))
+            continue
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for file in (Path(folder, name) for name in sorted(_KUSTOMIZATIONS.intersection(files))):
+            if _changes_objects(file):
+                reason = f"a kustomization is not applied: use kubectl kustomize {folder} | bridge … --manifests -"
+                found.append(Trouble(os.path.normpath(file), reason, retried=retried))
+    return found
+
+
+def _changes_objects(kustomization: Path) -> bool:
+    """Return whether rendering gives other objects than those of the files beside it."""
+    try:
+        with open_regular(kustomization, _MOST_KUSTOMIZATION) as opened:
+            text = read_stream(opened, _MOST_KUSTOMIZATION, kustomization).decode()
+    except (OSError, UnicodeDecodeError):
+        return True
+    for document in read_documents(text):
+        value = None if isinstance(document, BrokenDocument) else document.value
+        if not isinstance(value, dict) or not value.keys() <= _PLAIN_KUSTOMIZATION:
+            return True
+        resources = value.get("resources") or []
+        if not isinstance(resources, list) or any(".." in one or "://" in one for one in map(str, resources)):
+            return True
+    return False
+
+
 def _is_manifest(name: str) -> bool:
-    return Path(name).suffix in _SUFFIXES and not name.startswith(".") and name not in _NO_MANIFESTS
+    return Path(name).suffix in _SUFFIXES and not name.startswith(".") and name not in _KUSTOMIZATIONS
 
 
 def read_content(content: bytes, file: str, *, retried: bool) -> FileContent:
@@ -232,6 +272,8 @@ class ManifestState:
                 lost.append(Trouble(str(path), f"{error}; its previous objects stay", retried=self._retried))
                 files |= {name: self._files[name] for name in self._found.get(path, ())}
                 continue
+            if path.is_dir():
+                lost += find_unrendered(path, retried=self._retried)
             names = [name for file in found if (name := os.path.normpath(file)) not in files]
             read = {name: file for name in names if (file := self._read(name, first=first)) is not None}
             self._found[path] = list(read)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import re
@@ -15,6 +17,7 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 
+from bridge.cli.main import run_command
 from tests.e2e.conftest import ROOT, SHOP, Run
 
 POLICY = """\
@@ -65,6 +68,57 @@ def test_the_action_reports_what_a_pull_request_introduces(
     assert '"version":"2.1.0"' in (runner / "policy-bridge.sarif").read_text().replace(": ", ":")
     assert summary.read_text().startswith("<!-- policy-bridge -->")
     assert _git(clone, "status", "--porcelain") == ""
+
+
+def test_the_action_compares_what_a_command_prints_at_both_commits(
+    clone: Path, bridge_path: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    runner = tmp_path / "runner"
+    (runner / "policy-bridge" / "bin").mkdir(parents=True)
+    (runner / "policy-bridge" / "bin" / "bridge").symlink_to(bridge_path)
+    more = {
+        "BASE": _git(clone.parent / "origin", "rev-parse", "HEAD~1"),
+        "COMMAND": "for file in deploy/shop/*.yaml; do echo ---; cat $file; done",
+        "RUNNER_TEMP": str(runner),
+        "GITHUB_OUTPUT": str(tmp_path / "outputs"),
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
+    }
+    said = _bash(_action_step("analyze")["run"], clone, {**environment, **more})
+    assert said.count("::error ") == 1
+    assert "title=ColorPolicy/shop/sale%3A TargetNotFound" in said
+    assert _git(clone, "status", "--porcelain") == ""
+
+
+def test_analyze_compares_with_a_commit(bridge: Run, clone: Path) -> None:
+    (clone / "deploy" / "shop" / "95-sale.yaml").unlink()
+    answer = bridge("analyze", clone / "deploy", "--base", "HEAD")
+    assert answer.returncode == 0, answer.stderr
+    assert "1 deleted. Problems: 0 introduced, 1 fixed" in answer.stdout
+    assert "HEAD:deploy/shop/95-sale.yaml:1" in answer.stdout
+    assert _git(clone, "worktree", "list").count("\n") == 0
+    everything_is_new = bridge("analyze", clone / "deploy" / "shop", "--base", "HEAD", "-o", "json")
+    assert json.loads(everything_is_new.stdout)["objects"]["created"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["deploy", "--base", "nowhere"], "invalid reference: nowhere; a shallow clone may need git fetch first"),
+        (["deploy", "--base", "--help"], "invalid reference: --help"),
+        (["/", "--base", "HEAD"], "not a git repository"),
+        (["deploy", "/", "--base", "HEAD"], "--base compares paths of one Git repository"),
+        (["-", "--base", "HEAD"], "--base compares FILE with a commit"),
+        (["deploy", "--base", "HEAD", "--opa", "http://127.0.0.1:1"], "--base COMMIT is the source"),
+    ],
+)
+def test_base_that_cannot_be_compared_is_an_error(
+    clone: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(clone)
+    errors = io.StringIO()
+    with contextlib.redirect_stderr(errors):
+        assert run_command(["analyze", *arguments]) == 2
+    assert message in errors.getvalue()
 
 
 # Stands for GitHub's `gh`: it writes down its call, and answers the query for comments through the filter, with jq.

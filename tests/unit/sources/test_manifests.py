@@ -50,6 +50,38 @@ def test_a_folder_is_read_with_all_below_it_in_order_without_hidden_and_other_fi
     assert names_in(tmp_path) == ["a", "b", "c"]
 
 
+def test_helm_chart_is_reported_with_the_command_that_renders_it(tmp_path: Path) -> None:
+    (tmp_path / "chart" / "templates").mkdir(parents=True)
+    (tmp_path / "chart" / "Chart.yaml").write_text("name: shop\nversion: 1.0.0\n")
+    (tmp_path / "chart" / "templates" / "route.yaml").write_text("{{- if .Values.route }}\n")
+    (tmp_path / "a.yaml").write_text(config("a"))
+    source = ManifestSource([tmp_path], follow=False)
+    assert [obj["metadata"]["name"] for obj in source.load()] == ["a"]
+    (problem,) = source.problems
+    assert problem.subject == f"{tmp_path}/chart/Chart.yaml"
+    assert f"helm template NAME {tmp_path}/chart | bridge … --manifests -" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("text", "reported"),
+    [
+        ("resources: [a.yaml]\n", False),
+        ("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n- a.yaml\n", False),
+        ("resources: [a.yaml]\nnamespace: shop\n", True),
+        ("resources: [../base]\n", True),
+        ("resources: [https://example.com/a.yaml]\n", True),
+        ("resources: 1\npatches: []\n", True),
+        ("{", True),
+    ],
+)
+def test_kustomization_that_changes_objects_is_reported(tmp_path: Path, text: str, *, reported: bool) -> None:
+    (tmp_path / "a.yaml").write_text(config("a"))
+    (tmp_path / "kustomization.yaml").write_text(text)
+    source = ManifestSource([tmp_path], follow=False)
+    assert [obj["metadata"]["name"] for obj in source.load()] == ["a"]
+    assert [f"kubectl kustomize {tmp_path} |" in problem.message for problem in source.problems] == [True] * reported
+
+
 def test_a_named_file_is_read_whatever_its_suffix_and_only_once(tmp_path: Path) -> None:
     file = tmp_path / "x.txt"
     file.write_text(config("a"))
