@@ -1,4 +1,4 @@
-"""Paths of the files of the package: the shipped Rego with its presets, and the bridge's CRDs."""
+"""Paths of the files of the package: the shipped Rego with its presets, the bridge's CRDs, the page of reasons."""
 
 from __future__ import annotations
 
@@ -39,3 +39,14 @@ def crds_root() -> Path:
         if candidate.is_dir():
             return candidate
     raise FileNotFoundError(f"the CRDs are missing beside {_PACKAGE}: install policy-bridge again")
+
+
+def reasons_page() -> Path:
+    """Return the page of the documentation that explains every reason.
+
+    Raises FileNotFoundError if it does not exist: the installation is broken.
+    """
+    for candidate in (_PACKAGE / "reasons.md", _PACKAGE.parent / "docs" / "reference" / "reasons.md"):
+        if candidate.is_file():
+            return candidate
+    raise FileNotFoundError(f"the page of reasons is missing beside {_PACKAGE}: install policy-bridge again")

@@ -41,6 +41,7 @@ _SECTIONS = {
         "violations": "status",
         "status": "status",
         "placement": "status",
+        "reasons": "reasons",
     },
     "Run": {
         "run": "run",

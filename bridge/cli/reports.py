@@ -23,6 +23,7 @@ from bridge.model.keys import parse_key
 from bridge.model.text import TIE, plain
 from bridge.queries.analysis import is_error
 from bridge.queries.names import short_key
+from bridge.queries.reasons import Reason, explained_reasons
 
 if TYPE_CHECKING:
     from bridge.queries.analysis import Analysis
@@ -96,15 +97,6 @@ def _cell(text: str) -> str:
 
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-# The description of each reason; a reason of an admin's module is described by its name.
-_RULES = {
-    "TargetNotFound": "A policy names a target that does not exist, or that no ReferenceGrant allows.",
-    "Invalid": "A policy is invalid and has no effect.",
-    "Conflicted": "An older policy has the same target.",
-    "Overridden": "Other policies override a policy on all its paths.",
-    "NoScope": "A policy has no effective target.",
-    "Violation": "An object violates a Constraint.",
-}
 
 
 def sarif_log(answer: Analysis, position: Position) -> dict[str, Any]:
@@ -112,14 +104,27 @@ def sarif_log(answer: Analysis, position: Position) -> dict[str, Any]:
     states = (("new", answer.introduced), ("unchanged", answer.remaining), ("absent", answer.fixed))
     results = [_result(problem, state, position) for state, problems in states for problem in problems]
     rules = sorted({result["ruleId"] for result in results})
+    known = {reason.name: reason for reason in explained_reasons()}
     for result in results:
         result["ruleIndex"] = rules.index(result["ruleId"])
     driver = {
         "name": "Policy Bridge",
         "semanticVersion": __version__,
-        "rules": [{"id": rule, "shortDescription": {"text": _RULES.get(rule, rule)}} for rule in rules],
+        "rules": [_rule(rule, known.get(rule)) for rule in rules],
     }
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
+
+
+def _rule(name: str, reason: Reason | None) -> dict[str, Any]:
+    """Return the rule of a reason; one of an admin's module is described by its name."""
+    if reason is None:
+        return {"id": name, "shortDescription": {"text": name}}
+    return {
+        "id": name,
+        "shortDescription": {"text": reason.meaning},
+        "help": {"text": reason.fix},
+        "helpUri": reason.url,
+    }
 
 
 def _result(problem: Mapping[str, Any], state: str, position: Position) -> dict[str, Any]:
