@@ -41,7 +41,7 @@ PENDING = 20  # changes while first statuses and marks are pending
 BURST = 2_000
 AT_ONCE = 16  # changes of a burst under way at once
 PATIENCE = 120.0  # seconds for one change
-QUIET = 3.0  # seconds without a write, after which a burst is over
+QUIET = 4.0  # seconds with few writes, after which a burst is over
 _ACCENT = "/colors/accent"
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _SETTINGS = {"BRIDGE_STATUS_WRITES_PER_SECOND": "100000"}  # what is measured is the bridge, not its budget
@@ -71,7 +71,9 @@ async def measure(program: Program, routes: int, folder: Path) -> Figures:
 
 async def _settled(api: aiohttp.ClientSession, watched: Watched, bridge: BridgeProcess, load: Load) -> dict[str, float]:
     async with aiohttp.ClientSession() as opa:
+        progress("marks")
         await _quiet(opa, bridge.opa_url)
+        progress("changes")
         found: dict[str, float] = {"effective_large": await count_one(opa, bridge.opa_url)}
         found |= await _changes(api, opa, watched, bridge, load)
         progress("burst")
@@ -223,13 +225,12 @@ async def _burst(api: aiohttp.ClientSession, load: Load) -> None:
 
 
 async def _quiet(opa: aiohttp.ClientSession, url: str) -> None:
-    """Wait until the bridge has written nothing for some time."""
-    last, since = -1, time.monotonic()
-    while time.monotonic() - since < QUIET:
-        now = await _writes(opa, url)
-        if now != last:
-            last, since = now, time.monotonic()
-        await asyncio.sleep(0.2)
+    """Wait until the bridge writes no more than its marker, which it renews every two seconds."""
+    while True:
+        before = await _writes(opa, url)
+        await asyncio.sleep(QUIET)
+        if await _writes(opa, url) - before <= QUIET / 2 + 1:
+            return
 
 
 async def _writes(opa: aiohttp.ClientSession, url: str) -> int:
