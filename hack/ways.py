@@ -100,7 +100,7 @@ def _listed(files: list[str]) -> str:
     """Return the files by package, in order: `sources cluster, yaml → replicator intake`."""
     parts: list[str] = []
     last = ""
-    for file in files:
+    for file in (file for file in files if not file.endswith("__init__.py")):
         package, _, name = file.removesuffix(".py").rpartition("/")
         parts.append(f", {name}" if package == last else f"\n  {package or '.'}: {name}")
         last = package
