@@ -80,9 +80,9 @@ lint: $(STAMP) ## ruff, mypy, import-linter, deptry, ESLint, tsc
 
 rego-lint:
 	@echo "rego: check"
-	@$(OPA) check --strict --ignore '*.yaml' rego examples/extensions
+	@$(OPA) check --strict --ignore '*.yaml' rego examples/extensions hack/rego_layers.rego
 	@echo "rego: fmt"
-	@$(OPA) fmt --list --fail rego examples/extensions >&2 || { echo "rego: these files are not formatted; 'make fmt' fixes it" >&2; exit 1; }
+	@$(OPA) fmt --list --fail rego examples/extensions hack/rego_layers.rego >&2 || { echo "rego: these files are not formatted; 'make fmt' fixes it" >&2; exit 1; }
 	@echo "rego: layers"
 	@$(PY) -m hack.rego_layers rego/bridge
 
@@ -95,7 +95,7 @@ rego-test: rego-lint ## Rego alone: opa check, fmt and test, with coverage
 fmt: $(STAMP) ## Format Python and Rego
 	@$(BIN)/ruff check --quiet --fix . || true
 	@$(BIN)/ruff format --quiet .
-	@$(OPA) fmt --write rego examples/extensions
+	@$(OPA) fmt --write rego examples/extensions hack/rego_layers.rego
 
 reference: setup ## Generate the reference pages from the code
 	@$(PY) -m hack.pages

@@ -1,0 +1,155 @@
+# METADATA
+# description: |
+#   The structure of the shipped Rego. Every package of `rego/bridge` has a place in `_layers` and may refer only to
+#   packages of lower layers. A rule whose name begins with `_` may be used only in the file that defines it, although in
+#   Rego every file of a package sees it. A query (`# entrypoint: true`) must reach every rule, except those of `lib`,
+#   which admins' modules may use. `input` has the source of each file by its name.
+package hack.rego_layers
+
+# Lowest first. Packages of one layer do not refer to each other.
+_layers := [
+	{"lib"},
+	{"merge"},
+	{"lookup"},
+	{"index"},
+	{"kinds"},
+	{"policy"},
+	{"hierarchy"},
+	{"attachment"},
+	{"scopes"},
+	{"effective"},
+	{"outcomes"},
+	{"status"},
+	{"request", "topology", "constraints", "problems"},
+	{"admission"},
+	{"queries"},
+	{"v1"},
+]
+
+_levels := {name: level | some level, names in _layers; some name in names}
+
+_modules := {file: rego.parse_module(file, source) | some file, source in input}
+
+# The names of each file's package below `data.bridge`.
+_packages := {file: path |
+	some file, module in _modules
+	terms := module["package"].path
+	path := _or_root([term.value | some place, term in terms; place > 1])
+}
+
+_or_root(path) := path if path != []
+
+_or_root([]) := ["(root)"]
+
+violations contains sprintf("%s: package bridge.%s has no layer", [file, path[0]]) if {
+	some file, path in _packages
+	not path[0] in object.keys(_levels)
+}
+
+violations contains message if {
+	some file, path in _packages
+	some reference in _references(_modules[file])
+	array.slice(reference, 0, 2) == ["data", "bridge"]
+	other := reference[2]
+	other != path[0]
+	some known in _packages
+	known[0] == other
+	object.get(_levels, other, count(_layers)) >= _levels[path[0]]
+	message := sprintf("%s: bridge.%s refers to bridge.%s, which is not in a lower layer", [file, path[0], other])
+}
+
+violations contains sprintf("%s: %s is another file's", [file, name]) if {
+	some file, module in _modules
+	arguments := {name | some rule in module.rules; some name in _variables(object.get(rule.head, "args", []))}
+	some name in ((_variables(module.rules) - arguments) - _rule_names(module))
+	startswith(name, "_")
+}
+
+violations contains sprintf("%s: %s is another package's", [file, concat(".", reference)]) if {
+	some file, module in _modules
+	some reference in _references(module)
+	reference[0] in ({"data"} | object.keys(_imports(module)))
+	some place, name in reference
+	place > 0
+	startswith(name, "_")
+}
+
+# Private rules that several files of one package define: Rego takes them as one rule.
+violations contains sprintf("%s: %s is defined in %s too", [file, name, first]) if {
+	some file, module in _modules
+	some name in _rule_names(module)
+	startswith(name, "_")
+	first := min({other |
+		some other, path in _packages
+		path == _packages[file]
+		name in _rule_names(_modules[other])
+	})
+	first != file
+}
+
+# By names, so a variable that is named like a rule counts as its use.
+violations contains sprintf("%s: no query reaches %s", [_files[rule], split(rule, " ")[1]]) if {
+	count(_entrypoints) > 0 # else these are a part of the packages
+	some rule in (object.keys(_uses) - graph.reachable(_uses, _entrypoints | _library))
+}
+
+_entrypoints := {_named(_packages[file], found[1]) |
+	some file, source in input
+	some found in regex.find_all_string_submatch_n(`(?m)^# entrypoint: true\n(?:#.*\n)*(?:default )?(\w+)`, source, -1)
+}
+
+_library := {rule | some rule in object.keys(_uses); startswith(rule, "lib")}
+
+# The first file of each rule, by its package and name.
+_files := {rule: min({one.file | some one in found}) | some rule, found in _by_name}
+
+# The rules that each rule may refer to.
+_uses := {rule: union({one.uses | some one in found}) | some rule, found in _by_name}
+
+_by_name[rule] contains {"file": file, "uses": _uses_of(file, module, definition)} if {
+	some file, module in _modules
+	some definition in module.rules
+	rule := _named(_packages[file], definition.head.ref[0].value)
+}
+
+_uses_of(file, module, rule) := used if {
+	imports := _imports(module)
+	own := {_named(_packages[file], name) | some name in _variables(rule)}
+	references := _references(rule)
+	imported := {_named(imports[reference[0]], reference[1]) | some reference in references}
+	absolute := {_named(array.slice(reference, 2, place), name) |
+		some reference in references
+		reference[0] == "data"
+		some place, name in reference
+		place > 2
+	}
+	used := (own | imported) | absolute
+}
+
+_named(path, name) := sprintf("%s %s", [concat(".", path), name])
+
+# The packages below `data.bridge` that a module imports, by the name that it uses.
+_imports(module) := {name: array.slice(path, 2, count(path)) |
+	some item in object.get(module, "imports", [])
+	path := [term.value | some term in item.path.value]
+	name := object.get(item, "alias", path[count(path) - 1])
+}
+
+_rule_names(module) := {rule.head.ref[0].value | some rule in module.rules}
+
+# The leading constant parts of every reference below a node of the tree.
+_references(node) := {parts |
+	walk(node, [_, found])
+	found.type == "ref"
+	last := min({place | some place, term in found.value; place > 0; term.type != "string"} | {count(found.value)})
+	parts := [_text(term.value) | some term in array.slice(found.value, 0, last)]
+}
+
+_text(value) := value if is_string(value)
+
+_text(value) := "" if not is_string(value)
+
+_variables(node) := {found.value |
+	walk(node, [_, found])
+	found.type == "var"
+}
