@@ -10,6 +10,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from hack.tools import ensure
 
@@ -29,14 +30,18 @@ def main() -> int:
 def violations(folder: Path) -> list[str]:
     """Return the violations in the Rego files below `folder`, sorted: `FILE: what`, the file relative to the folder."""
     files = sorted(file for file in folder.rglob("*.rego") if not file.name.endswith("_test.rego"))
-    sources = {str(file.relative_to(folder)): file.read_text() for file in files}
+    found: list[str] = query("violations", {str(file.relative_to(folder)): file.read_text() for file in files})
+    return sorted(found)
+
+
+def query(rule: str, sources: dict[str, str]) -> Any:
+    """Return a rule of rego_layers.rego for sources by their file's name."""
     command = [str(ensure("opa").path), "eval", "--format", "raw", "--stdin-input", "--data", str(CHECK)]
-    query = "data.hack.rego_layers.violations"
-    done = subprocess.run([*command, query], input=json.dumps(sources), capture_output=True, text=True, check=False)
+    command.append(f"data.hack.rego_layers.{rule}")
+    done = subprocess.run(command, input=json.dumps(sources), capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(done.stderr.strip() or done.stdout.strip())
-    found: list[str] = json.loads(done.stdout)
-    return sorted(found)
+    return json.loads(done.stdout)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
 # METADATA
 # description: |
-#   The structure of the shipped Rego. Every package of `rego/bridge` has a place in `_layers` and may refer only to
+#   The structure of the shipped Rego. Every package of `rego/bridge` has a place in `layers` and may refer only to
 #   packages of lower layers. A rule whose name begins with `_` may be used only in the file that defines it, although in
 #   Rego every file of a package sees it. A query (`# entrypoint: true`) must reach every rule, except those of `lib`,
 #   which admins' modules may use. `input` has the source of each file by its name.
 package hack.rego_layers
 
 # Lowest first. Packages of one layer do not refer to each other.
-_layers := [
+layers := [
 	{"lib"},
 	{"merge"},
 	{"lookup"},
@@ -26,7 +26,7 @@ _layers := [
 	{"v1"},
 ]
 
-_levels := {name: level | some level, names in _layers; some name in names}
+_levels := {name: level | some level, names in layers; some name in names}
 
 _modules := {file: rego.parse_module(file, source) | some file, source in input}
 
@@ -54,7 +54,7 @@ violations contains message if {
 	other != path[0]
 	some known in _packages
 	known[0] == other
-	object.get(_levels, other, count(_layers)) >= _levels[path[0]]
+	object.get(_levels, other, count(layers)) >= _levels[path[0]]
 	message := sprintf("%s: bridge.%s refers to bridge.%s, which is not in a lower layer", [file, path[0], other])
 }
 
@@ -90,7 +90,7 @@ violations contains sprintf("%s: %s is defined in %s too", [file, name, first]) 
 # By names, so a variable that is named like a rule counts as its use.
 violations contains sprintf("%s: no query reaches %s", [_files[rule], split(rule, " ")[1]]) if {
 	count(_entrypoints) > 0 # else these are a part of the packages
-	some rule in (object.keys(_uses) - graph.reachable(_uses, _entrypoints | _library))
+	some rule in (object.keys(uses) - graph.reachable(uses, _entrypoints | _library))
 }
 
 _entrypoints := {_named(_packages[file], found[1]) |
@@ -98,13 +98,14 @@ _entrypoints := {_named(_packages[file], found[1]) |
 	some found in regex.find_all_string_submatch_n(`(?m)^# entrypoint: true\n(?:#.*\n)*(?:default )?(\w+)`, source, -1)
 }
 
-_library := {rule | some rule in object.keys(_uses); startswith(rule, "lib")}
+_library := {rule | some rule in object.keys(uses); startswith(rule, "lib")}
 
 # The first file of each rule, by its package and name.
 _files := {rule: min({one.file | some one in found}) | some rule, found in _by_name}
 
-# The rules that each rule may refer to.
-_uses := {rule: union({one.uses | some one in found}) | some rule, found in _by_name}
+# METADATA
+# description: The rules that each rule may refer to, `<package> <name>` each.
+uses := {rule: union({one.uses | some one in found}) | some rule, found in _by_name}
 
 _by_name[rule] contains {"file": file, "uses": _uses_of(file, module, definition)} if {
 	some file, module in _modules

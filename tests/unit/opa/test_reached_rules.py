@@ -54,12 +54,7 @@ def test_every_rule_that_opas_parser_finds_is_reached_and_the_rest_compiles(tmp_
         for path in folder.rglob("*.rego")
         if not path.name.endswith("_test.rego")
     }
-    trees = rego_layers._parse(texts)
-    uses: dict[tuple[str, str], set[tuple[str, str]]] = {}
-    for tree in trees.values():
-        for rule in tree.get("rules", []):
-            defined = (".".join(rego_layers._package(tree)), rule["head"]["ref"][0]["value"])
-            uses.setdefault(defined, set()).update(rego_layers._uses({**tree, "rules": [rule]}))
+    uses: dict[str, list[str]] = rego_layers.query("uses", texts)
     modules = prepare(texts, {}, no_data).modules
     queries = {
         name
@@ -68,15 +63,15 @@ def test_every_rule_that_opas_parser_finds_is_reached_and_the_rest_compiles(tmp_
         for name in re.findall(r"^# entrypoint: true\n(\w+)", texts[path], re.MULTILINE)
     }
     for query in sorted(queries):
-        seen: set[tuple[str, str]] = set()
-        waiting = {("v1", query)}
+        seen: set[str] = set()
+        waiting = {f"v1 {query}"}
         while waiting:
             rule = waiting.pop()
             if rule in uses and rule not in seen:
                 seen.add(rule)
-                waiting |= uses[rule]
+                waiting |= {*uses[rule]}
         found = {
-            (modules[path].package, one.name)
+            f"{modules[path].package} {one.name}"
             for path, text in reached(modules, [query]).items()
             for one in modules[path].rules
             if one.text in text
