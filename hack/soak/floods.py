@@ -1,146 +1,108 @@
 """Floods of connections to a port: silent ones, silent TLS, unfinished requests, and abandoned pastes.
 
-Each uses its own loopback address, so that a server can distinguish the attackers from the API server.
+Each kind uses its own loopback address, so that a server can distinguish the attackers from the API server.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import functools
+import json
 import ssl
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 
 _AGAIN = 2.0  # seconds until a connection that the server closed, or refused, is opened again
-_BODY = 8 << 20  # bytes of a request
 _PIECE = 1 << 18
 _BETWEEN = 0.05  # seconds between two pieces: many such requests together must not be a test of bandwidth
 _NEVER = 3600.0
-_PASTE = b"- []\n" * 800_000
-_REVIEW = (
-    b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":"CREATE",'
-    b'"kind":{"group":"","version":"v1","kind":"ConfigMap"},"resource":{"group":"","version":"v1","resource":"configmaps"},'
-    b'"name":"invented","namespace":"quiet","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"invented",'
-    b'"namespace":"quiet"}}}}'
-)
+
+
+def _request(body: bytes, path: str = "/admission?timeout=1ns") -> bytes:
+    head = (f"POST {path} HTTP/1.1", "Host: 127.0.0.1", "Content-Type: application/json")
+    return "\r\n".join((*head, f"Content-Length: {len(body)}", "", "")).encode() + body
+
+
+_CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "invented", "namespace": "quiet"}}
+_REVIEW = {
+    "apiVersion": "admission.k8s.io/v1",
+    "kind": "AdmissionReview",
+    "request": {
+        "uid": "u",
+        "operation": "CREATE",
+        "kind": {"group": "", "version": "v1", "kind": "ConfigMap"},
+        "resource": {"group": "", "version": "v1", "resource": "configmaps"},
+        "name": "invented",
+        "namespace": "quiet",
+        "object": _CONFIG_MAP,
+    },
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Flood:
-    """The number of connections of each kind to keep open to a port. `tls`: whether the port uses TLS."""
+    """Connections of one kind: what each sends, and how many are open at a time to a port.
+
+    `tls`: it uses TLS, if the port does. `stays`: seconds until the client leaves, if the server does not answer.
+    """
 
     name: str
-    port: int
-    tls: bool
-    silent: int = 0  # TCP alone
-    idle: int = 0  # after the handshake nothing, or half a request line
-    slow: int = 0  # the last byte of a body is missing
-    pastes: int = 0  # manifests that take long to read, by clients that leave
-    reviews: int = 0  # whole requests, by clients that are not the API server, one after the other
+    data: bytes
+    tls: bool = True
+    stays: float = _NEVER
 
 
-Kind = Callable[[Flood, str], Awaitable[None]]
+SILENT = Flood("silent", b"", tls=False)
+IDLE = Flood("idle", b"POST /admis")
+SLOW = Flood("slow", _request(b" " * (8 << 20))[:-1])  # the last byte is missing
+PASTE = Flood("paste", _request(b"- []\n" * 800_000, "/api/changes"), stays=_AGAIN / 2)  # takes long to read
+REVIEW = Flood("review", _request(json.dumps(_REVIEW).encode()))  # by a client that is not the API server
 
 
 @dataclass
 class Floods:
-    """Keep floods running; `counts` has the number of opened, closed and refused connections."""
+    """Keep floods running to ports; `counts` has the number of opened, and of closed or refused connections."""
 
-    floods: list[Flood]
     counts: Counter[str] = field(default_factory=Counter)
 
-    async def run(self) -> None:
-        """Keep the connections open until cancelled."""
+    async def run(self, port: int, floods: dict[Flood, int], network: int, *, tls: bool) -> None:
+        """Keep these numbers of connections open until cancelled, from addresses in 127.0.`network`."""
+        context = _any_certificate() if tls else None
         async with asyncio.TaskGroup() as tasks:
-            for number, flood in enumerate(self.floods):
-                kinds: tuple[tuple[str, Kind, int], ...] = (
-                    ("silent", self._silent, flood.silent),
-                    ("idle", self._idle, flood.idle),
-                    ("slow", self._slow, flood.slow),
-                    ("review", self._review, flood.reviews),
-                    ("paste", self._paste, flood.pastes),
-                )
-                for place, (name, kind, count) in enumerate(kinds):
-                    source = f"127.0.{number + 1}.{place + 2}"
-                    for _ in range(count):
-                        tasks.create_task(self._again(f"{name}_{flood.name}", kind, flood, source))
-                    await asyncio.sleep(1)
+            for place, (flood, count) in enumerate(floods.items()):
+                source = f"127.0.{network}.{place + 2}"
+                for _ in range(count):
+                    tasks.create_task(self._again(flood, port, source, context if flood.tls else None))
+                await asyncio.sleep(1)
 
-    async def _again(self, name: str, kind: Kind, flood: Flood, source: str) -> None:
+    async def _again(self, flood: Flood, port: int, source: str, context: ssl.SSLContext | None) -> None:
         while True:
-            self.counts[f"{name}_opened"] += 1
+            self.counts[f"{flood.name}_opened"] += 1
             try:
-                await kind(flood, source)
-            except (OSError, asyncio.IncompleteReadError):
-                self.counts[f"{name}_cut"] += 1
+                await _connect(flood, port, source, context)
+            except OSError:
+                self.counts[f"{flood.name}_cut"] += 1
             await asyncio.sleep(_AGAIN)
 
-    async def _silent(self, flood: Flood, source: str) -> None:
-        async with _connected(flood, source, tls=False) as (reader, _):
-            await reader.readexactly(1)
 
-    async def _idle(self, flood: Flood, source: str) -> None:
-        async with _connected(flood, source, tls=flood.tls) as (reader, writer):
-            writer.write(b"POST /admis")
-            await writer.drain()
-            await reader.readexactly(1 << 16)
-
-    async def _slow(self, flood: Flood, source: str) -> None:
-        async with _connected(flood, source, tls=flood.tls) as (reader, writer):
-            writer.write(_head(_BODY))
-            for _ in range(_BODY // _PIECE - 1):
-                writer.write(b" " * _PIECE)
-                await writer.drain()
-                await asyncio.sleep(_BETWEEN)
-            writer.write(b" " * (_PIECE - 1))
-            await writer.drain()
-            await reader.readexactly(1 << 16)
-
-    async def _paste(self, flood: Flood, source: str) -> None:
-        async with _connected(flood, source, tls=flood.tls) as (_, writer):
-            writer.write(_head(len(_PASTE), "/api/changes") + _PASTE)
-            await writer.drain()
-            await asyncio.sleep(_AGAIN / 2)
-
-    async def _review(self, flood: Flood, source: str) -> None:
-        async with _connected(flood, source, tls=flood.tls) as (reader, writer):
-            writer.write(_head(len(_REVIEW)) + _REVIEW)
-            await writer.drain()
-            await reader.read(1 << 16)
-
-
-def _head(length: int, path: str = "/admission?timeout=1ns") -> bytes:
-    lines = (
-        f"POST {path} HTTP/1.1",
-        "Host: 127.0.0.1",
-        "Content-Type: application/json",
-        f"Content-Length: {length}",
-    )
-    return "\r\n".join((*lines, "", "")).encode()
-
-
-@contextlib.asynccontextmanager
-async def _connected(
-    flood: Flood, source: str, *, tls: bool
-) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """Return a connection from an address, without verification of the server's certificate."""
+async def _connect(flood: Flood, port: int, source: str, context: ssl.SSLContext | None) -> None:
+    """Send the data, in pieces if it is long, and wait for an answer or the end of the connection."""
+    handshake = _NEVER if context else None
     reader, writer = await asyncio.open_connection(
-        "127.0.0.1",
-        flood.port,
-        ssl=_any_certificate() if tls else None,
-        local_addr=(source, 0),
-        ssl_handshake_timeout=_NEVER if tls else None,
+        "127.0.0.1", port, ssl=context, local_addr=(source, 0), ssl_handshake_timeout=handshake
     )
     try:
-        yield reader, writer
+        for start in range(0, len(flood.data), _PIECE):
+            writer.write(flood.data[start : start + _PIECE])
+            await writer.drain()
+            await asyncio.sleep(_BETWEEN)
+        async with asyncio.timeout(flood.stays):
+            await reader.read(1 << 16)
     finally:
         writer.transport.abort()
 
 
-@functools.cache
 def _any_certificate() -> ssl.SSLContext:
+    """Return a client's context that does not verify the server."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

@@ -19,12 +19,14 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from hack.soak.floods import Flood, Floods
+from hack.soak.floods import IDLE, PASTE, REVIEW, SILENT, SLOW, Floods
 from hack.soak.hostile_objects import ATTACKS, GROUP, HOSTILE, Object, odd_statuses
 from hack.soak.slow_writes import SlowWrites
 from tests.controlplane.api import ApiError, ApiServer
 
 ACTS = ("statuses", "floods", "slow", *ATTACKS)
+WEBHOOK = {SILENT: 1_500, IDLE: 300, SLOW: 16, REVIEW: 4}  # connections to the ports
+PAGE = {SILENT: 500, IDLE: 300, SLOW: 16, REVIEW: 4, PASTE: 7}
 NUMBERS = 6  # of each attack, so many at once
 _PAUSE = 0.6  # seconds between two attacks, on average
 _STATUS_PAUSE = 0.2  # seconds between two statuses that are overwritten
@@ -109,18 +111,15 @@ async def attack(kubeconfig: Path, seed: int, webhook_port: int, page_port: int,
     """Run these ACTS until cancelled, and print a line of JSON with the counts every few seconds."""
     api = api_of(kubeconfig)
     hostile = Hostile(api, seed)
-    floods = Floods(
-        [
-            Flood("webhook", webhook_port, tls=True, silent=1_500, idle=300, slow=16, reviews=4),
-            Flood("page", page_port, tls=False, silent=500, idle=300, slow=16, reviews=4, pastes=7),
-        ]
-    )
+    floods = Floods()
     with tempfile.TemporaryDirectory(prefix="policy-bridge-slow-") as folder:
         slow = SlowWrites(api, HOSTILE, [GROUP], _SLOW, Path(folder))
-        runs = {"statuses": hostile.overwrite_statuses, "floods": floods.run}
         async with slow if "slow" in acts else contextlib.nullcontext(), asyncio.TaskGroup() as tasks:
-            for name in acts & runs.keys():
-                tasks.create_task(runs[name]())
+            if "statuses" in acts:
+                tasks.create_task(hostile.overwrite_statuses())
+            if "floods" in acts:
+                tasks.create_task(floods.run(webhook_port, WEBHOOK, 1, tls=True))
+                tasks.create_task(floods.run(page_port, PAGE, 2, tls=False))
             if attacks := sorted(acts & ATTACKS.keys()):
                 tasks.create_task(hostile.make_objects(attacks))
             while True:
