@@ -49,6 +49,7 @@ ROWS = (
         aim=3,
     ),
     Row("webhook", "webhook to OPA's own webhook, 16 clients, p50", "times", aim=1.8),
+    Row("webhook_cpu", "the same, processor time of a request", "times"),
     Row("memory_opa", "OPA's memory with all routes, to an OPA with one raw PUT of them", "times", aim=1.5),
     Row("memory_bridge", "memory of the bridge after the initial sync", "MiB", aim=100),
     Row("stack", "a stack of 64 policies to a stack of 1, OPA's time", "times", share=1),

@@ -7,6 +7,6 @@ from __future__ import annotations
 
 from hack.tools.catalog import GATEWAY_API_VERSION, TOOLS
 from hack.tools.crds import CHANNELS, ensure_crds, find_crds
-from hack.tools.finding import ensure, find, inspect
+from hack.tools.finding import ensure, find
 
-__all__ = ["CHANNELS", "GATEWAY_API_VERSION", "TOOLS", "ensure", "ensure_crds", "find", "find_crds", "inspect"]
+__all__ = ["CHANNELS", "GATEWAY_API_VERSION", "TOOLS", "ensure", "ensure_crds", "find", "find_crds"]
