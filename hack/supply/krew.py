@@ -8,35 +8,19 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-import yaml
-
 from bridge import __version__
 from hack.supply.archive import write_archive
 from hack.supply.materials import ROOT
 
 MANIFEST = "bridge.yaml"  # krew wants the plugin's name
 LAUNCHER = "kubectl-bridge"
-_DESCRIPTION = """\
-Shows which policies apply to a Gateway, route, rule or Service, where each
-field of the effective policy comes from, and what a change would do. It
-works on the cluster that kubectl uses, without anything installed there,
-and on folders of manifests.
-
-  kubectl bridge effective httproute cart -n shop
-  kubectl bridge explain httproute/cart#checkout -n shop
-  kubectl bridge analyze -f change.yaml
-"""
-_CAVEATS = """\
-The plugin needs Python 3.11 or newer. On first use it installs its Python
-packages, each checked by its SHA-256, and the official release of OPA,
-unless there is an `opa` on PATH.
-"""
+KREW = ROOT / "deploy" / "krew"
 
 
 def plugin_archive(folder: Path, wheel: Path, requirements: Path) -> Path:
     """Write the archive: the launcher, the wheel, and the packages that it needs, with their hashes."""
     files = {
-        LAUNCHER: (ROOT / "deploy" / "krew" / LAUNCHER).read_bytes(),
+        LAUNCHER: (KREW / LAUNCHER).read_bytes(),
         "requirements.txt": requirements.read_bytes(),
         "LICENSE": (ROOT / "LICENSE").read_bytes(),
         wheel.name: wheel.read_bytes(),
@@ -48,25 +32,13 @@ def plugin_archive(folder: Path, wheel: Path, requirements: Path) -> Path:
 
 def plugin_manifest(archive: Path, repository: str) -> str:
     """Return the manifest for an archive in the GitHub release of this version."""
-    page = f"https://github.com/{repository}"
-    plugin = {
-        "apiVersion": "krew.googlecontainertools.github.com/v1alpha2",
-        "kind": "Plugin",
-        "metadata": {"name": MANIFEST.removesuffix(".yaml")},
-        "spec": {
-            "version": f"v{__version__}",
-            "homepage": page,
-            "shortDescription": "Show effective Gateway API policies and why",
-            "description": _DESCRIPTION,
-            "caveats": _CAVEATS,
-            "platforms": [
-                {
-                    "selector": {"matchExpressions": [{"key": "os", "operator": "In", "values": ["darwin", "linux"]}]},
-                    "uri": f"{page}/releases/download/v{__version__}/{archive.name}",
-                    "sha256": hashlib.sha256(archive.read_bytes()).hexdigest(),
-                    "bin": LAUNCHER,
-                }
-            ],
-        },
+    text = (KREW / f"{MANIFEST}.template").read_text(encoding="utf-8")
+    values = {
+        "VERSION": __version__,
+        "REPOSITORY": repository,
+        "ARCHIVE": archive.name,
+        "SHA256": hashlib.sha256(archive.read_bytes()).hexdigest(),
     }
-    return yaml.safe_dump(plugin, sort_keys=False)
+    for name, value in values.items():
+        text = text.replace(f"@{name}@", value)
+    return text
