@@ -18,8 +18,8 @@ from hack.processes import BridgeProcess, Program
 SMALL = 10  # the load has this fraction of the routes
 FEW, MORE = 2, 6  # targets of two batches, whose difference is the cost of further targets
 STACKS = (1, 64)
-SAMPLES = 10  # routes with a stack of each size
-ROUNDS = 5  # queries of each of them
+SAMPLES = 4  # routes with a stack of each size
+ROUNDS = 12  # queries of each of them
 LEAVES = 10
 
 
