@@ -28,7 +28,7 @@ class Program:
 
     def command(self, *arguments: str) -> list[str]:
         """Return the command line of `bridge` with these arguments."""
-        return [sys.executable, "-m", "bridge.cli.main", *arguments]
+        return [sys.executable, "-P", "-m", "bridge.cli.main", *arguments]  # -P: not the one of this folder
 
     def environment(self, settings: Mapping[str, str] | None = None) -> dict[str, str]:
         """Return the environment of a command, which has no settings but these."""

@@ -34,7 +34,7 @@ class _Traced(Program):
     """A bridge that records the entered files between two SIGUSR1, and prints them on the second one."""
 
     def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "hack.ways", "bridge", *arguments]
+        return [sys.executable, "-P", "-m", "hack.ways", "bridge", *arguments]
 
 
 async def main() -> None:
