@@ -17,12 +17,18 @@ from xml.etree import ElementTree as ET  # only written, never parsed
 
 from bridge import __version__
 from bridge.cli.printers import print_document, to_json
-from bridge.cli.printers.differences import Position, differences_table, problems_table
+from bridge.cli.printers.differences import (
+    Position,
+    causes_text,
+    differences_table,
+    place_of,
+    problems_table,
+)
 from bridge.cli.printers.table import Table, print_tables
 from bridge.model.keys import parse_key
 from bridge.model.text import TIE, plain
 from bridge.queries.analysis import is_error
-from bridge.queries.names import short_key
+from bridge.queries.names import first_of, short_key
 from bridge.queries.reasons import Reason, explained_reasons
 
 if TYPE_CHECKING:
@@ -31,6 +37,9 @@ if TYPE_CHECKING:
 MARKER = "<!-- policy-bridge -->"  # a bot finds its own comment by this line
 _LARGEST = 14_000  # characters of a table; a comment on GitHub has at most 65,536, for four tables
 _LONGEST = 400  # characters of a cell
+_OPEN = 10  # rows of differences that a comment shows without a click
+_NAMED = 20  # created, changed or deleted objects that a comment names
+_NAMED_IN_TEXT = 5  # the same, on a terminal
 
 
 def comment(answer: Analysis, position: Position, summary: str) -> str:
@@ -41,14 +50,47 @@ def comment(answer: Analysis, position: Position, summary: str) -> str:
 def _lines(answer: Analysis, position: Position, summary: str) -> Iterator[str]:
     verdict = "❌ This change introduces problems" if answer.fails else "✅ This change introduces no problems"
     yield from (MARKER, f"### Policy Bridge: {verdict}", "", summary, "")
+    for title, keys in _named_objects(answer):
+        names = [_cell(name) for name in keys[:_NAMED]]
+        yield from (f"{title}: {first_of(names + keys[_NAMED:], _NAMED)}", "")
     if answer.introduced:
         yield from _problems(answer.introduced, position)
     for title, problems in (("Fixed problems", answer.fixed), ("Unchanged problems", answer.remaining)):
         if problems:
             yield from _section(f"{title} ({len(problems):,})", _problems(problems, position))
     table = differences_table(answer.effective)
-    if table.rows:
+    if len(table.rows) > _OPEN:
         yield from _section(f"Effective policies with differences ({len(answer.effective):,})", _table(table))
+    elif table.rows:
+        yield from ("Effective policies with differences:", "")
+        yield from _diff(table)
+
+
+def _named_objects(answer: Analysis) -> Iterator[tuple[str, list[str]]]:
+    for title, keys in (("Created", answer.created), ("Changed", answer.changed), ("Deleted", answer.deleted)):
+        if keys:
+            yield title, [short_key(parse_key(key)) for key in keys]
+
+
+def _diff(table: Table) -> Iterator[str]:
+    """Yield the differences as a block of code that GitHub and GitLab color."""
+    at = {column.title: index for index, column in enumerate(table.columns)}
+    lines = []
+    for row in table.rows:
+        path = f" via {row[at['VIA']]}" if row[at["VIA"]] != "-" else ""
+        source = (
+            f" for requests from {row[at['REQUESTS FROM']]}"
+            if row[at.get("REQUESTS FROM", 0)] and "REQUESTS FROM" in at
+            else ""
+        )
+        lines += [
+            f"@@ {row[at['TARGETS']]}: {row[at['POLICY KIND']]}{path}{source} @@",
+            f"- {row[at['BEFORE']]}",
+            f"+ {row[at['AFTER']]}",
+        ]
+    shown = [plain(line[:_LONGEST]).replace(TIE, " ").replace("\n", " ") for line in lines]
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", "".join(shown))), default=0))
+    yield from (f"{fence}diff", *shown, fence, "")
 
 
 def _section(title: str, lines: Iterator[str]) -> Iterator[str]:
@@ -61,10 +103,12 @@ def _problems(problems: Sequence[Mapping[str, Any]], position: Position) -> Iter
     rows = []
     for problem in problems:
         key = parse_key(problem["subject"])
-        place = position(key)
+        place = place_of(problem, position)
         where = "{}:{}".format(*place) if place else ""
-        rows.append([short_key(key), problem["reason"], problem["message"], where])
-    return _rows(["Object", "Problem", "Message", "Where"], rows)
+        rows.append([short_key(key), problem["reason"], problem["message"], where, causes_text(problem)])
+    if any(row[-1] for row in rows):
+        return _rows(["Object", "Problem", "Message", "Where", "Because of"], rows)
+    return _rows(["Object", "Problem", "Message", "Where"], [row[:-1] for row in rows])
 
 
 def _table(table: Table) -> Iterator[str]:
@@ -129,20 +173,28 @@ def _rule(name: str, reason: Reason | None) -> dict[str, Any]:
 
 def _result(problem: Mapping[str, Any], state: str, position: Position) -> dict[str, Any]:
     key = parse_key(problem["subject"])
-    place = position(key)
     found: dict[str, Any] = {
         "ruleId": problem["reason"],
         "level": "error" if is_error(problem) else "warning",
-        "message": {"text": plain(f"{short_key(key)}: {problem['message']}")},
+        "message": {"text": plain(f"{short_key(key)}: {_message(problem)}")},
         "baselineState": state,
         "partialFingerprints": {"problem/v1": plain(f"{problem['subject']} {problem['reason']} {problem['about']}")},
-        "locations": [_location(problem, place)],
+        "locations": [_location(problem.get("causes", [problem["subject"]])[0], position)],
     }
+    if "causes" in problem:
+        others = [*problem["causes"][1:], problem["subject"]]
+        found["relatedLocations"] = [_location(other, position) for other in others]
     return found
 
 
-def _location(problem: Mapping[str, Any], place: tuple[str, int] | None) -> dict[str, Any]:
-    logical: Sequence[Mapping[str, Any]] = [{"fullyQualifiedName": plain(problem["subject"]), "kind": "resource"}]
+def _message(problem: Mapping[str, Any]) -> str:
+    causes = causes_text(problem)
+    return f"{problem['message']} (because of {causes})" if causes else str(problem["message"])
+
+
+def _location(key: str, position: Position) -> dict[str, Any]:
+    logical: Sequence[Mapping[str, Any]] = [{"fullyQualifiedName": plain(key), "kind": "resource"}]
+    place = position(parse_key(key))
     if place is None:
         return {"logicalLocations": logical}
     file, line = place
@@ -187,12 +239,12 @@ def junit(answer: Analysis, position: Position, summary: str) -> str:
 
 def _case(problem: Mapping[str, Any], position: Position, outcome: str) -> ET.Element:
     key = parse_key(problem["subject"])
-    place = position(key)
+    place = place_of(problem, position)
     where = {"file": _text(place[0]), "line": str(place[1])} if place else {}
     name = f"{problem['reason']} at {short_key(key)}"
     case = ET.Element("testcase", {"name": _text(name), "classname": _text(key.type_id), **where})
     if outcome:
-        attributes = {"message": _text(problem["message"])} | (
+        attributes = {"message": _text(_message(problem))} | (
             {"type": problem["reason"]} if outcome == "failure" else {}
         )
         ET.SubElement(case, outcome, attributes)
@@ -204,15 +256,15 @@ def _text(text: str) -> str:
 
 
 def workflow_commands(answer: Analysis, position: Position, summary: str) -> Iterator[str]:
-    """Return an error or warning for each introduced problem, at the position of its object."""
+    """Return an error or warning for each introduced problem, at the position of the changed object."""
     for problem in answer.introduced:
         key = parse_key(problem["subject"])
-        place = position(key)
+        place = place_of(problem, position)
         where = {"file": place[0], "line": str(place[1])} if place else {}
         properties = {**where, "title": f"{short_key(key)}: {problem['reason']}"}
         text = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
         level = "error" if is_error(problem) else "warning"
-        yield f"::{level} {text}::{_data(problem['message'])}"
+        yield f"::{level} {text}::{_data(_message(problem))}"
     yield f"::notice title=Policy Bridge::{_data(summary)}"
 
 
@@ -252,7 +304,8 @@ def print_analysis(output: str, answer: Analysis, position: Position) -> None:
             problems_table(answer.remaining, position, "UNCHANGED"),
             differences_table(answer.effective, output == "wide"),
         ]
-        print_tables([summary(answer), *(table for table in tables if table.rows)])
+        named = [f"{title}: {first_of(names, _NAMED_IN_TEXT)}." for title, names in _named_objects(answer)]
+        print_tables([" ".join((summary(answer), *named)), *(table for table in tables if table.rows)])
 
 
 def summary(answer: Analysis) -> str:

@@ -27,6 +27,7 @@ from bridge.sources.manifests import ManifestSource
 if TYPE_CHECKING:
     from bridge.sources.known_fields import Doubt
 
+_MOST_CAUSES = 50  # changed objects of which each is asked whether it alone introduces a problem elsewhere
 _DOWNLOAD_SECONDS = 30.0  # without any byte of a file with CRDs
 
 
@@ -135,6 +136,7 @@ async def all_problems(
 
 
 Changes = dict[str, list[Any]]
+Name = tuple[str, str, str]  # of a problem: its subject, what it is about and its reason, or the like
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,8 @@ class Analysis:
     """The effects of applying manifests.
 
     Keys of objects, problems from the query `problems`, violations of Constraints and unknown kinds and fields as
-    further ones, and the result of the query `differences`.
+    further ones, and the result of the query `differences`. An introduced problem of an object that does not change has
+    `causes`: the keys of the changed objects each of which alone introduces it.
     """
 
     created: list[str]
@@ -208,12 +211,13 @@ async def analyze(
     after = (
         await _problems(opa, subjects, changes) | await _violations(opa, judged, changes) | _about(keys, doubts_after)
     )
+    introduced = {name: after[name] for name in after if name not in before}
     return Analysis(
         created=sorted(str(key) for key in changing if key not in held),
         changed=sorted(str(key) for key in changing if key in held),
         deleted=sorted(changes["delete"]),
         unchanged=sorted(str(key) for key in merged if key not in changing),
-        introduced=[after[name] for name in after if name not in before],
+        introduced=await _with_causes(opa, introduced, changing, going),
         fixed=[before[name] for name in before if name not in after],
         remaining=[after[name] for name in after if name in before],
         effective=differences,
@@ -283,13 +287,33 @@ def _subjects(keys: Sequence[str], concerned: Entry, differences: Sequence[Entry
     return sorted({*keys, *concerned["objects"], *concerned["policies"], *policies})
 
 
-async def _problems(opa: Opa, subjects: Sequence[str], changes: Changes) -> dict[tuple[str, str, str], Entry]:
+async def _problems(opa: Opa, subjects: Sequence[str], changes: Changes) -> dict[Name, Entry]:
     more = {"changes": changes} if changes else {}
     found = await in_batches(opa, "problems", "objects", subjects, more)
     return {(problem["subject"], problem["about"], problem["reason"]): problem for problem in found}
 
 
-def _about(keys: Collection[str], doubts: Iterable[Entry]) -> dict[tuple[str, str, str], Entry]:
+async def _with_causes(
+    opa: Opa, introduced: Mapping[Name, Entry], changing: Mapping[Key, Object], going: Sequence[Key]
+) -> list[Entry]:
+    """Return the problems; those of objects that do not change with `causes`, the changes that introduce them alone.
+
+    Problems that only several changes together introduce have none, nor have those of a very large change.
+    """
+    changed = {str(key): Changes(upsert=[obj], delete=[]) for key, obj in changing.items()}
+    changed |= {str(key): Changes(upsert=[], delete=[str(key)]) for key in going}
+    causes: dict[Name, list[str]] = {name: [] for name, one in introduced.items() if one["subject"] not in changed}
+    subjects = sorted({introduced[name]["subject"] for name in causes})
+    for key, change in changed.items() if subjects and len(changed) <= _MOST_CAUSES else ():
+        names = set(causes)
+        if len(changed) > 1:
+            names &= {*await _problems(opa, subjects, change), *await _violations(opa, subjects, change)}
+        for name in names:
+            causes[name].append(key)
+    return [one | ({"causes": causes[name]} if causes.get(name) else {}) for name, one in introduced.items()]
+
+
+def _about(keys: Collection[str], doubts: Iterable[Entry]) -> dict[Name, Entry]:
     return {(one["subject"], one["reason"], one["message"]): one for one in doubts if one["subject"] in keys}
 
 
@@ -309,7 +333,7 @@ async def _judged(
     return sorted(found)
 
 
-async def _violations(opa: Opa, judged: Sequence[str], changes: Changes) -> dict[tuple[str, str, str], Entry]:
+async def _violations(opa: Opa, judged: Sequence[str], changes: Changes) -> dict[Name, Entry]:
     more = {"changes": changes} if changes else {}
     return {
         (row["object"], row["constraint"], row["message"]): {

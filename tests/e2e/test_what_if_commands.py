@@ -412,3 +412,16 @@ def test_problems_check_fields_by_the_crds_of_schemas(bridge: Run, tmp_path: Pat
     ]
     wrong = bridge("problems", "--manifests", folder, "--schemas", folder)
     assert (wrong.returncode, wrong.stderr) == (2, f"error: {folder}: no CustomResourceDefinition\n")
+
+
+def test_problem_of_an_unchanged_object_has_the_changes_that_cause_it(shop: Run, tmp_path: Path) -> None:
+    change = written(tmp_path / "change.yaml", STRICTER, TYPO)
+    introduced = {one["subject"]: one for one in analyzed(shop, "-f", change)["problems"]["introduced"]}
+    assert introduced["example.com/ColorPolicy/blog/feeds"]["causes"] == ["example.com/ColorPolicy/infra/accessibility"]
+    assert "causes" not in introduced["example.com/ColorPolicy/shop/typo"]
+    annotations = shop("analyze", "-f", change, "-o", "github").stdout
+    assert f"::error file={change},line=1,title=ColorPolicy/blog/feeds%3A Overridden::" in annotations
+    (result, _) = json.loads(shop("analyze", "-f", change, "-o", "sarif").stdout)["runs"][0]["results"][:2]
+    (cause,), (victim,) = result["locations"], result["relatedLocations"]
+    assert cause["logicalLocations"][0]["fullyQualifiedName"] == "example.com/ColorPolicy/infra/accessibility"
+    assert victim["logicalLocations"][0]["fullyQualifiedName"] == "example.com/ColorPolicy/blog/feeds"

@@ -102,9 +102,24 @@ def problems_table(problems: Sequence[Mapping[str, Any]], position: Position, ti
     """Return a row for each problem of the query `problems`; `title` is the header of the objects' column."""
     columns = [Column(title), Column("PROBLEM", painted=True), Column("MESSAGE", long=True), Column("WHERE")]
     rows: list[Sequence[str]] = [
-        [short_key(key), problem["reason"], problem["message"], "{}:{}".format(*place) if place else ""]
+        [
+            short_key(parse_key(problem["subject"])),
+            problem["reason"],
+            problem["message"],
+            "{}:{}".format(*place) if (place := place_of(problem, position)) else "",
+            causes_text(problem),
+        ]
         for problem in problems
-        for key in [parse_key(problem["subject"])]
-        for place in [position(key)]
     ]
-    return Table(columns, rows).without_empty("WHERE")
+    return Table([*columns, Column("BECAUSE OF")], rows).without_empty("WHERE").without_empty("BECAUSE OF")
+
+
+def place_of(problem: Mapping[str, Any], position: Position) -> tuple[str, int] | None:
+    """Return the file and line to change: of the first changed object that causes the problem, else of its object."""
+    places = (position(parse_key(key)) for key in (*problem.get("causes", ()), problem["subject"]))
+    return next((place for place in places if place), None)
+
+
+def causes_text(problem: Mapping[str, Any]) -> str:
+    """Return the names of the changed objects that cause a problem of another one."""
+    return first_of([short_key(parse_key(key)) for key in problem.get("causes", ())], _NAMED)

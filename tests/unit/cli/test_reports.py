@@ -99,6 +99,30 @@ def test_comment_shows_introduced_problems_and_folds_the_others() -> None:
     assert "✅" in comment(analysis([]), placed, "")
 
 
+def difference(number: int, theme: str = "dark") -> dict[str, Any]:
+    """A difference at a route of its own, whose spec tells it from others."""
+    after = {"spec": {"theme": f"{theme}{number}"}, "origins": {"/theme": "example.com/P/shop/p"}, "policies": []}
+    target = f"gateway.networking.k8s.io/HTTPRoute/shop/r{number}"
+    return {"target": target, "policyKind": "example.com/P", "path": [target], "before": None, "after": after}
+
+
+@pytest.mark.parametrize(("count", "opened"), [(1, True), (10, True), (11, False)])
+def test_comment_shows_up_to_ten_differences_as_a_diff(count: int, *, opened: bool) -> None:
+    differences = [difference(number) for number in range(count)]
+    text = comment(Analysis(["example.com/P/shop/p"], [], [], [], [], [], [], differences), nowhere, "")
+    assert "Created: `P/shop/p`" in text
+    assert ("```diff\n" in text) is opened
+    assert ("<details>" in text) is not opened
+    assert text.count("+ theme=dark") == (count if opened else 0)
+
+
+def test_text_of_objects_does_not_end_the_diff() -> None:
+    text = comment(Analysis([], [], [], [], [], [], [], [difference(1, "```\n# heading\n")]), nowhere, "")
+    types = [token.type for token in MarkdownIt("commonmark").parse(text)]
+    assert types.count("heading_open") == 1  # the verdict
+    assert types.count("fence") == 1
+
+
 @pytest.mark.parametrize(
     "text",
     [
