@@ -57,7 +57,7 @@ def doctor(
     ctx.exit(1 if any(check.state == "missing" for check in checks) else 0)
 
 
-_ENOUGH = 1 << 30  # bytes free: a build of `opa` by Go needs about as much
+_ENOUGH = 1 << 30  # bytes free: for `opa`, and for a build of it by Go
 _PATIENCE = 5.0  # seconds for a response of OPA or an API server
 _NAMED = 5  # policy kinds that a check lists
 _OLDEST_PYTHON = (3, 11)
@@ -103,19 +103,20 @@ def _python() -> Check:
 
 
 def _opa_executable() -> Check:
-    from bridge.opa.executable import OPA, inspect_tool
+    from bridge.opa.executable import OPA, search
 
-    tool = inspect_tool(OPA, f"{sys.executable} -m bridge.opa.executable install")
-    if tool.version:
-        return Check(tool.name, "ok", f"{tool.version} ({tool.path}; {tool.source})", tool.needed_for)
-    found = "; ".join(tool.passed_over) or f"not found (wanted {tool.wanted})"
-    return Check(tool.name, "missing", found, tool.needed_for, tool.fix or "")
+    why = "everything: it decides"
+    result = search(OPA)
+    if found := result.found:
+        return Check("opa", "ok", f"{found.version} ({found.path}; {found.source})", why)
+    reasons = "; ".join(result.passed_over) or f"not found (wanted >={OPA.minimum})"
+    return Check("opa", "missing", reasons, why, f"{sys.executable} -m bridge.opa.executable install")
 
 
 def _disk() -> Check:
     import shutil
 
-    from bridge.opa.executable.cache import cache_root
+    from bridge.opa.executable import cache_root
 
     folder = cache_root()
     there = next(parent for parent in (folder, *folder.parents) if parent.exists())

@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from bridge.opa.executable.cache import cache_root
+from bridge.opa.executable import cache_root
 
 # As `opa fmt` writes modules: a rule or an import begins in the first column with a letter or `_`.
 _START = re.compile(r"^(?:default )?([A-Za-z_]\w*)", re.MULTILINE)

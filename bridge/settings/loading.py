@@ -15,8 +15,7 @@ import structlog
 import yaml
 
 from bridge.files import read_text
-from bridge.opa.executable.catalog import OPA
-from bridge.opa.executable.releases import DOWNLOADS, PREFER_GO
+from bridge.opa.executable import DOWNLOADS, OPA
 from bridge.settings.model import PREFIX, SETTINGS, Settings
 from bridge.settings.validation import errors_of
 
@@ -119,7 +118,7 @@ _WORDS = {
     "null": "nothing",
 }
 _COMMAND_OPTIONS = {"placement": "--kind"}  # options of other commands than `run` whose names differ from the setting's
-_TOOL_VARIABLES = {*OPA.variables, "BRIDGE_CACHE", "BRIDGE_PLUGIN_HOME", DOWNLOADS, PREFER_GO}
+_TOOL_VARIABLES = {*OPA.variables, "BRIDGE_CACHE", "BRIDGE_PLUGIN_HOME", DOWNLOADS, "BRIDGE_PREFER_GO"}
 _TEST_VARIABLES = {"BRIDGE_CHROMIUM", "BRIDGE_HELM", "BRIDGE_PROMTOOL"}
 # Variables that Kubernetes sets in a pod for Services called `bridge`, or `bridge-…`.
 _SERVICE = re.compile(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from bridge.opa.executable.command import say
+from bridge.opa.executable import say
 from hack.supply.audit import audit
 from hack.supply.materials import ROOT, base_image, flaws, image_materials, wheel_materials
 from hack.supply.release import release

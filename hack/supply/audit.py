@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from bridge.opa.executable.command import say
+from bridge.opa.executable import say
 
 LOCK = Path(__file__).resolve().parents[2] / "requirements.lock"
 _PATIENCE = 600.0  # seconds for all packages

@@ -17,7 +17,7 @@ import yaml
 
 from bridge import __version__
 from bridge.cli.completion import SHELLS
-from bridge.opa.executable.command import say
+from bridge.opa.executable import say
 from hack.supply.archive import write_archive
 from hack.supply.krew import MANIFEST, plugin_archive, plugin_manifest
 from hack.supply.materials import ROOT, base_image, flaws, image_materials, locked_needs, wheel_materials

@@ -1,6 +1,6 @@
 """Tools of developers: `opa`, etcd, kube-apiserver, kubectl, helm, promtool and the Gateway API CRDs.
 
-`bridge.opa.executable` finds, downloads and builds them. Run `python -m hack.tools` on the command line.
+They are downloaded, or built by Go. Run `python -m hack.tools` on the command line.
 """
 
 from __future__ import annotations

@@ -2,34 +2,74 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
+import tempfile
 from pathlib import Path
 
-from bridge.opa.executable.command import run_command
+from bridge.opa.executable import CHECKSUMS, RELEASE, RELEASE_FILES, ToolError, published_checksum, say
 from hack.tools.catalog import GATEWAY_API_VERSION, TOOLS
 from hack.tools.crds import CRDS, ensure_crds, find_crds
 from hack.tools.finding import ensure, find
+from hack.tools.releases import fetch_file
+
+NAMES = (*TOOLS, CRDS)
 
 
-class _Tools:
-    names = (*TOOLS, CRDS)
+def install(name: str) -> None:
+    """Install a missing tool, and report it. Raises ToolError."""
+    if name == CRDS:
+        say(f"{name} {GATEWAY_API_VERSION}: {ensure_crds()}")
+        return
+    found = ensure(name)
+    say(f"{name} {found.version}: {found.path} ({found.source})")
 
-    def install(self, name: str) -> str:
-        if name == CRDS:
-            return f"{name} {GATEWAY_API_VERSION}: {ensure_crds()}"
-        found = ensure(name)
-        return f"{name} {found.version}: {found.path} ({found.source})"
 
-    def find(self, name: str) -> Path | None:
-        if name == CRDS:
-            return find_crds()
-        found = find(name)
-        return found.path if found else None
+def print_path(name: str) -> None:
+    """Print the path of a tool. Raises ToolError if it is missing."""
+    found = find(name) if name != CRDS else None
+    path = find_crds() if name == CRDS else found and found.path
+    if path is None:
+        raise ToolError(f"{name} is not installed; `{sys.executable} -m hack.tools install {name}` gets it")
+    print(path)
+
+
+def write_checksums() -> None:
+    """Write the SHA-256 of each file of OPA's pinned release into the package. Raises ToolError."""
+    lines = []
+    for file in RELEASE_FILES.values():
+        listed = f"{RELEASE}/{file}.sha256"
+        with tempfile.NamedTemporaryFile() as text:
+            fetch_file(listed, Path(text.name))
+            lines.append(f"{published_checksum(text.read().decode(), file, listed)}  {file}\n")
+    CHECKSUMS.write_text("".join(lines), encoding="utf-8")
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return the exit code."""
-    return run_command("hack.tools", __doc__, _Tools(), arguments)
+    parser = argparse.ArgumentParser(prog="python -m hack.tools", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for command, explanation in (
+        ("install", "find tools, and install those that are missing into the cache"),
+        ("which", "print where tools are; installs nothing"),
+    ):
+        named = commands.add_parser(command, help=explanation)
+        named.add_argument("names", nargs="+", metavar="NAME", choices=NAMES, help=", ".join(NAMES))
+    commands.add_parser("checksums", help="write the SHA-256 of OPA's release files, after a change of its version")
+    options = parser.parse_args(arguments)
+    try:
+        if options.command == "checksums":
+            write_checksums()
+        else:
+            for name in options.names:
+                (install if options.command == "install" else print_path)(name)
+    except ToolError as error:
+        say(f"error: {error}")
+        return 1
+    except KeyboardInterrupt:
+        say("interrupted")
+        return 130
+    return 0
 
 
 if __name__ == "__main__":

@@ -9,11 +9,11 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from bridge.opa.executable.cache import cache_root, locked, new_folder, write_source
-from bridge.opa.executable.command import BuildError, ChecksumError, DownloadError, ToolMissingError, say, step
-from bridge.opa.executable.installation import download_module, find_go
-from bridge.opa.executable.releases import DOWNLOADS, downloads_allowed, fetch_file
+from bridge.opa.executable import ToolError, cache_root, locked, new_folder, say, write_source
+from hack.tools.building import download_module, find_go
 from hack.tools.catalog import GATEWAY_API_DIGEST, GATEWAY_API_VERSION
+from hack.tools.progress import BuildError, ChecksumError, DownloadError, step
+from hack.tools.releases import fetch_file
 
 CRDS = "gateway-api-crds"  # their name among the tools
 CHANNELS = ("standard", "experimental")
@@ -33,7 +33,7 @@ def find_crds() -> Path | None:
 def ensure_crds() -> Path:
     """Return the same folder, and download it if it is missing.
 
-    Raises ToolMissingError when neither Go nor a download gives it, and CacheError when the cache cannot be written.
+    Raises ToolError when neither Go nor a download gives it, and ToolError when the cache cannot be written.
     """
     if folder := find_crds():
         return folder
@@ -67,7 +67,7 @@ def _install() -> Path:
             say(f"{CRDS}: {error}")
         else:
             return _folder()
-    raise ToolMissingError(
+    raise ToolError(
         f"the Gateway API {GATEWAY_API_VERSION} CRDs could not be fetched ({'; '.join(failures)}). "
         "Give this machine internet or Go, and run it again"
     )
@@ -82,8 +82,6 @@ def _from_module(folder: Path) -> tuple[dict[str, bytes], str]:
 
 
 def _from_release(folder: Path) -> tuple[dict[str, bytes], str]:
-    if not downloads_allowed():
-        raise DownloadError(f"{DOWNLOADS}=never")
     archive = folder / "release.tar.gz"
     try:
         with step(f"{CRDS}: downloading {_RELEASE}"):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bridge.opa.executable.cache import cache_root, locked
-from bridge.opa.executable.installation import find_go, run_go
+from bridge.opa.executable import cache_root, locked
+from hack.tools.building import find_go, run_go
 
 
 def go_command(package: str, version: str) -> Path:

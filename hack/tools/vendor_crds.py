@@ -10,9 +10,9 @@ from typing import Any
 
 import yaml
 
-from bridge.opa.executable.cache import cache_root, locked, new_folder, write_source
-from bridge.opa.executable.command import step
-from bridge.opa.executable.installation import download_module, find_go
+from bridge.opa.executable import cache_root, locked, new_folder, write_source
+from hack.tools.building import download_module, find_go
+from hack.tools.progress import step
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
 from bridge import __version__
-from bridge.opa.executable.installation import find_go
 from bridge.web.queries import ALLOWED
+from hack.tools.building import find_go
 from tests.e2e.conftest import ROOT, SHOP
 from tests.e2e.serving import bridge_runs
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bridge.opa.executable import releases
-from bridge.opa.executable.releases import PREFER_GO, pin_variable
+from hack.tools import releases
 from hack.tools.catalog import TOOLS
+from hack.tools.finding import PREFER_GO
+from hack.tools.releases import pin_variable
 
 MakeExecutable = Callable[[Path, str], Path]
 
@@ -24,7 +25,7 @@ def bare_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     pins = [pin_variable(name) for name in TOOLS]
     for variable in ("BRIDGE_OPA", "BRIDGE_PROMTOOL", "KUBEBUILDER_ASSETS", "BRIDGE_DOWNLOADS", PREFER_GO, *pins):
         monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setattr(releases, "_unreachable", {})
+    monkeypatch.setattr(releases, "_unreachable", set())
     return folder
 
 

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from bridge.opa.executable.cache import cache_root, locked, new_folder, tool_folder
-from bridge.opa.executable.command import CacheError
+from bridge.opa.executable import OPA, ToolError, cache_root, locked, new_folder, tool_folder
 
 
 def test_a_folder_appears_complete(tmp_path: Path) -> None:
-    target = tool_folder("opa", "1.22.0")
+    target = tool_folder(OPA)
     with new_folder(target) as temporary:
         (temporary / "opa").write_text("half")
         assert not target.exists()
@@ -28,7 +27,7 @@ def _fail_halfway(target: Path) -> None:
 
 
 def test_a_folder_that_fails_never_appears() -> None:
-    target = tool_folder("opa", "1.22.0")
+    target = tool_folder(OPA)
     with pytest.raises(RuntimeError):
         _fail_halfway(target)
     assert not target.exists()
@@ -40,7 +39,7 @@ def test_what_a_killed_process_left_is_swept_after_a_day() -> None:
     for name, age in (("old", 25 * 3600), ("young", 60)):
         (waiting_room / name).mkdir(parents=True)
         os.utime(waiting_room / name, (time.time() - age, time.time() - age))
-    with new_folder(tool_folder("opa", "1.22.0")):
+    with new_folder(tool_folder(OPA)):
         pass
     assert [entry.name for entry in waiting_room.iterdir()] == ["young"]
 
@@ -50,7 +49,7 @@ def test_a_cache_that_cannot_be_made_is_an_error_that_names_the_variable(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("BRIDGE_CACHE", str(tmp_path / "file"))
-    with pytest.raises(CacheError, match="set BRIDGE_CACHE"), locked("opa"):
+    with pytest.raises(ToolError, match="set BRIDGE_CACHE"), locked("opa"):
         pass
 
 

@@ -1,17 +1,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from bridge.opa.executable import ToolError
-from bridge.opa.executable.cache import search, tool_folder, write_source
+from bridge.opa.executable import OPA, ToolError, search, tool_folder, write_source
 from hack.tools import find
-from hack.tools.catalog import TOOLS
 from tests.unit.tools.conftest import MakeExecutable
-
-OPA = TOOLS["opa"]
 
 
 def test_a_bare_machine_has_no_tool() -> None:
@@ -46,7 +43,7 @@ def test_kubebuilder_assets_names_the_folder_of_etcd(
 
 def test_path_wins_over_the_cache(bare_machine: Path, make_executable: MakeExecutable) -> None:
     on_path = make_executable(bare_machine / "opa", "Version: 1.22.0")
-    make_executable(tool_folder("opa", OPA.version) / "opa", "Version: 1.22.0")
+    make_executable(tool_folder(OPA) / "opa", "Version: 1.22.0")
     found = find("opa")
     assert found is not None
     assert found.path == on_path
@@ -71,7 +68,7 @@ def test_an_unfit_executable_is_passed_over_for_the_cache_with_its_reason(
     bare_machine: Path, make_executable: MakeExecutable, answer: str, reason: str
 ) -> None:
     make_executable(bare_machine / "opa", answer)
-    cached = make_executable(tool_folder("opa", OPA.version) / "opa", "Version: 1.22.0")
+    cached = make_executable(tool_folder(OPA) / "opa", "Version: 1.22.0")
     result = search(OPA)
     assert result.found is not None
     assert result.found.path == cached
@@ -100,12 +97,12 @@ def test_a_variable_that_names_nothing_is_passed_over_with_its_reason(
 
 
 def test_another_version_in_the_cache_is_not_taken(make_executable: MakeExecutable) -> None:
-    make_executable(tool_folder("opa", "1.21.0") / "opa", "Version: 1.21.0")
+    make_executable(tool_folder(replace(OPA, version="1.21.0")) / "opa", "Version: 1.21.0")
     assert find("opa") is None
 
 
 def test_a_cached_tool_says_where_it_came_from(make_executable: MakeExecutable) -> None:
-    folder = tool_folder("opa", OPA.version)
+    folder = tool_folder(OPA)
     make_executable(folder / "opa", "Version: 1.22.0")
     write_source(folder, "built by Go")
     found = find("opa")

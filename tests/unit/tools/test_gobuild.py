@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from bridge.opa.executable.installation import find_go, link_flags, write_module
+from hack.tools.building import find_go, link_flags, write_module
 from hack.tools.catalog import TOOLS
 
 GO_MOD = """\

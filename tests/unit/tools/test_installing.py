@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from bridge.opa.executable import ToolMissingError, installation
-from bridge.opa.executable.cache import source_of, tool_folder
-from bridge.opa.executable.installation import ensure_tool
-from hack.tools import find
+from bridge.opa.executable import OPA, ToolError, tool_folder
+from hack.tools import building, find
 from hack.tools.__main__ import main
 from hack.tools.catalog import TOOLS
+from hack.tools.finding import ensure_tool
 from tests.unit.tools.conftest import MakeExecutable
 
 NO_RELEASE = replace(TOOLS["opa"], release=lambda _platform: None)
@@ -28,7 +27,7 @@ echo "$@" >>"$BRIDGE_CACHE/go-calls"
 @pytest.fixture(autouse=True)
 def no_go_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only a Go that a test puts on PATH counts."""
-    monkeypatch.setattr(installation, "_USUAL_PLACE", tmp_path / "no-go")
+    monkeypatch.setattr(building, "_USUAL_PLACE", tmp_path / "no-go")
 
 
 @pytest.fixture
@@ -43,12 +42,12 @@ def go(bare_machine: Path) -> Path:
 def test_an_installed_tool_is_not_installed_again(bare_machine: Path, make_executable: MakeExecutable) -> None:
     on_path = make_executable(bare_machine / "opa", "Version: 1.22.0")
     assert ensure_tool(NO_RELEASE).path == on_path
-    assert not tool_folder("opa", "1.22.0").exists()
+    assert not tool_folder(OPA).exists()
 
 
 def test_go_builds_where_there_is_no_release(go: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = ensure_tool(NO_RELEASE)
-    assert found.path == tool_folder("opa", "1.22.0") / "opa"
+    assert found.path == tool_folder(OPA) / "opa"
     assert found.source == "built by Go from github.com/open-policy-agent/opa@v1.22.0"
     said = capsys.readouterr().err
     assert "opa: there is no official release for " in said
@@ -68,7 +67,7 @@ def test_a_cached_tool_is_executable_by_everyone(go: Path) -> None:
 
 
 def test_without_release_and_go_the_error_has_the_attempts_and_the_fix() -> None:
-    with pytest.raises(ToolMissingError) as missing:
+    with pytest.raises(ToolError) as missing:
         ensure_tool(NO_RELEASE)
     assert "there is no official release for " in str(missing.value)
     assert "no Go on PATH to build it" in str(missing.value)
@@ -77,13 +76,13 @@ def test_without_release_and_go_the_error_has_the_attempts_and_the_fix() -> None
 
 def test_downloads_can_be_forbidden(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BRIDGE_DOWNLOADS", "never")
-    with pytest.raises(ToolMissingError, match="BRIDGE_DOWNLOADS=never"):
+    with pytest.raises(ToolError, match="BRIDGE_DOWNLOADS=never"):
         ensure_tool(TOOLS["opa"])
 
 
 def test_the_end_of_what_go_said_is_in_the_error_and_nothing_is_cached(go: Path) -> None:
     go.write_text("#!/bin/sh\necho 'go: downloading x v1'\necho 'no space left on device' >&2\nexit 1\n")
-    with pytest.raises(ToolMissingError, match="no space left on device") as failure:
+    with pytest.raises(ToolError, match="no space left on device") as failure:
         ensure_tool(NO_RELEASE)
     assert "downloading x" not in str(failure.value)
     assert find("opa") is None
@@ -91,14 +90,14 @@ def test_the_end_of_what_go_said_is_in_the_error_and_nothing_is_cached(go: Path)
 
 def test_an_executable_that_does_not_run_here_is_not_cached(go: Path) -> None:
     go.write_text('#!/bin/sh\nprintf \'no program\' >"$GOBIN/opa"\n/bin/chmod +x "$GOBIN/opa"\n')
-    with pytest.raises(ToolMissingError, match="the new opa cannot be started"):
+    with pytest.raises(ToolError, match="the new opa cannot be started"):
         ensure_tool(NO_RELEASE)
     assert find("opa") is None
 
 
 def test_the_origin_of_a_tool_is_stored_beside_it(go: Path) -> None:
     ensure_tool(NO_RELEASE)
-    assert source_of(tool_folder("opa", "1.22.0")).startswith("built by Go")
+    assert (tool_folder(OPA) / "source").read_text().startswith("built by Go")
 
 
 def test_which_prints_the_path(

@@ -11,9 +11,10 @@ from threading import Thread
 
 import pytest
 
-from bridge.opa.executable import ChecksumError, DownloadError
-from bridge.opa.executable.catalog import Release
-from bridge.opa.executable.releases import download_executable, fetch_text, published_checksum
+from bridge.opa.executable import published_checksum
+from hack.tools.catalog import Release
+from hack.tools.progress import ChecksumError, DownloadError
+from hack.tools.releases import download_executable, fetch_file
 
 PROGRAM = b"#!/bin/sh\necho 1.0.0\n"
 
@@ -111,20 +112,20 @@ def test_an_archive_without_the_executable_is_refused(site: Site, tmp_path: Path
         download_executable("etcd", Release(release.url, release.checksums, "etcd-v1/etcd"), tmp_path)
 
 
-def test_a_file_that_is_missing_is_an_error_with_its_address(site: Site) -> None:
-    with pytest.raises(DownloadError, match=f"{site.url}/absent cannot be read: HTTP Error 404"):
-        fetch_text(f"{site.url}/absent")
+def test_a_file_that_is_missing_is_an_error_with_its_address(site: Site, tmp_path: Path) -> None:
+    with pytest.raises(DownloadError, match=f"cannot download {site.url}/absent: HTTP Error 404"):
+        fetch_file(f"{site.url}/absent", tmp_path / "file")
 
 
-def test_a_host_that_cannot_be_reached_is_queried_once(site: Site) -> None:
+def test_a_host_that_cannot_be_reached_is_queried_once(site: Site, tmp_path: Path) -> None:
     """Each tool would wait for it again otherwise."""
     site.server.server_close()
-    with pytest.raises(DownloadError, match="cannot be reached"):
-        fetch_text(f"{site.url}/a")
+    with pytest.raises(DownloadError, match="cannot download"):
+        fetch_file(f"{site.url}/a", tmp_path / "file")
     revived = ThreadingHTTPServer(site.server.server_address[:2], BaseHTTPRequestHandler)  # it would answer now
     try:
         with pytest.raises(DownloadError, match="cannot be reached"):
-            fetch_text(f"{site.url}/b")
+            fetch_file(f"{site.url}/b", tmp_path / "file")
     finally:
         revived.server_close()
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.opa.executable.catalog import Version, parse_version
+from bridge.opa.executable import Version, parse_version
 
 
 @pytest.mark.parametrize(
