@@ -120,15 +120,6 @@ def not_named(resources: Iterable[str]) -> tuple[str, str]:
     return "not-named", f"!({' || '.join(named)})"
 
 
-def not_secret(namespace: str, name: str) -> tuple[str, str]:
-    """Return the condition that excludes the Secret of the generated certificate, which the webhook needs to serve.
-
-    It may be in a namespace that the webhook reviews, and must be written while no bridge responds.
-    """
-    where = f"request.namespace != {json.dumps(namespace)} || request.name != {json.dumps(name)}"
-    return "not-the-certificate", f"request.resource.group != '' || request.resource.resource != 'secrets' || {where}"
-
-
 def namespace_of(url: str) -> str:
     """Return the namespace of the Service that a URL names, `<service>.<namespace>.svc`; "" for another host."""
     parts = (urlsplit(url).hostname or "").split(".")
@@ -139,7 +130,7 @@ def namespace_of(url: str) -> str:
 class Target:
     """The address of the webhook: `url` (of the mutating one), or a Service `namespace/name` and `port`.
 
-    `ca_bundle` (PEM) verifies the webhook's certificate; empty: the bridge adds its own authority.
+    `ca_bundle` (PEM) verifies the webhook's certificate; empty for one that is added later.
     """
 
     url: str = ""
@@ -236,13 +227,14 @@ def webhook_configuration(
 
 PERIOD = 0.25  # seconds between two checks whether policies exist
 AUDIT = 5.0  # seconds between two checks of the configurations, which others may change
+RETRY = 1.0  # seconds until the next check after a failed one
 
 
 class Keeper:
     """Keeps failurePolicy at Fail exactly while `policies_exist`, and the caBundle at `authority`, while `held`.
 
-    `policies_exist` returns None while that is unknown. `authority` returns empty bytes if the bridge does not set the
-    caBundle. Every webhook of both configurations `name` is updated.
+    `policies_exist` returns None while that is unknown. `authority` (PEM) is that of a certificate which the bridge
+    created; empty if others set the caBundle. Every webhook of both configurations `name` is updated.
     """
 
     def __init__(
@@ -251,7 +243,7 @@ class Keeper:
         name: str,
         held: Callable[[], bool],
         policies_exist: Callable[[], bool | None],
-        authority: Callable[[], bytes],
+        authority: bytes = b"",
     ) -> None:
         self._client = client
         self._name = name
@@ -263,23 +255,21 @@ class Keeper:
     async def run(self) -> None:
         """Update the configurations, until cancelled."""
         clock = asyncio.get_running_loop().time
-        kept: object = None
+        kept: bool | None = None
         due = 0.0
         while True:
-            wanted = (self._policies_exist(), self._authority())
+            wanted = self._policies_exist()
             if self._held() and (wanted != kept or clock() >= due):
-                done = [await self._keep(which, *wanted) for which in KINDS]
-                kept = wanted if all(done) else None
-                due = clock() + AUDIT
-                if kept is None:
-                    await asyncio.sleep(1.0)
+                done = [await self._keep(which, wanted) for which in KINDS]
+                kept = wanted
+                due = clock() + (AUDIT if all(done) else RETRY)
             await asyncio.sleep(PERIOD)
 
-    async def _keep(self, which: Kind, exist: bool | None, authority: bytes) -> bool:
+    async def _keep(self, which: Kind, exist: bool | None) -> bool:
         path = f"/apis/{API_VERSION}/{which.plural}/{self._name}"
         try:
             found = await self._client.get(path)
-            patch = differences(found, exist, authority)
+            patch = differences(found, exist, self._authority)
             if patch and self._held():  # the Lease may have been lost during the read
                 version = found["metadata"]["resourceVersion"]
                 guard = {"op": "replace", "path": "/metadata/resourceVersion", "value": version}

@@ -61,7 +61,7 @@ _WEBHOOK_EXAMPLES = (
     "--ca-file",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="The authority of the webhook's certificate. Default: the bridge adds its own authority.",
+    help="The authority of the webhook's certificate. Default: none; a bridge that creates its certificate adds it.",
 )
 @click.option(
     "--config",
@@ -93,7 +93,6 @@ def webhook_config(
         SYSTEM_NAMESPACES,
         Target,
         namespace_of,
-        not_secret,
         webhook_configuration,
     )
     from bridge.cli.printers import print_objects
@@ -108,8 +107,6 @@ def webhook_config(
     of_policies = [name for name in settings.policy_namespaces if name != "*"]
     of_opa = [namespace_of(url) for url in (settings.opa_url, settings.webhook_decision) if url]
     conditions = [POLICIES_ANYWHERE] if "*" in settings.policy_namespaces else []
-    if not settings.webhook_cert_file:
-        conditions.append(not_secret(settings.lease_namespace, settings.webhook_secret))
     documents = [
         webhook_configuration(
             which,

@@ -50,9 +50,9 @@ def uninstall_status(
 ) -> None:
     """Remove everything that bridges wrote into a cluster; entries of other writers stay.
 
-    These are conditions, annotations and statuses, the bridge's fields of the webhook configurations, the Secret of its
-    certificate, and its Lease. Stop the bridges first: while a bridge holds the Lease, the command removes nothing. The
-    exit code is 1 if something remains, or could not be checked.
+    These are conditions, annotations and statuses, the bridge's fields of the webhook configurations, and its Lease.
+    Stop the bridges first: while a bridge holds the Lease, the command removes nothing. The exit code is 1 if something
+    remains, or could not be checked.
     """
     from bridge.cli.printers import print_answer
     from bridge.cli.removal import look, remove

@@ -60,6 +60,11 @@ class KubeAccess:
         await self._loader.load_and_set(configuration)
 
 
+def is_in_pod() -> bool:
+    """Return whether this process runs in a Pod with a service account."""
+    return "KUBERNETES_SERVICE_HOST" in os.environ and _SERVICE_ACCOUNT_TOKEN.exists()
+
+
 async def load_access(kubeconfig: str | os.PathLike[str] | None = None, context: str | None = None) -> KubeAccess:
     """Load the given kubeconfig, otherwise $KUBECONFIG, the pod's service account, or ~/.kube/config.
 
@@ -70,8 +75,7 @@ async def load_access(kubeconfig: str | os.PathLike[str] | None = None, context:
 
     configuration: Any = type.__call__(Configuration)  # a new one: calling the class copies its default
     paths = os.fspath(kubeconfig) if kubeconfig else os.environ.get("KUBECONFIG", "")
-    in_pod = "KUBERNETES_SERVICE_HOST" in os.environ and _SERVICE_ACCOUNT_TOKEN.exists()
-    if not paths and not context and in_pod:
+    if not paths and not context and is_in_pod():
         return _from_service_account(configuration)
     return await _from_kubeconfig(configuration, paths or str(Path.home() / ".kube" / "config"), context)
 

@@ -165,7 +165,7 @@ class Settings:
         None, "Address of the admission webhook, over TLS. Default: no webhook.", "--webhook-listen HOST:PORT"
     )
     webhook_cert_file: str | None = setting(
-        None, "Certificate (PEM) of the webhook. Default: a generated certificate in the Secret webhook_secret."
+        None, "Certificate (PEM) of the webhook, required in a Pod. Default: a certificate for this run."
     )
     webhook_key_file: str | None = setting(None, "The key (PEM) of webhook_cert_file.")
     webhook_client_ca_file: str | None = setting(
@@ -179,7 +179,6 @@ class Settings:
     webhook_connections_per_peer: int = setting(
         256, "Connections of one address without a client certificate; 0: any number."
     )
-    webhook_secret: str = setting("policy-bridge-webhook", "The Secret of a generated certificate, in lease_namespace.")
     webhook_decision: str | None = setting(
         None,
         "For the webhook instead of `decision`: another document, the URL of one in another OPA, or empty for none.",

@@ -99,13 +99,8 @@ def _of_itself(settings: Settings) -> Iterator[Access]:
     if settings.webhook_listen is None:
         return
     configuration = (settings.webhook_configuration,)
-    why = "failurePolicy and caBundle"
     for which in KINDS:
-        yield Access("", GROUP, which.plural, ("get", "patch"), configuration, why=why)
-    if settings.webhook_cert_file is None:
-        why = "the webhook's certificate"
-        yield Access(where, "", "secrets", ("create",), why=why)
-        yield Access(where, "", "secrets", ("get", "update"), (settings.webhook_secret,), why=why)
+        yield Access("", GROUP, which.plural, ("get", "patch"), configuration, why="failurePolicy and caBundle")
 
 
 _GROUP = "rbac.authorization.k8s.io"

@@ -73,7 +73,7 @@ class Removal:
                 continue
             except KubeError as error:
                 self.unseen[type_id] = str(error)
-        return sorted(found, key=lambda one: ("webhooks" not in one.traces, "object" in one.traces, str(one.key)))
+        return sorted(found, key=lambda one: ("webhooks" not in one.traces, str(one.key)))
 
     async def take_back(self, found: TracedObject) -> str:
         """Remove the traces in one object; return why some remain, empty if none do."""
@@ -97,9 +97,6 @@ class Removal:
 
     async def _take_back(self, found: TracedObject) -> None:
         path = found.resource.object_path(found.key.namespace, found.key.name)
-        if "object" in found.traces:
-            await self.client.delete(path)
-            return
         if "webhooks" in found.traces:
             version = found.obj["metadata"]["resourceVersion"]
             guard = {"op": "replace", "path": "/metadata/resourceVersion", "value": version}

@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import dataclasses
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+import tempfile
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,11 +16,12 @@ import structlog
 from aiohttp import web
 
 from bridge.admission.admission import Admission, AdmissionCounts, Ask, Question, read_rules
-from bridge.admission.certificates import CertificateError, Certificates, Clients, Pair, read_files
+from bridge.admission.certificates import CertificateError, CertificateFiles, Certificates, Clients, create_certificate
 from bridge.admission.endpoint import Terms, make_app
 from bridge.admission.queries import SPOKEN_OF, Joint, Silence
 from bridge.http.gate import Gate, Limits
 from bridge.http.listeners import GATE, ServeError, listen, new_runner, token_of
+from bridge.kube.configuration import is_in_pod
 from bridge.model.changes import Notice
 from bridge.model.observability import Record
 from bridge.opa.client import Answer, Opa
@@ -31,7 +33,6 @@ from bridge.sidecar.store import Cluster
 
 log = structlog.get_logger(__name__)
 
-Work = Callable[[], Coroutine[None, None, None]]
 _RULES = "bridge/v1/admission"
 _RULES_WITHOUT_EFFECTS = "bridge/v1/admission_without_effects"
 TLS_VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
@@ -98,21 +99,27 @@ class Webhook:
 
     async def run(self) -> None:
         """Serve. Raises ServeError if it cannot listen, or its certificate files cannot be used."""
-        certificates, keep = self._certificates()
-        async with asyncio.TaskGroup() as tasks:
-            over = await self._judge_by(self.settings, tasks)
-            tasks.create_task(keep())
-            tasks.create_task(self._serve(certificates))
-            while True:
-                await self._settings_changed.wait()
-                self._settings_changed.clear()
-                try:
-                    following = await self._judge_by(self.settings, tasks)
-                except ServeError as error:
-                    log.error("webhook decision reload failed", why=str(error))
-                else:
-                    over.set()
-                    over = following
+        with tempfile.TemporaryDirectory(prefix="policy-bridge-webhook-") as folder:
+            files = self._files(Path(folder))
+            certificates = self._certificates(files)
+            async with asyncio.TaskGroup() as tasks:
+                over = await self._judge_by(self.settings, tasks)
+                if self.cluster:
+                    tasks.create_task(self._keep_configurations(self.cluster, files.authority))
+                tasks.create_task(self._serve(certificates))
+                await self._follow_settings(over, tasks)
+
+    async def _follow_settings(self, over: asyncio.Event, tasks: asyncio.TaskGroup) -> None:
+        while True:
+            await self._settings_changed.wait()
+            self._settings_changed.clear()
+            try:
+                following = await self._judge_by(self.settings, tasks)
+            except ServeError as error:
+                log.error("webhook decision reload failed", why=str(error))
+            else:
+                over.set()
+                over = following
 
     def change(self, settings: Settings) -> None:
         """Apply other settings from now on: `webhook_decision`, `webhook_token_file`, `webhook_deadline`."""
@@ -132,7 +139,7 @@ class Webhook:
 
         async def keep() -> None:
             async with stack, asyncio.TaskGroup() as running:
-                watching = running.create_task(silence.run() if silence else _nothing())
+                watching = running.create_task(silence.run() if silence else asyncio.sleep(0))
                 await over.wait()
                 await asyncio.sleep(settings.webhook_deadline)
                 watching.cancel()
@@ -146,10 +153,6 @@ class Webhook:
         return await self._admission.review(body, terms)
 
     async def _serve(self, certificates: Certificates) -> None:
-        try:
-            await certificates.first()
-        except CertificateError as error:
-            raise ServeError(f"the webhook cannot serve: {error}") from error
         settings = self.settings
         app = make_app(self._review, lambda: self.settings.webhook_deadline)
         app.on_response_prepare.append(self._say_goodbye)
@@ -232,29 +235,34 @@ class Webhook:
             "an empty text if no policy is to"
         )
 
-    def _certificates(self) -> tuple[Certificates, Work]:
-        """Return the certificates to serve with, and the task that updates the webhook configurations meanwhile."""
-        settings, cluster = self.settings, self.cluster
-        files = settings.webhook_cert_file, settings.webhook_key_file
-        if files[0] and files[1]:
-            read = read_files(Path(files[0]), Path(files[1]))
-            keep = _keeping(cluster, settings, self.policies, lambda: b"") if cluster else _nothing
-            return self._verifying(read, files[0]), keep
-        if cluster is None:
-            raise ServeError("a webhook without a cluster needs webhook_cert_file and webhook_key_file")
-        from bridge.admission.secret import SharedCertificate
+    def _files(self, folder: Path) -> CertificateFiles:
+        """Return the settings' files; without any, new ones in `folder`. Raises ServeError in a Pod without files."""
+        settings = self.settings
+        if settings.webhook_cert_file and settings.webhook_key_file:
+            return CertificateFiles(Path(settings.webhook_cert_file), Path(settings.webhook_key_file))
+        if is_in_pod():
+            raise ServeError("webhook_cert_file and webhook_key_file are required in a Pod: all replicas share them")
+        log.info("webhook certificate created", names=settings.webhook_host_names)
+        return create_certificate(settings.webhook_host_names, folder)
 
-        shared = SharedCertificate(
-            cluster.client, settings.lease_namespace, settings.webhook_secret, settings.webhook_host_names, cluster.held
-        )
-        keep = _keeping(cluster, settings, self.policies, lambda: shared.authority)
-        return self._verifying(shared.read, shared.origin), keep
-
-    def _verifying(self, read: Callable[[], Awaitable[Pair | None]], origin: str) -> Certificates:
+    def _certificates(self, files: CertificateFiles) -> Certificates:
         settings = self.settings
         authority = Path(settings.webhook_client_ca_file) if settings.webhook_client_ca_file else None
         clients = Clients(authority, settings.webhook_client_names)
-        return Certificates(read, origin, clients, TLS_VERSIONS[settings.webhook_tls_min_version])
+        certificates = Certificates(
+            files.certificate, files.key, clients, TLS_VERSIONS[settings.webhook_tls_min_version]
+        )
+        try:
+            certificates.load()
+        except CertificateError as error:
+            raise ServeError(f"the webhook cannot serve: {error}") from error
+        return certificates
+
+    async def _keep_configurations(self, cluster: Cluster, authority: bytes) -> None:
+        from bridge.admission.webhook_configuration import Keeper
+
+        name = self.settings.webhook_configuration
+        await Keeper(cluster.client, name, cluster.held, self.policies.exist, authority).run()
 
 
 def _unknown(_: str) -> str:
@@ -267,14 +275,3 @@ def _asking(opa: Opa, path: str) -> Ask:
         return await opa.answer(path, document)
 
     return ask
-
-
-def _keeping(cluster: Cluster, settings: Settings, policies: Policies, authority: Callable[[], bytes]) -> Work:
-    from bridge.admission.webhook_configuration import Keeper
-
-    keeper = Keeper(cluster.client, settings.webhook_configuration, cluster.held, policies.exist, authority)
-    return keeper.run
-
-
-async def _nothing() -> None:
-    """Do nothing: without a cluster there is no configuration."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from bridge.cli.printers import to_yaml
 from bridge.cli.rbac import KindSource, read_needs
-from bridge.opa.executable.command import say
+from bridge.opa.executable import say
 from bridge.resources import authorization_policy
 from bridge.sidecar.rbac import role_objects
 from hack.manifests import parts
@@ -45,7 +45,9 @@ def chart_files(scratch: Path) -> dict[Path, str]:
 
 def rendered_files(scratch: Path) -> dict[Path, str]:
     """Return plain manifests, and the permissions of the example overlay, by file."""
-    objects = template(CHART, scratch / "helm", {"crds": {"install": False}})
+    # Helm's own certificate would be a private key in a public file.
+    certificate = {"certificate": {"source": "CertManager"}}
+    objects = template(CHART, scratch / "helm", {"crds": {"install": False}, "webhook": certificate})
     configuration = _plain(one(objects, "ConfigMap"))
     settings = scratch / "rendered.yaml"
     settings.write_text(configuration["data"]["bridge.yaml"])

@@ -18,7 +18,6 @@ from bridge.admission.webhook_configuration import (
     POLICIES_ANYWHERE,
     SYSTEM_NAMESPACES,
     Target,
-    not_secret,
     webhook_configuration,
 )
 from bridge.cli.printers import to_yaml
@@ -38,7 +37,7 @@ OWN_SETTINGS = (
     *("opa_url", "opa_token_file", "opa_ca_file", "opa_cert_file", "opa_key_file"),
     *("opa_readers", "opa_port", "opa_socket", "opa_listen", "bundle_credentials"),
     *("policy_namespaces", "lease_namespace", "lease_name"),
-    *("webhook_listen", "webhook_cert_file", "webhook_key_file", "webhook_secret", "webhook_decision"),
+    *("webhook_listen", "webhook_cert_file", "webhook_key_file", "webhook_decision"),
     *("webhook_deadline", "webhook_configuration", "webhook_service", "webhook_url"),
     *("webhook_client_ca_file", "webhook_client_names"),
 )
@@ -57,10 +56,9 @@ def copied() -> dict[str, str]:
 
 
 def rbac_part(scratch: Path) -> str:
-    """Return the permissions in parts: those that are always needed, and those of the webhook and its certificate."""
+    """Return the permissions in parts: those that are always needed, and those of the webhook."""
     plain = _needs(scratch)
-    served = _needs(scratch, webhook_listen="0.0.0.0:1", webhook_cert_file="a", webhook_key_file="b")
-    own = _needs(scratch, webhook_listen="0.0.0.0:1")
+    served = _needs(scratch, webhook_listen="0.0.0.0:1")
 
     def of(access: set[Access], namespace: str) -> list[dict[str, Any]]:
         return rules(access).get(namespace, [])
@@ -68,7 +66,7 @@ def rbac_part(scratch: Path) -> str:
     return _HEADER.format(source="`bridge rbac`") + to_yaml(
         {
             "cluster": {"always": of(plain, ""), "webhook": of(served - plain, "")},
-            "release": {"always": of(plain, _RELEASE), "certificate": of(own - served, _RELEASE)},
+            "release": of(plain, _RELEASE),
             "policies": of(plain, _POLICIES),
         }
     )
@@ -76,7 +74,7 @@ def rbac_part(scratch: Path) -> str:
 
 def _needs(scratch: Path, **more: str) -> set[Access]:
     config = scratch / "bridge.yaml"
-    names = {"lease_name": "@NAME@", "webhook_configuration": "@NAME@", "webhook_secret": "@SECRET@"}
+    names = {"lease_name": "@NAME@", "webhook_configuration": "@NAME@"}
     places = {"lease_namespace": _RELEASE, "policy_namespaces": [_POLICIES]}
     config.write_text(yaml.safe_dump({**names, **places, **more}))
     return set(read_needs(config, KindSource())[0])
@@ -101,7 +99,6 @@ def webhook_part() -> str:
             "conditions": {
                 "always": [_condition(one) for one in CONDITIONS],
                 "policiesAnywhere": [_condition(POLICIES_ANYWHERE)],
-                "ownCertificate": [_condition(not_secret("@NAMESPACE@", "@SECRET@"))],
             },
         }
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import ssl
 import tempfile
 import time
@@ -13,17 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 
-from bridge.admission.certificates import new_authority, new_server
 from hack.manifests.parts import CHART
 from hack.manifests.rendering import template
 from tests.deploy.pod import Pod
 
 PATIENCE = 300.0  # seconds
-AUTHORITY = new_authority(dt.datetime.now(dt.UTC))
-SERVED = new_server(AUTHORITY, ["127.0.0.1"], dt.datetime.now(dt.UTC))
+AUTHORITY = trustme.CA()
+SERVED = AUTHORITY.issue_cert("127.0.0.1")
 TOKENS = {"opa-token/token": "token-of-the-bridge-itself", "opa-readers/gateway": "token-of-a-reader-of-opa"}
-TLS = {"opa-tls/tls.crt": SERVED.certificate.decode(), "opa-tls/tls.key": SERVED.key.decode()}
+TLS = {
+    "opa-tls/tls.crt": SERVED.cert_chain_pems[0].bytes().decode(),
+    "opa-tls/tls.key": SERVED.private_key_pem.bytes().decode(),
+}
 READERS = {"enabled": True, "bridgeTokenSecret": "own", "tokensSecret": "theirs"}
 PROBES = ("startupProbe", "livenessProbe", "readinessProbe")
 
@@ -39,7 +41,7 @@ def test_the_probes_of_opa_succeed(readers: Mapping[str, Any], tmp_path: Path) -
 
 
 def test_readers_are_answered_over_tls_where_there_is_a_certificate(tmp_path: Path) -> None:
-    trusting = ssl.create_default_context(cadata=AUTHORITY.certificate.decode())
+    trusting = ssl.create_default_context(cadata=AUTHORITY.cert_pem.bytes().decode())
     with _opa({**READERS, "tlsSecret": "opa-tls"}, tmp_path) as pod:
         url = f"https://127.0.0.1:{pod.opa}/health"
         with urllib.request.urlopen(url, timeout=30, context=trusting) as answer:

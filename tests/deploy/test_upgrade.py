@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import datetime as dt
 import json
 import ssl
 import tempfile
@@ -18,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 
-from bridge.admission.certificates import new_authority, new_server
 from hack.manifests.parts import CHART, ROOT
 from hack.manifests.rendering import Objects, one, template
 from tests.controlplane.api import ApiError
@@ -49,9 +48,10 @@ VALUES_BEFORE = {
     "drainSeconds": 3,
 }
 TOKENS = {"opa-token/token": "token-of-the-bridge-itself", "opa-readers/gateway": "token-of-a-reader-of-opa"}
-AUTHORITY = new_authority(dt.datetime.now(dt.UTC))
-SERVED = new_server(AUTHORITY, ["127.0.0.1"], dt.datetime.now(dt.UTC))
-SECRETS = {**TOKENS, "opa-tls/tls.crt": SERVED.certificate.decode(), "opa-tls/tls.key": SERVED.key.decode()}
+AUTHORITY = trustme.CA()
+SERVED = AUTHORITY.issue_cert("127.0.0.1")
+PEM = {"tls.crt": SERVED.cert_chain_pems[0].bytes().decode(), "tls.key": SERVED.private_key_pem.bytes().decode()}
+SECRETS = {**TOKENS, **{f"opa-tls/{name}": text for name, text in PEM.items()}}
 POLICY = """package io.k8s.federation.admission
 
 annotations["example.com/seen"] := "yes"
@@ -130,7 +130,7 @@ def _checksum(objects: Objects) -> str:
 
 def _query_opa(pod: Pod, token: str) -> tuple[int, ...]:
     """OPA's status codes at the readers' port: for a query, and for a read of an object."""
-    trusting = ssl.create_default_context(cadata=AUTHORITY.certificate.decode())
+    trusting = ssl.create_default_context(cadata=AUTHORITY.cert_pem.bytes().decode())
     codes = []
     for path in ("bridge/v1/types", "objects/core/Namespace/-/default"):
         request = urllib.request.Request(f"https://127.0.0.1:{pod.opa}/v1/data/{path}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import os
 import re
@@ -17,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 
-from bridge.admission.certificates import new_authority, new_server
 from tests.e2e.conftest import SHOP
 
 PATIENCE = 300.0  # seconds
@@ -106,10 +105,9 @@ def _address() -> str:
 def at_work(bridge_path: Path, environment: dict[str, str], tmp_path: Path) -> Iterator[Bridge]:
     """A bridge that is ready, with a webhook that asks no decision."""
     (tmp_path / "policy.yaml").write_text(POLICY)
-    now = dt.datetime.now(dt.UTC)
-    server = new_server(new_authority(now), ("localhost",), now)
-    (tmp_path / "tls.crt").write_bytes(server.certificate)
-    (tmp_path / "tls.key").write_bytes(server.key)
+    server = trustme.CA().issue_cert("localhost")
+    server.cert_chain_pems[0].write_to_path(tmp_path / "tls.crt")
+    server.private_key_pem.write_to_path(tmp_path / "tls.key")
     start = {
         "manifests": [str(SHOP), str(tmp_path / "policy.yaml")],
         "listen": "127.0.0.1:0",

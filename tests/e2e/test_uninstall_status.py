@@ -179,7 +179,6 @@ class Cluster:
                     )
                     for which in KINDS
                 },
-                "the certificate": has("secrets/default/policy-bridge-webhook", "tls.crt"),
                 "names on the Lease": "policybridge.io/marked" in json.dumps(self.plane.api.get(lease)),
             }.items()
             if not is_there

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 import io
 import json
 import operator
@@ -15,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import trustme
 
-from bridge.admission.certificates import Pair, new_authority, new_server
 from bridge.http.bundles import Tokens
 from bridge.model.changes import Object
 from bridge.model.observability import Record, record_nothing
@@ -24,7 +23,6 @@ from bridge.opa.client import Answer
 from bridge.settings.loading import load_settings
 from bridge.sidecar.managed_opa import OpaAccess
 from bridge.sidecar.webhook import Policies, Webhook
-from tests.controlplane.client_certificates import new_client
 from tests.integration.webhook import BUNDLE, free_port
 
 
@@ -76,11 +74,11 @@ async def serving(
     **settings: Any,
 ) -> AsyncIterator[Served]:
     """A webhook that asks this OPA, which by default must have the shipped modules."""
-    now = dt.datetime.now(dt.UTC)
-    authority = new_authority(now)
-    _write(folder, "tls", new_server(authority, ["127.0.0.1"], now))
-    _write(folder, "client", new_client(authority, "kube-apiserver"))
-    (folder / "ca.crt").write_bytes(authority.certificate)
+    authority = trustme.CA()
+    server, client = authority.issue_cert("127.0.0.1"), authority.issue_cert(common_name="kube-apiserver")
+    server.cert_chain_pems[0].write_to_path(folder / "tls.crt")
+    server.private_key_pem.write_to_path(folder / "tls.key")
+    authority.cert_pem.write_to_path(folder / "ca.crt")
     port = free_port()
     files = {"webhook_cert_file": str(folder / "tls.crt"), "webhook_key_file": str(folder / "tls.key")}
     flags = {"webhook_listen": f"127.0.0.1:{port}", "webhook_deadline": 20.0, **files, **settings}
@@ -91,8 +89,8 @@ async def serving(
     configured = load_settings(None, flags, {})
     access = OpaAccess(opa_url, configured, Tokens(configured.opa_token_file, None, operator.attrgetter("content")))
     webhook = Webhook(configured, access, policies or Policies(lambda: True, distrust), record)
-    context = ssl.create_default_context(cadata=authority.certificate.decode())
-    context.load_cert_chain(folder / "client.crt", folder / "client.key")
+    context = ssl.create_default_context(cafile=folder / "ca.crt")
+    client.configure_cert(context)
     task = asyncio.create_task(webhook.run())
     try:
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=context)) as session:
@@ -104,8 +102,3 @@ async def serving(
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-
-
-def _write(folder: Path, name: str, pair: Pair) -> None:
-    (folder / f"{name}.crt").write_bytes(pair.certificate)
-    (folder / f"{name}.key").write_bytes(pair.key)

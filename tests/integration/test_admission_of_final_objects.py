@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import datetime as dt
 import json
 import ssl
-import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,9 +13,9 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+import trustme
 from aiohttp import web
 
-from bridge.admission.certificates import new_authority, new_server
 from bridge.admission.webhook_configuration import API_VERSION, MUTATING
 from bridge.model.changes import Notice
 from bridge.model.keys import key_of
@@ -203,14 +201,13 @@ async def later_mutator(work: AtWork) -> AsyncIterator[list[str]]:
         response["patch"] = base64.b64encode(json.dumps(patch).encode()).decode()
         return web.json_response({"apiVersion": review["apiVersion"], "kind": "AdmissionReview", "response": response})
 
-    now = dt.datetime.now(dt.UTC)
-    authority = new_authority(now)
+    authority = trustme.CA()
     app = web.Application()
     app.router.add_post("/", mutate)
     runner = web.AppRunner(app)
     await runner.setup()
     port = free_port()
-    await web.TCPSite(runner, "127.0.0.1", port, ssl_context=_context(authority, now)).start()
+    await web.TCPSite(runner, "127.0.0.1", port, ssl_context=_context(authority)).start()
     path = f"/apis/{API_VERSION}/{MUTATING.plural}"
     webhook = {
         **(await work.configuration()),
@@ -218,7 +215,7 @@ async def later_mutator(work: AtWork) -> AsyncIterator[list[str]]:
         "failurePolicy": "Fail",
         "clientConfig": {
             "url": f"https://127.0.0.1:{port}/",
-            "caBundle": base64.b64encode(authority.certificate).decode(),
+            "caBundle": base64.b64encode(authority.cert_pem.bytes()).decode(),
         },
     }
     document = {
@@ -235,11 +232,7 @@ async def later_mutator(work: AtWork) -> AsyncIterator[list[str]]:
         await runner.cleanup()
 
 
-def _context(authority: Any, now: dt.datetime) -> ssl.SSLContext:
-    pair = new_server(authority, ["127.0.0.1"], now)
+def _context(authority: trustme.CA) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(pair.certificate + pair.key)
-        file.flush()
-        context.load_cert_chain(file.name)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
     return context

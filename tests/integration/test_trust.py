@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 import ssl
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import trustme
 
-from bridge.admission.certificates import Pair, new_authority, new_server
 from bridge.kube.client import KubeClient
 from bridge.kube.errors import Untrusted
 from bridge.opa.address import TlsFiles
@@ -21,13 +20,12 @@ from tests.controlplane.credentials import write_kubeconfig
 from tests.controlplane.plane import ControlPlane
 
 PATIENCE = 300.0
-_NOW = dt.datetime.now(dt.UTC)
 
 
-def _pair(folder: Path, name: str, authority: Pair, *names: str) -> TlsFiles:
-    made = new_server(authority, names, _NOW)
-    (folder / f"{name}.crt").write_bytes(made.certificate)
-    (folder / f"{name}.key").write_bytes(made.key)
+def _pair(folder: Path, name: str, authority: trustme.CA, *names: str) -> TlsFiles:
+    made = authority.issue_cert(*names)
+    made.cert_chain_pems[0].write_to_path(folder / f"{name}.crt")
+    made.private_key_pem.write_to_path(folder / f"{name}.key")
     return TlsFiles(None, str(folder / f"{name}.crt"), str(folder / f"{name}.key"))
 
 
@@ -44,8 +42,8 @@ class Secured:
 @pytest.fixture
 async def secured(opa_path: Path, tmp_path: Path, unused_port: int) -> AsyncIterator[Secured]:
     for name in ("authority", "stranger"):
-        made = new_authority(_NOW)
-        (tmp_path / f"{name}.crt").write_bytes(made.certificate)
+        made = trustme.CA()
+        made.cert_pem.write_to_path(tmp_path / f"{name}.crt")
         if name == "authority":
             files = _pair(tmp_path, "opa", made, "127.0.0.1")
     assert files.cert_file
@@ -133,7 +131,7 @@ async def test_files_that_are_renewed_are_taken_up_by_new_connections(
 async def test_an_api_server_that_another_authority_has_signed_is_not_spoken_to(
     control_plane: ControlPlane, tmp_path: Path
 ) -> None:
-    stranger = new_authority(_NOW).certificate
+    stranger = trustme.CA().cert_pem.bytes()
     path = write_kubeconfig(
         tmp_path / "kubeconfig", url=control_plane.url, token=control_plane.token, certificate_authority=stranger
     )

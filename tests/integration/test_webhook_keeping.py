@@ -1,16 +1,14 @@
-"""What the bridge keeps on the API server for its webhook: the certificate's Secret, and the configuration."""
+"""What the bridge keeps on the API server for its webhook: the configurations."""
 
 from __future__ import annotations
 
 import asyncio
-import base64
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 import structlog
 
-from bridge.admission.secret import SharedCertificate
 from bridge.admission.webhook_configuration import (
     API_VERSION,
     KINDS,
@@ -19,7 +17,6 @@ from bridge.admission.webhook_configuration import (
     Keeper,
     Kind,
     Target,
-    not_secret,
     webhook_configuration,
 )
 from bridge.kube.client import KubeClient
@@ -42,54 +39,17 @@ async def limited(control_plane: ControlPlane, tmp_path: Path) -> AsyncIterator[
         yield client
 
 
-async def test_the_holder_makes_the_certificate_and_all_read_the_same_one(client: KubeClient) -> None:
-    name = fresh_name("secret")
-    other = SharedCertificate(client, "default", name, ["a.infra.svc"], lambda: False)
-    assert await other.read() is None
-    holder = SharedCertificate(client, "default", name, ["a.infra.svc"], lambda: True)
-    made = await holder.read()
-    assert made is not None
-    assert await holder.read() == made
-    assert await other.read() == made
-    assert other.authority == holder.authority != b""
-
-
-async def test_a_certificate_that_lacks_a_name_is_signed_again_by_the_same_authority(client: KubeClient) -> None:
-    name = fresh_name("secret")
-    before = SharedCertificate(client, "default", name, ["a.infra.svc"], lambda: True)
-    first = await before.read()
-    after = SharedCertificate(client, "default", name, ["b.infra.svc"], lambda: True)
-    second = await after.read()
-    assert first != second
-    assert after.authority == before.authority
-
-
-async def test_what_another_client_has_spoilt_is_made_again(client: KubeClient) -> None:
-    name = fresh_name("secret")
-    holder = SharedCertificate(client, "default", name, ["a.infra.svc"], lambda: True)
-    first = await holder.read()
-    junk = {"ca.key": base64.b64encode(b"junk").decode(), "tls.crt": base64.b64encode(b"junk").decode()}
-    await client.patch(f"/api/v1/namespaces/default/secrets/{name}", {"data": junk})
-    second = await holder.read()
-    assert second is not None
-    assert second != first
-
-
 async def test_rights_that_are_missing_are_named_once(limited: KubeClient) -> None:
     with structlog.testing.capture_logs() as logs:
-        shared = SharedCertificate(limited, "default", "x", ["a.infra.svc"], lambda: True)
-        assert await shared.read() is None
-        assert await shared.read() is None
-        keeping = asyncio.create_task(Keeper(limited, "x", lambda: True, lambda: True, lambda: b"").run())
+        keeping = asyncio.create_task(Keeper(limited, "x", lambda: True, lambda: True).run())
         async with asyncio.timeout(300):
-            while len(logs) < 3:  # noqa: ASYNC110 - of the log
+            while len(logs) < 2:  # noqa: ASYNC110 - of the log
                 await asyncio.sleep(0.05)
         keeping.cancel()
     whys = [entry["why"] for entry in logs]
-    assert len(whys) == 3
-    assert "get, create and update on secrets" in whys[0]
-    assert "get and patch on mutatingwebhookconfigurations.admissionregistration.k8s.io" in whys[1]
-    assert "get and patch on validatingwebhookconfigurations.admissionregistration.k8s.io" in whys[2]
+    assert len(whys) == 2
+    assert "get and patch on mutatingwebhookconfigurations.admissionregistration.k8s.io" in whys[0]
+    assert "get and patch on validatingwebhookconfigurations.admissionregistration.k8s.io" in whys[1]
 
 
 @pytest.mark.parametrize("which", KINDS, ids=[which.plural for which in KINDS])
@@ -105,7 +65,7 @@ async def test_what_others_change_in_a_configuration_is_fixed_and_the_rest_is_th
         {"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["nowhere"]}
     ]
     await client.post(configurations, document)
-    keeping = asyncio.create_task(Keeper(client, name, lambda: True, lambda: True, lambda: b"CA").run())
+    keeping = asyncio.create_task(Keeper(client, name, lambda: True, lambda: True, b"CA").run())
 
     async def until(failure_policy: str, timeout: int) -> None:
         async with asyncio.timeout(300):
@@ -126,7 +86,7 @@ async def test_what_others_change_in_a_configuration_is_fixed_and_the_rest_is_th
     await client.delete(f"{configurations}/{name}")
 
 
-async def test_what_the_webhook_and_policies_need_can_be_written_while_no_client_answers(
+async def test_what_policies_need_can_be_written_while_no_client_answers(
     control_plane: ControlPlane, client: KubeClient
 ) -> None:
     name = fresh_name("config")
@@ -138,9 +98,9 @@ async def test_what_the_webhook_and_policies_need_can_be_written_while_no_client
         Target(url="https://127.0.0.1:1/admission"),
         exempt=["a"],
         timeout=1,
-        resources=["secrets", "configmaps"],
+        resources=["configmaps"],
         policies=False,
-        conditions=[POLICIES_ANYWHERE, not_secret(namespace, "ours")],
+        conditions=[POLICIES_ANYWHERE],
     )
     webhook = document["webhooks"][0]
     webhook["failurePolicy"] = "Fail"
@@ -164,9 +124,6 @@ async def test_what_the_webhook_and_policies_need_can_be_written_while_no_client
             while await make("configmaps", fresh_name("map")):  # noqa: ASYNC110 (it is a matter of the cluster)
                 await asyncio.sleep(0.1)
         assert await make("configmaps", "policy", **{"openpolicyagent.org/policy": "rego"})
-        shared = SharedCertificate(client, namespace, "ours", ["a.infra.svc"], lambda: True)
-        assert await shared.read()
-        assert not await make("secrets", "theirs")
         # Taking the label off is a way to fix too.
         off = {"metadata": {"labels": {"openpolicyagent.org/policy": None}}}
         await client.patch(f"/api/v1/namespaces/{namespace}/configmaps/policy", off)

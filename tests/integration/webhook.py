@@ -184,7 +184,6 @@ async def webhook_at_work(
         "webhook_listen": f"127.0.0.1:{port}",
         "webhook_url": f"https://127.0.0.1:{port}/admission",
         "webhook_configuration": name,
-        "webhook_secret": f"secret-{namespace}",
         "webhook_deadline": 3.0,
         **settings,
     }

@@ -238,7 +238,6 @@ def describe(traces: Traces) -> list[str]:
     said = [f"{text} {', '.join(sorted(traces[name]))}" for name, text in listed.items() if name in traces]
     said += ["status"] if "status" in traces else []
     said += [", ".join(sorted({field for one in traces.get("webhooks", ()) for field in one["fields"]}))]
-    said += ["the object itself"] if "object" in traces else []
     return [text for text in said if text]
 
 

@@ -45,16 +45,25 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
-{{/* Whether the bridge creates the certificate of the webhook; otherwise it is mounted from a Secret. */}}
-{{- define "policy-bridge.ownCertificate" -}}
-{{- if and .Values.webhook.enabled (eq .Values.webhook.certificate.source "SelfSigned") -}}true{{- end -}}
-{{- end -}}
-
 {{- define "policy-bridge.certificateSecret" -}}
 {{- if eq .Values.webhook.certificate.source "Secret" -}}
 {{- required "webhook.certificate.secretName is needed with source: Secret" .Values.webhook.certificate.secretName -}}
 {{- else -}}
 {{- printf "%s-webhook" (include "policy-bridge.fullname" .) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The source of the certificate. A release that has one by Helm keeps it when cert-manager is installed later. */}}
+{{- define "policy-bridge.certificateSource" -}}
+{{- $secret := lookup "v1" "Secret" .Release.Namespace (include "policy-bridge.certificateSecret" .) -}}
+{{- if .Values.webhook.certificate.source -}}
+{{- .Values.webhook.certificate.source -}}
+{{- else if eq (dig "metadata" "labels" "app.kubernetes.io/managed-by" "" $secret) "Helm" -}}
+Helm
+{{- else if .Capabilities.APIVersions.Has "cert-manager.io/v1" -}}
+CertManager
+{{- else -}}
+Helm
 {{- end -}}
 {{- end -}}
 
@@ -86,12 +95,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- $_ := set $made "webhook_client_ca_file" "/etc/policy-bridge/clients/ca.crt" -}}
 {{- $_ := set $made "webhook_client_names" .Values.webhook.clientCertificates.commonNames -}}
 {{- end -}}
-{{- if include "policy-bridge.ownCertificate" . -}}
-{{- $_ := set $made "webhook_secret" (include "policy-bridge.certificateSecret" .) -}}
-{{- else -}}
 {{- $_ := set $made "webhook_cert_file" "/etc/policy-bridge/certificate/tls.crt" -}}
 {{- $_ := set $made "webhook_key_file" "/etc/policy-bridge/certificate/tls.key" -}}
-{{- end -}}
 {{- end -}}
 {{- toYaml (mergeOverwrite $made (deepCopy .Values.settings)) -}}
 {{- end -}}

@@ -6,9 +6,9 @@ import data.bridge.lib.levels
 
 # Everything that a bridge has written into an object, for removal: `conditions` (types), `ancestors` and `parents`
 # (names of controllers), `types` of marks in any place, `annotations`, `status` (the bridge wrote all of it),
-# `webhooks` by `index` with the `fields` failurePolicy and caBundle, `object` (the bridge created it). Entries are
-# identified by name for a bridge with the policy kinds `former` (`{controllerName, kind}`), otherwise by their writer:
-# `manager`, as in metadata.managedFields.
+# `webhooks` by `index` with the `fields` failurePolicy and caBundle. Entries are identified by name for a bridge with
+# the policy kinds `former` (`{controllerName, kind}`), otherwise by their writer: `manager`, as in
+# metadata.managedFields.
 traces(obj, former, manager) := {name: found |
 	some name, found in {
 		"conditions": _conditions_left(obj, former, manager),
@@ -21,7 +21,6 @@ traces(obj, former, manager) := {name: found |
 		},
 		"webhooks": _webhooks_left(obj, manager),
 		"status": {true | _our_kind(obj); count(object.get(obj, "status", {})) > 0},
-		"object": {true | _certificate(obj, manager)},
 	}
 	count(found) > 0
 }
@@ -111,13 +110,6 @@ _webhooks_left(obj, manager) := [left |
 	count(fields) > 0
 	left := {"index": index, "fields": fields}
 ]
-
-# The Secret of the generated webhook certificate: only its creator writes its type.
-_certificate(obj, manager) if {
-	keys.type(obj.apiVersion, obj.kind) == "core/Secret"
-	some entry in _written(obj, manager)
-	entry.fieldsV1["f:type"]
-}
 
 # An object has a condition of one of these types, in its status, a listener's or a route's for a parent, or an
 # annotation of that name.

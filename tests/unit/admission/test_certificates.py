@@ -2,53 +2,36 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import datetime as dt
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+import trustme
 from aiohttp import web
+from cryptography import x509
 from structlog.testing import capture_logs
 
 from bridge.admission import certificates as module
-from bridge.admission.certificates import (
-    AUTHORITY_DAYS,
-    SERVER_DAYS,
-    CertificateError,
-    Certificates,
-    Clients,
-    Pair,
-    new_authority,
-    new_server,
-    read_files,
-    serves,
-)
+from bridge.admission.certificates import CertificateError, Certificates, Clients, create_certificate
 from bridge.admission.endpoint import is_verified
 from bridge.http import listeners
 from bridge.http.listeners import listen, new_runner
 from bridge.settings.model import Settings
 from bridge.sidecar.webhook import TLS_VERSIONS
-from tests.controlplane.client_certificates import new_client
 
-NOW = dt.datetime.now(dt.UTC)
-AUTHORITY = new_authority(NOW)
+AUTHORITY = trustme.CA()
 
 
-def test_a_certificate_serves_its_names_until_a_third_of_its_life_is_left() -> None:
-    pair = new_server(AUTHORITY, ["policy-bridge.infra.svc", "127.0.0.1"], NOW)
-    assert serves(pair.certificate, ["127.0.0.1"], NOW)
-    assert not serves(pair.certificate, ["127.0.0.1", "other.infra.svc"], NOW)
-    assert not serves(pair.certificate, ["127.0.0.1"], NOW + dt.timedelta(days=SERVER_DAYS * 0.7))
-    assert not serves(b"", ["127.0.0.1"], NOW)
-    assert not serves(AUTHORITY.certificate, ["127.0.0.1"], NOW)
-    assert AUTHORITY_DAYS > 2 * SERVER_DAYS
-
-
-def test_what_is_no_authority_of_ours_signs_nothing() -> None:
-    with pytest.raises(ValueError, match=r".+"):
-        new_server(Pair(b"", b""), ["127.0.0.1"], NOW)
+def test_created_certificate_is_trusted_by_its_authority_for_the_names(tmp_path: Path) -> None:
+    files = create_certificate(["policy-bridge.infra.svc", "127.0.0.1"], tmp_path)
+    served = x509.load_pem_x509_certificate(files.certificate.read_bytes())
+    names = served.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert list(map(str, [one.value for one in names])) == ["policy-bridge.infra.svc", "127.0.0.1"]
+    served.verify_directly_issued_by(x509.load_pem_x509_certificate(files.authority))
+    assert files.key.stat().st_mode & 0o077 == 0
+    Certificates(files.certificate, files.key).load()
 
 
 @asynccontextmanager
@@ -66,9 +49,9 @@ async def serving(certificates: Certificates) -> AsyncIterator[int]:
 
 
 async def connect(
-    port: int, authority: Pair, own: tuple[Path, Path] | None = None
+    port: int, authority: trustme.CA, own: tuple[Path, Path] | None = None
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    context = ssl.create_default_context(cadata=authority.certificate.decode())
+    context = ssl.create_default_context(cadata=authority.cert_pem.bytes().decode())
     if own:
         context.load_cert_chain(*own)
     return await asyncio.open_connection("127.0.0.1", port, ssl=context)
@@ -99,10 +82,10 @@ async def answered(port: int, own: tuple[Path, Path] | None = None) -> str:
     return said
 
 
-def write(folder: Path, pair: Pair) -> tuple[Path, Path]:
+def write(folder: Path, pair: trustme.LeafCert) -> tuple[Path, Path]:
     folder.mkdir(exist_ok=True)
-    (folder / "tls.crt").write_bytes(pair.certificate)
-    (folder / "tls.key").write_bytes(pair.key)
+    pair.cert_chain_pems[0].write_to_path(folder / "tls.crt")
+    pair.private_key_pem.write_to_path(folder / "tls.key")
     return folder / "tls.crt", folder / "tls.key"
 
 
@@ -110,17 +93,17 @@ async def test_another_certificate_is_taken_up_while_connections_continue(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "LOOK", 0.02)
-    other = new_authority(NOW)
-    files = write(tmp_path, new_server(AUTHORITY, ["127.0.0.1"], NOW))
-    certificates = Certificates(read_files(*files), "the files")
-    await certificates.first()
+    other = trustme.CA()
+    files = write(tmp_path, AUTHORITY.issue_cert("127.0.0.1"))
+    certificates = Certificates(*files)
+    certificates.load()
     following = asyncio.create_task(certificates.follow())
     async with serving(certificates) as port:
         old = await connect(port, AUTHORITY)
-        (tmp_path / "tls.key").write_bytes(new_server(other, ["127.0.0.1"], NOW).key)  # a half of the next pair
+        other.issue_cert("127.0.0.1").private_key_pem.write_to_path(tmp_path / "tls.key")  # a half of the next pair
         await asyncio.sleep(0.2)
         again = await connect(port, AUTHORITY)
-        write(tmp_path, new_server(other, ["127.0.0.1"], NOW))
+        write(tmp_path, other.issue_cert("127.0.0.1"))
         async with asyncio.timeout(300):
             while True:
                 try:
@@ -135,21 +118,20 @@ async def test_another_certificate_is_taken_up_while_connections_continue(
     following.cancel()
 
 
-async def test_files_that_cannot_be_used_are_reported(tmp_path: Path) -> None:
-    files = write(tmp_path, Pair(b"x", b"y"))
+def test_files_that_cannot_be_used_are_reported(tmp_path: Path) -> None:
+    files = write(tmp_path, AUTHORITY.issue_cert("127.0.0.1"))
+    (tmp_path / "nonsense").write_text("nonsense")
     with pytest.raises(CertificateError, match="no matching certificate and key"):
-        await Certificates(read_files(*files), "the files").first()
+        Certificates(tmp_path / "nonsense", files[1]).load()
     with pytest.raises(CertificateError, match=r"gone: No such file"):
-        await Certificates(read_files(tmp_path / "gone", files[1]), "the files").first()
-    good = read_files(*write(tmp_path, new_server(AUTHORITY, ["127.0.0.1"], NOW)))
-    (tmp_path / "ca.crt").write_text("nonsense")
+        Certificates(tmp_path / "gone", files[1]).load()
     with pytest.raises(CertificateError, match="no certificates in PEM"):
-        await Certificates(good, "the files", Clients(tmp_path / "ca.crt")).first()
+        Certificates(*files, Clients(tmp_path / "nonsense")).load()
 
 
-def client(folder: Path, authority: Pair, name: str) -> tuple[Path, Path]:
+def client(folder: Path, authority: trustme.CA, name: str) -> tuple[Path, Path]:
     """The files of a client's certificate."""
-    return write(folder, new_client(authority, name))
+    return write(folder, authority.issue_cert(common_name=name))
 
 
 @pytest.fixture
@@ -160,11 +142,11 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("quick")
 async def test_only_clients_with_a_certificate_of_the_authority_and_a_name_are_answered(tmp_path: Path) -> None:
-    server = read_files(*write(tmp_path, new_server(AUTHORITY, ["127.0.0.1"], NOW)))
-    ours, other = new_authority(NOW), new_authority(NOW)
-    (tmp_path / "clients.crt").write_bytes(ours.certificate)
-    certificates = Certificates(server, "the files", Clients(tmp_path / "clients.crt", ("kube-apiserver", "front")))
-    await certificates.first()
+    server = write(tmp_path, AUTHORITY.issue_cert("127.0.0.1"))
+    ours, other = trustme.CA(), trustme.CA()
+    ours.cert_pem.write_to_path(tmp_path / "clients.crt")
+    certificates = Certificates(*server, Clients(tmp_path / "clients.crt", ("kube-apiserver", "front")))
+    certificates.load()
     async with serving(certificates) as port:
         with capture_logs() as logs:
             assert await answered(port) == ""
@@ -173,23 +155,23 @@ async def test_only_clients_with_a_certificate_of_the_authority_and_a_name_are_a
             assert await answered(port, client(tmp_path / "c", ours, "kube-apiserver")) == "True 127.0.0.1"
     assert [(line["event"], line["why"]) for line in logs] == [
         ("client certificate refused", "the client sent no certificate"),
-        ("client certificate refused", "certificate signature failure"),
+        ("client certificate refused", "unable to get local issuer certificate"),
         ("client certificate refused", "the common name is 'kubelet', and 'kube-apiserver' or 'front' is expected"),
     ]
 
 
 @pytest.mark.usefixtures("quick")
 async def test_another_authority_of_clients_is_taken_up(tmp_path: Path) -> None:
-    server = read_files(*write(tmp_path, new_server(AUTHORITY, ["127.0.0.1"], NOW)))
-    before, after = new_authority(NOW), new_authority(NOW)
-    (tmp_path / "clients.crt").write_bytes(before.certificate)
-    certificates = Certificates(server, "the files", Clients(tmp_path / "clients.crt"))
-    await certificates.first()
+    server = write(tmp_path, AUTHORITY.issue_cert("127.0.0.1"))
+    before, after = trustme.CA(), trustme.CA()
+    before.cert_pem.write_to_path(tmp_path / "clients.crt")
+    certificates = Certificates(*server, Clients(tmp_path / "clients.crt"))
+    certificates.load()
     following = asyncio.create_task(certificates.follow())
     files = client(tmp_path / "a", before, "a"), client(tmp_path / "b", after, "b")
     async with serving(certificates) as port:
         assert [bool(await answered(port, one)) for one in files] == [True, False]
-        (tmp_path / "clients.crt").write_bytes(after.certificate)
+        after.cert_pem.write_to_path(tmp_path / "clients.crt")
         async with asyncio.timeout(300):
             while not await answered(port, files[1]):  # noqa: ASYNC110 - of a file
                 await asyncio.sleep(0.05)
@@ -198,10 +180,10 @@ async def test_another_authority_of_clients_is_taken_up(tmp_path: Path) -> None:
 
 
 async def test_refusals_are_logged_now_and_then(tmp_path: Path) -> None:
-    server = read_files(*write(tmp_path, new_server(AUTHORITY, ["127.0.0.1"], NOW)))
-    (tmp_path / "clients.crt").write_bytes(AUTHORITY.certificate)
-    certificates = Certificates(server, "the files", Clients(tmp_path / "clients.crt"))
-    await certificates.first()
+    server = write(tmp_path, AUTHORITY.issue_cert("127.0.0.1"))
+    AUTHORITY.cert_pem.write_to_path(tmp_path / "clients.crt")
+    certificates = Certificates(*server, Clients(tmp_path / "clients.crt"))
+    certificates.load()
     async with serving(certificates) as port:
         with capture_logs() as logs:
             for _ in range(5):
@@ -210,15 +192,15 @@ async def test_refusals_are_logged_now_and_then(tmp_path: Path) -> None:
 
 
 async def test_tls_1_3_is_spoken_by_default_and_1_2_where_it_is_set(tmp_path: Path) -> None:
-    server = read_files(*write(tmp_path, new_server(AUTHORITY, ["127.0.0.1"], NOW)))
-    old = ssl.create_default_context(cadata=AUTHORITY.certificate.decode())
+    server = write(tmp_path, AUTHORITY.issue_cert("127.0.0.1"))
+    old = ssl.create_default_context(cadata=AUTHORITY.cert_pem.bytes().decode())
     old.maximum_version = ssl.TLSVersion.TLSv1_2
-    certificates = Certificates(server, "the files")  # without settings
+    certificates = Certificates(*server)  # without settings
     for settings, spoken in [(None, False), (Settings(), False), (Settings(webhook_tls_min_version="TLSv1.2"), True)]:
         if settings is not None:
             minimum = TLS_VERSIONS[settings.webhook_tls_min_version]
-            certificates = Certificates(server, "the files", minimum_version=minimum)
-        await certificates.first()
+            certificates = Certificates(*server, minimum_version=minimum)
+        certificates.load()
         async with serving(certificates) as port:
             try:
                 _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=old)

@@ -64,6 +64,5 @@ def test_traces_are_described() -> None:
     traces: dict[str, list[Any]] = {
         "conditions": ["Programmed", "Accepted"],
         "webhooks": [{"index": 0, "fields": ["caBundle"]}],
-        "object": [True],
     }
-    assert describe(traces) == ["conditions Accepted, Programmed", "caBundle", "the object itself"]
+    assert describe(traces) == ["conditions Accepted, Programmed", "caBundle"]

@@ -63,20 +63,18 @@ def test_config_maps_are_touched_in_the_namespaces_of_policies_alone() -> None:
     assert not [place for place in _verbs(Settings(policy_namespaces=())) if place[1] == "configmaps"]
 
 
-def test_the_lease_and_the_certificate_are_named() -> None:
+def test_the_lease_and_the_webhook_configurations_are_named() -> None:
     settings = Settings(lease_namespace="infra", lease_name="pb", webhook_listen="0.0.0.0:8443")
     named = {(one.namespace, one.resource): one.names for one in needed_access(settings, NO_KINDS) if one.names}
     assert named == {
         ("", "mutatingwebhookconfigurations"): ("policy-bridge",),
         ("", "validatingwebhookconfigurations"): ("policy-bridge",),
         ("infra", "leases"): ("pb",),
-        ("infra", "secrets"): ("policy-bridge-webhook",),
     }
 
 
-def test_secrets_are_touched_only_for_a_certificate_of_its_own() -> None:
-    files = {"webhook_cert_file": "tls.crt", "webhook_key_file": "tls.key"}
-    for settings in (Settings(), Settings(webhook_listen="0.0.0.0:8443", **files)):  # type: ignore[arg-type]
+def test_the_bridge_touches_no_secret() -> None:
+    for settings in (Settings(), Settings(webhook_listen="0.0.0.0:8443")):
         assert not [what for _, what in _verbs(settings) if what == "secrets"]
 
 
