@@ -22,9 +22,9 @@ import structlog
 from aiohttp import web
 
 from bridge.files import read_text
+from bridge.http.gate import Handler
 from bridge.http.listeners import ServeError
 from bridge.http.request_guard import (
-    Handler,
     Refused,
     WrongTokens,
     bearer_of,

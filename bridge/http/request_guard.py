@@ -6,15 +6,15 @@ import hmac
 import ipaddress
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
 import structlog
 from aiohttp import web
 
-log = structlog.get_logger(__name__)
+from bridge.http.gate import peer_of
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+log = structlog.get_logger(__name__)
 
 BURST = 10  # wrong tokens of one peer at once
 EVERY = 5.0  # seconds after which a peer may try once more
@@ -112,7 +112,7 @@ class WrongTokens:
         A right token is never refused: clients behind one proxy share an address. What prevents guessing is its length.
         """
         self._log(request)
-        peer, now = _peer(request), self._clock()
+        peer, now = peer_of(request.remote or "unknown"), self._clock()
         debt = self._debt(peer)
         excess = debt - (BURST - 1)
         if excess > 0:
@@ -126,7 +126,7 @@ class WrongTokens:
 
     def _log(self, request: web.Request) -> None:
         self.total += 1
-        peer, now = _peer(request), self._clock()
+        peer, now = peer_of(request.remote or "unknown"), self._clock()
         while self._logged and next(iter(self._logged.values())) <= now - LOGGED_EVERY:
             self._logged.popitem(last=False)
         if peer not in self._logged and len(self._logged) < LOGGED_PEERS:
@@ -136,17 +136,6 @@ class WrongTokens:
     def _debt(self, peer: str) -> float:
         count, since = self._debts.get(peer, (0.0, 0.0))
         return max(0.0, count - (self._clock() - since) / EVERY)
-
-
-def _peer(request: web.Request) -> str:
-    """Return the client's address; for IPv6 its network, because one client may use all its addresses."""
-    try:
-        address = ipaddress.ip_address((request.remote or "").partition("%")[0])
-    except ValueError:
-        return request.remote or "unknown"
-    if address.version == 6 and address.ipv4_mapped:
-        return str(address.ipv4_mapped)
-    return str(address) if address.version == 4 else str(ipaddress.ip_network((address, 64), strict=False))
 
 
 def _host_of(url: str) -> str:

@@ -43,7 +43,7 @@ from bridge.sidecar.metric_sources import (
 )
 from bridge.sidecar.policy_loading import PolicyLoading, policies_of
 from bridge.sidecar.signals import Reloading, Shutdown
-from bridge.sidecar.site import Backing, NoSite, Site
+from bridge.sidecar.site import Backing, Site
 from bridge.sidecar.store import Store, open_store
 from bridge.sidecar.webhook import Policies, Webhook
 from bridge.telemetry.metrics import Checks, Metrics, add_metrics, add_probes, probe_listening
@@ -85,12 +85,7 @@ Report = Callable[[Running], Awaitable[None]]
 Run = Callable[[], Coroutine[None, None, None]]
 
 
-async def serve(
-    settings: Settings,
-    report: Report | None = None,
-    site: Site | None = None,
-    read: Callable[[], Settings] | None = None,
-) -> None:
+async def serve(settings: Settings, report: Report, site: Site, read: Callable[[], Settings]) -> None:
     """Run until SIGTERM or SIGINT; `report` is called after the initial sync and the first statuses.
 
     `site` is served together with the bundle and the probes; `read` reads the settings again on SIGHUP.
@@ -99,12 +94,12 @@ async def serve(
     start.
     """
     shutdown = Shutdown(settings.shutdown_grace)
-    reloading = Reloading(settings, read or (lambda: settings))
+    reloading = Reloading(settings, read)
     with reloading.on_signal():
-        await shutdown.guard(asyncio.create_task(_serve(reloading, report, site or NoSite(), shutdown)))
+        await shutdown.guard(asyncio.create_task(_serve(reloading, report, site, shutdown)))
 
 
-async def _serve(reloading: Reloading, report: Report | None, site: Site, shutdown: Shutdown) -> None:
+async def _serve(reloading: Reloading, report: Report, site: Site, shutdown: Shutdown) -> None:
     async with _started(reloading, report, site, shutdown) as working:
         await working
 
@@ -152,7 +147,7 @@ class Parts:
 
 @contextlib.asynccontextmanager
 async def _started(
-    reloading: Reloading, report: Report | None, site: Site, shutdown: Shutdown
+    reloading: Reloading, report: Report, site: Site, shutdown: Shutdown
 ) -> AsyncIterator[asyncio.Task[None]]:
     settings = reloading.settings
     async with contextlib.AsyncExitStack() as stack:
@@ -269,20 +264,19 @@ def _end_in_order(shutdown: Shutdown, settings: Settings, parts: Parts) -> None:
     shutdown.then("lease", parts.store.resign)
 
 
-async def _work(parts: Parts, work: Iterable[Run], report: Report | None, running: Running) -> None:
+async def _work(parts: Parts, work: Iterable[Run], report: Report, running: Running) -> None:
     async with asyncio.TaskGroup() as tasks:
         for run in work:
             tasks.create_task(run())
-        if report:
-            await parts.replicator.filled.wait()
-            if parts.store.sink.may_write():
-                # A rejected write is repeated for ever: the report does not wait for it.
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(SETTLING):
-                        for writer in parts.writers:
-                            await writer.settled()
-            running.engine.problems = parts.store.problems()
-            await report(running)
+        await parts.replicator.filled.wait()
+        if parts.store.sink.may_write():
+            # A rejected write is repeated for ever: the report does not wait for it.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(SETTLING):
+                    for writer in parts.writers:
+                        await writer.settled()
+        running.engine.problems = parts.store.problems()
+        await report(running)
 
 
 def _configured_types(settings: Settings) -> list[str]:

@@ -43,19 +43,3 @@ class Site(Protocol):
 
     async def run(self) -> None:
         """Work until cancelled."""
-
-
-class NoSite:
-    """A site without routes."""
-
-    def __init__(self) -> None:
-        self.wrong_tokens = WrongTokens("page")
-
-    def add_to(self, app: web.Application) -> None:
-        """Add no routes."""
-
-    def open(self, backing: Backing) -> None:
-        """Do nothing."""
-
-    async def run(self) -> None:
-        """Do nothing."""

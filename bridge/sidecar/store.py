@@ -1,4 +1,4 @@
-"""The source of objects and the sink of statuses: a cluster or a folder of manifests, behind one Protocol."""
+"""The source of objects and the sink of statuses: a cluster or a folder of manifests, behind one class."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
@@ -43,19 +43,19 @@ class Cluster:
     held: Callable[[], bool]
 
 
-class Store(Protocol):
+class Store:
     """The source of objects and the sink of statuses: a cluster, or a folder of manifests.
 
-    `policies` is the source of policy authors' objects, None if these are among the objects of `source`. `record`
-    reports on an object to users: as an Event, or in the log. `cluster` and `events` are None for a folder.
+    `policies` is the source of policy authors' objects, None if these are among the objects of `source`. `cluster` and
+    `events` are None for a folder.
     """
 
     name: str
     source: Source
     sink: StatusSink
-    policies: Source | None
-    cluster: Cluster | None
-    events: Recorder | None
+    policies: Source | None = None
+    cluster: Cluster | None = None
+    events: Recorder | None = None
 
     async def run(self) -> None:
         """Do the store's own work, in addition to its source, until cancelled."""
@@ -65,24 +65,30 @@ class Store(Protocol):
 
     async def report_policies(self, authors: Authors) -> None:
         """Report the state of their objects to policy authors, until cancelled."""
+        raise NotImplementedError
 
     def record(self, regarding: Mapping[str, Any], event_type: EventType, reason: str, message: str) -> None:
-        """Report on an object (apiVersion, kind and metadata are read)."""
+        """Report on an object (apiVersion, kind and metadata are read) to users: as an Event, or in the log."""
+        raise NotImplementedError
 
     def note(self, notice: Notice) -> None:
         """Note a change of OPA's documents."""
 
-    def position(self, key: Key) -> tuple[str, int] | None:
+    def position(self, key: Key) -> tuple[str, int] | None:  # noqa: ARG002 - objects of a cluster have no file
         """Return the file and line of an object, None if it has none."""
+        return None
 
     def problems(self) -> list[Trouble]:
-        """Return the unreadable parts of the source."""
+        """Return the unreadable parts of the source, unless they are logged."""
+        return []
 
     def plural(self, type_id: str) -> str:
         """Return the plural name of a type, `<group>/<Kind>`."""
+        return plural_by_rule(type_id)
 
     def listings(self) -> Mapping[str, int]:
         """Return the number of lists of whole types, by reason."""
+        return {}
 
 
 @contextlib.asynccontextmanager
@@ -98,12 +104,8 @@ async def open_store(settings: Settings) -> AsyncIterator[Store]:
         yield ClusterStore(client, settings)
 
 
-class FolderStore:
+class FolderStore(Store):
     """Files of manifests. Statuses stay in memory. Raises ManifestError for a path that does not exist."""
-
-    policies: Source | None = None
-    cluster: Cluster | None = None
-    events: Recorder | None = None
 
     def __init__(self, manifests: Sequence[str]) -> None:
         for path in manifests:
@@ -111,14 +113,8 @@ class FolderStore:
                 find_files(Path(path))  # a wrong path is an error before anything starts
         self.name = ", ".join(manifests)
         self._manifests = ManifestSource(manifests, follow=True)
-        self.source: Source = self._manifests
-        self.sink: StatusSink = MemorySink()
-
-    async def run(self) -> None:
-        """Do nothing: the source does all the work."""
-
-    async def resign(self) -> None:
-        """Do nothing: no other bridge waits."""
+        self.source = self._manifests
+        self.sink = MemorySink()
 
     async def report_policies(self, authors: Authors) -> None:
         """Log the state of policy authors' objects."""
@@ -131,9 +127,6 @@ class FolderStore:
         names = (regarding.get("kind"), metadata.get("namespace"), metadata.get("name"))
         tell(message, reason=reason, object="/".join(str(name) for name in names if name))
 
-    def note(self, notice: Notice) -> None:
-        """Do nothing: no state depends on it."""
-
     def position(self, key: Key) -> tuple[str, int] | None:
         """Return the file and line of an object."""
         return self._manifests.position(key)
@@ -142,16 +135,8 @@ class FolderStore:
         """Return the files and documents that cannot be read."""
         return list(self._manifests.problems)
 
-    def plural(self, type_id: str) -> str:
-        """Return the regular plural name."""
-        return plural_by_rule(type_id)
 
-    def listings(self) -> Mapping[str, int]:
-        """Return none: files are read, not listed."""
-        return {}
-
-
-class ClusterStore:
+class ClusterStore(Store):
     """An API server. The holder of the Lease writes; all writes except the Lease itself and Events depend on it."""
 
     def __init__(self, client: KubeClient, settings: Settings) -> None:
@@ -170,11 +155,11 @@ class ClusterStore:
         self._writing = FencedClient(client, self._lease)
         self._recorder = Recorder(client, COMPONENT)
         self.name = client.server
-        self.source: Source = self._objects
-        self.policies: Source | None = self._authored
-        self.sink: StatusSink = ClusterSink(self._writing, self._objects.resource, self._lease)
-        self.cluster: Cluster | None = Cluster(self._writing, lambda: self._lease.held)
-        self.events: Recorder | None = self._recorder
+        self.source = self._objects
+        self.policies = self._authored
+        self.sink = ClusterSink(self._writing, self._objects.resource, self._lease)
+        self.cluster = Cluster(self._writing, lambda: self._lease.held)
+        self.events = self._recorder
 
     async def run(self) -> None:
         """Keep the Lease and write Events."""
@@ -206,14 +191,6 @@ class ClusterStore:
         if notice.refilled or any(key.type_id == CRD for key in notice.keys):
             self._objects.rediscover()
             self._authored.rediscover()
-
-    def position(self, key: Key) -> tuple[str, int] | None:  # noqa: ARG002 - objects of a cluster have no file
-        """Return None."""
-        return None
-
-    def problems(self) -> list[Trouble]:
-        """Return none: unreadable parts are logged."""
-        return []
 
     def plural(self, type_id: str) -> str:
         """Return the plural name from the API server, otherwise the regular one."""

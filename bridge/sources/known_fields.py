@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bridge.model.keys import group_of
+from bridge.sources.crd_defaults import mapping_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -129,11 +130,11 @@ def _hint(near: str | None) -> str:
 
 def fields_of(crd: Object) -> Iterator[tuple[str, Fields]]:
     """Yield a CRD's `<group>/<Kind>` with the fields of its served versions together; nothing without a schema."""
-    spec = _mapping(crd, "spec")
-    group, kind = spec.get("group"), _mapping(spec, "names").get("kind")
+    spec = mapping_of(crd, "spec")
+    group, kind = spec.get("group"), mapping_of(spec, "names").get("kind")
     versions = spec.get("versions")
     schemas = [
-        _mapping(_mapping(version, "schema"), "openAPIV3Schema")
+        mapping_of(mapping_of(version, "schema"), "openAPIV3Schema")
         for version in (versions if isinstance(versions, list) else ())
         if isinstance(version, dict) and version.get("served")
     ]
@@ -148,11 +149,11 @@ def _fields_of(schema: Mapping[str, Any]) -> Fields | None:
     """Return the fields that a structural schema allows."""
     if schema.get("x-kubernetes-preserve-unknown-fields") or schema.get("x-kubernetes-embedded-resource"):
         return None
-    if properties := _mapping(schema, "properties"):
+    if properties := mapping_of(schema, "properties"):
         return {name: _fields_of(field) if isinstance(field, dict) else None for name, field in properties.items()}
-    if items := _mapping(schema, "items"):
+    if items := mapping_of(schema, "items"):
         return _fields_of(items)
-    others = _mapping(schema, "additionalProperties")
+    others = mapping_of(schema, "additionalProperties")
     return {_FREE: inner} if others and (inner := _fields_of(others)) else None
 
 
@@ -161,12 +162,6 @@ def _merged(one: Fields | None, other: Fields | None) -> Fields | None:
     if one is None or other is None:
         return None
     return one | {name: _merged(one[name], fields) if name in one else fields for name, fields in other.items()}
-
-
-def _mapping(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    # A CRD in a folder may have any value here; validating it is the API server's task.
-    found = value.get(name)
-    return found if isinstance(found, dict) else {}
 
 
 def _released() -> dict[str, Released]:

@@ -30,7 +30,10 @@ _GROUP_MILLISECONDS = 200  # longest delay of a group
 
 
 class PathWatch:
-    """An open watch on paths, as an async context manager. It reports that something changed, not what."""
+    """A watch on files and folders (with all files in them), to be entered before the files are read.
+
+    It reports that something changed, not what.
+    """
 
     def __init__(self, paths: Sequence[Path]) -> None:
         import watchfiles  # a command that reads once does not need it
@@ -81,11 +84,6 @@ class PathWatch:
             await anext(self._events)
         except (OSError, RuntimeError, StopAsyncIteration):
             self._blind = True  # the system has no watch left (usually inotify's limits): check periodically
-
-
-def watch_paths(paths: Sequence[Path]) -> PathWatch:
-    """Return a watch on files and folders (with all files in them), to be entered before the files are read."""
-    return PathWatch(paths)
 
 
 # Objects that others depend on come first: Rego, which OPA needs for links, then a policy kind's schema, then its
@@ -185,10 +183,7 @@ class ManifestSource:
             paths = [path for path in self._paths if isinstance(path, Path)]
             watch = None
             if self._follow and paths:
-                # Imported here, because a command that runs once does not watch.
-                from bridge.sources.manifests import watch_paths
-
-                watch = await stack.enter_async_context(watch_paths(paths))
+                watch = await stack.enter_async_context(PathWatch(paths))
             await asyncio.to_thread(self._state.refresh, sys.stdin.buffer)
             for trouble in self._state.troubles:
                 yield trouble

@@ -18,9 +18,9 @@ from typing import NamedTuple
 from aiohttp import web
 
 from bridge import tracing
+from bridge.http.gate import Handler
 from bridge.http.listeners import ServeError, checked_web_token, web_token_of
 from bridge.http.request_guard import (
-    Handler,
     Refused,
     WrongTokens,
     bearer_of,

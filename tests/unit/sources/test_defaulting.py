@@ -2,8 +2,9 @@ from typing import Any
 
 import pytest
 
-from bridge.sources.crd_defaults import defaults_of, drop_nulls, set_defaults
+from bridge.sources.crd_defaults import drop_nulls, set_defaults
 from bridge.sources.defaults import Defaulter
+from hack.tools.crd_defaults import defaults_of
 
 GATEWAY_API = "gateway.networking.k8s.io"
 

@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from bridge.sources import crd_defaults
-from bridge.sources.crd_defaults import extract_defaults, load_defaults, render
+from bridge.sources.crd_defaults import load_defaults
+from hack.tools.crd_defaults import extract_defaults, render
 
 
 def test_the_shipped_defaults_are_in_step_with_the_crds(gateway_api_crds: Path) -> None:
