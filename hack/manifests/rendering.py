@@ -45,12 +45,14 @@ def template(
     *,
     release: str = "policy-bridge",
     namespace: str = "policy-bridge",
+    api_versions: str = "",
 ) -> Objects:
-    """Return the objects of a release. Raises HelmError."""
+    """Return the objects of a release for a cluster that also serves `api_versions`. Raises HelmError."""
     home.mkdir(exist_ok=True)
     file = home / "values.yaml"
     file.write_text(yaml.safe_dump(dict(values or {})))
-    text = helm("template", release, chart, "--namespace", namespace, "--values", file, home=home)
+    served = ["--api-versions", api_versions] if api_versions else []
+    text = helm("template", release, chart, "--namespace", namespace, "--values", file, *served, home=home)
     return [one for one in yaml.safe_load_all(text) if one]
 
 

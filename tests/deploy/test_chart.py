@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import datetime as dt
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 from click.testing import CliRunner
+from cryptography import x509
 
 from bridge.admission.webhook_configuration import KINDS
 from bridge.cli.main import bridge
@@ -136,9 +139,9 @@ def test_both_webhook_configurations_are_what_the_command_prints(values: Values,
     assert [document["kind"] for document in documents] == [which.kind for which in KINDS]
     for expected in documents:
         (made,) = [obj for obj in objects if obj["kind"] == expected["kind"]]
-        if chosen["certificate"].get("caBundle"):
+        if authority := _authority(objects) or chosen["certificate"].get("caBundle"):
             for webhook in expected["webhooks"]:
-                webhook["clientConfig"]["caBundle"] = chosen["certificate"]["caBundle"]
+                webhook["clientConfig"]["caBundle"] = authority
         assert made["webhooks"] == expected["webhooks"]
         assert made["metadata"]["name"] == expected["metadata"]["name"]
 
@@ -240,6 +243,30 @@ def test_only_the_bridge_reaches_opa_unless_readers_have_tokens(home: Path, rend
     } <= mounted
 
 
+def test_helm_creates_a_certificate_for_the_service_whose_authority_signs_nothing_else(rendered: Objects) -> None:
+    secret = one(rendered, "Secret", "policy-bridge-webhook")
+    assert (secret["type"], sorted(secret["data"])) == ("kubernetes.io/tls", ["ca.crt", "tls.crt", "tls.key"])
+    authority, served = (
+        x509.load_pem_x509_certificate(base64.b64decode(secret["data"][name])) for name in ("ca.crt", "tls.crt")
+    )
+    served.verify_directly_issued_by(authority)
+    names = served.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    host = "policy-bridge.policy-bridge.svc"
+    assert names.get_values_for_type(x509.DNSName) == [host, f"{host}.cluster.local"]
+    assert served.not_valid_after_utc - served.not_valid_before_utc > dt.timedelta(days=3600)
+    mounted = [volume.get("secret", {}).get("secretName") for volume in _pod(rendered)["volumes"]]
+    assert "policy-bridge-webhook" in mounted
+
+
+@pytest.mark.parametrize(("source", "kinds"), [("", {"Certificate", "Issuer"}), ("Helm", {"Secret"})])
+def test_cert_manager_is_used_where_its_crds_are_unless_helm_is_chosen(
+    home: Path, source: str, kinds: set[str]
+) -> None:
+    values = {"webhook": {"certificate": {"source": source}}}
+    objects = template(CHART, home, values, api_versions="cert-manager.io/v1")
+    assert {obj["kind"] for obj in objects} & {"Certificate", "Issuer", "Secret"} == kinds
+
+
 def test_what_the_api_server_believes_stays_when_cert_manager_renews_what_pods_serve(home: Path) -> None:
     """Pods serve the certificate before until their kubelet has seen the new one: both must be of one authority."""
     objects = template(CHART, home, VALUES["cert-manager"])
@@ -320,6 +347,16 @@ def test_each_value_is_described() -> None:
                 check(value, f"{path}.")
 
     check(yaml.safe_load((CHART / "values.yaml").read_text()), "")
+
+
+def _authority(objects: Objects) -> str:
+    """The authority of the certificate that Helm has created, as base64 of PEM; empty without one."""
+    return next((str(obj["data"]["ca.crt"]) for obj in objects if obj["kind"] == "Secret"), "")
+
+
+def _pod(objects: Objects) -> dict[str, Any]:
+    found: dict[str, Any] = one(objects, "Deployment")["spec"]["template"]["spec"]
+    return found
 
 
 def _containers(objects: Objects) -> list[dict[str, Any]]:

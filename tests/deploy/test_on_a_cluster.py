@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import copy
 import re
 import shlex
@@ -23,9 +22,22 @@ INSTALL = ROOT / "docs" / "how-to" / "install-on-a-cluster.md"
 CONFIGURATIONS = [f"/apis/{API_VERSION}/{which.plural}" for which in KINDS]
 
 
+def _crd_of_cert_manager(kind: str) -> str:
+    """A CRD with the name of cert-manager's, which takes every field."""
+    plural = f"{kind.lower()}s"
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    spec = {"group": "cert-manager.io", "scope": "Namespaced", "names": {"plural": plural, "kind": kind}}
+    metadata = {"name": f"{plural}.cert-manager.io"}
+    crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": metadata}
+    return yaml.safe_dump({**crd, "spec": {**spec, "versions": [version]}})
+
+
 @pytest.fixture(scope="module")
 def applied(plane: ControlPlane, kubectl: Kubectl) -> ControlPlane:
-    """The manifests, as a person applies them to a cluster that has nothing of them: once."""
+    """The manifests, as a person applies them to a cluster that has cert-manager and nothing of them: once."""
+    kubectl("apply", "-f", "-", text="---\n".join(map(_crd_of_cert_manager, ("Certificate", "Issuer"))))
+    kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
     done = kubectl.run("apply", "-k", DEPLOY / "manifests")
     assert done.returncode == 0, done.stderr
     assert "would violate" not in done.stderr
@@ -109,29 +121,50 @@ def test_a_pod_meets_the_restricted_standard(applied: ControlPlane) -> None:
 
 
 def test_an_upgrade_by_helm_leaves_what_the_bridge_keeps(plane: ControlPlane, tmp_path: Path) -> None:
-    """Without its failurePolicy and caBundle admission would have a gap until the bridge has put them back."""
+    """Without its failurePolicy, admission would have a gap until the bridge has put it back."""
     name = "other-policy-bridge"
     place: list[str | Path] = ["--namespace", "other", "--kubeconfig", plane.kubeconfig]
     values = ["--set", "crds.install=false", "--set", "policyNamespaces={team-policies}"]
+    values += ["--set", "webhook.certificate.source=Helm"]
     helm("install", "other", CHART, "--create-namespace", *place, *values, home=tmp_path)
     for path in CONFIGURATIONS:
         assert plane.api.get(f"{path}/{name}")["webhooks"][0]["failurePolicy"] == "Ignore"
-    authority = base64.b64encode(plane.certificate_authority.read_bytes()).decode()
-    kept = [
-        {"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Fail"},
-        {"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": authority},
-    ]
+    kept = [{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Fail"}]
     for path in CONFIGURATIONS:
         plane.api.request("PATCH", f"{path}/{name}", kept, "application/json-patch+json")
     helm("upgrade", "other", CHART, *place, *values, "--set", "replicas=3", home=tmp_path)
     for path in CONFIGURATIONS:
         after = plane.api.get(f"{path}/{name}")["webhooks"][0]
         assert after["failurePolicy"] == "Fail"
-        assert after["clientConfig"]["caBundle"] == kept[1]["value"]
     deployment = plane.api.get(f"/apis/apps/v1/namespaces/other/deployments/{name}")
     assert deployment["spec"]["replicas"] == 3
     helm("uninstall", "other", *place, home=tmp_path)
     assert plane.api.get("/api/v1/namespaces/team-policies")["metadata"]["name"] == "team-policies"
+
+
+def test_a_certificate_by_helm_is_kept_and_trusted(plane: ControlPlane, tmp_path: Path) -> None:
+    """Pods serve the Secret and the API server trusts its authority: an upgrade must not change one of them."""
+    place: list[str | Path] = ["--namespace", "kept", "--kubeconfig", plane.kubeconfig]
+    values = ["--set", "crds.install=false", "--set", "createPolicyNamespaces=false"]
+
+    def found() -> tuple[dict[str, str], set[str]]:
+        secret = plane.api.get("/api/v1/namespaces/kept/secrets/kept-policy-bridge-webhook")["data"]
+        webhooks = [one for path in CONFIGURATIONS for one in plane.api.get(f"{path}/kept-policy-bridge")["webhooks"]]
+        return secret, {one["clientConfig"]["caBundle"] for one in webhooks}
+
+    chosen = [*values, "--set", "webhook.certificate.source=Helm"]
+    helm("install", "kept", CHART, "--create-namespace", *place, *chosen, home=tmp_path)
+    secret, trusted = found()
+    assert trusted == {secret["ca.crt"]}
+    # By default, too, and though the cluster may have cert-manager's CRDs now.
+    helm("upgrade", "kept", CHART, *place, *values, "--set", "replicas=3", home=tmp_path)
+    assert found() == (secret, trusted)
+    plane.api.request("DELETE", "/api/v1/namespaces/kept/secrets/kept-policy-bridge-webhook")
+    helm("upgrade", "kept", CHART, *place, *chosen, home=tmp_path)
+    renewed, trusted = found()
+    assert renewed["ca.crt"] != secret["ca.crt"]
+    assert trusted == {renewed["ca.crt"]}
+    helm("uninstall", "kept", *place, home=tmp_path)
 
 
 def test_removed_as_documented_crds_and_policies_stay(applied: ControlPlane, kubectl: Kubectl) -> None:

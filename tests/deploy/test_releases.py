@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import re
 import shlex
 import shutil
@@ -45,14 +44,10 @@ class Release:
 
     def keep(self) -> str:
         """Do to the webhook configuration what a bridge does when there are policies; gives the caBundle."""
-        authority = base64.b64encode(self.plane.certificate_authority.read_bytes()).decode()
-        patch = [
-            {"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Fail"},
-            {"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": authority},
-        ]
+        patch = [{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Fail"}]
         where = f"{CONFIGURATION}?fieldManager=policy-bridge"
         self.plane.api.request("PATCH", where, patch, "application/json-patch+json")
-        return authority
+        return str(self.kept()[1])
 
     def kept(self) -> tuple[str, str | None]:
         """What a configuration says now: failurePolicy and caBundle."""

@@ -33,8 +33,20 @@ HEARS_LATE = 1.0  # seconds after which an API server knows that a Pod goes
 CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/policy-bridge"
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/policy-bridge/leases/policy-bridge"
 READERS = {"enabled": True, "bridgeTokenSecret": "own", "tokensSecret": "readers", "tlsSecret": "opa-tls"}
+AUTHORITY = trustme.CA()
+SERVED = AUTHORITY.issue_cert("127.0.0.1")
+PEM = {"tls.crt": SERVED.cert_chain_pems[0].bytes().decode(), "tls.key": SERVED.private_key_pem.bytes().decode()}
+CERTIFICATE = {
+    "source": "Secret",
+    "secretName": "served",
+    "caBundle": base64.b64encode(AUTHORITY.cert_pem.bytes()).decode(),
+}
 VALUES = {
-    "webhook": {"resources": ["configmaps"], "decision": "io.k8s.federation.admission"},
+    "webhook": {
+        "resources": ["configmaps"],
+        "decision": "io.k8s.federation.admission",
+        "certificate": CERTIFICATE,
+    },
     "opa": {"readers": READERS},
     "drainSeconds": 4,
     "terminationSeconds": 20,
@@ -48,10 +60,7 @@ VALUES_BEFORE = {
     "drainSeconds": 3,
 }
 TOKENS = {"opa-token/token": "token-of-the-bridge-itself", "opa-readers/gateway": "token-of-a-reader-of-opa"}
-AUTHORITY = trustme.CA()
-SERVED = AUTHORITY.issue_cert("127.0.0.1")
-PEM = {"tls.crt": SERVED.cert_chain_pems[0].bytes().decode(), "tls.key": SERVED.private_key_pem.bytes().decode()}
-SECRETS = {**TOKENS, **{f"opa-tls/{name}": text for name, text in PEM.items()}}
+SECRETS = {**TOKENS, **{f"{place}/{name}": PEM[name] for place in ("opa-tls", "certificate") for name in PEM}}
 POLICY = """package io.k8s.federation.admission
 
 annotations["example.com/seen"] := "yes"
@@ -89,7 +98,8 @@ def test_a_rolling_update_leaves_no_request_undecided(
     service = Service()
     webhook = one(installed, "MutatingWebhookConfiguration")
     for one_webhook in webhook["webhooks"]:
-        one_webhook["clientConfig"] = {"url": f"{service.url}/admission"}
+        one_webhook["clientConfig"] = {**one_webhook["clientConfig"], "url": f"{service.url}/admission"}
+        del one_webhook["clientConfig"]["service"]
     plane.api.apply(CONFIGURATION, webhook)
     account = plane.write_kubeconfig(tmp_path / "account", _token(plane))
     with service.serving(), _pod(installed, service, account) as old:
