@@ -19,7 +19,7 @@ from hack.fuzz.requests import DENIED, Sent, requests, well_formed
 from hack.fuzz.target import Answer, Target, target
 
 AT_ONCE = 8
-# Of the 5xx that docs/reference/http.md lists, 503 (OPA is briefly unavailable) is no error; 502 would be an error in our Rego.
+# Of the 5xx in docs/reference/http.md, 503 (OPA is briefly unavailable) is allowed; 502 would be an error in our Rego.
 DOCUMENTED = {"page": {503}, "webhook": set[int](), "probes": {503}}
 WARM = 200  # requests after which memory is measured for the first time
 MOST_GROWTH = {"bridge": 200.0, "opa": 600.0}  # MiB; OPA parses bodies of megabytes, eight at a time

@@ -12,7 +12,7 @@ with atheris.instrument_imports(include=["bridge", "yaml"]):
 
 
 def main(name: str, seconds: str) -> None:
-    """Fuzz until the time is over or the target fails. Save a failing input as a seed, and exit with another code than 0."""
+    """Fuzz until the time is over or the target fails; then save the input as a seed, and exit with a code above 0."""
     folder = SEEDS / name
     with tempfile.TemporaryDirectory(prefix="policy-bridge-fuzz-") as found:
         limits = [f"-max_total_time={seconds}", f"-max_len={LONGEST}", "-timeout=20", "-rss_limit_mb=2048"]
