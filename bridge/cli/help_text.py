@@ -25,7 +25,8 @@ class ExampleCommand(click.Command):
             for index, (about, line) in enumerate(self.examples):
                 if index:
                     formatter.write("\n")
-                command_line = line.replace("bridge", called_by, 1)
+                command_line = line.replace(f"bridge {self.name} ", f"bridge {ctx.info_name} ", 1)  # an alias
+                command_line = command_line.replace("bridge", called_by, 1)
                 formatter.write(f"  # {about}\n  {command_line}\n")
         super().format_options(ctx, formatter)
 
