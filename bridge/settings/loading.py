@@ -12,17 +12,16 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 import msgspec
 import structlog
-import yaml
 
 from bridge.files import read_text
 from bridge.opa.executable import DOWNLOADS, OPA
 from bridge.settings.model import PREFIX, SETTINGS, Settings
 from bridge.settings.validation import errors_of
+from bridge.sources.yaml import BrokenDocument, Document, Place, read_documents, read_lines
 
 log = structlog.get_logger(__name__)
 
-MOST_VALUES = 100_000  # of a file, which has at most 1 MiB
-Place = tuple[str | int, ...]  # of a value: names and numbers of items, from the outside in
+MOST_LINES = 100_000  # places of a file whose line is known; aliases may repeat more
 
 
 class Mistake(NamedTuple):
@@ -65,45 +64,18 @@ def read_settings_file(file: Path) -> SettingsFile:
     name = str(file)
     try:
         text = read_text(file)
-        node = yaml.compose(text, yaml.SafeLoader)
-        places = list(itertools.islice(_places(node, ()), MOST_VALUES + 1))
-        if len(places) > MOST_VALUES:
-            raise SettingsError(Mistake(name, f"more than {MOST_VALUES} values, as aliases repeat some"))
-        values = yaml.safe_load(text)
     except OSError as error:
         raise SettingsError(Mistake(name, error.strerror or str(error))) from error
     except UnicodeDecodeError as error:
         raise SettingsError(Mistake(name, f"not UTF-8 text: {error.reason}")) from error
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f"{name}:{mark.line + 1}" if mark else name
-        raise SettingsError(Mistake(where, f"invalid YAML: {error.problem or error.context}")) from error
-    # The last three are errors of a tag's constructor.
-    except (yaml.YAMLError, RecursionError, TypeError, ValueError, AttributeError) as error:
-        raise SettingsError(Mistake(name, f"invalid YAML: {' '.join(str(error).split())}")) from error
-    if values is not None and not isinstance(values, dict):
+    documents = list(read_documents(text))
+    if broken := [one for one in documents if isinstance(one, BrokenDocument)]:
+        raise SettingsError(*(Mistake(f"{name}:{one.line}", one.reason) for one in broken))
+    values = [one.value for one in documents if isinstance(one, Document)] or [{}]
+    if len(values) > 1 or not isinstance(values[0], dict):
         raise SettingsError(Mistake(name, "settings are a mapping of names to values"))
-    lines: dict[Place, int] = {}
-    twice = []
-    for place, line in places:
-        if place in lines:
-            what = f"duplicate key {place[-1]!r} (first used on line {lines[place]})"
-            twice.append(Mistake(f"{name}:{line}", what))
-        lines.setdefault(place, line)
-    if twice:
-        raise SettingsError(*twice)
-    return SettingsFile(values or {}, lines, name)
-
-
-def _places(node: yaml.Node | None, place: Place) -> Iterator[tuple[Place, int]]:
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            yield (*place, key.value), key.start_mark.line + 1
-            yield from _places(value, (*place, key.value))
-    elif isinstance(node, yaml.SequenceNode):
-        for number, item in enumerate(node.value):
-            yield (*place, number), item.start_mark.line + 1
-            yield from _places(item, (*place, number))
+    lines = dict(itertools.islice(read_lines(text), MOST_LINES))
+    return SettingsFile(values[0], lines, name)
 
 
 DEFAULT = "default"

@@ -126,7 +126,8 @@ class Construction:
     Keys become strings; a repeated key is an error, as for the API server.
     """
 
-    def __init__(self, length: int) -> None:
+    def __init__(self, length: int, first_line: int = 1) -> None:
+        self._first_line = first_line
         # Without aliases, a text of this many characters has at most twice as many values and characters in them.
         self._left = 2 * length + _MAX_EXPANSION
         self._merged: dict[int, list[_Member]] = {}  # the members of mappings with merge keys, which are replaced
@@ -167,7 +168,9 @@ class Construction:
             if not isinstance(key, yaml.ScalarNode):
                 raise ConstructorError("while constructing a mapping", None, "found unhashable key", key.start_mark)
             if (key.tag, key.value) in own:
-                raise ConstructorError(None, None, f"duplicate key {key.value!r}", key.start_mark)
+                first = self._first_line + own[key.tag, key.value][0].start_mark.line
+                reason = f"duplicate key {key.value!r} (first used on line {first})"
+                raise ConstructorError(None, None, reason, key.start_mark)
             own[key.tag, key.value] = (key, value)
         if not merges:
             return list(own.values())
@@ -292,7 +295,7 @@ def _yaml_document(number: int, first_line: int, chunk: str) -> Document | Broke
             if node is None:
                 return None
             line = first_line + node.start_mark.line
-            value = Construction(len(chunk)).of(node)
+            value = Construction(len(chunk), first_line).of(node)
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
@@ -320,6 +323,27 @@ def _refuse_abysses(chunk: str) -> None:
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_MESSAGE_DEPTH:
             raise NestingError
+
+
+Place = tuple[str | int, ...]  # of a value in a document: keys and numbers of items, from the outside in
+
+
+def read_lines(text: str) -> Iterator[tuple[Place, int]]:
+    """Return the line of each place in a text that is one document without errors."""
+    node = yaml.compose(text, YamlLoader)
+    return _lines_below(node, ()) if node else iter(())
+
+
+def _lines_below(node: yaml.Node, place: Place) -> Iterator[tuple[Place, int]]:
+    if isinstance(node, yaml.MappingNode):
+        children = [(key.value, key, value) for key, value in node.value]
+    elif isinstance(node, yaml.SequenceNode):
+        children = [(number, item, item) for number, item in enumerate(node.value)]
+    else:
+        return
+    for step, marked, value in children:
+        yield (*place, step), marked.start_mark.line + 1
+        yield from _lines_below(value, (*place, step))
 
 
 def _item_lines(node: yaml.Node, first_line: int) -> tuple[int, ...]:
