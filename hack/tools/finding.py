@@ -109,5 +109,5 @@ def _advice(tool: Tool, failures: list[str]) -> str:
     return (
         f"{tool.name} {tool.version} is missing and could not be installed ({'; '.join(failures)}). "
         f"Put {tool.name} {tool.minimum} or newer on PATH {' '.join(places)}, "
-        "or give this machine internet or Go 1.26 or newer, and run it again"
+        f"or give this machine internet or Go 1.26 or newer, and run `python -m hack.tools install {tool.name}`"
     )
