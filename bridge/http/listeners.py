@@ -16,12 +16,13 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import structlog
 from aiohttp import web
 from aiohttp.http import HttpProcessingError
 
+from bridge.admission.certificates import Certificates
 from bridge.files import read_text
 from bridge.http.gate import LONGEST_HEAD, LONGEST_IDLE, Connection, Gate, Limits
 from bridge.opa.credentials import TokenError, checked_token
@@ -38,21 +39,12 @@ _EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _CERTIFICATE_ERRORS = {"PEER_DID_NOT_RETURN_A_CERTIFICATE", "CERTIFICATE_VERIFY_FAILED"}
 
 
-class Tls(Protocol):
-    """The server's current TLS settings."""
-
-    @property
-    def context(self) -> ssl.SSLContext:
-        """Return the context of the next connection."""
-
-    def refusal(self, certificate: dict[str, Any] | None) -> str:
-        """Return why a client with this verified certificate is rejected; empty if it is accepted."""
-
-
 class GatedSite(web.BaseSite):
     """Listens on a host and port through a Gate, `::` meaning all addresses, for a `runner` that is set up."""
 
-    def __init__(self, runner: web.AppRunner, host: str, port: int, gate: Gate, tls: Tls | None = None) -> None:
+    def __init__(
+        self, runner: web.AppRunner, host: str, port: int, gate: Gate, tls: Certificates | None = None
+    ) -> None:
         super().__init__(runner)
         self._host = host
         self._port = port
@@ -79,7 +71,7 @@ class GatedSite(web.BaseSite):
 class Acceptor:
     """Accepts connections of `sockets` and serves each with a protocol from `make`."""
 
-    def __init__(self, sockets: list[socket.socket], gate: Gate, make: Any, tls: Tls | None) -> None:
+    def __init__(self, sockets: list[socket.socket], gate: Gate, make: Any, tls: Certificates | None) -> None:
         self.sockets = sockets
         self._gate = gate
         self._make = make
@@ -264,7 +256,7 @@ def new_runner(app: web.Application, shutdown_timeout: float, limits: Limits = _
     )
 
 
-async def listen(runner: web.AppRunner, address: str, option: str, tls: Tls | None = None) -> tuple[str, int]:
+async def listen(runner: web.AppRunner, address: str, option: str, tls: Certificates | None = None) -> tuple[str, int]:
     """Listen on `HOST:PORT` (port 0: a free one) with a runner that is set up; return host and port.
 
     `option` is the flag for another address, for messages. Raises ServeError.

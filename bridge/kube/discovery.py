@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from bridge.kube.client import JSON, KubeClient
-from bridge.kube.errors import ApiError, Garbled, KubeError, NotFound, ServerError, Unreachable
+from bridge.kube.errors import Garbled, KubeError, NotFound, ServerError, Unreachable
 from bridge.model.keys import CORE
 from bridge.model.types import Access, ResourceType
 
 _AGGREGATED = ",".join(
     [
         f"{JSON};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
-        f"{JSON};g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
-        JSON,  # a server that is older than both returns the names of its groups
+        f"{JSON};g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",  # before Kubernetes 1.30
     ]
 )
 _NEEDED_VERBS = frozenset({"list", "watch"})
@@ -73,12 +72,9 @@ class Discovery:
         for root in ("/api", "/apis"):
             answer = await self._client.get(root, accept=_AGGREGATED)
             try:
-                if answer["kind"] == "APIGroupDiscoveryList":
-                    found, stale = read_aggregated(answer, self._versions)
-                else:
-                    found, stale = await self._ask_each(root, answer)
+                found, stale = read_aggregated(answer, self._versions)
             except (KeyError, TypeError, AttributeError) as error:
-                raise Garbled(f"the answer to {root} is not a discovery document") from error
+                raise Garbled(f"the answer to {root} is not that of Kubernetes 1.27 or newer") from error
             types |= found
             unknown |= stale
         self._types, self._unknown = types, unknown
@@ -86,19 +82,6 @@ class Discovery:
     def resolve(self, type_ids: Iterable[str]) -> dict[str, ResourceType | None]:
         """Return the type for each id (`<group>/<Kind>`), None for those that were not served. Sends no request."""
         return {type_id: self._types.get(type_id) for type_id in type_ids}
-
-    async def _ask_each(self, root: str, answer: Mapping[str, Any]) -> tuple[dict[str, ResourceType], set[str]]:
-        types: dict[str, ResourceType] = {}
-        unknown: set[str] = set()
-        for group, version in _versions(answer):
-            name = "" if root == "/api" else f"/{group}"
-            try:
-                resources = await self._client.get(f"{root}{name}/{version}")
-            except ApiError:  # one broken group must not hide the others
-                unknown.add(group)
-            else:
-                types = read_resources(group, version, resources, self._versions) | types
-        return types, unknown
 
 
 def read_aggregated(
@@ -123,31 +106,6 @@ def read_aggregated(
                     if versions.get(found.id, found.version) == found.version:
                         types.setdefault(found.id, found)
     return types, stale
-
-
-def read_resources(
-    group: str, version: str, answer: Mapping[str, Any], versions: Mapping[str, str] = _NONE
-) -> dict[str, ResourceType]:
-    """Return the types of an APIResourceList. A name with a slash is a subresource."""
-    types: dict[str, ResourceType] = {}
-    for resource in answer["resources"]:
-        if "/" not in resource["name"] and set(resource.get("verbs") or ()) >= _NEEDED_VERBS:
-            found = ResourceType(group, version, resource["kind"], resource["name"], resource["namespaced"])
-            if versions.get(found.id, version) == version:
-                types.setdefault(found.id, found)
-    return types
-
-
-def _versions(answer: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Return each group's versions, the preferred one first (an APIVersions or APIGroupList document)."""
-    if answer["kind"] == "APIVersions":
-        yield from ((CORE, version) for version in answer["versions"])
-        return
-    for group in answer["groups"]:
-        preferred = group.get("preferredVersion", {}).get("version")
-        versions = [version["version"] for version in group["versions"]]
-        for version in sorted(versions, key=preferred.__ne__):  # a stable sort: the others keep their order
-            yield group["name"], version
 
 
 _REVIEWS = "/apis/authorization.k8s.io/v1"

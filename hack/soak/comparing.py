@@ -7,10 +7,9 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bridge.kube.discovery import read_resources
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
-from bridge.model.types import ALWAYS
+from bridge.model.types import ALWAYS, ResourceType
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from hack.figures import progress
@@ -119,10 +118,13 @@ class Places:
             for group in api.get("/apis")["groups"]
             if any(type_id.startswith(f"{group['name']}/") for type_id in TYPES)
         }
-        found = read_resources("core", "v1", api.get("/api/v1"))
-        for group, version in preferred.items():
-            found |= read_resources(group, version, api.get(f"/apis/{group}/{version}"))
-        self._types = {type_id: found[type_id] for type_id in TYPES if type_id in found}
+        served = [
+            ResourceType(group, version, one["kind"], one["name"], one["namespaced"])
+            for group, version in {"core": "v1", **preferred}.items()
+            for one in api.get("/api/v1" if group == "core" else f"/apis/{group}/{version}")["resources"]
+            if "/" not in one["name"]
+        ]
+        self._types = {type_.id: type_ for type_ in served if type_.id in TYPES}
 
     def of(self, key: Key) -> str:
         """Return the path of one object."""

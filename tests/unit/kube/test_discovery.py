@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bridge.kube.discovery import read_aggregated, read_resources
+from bridge.kube.discovery import read_aggregated
 from bridge.model.types import ResourceType
 
 READ = ["get", "list", "watch"]
@@ -51,14 +51,3 @@ def test_a_type_that_cannot_be_watched_is_left_out() -> None:
 def test_a_group_whose_server_is_unavailable_is_unknown_and_not_gone() -> None:
     answer = {"items": [group("metrics.k8s.io", v1={"freshness": "Stale"})]}
     assert read_aggregated(answer) == ({}, {"metrics.k8s.io"})
-
-
-def test_an_older_servers_list_is_read_without_subresources() -> None:
-    answer = {
-        "resources": [
-            {"name": "things", "kind": "Thing", "namespaced": True, "verbs": READ},
-            {"name": "things/status", "kind": "Thing", "namespaced": True, "verbs": READ},
-        ]
-    }
-    expected = ResourceType("example.com", "v1", "Thing", "things", namespaced=True)
-    assert read_resources("example.com", "v1", answer) == {"example.com/Thing": expected}
