@@ -1,16 +1,16 @@
-"""The last known hierarchy with its policies, object by object, the nodes that a change affects, and counts of nodes.
+"""The last known hierarchy with its policies, object by object, and the nodes that a change affects.
 
 The query `picture` returns the entry of each object; this module combines them.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from bridge.model.keys import CLUSTER, is_key, parse_key
+from bridge.model.keys import is_key, parse_key
 
 Node = dict[str, Any]
 
@@ -22,10 +22,11 @@ class PagePicture:
     """
 
     def __init__(self) -> None:
-        self.counts = Counts()  # of shown nodes
+        self.total = 0  # number of shown nodes
         self._nodes: dict[str, Node] = {}
         self._nodes_of: dict[str, tuple[str, ...]] = {}  # by object
         self._alone: set[str] = set()  # objects that are shown even without an edge
+        self._shown: dict[str, int] = {}  # by shown object, the number of its nodes
         # The other ends of edges: children that name a node as their parent, and nodes that lead to a node.
         self._below: defaultdict[str, dict[str, None]] = defaultdict(dict)
         self._above: defaultdict[str, dict[str, None]] = defaultdict(dict)
@@ -58,8 +59,10 @@ class PagePicture:
         else:
             self._alone.discard(object_key)
         for name in {object_key, *(object_of(key) for key in concerned)}:
-            keys = self._nodes_of.get(name, ()) if self._is_shown(name) else ()
-            self.counts.put(name, [self._nodes[key] for key in keys])
+            self.total -= self._shown.pop(name, 0)
+            if name in self._nodes_of and self._is_shown(name):
+                self._shown[name] = len(self._nodes_of[name])
+                self.total += self._shown[name]
         return concerned
 
     def missing(self, keys: Iterable[str]) -> set[str]:
@@ -73,7 +76,7 @@ class PagePicture:
     def node_of(self, key: str) -> Node | None:
         """Return one node for clients, None if it is not shown."""
         node = self._nodes.get(key)
-        if node is None or not self._is_shown(node["object"]):
+        if node is None or node["object"] not in self._shown:
             return None
         parts = parse_key(key)
         return {
@@ -87,6 +90,7 @@ class PagePicture:
             "parents": node["parents"],
             "leadsTo": node["leadsTo"],
             "parameters": node.get("parameters", ""),
+            "hostnames": node.get("hostnames", []),
             "children": len({*node["leadsTo"], *self._below.get(key, ())}),
             "policies": node["policies"],
             "refused": node["refused"],
@@ -94,30 +98,30 @@ class PagePicture:
 
     def shown(self) -> Iterator[str]:
         """Return the keys of all shown nodes."""
-        for name, keys in self._nodes_of.items():
-            if self._is_shown(name):
-                yield from keys
+        for name in self._shown:
+            yield from self._nodes_of[name]
 
-    def policies_at(self, key: str) -> list[str]:
-        """Return the policies that name a node."""
-        node = self._nodes.get(key)
-        return [policy["policy"] for policy in node["policies"]] if node else []
+    def top(self, limit: int) -> list[str]:
+        """Return at most `limit` shown nodes, from the top down: all children of a node or none."""
+        if self.total <= limit:
+            return list(self.shown())
+        taken = dict.fromkeys(sorted(key for key in self.shown() if not self._parents(key))[:limit])
+        upcoming = list(taken)
+        for key in upcoming:  # it grows
+            further = [child for child in self._children(key) if child not in taken]
+            if len(taken) + len(further) <= limit:
+                taken.update(dict.fromkeys(further))
+                upcoming += further
+        return list(taken)
 
-    def children(self, key: str) -> list[str]:
-        """Return the nodes below a node, sorted."""
-        node = self._nodes.get(key)
-        own = node["leadsTo"] if node else ()
-        return sorted(child for child in {*own, *self._below.get(key, ())} if child in self._nodes)
+    def _children(self, key: str) -> list[str]:
+        own = self._nodes[key]["leadsTo"]
+        return [child for child in dict.fromkeys((*own, *self._below.get(key, ()))) if child in self._nodes]
 
-    def parents(self, key: str) -> list[str]:
+    def _parents(self, key: str) -> list[str]:
         """Return the nodes above a node, whichever side declares the edge."""
-        node = self._nodes.get(key)
-        own = node["parents"] if node else ()
-        return [parent for parent in dict.fromkeys((*own, *self._above.get(key, ()))) if parent in self._nodes]
-
-    def roots(self) -> list[str]:
-        """Return the shown nodes without a parent, sorted."""
-        return sorted(key for key in self.shown() if not self.parents(key))
+        own = self._nodes[key]["parents"]
+        return [parent for parent in (*own, *self._above.get(key, ())) if parent in self._nodes]
 
     def _relink(self, key: str, before: Node | None, after: Node | None) -> set[str]:
         """Replace one node by another; return the ends of added and removed edges."""
@@ -198,66 +202,3 @@ def _nodes(object_key: str, entry: Mapping[str, Any]) -> dict[str, Node]:
     if object_key in nodes:
         nodes[object_key]["refused"] = entry["refused"]
     return nodes
-
-
-class Counts:
-    """Counts of the shown nodes of each object; a change costs the object that it affects."""
-
-    def __init__(self) -> None:
-        self.nodes = 0
-        self.policies: Counter[str] = Counter()  # the number of nodes of each policy
-        self._namespaces: Counter[str] = Counter()
-        self._kinds: Counter[str] = Counter()
-        self._policy_kinds: Counter[str] = Counter()
-        self._undescribed: Counter[str] = Counter()
-        self._counted: dict[str, tuple[int, tuple[tuple[str, bool], ...]]] = {}  # nodes and policies, by object
-
-    @property
-    def facets(self) -> dict[str, list[str]]:
-        """Return the values of filters: the namespaces and kinds of all nodes, and the kinds of their policies.
-
-        `undescribed` are those of `policyKinds` that no policy kind describes.
-        """
-        return {
-            "namespaces": sorted(self._namespaces),
-            "kinds": sorted(self._kinds),
-            "policyKinds": sorted(self._policy_kinds),
-            "undescribed": sorted(self._undescribed),
-        }
-
-    def put(self, object_key: str, nodes: Sequence[Mapping[str, Any]]) -> None:
-        """Count an object with its shown nodes, none if it is not shown (anymore)."""
-        was = self._counted.pop(object_key, None)
-        now = (len(nodes), tuple(_policies(nodes))) if nodes else None
-        if now is not None:
-            self._counted[object_key] = now
-        if was != now:
-            self._add(object_key, was, -1)
-            self._add(object_key, now, 1)
-
-    def _add(self, object_key: str, counted: tuple[int, tuple[tuple[str, bool], ...]] | None, sign: int) -> None:
-        if counted is None:
-            return
-        nodes, policies = counted
-        key = parse_key(object_key)
-        self.nodes += sign * nodes
-        _count(self._kinds, key.type_id, sign)
-        if key.namespace != CLUSTER:
-            _count(self._namespaces, key.namespace, sign)
-        for policy, is_described in policies:
-            _count(self.policies, policy, sign)
-            _count(self._policy_kinds, parse_key(policy).type_id, sign)
-            if not is_described:
-                _count(self._undescribed, parse_key(policy).type_id, sign)
-
-
-def _policies(nodes: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, bool]]:
-    for node in nodes:
-        for policy in node["policies"]:
-            yield policy["policy"], policy.get("reason") != "NotDescribed"
-
-
-def _count(counter: Counter[str], name: str, sign: int) -> None:
-    counter[name] += sign
-    if not counter[name]:
-        del counter[name]

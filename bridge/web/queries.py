@@ -1,6 +1,7 @@
 """Queries over HTTP, none of which writes.
 
 - `POST /api/query/<name>`: queries of the contract
+- `GET /api/object`: one object
 - `POST /api/changes`: the effects of pasted manifests
 - `GET /v1/effective`: effective policies for programs, once or as they change
 """
@@ -15,10 +16,10 @@ from typing import Any
 from aiohttp import web
 
 from bridge.http.request_guard import Refused
-from bridge.model.keys import Key
+from bridge.model.keys import Key, is_key, parse_key
 from bridge.opa.client import Opa
 from bridge.queries.analysis import analyze, held_crds
-from bridge.queries.asking import effective_at, policy_kind, target_keys
+from bridge.queries.asking import effective_at, objects, policy_kind, target_keys
 from bridge.replicator.pending import prune
 from bridge.sources.bounded_reading import TooCostlyError, read_manifests
 from bridge.web.responses import Event, Streams, answer, body_of, decoded
@@ -57,6 +58,17 @@ class Queries:
             raise Refused(404, "UnknownQuery", f"there is no query {name!r}; these are: {', '.join(sorted(ALLOWED))}")
         query_input = decoded(await body_of(request, MOST_INPUT)).get("input", {})
         return answer({"result": await self._opa().query(name, query_input)})
+
+    async def object(self, request: web.Request) -> web.Response:
+        """Return the object of the parameter `key`, as OPA has it."""
+        text = request.query.get("key", "")
+        if not is_key(text):
+            raise Refused(400, "InvalidInput", f"{text!r} is not a key: give ?key=<group>/<Kind>/<namespace>/<name>")
+        key = parse_key(text).object
+        found = await objects(self._opa(), [key])
+        if key not in found:
+            raise Refused(404, "TargetNotFound", f"{key} does not exist")
+        return answer({"object": found[key]})
 
 
 MOST_MANIFESTS = 4 << 20  # bytes of manifests

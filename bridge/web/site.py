@@ -181,6 +181,7 @@ class WebSite:
         get("/v1/effective", guard.closed(self._effective.get))
         get("/api/topology", guard.closed(self._topology.get))
         get("/api/stream", guard.closed(self._topology.stream))
+        get("/api/object", guard.closed(self._queries.object))
         post("/api/query/{name}", guard.closed(self._queries.post))
         post("/api/changes", guard.closed(self._changes.post))
         get("/", guard.open(static_file))
@@ -210,17 +211,14 @@ class WebSite:
 
 _ROOT = Path(__file__).resolve().parent / "static"
 _TYPES = {
-    ".html": "text/html",
     ".css": "text/css",
+    ".html": "text/html",
     ".js": "text/javascript",
-    ".mjs": "text/javascript",
-    ".svg": "image/svg+xml",
-    ".png": "image/png",
     ".json": "application/json",
+    ".md": "text/markdown",  # reasons.md is the page of the documentation
+    ".svg": "image/svg+xml",
     ".txt": "text/plain",
-    ".woff2": "font/woff2",
 }
-_COMPRESSED_TYPES = {".png", ".woff2"}
 # No content from other hosts, no inline content, no frames, no forms to other sites.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -247,17 +245,16 @@ async def static_file(request: web.Request) -> web.Response:
     headers = {**_HEADERS, "ETag": file.etag, "Vary": "Accept-Encoding"}
     if request.headers.get("If-None-Match") == file.etag:
         return web.Response(status=304, headers=headers)
-    body, suffix = file.content, Path(name).suffix
-    if file.compressed and "gzip" in request.headers.get("Accept-Encoding", "").lower():
+    body = file.content
+    if "gzip" in request.headers.get("Accept-Encoding", "").lower():
         body = file.compressed
         headers["Content-Encoding"] = "gzip"
-    charset = None if suffix in _COMPRESSED_TYPES else "utf-8"
-    return web.Response(body=body, headers=headers, content_type=_TYPES[suffix], charset=charset)
+    return web.Response(body=body, headers=headers, content_type=_TYPES[Path(name).suffix], charset="utf-8")
 
 
 class _PageFile(NamedTuple):
     content: bytes
-    compressed: bytes  # by gzip; empty for a type that is compressed itself
+    compressed: bytes  # by gzip
     etag: str
 
 
@@ -265,8 +262,7 @@ class _PageFile(NamedTuple):
 def _file(name: str) -> _PageFile:
     """Return a file, which all responses share: they hold no bytes of their own, and need no compression."""
     content = (_ROOT / name).read_bytes()
-    compressed = b"" if Path(name).suffix in _COMPRESSED_TYPES else gzip.compress(content, mtime=0)
-    return _PageFile(content, compressed, f'"{_digest(content)}"')
+    return _PageFile(content, gzip.compress(content, mtime=0), f'"{_digest(content)}"')
 
 
 @cache

@@ -87,6 +87,8 @@ def test_answers_of_queries_are_as_described(served: Served, name: str) -> None:
     [
         ("/v1/effective", f"?target={ROUTE}%23checkout"),
         ("/v1/effective", "?target=httproute/cort"),
+        ("/api/object", f"?key={ROUTE}"),
+        ("/api/object", "?key=httproute/cart"),
         ("/api/topology", ""),
         ("/api/topology", "?limit=nothing"),
     ],

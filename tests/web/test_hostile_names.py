@@ -57,7 +57,7 @@ async def test_markup_is_shown_as_text_everywhere(
     (folder / "hostile.yaml").write_text("\n---\n".join(json.dumps(obj) for obj in _objects()))
     bridge = serve(folder)
     await page.go(bridge.url)
-    await page.page.fill("#filter-text", "<b onclick")
+    await page.page.fill("#search-text", "<b onclick")
     await page.until("policyBridge.drawn.shown < 20")
     shown = await page.page.locator("body").inner_text()
     assert "\ufffdesrever" in shown

@@ -36,7 +36,7 @@ async def test_large_picture_is_reported_in_parts(
     await listener.locator(".twist").click()
     await page.until("[...document.querySelectorAll('.row')].some((row) => row.textContent.includes('HTTPRoute'))")
 
-    await page.page.fill("#filter-text", "route-1507")
+    await page.page.fill("#search-text", "route-1507")
     await page.until(f"policyBridge.graph.position({ROUTE!r})")
 
     await page.page.goto("about:blank")

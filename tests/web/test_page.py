@@ -121,9 +121,9 @@ async def test_filter_by_name_namespace_and_policy_kind(shop: Bridge, page: Open
     await page.go(f"{shop.url}#namespaces=blog")
     await page.until(f"!policyBridge.graph.position({CART!r})")
     assert (await page.position("gateway.networking.k8s.io/HTTPRoute/blog/feeds")) is not None
-    await page.page.fill("#filter-text", "callbacks")
-    await page.page.get_by_role("button", name="Clear filters").click()
-    await page.page.fill("#filter-text", "callbacks")
+    await page.page.fill("#search-text", "callbacks")
+    await page.page.get_by_role("button", name="Show everything").click()
+    await page.page.fill("#search-text", "callbacks")
     await page.until(f"!policyBridge.graph.position({CART!r})")
     assert (await page.position("core/Service/payments/ledger")) is not None
     await page.page.get_by_role("group", name="Policy kinds").get_by_text("TimeoutPolicy").click()

@@ -137,8 +137,8 @@ async def test_outline_is_a_drawer_on_narrow_screens(shop: Bridge, page: Opened,
     await page.go(shop.url)
     assert await page.page.locator("#outline").is_hidden()
     await page.page.click("#toggle-side")
-    assert await page.page.locator("#filter-text").is_visible()
-    assert await page.page.evaluate("document.activeElement.id") == "filter-text"
+    assert await page.page.locator("#filter-problems").is_visible()
+    assert await page.page.evaluate("document.activeElement.id") == "filter-problems"
     await page.page.keyboard.press("Escape")
     assert await page.page.locator("#outline").is_hidden()
     assert await page.page.evaluate("document.activeElement.id") == "toggle-side"

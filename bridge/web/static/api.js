@@ -10,15 +10,19 @@ export class ApiError extends Error {
   }
 }
 
-/** The topology: as much of its top as the bridge returns at once, or the part that the parameters `selection` select. */
-export const topology = (selection = {}) => {
-  const parameters = new URLSearchParams(Object.entries(selection).flatMap(([name, value]) => [value].flat().map((one) => [name, one]))).toString();
-  return ask(`api/topology${parameters ? `?${parameters}` : ""}`);
-};
+/**
+ * The topology; with a limit of nodes, its top.
+ *
+ * @param {number} [limit]
+ */
+export const topology = (limit) => ask(`api/topology${limit ? `?limit=${limit}` : ""}`);
 
 /** The result of one of the bridge's queries. */
 export const query = async (name, input) =>
   (await ask(`api/query/${name}`, { method: "POST", body: JSON.stringify({ input }) }, "application/json")).result;
+
+/** An object as the bridge has it. */
+export const manifest = async (key) => (await ask(`api/object?key=${encodeURIComponent(key)}`)).object;
 
 /** What would change if manifests (a text, YAML or JSON) were applied and objects were deleted. */
 export function changes(manifests, deleted = []) {

@@ -5,6 +5,7 @@ import { byId, fill, h } from "./dom.js";
 import { differencePart } from "./details.js";
 import { byName, parts, place, short } from "./keys.js";
 import { nodeLink, policyLink } from "./links.js";
+import { reasonMark } from "./reasons.js";
 
 const SHOWN = 40; // differences
 const OPEN = 3; // groups of differences that are open at first
@@ -50,7 +51,7 @@ export class ChangesBox {
   #problems({ mistakes = [], problems }) {
     const list = (title, found, tone, sign) => found.length > 0 && h("section", {}, h("h4", {}, `${title} (${found.length})`),
       found.slice(0, SHOWN).map(({ subject, reason, message }) =>
-        h("p", { class: tone }, h("span", { class: "sign", "aria-hidden": "true" }, sign), " ", this.#named(subject), ": ", h("strong", {}, reason), ` – ${message}`)));
+        h("p", { class: tone }, h("span", { class: "sign", "aria-hidden": "true" }, sign), " ", this.#named(subject), ": ", reasonMark(reason), ` – ${message}`)));
     return [
       mistakes.length > 0 && h("section", {}, h("h4", {}, `Mistakes in the manifest (${mistakes.length})`),
         h("ul", { class: "mistakes" }, mistakes.map(({ line, message }) => h("li", { class: "refused" }, `Line ${line}: ${message}`)))),
@@ -121,7 +122,7 @@ function added({ objects, effective: differences }) {
       const there = found.get(target) ?? new Map();
       if (!created.has(policy)) continue;
       const differs = there.has(policy) && there.get(policy).outcome !== outcome;
-      there.set(policy, { policy, policyKind, outcome: differs ? "PartiallyProgrammed" : outcome, accepted: true });
+      there.set(policy, { policy, policyKind, outcome: differs ? "PartiallyProgrammed" : outcome, accepted: true, reasons: [] });
       found.set(target, there);
     }
   }

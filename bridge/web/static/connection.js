@@ -74,7 +74,7 @@ export class Connection {
   /** A stream does not report why it ends: a request does, if the bridge requires another token now. */
   async #probe() {
     try {
-      await topology({ limit: 1 });
+      await topology(1);
     } catch (error) {
       if (error.status === undefined) throw error;
     }

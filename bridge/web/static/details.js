@@ -1,30 +1,38 @@
 // Details of the chosen object or policy.
 
-import { query } from "./api.js";
+import { manifest, query } from "./api.js";
 import { breakable, fill, h } from "./dom.js";
 import { effectiveKind, fieldTable } from "./effective.js";
 import { byName, kindName, parts, short } from "./keys.js";
 import { chip, nodeLink, policyLink, trail } from "./links.js";
-import { outcomeNamed, outcomeOf } from "./outcomes.js";
+import { outcomeNamed, outcomeOf, PROBLEMS } from "./outcomes.js";
+import { reasonMark } from "./reasons.js";
+import { ROOM } from "./visible.js";
+import { yamlText } from "./yaml.js";
 
 const MANY = 60; // nodes below a target beyond which the page asks before it explains all of them
 const LISTED = 12;
 const SENDERS = 12; // rules whose policies are listed at a backend
 const LEVELS = ["GatewayClass", "Gateway", "ListenerSet", "Listener", "Route", "Rule", "Backend", "Port"]; // the usual order
+const TROUBLED = 20; // problems in the overview
+const NAMESPACES = 30; // namespaces in the overview
 const COMPARED = 25; // effective targets of a policy of which before and after are computed
 
 export class Details {
   #element;
   #wire;
+  #showOnly;
   #turn = 0;
   #shown;
   #explained; // a key whose nodes below are all explained, because the user requested that
   #made; // the content as it was made: without what the user has opened in it since
   #hadFocus = false; // whether the focus was in the content that is being replaced
 
-  constructor(element, wire) {
+  /** `showOnly(filters)` filters the picture. */
+  constructor(element, wire, showOnly) {
     this.#element = element;
     this.#wire = wire;
+    this.#showOnly = showOnly;
   }
 
   /** Show a node or a policy, or an overview if nothing is chosen. A later call replaces an earlier one. */
@@ -34,13 +42,13 @@ export class Details {
     this.#shown = key;
     if (!again) this.#explained = undefined;
     this.#hadFocus = this.#element.contains(document.activeElement);
-    if (!key) return void this.#fill(overview(this.#wire, topology));
+    if (!key) return void this.#fill(overview(this.#wire, topology, this.#showOnly));
     const explainAll = () => {
       this.#explained = key;
       this.show(key, topology);
     };
     const isPolicy = topology.attachedTo(key).length > 0 || !topology.has(key);
-    if (!again) this.#fill([head(key, topology), h("p", { class: "quiet", role: "status" }, "Querying OPA …")]);
+    if (!again) this.#fill([head(key, topology, this.#showOnly), h("p", { class: "quiet", role: "status" }, "Querying OPA …")]);
     let body;
     try {
       body = isPolicy ? await policyBody(key, topology) : await nodeBody(key, topology, this.#explained === key ? undefined : explainAll);
@@ -50,7 +58,7 @@ export class Details {
     if (turn !== this.#turn) return;
     const { scrollTop } = this.#element.parentElement;
     this.#hadFocus ||= this.#element.contains(document.activeElement);
-    this.#fill([head(key, topology), body], again);
+    this.#fill([head(key, topology, this.#showOnly), body, yamlPart(key)], again);
     if (again) this.#element.parentElement.scrollTop = scrollTop;
   }
 
@@ -75,32 +83,75 @@ export class Details {
   }
 }
 
-/** The panel while nothing is chosen: numbers of objects, and policies that need attention. */
-function overview(wire, topology) {
-  const levels = new Map();
-  for (const level of LEVELS) levels.set(level, 0);
-  for (const { level } of topology.nodes.values()) levels.set(level, (levels.get(level) ?? 0) + 1);
+/** The panel while nothing is chosen: what needs attention, the namespaces of a large topology, numbers of objects. */
+function overview(wire, topology, showOnly) {
   const troubled = wire.troubled();
+  const levels = new Map(LEVELS.map((level) => [level, 0]));
+  for (const { level } of topology.nodes.values()) levels.set(level, (levels.get(level) ?? 0) + 1);
+  const counts = [...levels].filter(([, count]) => count > 0).map(([level, count]) => `${count.toLocaleString("en")} ${level}${count === 1 ? "" : level.endsWith("s") ? "es" : "s"}`);
+  const all = () => showOnly({ outcomes: new Set(PROBLEMS) });
   return h("div", { class: "overview" },
-    h("h3", { tabindex: -1 }, "Choose an object or a policy"),
-    h("p", { class: "quiet" }, "Click a card, or press Enter on a row of the outline, to see the effective policies, which policy each field comes from, and why."),
-    wire.isWhole && h("dl", { class: "numbers" }, [...levels].filter(([, count]) => count > 0).map(([level, count]) => h("div", {}, h("dd", {}, count.toLocaleString("en")), h("dt", {}, level)))),
-    troubled.length > 0 && h("section", {}, h("h4", {}, "Worth a look"),
-      h("ul", { class: "stack" }, troubled.slice(0, 60).map(({ policy, outcome, reason, message }) => {
-        const { sign, word, tone } = outcomeNamed(outcome);
-        return h("li", { class: tone }, h("span", { class: "sign", "aria-hidden": "true" }, sign),
-          h("span", {}, policyLink(policy), " ", h("span", { class: "word" }, reason ?? `${word} on every path`)),
-          message && h("span", { class: "quiet" }, message));
-      })), troubled.length > 60 && h("p", { class: "quiet" }, `and ${troubled.length - 60} more`)));
+    h("h3", { tabindex: -1 }, troubled.length ? `Worth a look (${troubled.length.toLocaleString("en")})` : "No problems"),
+    troubled.length > 0 && h("ul", { class: "stack" }, troubled.slice(0, TROUBLED).map(troubledRow)),
+    troubled.length > 0 && h("p", {}, h("button", { type: "button", class: "action", on: { click: all } }, troubled.length > TROUBLED ? `Show all ${troubled.length.toLocaleString("en")} in the picture` : "Show only these in the picture")),
+    topology.nodes.size > ROOM && namespacesPart(troubled, topology, showOnly),
+    wire.isWhole && counts.length > 0 && h("p", { class: "quiet numbers" }, counts.join(" · ")),
+    h("p", { class: "quiet" }, "Click a card, or press Enter on a row of the outline, to see the effective policies, which policy each field comes from, and why."));
 }
 
-function head(key, topology) {
+function troubledRow({ policy, child, parent, outcome = "Refused", reason, message }) {
+  const { sign, word, tone } = outcomeNamed(outcome);
+  return h("li", { class: tone }, h("span", { class: "sign", "aria-hidden": "true" }, sign),
+    h("span", {}, policy ? policyLink(policy) : [nodeLink(child), " → ", nodeLink(parent)], " ", reason ? reasonMark(reason) : h("span", { class: "word" }, `${word} on every path`)),
+    message && h("span", { class: "quiet" }, message));
+}
+
+/** The namespaces with their numbers, those with problems first; a click shows one of them only. */
+function namespacesPart(troubled, topology, showOnly) {
+  const { namespaces } = topology.facets();
+  const count = (keys) => {
+    const found = new Map();
+    for (const key of keys) found.set(parts(key).namespace, (found.get(parts(key).namespace) ?? 0) + 1);
+    return found;
+  };
+  const policies = count(topology.targets.keys());
+  const problems = count(troubled.map(({ policy, child }) => policy ?? child));
+  const rows = [...namespaces].sort(([one], [other]) => (problems.get(other) ?? 0) - (problems.get(one) ?? 0) || byName(one, other));
+  return h("section", { class: "namespaces" }, h("h4", {}, `Namespaces (${rows.length.toLocaleString("en")})`),
+    h("table", { class: "fields" },
+      h("thead", {}, h("tr", {}, ["Namespace", "Objects", "Policies", "Problems"].map((name) => h("th", { scope: "col" }, name)))),
+      h("tbody", {}, rows.slice(0, NAMESPACES).map(([name, objects]) => h("tr", {},
+        h("th", { scope: "row" }, h("button", { type: "button", class: "link", on: { click: () => showOnly({ namespaces: new Set([name]) }) } }, name)),
+        [objects, policies.get(name) ?? 0, problems.get(name) ?? 0].map((number) => h("td", {}, number.toLocaleString("en"))))))),
+    rows.length > NAMESPACES && h("p", { class: "quiet" }, `and ${rows.length - NAMESPACES} more: search for one`));
+}
+
+function head(key, topology, showOnly) {
   const { kind, namespace, name, section, type } = parts(key);
   const node = topology.nodes.get(key);
+  const focus = (event) => showOnly(event.target.getAttribute("aria-pressed") === "true" ? {} : { focus: key });
   return h("header", { class: "object" },
     h("p", { class: "caption" }, !node && [chip(type), " "], kind, node?.level && node.level !== kind && ` · ${node.level}`, namespace && ` · ${namespace}`),
     h("h3", { tabindex: -1 }, breakable(name), section && h("span", { class: "section" }, `#${section}`)),
-    node?.parameters && h("p", { class: "quiet" }, `Parameters: ${short(node.parameters)}`));
+    node?.hostnames.length > 0 && h("p", { class: "quiet" }, node.hostnames.join(", ")),
+    node?.parameters && h("p", { class: "quiet" }, `Parameters: ${short(node.parameters)}`),
+    node && h("button", { type: "button", id: "focus", class: "action", "aria-pressed": "false", title: "This, and what is above and below it", on: { click: focus } }, "Show only this"));
+}
+
+/** The object as the bridge has it, which is loaded when the user opens it. */
+function yamlPart(key) {
+  const { object } = parts(key);
+  const place = h("div", {}, h("p", { class: "quiet" }, "Loading …"));
+  const load = async (event) => {
+    if (!event.target.open || event.target.dataset.loaded) return;
+    event.target.dataset.loaded = "true";
+    try {
+      fill(place, yamlText("YAML of the object", await manifest(object)));
+    } catch (error) {
+      fill(place, h("p", { class: "error", role: "alert" }, error.message));
+    }
+  };
+  return h("details", { class: "yaml", on: { toggle: load } }, h("summary", {}, "Object as YAML"), place);
 }
 
 /** `explainAll` is undefined once the user has requested it. */
@@ -149,14 +200,14 @@ function attachedPart(node) {
     h("ul", { class: "stack" }, node.policies.map((attached) => {
       const { sign, word, tone } = outcomeOf(attached);
       return h("li", { class: tone }, h("span", { class: "sign", "aria-hidden": "true" }, sign),
-        h("span", {}, policyLink(attached.policy), " ", h("span", { class: "word" }, word)));
+        h("span", {}, policyLink(attached.policy), " ", attached.accepted === false && attached.reason ? reasonMark(attached.reason) : h("span", { class: "word" }, word)));
     })));
 }
 
 function refusedPart({ refused }) {
   if (!refused.length) return null;
   return h("section", {}, h("h4", {}, "Rejected links"),
-    refused.map(({ parent, child, reason }) => h("p", { class: "refused" }, nodeLink(parent), " → ", nodeLink(child), ": ", h("strong", {}, reason))));
+    refused.map(({ parent, child, reason }) => h("p", { class: "refused" }, nodeLink(child), " → ", nodeLink(parent), ": ", reasonMark(reason))));
 }
 
 function reachPart(title, keys) {
@@ -225,7 +276,7 @@ function reportsPart(status) {
 const ancestorName = ({ kind, name, sectionName }) => `${kind ?? "Gateway"} ${name}${sectionName ? `#${sectionName}` : ""}`;
 
 const conditionList = (conditions) => h("dl", { class: "conditions" }, conditions.map(({ type, status: value, reason, message }) => [
-  h("dt", {}, type), h("dd", {}, h("strong", {}, `${value} · ${reason}`), h("span", {}, message)),
+  h("dt", {}, type), h("dd", {}, h("span", {}, `${value} · `, reasonMark(reason)), h("span", {}, message)),
 ]));
 
 function outcomesPart({ scopes, compared, outcomes }) {

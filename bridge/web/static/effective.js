@@ -5,6 +5,7 @@ import { kindName } from "./keys.js";
 import { chip, nodeLink, policyLink, trail } from "./links.js";
 import { outcomeNamed } from "./outcomes.js";
 import { fields } from "./pointers.js";
+import { reasonMark } from "./reasons.js";
 import { yaml, yamlBlock } from "./yaml.js";
 
 /** One kind's part of a result of `explain` or `effective`. */
@@ -18,11 +19,11 @@ export function effectiveKind({ policyKind, target, paths, attachments = [], lin
     attachments.length > 0 && h("h5", {}, "Attached, but does not count"),
     attachments.map((one) =>
       h("p", { class: "refused" }, h("span", { class: "sign", "aria-hidden": "true" }, "✕"), " ", policyLink(one.policy),
-        " at ", nodeLink(one.target), ": ", h("strong", {}, one.reason), one.message && ` – ${one.message}`)),
+        " at ", nodeLink(one.target), ": ", reasonMark(one.reason), one.message && ` – ${one.message}`)),
     links.length > 0 && h("h5", {}, "Links that do not count"),
     links.map((one) =>
       h("p", { class: "refused" }, h("span", { class: "sign", "aria-hidden": "true" }, "✕"), " ", nodeLink(one.parent), " → ",
-        nodeLink(one.child), ": ", h("strong", {}, one.reason), one.message && ` – ${one.message}`)),
+        nodeLink(one.child), ": ", reasonMark(one.reason), one.message && ` – ${one.message}`)),
   );
 }
 

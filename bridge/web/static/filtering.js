@@ -1,20 +1,22 @@
 // The nodes that match the filters, and the links between them: a link skips nodes of hidden kinds.
 
-import { parts, short } from "./keys.js";
-import { shownKind } from "./topology.js";
+import { parts } from "./keys.js";
+import { isFound, isFoundPolicy, wordsOf } from "./finding.js";
+import { outcomesAt, shownKind } from "./topology.js";
 
 /** Filters that hide nothing. */
 export const noFilters = () => ({
   namespaces: new Set(), // only these; empty: all
   hiddenKinds: new Set(),
   hiddenPolicyKinds: new Set(),
-  attachedOnly: false,
+  outcomes: new Set(), // only where policies or links have one of these; empty: everywhere
+  focus: undefined, // only this node, and those above and below it
   text: "",
 });
 
 export const isFiltered = (filters) =>
-  filters.namespaces.size > 0 || filters.hiddenKinds.size > 0 || filters.hiddenPolicyKinds.size > 0 ||
-  filters.attachedOnly || filters.text.trim() !== "";
+  ["namespaces", "hiddenKinds", "hiddenPolicyKinds", "outcomes"].some((name) => filters[name].size > 0) ||
+  filters.focus !== undefined || filters.text.trim() !== "";
 
 /** The topology as the filters show it. */
 export class Filtered {
@@ -99,29 +101,29 @@ export class Filtered {
 }
 
 function kept(topology, filters) {
-  const text = filters.text.trim().toLowerCase();
-  if (!filters.namespaces.size && !filters.attachedOnly && !text) return null;
-  const matched = [];
-  for (const node of topology.nodes.values()) if (matches(node, filters, text)) matched.push(node.key);
-  const found = new Set(matched);
-  for (const key of topology.ancestors(matched)) found.add(key);
-  // A filter by name also shows where the found nodes lead; a filter by namespace shows its content only.
-  if (text) {
+  const { namespaces, outcomes, focus } = filters;
+  const words = wordsOf(filters.text);
+  if (!namespaces.size && !outcomes.size && !words.length && focus === undefined) return null;
+  const within = focus !== undefined && topology.has(focus)
+    ? new Set([focus, ...topology.ancestors([focus]), ...topology.descendants([focus])]) : topology.nodes;
+  const matched = [...within.keys()].filter((key) => matches(topology.nodes.get(key), filters, words));
+  const found = new Set([...matched, ...topology.ancestors(matched)]);
+  // A search also shows where the found nodes lead; a filter by namespace shows its content only.
+  if (words.length) {
     for (const key of topology.descendants(matched)) {
-      if (!filters.namespaces.size || filters.namespaces.has(parts(key).namespace)) found.add(key);
+      if (!namespaces.size || namespaces.has(parts(key).namespace)) found.add(key);
     }
   }
+  for (const key of found) if (!within.has(key)) found.delete(key);
   return found;
 }
 
-function matches(node, filters, text) {
-  const attached = node.policies.filter((policy) => !filters.hiddenPolicyKinds.has(policy.policyKind));
-  if (filters.attachedOnly && !attached.length) return false;
-  if (filters.namespaces.size) {
-    const here = filters.namespaces.has(parts(node.key).namespace);
-    if (!here && !attached.some((policy) => filters.namespaces.has(parts(policy.policy).namespace))) return false;
+function matches(node, { hiddenPolicyKinds, outcomes, namespaces }, words) {
+  const policies = node.policies.filter((policy) => !hiddenPolicyKinds.has(policy.policyKind));
+  if (outcomes.size && ![...outcomesAt({ policies, refused: node.refused })].some((outcome) => outcomes.has(outcome))) return false;
+  if (namespaces.size) {
+    const here = namespaces.has(parts(node.key).namespace);
+    if (!here && !policies.some(({ policy }) => namespaces.has(parts(policy).namespace))) return false;
   }
-  if (!text) return true;
-  return short(node.key).toLowerCase().includes(text) ||
-    attached.some((policy) => short(policy.policy).toLowerCase().includes(text));
+  return isFound(node, words) || policies.some((policy) => isFoundPolicy(policy, words));
 }

@@ -3,94 +3,85 @@
 import { colorOf, monogramOf } from "./colors.js";
 import { byId, fill, h, paint } from "./dom.js";
 import { byName, kindName } from "./keys.js";
-import { LEGEND } from "./outcomes.js";
+import { isFiltered, noFilters } from "./filtering.js";
+import { outcomeNamed, OUTCOMES, PROBLEMS } from "./outcomes.js";
 
-const NAMESPACES = 60; // listed at once; the others are found by typing
+const NAMESPACES = 60; // listed at once; the others are found by the search
 
 /** `changed()` is called when the filters have changed. */
 export class Filters {
   #filters;
   #changed;
-  #facets = "";
-  #narrowed = "";
+  #drawn = "";
+  #isOn = new Map(); // checkbox -> whether it is checked
 
   constructor(filters, changed) {
     this.#filters = filters;
     this.#changed = changed;
-    const text = byId("filter-text");
-    text.value = filters.text;
-    text.addEventListener("input", () => {
-      filters.text = text.value;
-      changed();
-    });
-    const attached = byId("filter-attached");
-    attached.checked = filters.attachedOnly;
-    attached.addEventListener("change", () => {
-      filters.attachedOnly = attached.checked;
+    byId("filter-problems").addEventListener("change", (event) => {
+      filters.outcomes.clear();
+      if (event.target.checked) for (const outcome of PROBLEMS) filters.outcomes.add(outcome);
       changed();
     });
     byId("filter-clear").addEventListener("click", () => {
-      filters.namespaces.clear();
-      filters.hiddenKinds.clear();
-      filters.hiddenPolicyKinds.clear();
-      filters.attachedOnly = false;
-      filters.text = "";
-      this.refresh();
+      this.clear();
       changed();
     });
-    fill(byId("legend"), LEGEND.map(({ sign, word, tone }) => h("li", { class: tone }, h("span", { class: "sign", "aria-hidden": "true" }, sign), ` ${word}`)));
   }
 
-  /** Show filters that were set elsewhere (by a link). */
-  refresh() {
-    byId("filter-text").value = this.#filters.text;
-    byId("filter-attached").checked = this.#filters.attachedOnly;
-    this.#facets = "";
+  /** Show everything; `changed` is not called. */
+  clear() {
+    Object.assign(this.#filters, noFilters());
   }
 
-  /** `wire` has the facets of nodes that were not loaded. */
-  draw(topology, wire) {
-    const facets = topology.facets(wire.facets);
-    if (!wire.isWhole) for (const counts of Object.values(facets)) for (const name of counts.keys()) counts.set(name, undefined);
-    const now = JSON.stringify([[...facets.kinds], [...facets.namespaces], [...facets.policyKinds], [...facets.undescribed], this.#narrowed]);
-    if (now === this.#facets) return;
-    this.#facets = now;
-    const { namespaces, hiddenKinds, hiddenPolicyKinds } = this.#filters;
-    const kinds = [...facets.kinds].sort(([one], [other]) => byName(one, other));
-    fill(byId("filter-kinds"), kinds.map(([kind, count]) => box(kind, count, !hiddenKinds.has(kind), (on) => this.#set(hiddenKinds, kind, !on))));
-    const boxes = (types) => [...types].sort(([one], [other]) => byName(kindName(one), kindName(other))).map(([type, count]) =>
-      box(kindName(type), count, !hiddenPolicyKinds.has(type), (on) => this.#set(hiddenPolicyKinds, type, !on), type));
-    fill(byId("filter-policy-kinds"), boxes(facets.policyKinds));
-    byId("undescribed").hidden = facets.undescribed.size === 0;
-    fill(byId("filter-undescribed"), boxes(facets.undescribed));
-    this.#namespaces([...facets.namespaces].sort(([one], [other]) => byName(one, other)), namespaces);
+  draw(facets) {
+    const filters = this.#filters;
+    const now = JSON.stringify(Object.values(facets).map((numbers) => [...numbers]));
+    if (now !== this.#drawn) {
+      this.#drawn = now;
+      this.#isOn.clear();
+      fill(byId("filter-outcomes"), OUTCOMES.map((outcome) => {
+        const { sign, word, tone } = outcomeNamed(outcome);
+        const mark = h("span", { class: `sign ${tone}`, "aria-hidden": "true" }, sign);
+        return this.#box("outcomes", outcome, facets.outcomes.get(outcome) ?? 0, { word, mark });
+      }));
+      fill(byId("filter-policy-kinds"), this.#policyKinds(facets.policyKinds));
+      byId("undescribed").hidden = facets.undescribed.size === 0;
+      fill(byId("filter-undescribed"), this.#policyKinds(facets.undescribed));
+      fill(byId("filter-kinds"), sorted(facets.kinds).map(([kind, count]) => this.#box("hiddenKinds", kind, count)));
+      this.#namespaces(facets.namespaces);
+    }
+    for (const [input, isOn] of this.#isOn) input.checked = isOn();
+    byId("filter-problems").checked = filters.outcomes.size === PROBLEMS.length && PROBLEMS.every((outcome) => filters.outcomes.has(outcome));
+    byId("filter-clear").hidden = !isFiltered(filters);
   }
 
-  #namespaces(all, chosen) {
-    const narrowed = all.filter(([name]) => chosen.has(name) || name.includes(this.#narrowed));
-    const shown = narrowed.slice(0, NAMESPACES);
-    const element = byId("filter-namespaces");
-    const boxes = shown.map(([name, count]) => box(name, count, chosen.has(name), (on) => this.#set(chosen, name, on)));
-    if (all.length <= NAMESPACES) return void fill(element, boxes);
-    const narrow = byId("narrow-namespaces") ?? h("input", {
-      id: "narrow-namespaces", type: "search", placeholder: "Find a namespace", "aria-label": "Find a namespace",
-      on: { input: (event) => { this.#narrowed = event.target.value; this.#changed(); } },
+  #policyKinds(types) {
+    return sorted(types, kindName).map(([type, count]) => {
+      const mark = paint(h("span", { class: "chip", "aria-hidden": "true" }, monogramOf(type)), "--kind", colorOf(type));
+      return this.#box("hiddenPolicyKinds", type, count, { word: kindName(type), mark });
     });
-    const focused = document.activeElement === narrow;
-    fill(element, narrow, boxes, narrowed.length > shown.length && h("p", { class: "quiet" }, `and ${narrowed.length - shown.length} more`));
-    if (focused) narrow.focus();
   }
 
-  #set(names, name, on) {
-    if (on) names.add(name);
-    else names.delete(name);
-    this.#changed();
+  #namespaces(all) {
+    const chosen = sorted(all).filter(([name]) => this.#filters.namespaces.has(name));
+    const shown = [...chosen, ...sorted(all).filter(([name]) => !this.#filters.namespaces.has(name))].slice(0, NAMESPACES);
+    fill(byId("filter-namespaces"), shown.map(([name, count]) => this.#box("namespaces", name, count)),
+      all.size > shown.length && h("p", { class: "quiet" }, `and ${all.size - shown.length} more: search for one`));
+  }
+
+  /** A choice of one value of a filter. Filters whose name begins with `hidden` have the values that are not checked. */
+  #box(filter, value, count, { word = value, mark = undefined } = {}) {
+    const isHidden = filter.startsWith("hidden");
+    const change = (event) => {
+      if (event.target.checked === isHidden) this.#filters[filter].delete(value);
+      else this.#filters[filter].add(value);
+      this.#changed();
+    };
+    const input = h("input", { type: "checkbox", on: { change } });
+    this.#isOn.set(input, () => this.#filters[filter].has(value) !== isHidden);
+    return h("label", { class: "choice", title: value }, input, mark, h("span", { class: "name" }, word), h("span", { class: "count" }, count.toLocaleString("en")));
   }
 }
 
-function box(name, count, checked, changed, type = undefined) {
-  const input = h("input", { type: "checkbox", on: { change: (event) => changed(event.target.checked) } });
-  input.checked = checked;
-  const mark = type && paint(h("span", { class: "chip", "aria-hidden": "true" }, monogramOf(type)), "--kind", colorOf(type));
-  return h("label", { class: "choice", title: type ?? name }, input, mark, h("span", { class: "name" }, name), h("span", { class: "count" }, count?.toLocaleString("en")));
-}
+const sorted = (counts, nameOf = (name) => name) => [...counts].sort(([one], [other]) => byName(nameOf(one), nameOf(other)));

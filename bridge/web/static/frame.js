@@ -63,7 +63,7 @@ function setUpPanel(name, direction) {
   toggle.addEventListener("click", () => {
     set(!isOpen());
     if (!NARROW.matches) remember(name, isOpen() ? "open" : "closed");
-    else if (name === "side" && isOpen()) byId("filter-text").focus();
+    else if (name === "side" && isOpen()) byId("filter-problems").focus();
   });
   edge.addEventListener("keydown", (event) => {
     const steps = { ArrowLeft: -STEP, ArrowRight: STEP };

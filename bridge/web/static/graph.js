@@ -3,6 +3,7 @@
 import cytoscape from "./vendor/cytoscape.js";
 import { colorOf, monogramOf } from "./colors.js";
 import { visible } from "./dom.js";
+import { isFound, isFoundPolicy } from "./finding.js";
 import { graphStyle } from "./graph_style.js";
 import { parts, place, short } from "./keys.js";
 import { arrange, CARD, PILL, SECTION } from "./layout.js";
@@ -11,9 +12,12 @@ import { Painter } from "./painter.js";
 import { naming, pills } from "./visible.js";
 
 const CURVED = 1200; // edges up to which they are drawn as curves
-const READABLE = 0.3; // the zoom below which the first picture shows its beginning instead of everything
-const START = 0.55; // the zoom of such a beginning
+// The zoom below which a fitted picture shows a part instead of everything, and the zoom of that part. Of closed nodes
+// the names are the only content.
+const OPEN = { readable: 0.3, start: 0.5 };
+const CLOSED = { readable: 0.6, start: 0.7 };
 const EDGE = 16; // pixels around the beginning of a large picture
+const LARGEST = 1.1; // the zoom up to which a small picture is enlarged
 const CONTROLS = { width: 58, height: 128 }; // pixels of the corner that has the zoom buttons
 
 /** `on`: `choose(key | undefined)`, `toggle(id, open)`. */
@@ -25,6 +29,8 @@ export class Graph {
   #positions = new Map();
   #fitted = false;
   #moved = false; // whether the user has moved or zoomed the picture since it was last fitted
+  #fit = () => this.fit(true); // how it was last fitted
+  #zooms = OPEN;
   #anchor;
 
   constructor(container, canvas, on) {
@@ -72,9 +78,11 @@ export class Graph {
   }
 
   /**
-   * Draw. `shown`: the result of `visible`; `marks`: {chosen, on (keys of a path), changed: Map key -> sign}.
+   * Draw. `shown`: the result of `visible`; `marks`: {chosen, on (keys of a path), changed: Map key -> sign, words (of a
+   * search)}. With `fits` the picture is fitted again, unless the user has moved it.
    */
-  draw(topology, filtered, shown, marks) {
+  draw(topology, filtered, shown, marks, fits) {
+    this.#zooms = shown.everything ? OPEN : CLOSED;
     const described = describe(topology, filtered, shown, marks);
     const structure = JSON.stringify([
       described.cards.map(({ id, pills: count }) => [id, count]),
@@ -85,38 +93,43 @@ export class Graph {
       this.#relayout(described, shown);
     }
     this.#sync(described);
-    if (!this.#fitted && described.cards.length) {
-      this.#fitted = true;
-      this.fit(true);
-    }
+    if (!described.cards.length || (this.#fitted && (!fits || this.#moved))) return;
+    this.#fitted = true;
+    this.fit(true);
   }
 
-  /** Show everything; with `readable` show the beginning if everything would be too small to read. */
+  /** Show everything; with `readable` the beginning, if everything would be too small to read. */
   fit(readable = false) {
     const cy = this.#cy;
     this.#moved = false;
+    this.#fit = () => this.fit(true);
     cy.resize();
-    const margin = Math.min(24, cy.width() / 40);
-    cy.fit(undefined, margin);
-    const { x2, y2 } = cy.elements().renderedBoundingBox();
-    if (x2 > cy.width() - CONTROLS.width && y2 > cy.height() - CONTROLS.height) this.#fitBesideControls(margin);
-    if (cy.zoom() > 1.1) cy.zoom({ level: 1.1, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
-    if (readable && cy.zoom() < READABLE) {
-      cy.zoom(START);
-      const box = cy.elements().boundingBox();
-      const [toTop, toBottom] = [EDGE - box.y1 * START, cy.height() - EDGE - box.y2 * START];
-      const tall = toBottom < toTop;
-      const wide = box.w * START > cy.width() - 60;
-      cy.pan({
-        x: wide ? EDGE - box.x1 * START : (cy.width() - box.w * START) / 2 - box.x1 * START,
-        y: tall ? Math.max(toBottom, Math.min(toTop, this.#rootTop(START))) : (cy.height() - box.h * START) / 2 - box.y1 * START,
-      });
-    }
+    this.#fitTo(cy.elements());
+    if (!readable || cy.zoom() >= this.#zooms.readable) return;
+    const zoom = this.#zooms.start;
+    cy.zoom(zoom);
+    const box = cy.elements().boundingBox();
+    const [toTop, toBottom] = [EDGE - box.y1 * zoom, cy.height() - EDGE - box.y2 * zoom];
+    const tall = toBottom < toTop;
+    const wide = box.w * zoom > cy.width() - 60;
+    cy.pan({
+      x: wide ? EDGE - box.x1 * zoom : (cy.width() - box.w * zoom) / 2 - box.x1 * zoom,
+      y: tall ? Math.max(toBottom, Math.min(toTop, this.#rootTop(zoom))) : (cy.height() - box.h * zoom) / 2 - box.y1 * zoom,
+    });
   }
 
-  #fitBesideControls(margin) {
+  #fitTo(elements) {
     const cy = this.#cy;
-    const box = cy.elements().boundingBox();
+    const margin = Math.min(24, cy.width() / 40);
+    cy.fit(elements, margin);
+    const { x2, y2 } = elements.renderedBoundingBox();
+    if (x2 > cy.width() - CONTROLS.width && y2 > cy.height() - CONTROLS.height) this.#fitBesideControls(elements, margin);
+    if (cy.zoom() > LARGEST) cy.zoom({ level: LARGEST, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
+  }
+
+  #fitBesideControls(elements, margin) {
+    const cy = this.#cy;
+    const box = elements.boundingBox();
     const [width, height] = [cy.width() - margin - CONTROLS.width, cy.height() - 2 * margin];
     const zoom = Math.min(width / box.w, height / box.h);
     cy.zoom(zoom);
@@ -137,15 +150,32 @@ export class Graph {
     this.#cy.panBy({ x, y });
   }
 
-  /** Move the picture so that a node is visible. */
-  reveal(id) {
-    const node = this.#cy.getElementById(id);
-    if (node.empty()) return;
-    const { x, y } = node.renderedPosition();
-    const inside = x > 60 && y > 40 && x < this.#cy.width() - 60 && y < this.#cy.height() - 40;
-    if (inside) return;
-    this.#moved = true;
-    this.#cy.center(node);
+  /**
+   * Show nodes: the first of the `choices` (lists of ids) that can be read as a whole, otherwise the last one. What is visible
+   * already stays in its place. If the user has moved the picture, it moves no further than needed for the last choice.
+   */
+  reveal(choices) {
+    const cy = this.#cy;
+    const found = choices.map((ids) => cy.collection(ids.map((id) => cy.getElementById(id)).filter((node) => node.nonempty())))
+      .filter((nodes) => nodes.nonempty());
+    if (!found.length || (cy.zoom() >= this.#zooms.readable && this.#isVisible(found[0]))) return;
+    const last = found.at(-1);
+    if (this.#moved) {
+      if (!this.#isVisible(last)) cy.center(last);
+      return;
+    }
+    this.#fit = () => this.reveal(choices);
+    for (const nodes of found) {
+      this.#fitTo(nodes);
+      if (cy.zoom() >= this.#zooms.readable) return;
+    }
+    cy.zoom(this.#zooms.start);
+    cy.center(last);
+  }
+
+  #isVisible(nodes) {
+    const { x1, y1, x2, y2 } = nodes.renderedBoundingBox({ includeEdges: false });
+    return x1 >= 0 && y1 >= 0 && x2 <= this.#cy.width() && y2 <= this.#cy.height();
   }
 
   /** Set the node that keeps its place on the screen in the next layout. */
@@ -153,22 +183,10 @@ export class Graph {
     this.#anchor = id;
   }
 
-  /** Show several nodes: in place if all are visible, otherwise fitted. */
-  revealAll(ids) {
-    const cy = this.#cy;
-    const found = cy.collection(ids.map((id) => cy.getElementById(id)).filter((node) => node.nonempty()));
-    if (found.empty()) return;
-    const { x1, y1, x2, y2 } = found.renderedBoundingBox();
-    if (x1 >= 0 && y1 >= 0 && x2 <= cy.width() && y2 <= cy.height() && cy.zoom() >= START) return;
-    this.#moved = true;
-    cy.fit(found, 40);
-    if (cy.zoom() > 1) cy.zoom({ level: 1, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
-  }
-
   /** Adapt to another size: fit again, unless the user has chosen a part. */
   resize() {
     this.#cy.resize();
-    if (this.#fitted && !this.#moved) this.fit(true);
+    if (this.#fitted && !this.#moved) this.#fit();
   }
 
   refreshColors() {
@@ -284,7 +302,7 @@ export class Graph {
 }
 
 /** The content of the picture in drawing order: items (cards and pills), cards with their number of pills, edges. */
-function describe(topology, filtered, shown, { chosen, on, changed }) {
+function describe(topology, filtered, shown, { chosen, on, changed, words }) {
   const items = [];
   const cards = [];
   const dimmed = (key) => on !== null && !on.has(key);
@@ -301,11 +319,12 @@ function describe(topology, filtered, shown, { chosen, on, changed }) {
       classes: classes({
         card: true, section: entry.key?.includes("#"), group: entry.group, opens, dim, changed: mark,
         chosen: entry.key !== undefined && entry.key === chosen,
+        found: words.length > 0 && entry.key !== undefined && isFound(topology.nodes.get(entry.key), words),
       }),
     });
     const own = pills(filtered, entry);
     cards.push({ id: entry.id, pills: own.length, size });
-    own.forEach((pill, row) => items.push(pillItem(pill, row, entry, size, { chosen, changed, dim: dim && dimmed(pill.attached?.policy) })));
+    own.forEach((pill, row) => items.push(pillItem(pill, row, entry, size, { chosen, changed, words, dim: dim && dimmed(pill.attached?.policy) })));
   }
   const edges = shown.edges.map((edge) => {
     const lit = on !== null && on.has(shown.nodes.get(edge.from).key) && on.has(shown.nodes.get(edge.to).key);
@@ -317,7 +336,7 @@ function describe(topology, filtered, shown, { chosen, on, changed }) {
   return { items, cards, edges };
 }
 
-function pillItem({ id, attached, policyKind, count, overridden, more }, row, entry, card, { chosen, changed, dim }) {
+function pillItem({ id, attached, policyKind, count, overridden, more }, row, entry, card, { chosen, changed, words, dim }) {
   const color = policyKind ? colorOf(policyKind) : "#888888";
   const size = { width: card.width - PILL.indent, height: PILL.height };
   const base = { id, owner: entry.id, row, first: row === 0, pill: true, color, dim, size, card };
@@ -342,6 +361,7 @@ function pillItem({ id, attached, policyKind, count, overridden, more }, row, en
     title: `${short(attached.policy)}: ${outcome.word}`,
     classes: classes({
       pill: true, [outcome.tone]: true, dim, chosen: attached.policy === chosen, changed: changed.has(attached.policy),
+      found: words.length > 0 && isFoundPolicy(attached, words),
     }),
   };
 }

@@ -72,6 +72,7 @@ export function graphStyle() {
     { selector: "edge.plain", style: { "curve-style": "straight" } },
     { selector: "edge.transitive", style: { "line-style": "dashed", "line-dash-pattern": [6, 4] } },
     { selector: "edge.side", style: { "line-style": "dashed", "line-dash-pattern": [1.5, 4], width: 1.2 } },
+    { selector: "node.found", style: { "background-color": color.found, "background-opacity": 1, "background-fill": "solid" } },
     { selector: ".dim", style: { opacity: 0.28 } },
     { selector: "edge.on", style: { "line-color": color.accent, width: 2.4, "z-index": 5 } },
     { selector: "node.changed", style: { "border-color": color.changed, "border-width": 3, "border-style": "solid" } },

@@ -8,11 +8,14 @@ export function readHash() {
     chosen: parameters.get("object") ?? undefined,
     tab: parameters.get("tab") ?? undefined,
     request: Object.fromEntries([...parameters].filter(([name]) => name.startsWith("r.")).map(([name, value]) => [name.slice(2), value])),
-    namespaces: list("namespaces"),
-    hiddenKinds: list("hide"),
-    hiddenPolicyKinds: list("hide-policies"),
-    attachedOnly: parameters.get("attached") === "1",
-    text: parameters.get("find") ?? "",
+    filters: {
+      namespaces: list("namespaces"),
+      hiddenKinds: list("hide"),
+      hiddenPolicyKinds: list("hide-policies"),
+      outcomes: list("outcomes"),
+      focus: parameters.get("focus") ?? undefined,
+      text: parameters.get("find") ?? "",
+    },
   };
 }
 
@@ -26,7 +29,8 @@ export function writeHash({ chosen, tab, request, filters }, isStep) {
   put("namespaces", [...filters.namespaces].join(","));
   put("hide", [...filters.hiddenKinds].join(","));
   put("hide-policies", [...filters.hiddenPolicyKinds].join(","));
-  put("attached", filters.attachedOnly ? "1" : undefined);
+  put("outcomes", [...filters.outcomes].join(","));
+  put("focus", filters.focus);
   put("find", filters.text.trim());
   const hash = parameters.toString().replaceAll("%2F", "/").replaceAll("%2C", ",");
   const now = hash ? `#${hash}` : location.pathname;

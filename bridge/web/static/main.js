@@ -5,6 +5,7 @@ import { assign } from "./colors.js";
 import { Connection } from "./connection.js";
 import { Details } from "./details.js";
 import { byId } from "./dom.js";
+import { wordsOf } from "./finding.js";
 import { Filtered, isFiltered, noFilters } from "./filtering.js";
 import { Filters } from "./filters.js";
 import { setUpFrame } from "./frame.js";
@@ -13,7 +14,9 @@ import { readHash, writeHash } from "./hash.js";
 import { onChoose } from "./links.js";
 import { Outline } from "./outline.js";
 import { setUpPicture } from "./picture.js";
+import { loadReasons } from "./reasons.js";
 import { RequestBox } from "./request.js";
+import { Search } from "./search.js";
 import { Store } from "./store.js";
 import { setUpTabs } from "./tabs.js";
 import { setUpTheme } from "./theme.js";
@@ -22,7 +25,6 @@ import { visible } from "./visible.js";
 import { Wire } from "./wire.js";
 
 const SETTLING = 250; // ms from a change until the details are queried again, with all changes in between
-const TYPING = 150; // ms from a keystroke in a filter until nodes that were not loaded are requested
 
 const topology = new Topology();
 const wire = new Wire();
@@ -38,23 +40,27 @@ const frame = setUpFrame(); // first: the picture is fitted into the remaining s
 const on = { choose, toggle };
 const graph = new Graph(byId("graph"), byId("paint"), on);
 const outline = new Outline(byId("outline"), on);
-const details = new Details(byId("details"), wire);
+const details = new Details(byId("details"), wire, showOnly);
 const filters = new Filters(state.filters, filtersChanged);
+const search = new Search({
+  changed: (text) => { state.filters.text = text; filtersChanged(); },
+  choose,
+  only: (namespace) => showOnly({ namespaces: new Set([namespace]) }),
+});
 const requestBox = new RequestBox({
   requested: (fields) => { state.request = fields; writeHash(address(), false); },
-  async path(way, again) {
+  path(way, again) {
     if (again && !state.way) return; // the user has chosen something else since
-    if (way) await store.ensure(way);
     state.way = way && new Set([...way, ...topology.ancestors([...way].slice(0, 1))]);
     draw();
+    if (way && !again) graph.reveal([[...(state.way ?? [])]]);
   },
 });
 new ChangesBox({
-  async changed(keys, added) {
-    await store.ensure(keys.keys());
+  changed(keys, added) {
     Object.assign(state, { changed: keys, added });
     draw();
-    graph.revealAll([...keys.keys()].flatMap(nodesOf));
+    graph.reveal([[...keys.keys()].flatMap(nodesOf)]);
   },
   isPolicy: (key) => wire.isPolicy(key),
 });
@@ -68,7 +74,7 @@ function address() {
 }
 
 /** Choose a node or a policy, or nothing. */
-async function choose(key) {
+function choose(key) {
   if (key === undefined && state.way) {
     state.way = null;
     return draw();
@@ -77,10 +83,22 @@ async function choose(key) {
   state.way = null;
   if (key) showTab("details");
   writeHash(address(), true);
-  if (key) await store.ensure([key]);
   draw();
-  if (key) graph.reveal(topology.has(key) ? key : `${key}\n@${topology.attachedTo(key)[0]}`);
+  revealChosen();
   return details.show(key, topology);
+}
+
+/** Show the chosen nodes with all that is lit, or with what is above them, or at least the first of them. */
+function revealChosen() {
+  const nodes = state.chosen ? nodesOf(state.chosen) : [];
+  if (nodes.length) graph.reveal([[...(lit(nodes) ?? [])], [...nodes, ...topology.ancestors(nodes)], nodes.slice(0, 1)]);
+}
+
+/** Show everything that these filters leave. */
+function showOnly(some) {
+  filters.clear();
+  Object.assign(state.filters, some);
+  filtersChanged();
 }
 
 function showTab(tab) {
@@ -90,31 +108,31 @@ function showTab(tab) {
 }
 
 /** Open or close the nodes below an id; without `open`, toggle. */
-async function toggle(id, open = !latest?.nodes.get(id)?.open) {
+function toggle(id, open = !latest?.nodes.get(id)?.open) {
   state.opened.set(id, open);
   graph.keep(id);
-  if (open) await store.open(id);
   draw();
 }
 
 let latest;
 
-/** Draw everything that depends on the state. */
-function draw() {
+/** Draw everything that depends on the state. `fits`: whether the picture is fitted to it, unless the user has moved it. */
+function draw(fits = false) {
   const filtered = new Filtered(topology, state.filters, state.added);
-  const chosenNodes = state.chosen ? (topology.has(state.chosen) ? [state.chosen] : topology.attachedTo(state.chosen)) : [];
+  const chosenNodes = state.chosen ? nodesOf(state.chosen) : [];
   const apart = new Set([...chosenNodes.slice(0, 40), ...(state.way ?? []), ...[...state.changed.keys()].flatMap(nodesOf).slice(0, 60)]);
   latest = visible(topology, filtered, state.opened, apart, wire.isWhole);
-  const marks = { chosen: state.chosen, on: lit(chosenNodes), changed: state.changed };
-  graph.draw(topology, filtered, latest, marks);
+  const marks = { chosen: state.chosen, on: lit(chosenNodes), changed: state.changed, words: wordsOf(state.filters.text) };
+  graph.draw(topology, filtered, latest, marks, fits);
   outline.draw(topology, filtered, latest, marks);
-  filters.draw(topology, wire);
+  filters.draw(topology.facets());
+  search.draw(state.filters.text, topology, wire);
+  byId("focus")?.setAttribute("aria-pressed", String(state.filters.focus === state.chosen));
   const total = Math.max(wire.total, topology.nodes.size).toLocaleString("en");
   byId("counts").textContent = isFiltered(state.filters) ? `${latest.total.toLocaleString("en")} of ${total} nodes`
-    : wire.isWhole ? `${total} nodes · ${wire.policies.toLocaleString("en")} policies` : `${total} nodes`;
+    : `${total} nodes · ${wire.policies.toLocaleString("en")} policies`;
   byId("empty").hidden = latest.nodes.size > 0;
-  byId("empty").textContent = isFiltered(state.filters) ? "No object matches the filters." : "There are no objects yet.";
-  byId("filter-clear").hidden = !isFiltered(state.filters);
+  byId("empty").textContent = isFiltered(state.filters) ? "No object matches the search and the filters." : "There are no objects yet.";
   drawn.count += 1;
   drawn.at = performance.now();
   drawn.shown = latest.nodes.size;
@@ -133,36 +151,26 @@ function lit(chosenNodes) {
   return new Set([state.chosen, ...chosenNodes, ...topology.ancestors(chosenNodes), ...topology.descendants(chosenNodes)]);
 }
 
-let searching;
-
 function filtersChanged() {
   writeHash(address(), false);
-  draw();
-  clearTimeout(searching);
-  searching = setTimeout(() => store.search(state.filters), TYPING);
+  draw(true);
 }
 
 /** Apply the state in the address. */
-async function follow() {
+function follow() {
   const said = readHash();
-  Object.assign(state.filters, {
-    namespaces: said.namespaces, hiddenKinds: said.hiddenKinds, hiddenPolicyKinds: said.hiddenPolicyKinds,
-    attachedOnly: said.attachedOnly, text: said.text,
-  });
+  Object.assign(state.filters, said.filters);
   state.chosen = said.chosen;
   state.request = said.request;
-  filters.refresh();
   showTab(said.tab ?? "details");
-  if (state.chosen) await store.ensure([state.chosen]);
-  draw();
-  store.search(state.filters);
-  if (state.chosen) graph.reveal(nodesOf(state.chosen)[0]);
+  draw(true);
+  revealChosen();
   details.show(state.chosen, topology);
   return said;
 }
 
 function refreshed() {
-  const { policyKinds, undescribed } = topology.facets(wire.facets);
+  const { policyKinds, undescribed } = topology.facets();
   assign([...policyKinds.keys(), ...undescribed.keys()]);
   requestBox.offer(topology);
   draw();
@@ -174,13 +182,19 @@ const connection = new Connection({
   since: () => wire.revision,
   async load() {
     const first = topology.nodes.size === 0;
-    const whole = await store.load();
+    const { whole, again } = await store.load();
     if (first && topology.nodes.size) {
-      requestBox.set((await follow()).request);
+      requestBox.set(follow().request);
       performance.mark("first-picture");
-    } else details.show(state.chosen, topology);
-    drawn.complete = whole && !store.isTop;
-    return { whole, again: store.isTop };
+    } else {
+      details.show(state.chosen, topology);
+      if (!drawn.complete) {
+        draw(true);
+        revealChosen();
+      }
+    }
+    drawn.complete ||= whole && !again;
+    return { whole, again };
   },
   change(event) {
     drawn.received = performance.now();
@@ -195,6 +209,7 @@ const connection = new Connection({
 
 addEventListener("popstate", follow);
 addEventListener("hashchange", follow);
+loadReasons().then(() => details.show(state.chosen, topology));
 globalThis.policyBridge = { graph, drawn, topology };
 showTab("details");
 details.show(undefined, topology);

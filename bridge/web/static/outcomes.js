@@ -19,4 +19,8 @@ export function outcomeOf(attached) {
 /** The same for the name of an outcome in a query's result. */
 export const outcomeNamed = (name) => WORDS[name] ?? WORDS.Unknown;
 
-export const LEGEND = [WORDS.Programmed, WORDS.PartiallyProgrammed, WORDS.Overridden, WORDS.Refused];
+/** The outcomes by which users filter. */
+export const OUTCOMES = ["Programmed", "PartiallyProgrammed", "Overridden", "Refused", "Differs", "NoScope"];
+
+/** Those that need attention. */
+export const PROBLEMS = ["Overridden", "Refused", "Differs"];

@@ -1,6 +1,7 @@
 // The same picture as a tree of rows, for the keyboard and for screen readers (WAI-ARIA's tree pattern).
 
 import { fill, h } from "./dom.js";
+import { isFound, isFoundPolicy } from "./finding.js";
 import { kindName, place, short } from "./keys.js";
 import { chip } from "./links.js";
 import { outcomeOf } from "./outcomes.js";
@@ -14,6 +15,7 @@ export class Outline {
   #on;
   #rows = [];
   #at = 0;
+  #chosen; // the key to which it has scrolled
 
   constructor(element, on) {
     this.#element = element;
@@ -26,7 +28,7 @@ export class Outline {
     });
   }
 
-  draw(topology, filtered, shown, { chosen, changed }) {
+  draw(topology, filtered, shown, { chosen, changed, words }) {
     const had = this.#rows[this.#at]?.path;
     const focused = this.#element.contains(document.activeElement);
     const { scrollTop } = this.#element.parentElement;
@@ -38,11 +40,11 @@ export class Outline {
       const path = `${before}\n${id}`;
       const again = seen.has(id);
       const children = shown.children.get(id) ?? [];
-      rows.push({ ...nodeRow(topology, entry, { level, again, chosen, changed }), path, id, key: entry.key, level, opens: entry.inside > 0 && !again, open: entry.open && !again, group: entry.group });
+      rows.push({ ...nodeRow(topology, entry, { level, again, chosen, changed, words }), path, id, key: entry.key, level, opens: entry.inside > 0 && !again, open: entry.open && !again, group: entry.group });
       if (again) return;
       seen.add(id);
       for (const pill of pills(filtered, entry, 50)) {
-        if (pill.attached) rows.push({ ...policyRow(pill.attached, { level: level + 1, chosen, changed }), path: `${path}\n${pill.id}`, key: pill.attached.policy, level: level + 1 });
+        if (pill.attached) rows.push({ ...policyRow(pill.attached, { level: level + 1, chosen, changed, words }), path: `${path}\n${pill.id}`, key: pill.attached.policy, level: level + 1 });
       }
       if (entry.open) for (const child of children) walk(child, level + 1, path);
     };
@@ -53,6 +55,8 @@ export class Outline {
     this.#at = Math.max(0, rows.findIndex(({ path }) => path === had));
     if (rows.length) rows[this.#at].row.tabIndex = 0;
     this.#element.parentElement.scrollTop = scrollTop;
+    if (chosen !== this.#chosen) this.#rows.find(({ key }) => key !== undefined && key === chosen)?.row.scrollIntoView({ block: "nearest" });
+    this.#chosen = chosen;
     if (focused && rows.length) rows[this.#at].row.focus({ preventScroll: true });
   }
 
@@ -107,13 +111,14 @@ export class Outline {
   }
 }
 
-function nodeRow(topology, entry, { level, again, chosen, changed }) {
+function nodeRow(topology, entry, { level, again, chosen, changed, words }) {
   const { caption, name } = naming(topology, entry);
   const opens = entry.inside > 0 && !again;
+  const isMatch = words.length > 0 && entry.key !== undefined && isFound(topology.nodes.get(entry.key), words);
   const row = h(
     "div",
     {
-      role: "treeitem", class: "row", tabindex: -1, "aria-level": level, "aria-selected": String(entry.key !== undefined && entry.key === chosen),
+      role: "treeitem", class: isMatch ? "row found" : "row", tabindex: -1, "aria-level": level, "aria-selected": String(entry.key !== undefined && entry.key === chosen),
       "aria-expanded": opens ? String(entry.open) : undefined, title: entry.key ? short(entry.key) : `${caption}: ${name}`,
       "aria-label": `${caption}, ${name}${again ? ", see above" : ""}${changed.has(entry.key) ? ", would change" : ""}`,
     },
@@ -126,12 +131,12 @@ function nodeRow(topology, entry, { level, again, chosen, changed }) {
   return { row };
 }
 
-function policyRow(attached, { level, chosen, changed }) {
+function policyRow(attached, { level, chosen, changed, words }) {
   const { sign, word, tone } = outcomeOf(attached);
   const row = h(
     "div",
     {
-      role: "treeitem", class: `row attached ${tone}`, tabindex: -1, "aria-level": level, "aria-selected": String(attached.policy === chosen),
+      role: "treeitem", class: `row attached ${tone}${words.length > 0 && isFoundPolicy(attached, words) ? " found" : ""}`, tabindex: -1, "aria-level": level, "aria-selected": String(attached.policy === chosen),
       "aria-label": `Policy ${kindName(attached.policyKind)} ${place(attached.policy)}, ${word}${changed.has(attached.policy) ? ", would change" : ""}`,
       title: `${short(attached.policy)}: ${word}`,
     },

@@ -5,6 +5,7 @@ import { byId, fill, h } from "./dom.js";
 import { effectiveKind } from "./effective.js";
 import { parts, place, short } from "./keys.js";
 import { nodeLink, trail } from "./links.js";
+import { reasonMark } from "./reasons.js";
 
 const FIELDS = ["host", "path", "method", "headers", "query", "port", "gateway", "source"];
 
@@ -136,7 +137,7 @@ function served({ gateway, listener, route, rule, backends, filters, policies, a
     h("h4", {}, "Goes to"),
     backends.length > 0 && h("ul", { class: "reach" }, backends.map(({ backend, target, port, weight, problem }) =>
       h("li", {}, nodeLink(target ?? backend), ` port ${port ?? "–"}`, weights > 0 && h("span", { class: "quiet" }, ` ${Math.round((100 * weight) / weights)} %`),
-        problem && h("p", { class: "refused" }, h("strong", {}, problem.reason), ` – ${problem.message}`)))),
+        problem && h("p", { class: "refused" }, reasonMark(problem.reason), ` – ${problem.message}`)))),
     filters.length > 0 && h("p", {}, backends.length ? "through " : "", filters.map(({ type }) => type).join(", ")),
     !backends.length && !filters.length && h("p", { class: "quiet" }, "no backend"),
     h("h4", { class: "lead" }, "Effective policies"),
@@ -148,10 +149,10 @@ function served({ gateway, listener, route, rule, backends, filters, policies, a
 
 function missed({ gateway, listener, nearest, undecided }) {
   return [
-    h("p", { class: "verdict bad" }, h("span", { "aria-hidden": "true" }, "✕ "), h("strong", {}, nearest.reason), ` – ${nearest.message}`),
+    h("p", { class: "verdict bad" }, h("span", { "aria-hidden": "true" }, "✕ "), reasonMark(nearest.reason), ` – ${nearest.message}`),
     gateway && trail([gateway, listener].filter(Boolean)),
     nearest.candidates.length > 0 && h("h4", {}, undecided.length > 0 ? "May serve it" : "Nearest"),
     nearest.candidates.map(({ node, reason, message }) =>
-      h("p", { class: "refused" }, parts(node).name && nodeLink(node), ": ", h("strong", {}, reason), ` – ${message}`)),
+      h("p", { class: "refused" }, parts(node).name && nodeLink(node), ": ", reasonMark(reason), ` – ${message}`)),
   ];
 }

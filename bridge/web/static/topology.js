@@ -3,14 +3,16 @@
 import { byName, forget, parts } from "./keys.js";
 
 /**
- * A policy at a node; `outcome` is one word for all its paths.
+ * A policy at a node; `outcome` is one word for all its paths, `differs` whether its controller reports otherwise,
+ * `reasons` are those of its conditions.
  *
- * @typedef {{policy: string, policyKind: string, accepted?: boolean, reason?: string, outcome?: string}} Attached
+ * @typedef {{policy: string, policyKind: string, accepted?: boolean, reason?: string, outcome?: string, differs: boolean,
+ *   reasons: string[]}} Attached
  *
  * A node; `count` is the number of nodes below it, loaded or not.
  *
- * @typedef {{key: string, level: string, parents: string[], leadsTo: string[], parameters?: string, count: number,
- *   policies: Attached[], refused: {parent: string, child: string, reason: string}[]}} Node
+ * @typedef {{key: string, level: string, parents: string[], leadsTo: string[], parameters?: string, hostnames: string[],
+ *   count: number, policies: Attached[], refused: {parent: string, child: string, reason: string}[]}} Node
  */
 
 export class Topology {
@@ -135,30 +137,33 @@ export class Topology {
     return [...found].sort(byName);
   }
 
-  /**
-   * Numbers for filters by name: {kinds, namespaces, policyKinds, undescribed}; the latter two have all kinds of policies
-   * between them. `known`: names that may be missing among the nodes.
-   */
-  facets(known) {
-    const kinds = new Map();
-    const namespaces = new Map(known.namespaces.map((name) => [name, 0]));
-    const undescribed = new Map(known.undescribed.map((name) => [name, 0]));
-    const policyKinds = new Map(known.policyKinds.filter((name) => !undescribed.has(name)).map((name) => [name, 0]));
+  /** Numbers for filters by name: {kinds, namespaces, policyKinds, undescribed (policy kinds that none describes), outcomes}. */
+  facets() {
+    const found = { kinds: new Map(), namespaces: new Map(), policyKinds: new Map(), undescribed: new Map(), outcomes: new Map() };
+    const count = (map, name, more = 1) => map.set(name, (map.get(name) ?? 0) + more);
     for (const node of this.nodes.values()) {
-      const { kind, namespace, section } = parts(node.key);
-      const named = section ? node.level : kind;
-      kinds.set(named, (kinds.get(named) ?? 0) + 1);
-      if (namespace && !section) namespaces.set(namespace, (namespaces.get(namespace) ?? 0) + 1);
+      const { namespace, section } = parts(node.key);
+      count(found.kinds, shownKind(node));
+      if (namespace && !section) count(found.namespaces, namespace);
+      for (const outcome of outcomesAt(node)) count(found.outcomes, outcome);
     }
-    for (const policy of this.targets.keys()) {
-      const { type, namespace } = parts(policy);
-      const kindsOfIt = this.policy(policy)?.reason === "NotDescribed" ? undescribed : policyKinds;
-      kindsOfIt.set(type, (kindsOfIt.get(type) ?? 0) + 1);
-      if (namespace && !namespaces.has(namespace)) namespaces.set(namespace, 0);
+    for (const key of this.targets.keys()) {
+      const { type, namespace } = parts(key);
+      const isUndescribed = this.policy(key)?.reason === "NotDescribed";
+      count(isUndescribed ? found.undescribed : found.policyKinds, type);
+      if (namespace) count(found.namespaces, namespace, 0);
     }
-    for (const type of undescribed.keys()) policyKinds.delete(type);
-    return { kinds, namespaces, policyKinds, undescribed };
+    for (const type of found.undescribed.keys()) found.policyKinds.delete(type);
+    return found;
   }
+}
+
+/** The outcomes of the policies at a node, and of the links that it declares, once each. */
+export function outcomesAt({ policies, refused }) {
+  const found = new Set(policies.map(({ accepted, outcome }) => (accepted === false ? "Refused" : outcome)));
+  if (policies.some(({ differs }) => differs)) found.add("Differs");
+  if (refused.length) found.add("Refused");
+  return found;
 }
 
 /** The kind of a node in filters: of a section its level. */

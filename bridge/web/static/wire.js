@@ -7,14 +7,12 @@ export class Wire {
   #users = new Map(); // policy -> Set of the nodes that name it
   revision = "";
   total = 0; // all nodes, loaded or not
-  facets = { namespaces: [], kinds: [], policyKinds: [], undescribed: [] }; // of all nodes
   isWhole = false; // whether all nodes were loaded
 
   /** Read a topology document. Returns its nodes. */
   load(document) {
     this.revision = document.revision;
     this.total = document.total;
-    this.facets = document.facets;
     this.isWhole = document.whole && document.total <= Object.keys(document.nodes).length;
     this.#nodes = new Map(Object.entries(document.nodes));
     this.#policies = new Map(Object.entries(document.policies));
@@ -27,13 +25,9 @@ export class Wire {
   change({ revision, total, nodes = {}, gone = [], policies = {}, gonePolicies = [] }) {
     this.revision = revision;
     this.total = total;
-    const known = this.isWhole ? nodes : Object.fromEntries(Object.entries(nodes).filter(([key, node]) => this.#belongs(key, node)));
+    // Of a topology that is not loaded whole, only what is loaded is kept current.
+    const known = this.isWhole ? nodes : Object.fromEntries(Object.entries(nodes).filter(([key]) => this.#nodes.has(key)));
     return this.#take(known, gone, policies, gonePolicies);
-  }
-
-  /** Apply further nodes that were requested. Returns the same. */
-  more({ nodes, policies }) {
-    return this.#take(nodes, [], policies, []);
   }
 
   #take(nodes, gone, policies, gonePolicies) {
@@ -53,15 +47,7 @@ export class Wire {
       this.#nodes.set(key, node);
       this.#use(key, node);
     }
-    for (const { parents } of Object.values(nodes)) {
-      for (const parent of parents) if (this.#nodes.has(parent)) this.#nodes.get(parent).isOpen = true;
-    }
     return { upsert: [...touched].map((key) => this.#read(key)), gone };
-  }
-
-  /** Whether a node is in a loaded part: pieces of other parts would look like the whole part. */
-  #belongs(key, { parents }) {
-    return this.#nodes.has(key) || parents.some((parent) => this.#nodes.get(parent)?.isOpen);
   }
 
   /** The number of loaded policies. */
@@ -73,7 +59,21 @@ export class Wire {
     return this.#policies.has(key);
   }
 
-  /** Policies that need attention: [{policy, outcome, reason, message}], first those whose controllers contradict the bridge. */
+  /** The keys of all policies. */
+  policyKeys() {
+    return this.#policies.keys();
+  }
+
+  /** Words for the state of a policy, by which users search: reasons, and its outcome. */
+  reasonsOf(policy) {
+    const { outcomes = [], conditions = [] } = this.#policies.get(policy) ?? {};
+    return [...new Set([...conditions.map(({ reason }) => reason), ...outcomes])];
+  }
+
+  /**
+   * What needs attention: [{policy, outcome, reason, message}] or [{child, parent, reason, message}] for a link that does not
+   * count. First policies whose controllers contradict the bridge, at last those that are overridden everywhere.
+   */
   troubled() {
     const differing = [];
     const refused = [];
@@ -84,11 +84,12 @@ export class Wire {
       if (not) refused.push({ policy, outcome: "Refused", reason: not.reason, message: not.message });
       else if (overall(outcomes) === "Overridden") overridden.push({ policy, outcome: "Overridden" });
     }
+    for (const node of this.#nodes.values()) refused.push(...node.refused);
     return [...differing, ...refused, ...overridden];
   }
 
   #read(key) {
-    const { level, parents, leadsTo, parameters, policies, refused, children } = this.#nodes.get(key);
+    const { level, parents, leadsTo, parameters, hostnames, policies, refused, children } = this.#nodes.get(key);
     return {
       key,
       count: children, // below it, loaded or not
@@ -96,8 +97,14 @@ export class Wire {
       parents,
       leadsTo,
       parameters,
+      hostnames,
       refused,
-      policies: policies.map((attached) => ({ ...attached, outcome: overall(this.#policies.get(attached.policy)?.outcomes) })),
+      policies: policies.map((attached) => ({
+        ...attached,
+        outcome: overall(this.#policies.get(attached.policy)?.outcomes),
+        differs: (this.#policies.get(attached.policy)?.differences ?? []).length > 0,
+        reasons: this.reasonsOf(attached.policy),
+      })),
     };
   }
 

@@ -9,7 +9,10 @@ const COPIED = 1_500; // ms that the button confirms
 export const yaml = (value) => dump(value, { lineWidth: -1, noRefs: true });
 
 /** A closed block with a value as YAML and a button that copies it. */
-export function yamlBlock(title, value) {
+export const yamlBlock = (title, value) => h("details", { class: "yaml" }, h("summary", {}, title), yamlText(title, value));
+
+/** A value as YAML, with a button that copies it. */
+export function yamlText(title, value) {
   const text = yaml(value);
   const status = h("span", { class: "quiet", role: "status" });
   const code = h("pre", { tabindex: 0, "aria-label": title }, text);
@@ -17,7 +20,7 @@ export function yamlBlock(title, value) {
     status.textContent = (await copied(text, code)) ? "copied" : "press Ctrl+C";
     setTimeout(() => { status.textContent = ""; }, COPIED);
   } } }, "Copy");
-  return h("details", { class: "yaml" }, h("summary", {}, title), h("p", { class: "copy" }, copy, " ", status), code);
+  return [h("p", { class: "copy" }, copy, " ", status), code];
 }
 
 /** Copy a text; false if there is no clipboard (a page without TLS): the text is then selected. */

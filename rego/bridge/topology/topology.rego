@@ -179,19 +179,30 @@ _whole(node) := concat("", [trim_suffix(keys.parse(node).object, "@frontend"), "
 	keys.is_frontend(node)
 } else := keys.parse(node).object
 
-# The picture of one object: `nodes` (the object, its sections, its frontend) with `{level, policies, parameters?}`, and
-# its declarations: `edges` `[parent, child]` that count, `refused` ones with their reason. `alone` means that it is
+# The picture of one object: `nodes` (the object, its sections, its frontend) with `{level, policies, parameters?,
+# hostnames?}`, and its declarations: `edges` `[parent, child]` that count, `refused` ones with their reason. `alone` means that it is
 # drawn even without an edge. Its size is independent of other objects' declarations. Undefined for objects without a
 # place in the picture.
 entry(object_key) := {
-	"nodes": {node: _drawn(node, kinds.names) | some node in nodes},
+	"nodes": {node: object.union(_drawn(node, kinds.names), _hostnames(node)) | some node in nodes},
 	"edges": sort(_edges(nodes)),
-	"refused": sort(_refused_links(object_key)),
+	"refused": sort({link | some link in _refused_links(object_key); not _taken_elsewhere(link)}),
 	"alone": levels.of(object_key) in _first_levels,
 } if {
 	hierarchy.exists(object_key)
 	_is_in_picture(object_key)
 	nodes := _nodes(object_key)
+}
+
+# The hostnames of a route or a listener, by which users search.
+_hostnames(node) := {"hostnames": names | names := [name | some name in _named_hosts(levels.of(node), node); is_string(name)]; count(names) > 0}
+
+_named_hosts("Route", node) := lookup.get(node).spec.hostnames
+
+_named_hosts("Listener", node) := {listener.hostname |
+	parts := keys.parse(node)
+	some listener in hierarchy.listeners(parts.object)
+	listener.name == parts.section
 }
 
 _is_in_picture(object_key) if {

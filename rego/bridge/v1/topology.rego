@@ -43,8 +43,8 @@ picture_roots := problem if {
 # METADATA
 # description: |
 #   `picture`: the picture of each of `objects`, `{nodes, edges, refused, alone}` by key; objects without a place in it
-#   are absent. `nodes` has `{level, policies, parameters?}` by key, `edges` are `[parent, child]`. An edge may end at
-#   an object that is not in `objects`.
+#   are absent. `nodes` has `{level, policies, parameters?, hostnames?}` by key, `edges` are `[parent, child]`. An edge
+#   may end at an object that is not in `objects`.
 # entrypoint: true
 picture := problem if {
 	problem := queries.problem([["objects", "keys"]])

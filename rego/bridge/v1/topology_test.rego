@@ -220,3 +220,19 @@ test_problems_of_no_keys_are_an_error if {
 	found := v1.problems with input as _query_input([], {"objects": "all"})
 	found.error.code == "InvalidInput"
 }
+
+test_route_and_listener_have_their_hostnames_in_the_picture if {
+	route := object.union(
+		testing.route("named", [{"name": "named", "namespace": "infra"}], []),
+		{"spec": {"hostnames": ["shop.example.com"]}},
+	)
+	secure := object.union(testing.listener("secure", 443), {"hostname": "*.example.org"})
+	keys := ["gateway.networking.k8s.io/HTTPRoute/shop/named", "gateway.networking.k8s.io/Gateway/infra/named"]
+	found := _picture([route, testing.gateway("named", [testing.listener("plain", 80), secure])], keys)
+	found[keys[0]].nodes[keys[0]].hostnames == ["shop.example.com"]
+	found[keys[1]].nodes[sprintf("%s#secure", [keys[1]])].hostnames == ["*.example.org"]
+	not found[keys[1]].nodes[sprintf("%s#plain", [keys[1]])].hostnames
+
+	# Another listener accepts the route for the same parentRef.
+	found[keys[0]].refused == []
+}

@@ -1,0 +1,63 @@
+// What a search finds: each of its words is a part of a name, a hostname, a namespace, a kind or a reason, in any letter case.
+
+import { byName, parts, short } from "./keys.js";
+
+const texts = new WeakMap(); // nodes and policies at nodes -> their text in lower case; a changed one is another object
+
+/** The words of a search. */
+export const wordsOf = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
+
+/** Whether all words are in the text of a node; true without words. */
+export const isFound = (node, words) =>
+  has(words, node, () => [short(node.key), node.level, node.hostnames, node.refused.map(({ reason }) => reason)]);
+
+/** Whether all words are in the text of a policy at a node. */
+export const isFoundPolicy = (attached, words) =>
+  has(words, attached, () => [short(attached.policy), attached.reasons, attached.reason]);
+
+function has(words, object, parts_) {
+  if (!words.length) return true;
+  if (!texts.has(object)) texts.set(object, textOf(parts_()));
+  const text = texts.get(object);
+  return words.every((word) => text.includes(word));
+}
+
+const textOf = (terms) => terms.flat().join(" ").toLowerCase();
+
+/**
+ * The results of a search, the best first: [{key, note}] of nodes and policies, [{namespace}]. `note` says by which hostname or
+ * reason it was found.
+ */
+export function find(text, topology, wire) {
+  const words = wordsOf(text);
+  if (!words.length) return [];
+  const found = [];
+  const add = (key, terms) => found.push({ key, note: noteOf(terms, words), rank: rank(key, words) });
+  for (const node of topology.nodes.values()) {
+    if (isFound(node, words)) add(node.key, [node.hostnames, node.refused.map(({ reason }) => reason)]);
+  }
+  for (const policy of wire.policyKeys()) {
+    const reasons = wire.reasonsOf(policy);
+    const all = textOf([short(policy), reasons]);
+    if (words.every((word) => all.includes(word))) add(policy, topology.attachedTo(policy).length ? [reasons] : [reasons, "without a target"]);
+  }
+  const namespaces = [...topology.facets().namespaces.keys()].filter((name) => words.length === 1 && name.includes(words[0]));
+  return [
+    ...namespaces.sort((one, other) => one.length - other.length).slice(0, 2).map((namespace) => ({ namespace })),
+    ...found.sort((one, other) => one.rank - other.rank || byName(short(one.key), short(other.key))),
+  ];
+}
+
+/** 0 for a name that is the text, 1 for one that begins with it, 2 for one that has it, 3 for anything else. */
+function rank(key, words) {
+  const { name, section } = parts(key);
+  const own = (section || name).toLowerCase();
+  const [first] = words;
+  if (own === first) return 0;
+  if (own.startsWith(first)) return 1;
+  return own.includes(first) ? 2 : 3;
+}
+
+function noteOf(terms, words) {
+  return terms.flat().filter((term) => term === "without a target" || words.some((word) => term.toLowerCase().includes(word))).join(", ");
+}

@@ -1,0 +1,213 @@
+"""Search, filters and choices: what they find is marked, and the picture is fitted to what they leave."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Route
+
+from hack.bench.load import Load
+from tests.web.bridges import Bridge
+from tests.web.page import Opened
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+GROUP = "gateway.networking.k8s.io"
+CHECKOUT = f"{GROUP}/HTTPRoute/shop/cart#checkout"
+CALLBACKS = f"{GROUP}/HTTPRoute/payments/callbacks"
+LEDGER = "core/Service/payments/ledger"
+FOUND = "document.activeElement.id === 'search-text' && document.querySelectorAll('#search-found [role=option]').length"
+# The drawn nodes that are not inside the picture.
+OUTSIDE = """(() => {
+  const { left, right, top, bottom } = document.getElementById('graph').getBoundingClientRect();
+  return [...policyBridge.topology.nodes.keys()].filter((key) => {
+    const at = policyBridge.graph.position(key);
+    return at && !at.classes.includes('dim') && (at.x < left || at.x > right || at.y < top || at.y > bottom);
+  });
+})()"""
+
+
+async def _search(page: Opened, text: str) -> str:
+    """Search by keyboard alone; give the first result."""
+    await page.page.evaluate("document.activeElement.blur()")
+    await page.page.keyboard.press("/")
+    await page.page.keyboard.type(text)
+    await page.until(FOUND)
+    return await page.page.locator("#search-found [role=option]").first.inner_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("cart#che", "shop/cart#checkout"),
+        ("blog.example.com", "blog/feeds"),
+        ("brand", "infra/brand"),
+        ("summer", "shop/summer-sale"),  # its target does not exist
+        ("conflicted", "shop/catalog-again"),
+        ("notallowedby", "payments/callbacks"),
+        ("httproute admin", "shop/admin"),
+    ],
+)
+async def test_search_finds_names_hostnames_policies_and_reasons(
+    shop: Bridge, page: Opened, text: str, first: str
+) -> None:
+    await page.go(shop.url)
+    assert first in await _search(page, text)
+    await page.page.keyboard.press("Enter")
+    await page.shows("#details h3", first.rpartition("/")[2])
+
+
+async def test_search_is_a_list_for_arrow_keys_and_escape_ends_it(shop: Bridge, page: Opened) -> None:
+    await page.go(shop.url)
+    await _search(page, "cart")
+    await page.page.keyboard.press("ArrowDown")
+    await page.page.keyboard.press("ArrowDown")
+    active = "document.getElementById('search-text').getAttribute('aria-activedescendant')"
+    assert await page.page.evaluate(active) == "found-1"
+    await page.page.keyboard.press("Escape")
+    assert await page.page.locator("#search-found").is_hidden()
+    await page.page.keyboard.press("Escape")
+    await page.shows("#counts", "39 nodes · 16 policies")
+
+
+async def test_search_of_a_namespace_offers_it_alone(shop: Bridge, page: Opened) -> None:
+    await page.go(shop.url)
+    assert "Namespace" in await _search(page, "blog")
+    await page.page.keyboard.press("Enter")
+    await page.until(f"!policyBridge.graph.position('{CALLBACKS}')")
+    assert "namespaces=blog" in page.page.url
+
+
+async def test_search_marks_what_it_finds_and_fits_what_it_leaves(shop: Bridge, page: Opened) -> None:
+    await page.go(shop.url)
+    whole = (await page.view())["zoom"]
+    await _search(page, "callbacks")
+    found, other = await page.position(CALLBACKS), await page.position(LEDGER)
+    assert found
+    assert other
+    assert "found" in found["classes"]
+    assert "found" not in other["classes"]
+    assert await page.page.locator("#outline .row.found").count() == 3
+    assert (await page.view())["zoom"] > whole
+    assert await page.page.evaluate(OUTSIDE) == []
+    await page.page.keyboard.press("Escape")
+    await page.page.keyboard.press("Escape")
+    await page.until(f"Math.abs(policyBridge.graph.view.zoom - {whole}) < 0.01")
+    # What the user has moved stays where it is.
+    await page.page.click("#zoom-in")
+    moved = (await page.view())["zoom"]
+    await _search(page, "callbacks")
+    assert (await page.view())["zoom"] == moved
+
+
+async def test_picture_is_fitted_to_what_the_bridge_draws_later(shop: Bridge, page: Opened) -> None:
+    requests = 0
+
+    async def first_in_part(route: Route) -> None:
+        nonlocal requests
+        requests += 1
+        answer = await route.fetch()
+        document = await answer.json()
+        if requests == 1:
+            top = {key: node for key, node in document["nodes"].items() if node["level"] in {"GatewayClass", "Gateway"}}
+            document |= {"whole": False, "nodes": top}
+        await route.fulfill(response=answer, json=document)
+
+    await page.page.route("**/api/topology*", first_in_part)
+    await page.go(shop.url)
+    await page.until(f"policyBridge.topology.nodes.size === 39 && {OUTSIDE}.length === 0")
+    assert (await page.view())["nodes"] > 39
+
+
+@pytest.mark.parametrize(("width", "height"), [(1400, 900), (1024, 768)])
+async def test_choice_in_the_outline_is_visible_with_its_path(
+    shop: Bridge, page: Opened, width: int, height: int
+) -> None:
+    await page.page.set_viewport_size({"width": width, "height": height})
+    await page.go(f"{shop.url}#object={GROUP}/HTTPRoute/shop/cart%23checkout")
+    await page.shows("#details h3", "cart#checkout")
+    assert await page.page.evaluate(OUTSIDE) == []
+    row = page.page.get_by_role("treeitem", name="Rule, checkout", exact=True).first
+    box, outline = await row.bounding_box(), await page.page.locator(".side .scroll").bounding_box()
+    assert box
+    assert outline
+    assert outline["y"] <= box["y"] <= outline["y"] + outline["height"] - box["height"]
+
+
+async def test_problems_are_first_and_can_be_shown_alone(shop: Bridge, page: Opened) -> None:
+    await page.go(shop.url)
+    assert await page.page.locator("#details h3").inner_text() == "Worth a look (6)"
+    numbers = await page.page.locator("#details .numbers").bounding_box()
+    assert numbers
+    assert numbers["height"] < 50
+    await page.page.get_by_label("Only problems").check()
+    await page.until(f"!policyBridge.graph.position('{LEDGER}')")
+    assert await page.position(CALLBACKS)
+    assert "outcomes=Overridden,Refused,Differs" in page.page.url
+    await page.page.get_by_role("group", name="Outcomes").get_by_text("not accepted").click()
+    await page.until(f"!policyBridge.graph.position('{CALLBACKS}')")
+    assert not await page.page.get_by_label("Only problems").is_checked()
+    await page.page.get_by_role("button", name="Show everything").click()
+    await page.shows("#counts", "39 nodes · 16 policies")
+
+
+async def test_search_and_problems_are_on_the_first_screen_of_a_phone(shop: Bridge, page: Opened) -> None:
+    await page.page.set_viewport_size({"width": 390, "height": 844})
+    await page.go(shop.url)
+    for selector in ("#search-text", "#details .stack li:nth-child(3)"):
+        box = await page.page.locator(selector).bounding_box()
+        assert box
+        assert box["y"] + box["height"] < 844
+
+
+async def test_one_node_is_shown_alone_with_its_path(shop: Bridge, page: Opened) -> None:
+    await page.go(f"{shop.url}#object={LEDGER}")
+    button = page.page.get_by_role("button", name="Show only this")
+    await button.click()
+    await page.until(f"!policyBridge.graph.position('{GROUP}/HTTPRoute/shop/admin')")
+    assert await page.position(CALLBACKS)
+    assert await button.get_attribute("aria-pressed") == "true"
+    assert f"focus={LEDGER}" in page.page.url
+    await button.click()
+    await page.until(f"policyBridge.graph.position('{GROUP}/HTTPRoute/shop/admin')")
+
+
+async def test_object_is_shown_as_yaml(shop: Bridge, page: Opened) -> None:
+    await page.go(f"{shop.url}#object={LEDGER}")
+    await page.page.locator("summary", has_text="Object as YAML").click()
+    await page.shows("#details .yaml pre", "kind: Service")
+
+
+async def test_reason_opens_what_it_means_and_what_to_do(shop: Bridge, page: Opened) -> None:
+    await page.go(shop.url)
+    await page.page.locator("#details .reason summary", has_text="Conflicted").click()
+    await page.shows("#details .reason[open]", "Merge the two policies")
+
+
+async def test_names_of_policies_in_narrow_details_take_two_lines_at_most(shop: Bridge, page: Opened) -> None:
+    await page.page.set_viewport_size({"width": 1024, "height": 768})
+    await page.go(f"{shop.url}#object={GROUP}/HTTPRoute/shop/cart%23checkout")
+    await page.shows("#details .fields", "infra/internal-tools")
+    lines = """[...document.querySelectorAll('#details .fields .policy')].map((one) => {
+      const range = document.createRange();
+      range.selectNodeContents(one.querySelector('.link'));
+      return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;
+    })"""
+    assert max(await page.page.evaluate(lines)) <= 2
+
+
+async def test_large_topology_has_readable_names_and_its_namespaces(
+    serve: Callable[[Path], Bridge], page: Opened, tmp_path: Path
+) -> None:
+    folder = tmp_path / "large"
+    folder.mkdir()
+    with (folder / "all.yaml").open("w") as file:
+        file.writelines(f"---\n{json.dumps(obj)}\n" for obj in Load(120).objects())
+    await page.page.set_viewport_size({"width": 1400, "height": 900})
+    await page.go(serve(folder).url)
+    assert (await page.view())["zoom"] >= 0.6
+    await page.shows("#details .namespaces", "Namespaces (51)")
+    await page.page.locator("#details .namespaces").get_by_role("button", name="team-7", exact=True).click()
+    await page.until(f"policyBridge.graph.position('{GROUP}/HTTPRoute/team-7/route-7')")
+    assert await page.position(f"{GROUP}/HTTPRoute/team-8/route-8") is None
