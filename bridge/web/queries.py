@@ -2,6 +2,7 @@
 
 - `POST /api/query/<name>`: queries of the contract
 - `GET /api/object`: one object
+- `GET /api/reasons`: what reasons mean
 - `POST /api/changes`: the effects of pasted manifests
 - `GET /v1/effective`: effective policies for programs, once or as they change
 """
@@ -20,6 +21,7 @@ from bridge.model.keys import Key, is_key, parse_key
 from bridge.opa.client import Opa
 from bridge.queries.analysis import analyze, held_crds
 from bridge.queries.asking import effective_at, objects, policy_kind, target_keys
+from bridge.queries.reasons import Reason, explained_reasons
 from bridge.replicator.pending import prune
 from bridge.sources.bounded_reading import TooCostlyError, read_manifests
 from bridge.web.responses import Event, Streams, answer, body_of, decoded
@@ -69,6 +71,14 @@ class Queries:
         if key not in found:
             raise Refused(404, "TargetNotFound", f"{key} does not exist")
         return answer({"object": found[key]})
+
+
+async def explain_reasons(_: web.Request) -> web.Response:
+    """Return what reasons mean and what to do, a list for each name."""
+    found: dict[str, list[Reason]] = {}
+    for reason in explained_reasons():
+        found.setdefault(reason.name, []).append(reason)
+    return answer({"reasons": found})
 
 
 MOST_MANIFESTS = 4 << 20  # bytes of manifests

@@ -35,7 +35,7 @@ from bridge.opa.credentials import TokenError
 from bridge.settings.model import Settings
 from bridge.sidecar.site import Backing
 from bridge.web.picture_updates import Drawing
-from bridge.web.queries import Changes, EffectiveStream, Queries
+from bridge.web.queries import Changes, EffectiveStream, Queries, explain_reasons
 from bridge.web.responses import Streams, answer, body_of, decoded, refusal
 from bridge.web.subscriptions import Following
 from bridge.web.topology import Topology
@@ -181,6 +181,7 @@ class WebSite:
         get("/v1/effective", guard.closed(self._effective.get))
         get("/api/topology", guard.closed(self._topology.get))
         get("/api/stream", guard.closed(self._topology.stream))
+        get("/api/reasons", guard.open(explain_reasons))
         get("/api/object", guard.closed(self._queries.object))
         post("/api/query/{name}", guard.closed(self._queries.post))
         post("/api/changes", guard.closed(self._changes.post))
@@ -215,7 +216,6 @@ _TYPES = {
     ".html": "text/html",
     ".js": "text/javascript",
     ".json": "application/json",
-    ".md": "text/markdown",  # reasons.md is the page of the documentation
     ".svg": "image/svg+xml",
     ".txt": "text/plain",
 }

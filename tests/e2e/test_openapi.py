@@ -87,6 +87,7 @@ def test_answers_of_queries_are_as_described(served: Served, name: str) -> None:
     [
         ("/v1/effective", f"?target={ROUTE}%23checkout"),
         ("/v1/effective", "?target=httproute/cort"),
+        ("/api/reasons", ""),
         ("/api/object", f"?key={ROUTE}"),
         ("/api/object", "?key=httproute/cart"),
         ("/api/topology", ""),

@@ -21,6 +21,9 @@ export const topology = (limit) => ask(`api/topology${limit ? `?limit=${limit}` 
 export const query = async (name, input) =>
   (await ask(`api/query/${name}`, { method: "POST", body: JSON.stringify({ input }) }, "application/json")).result;
 
+/** What reasons mean and what to do: a list of {about, meaning, fix} by reason. */
+export const reasons = async () => (await ask("api/reasons")).reasons;
+
 /** An object as the bridge has it. */
 export const manifest = async (key) => (await ask(`api/object?key=${encodeURIComponent(key)}`)).object;
 

@@ -1,18 +1,17 @@
-// What reasons mean and what to do, from the bridge's page of reasons (docs/reference/reasons.md).
+// What reasons mean and what to do (docs/reference/reasons.md).
 
+import { reasons } from "./api.js";
 import { h } from "./dom.js";
 
-const ROW = /^\| `(\w+)` \| (.+) \| (.+) \|$/gm;
+/** @type {Map<string, {about: string, meaning: string, fix: string}[]>} */
+let known = new Map();
 
-/** @type {Map<string, {meaning: string, advice: string}>} */
-const known = new Map();
-
-/** Load the page; until then, and for a reason that it does not have, only the reason is shown. */
+/** Load the explanations; without them, and for an unknown reason, only the reason is shown. */
 export async function loadReasons() {
-  const response = await fetch("reasons.md");
-  if (!response.ok) return;
-  for (const [, name, meaning, advice] of (await response.text()).matchAll(ROW)) {
-    known.set(name, { meaning: plain(meaning), advice: plain(advice) });
+  try {
+    known = new Map(Object.entries(await reasons()));
+  } catch (error) {
+    if (error.status === undefined) throw error; // the connection shows the others
   }
 }
 
@@ -20,8 +19,8 @@ export async function loadReasons() {
 export function reasonMark(name) {
   const found = known.get(name);
   if (!found) return h("strong", { class: "reason" }, name);
-  return h("details", { class: "reason" }, h("summary", {}, name), h("span", {}, `${found.meaning} ${found.advice === "Nothing." ? "" : found.advice}`.trim()));
+  return h("details", { class: "reason" }, h("summary", {}, name),
+    found.map(({ about, meaning, fix }) => h("span", {}, found.length > 1 && `${about}: `, plain(meaning), fix !== "Nothing." && ` ${plain(fix)}`)));
 }
 
-/** Markdown without its marks of code and links. */
-const plain = (text) => text.replaceAll("`", "").replace(/\[([^\]]+)\]\([^)]+\)/g, "$1");
+const plain = (text) => text.replaceAll("`", "");
