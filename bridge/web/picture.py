@@ -31,9 +31,6 @@ class PagePicture:
         self._below: defaultdict[str, dict[str, None]] = defaultdict(dict)
         self._above: defaultdict[str, dict[str, None]] = defaultdict(dict)
 
-    def __len__(self) -> int:
-        return len(self._nodes)
-
     def __contains__(self, object_key: str) -> bool:
         return object_key in self._nodes_of
 
