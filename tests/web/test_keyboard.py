@@ -58,8 +58,8 @@ async def test_picture_is_moved_and_zoomed_with_keys(shop: Bridge, page: Opened)
 
 async def test_focus_goes_through_the_page_in_order_and_is_seen(shop: Bridge, page: Opened) -> None:
     await page.go(shop.url)
-    seen = []
-    for _ in range(40):
+    seen: list[str] = []
+    while "tab-details" not in seen:
         await page.page.keyboard.press("Tab")
         seen.append(await page.page.evaluate("document.activeElement.id || document.activeElement.className"))
         style = "getComputedStyle(document.activeElement).outlineStyle"
