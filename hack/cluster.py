@@ -1,16 +1,19 @@
-"""The one way to start a control plane for a measurement or a soak, with the CRDs that a bridge expects."""
+"""The one way to start a control plane for a measurement or a soak, and the paths of objects in it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import yaml
 
+from bridge.model.changes import Object
 from hack.tools import ensure, ensure_crds
+from tests.controlplane.api import ApiServer
 from tests.controlplane.plane import ControlPlane
+from tests.scenarios.custom_resources import plural_of
 
 BRIDGE_CRDS = Path(__file__).resolve().parents[1] / "deploy" / "crds"
 
@@ -32,10 +35,21 @@ async def running_cluster(folder: Path) -> AsyncIterator[ControlPlane]:
         await asyncio.to_thread(plane.stop)
 
 
+def collection(obj: Object) -> str:
+    """Return the path at which an object is created."""
+    version = obj["apiVersion"]
+    namespace = obj["metadata"].get("namespace")
+    place = f"/namespaces/{namespace}" if namespace else ""
+    return f"{'/apis' if '/' in version else '/api'}/{version}{place}/{plural_of(obj['kind'])}"
+
+
+def apply_all(api: ApiServer, objects: Iterable[Object]) -> None:
+    """Apply objects one after the other."""
+    for obj in objects:
+        api.apply(f"{collection(obj)}/{obj['metadata']['name']}", obj)
+
+
 def _apply_own(plane: ControlPlane) -> None:
-    names = set()
-    for file in sorted(BRIDGE_CRDS.glob("*.yaml")):
-        name = yaml.safe_load(file.read_text())["metadata"]["name"]
-        plane.api.apply(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}", file.read_text())
-        names.add(name)
-    plane.api.wait_for_crds(names)
+    own = [yaml.safe_load(file.read_text()) for file in sorted(BRIDGE_CRDS.glob("*.yaml"))]
+    apply_all(plane.api, own)
+    plane.api.wait_for_crds({crd["metadata"]["name"] for crd in own})

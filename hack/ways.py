@@ -20,13 +20,18 @@ from typing import Any
 
 from hack.bench.api import ROUTES, create, patch, session_of, watching
 from hack.bench.load import Load, custom_resources, policy_kind
-from hack.cluster import running_cluster
+from hack.cluster import collection, running_cluster
 from hack.processes import HERE, ROOT, BridgeProcess, Program
 
 SHARED = ("telemetry/", "tracing/", "model/keys.py", "model/types.py", "model/nesting.py", "pacing.py", "__init__.py")
 PATIENCE = 120.0
 SETTLING = 8.0  # seconds after the first statuses, until nothing of the start is under way
-MAPS = "/api/v1/namespaces/opa-policies/configmaps"
+CONFIG_MAP = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "changed", "namespace": "opa-policies", "labels": {"openpolicyagent.org/policy": "rego"}},
+    "data": {"main.rego": "package ways.changed\n\nvalue := 1\n"},
+}
 COMMAND = ("effective", "httproute/cart#checkout", "-n", "shop", "--manifests", str(ROOT / "examples" / "shop"))
 
 
@@ -46,7 +51,8 @@ async def main() -> None:
             own = [crd for crd in custom_resources() if crd["metadata"]["name"].endswith("example.com")]
             await create(api, own)
             await asyncio.to_thread(plane.api.wait_for_crds, {crd["metadata"]["name"] for crd in own})
-            await asyncio.to_thread(_apply, plane, "/api/v1/namespaces/opa-policies", {"kind": "Namespace"})
+            namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "opa-policies"}}
+            await create(api, [namespace])
             for objects in (load.bases(), load.http_routes(), [policy_kind()], load.policies()):
                 await create(api, objects)
             bridge = BridgeProcess("ways", folder, ["--kubeconfig", str(plane.kubeconfig)], {}, _Traced())
@@ -62,9 +68,7 @@ async def main() -> None:
                     await _print(bridge, "a changed HTTPRoute, until its status is patched", 1)
                     await asyncio.sleep(SETTLING)
                     bridge.signal("bridge", signal.SIGUSR1)
-                    rego = {"kind": "ConfigMap", "data": {"main.rego": "package ways.changed\n\nvalue := 1\n"}}
-                    labels = {"metadata": {"labels": {"openpolicyagent.org/policy": "rego"}}}
-                    await asyncio.to_thread(_apply, plane, f"{MAPS}/changed", {**rego, **labels})
+                    await create(api, [CONFIG_MAP])
                     await _until_reported(plane)
                     await _print(bridge, "a ConfigMap with Rego, until its status is reported", 2)
                 finally:
@@ -75,15 +79,10 @@ async def main() -> None:
     print(f"\n`bridge effective` on a folder without Rego: {len(files)} imported files\n\n{_listed(files)}")
 
 
-def _apply(plane: Any, path: str, body: dict[str, Any]) -> None:
-    metadata = {"name": path.rpartition("/")[2], **body.get("metadata", {})}
-    plane.api.apply(path, {"apiVersion": "v1", **body, "metadata": metadata})
-
-
 async def _until_reported(plane: Any) -> None:
     async with asyncio.timeout(PATIENCE):
         while True:
-            found = await asyncio.to_thread(plane.api.get, f"{MAPS}/changed")
+            found = await asyncio.to_thread(plane.api.get, f"{collection(CONFIG_MAP)}/changed")
             if "policybridge.io/status" in found["metadata"].get("annotations", {}):
                 return
             await asyncio.sleep(0.05)

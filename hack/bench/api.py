@@ -15,20 +15,11 @@ import aiohttp
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
 from hack.bench.load import GATEWAY_API
+from hack.cluster import collection
 from hack.figures import progress
 from tests.controlplane.plane import ControlPlane
 
 CONNECTIONS = 16
-PLURALS = {
-    "Namespace": "namespaces",
-    "Service": "services",
-    "GatewayClass": "gatewayclasses",
-    "Gateway": "gateways",
-    "HTTPRoute": "httproutes",
-    "ColorPolicy": "colorpolicies",
-    "PolicyKind": "policykinds",
-    "CustomResourceDefinition": "customresourcedefinitions",
-}
 POLICIES = "/apis/example.com/v1/colorpolicies"
 ROUTES = f"/apis/{GATEWAY_API}/v1/httproutes"
 PAGE = 500  # of a list, as the bridge reads it
@@ -44,15 +35,6 @@ async def session_of(plane: ControlPlane) -> AsyncIterator[aiohttp.ClientSession
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=10)
     async with aiohttp.ClientSession(plane.url, connector=connector, headers=headers, timeout=timeout) as session:
         yield session
-
-
-def collection(obj: Object) -> str:
-    """Return the path at which an object is created."""
-    version = obj["apiVersion"]
-    root = f"/apis/{version}" if "/" in version else f"/api/{version}"
-    namespace = obj["metadata"].get("namespace")
-    place = f"/namespaces/{namespace}" if namespace else ""
-    return f"{root}{place}/{PLURALS[obj['kind']]}"
 
 
 async def create(session: aiohttp.ClientSession, objects: Iterable[Object]) -> int:

@@ -19,6 +19,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+from hack.cluster import collection
 from hack.soak.floods import IDLE, PASTE, REVIEW, SILENT, SLOW, Floods
 from hack.soak.hostile_objects import ATTACKS, GROUP, HOSTILE, Object, odd_statuses
 from hack.soak.slow_writes import SlowWrites
@@ -33,13 +34,6 @@ _STATUS_PAUSE = 0.2  # seconds between two statuses that are overwritten
 _SLOW = 7.0  # seconds that a status write takes: longer than a Lease's renewal
 _REPORT = 20.0
 _NICE = 10  # what an attacker computes, he computes elsewhere
-_PLURALS = {
-    "ConfigMap": "configmaps",
-    "Gateway": "gateways",
-    "LimitPolicy": "limitpolicies",
-    "HTTPRoute": "httproutes",
-    "Thing": "things",
-}
 
 
 class Hostile:
@@ -66,7 +60,7 @@ class Hostile:
                 await asyncio.sleep(_STATUS_PAUSE)
 
     def _replace(self, attack: str, obj: Object) -> None:
-        path = path_of(obj)
+        path = collection(obj)
         try:
             with contextlib.suppress(ApiError):
                 self._api.request("DELETE", f"{path}/{obj['metadata']['name']}")
@@ -79,7 +73,7 @@ class Hostile:
             self.counts[attack] += 1
 
     def _overwrite(self, obj: Object) -> None:
-        path = f"{path_of(obj)}/{obj['metadata']['name']}/status"
+        path = f"{collection(obj)}/{obj['metadata']['name']}/status"
         try:
             self._api.request("PATCH", path, {"status": obj.get("status")}, "application/merge-patch+json")
         except ApiError as error:
@@ -90,12 +84,6 @@ class Hostile:
             self.counts["status_failed"] += 1
         else:
             self.counts["status"] += 1
-
-
-def path_of(obj: Object) -> str:
-    """Return the API server's path for objects of this type in the object's namespace."""
-    root = "/api" if obj["apiVersion"] == "v1" else "/apis"
-    return f"{root}/{obj['apiVersion']}/namespaces/{obj['metadata']['namespace']}/{_PLURALS[obj['kind']]}"
 
 
 def api_of(kubeconfig: Path) -> ApiServer:

@@ -13,39 +13,26 @@ from typing import Any
 
 import yaml
 
-from hack.cluster import running_cluster
+from hack.cluster import apply_all, running_cluster
 from hack.figures import progress
 from hack.processes import HERE, BridgeProcess, highest_memory
 from hack.soak.hostile import ACTS
-from hack.soak.hostile_objects import GATEWAY_API, GROUP, HOSTILE, POLICIES, SHARED, TWICE
+from hack.soak.hostile_objects import GATEWAY_API, GROUP, POLICIES
 from hack.soak.soak import Failed
 from hack.soak.well_behaved import FORBIDDEN, QUIET, WellBehaved
 from tests.controlplane.api import ApiError, ApiServer
 from tests.controlplane.process import ServerProcess
 from tests.integration.objects import apply_crd, crd
+from tests.scenarios.custom_resources import plural_of
 
+OBJECTS = Path(__file__).with_suffix(".yaml")
 VALUES = Path(__file__).parents[2] / "deploy" / "chart" / "values.yaml"
 _IDLE_SHARE = 0.15  # of the time, before the hostile tenant comes
 _IDLE_MOST = 60.0  # seconds
 _TELL = 20.0  # seconds between two reports
 _PATIENCE = 60.0
 _CONFIG_MAPS = f"/api/v1/namespaces/{POLICIES}/configmaps"
-_ADMISSION = "/apis/admissionregistration.k8s.io/v1"
-_POLICY = f"""package soak.labels
-
-violation contains {{"msg": "the label is forbidden"}} if input.review.object.metadata.labels.{FORBIDDEN}
-"""
-_EXTENSION = """package bridge.extensions.hierarchy.below
-
-import data.bridge.lib.keys
-
-links contains [gateway, keys.of(input.object)] if {
-	gateway := keys.format("gateway.networking.k8s.io", "Gateway", input.object.metadata.namespace, _name)
-}
-""" + "".join(f'\n_name := input.object.metadata.annotations["{name}"]\n' for name in TWICE)
-_MODULES = {"labels": _POLICY, "below": _EXTENSION}
-
-Object = dict[str, Any]
+_MODULES = ("labels", "below")
 
 
 async def soak_tenants(minutes: float, seed: int, folder: Path, acts: Sequence[str] = ACTS) -> None:
@@ -106,53 +93,20 @@ def _mebibytes(quantity: str) -> float:
 
 
 async def _define(api: ApiServer, url: str) -> None:
-    """Create the admin's objects for two tenants: policy kind, Gateway, Constraint, webhook configuration."""
-    for plural, name, group in (("limitpolicies", "LimitPolicy", GROUP), ("things", "Thing", "example.com")):
-        await apply_crd(api, crd(plural, name, group=group))
-    for namespace in (HOSTILE, QUIET, SHARED["namespace"], POLICIES):
-        await asyncio.to_thread(api.apply, f"/api/v1/namespaces/{namespace}", _object("v1", "Namespace", namespace))
-    kind = {
-        "group": GROUP,
-        "kind": "LimitPolicy",
-        "mode": "Manage",
-        "controllerName": f"{GROUP}/controller",
-        "effectiveTarget": "Rule",
-        "defaultStrategy": "PatchDefaults",
-        "statusShape": "Conditions",
-        "targets": [{"group": GATEWAY_API, "kind": name, "sections": True} for name in ("Gateway", "HTTPRoute")],
-    }
-    listener = {"name": "web", "port": 80, "protocol": "HTTP", "allowedRoutes": {"namespaces": {"from": "All"}}}
-    gateway = {"gatewayClassName": "main", "listeners": [listener]}
-    match = {"kinds": [{"apiGroups": [GATEWAY_API], "kinds": ["HTTPRoute"]}]}
-    bridge, gateways = "/apis/policybridge.io/v1alpha1", f"/apis/{GATEWAY_API}/v1"
-    objects = {
-        f"{bridge}/policykinds/limits": _object("policybridge.io/v1alpha1", "PolicyKind", "limits", spec=kind),
-        f"{bridge}/constraints/labels": _object(
-            "policybridge.io/v1alpha1", "Constraint", "labels", spec={"policy": "soak.labels", "match": match}
-        ),
-        f"{gateways}/gatewayclasses/main": _object(
-            f"{GATEWAY_API}/v1", "GatewayClass", "main", spec={"controllerName": "example.com/gateways"}
-        ),
-        f"{gateways}/namespaces/infra/gateways/shared": _object(f"{GATEWAY_API}/v1", "Gateway", "shared", spec=gateway),
-    }
-    for name, text in _MODULES.items():
-        rego = _object("v1", "ConfigMap", name, data={f"{name}.rego": text})
-        rego["metadata"]["labels"] = {"openpolicyagent.org/policy": "rego"}
-        objects[f"{_CONFIG_MAPS}/{name}"] = rego
-    for path, body in objects.items():
-        await asyncio.to_thread(api.apply, path, body)
+    """Create the admin's objects for two tenants, and the webhook configuration."""
+    for kind, group in (("LimitPolicy", GROUP), ("Thing", "example.com")):
+        await apply_crd(api, crd(plural_of(kind), kind, group=group))
+    await asyncio.to_thread(apply_all, api, yaml.safe_load_all(OBJECTS.read_text()))
     resources = [f"--resource=*.{group}" for group in (GATEWAY_API, GROUP)]
     command = HERE.command("webhook-config", "--url", url, *resources)
     printed = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=True)
-    for configuration in yaml.safe_load_all(printed.stdout):
-        path = f"{_ADMISSION}/{configuration['kind'].lower()}s/{configuration['metadata']['name']}"
-        await asyncio.to_thread(api.apply, path, configuration)
+    await asyncio.to_thread(apply_all, api, yaml.safe_load_all(printed.stdout))
 
 
 async def _until_admission_decides(api: ApiServer, bridge: BridgeProcess) -> None:
     """Wait until the Constraint denies what it should."""
-    route = _object(f"{GATEWAY_API}/v1", "HTTPRoute", "probe", spec={"rules": [{}]})
-    route["metadata"]["labels"] = {FORBIDDEN: "true"}
+    metadata = {"name": "probe", "labels": {FORBIDDEN: "true"}}
+    route = {"apiVersion": f"{GATEWAY_API}/v1", "kind": "HTTPRoute", "metadata": metadata, "spec": {"rules": [{}]}}
     path = f"/apis/{GATEWAY_API}/v1/namespaces/{QUIET}/httproutes?dryRun=All"
     async with asyncio.timeout(_PATIENCE):
         while bridge.running:
@@ -194,7 +148,3 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def _object(api_version: str, kind: str, name: str, **rest: Any) -> Object:
-    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, **rest}
