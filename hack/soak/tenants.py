@@ -30,7 +30,7 @@ VALUES = Path(__file__).parents[2] / "deploy" / "chart" / "values.yaml"
 _IDLE_SHARE = 0.15  # of the time, before the hostile tenant comes
 _IDLE_MOST = 60.0  # seconds
 _TELL = 20.0  # seconds between two reports
-_PATIENCE = 60.0
+_PATIENCE = 300.0  # seconds until the modules are active and admission decides
 _CONFIG_MAPS = f"/api/v1/namespaces/{POLICIES}/configmaps"
 _MODULES = ("labels", "below")
 
