@@ -1,8 +1,8 @@
 """Print the ways through the code: the files of `bridge` that a change or a command enters, in order of first entry.
 
 `python -m hack.ways` traces a changed HTTPRoute until its status is patched, and a changed ConfigMap with Rego until
-OPA uses it, both on a cluster, and the imports of `bridge effective` on a folder. A return is an entry into a file that
-was left before. Files that every part uses (logs, traces, keys, types) are left out.
+its status is reported, both on a cluster, and the imports of `bridge effective` on a folder. A way back leads from a file
+to one that was entered before. Files that every part uses (logs, traces, keys, types) are left out.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -91,8 +92,12 @@ async def _until_reported(plane: Any) -> None:
 async def _print(bridge: BridgeProcess, about: str, count: int) -> None:
     bridge.signal("bridge", signal.SIGUSR1)
     traced = await bridge.logged("way", count)
-    files = list(dict.fromkeys(traced["files"]))
-    print(f"\n{about}: {len(files)} files, {len(traced['files']) - len(files)} returns\n\n{_listed(files)}")
+    entered = traced["files"]
+    files = list(dict.fromkeys(entered))
+    first = {file: entered.index(file) for file in files}
+    # Loops repeat them, and a loaded machine more often: each pair of files counts once.
+    returns = {(left, file) for place, (left, file) in enumerate(pairwise(entered), 1) if place > first[file]}
+    print(f"\n{about}: {len(files)} files, {len(returns)} ways back\n\n{_listed(files)}")
 
 
 def _listed(files: list[str]) -> str:
