@@ -1,8 +1,8 @@
 """Print the ways through the code: the files of `bridge` that a change or a command enters, in order of first entry.
 
 `python -m hack.ways` traces a changed HTTPRoute until its status is patched, and a changed ConfigMap with Rego until
-its status is reported, both on a cluster, and the imports of `bridge effective` on a folder. A way back leads from a file
-to one that was entered before. Files that every part uses (logs, traces, keys, types) are left out.
+its status is reported, both on a cluster, and the imports of `bridge effective` on a folder. A way back leads from a
+file to one that was entered before. Files that every part uses (logs, traces, keys, types) are left out.
 """
 
 from __future__ import annotations
