@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import io
 import re
-import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
-from click.shell_completion import ShellComplete, get_completion_class
+from click.shell_completion import get_completion_class
 
-from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.model.text import plain
+from bridge.cli.command import command
+from bridge.cli.source import SOURCE, read_input
+from bridge.model.keys import CLUSTER, Key
+from bridge.queries.names import match_kinds
+from bridge.queries.stock import Stock, stock_of_cluster, stock_of_manifests, stock_of_opa
 
-if TYPE_CHECKING:
-    from bridge.model.keys import Key
-    from bridge.queries.stock import Stock
-
-Complete = Callable[[click.Context, click.Parameter, str], list[str]]
+_Offer = Callable[[Stock, str | None, str], Awaitable[Iterable[str]]]
 
 PATIENCE = 2.5  # seconds; the longest wait after pressing tab
 _MOST = 400  # words that are offered
@@ -36,45 +35,32 @@ _NO_TARGETS = {
 }
 
 
-def _completing(offer: Callable[[Stock, str | None, str], Awaitable[Iterable[str]]]) -> Complete:
-    """Complete a value from the source that the command line names."""
+def offered(names: str, ctx: click.Context, incomplete: str) -> list[str]:
+    """Return the words of `OFFERS[names]` in the source of a command line that begin like an incomplete one."""
+    found: list[str] = []
 
-    def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-        import asyncio  # only completion needs it
+    def look() -> None:
+        # Completion must not print any error.
+        with contextlib.suppress(BaseException), contextlib.redirect_stderr(io.StringIO()):
+            words = asyncio.run(_offered(OFFERS[names], ctx.params, incomplete))
+            found.extend(word for word in words if word.startswith(incomplete) and _SAFE.fullmatch(word))
 
-        found: list[str] = []
-
-        def look() -> None:
-            # Completion must not print any error.
-            with contextlib.suppress(BaseException), contextlib.redirect_stderr(io.StringIO()):
-                words = asyncio.run(_offered(ctx.params, incomplete, offer))
-                found.extend(word for word in words if word.startswith(incomplete) and _SAFE.fullmatch(word))
-
-        # A daemon thread, so a slow folder does not block the shell.
-        thread = threading.Thread(target=look, daemon=True)
-        thread.start()
-        thread.join(PATIENCE)
-        return list(dict.fromkeys(found))[:_MOST]
-
-    return complete
+    # A daemon thread, so a slow folder does not block the shell.
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    thread.join(PATIENCE)
+    return list(dict.fromkeys(found))[:_MOST]
 
 
-async def _offered(
-    params: dict[str, Any], incomplete: str, offer: Callable[[Stock, str | None, str], Awaitable[Iterable[str]]]
-) -> list[str]:
-    from bridge.cli.options import read_input
-    from bridge.queries.stock import stock_of_cluster, stock_of_manifests, stock_of_opa
+async def _offered(offer: _Offer, params: dict[str, Any], incomplete: str) -> list[str]:
     from bridge.telemetry.logs import configure_logs
 
     configure_logs("error", "console")
-    manifests = tuple(path for path in params.get("manifests") or () if path != "-")
-    source = read_input(
-        params.get("opa_url"),
-        params.get("opa_token_file"),
-        manifests,
-        params.get("kubeconfig"),
-        params.get("kube_context"),
-    )
+    named = [one.name for one in SOURCE if one.name in params]
+    options = {name: params[name] for name in named} | {
+        "manifests": tuple(path for path in params.get("manifests") or () if path != "-")
+    }
+    source = read_input(**{"opa_url": None, "opa_token_file": None, **options})
     if source.manifests:
         reading = stock_of_manifests(source.manifests)
     elif source.opa_url:
@@ -117,8 +103,6 @@ async def _constraints(stock: Stock, _: str | None, __: str) -> Iterable[str]:
 
 async def _objects(stock: Stock, types: list[str], namespace: str | None, incomplete: str) -> Iterable[str]:
     """Offer `KIND/` while several kinds match, then names, then sections of the named object."""
-    from bridge.queries.names import match_kinds
-
     kind, slash, rest = incomplete.partition("/")
     if not slash:
         begun = sorted(word for word in (_spelled(name, incomplete) for name in types) if word.startswith(incomplete))
@@ -138,8 +122,6 @@ async def _objects(stock: Stock, types: list[str], namespace: str | None, incomp
 
 def _forms(prefix: str, key: Key, namespace: str | None) -> Iterator[str]:
     """Return the forms of an object: with its namespace, and without it if -n gives the namespace."""
-    from bridge.model.keys import CLUSTER
-
     if key.namespace in {CLUSTER, namespace}:
         yield f"{prefix}{key.name}"
     if key.namespace != CLUSTER and namespace in {None, key.namespace}:
@@ -152,23 +134,19 @@ def _spelled(type_id: str, incomplete: str) -> str:
     return kind if not incomplete or incomplete[0].isupper() else kind.lower()
 
 
-TARGETS = _completing(_targets)
-POLICIES = _completing(_policies)
-OBJECTS = _completing(_any_objects)
-KINDS = _completing(_kinds)
-NAMESPACES = _completing(_namespaces)
-GATEWAYS = _completing(_gateways)
-CONSTRAINTS = _completing(_constraints)
-
+OFFERS: dict[str, _Offer] = {
+    "targets": _targets,
+    "policies": _policies,
+    "objects": _any_objects,
+    "kinds": _kinds,
+    "namespaces": _namespaces,
+    "gateways": _gateways,
+    "constraints": _constraints,
+}
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_BRIDGE_COMPLETE"  # variable by which the script calls the command
 
-_EXAMPLES = (
-    ("Enable it in this bash", "source <(bridge completion bash)"),
-    ("Enable it in every new zsh", "bridge completion zsh >~/.zfunc/_bridge"),
-    ("Enable it in every new fish", "bridge completion fish >~/.config/fish/completions/bridge.fish"),
-)
 # `HTTPRoute/` is an incomplete word, so no blank must follow it. fish recognizes that by the slash.
 _WITHOUT_BLANK = {
     "bash": (("COMPREPLY+=($value)", 'COMPREPLY+=("$value"); [[ $value == */ ]] && compopt -o nospace'),),
@@ -183,33 +161,24 @@ _WITHOUT_BLANK = {
 }
 
 
-@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Print a shell completion script")
-@click.argument("shell", type=click.Choice(SHELLS))
-@debug_option
-@click.pass_context
-def completion(ctx: click.Context, shell: str) -> None:
+@command("Print a shell completion script", click.Argument(["shell"], type=click.Choice(SHELLS)))
+def completion(shell: str) -> None:
     """Print the script that completes commands, options and their values in a shell.
 
     `kubectl bridge …` needs none: kubectl's own completion calls `kubectl_complete-bridge`, which is installed next to
     `kubectl-bridge`.
+
+    Examples:
+        # Enable it in this bash
+        source <(bridge completion bash)
+        # Enable it in every new zsh
+        bridge completion zsh >~/.zfunc/_bridge
+        # Enable it in every new fish
+        bridge completion fish >~/.config/fish/completions/bridge.fish
     """
     found = get_completion_class(shell)
     assert found is not None  # noqa: S101 - the choices are those that there are
-    script = found(ctx.find_root().command, {}, "bridge", VARIABLE).source()
+    script = found(click.get_current_context().find_root().command, {}, "bridge", VARIABLE).source()
     for line, better in _WITHOUT_BLANK.get(shell, ()):
         script = script.replace(line, better)
     click.echo(script)
-
-
-def complete_for_kubectl() -> None:
-    """Answer `kubectl_complete-bridge WORD… INCOMPLETE`: print a line for each completion, then a directive."""
-    from bridge.cli.main import bridge
-
-    *words, incomplete = sys.argv[1:] or [""]
-    files = half = False
-    for item in ShellComplete(bridge, {}, "bridge", VARIABLE).get_completions(words, incomplete):
-        files = files or item.type != "plain"
-        half = half or item.value.endswith("/")
-        if item.type == "plain" and item.value.isprintable():
-            print(f"{item.value}\t{plain(item.help)}" if item.help else item.value)
-    print(f":{0 if files else 4 + 2 * half}")  # 4: no file names; 2: no blank after an incomplete word

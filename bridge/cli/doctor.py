@@ -4,57 +4,57 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import os
 import platform
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
-
-import click
+from typing import Literal
 
 from bridge import __version__
-from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import OPA_TOKEN_VARIABLE, OPA_VARIABLE, Input, kubectl_has_a_cluster, output_option
+from bridge.cli.command import command, output_option
+from bridge.cli.output import Answer, print_answer
+from bridge.cli.source import (
+    CONTEXT,
+    OPA_VARIABLE,
+    Input,
+    kubeconfig_option,
+    kubectl_has_a_cluster,
+    opa_options,
+    read_input,
+)
+from bridge.cli.table import Table
 from bridge.queries.names import first_of
 
-if TYPE_CHECKING:
-    from bridge.cli.printers.table import Table
 
-_EXAMPLES = (
-    ("Check what is installed", "bridge doctor"),
-    ("Also check an OPA", "bridge doctor --opa http://127.0.0.1:8181"),
-    ("Also check access to a cluster", "bridge doctor --kubeconfig ~/.kube/config"),
+@command(
+    "Check tools, OPA and cluster",
+    *opa_options("Also check this OPA", "Bearer token for that OPA."),
+    kubeconfig_option("Check this cluster. Default: kubectl's cluster, if any."),
+    CONTEXT,
+    output_option("table", "json", "yaml"),
 )
-
-
-@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Check tools, OPA and cluster")
-@click.option("--opa", "opa_url", metavar="URL", envvar=OPA_VARIABLE, help=f"Also check this OPA (or {OPA_VARIABLE}).")
-@click.option("--opa-token-file", metavar="FILE", envvar=OPA_TOKEN_VARIABLE, help="Bearer token for that OPA.")
-@click.option("--kubeconfig", metavar="FILE", help="Check this cluster. Default: kubectl's cluster, if any.")
-@click.option("--context", "kube_context", metavar="NAME", help="The context in the kubeconfig.")
-@output_option("table", "json", "yaml")
-@debug_option
-@click.pass_context
 def doctor(
-    ctx: click.Context,
-    opa_url: str | None,
-    opa_token_file: str | None,
-    kubeconfig: str | None,
-    kube_context: str | None,
-    output: str,
-) -> None:
+    opa_url: str | None, opa_token_file: str | None, kubeconfig: str | None, kube_context: str | None, output: str
+) -> int:
     """Check the required tools, OPA and the cluster, and print the commands that fix problems.
 
     Exits with 1 if a required item is missing.
-    """
-    from bridge.cli.options import Input, read_input
-    from bridge.cli.printers import print_answer
 
-    source = read_input(opa_url, opa_token_file, ()) if opa_url else Input()
+    Examples:
+        # Check what is installed
+        bridge doctor
+        # Also check an OPA
+        bridge doctor --opa http://127.0.0.1:8181
+        # Also check access to a cluster
+        bridge doctor --kubeconfig ~/.kube/config
+    """
+    opa_url = opa_url or os.environ.get(OPA_VARIABLE)
+    source = read_input(opa_url, opa_token_file) if opa_url else Input()
     checks = check_everything(source, Path(kubeconfig) if kubeconfig else None, kube_context)
-    print_answer(output, checks, check_tables, "", document=check_documents)
-    ctx.exit(1 if any(check.state == "missing" for check in checks) else 0)
+    print_answer(output, Answer(lambda: check_tables(checks), "", [dataclasses.asdict(check) for check in checks]))
+    return 1 if any(check.state == "missing" for check in checks) else 0
 
 
 _ENOUGH = 1 << 30  # bytes free: for `opa`, and for a build of it by Go
@@ -189,21 +189,12 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
         return Check("api server", "missing", str(error), why, "check --kubeconfig and --context")
 
 
-def check_tables(checks: Sequence[Check], _wide: bool = False) -> list[Table]:
+def check_tables(checks: Sequence[Check]) -> list[Table]:
     """Return the checks, and below them the commands that fix missing items."""
-    from bridge.cli.printers.table import Column, Table
-
-    found = Table(
-        [Column("WHAT"), Column("STATE", painted=True), Column("FOUND", long=True), Column("FOR", long=True)],
-        [[check.name, check.state, check.found, check.needed_for] for check in checks],
-    )
-    fixes = Table(
-        [Column("MISSING"), Column("FIX", long=True)],
-        [[check.name, check.fix] for check in checks if check.fix],
-    )
-    return [found, fixes]
-
-
-def check_documents(checks: Sequence[Check]) -> list[dict[str, Any]]:
-    """Return each check with all its fields."""
-    return [dataclasses.asdict(check) for check in checks]
+    return [
+        Table(
+            ["WHAT", "STATE", "FOUND", "FOR"],
+            [[check.name, check.state, check.found, check.needed_for] for check in checks],
+        ),
+        Table(["MISSING", "FIX"], [[check.name, check.fix] for check in checks if check.fix]),
+    ]

@@ -1,17 +1,22 @@
-"""`bridge get`: lists of policies, policy kinds, targets and policy authors' Rego."""
+"""`bridge get`: lists of policies, policy kinds, targets, policy authors' Rego, and objects of a kind."""
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli.completion import OBJECTS
-from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import View, kind_option, namespace_options, selector_option, view_options
-from bridge.queries.names import CommandError, identity, object_name
+from bridge.cli.command import ONLY_KIND, SELECTOR, completing, kind_option, namespace_options
+from bridge.cli.notation import MARKS, kind_text, name_of, namespace_cell
+from bridge.cli.output import Answer
+from bridge.cli.reading import Asked, read_command
+from bridge.cli.table import Table
+from bridge.model.keys import CLUSTER, CORE, parse_key
+from bridge.model.text import TIE
+from bridge.queries.names import CommandError, NameNotFoundError, identity, object_name, short_key
 
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
@@ -21,32 +26,74 @@ if TYPE_CHECKING:
 LAYERS = {"Preset": "preset", "CustomResourceDefinition": "discovered", "PolicyKind": "PolicyKind"}
 
 # Lists that are not kinds; in the plural, in the singular and short, as in kubectl.
-_LISTS = {
-    "policies": ("policies", "policy", "pol"),
-    "policykinds": ("policykinds", "policykind", "pk"),
-    "targets": ("targets", "target"),
-    "modules": ("modules", "module"),
+LIST_OF = {
+    **dict.fromkeys(("policies", "policy", "pol"), "policies"),
+    **dict.fromkeys(("policykinds", "policykind", "pk"), "policykinds"),
+    **dict.fromkeys(("targets", "target"), "targets"),
+    **dict.fromkeys(("modules", "module"), "modules"),
 }
-_NAMED_BY = {
-    "objects": "object",
-    "policies": "policy",
-    "policykinds": "policyKind",
-    "targets": "target",
-    "modules": "name",
-}
-_TITLES = {"policies": "policies", "policykinds": "policy kinds", "targets": "targets", "modules": "modules of admins"}
-LIST_OF = {name: form for form, names in _LISTS.items() for name in names}
+_TITLES = {"policykinds": "policy kinds", "modules": "modules of admins"}
+
+
+def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Offer the names of lists, then kinds and objects."""
+    lists = [name for name in LIST_OF if name.startswith(incomplete)]
+    return sorted(lists) if lists and not ctx.params.get("words") else completing("objects")(ctx, param, incomplete)
+
+
+def _check(asked: Asked) -> Sequence[str]:
+    if not asked.words:
+        raise CommandError("missing list: give policies, policykinds, targets, modules or a kind such as routes")
+    return ()
+
+
+@read_command(
+    "List policies, routes, Gateways, modules and more",
+    click.Argument(["words"], metavar="WHAT [NAME]...", nargs=-1, shell_complete=_complete),
+    kind_option(ONLY_KIND),
+    *namespace_options("Only objects in this namespace."),
+    SELECTOR,
+    check=_check,
+)
+async def get(engine: Engine, asked: Asked) -> Answer:
+    """List policies, policykinds, targets (effective targets that have a policy), modules, or objects of a kind.
+
+    Write kinds as for kubectl: gateways, gtw, httproutes, svc, routes (all kinds of routes), KIND NAME or KIND/NAME.
+    SCOPES is the number of paths on which a policy has an effect, and of all its paths.
+
+    Examples:
+        # All policies and their outcomes
+        bridge get policies --manifests examples/shop
+        # The names of a namespace's policies with a label
+        bridge get policies -n shop -l team=web -o name
+        # Gateways, routes or Services with their policies
+        bridge get routes -n shop --manifests examples/shop
+        # Policy kinds and their sources
+        bridge get policykinds
+        # The targets of one policy kind
+        bridge get targets --kind ColorPolicy
+        # Admins' Rego and whether OPA has it
+        bridge get modules
+    """
+    found = await listing(engine, asked.words, asked.kind, asked.namespace, asked.selects)
+    return Answer(
+        lambda: [_LISTS[found.form].table(found.entries, asked.wide)],
+        nothing_to_list(asked.words),
+        found.entries,
+        names=lambda: _names(found),
+    )
 
 
 def nothing_to_list(words: Sequence[str]) -> str:
     """Return the message for an empty list, as in kubectl."""
     name = words[0].partition("/")[0]
-    return f"No {_TITLES.get(LIST_OF.get(name.lower(), ''), name)} found."
+    form = LIST_OF.get(name.lower(), name)
+    return f"No {_TITLES.get(form, form)} found."
 
 
 @dataclass(frozen=True, slots=True)
 class ListedObjects:
-    """The result of `bridge get`: entries of one `form`, a key of `bridge.cli.printers.get.LISTS`."""
+    """The result of `bridge get`: entries of one `form`, a key of `_LISTS`."""
 
     form: str
     entries: list[Entry]
@@ -89,8 +136,6 @@ async def listing(
 
 def _named(entries: list[Entry], field: str, names: frozenset[str]) -> list[Entry]:
     """Return the entries with these names, or all. Raises NameNotFoundError for a name without an entry."""
-    from bridge.queries.names import NameNotFoundError
-
     if not names:
         return entries
     found = [entry for entry in entries if entry[field] in names or entry[field].rpartition("/")[2] in names]
@@ -106,7 +151,6 @@ async def listed_policies(opa: Opa, kind: str | None, namespace: str | None, sel
     Each also has the fields of `identity`.
     `scopes` is `{affected, all}`: the number of its paths on which it has an effect, and of all its paths.
     """
-    from bridge.model.keys import parse_key
     from bridge.queries.asking import objects
     from bridge.queries.statuses import statuses
 
@@ -137,7 +181,6 @@ async def listed_kinds(opa: Opa, kind: str | None) -> list[Entry]:
     Types of policies that no policy kind describes have `not described` in `accepted`. Kinds of a PolicyKind also have
     its `identity`.
     """
-    from bridge.model.keys import parse_key
     from bridge.queries.asking import objects, refused_policy_kinds, undescribed
 
     active = await opa.query("kinds_in_force", {})
@@ -176,7 +219,6 @@ async def listed_targets(opa: Opa, kind: str | None, namespace: str | None, sele
 
     Each also has the `identity` of its object.
     """
-    from bridge.model.keys import parse_key
     from bridge.queries.asking import effective_everywhere, objects, selected
 
     entries = await selected(opa, await effective_everywhere(opa, kind, namespace), "target", selects)
@@ -194,8 +236,6 @@ async def listed_targets(opa: Opa, kind: str | None, namespace: str | None, sele
 
 
 def _module(entry: Entry) -> Entry:
-    from bridge.model.keys import CLUSTER, CORE, parse_key
-
     key = parse_key(entry["name"])  # a ConfigMap or RegoPolicy
     version = "v1" if key.group == CORE else f"{key.group}/v1alpha1"
     namespace = {} if key.namespace == CLUSTER else {"namespace": key.namespace}
@@ -273,65 +313,107 @@ def _outcomes(paths: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 def _names(found: ListedObjects) -> list[str]:
     """Return kubectl's names; effective targets and policy kinds are not objects, so they have their keys."""
-    from bridge.model.keys import parse_key
-
-    field = _NAMED_BY[found.form]
+    field = _LISTS[found.form].named_by
     if found.form in {"targets", "policykinds"}:
         return [entry[field] for entry in found.entries]
     return [object_name(parse_key(entry[field])) for entry in found.entries]
 
 
-_EXAMPLES = (
-    ("All policies and their outcomes", "bridge get policies --manifests examples/shop"),
-    ("The names of a namespace's policies with a label", "bridge get policies -n shop -l team=web -o name"),
-    ("Gateways, routes or Services with their policies", "bridge get routes -n shop --manifests examples/shop"),
-    ("Policy kinds and their sources", "bridge get policykinds"),
-    ("The targets of one policy kind", "bridge get targets --kind ColorPolicy"),
-    ("Admins' Rego and whether OPA has it", "bridge get modules"),
-)
+def _policies_table(entries: Sequence[Entry], wide: bool) -> Table:
+    """Return a row for each policy. Wide: also the mode and the message."""
+    what = "NAMESPACE", "NAME", "KIND", "CLASS", "MODE", "TARGET"
+    table = Table([*what, "ACCEPTED", "PROGRAMMED", "SCOPES", "AGE", "MESSAGE"], spare=() if wide else ("CLASS",))
+    for entry in entries:
+        key = parse_key(entry["policy"])
+        targets, mode = ", ".join(entry["targets"]) or "<none>", entry["mode"] if wide else ""
+        scopes = f"{entry['scopes']['affected']}/{entry['scopes']['all']}"
+        what = namespace_cell(key), key.name, key.kind, entry["class"], mode, targets
+        message = entry["message"] if wide else ""
+        outcome = entry["accepted"], entry["programmed"], scopes, _age(entry["created"]), message
+        table.rows.append([*what, *outcome])
+    return table.without_empty("NAMESPACE", "MODE", "AGE", "MESSAGE")
 
 
-def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Offer the names of lists, then kinds and objects."""
-    lists = [name for name in LIST_OF if name.startswith(incomplete)]
-    return sorted(lists) if lists and not ctx.params.get("what") else OBJECTS(ctx, param, incomplete)
+def _kinds_table(entries: Sequence[Entry], wide: bool) -> Table:
+    """Return a row for each policy kind."""
+    titles = ["KIND", "CLASS", "MODE", "ACTS AT", "STRATEGIES", "SOURCE", "ACCEPTED", "MESSAGE"]
+    table = Table(titles, spare=() if wide else ("CLASS",))
+    for entry in entries:
+        lists = ", ".join(entry["strategies"]), ", ".join(entry["source"])
+        what = entry["policyKind"], entry["class"], entry["mode"], entry["effectiveTarget"]
+        table.rows.append([*what, *lists, entry["accepted"], entry["message"]])
+    return table.without_empty("MESSAGE")
 
 
-@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="List policies, routes, Gateways, modules and more")
-@click.argument("what", metavar="WHAT [NAME]...", nargs=-1, shell_complete=_complete)
-@kind_option("Only this policy kind: ColorPolicy, colorpolicies.example.com, …")
-@namespace_options(only="Only objects in this namespace.")
-@selector_option
-@view_options
-@debug_option
-@click.pass_context
-def get(
-    ctx: click.Context,
-    what: tuple[str, ...],
-    kind: str | None,
-    namespace: str | None,
-    selects: Selects | None,
-    view: View,
-) -> None:
-    """List policies, policykinds, targets (effective targets that have a policy), modules, or objects of a kind.
+def _targets_table(entries: Sequence[Entry], wide: bool) -> Table:
+    """Return a row for each effective target and policy kind."""
+    table = Table(["TARGET", "POLICY KIND", "PATHS", "POLICIES"])
+    for entry in entries:
+        outcomes = (name_of(parse_key(one["policy"])) + MARKS.get(one["outcome"], "") for one in entry["policies"])
+        what = short_key(parse_key(entry["target"])), kind_text(entry["policyKind"], wide=wide)
+        table.rows.append([*what, str(entry["paths"]), ", ".join(outcomes)])
+    return table
 
-    Write kinds as for kubectl: gateways, gtw, httproutes, svc, routes (all kinds of routes), KIND NAME or KIND/NAME.
-    SCOPES is the number of paths on which a policy has an effect, and of all its paths.
-    """
-    from bridge.cli.printers.get import LISTS
-    from bridge.cli.reading import Form, show
 
-    if not what:
-        raise CommandError("missing list: give policies, policykinds, targets, modules or a kind such as routes")
+def _objects_table(entries: Sequence[Entry], wide: bool) -> Table:
+    """Return a row for each object, with the columns of its kind. Wide: also policies that are not accepted."""
+    names = list(dict.fromkeys(name for entry in entries for name in entry["details"]))
+    several = len({parse_key(entry["object"]).kind for entry in entries}) > 1
+    table = Table(["NAMESPACE", "NAME", "KIND", *names, "ROUTES", "POLICIES", "AGE"], long=names)
+    for entry in entries:
+        key = parse_key(entry["object"])
+        policies = [_attached(policy) for policy in entry["policies"] if wide or policy["accepted"]]
+        table.rows.append(
+            [
+                *(namespace_cell(key), key.name, key.kind if several or wide else ""),
+                *(entry["details"].get(name, "") or "<none>" for name in names),
+                *(str(entry.get("routes", "")), ", ".join(policies) or "<none>", _age(entry["created"])),
+            ]
+        )
+    return table.without_empty("NAMESPACE", "KIND", "ROUTES", "AGE")
 
-    async def ask(engine: Engine) -> ListedObjects:
-        return await listing(engine, what, kind, namespace, selects)
 
-    form: Form[ListedObjects] = Form(
-        lambda found, wide: LISTS[found.form](found.entries, wide),
-        nothing_to_list(what),
-        document=lambda found: found.entries,
-        names=_names,
-    )
-    _, code = show(view, ask, form)
-    ctx.exit(code)
+def _attached(policy: Entry) -> str:
+    key, at = parse_key(policy["policy"]), parse_key(policy["at"])
+    section = f"{TIE}on{TIE}#{at.section}" if at.section else ""
+    reason = "" if policy["accepted"] else f"{TIE}({policy.get('reason', 'not accepted')})"
+    return f"{key.kind}/{name_of(key)}{section}{reason}"
+
+
+def _modules_table(entries: Sequence[Entry], wide: bool) -> Table:
+    """Return a row for each object that submits Rego, with its state. Wide: also its packages."""
+    table = Table(["NAMESPACE", "NAME", "KIND", "STATE", "PACKAGES", "MESSAGE"])
+    for entry in entries:
+        key = parse_key(entry["name"])
+        packages = ", ".join(entry["packages"]) if wide else ""
+        table.rows.append([namespace_cell(key), key.name, key.kind, entry["state"], packages, entry["message"]])
+    return table.without_empty("NAMESPACE", "PACKAGES", "MESSAGE")
+
+
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))  # seconds, as kubectl writes ages
+
+
+def _age(created: str | None) -> str:
+    """Return the time since a creationTimestamp, in its largest unit; empty if it is missing or invalid."""
+    try:
+        seconds = int((dt.datetime.now(dt.UTC) - dt.datetime.fromisoformat(created or "")).total_seconds())
+    except (ValueError, TypeError):
+        return ""
+    return next((f"{seconds // size}{unit}" for size, unit in _UNITS if seconds >= size), "0s")
+
+
+@dataclass(frozen=True, slots=True)
+class _List:
+    """How a list is printed; `named_by` is the field with the key or name of an entry."""
+
+    named_by: str
+    table: Callable[[Sequence[Entry], bool], Table]
+
+
+_LISTS = {
+    "objects": _List("object", _objects_table),
+    "policies": _List("policy", _policies_table),
+    "policykinds": _List("policyKind", _kinds_table),
+    "targets": _List("target", _targets_table),
+    "modules": _List("name", _modules_table),
+}

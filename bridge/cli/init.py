@@ -7,61 +7,65 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli.help_text import ExampleCommand, ExampleGroup, debug_option
-from bridge.cli.options import OPA_TOKEN_VARIABLE, OPA_VARIABLE, Input, read_input
+from bridge.cli.command import Group, command, option
+from bridge.cli.reading import read
+from bridge.cli.source import CONTEXT, Input, kubeconfig_option, opa_options, read_input
 from bridge.queries.names import CommandError, NameNotFoundError
 
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
 
-_EXAMPLES = (
-    ("From a CRD in a file", "bridge init policykind --from-crd crds/ratelimitpolicies.yaml"),
-    ("From a CRD of the cluster", "bridge init policykind --from-crd ratelimitpolicies.kuadrant.io"),
-)
-
 Guess = dict[str, Any]  # `{field, value, why}`
 
 
-@click.group(cls=ExampleGroup, examples=_EXAMPLES, short_help="Print a draft PolicyKind for a CRD")
-def init() -> None:
-    """Print drafts of resources, to complete and apply."""
+def _init() -> None:
+    """Print drafts of resources, to complete and apply.
+
+    Examples:
+        # From a CRD in a file
+        bridge init policykind --from-crd crds/ratelimitpolicies.yaml
+        # From a CRD of the cluster
+        bridge init policykind --from-crd ratelimitpolicies.kuadrant.io
+    """
 
 
-@init.command("policykind", cls=ExampleCommand, examples=_EXAMPLES, short_help="Print a PolicyKind guessed from a CRD")
-@click.option(
-    "--from-crd", "crd", metavar="FILE|NAME", required=True, help="A file or folder with CRDs, or the name of a CRD."
+init = Group("init", help=_init.__doc__, short_help="Print a draft PolicyKind for a CRD")
+
+
+@command(
+    "Print a PolicyKind guessed from a CRD",
+    option(
+        "--from-crd",
+        "crd",
+        metavar="FILE|NAME",
+        required=True,
+        help="A file or folder with CRDs, or the name of a CRD.",
+    ),
+    *opa_options("Read the CRD from this OPA", "Bearer token for that OPA."),
+    kubeconfig_option("Read the CRD from this cluster. Default: kubectl's cluster."),
+    CONTEXT,
+    group=init,
 )
-@click.option("--opa", "opa_url", metavar="URL", help=f"Read the CRD from this OPA (or {OPA_VARIABLE}).")
-@click.option("--opa-token-file", metavar="FILE", envvar=OPA_TOKEN_VARIABLE, help="Bearer token for that OPA.")
-@click.option("--kubeconfig", metavar="FILE", help="Read the CRD from this cluster. Default: kubectl's cluster.")
-@click.option("--context", "kube_context", metavar="NAME", help="The context in the kubeconfig.")
-@debug_option
-@click.pass_context
-def policykind(
-    ctx: click.Context,
-    crd: str,
-    opa_url: str | None,
-    opa_token_file: str | None,
-    kubeconfig: str | None,
-    kube_context: str | None,
-) -> None:
+def policykind(crd: str, **options: Any) -> int:
     """Print a PolicyKind guessed from a CRD, with the reason of each guess as a comment.
 
     From several CRDs the command uses those of policies without a policy kind. NAME is the name of a CRD or a kind.
-    """
-    from bridge.cli.reading import read
 
-    if is_file := Path(crd).exists():
-        source = Input(manifests=(crd,))
-    else:
-        source = read_input(opa_url, opa_token_file, (), kubeconfig, kube_context)
+    Examples:
+        # From a CRD in a file
+        bridge init policykind --from-crd crds/ratelimitpolicies.yaml
+        # From a CRD of the cluster
+        bridge init policykind --from-crd ratelimitpolicies.kuadrant.io
+    """
+    is_file = Path(crd).exists()
+    source = Input(manifests=(crd,)) if is_file else read_input(**options)
 
     async def ask(engine: Engine) -> list[str]:
         return await _policy_kinds(engine, "" if is_file else crd)
 
     texts, code = read(source, ask)
     click.echo("---\n".join(texts), nl=False)
-    ctx.exit(code)
+    return code
 
 
 async def _policy_kinds(engine: Engine, name: str) -> list[str]:

@@ -9,68 +9,44 @@ from urllib.parse import urlsplit
 
 import click
 
-from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import output_option
-from bridge.cli.terminal import print_error
+from bridge.cli.command import command, file_option, option, output_option
+from bridge.cli.output import print_document, print_error, print_objects
 from bridge.files import read_file
 from bridge.queries.names import CommandError
 
-_WEBHOOK_EXAMPLES = (
-    ("For every object, with the Service of the settings", "bridge webhook-config | kubectl apply -f -"),
-    (
-        "For Deployments and one policy kind only",
-        "bridge webhook-config --resource deployments.apps --resource colorpolicies.example.com",
+
+@command(
+    "Print the webhook configurations for the API server",
+    option("--service", "webhook_service", metavar="NAMESPACE/NAME", help="The Service of the bridge."),
+    option("--port", type=click.IntRange(1, 65535), default=443, show_default=True, help="The Service's port."),
+    option("--url", "webhook_url", metavar="URL", help="Instead of a Service: https://HOST:PORT/admission."),
+    option(
+        "--name", "webhook_configuration", metavar="NAME", help="Name of both configurations. Default: policy-bridge."
     ),
-    ("For a bridge outside the cluster", "bridge webhook-config --url https://10.0.0.7:8443/admission"),
+    option(
+        "--resource",
+        "resources",
+        metavar="PLURAL.GROUP",
+        multiple=True,
+        help="Review these (deployments.apps, pods), their subresources, and all policies. Default: all.",
+    ),
+    option(
+        "--policies/--no-policies",
+        default=True,
+        show_default=True,
+        help="With --resource: also review objects that look like policies, so bounds apply to them at admission.",
+    ),
+    option(
+        "--exempt-namespace",
+        "exempt",
+        metavar="NAMESPACE",
+        multiple=True,
+        help="Also exclude objects in this namespace. Repeatable.",
+    ),
+    file_option("--ca-file", "The authority of the webhook's certificate. Default: none; a bridge that creates its certificate adds it."),
+    file_option("--config", "Settings of `bridge run`; options take precedence."),
+    output_option("yaml", "json"),
 )
-
-
-@click.command(
-    "webhook-config",
-    cls=ExampleCommand,
-    examples=_WEBHOOK_EXAMPLES,
-    short_help="Print the webhook configurations for the API server",
-)
-@click.option("--service", "webhook_service", metavar="NAMESPACE/NAME", help="The Service of the bridge.")
-@click.option("--port", type=click.IntRange(1, 65535), default=443, show_default=True, help="The Service's port.")
-@click.option("--url", "webhook_url", metavar="URL", help="Instead of a Service: https://HOST:PORT/admission.")
-@click.option(
-    "--name", "webhook_configuration", metavar="NAME", help="Name of both configurations. Default: policy-bridge."
-)
-@click.option(
-    "--resource",
-    "resources",
-    metavar="PLURAL.GROUP",
-    multiple=True,
-    help="Review these (deployments.apps, pods), their subresources, and all policies. Default: all.",
-)
-@click.option(
-    "--policies/--no-policies",
-    default=True,
-    show_default=True,
-    help="With --resource: also review objects that look like policies, so bounds apply to them at admission.",
-)
-@click.option(
-    "--exempt-namespace",
-    "exempt",
-    metavar="NAMESPACE",
-    multiple=True,
-    help="Also exclude objects in this namespace. Repeatable.",
-)
-@click.option(
-    "--ca-file",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="The authority of the webhook's certificate. Default: none; a bridge that creates its certificate adds it.",
-)
-@click.option(
-    "--config",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Settings of `bridge run`; options take precedence.",
-)
-@output_option("yaml", "json")
-@debug_option
 def webhook_config(
     config: Path | None,
     ca_file: Path | None,
@@ -86,6 +62,14 @@ def webhook_config(
     The mutating webhook adds annotations to objects. The validating webhook checks them as they will be stored, after
     all mutating webhooks. The namespaces of the bridge, of OPA (if the settings name its Service), of policies and of
     the control plane are excluded, so users can always fix a broken policy.
+
+    Examples:
+        # For every object, with the Service of the settings
+        bridge webhook-config | kubectl apply -f -
+        # For Deployments and one policy kind only
+        bridge webhook-config --resource deployments.apps --resource colorpolicies.example.com
+        # For a bridge outside the cluster
+        bridge webhook-config --url https://10.0.0.7:8443/admission
     """
     from bridge.admission.webhook_configuration import (
         KINDS,
@@ -95,7 +79,6 @@ def webhook_config(
         namespace_of,
         webhook_configuration,
     )
-    from bridge.cli.printers import print_objects
     from bridge.settings.loading import load_settings
 
     settings = load_settings(config, flags)
@@ -123,54 +106,34 @@ def webhook_config(
     print_objects(output, documents)
 
 
-_OPA_EXAMPLES = (
-    ("Start an OPA next to the bridge", "bridge opa-config >opa.yaml && opa run --server --config-file=opa.yaml"),
-    ("Then start the bridge that writes to it", "bridge run --opa http://127.0.0.1:8181"),
-    (
-        "For containers that share a folder",
-        "bridge opa-config --bundle-credentials /run/policy-bridge/bundle",
+@command(
+    "Print the configuration of an OPA for the bridge",
+    option(
+        "--bridge-url",
+        metavar="URL",
+        default="http://127.0.0.1:8282",
+        show_default=True,
+        help="The address of the bridge for OPA, as in `bridge run --listen`.",
     ),
-    ("For a bridge on another host", "bridge opa-config --bridge-url http://policy-bridge:8282"),
-    ("For an OPA that requires tokens: its configuration,", "bridge opa-config --authorization >opa.yaml"),
-    ("its authorization policy,", "bridge opa-config --show policy >authz.rego"),
-    ("and the command that starts it", "bridge opa-config --show command"),
+    option(
+        "--bundle-credentials",
+        metavar="FOLDER",
+        envvar="BRIDGE_BUNDLE_CREDENTIALS",
+        type=click.Path(path_type=Path),
+        help="The token and the keys with which OPA fetches and verifies bundles, as for `bridge run`; created if the "
+        "folder does not exist. Default: a folder of this user.",
+    ),
+    option("--decision-ids", is_flag=True, help="OPA returns an id with each decision, for the audit of admission."),
+    option("--authorization", is_flag=True, help="OPA gets its accepted tokens from the bridge, and limits requests."),
+    option(
+        "--show",
+        type=click.Choice(["config", "policy", "command"]),
+        default="config",
+        show_default=True,
+        help="Print the configuration, the authorization policy, or the command that starts an OPA with both.",
+    ),
+    output_option("yaml", "json"),
 )
-
-
-@click.command(
-    "opa-config",
-    cls=ExampleCommand,
-    examples=_OPA_EXAMPLES,
-    short_help="Print the configuration of an OPA for the bridge",
-)
-@click.option(
-    "--bridge-url",
-    metavar="URL",
-    default="http://127.0.0.1:8282",
-    show_default=True,
-    help="The address of the bridge for OPA, as in `bridge run --listen`.",
-)
-@click.option(
-    "--bundle-credentials",
-    metavar="FOLDER",
-    envvar="BRIDGE_BUNDLE_CREDENTIALS",
-    type=click.Path(path_type=Path),
-    help="The token and the keys with which OPA fetches and verifies bundles, as for `bridge run`; created if the "
-    "folder does not exist. Default: a folder of this user.",
-)
-@click.option("--decision-ids", is_flag=True, help="OPA returns an id with each decision, for the audit of admission.")
-@click.option(
-    "--authorization", is_flag=True, help="OPA gets its accepted tokens from the bridge, and limits requests."
-)
-@click.option(
-    "--show",
-    type=click.Choice(["config", "policy", "command"]),
-    default="config",
-    show_default=True,
-    help="Print the configuration, the authorization policy, or the command that starts an OPA with both.",
-)
-@output_option("yaml", "json")
-@debug_option
 def opa_config(
     bridge_url: str,
     bundle_credentials: Path | None,
@@ -179,11 +142,27 @@ def opa_config(
     show: str,
     output: str,
 ) -> None:
-    """Print the configuration with which OPA gets its modules from this bridge only."""
+    """Print the configuration with which OPA gets its modules from this bridge only.
+
+    Examples:
+        # Start an OPA next to the bridge
+        bridge opa-config >opa.yaml && opa run --server --config-file=opa.yaml
+        # Then start the bridge that writes to it
+        bridge run --opa http://127.0.0.1:8181
+        # For containers that share a folder
+        bridge opa-config --bundle-credentials /run/policy-bridge/bundle
+        # For a bridge on another host
+        bridge opa-config --bridge-url http://policy-bridge:8282
+        # For an OPA that requires tokens: its configuration,
+        bridge opa-config --authorization >opa.yaml
+        # its authorization policy,
+        bridge opa-config --show policy >authz.rego
+        # and the command that starts it
+        bridge opa-config --show command
+    """
     if show != "config":
         print(_policy() if show == "policy" else _command())
         return
-    from bridge.cli.printers import print_document
     from bridge.opa.bundle import opa_config as config_for
     from bridge.opa.credentials import default_folder, kept_credentials
 
@@ -207,35 +186,32 @@ def _command() -> str:
     return " ".join(["opa", *opa_arguments("opa.yaml", "authz.rego", addresses)])
 
 
-_TOKEN_EXAMPLES = (
-    ("A token for the web page", "bridge token >token && bridge run --listen 0.0.0.0:8282 --web-token-file token"),
-    ("Store a token as a Secret", 'kubectl create secret generic web-token --from-literal=token="$(bridge token)"'),
-)
-_CREDENTIALS_EXAMPLES = (
-    ("Secrets for a bridge and an OPA that share a folder", "bridge credentials /run/policy-bridge/bundle"),
-)
-
-
-@click.command("token", cls=ExampleCommand, examples=_TOKEN_EXAMPLES, short_help="Print a random token")
-@debug_option
+@command("Print a random token")
 def token() -> None:
-    """Print a random token of 43 characters (256 bits), for the page, for OPA's readers, or for the bridge."""
+    """Print a random token of 43 characters (256 bits), for the page, for OPA's readers, or for the bridge.
+
+    Examples:
+        # A token for the web page
+        bridge token >token && bridge run --listen 0.0.0.0:8282 --web-token-file token
+        # Store a token as a Secret
+        kubectl create secret generic web-token --from-literal=token="$(bridge token)"
+    """
     print(secrets.token_urlsafe(32))
 
 
-@click.command(
-    "credentials",
-    cls=ExampleCommand,
-    examples=_CREDENTIALS_EXAMPLES,
-    short_help="Create the secrets between an OPA and the bridge",
+@command(
+    "Create the secrets between an OPA and the bridge",
+    click.Argument(["folder"], metavar="FOLDER", type=click.Path(path_type=Path)),
 )
-@click.argument("folder", metavar="FOLDER", type=click.Path(path_type=Path))
-@debug_option
 def credentials(folder: Path) -> None:
     """Create the secrets with which an OPA fetches and verifies the bridge's bundles, if FOLDER does not exist yet.
 
     FOLDER then has the files token, signing-key.pem and verification-key.pem. `bridge run` and `bridge opa-config`
     create them too; use this command in a container that runs before both.
+
+    Examples:
+        # Secrets for a bridge and an OPA that share a folder
+        bridge credentials /run/policy-bridge/bundle
     """
     from bridge.opa.credentials import kept_credentials
 
@@ -243,13 +219,14 @@ def credentials(folder: Path) -> None:
     print_error(f"credentials in {folder}")
 
 
-_EXAMPLES = (("Install the CRDs in a cluster", "bridge crds | kubectl apply -f -"),)
-
-
-@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Print the bridge's own CRDs")
-@debug_option
+@command("Print the bridge's own CRDs")
 def crds() -> None:
-    """Print the CustomResourceDefinitions of PolicyKind, RegoPolicy and Constraint for this version."""
+    """Print the CustomResourceDefinitions of PolicyKind, RegoPolicy and Constraint for this version.
+
+    Examples:
+        # Install the CRDs in a cluster
+        bridge crds | kubectl apply -f -
+    """
     from bridge.resources import crds_root
 
     texts = [file.read_text(encoding="utf-8").strip() for file in sorted(crds_root().glob("*.yaml"))]

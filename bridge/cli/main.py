@@ -17,68 +17,42 @@ from typing import Any
 
 import click
 
-from bridge.cli.help_text import ExampleGroup, debug_option
-from bridge.cli.terminal import print_error
-from bridge.cli.version import show_version
+from bridge.cli.command import DEBUG, Group, option
+from bridge.cli.output import print_error
+from bridge.model.text import plain
 
 _INTERRUPTED = 130  # the shell's exit code for a program that SIGINT ended
 _BROKEN_PIPE = 141  # the shell's exit code for a program that SIGPIPE ended
-# The commands by the heading of the help, each with the module that has it.
+# The commands by the heading of the help; each is in the module with its name, except those of _MODULES.
 _SECTIONS = {
-    "Ask": {
-        "effective": "effective",
-        "explain": "effective",
-        "request": "request",
-        "describe": "effective",
-        "get": "get",
-        "tree": "topology",
-        "graph": "topology",
-    },
-    "Review": {
-        "analyze": "analysis",
-        "impact": "analysis",
-        "problems": "status",
-        "violations": "status",
-        "status": "status",
-        "placement": "status",
-        "reasons": "reasons",
-    },
-    "Run": {
-        "run": "run",
-        "doctor": "doctor",
-        "uninstall-status": "uninstall_status",
-    },
-    "Set up": {
-        "init": "init",
-        "crds": "installation",
-        "rbac": "rbac",
-        "config": "config",
-        "opa-config": "installation",
-        "webhook-config": "installation",
-        "credentials": "installation",
-        "token": "installation",
-        "completion": "completion",
-        "version": "version",
-    },
+    "Ask": ("effective", "explain", "request", "describe", "get", "tree", "graph"),
+    "Review": ("analyze", "impact", "problems", "violations", "status", "placement", "reasons"),
+    "Run": ("run", "doctor", "uninstall-status"),
+    "Set up": (
+        *("init", "crds", "rbac", "config", "opa-config", "webhook-config"),
+        *("credentials", "token", "completion", "version"),
+    ),
 }
-_COMMANDS = {name: module for commands in _SECTIONS.values() for name, module in commands.items()}
+_MODULES = dict.fromkeys(("crds", "opa-config", "webhook-config", "credentials", "token"), "installation")
+_COMMANDS = [name for names in _SECTIONS.values() for name in names]
 _ALIASES = {"diff": "analyze"}  # kubectl's name for it
 
 
-class _Root(ExampleGroup):
+class _Root(Group):
     """A group that imports a command's module when the command is named: each has libraries that others do not need."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the library's signature
         """Return the commands' names, without aliases."""
-        return list(_COMMANDS)
+        return _COMMANDS
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - the library's
         """Return the command with a name or an alias, None for an unknown name."""
         name = _ALIASES.get(cmd_name, cmd_name)
         if name not in _COMMANDS:
             return None
-        module = importlib.import_module(f"bridge.cli.{_COMMANDS[name]}")
-        command: click.Command = getattr(module, name.replace("-", "_"))
+        attribute = name.replace("-", "_")
+        module = importlib.import_module(f"bridge.cli.{_MODULES.get(name, attribute)}")
+        command: click.Command = getattr(module, attribute)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -97,34 +71,47 @@ class _Root(ExampleGroup):
             raise click.Abort from None  # click would print an empty line first
 
 
-@click.group(
-    cls=_Root,
-    examples=(
-        (
-            "Which policies apply to one rule of a route, in a folder",
-            "bridge effective httproute/cart#checkout -n shop --manifests examples/shop",
-        ),
-        ("Why, from the cluster of the current context", "bridge explain httproute/cart -n shop"),
-        ("What a change does, before it is applied", "bridge analyze -f change.yaml"),
-    ),
-    commands=dict.fromkeys((*_COMMANDS, *_ALIASES), click.Command(None)),  # the names that an error suggests
-    invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
-@click.option(
+def _show_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        ctx.invoke(ctx.command.get_command(ctx, "version"))  # type: ignore[attr-defined]
+        ctx.exit()
+
+
+_VERSION = option(
     "--version",
     is_flag=True,
     is_eager=True,
     expose_value=False,
-    callback=show_version,
+    callback=_show_version,
     help="Show the versions of the bridge, its Rego, Python and OPA.",
 )
-@debug_option
-@click.pass_context
-def bridge(ctx: click.Context) -> None:
-    """Effective policies of Gateway API, computed by Open Policy Agent."""
+
+
+def _show_help() -> None:
+    """Effective policies of Gateway API, computed by Open Policy Agent.
+
+    Examples:
+        # Which policies apply to one rule of a route, in a folder
+        bridge effective httproute/cart#checkout -n shop --manifests examples/shop
+        # Why, from the cluster of the current context
+        bridge explain httproute/cart -n shop
+        # What a change does, before it is applied
+        bridge analyze -f change.yaml
+    """
+    ctx = click.get_current_context()
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
+
+
+bridge = _Root(
+    "bridge",
+    help=_show_help.__doc__,
+    callback=_show_help,
+    params=[_VERSION, DEBUG],
+    commands=dict.fromkeys((*_COMMANDS, *_ALIASES), click.Command(None)),  # the names that an error suggests
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 
 
 def main() -> None:
@@ -198,6 +185,20 @@ def _explain_usage(error: click.ClickException) -> str:
     message = message[:1].lower() + message[1:]
     context = error.ctx if isinstance(error, click.UsageError) else None
     return f"{message} (see `{context.command_path} --help`)" if context else message
+
+
+def complete_for_kubectl() -> None:
+    """Answer `kubectl_complete-bridge WORD… INCOMPLETE`: print a line for each completion, then a directive."""
+    from click.shell_completion import ShellComplete
+
+    *words, incomplete = sys.argv[1:] or [""]
+    files = half = False
+    for item in ShellComplete(bridge, {}, "bridge", "_BRIDGE_COMPLETE").get_completions(words, incomplete):
+        files = files or item.type != "plain"
+        half = half or item.value.endswith("/")
+        if item.type == "plain" and item.value.isprintable():
+            print(f"{item.value}\t{plain(item.help)}" if item.help else item.value)
+    print(f":{0 if files else 4 + 2 * half}")  # 4: no file names; 2: no blank after an incomplete word
 
 
 def _called_by(path: str) -> str:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import output_option
+from bridge.cli.command import command, file_option, option, output_option
+from bridge.cli.output import print_document, print_objects
+from bridge.cli.reading import INPUT_ERROR, report_problems, take_standard_input
+from bridge.cli.source import CONTEXT, kubeconfig_option
+from bridge.cli.table import Table, print_tables
 from bridge.queries.names import CommandError
 
 if TYPE_CHECKING:
-    from bridge.cli.printers.table import Table
     from bridge.kube.discovery import Discovery
     from bridge.model.types import Access, ResourceType
     from bridge.offline.engine import Engine
@@ -46,7 +46,6 @@ def read_needs(config: Path | None, kind_source: KindSource, *, check: bool = Fa
 
     Raises SettingsError, and the errors of opening an engine.
     """
-    from bridge.cli.reading import take_standard_input
     from bridge.settings.loading import load_settings
     from bridge.telemetry.logs import configure_logs
 
@@ -74,7 +73,6 @@ def find_lacking(kind_source: KindSource, needs: list[Access], user: str) -> lis
 
 
 async def _read(settings: Settings, kind_source: KindSource, *, in_cluster: bool) -> tuple[list[Access], bool]:
-    from bridge.cli.reading import report_problems
     from bridge.offline.engine import open_engine
     from bridge.sidecar.rbac import needed_access
 
@@ -134,70 +132,57 @@ async def _discover(kind_source: KindSource) -> Discovery:
         return found
 
 
-_EXAMPLES = (
-    ("Permissions for the settings only", "bridge rbac --config bridge.yaml | kubectl apply -f -"),
-    ("With the policy kinds of manifests, as values for the Helm chart", "bridge rbac --manifests kinds/ -o values"),
-    ("With the policy kinds of the cluster", "bridge rbac --config bridge.yaml --cluster -o table"),
-    (
-        "Permissions that a bridge's ServiceAccount lacks (exit code 1 if any)",
-        "bridge rbac --config bridge.yaml --check --as system:serviceaccount:policy-bridge:policy-bridge",
-    ),
-)
 _LACKS = 1  # exit code
-_FORMATS = ("yaml", "json", "table", "values")
 
 
-@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Print the permissions that a bridge needs, or lacks")
-@click.option(
-    "--config",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Settings of `bridge run`. The environment (BRIDGE_TYPES, …) takes precedence.",
+@command(
+    "Print the permissions that a bridge needs, or lacks",
+    file_option("--config", "Settings of `bridge run`. The environment (BRIDGE_TYPES, …) takes precedence."),
+    option(
+        "--manifests",
+        metavar="PATH",
+        multiple=True,
+        help="Source of PolicyKinds and CRDs: a file, a folder with all its files, or -. Repeatable.",
+    ),
+    option("--cluster", is_flag=True, help="Read PolicyKinds and CRDs from kubectl's cluster."),
+    kubeconfig_option("Read them from this cluster."),
+    CONTEXT,
+    option(
+        "--check",
+        is_flag=True,
+        help="Print the permissions that the cluster does not grant; exit code 1 if there are any.",
+    ),
+    option("--as", "user", metavar="USER", default="", help="With --check: the user to check. Default: you."),
+    option(
+        "--name", metavar="NAME", default="policy-bridge", show_default=True, help="The name of the roles and bindings."
+    ),
+    option(
+        "--service-account",
+        metavar="NAMESPACE/NAME",
+        default="policy-bridge/policy-bridge",
+        show_default=True,
+        help="The ServiceAccount of the bindings.",
+    ),
+    output_option("yaml", "json", "table", "values"),
 )
-@click.option(
-    "--manifests",
-    metavar="PATH",
-    multiple=True,
-    help="Source of PolicyKinds and CRDs: a file, a folder with all its files, or -. Repeatable.",
-)
-@click.option("--cluster", is_flag=True, help="Read PolicyKinds and CRDs from kubectl's cluster.")
-@click.option("--kubeconfig", metavar="FILE", type=click.Path(), help="Read them from this cluster.")
-@click.option("--context", "kube_context", metavar="NAME", help="The context in the kubeconfig.")
-@click.option(
-    "--check", is_flag=True, help="Print the permissions that the cluster does not grant; exit code 1 if there are any."
-)
-@click.option("--as", "user", metavar="USER", default="", help="With --check: the user to check. Default: you.")
-@click.option(
-    "--name", metavar="NAME", default="policy-bridge", show_default=True, help="The name of the roles and bindings."
-)
-@click.option(
-    "--service-account",
-    metavar="NAMESPACE/NAME",
-    default="policy-bridge/policy-bridge",
-    show_default=True,
-    help="The ServiceAccount of the bindings.",
-)
-@output_option(*_FORMATS)
-@debug_option
-@click.pass_context
 def rbac(
-    ctx: click.Context,
-    /,
-    config: Path | None,
-    user: str,
-    name: str,
-    service_account: str,
-    output: str,
-    *,
-    check: bool,
-    **where: Any,
-) -> None:
+    config: Path | None, user: str, name: str, service_account: str, output: str, *, check: bool, **where: Any
+) -> int:
     """Print the ClusterRole, Roles and bindings that a bridge with these settings needs, and nothing more.
 
     For policies: get, list and watch on every policy kind, and patch on the statuses of kinds with `mode: Manage` and
     of objects that they affect. Without --manifests or a cluster only the shipped presets are known.
+
+    Examples:
+        # Permissions for the settings only
+        bridge rbac --config bridge.yaml | kubectl apply -f -
+        # With the policy kinds of manifests, as values for the Helm chart
+        bridge rbac --manifests kinds/ -o values
+        # With the policy kinds of the cluster
+        bridge rbac --config bridge.yaml --cluster -o table
+        # Permissions that a bridge's ServiceAccount lacks (exit code 1 if any)
+        bridge rbac --config bridge.yaml --check --as system:serviceaccount:policy-bridge:policy-bridge
     """
-    from bridge.cli.reading import INPUT_ERROR
     from bridge.sidecar.rbac import role_objects
 
     if where["manifests"] and (where["kubeconfig"] or where["kube_context"] or where["cluster"]):
@@ -209,11 +194,12 @@ def rbac(
     if not namespace or not slash or not account:
         raise CommandError(f"--service-account {service_account}: write NAMESPACE/NAME")
     needs, in_part = read_needs(config, kind_source, check=check)
+    code = 0
     if check:
         code = _check(kind_source, needs, user, output)
-        ctx.exit(INPUT_ERROR if in_part else code)
-    _print(output, needs, role_objects(needs, name, (namespace, account)))
-    ctx.exit(INPUT_ERROR if in_part else 0)
+    else:
+        _print(output, needs, role_objects(needs, name, (namespace, account)))
+    return INPUT_ERROR if in_part else code
 
 
 def _check(kind_source: KindSource, needs: list[Access], user: str, output: str) -> int:
@@ -228,8 +214,6 @@ def _check(kind_source: KindSource, needs: list[Access], user: str, output: str)
 
 
 def _print(output: str, access: list[Access], objects: list[dict[str, object]]) -> None:
-    from bridge.cli.printers import print_document, print_objects
-    from bridge.cli.printers.table import print_tables
     from bridge.sidecar.rbac import rules
 
     if output == "table":
@@ -243,16 +227,8 @@ def _print(output: str, access: list[Access], objects: list[dict[str, object]]) 
 
 def access_table(access: Iterable[Access]) -> Table:
     """Return a row for each resource and its purpose; several resource names are listed separately."""
-    from bridge.cli.printers.table import Column, Table
-
-    columns = [
-        Column("NAMESPACE"),
-        Column("RESOURCE"),
-        Column("VERBS"),
-        Column("NAMES", long=True),
-        Column("FOR", long=True),
-    ]
-    rows: list[Sequence[str]] = [
-        [one.namespace or "*", one.what, ", ".join(one.verbs), ", ".join(one.names) or "*", one.why] for one in access
-    ]
-    return Table(columns, rows)
+    table = Table(["NAMESPACE", "RESOURCE", "VERBS", "NAMES", "FOR"])
+    for one in access:
+        lists = ", ".join(one.verbs), ", ".join(one.names) or "*"
+        table.rows.append([one.namespace or "*", one.what, *lists, one.why])
+    return table

@@ -1,4 +1,4 @@
-"""The work of all read commands: open an engine, query it, print the result, report errors of the input."""
+"""Read commands: declare one, open its source as an engine, query it, print the answer, report errors of the input."""
 
 from __future__ import annotations
 
@@ -7,80 +7,122 @@ import io
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from bridge.cli import watching
-from bridge.cli.options import Input, View, check_watch
-from bridge.cli.printers import print_answer
-from bridge.cli.printers.table import Table
-from bridge.cli.terminal import print_error
+import click
+
+from bridge.cli.command import FORMATS, TEMPLATES, command, option, output_option
+from bridge.cli.output import Answer, print_answer, print_error
+from bridge.cli.source import SOURCE, Input, read_input
 from bridge.queries.names import CommandError, NameNotFoundError, first_of, short_key
 
 if TYPE_CHECKING:
     from bridge.model.keys import Key
     from bridge.offline.engine import Engine
+    from bridge.queries.asking import Selects
 
-_Answer = TypeVar("_Answer")
+_Result = TypeVar("_Result")
 
 STDIN = "-"
-NOT_OPA = "no_opa_error"  # code of an error body that is not from OPA
-_NAMED = 3  # objects that a warning lists
 INPUT_ERROR = 2  # exit code, although the rest was printed
+_NOT_OPA = "no_opa_error"  # code of an error body that is not from OPA
+_NAMED = 3  # objects that a warning lists
 
 
 @dataclass(frozen=True, slots=True)
-class Form(Generic[_Answer]):
-    """The output of a command; the fields are those of `print_answer`.
+class Asked:
+    """The options of a read command. Those that a command does not have keep their defaults; `more` are its own."""
 
-    `whole`: the tables belong together, so `--watch` shows all of them again when one differs.
-    """
+    source: Input
+    output: str = "table"
+    watch: bool = False
+    words: tuple[str, ...] = ()
+    kind: str | None = None
+    namespace: str | None = None
+    source_namespace: str | None = None
+    selects: Selects | None = None
+    depth: int | None = None
+    everything: bool = False
+    more: dict[str, Any] = field(default_factory=dict)
 
-    tables: Callable[[_Answer, bool], Sequence[Table | str]]
-    nothing: str
-    document: Callable[[_Answer], Any] = lambda answer: answer
-    names: Callable[[_Answer], Iterable[str]] | None = None
-    whole: bool = False
+    @property
+    def wide(self) -> bool:
+        """Return whether tables may be wide."""
+        return self.output == "wide"
+
+    @property
+    def wants_document(self) -> bool:
+        """Return whether the format prints JSON data, as a whole or by a template, and not a table or names."""
+        return self.output.partition("=")[0] in {"json", "yaml", *TEMPLATES}
 
 
-def show(
-    view: View,
-    ask: Callable[[Engine], Awaitable[_Answer]],
-    form: Form[_Answer],
-    types: Sequence[str] = (),
+Ask = Callable[["Engine", Asked], Awaitable[Answer]]
+
+
+def read_command(
+    short_help: str,
+    *parameters: click.Parameter,
     queries: Iterable[str] | None = None,
-) -> tuple[_Answer, int]:
-    """Print the result of `ask`, and return it with the exit code; with `--watch` continue until interrupted.
+    check: Callable[[Asked], Sequence[str]] = lambda _: (),
+) -> Callable[[Ask], click.Command]:
+    """Make a function from an engine and the options to an answer a command, with the options of all read commands.
 
-    `types` are read in addition to those that every command needs. `queries` are those that `ask` sends, by default
-    any: with `--manifests` OPA loads only the rules that these and the reports of problems reach.
+    `queries` are those that the function sends, by default any: with `--manifests` OPA loads only the rules that these
+    and the reports of problems reach. `check` is called before the source is opened; it may raise CommandError, and
+    returns the types to read in addition to those that every command needs.
     """
-    if view.watch:
-        check_watch(view.source, view.output)
-        watching.watch(
-            view.source,
-            ask,
-            lambda answer: form.tables(answer, view.output == "wide"),
-            form.nothing,
-            types=types,
-            whole=form.whole,
-        )
-    answer, code = read(view.source, ask, types, queries=queries)
-    print_answer(view.output, answer, form.tables, form.nothing, form.document, form.names)
-    return answer, code
+
+    def declare(function: Ask) -> click.Command:
+        def callback(**options: Any) -> int:
+            asked = asked_for(options)
+            types = check(asked)
+            if asked.watch:
+                from bridge.cli.watching import watch
+
+                watch(asked, function, types)
+            answer, code = read(asked.source, lambda engine: function(engine, asked), types, queries=queries)
+            print_answer(asked.output, answer)
+            return code or answer.code
+
+        callback.__name__, callback.__doc__ = function.__name__, function.__doc__
+        made: click.Command = command(short_help, *parameters, *SOURCE, output_option(*FORMATS), _WATCH)(callback)
+        return made
+
+    return declare
+
+
+_WATCH = option("-w", "--watch", is_flag=True, help="After the table, print changed rows until Ctrl-C.")
+
+
+def asked_for(options: dict[str, Any], *, reads_commit: bool = False) -> Asked:
+    """Return the options of a read command. Raises CommandError for options that exclude each other.
+
+    With `reads_commit` a commit is the source, instead of one that the options name.
+    """
+    if options.pop("all_namespaces", False) and options["namespace"]:
+        raise CommandError("-n and -A exclude each other: -n selects one namespace, -A all of them")
+    source = {name: options.pop(name) for name in [one.name for one in SOURCE] if name in options}
+    known = {one.name for one in fields(Asked)} & options.keys()
+    more = {name: value for name, value in options.items() if name not in known}
+    if reads_commit and (given := next(filter(None, source.values()), None)):
+        raise CommandError(f"--base COMMIT is the source: it excludes another one ({given!r})")
+    chosen = Input() if reads_commit else read_input(**source)
+    return Asked(chosen, **{name: options[name] for name in known}, more=more)
 
 
 def read(
     source: Input,
-    ask: Callable[[Engine], Awaitable[_Answer]],
+    ask: Callable[[Engine], Awaitable[_Result]],
     types: Sequence[str] = (),
     *,
     allow_empty: bool = False,
     queries: Iterable[str] | None = None,
-) -> tuple[_Answer, int]:
+) -> tuple[_Result, int]:
     """Return the result of `ask`, and the exit code: 2 if manifests have errors, which are printed here.
 
-    `types` and `queries` are those of `show`. Input without any object is a CommandError, unless `allow_empty` is set.
+    `types` are read in addition to those that every command needs; `queries` as for `read_command`. Input without any
+    object is a CommandError, unless `allow_empty` is set.
     """
     take_standard_input(source.manifests)
     return asyncio.run(_read(source, ask, types, allow_empty=allow_empty, queries=queries))
@@ -97,12 +139,12 @@ def take_standard_input(manifests: Sequence[str]) -> None:
 
 async def _read(
     source: Input,
-    ask: Callable[[Engine], Awaitable[_Answer]],
+    ask: Callable[[Engine], Awaitable[_Result]],
     types: Sequence[str],
     *,
     allow_empty: bool,
     queries: Iterable[str] | None,
-) -> tuple[_Answer, int]:
+) -> tuple[_Result, int]:
     from bridge.opa.errors import OpaRejected
 
     async with opened(source, types, queries=queries) as engine:
@@ -111,22 +153,22 @@ async def _read(
         if engine.empty and paths and not allow_empty and not engine.problems:
             raise CommandError(f"no objects in {', '.join(paths)}")
         try:
-            answer = await ask(engine)
-            failing = report_failures(engine)
-            return answer, INPUT_ERROR if await report_problems(engine) or failing else 0
+            result = await ask(engine)
+            failing = _report_failures(engine)
+            return result, INPUT_ERROR if await report_problems(engine) or failing else 0
         except NameNotFoundError:
             # The kind may be missing because its file is broken, or because its PolicyKind is rejected.
             await report_problems(engine)
             raise
         except OpaRejected as error:
-            if source.opa_url and error.code == NOT_OPA:
+            if source.opa_url and error.code == _NOT_OPA:
                 raise CommandError(
                     f"{source.opa_url} is not an OPA (HTTP {error.status}): if this is a bridge's own "
                     "address (--listen), give the address of its OPA, which it logs when it starts"
                 ) from error
             raise
         except Exception:
-            report_faults(engine)
+            _report_faults(engine)
             raise
 
 
@@ -137,7 +179,7 @@ _QUERIES = ("names", "policykind_doubts", "refused_policykinds", "types", "undes
 def opened(
     source: Input, types: Sequence[str] = (), *, follow: bool = False, queries: Iterable[str] | None = None
 ) -> AbstractAsyncContextManager[Engine]:
-    """Open the engine of a command; with `follow` it reads changes. `queries` are those of `show`."""
+    """Open the engine of a command; with `follow` it reads changes. `queries` are those of `read_command`."""
     # Imported here, so help and usage errors appear immediately.
     from bridge.offline.engine import open_engine
     from bridge.opa.address import TlsFiles
@@ -157,7 +199,7 @@ def opened(
     )
 
 
-def report_failures(engine: Engine) -> bool:
+def _report_failures(engine: Engine) -> bool:
     """Print what is not part of the result because a query fails on it, one line each; return whether there is any."""
     for (query, name), error in engine.opa.failures.errors.items():
         print_error(f"error: {name}: left out, because `{query}` fails on it: {error.details}")
@@ -169,35 +211,34 @@ async def report_problems(engine: Engine) -> bool:
     from bridge.model.keys import parse_key
     from bridge.queries.asking import policy_kind_doubts, refused_policy_kinds, undescribed, version_problems
 
-    at_fault = report_faults(engine)
+    at_fault = _report_faults(engine)
     for key, message in await refused_policy_kinds(engine.opa):
-        position = engine.position(key)
-        at_fault = at_fault or position is not None
-        level = "error" if position else "warning"
-        print_error(f"{level}: {_place(engine, key)}PolicyKind {key.name} is not active: {message}")
+        at_fault |= report_at(engine, key, f"PolicyKind {key.name} is not active: {message}")
     for key, message in await policy_kind_doubts(engine.opa):
         # The kinds that it names may be installed later, and the rest is active: the input has no error.
-        print_error(f"warning: {_place(engine, key)}{key.kind} {key.name}: {message}")
+        report_at(engine, key, f"{key.kind} {key.name}: {message}", "warning")
     for type_id, about in (await undescribed(engine.opa)).items():
         # Another author may own the CRD: this is not an error of the input.
-        where = _place(engine, parse_key(about["crd"])) if "crd" in about else ""
-        print_error(f"warning: {where}{type_id}: {about['message']}")
+        report_at(
+            engine, parse_key(about["crd"]) if "crd" in about else None, f"{type_id}: {about['message']}", "warning"
+        )
     if not engine.running:  # an OPA of a running bridge holds what an API server converted
         for key, problem in await version_problems(engine.opa):
             unserved = problem["reason"] == "VersionNotServed"  # no API server takes such a manifest
-            at_fault = at_fault or unserved
-            print_error(
-                f"{'error' if unserved else 'warning'}: {_place(engine, key)}{short_key(key)}: {problem['message']}"
-            )
+            at_fault |= unserved
+            report_at(engine, key, f"{short_key(key)}: {problem['message']}", "error" if unserved else "warning")
     return at_fault
 
 
-def _place(engine: Engine, key: Key) -> str:
-    position = engine.position(key)
-    return f"{position[0]}:{position[1]}: " if position else ""
+def report_at(engine: Engine, key: Key | None, text: str, level: str = "") -> bool:
+    """Print a problem with the position of its object; return whether that is in a manifest: an error."""
+    position = engine.position(key) if key else None
+    where = f"{position[0]}:{position[1]}: " if position else ""
+    print_error(f"{level or ('error' if position else 'warning')}: {where}{text}")
+    return position is not None
 
 
-def report_faults(engine: Engine) -> bool:
+def _report_faults(engine: Engine) -> bool:
     """Print errors of the input, one line each; return whether there were any.
 
     Rejected Rego of other authors is one warning, because the result is correct without it.

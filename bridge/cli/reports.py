@@ -1,4 +1,4 @@
-"""Analyses as tables and in the formats of CI systems: Markdown comments, SARIF, JUnit, GitHub annotations.
+"""Analyses in the formats of CI systems: Markdown comments, SARIF, JUnit, GitHub annotations.
 
 Specifications: GitHub Flavored Markdown (https://github.github.com/gfm/), which GitLab supports, too; OASIS, Static
 Analysis Results Interchange Format (SARIF) Version 2.1.0; JUnit's format of Jenkins, GitLab and others
@@ -16,15 +16,11 @@ from urllib.parse import quote
 from xml.etree import ElementTree as ET  # only written, never parsed
 
 from bridge import __version__
-from bridge.cli.printers import print_document, to_json
-from bridge.cli.printers.differences import (
-    Position,
-    causes_text,
-    differences_table,
-    place_of,
-    problems_table,
-)
-from bridge.cli.printers.table import Table, print_tables
+from bridge.cli.impact import differences_table
+from bridge.cli.notation import Position
+from bridge.cli.output import to_json
+from bridge.cli.problems import causes_text, place_of
+from bridge.cli.table import Table
 from bridge.model.keys import parse_key
 from bridge.model.text import TIE, plain
 from bridge.queries.analysis import is_error
@@ -74,7 +70,7 @@ def _named_objects(answer: Analysis) -> Iterator[tuple[str, list[str]]]:
 
 def _diff(table: Table) -> Iterator[str]:
     """Yield the differences as a block of code that GitHub and GitLab color."""
-    at = {column.title: index for index, column in enumerate(table.columns)}
+    at = {title: index for index, title in enumerate(table.titles)}
     lines = []
     for row in table.rows:
         path = f" via {row[at['VIA']]}" if row[at["VIA"]] != "-" else ""
@@ -112,8 +108,7 @@ def _problems(problems: Sequence[Mapping[str, Any]], position: Position) -> Iter
 
 
 def _table(table: Table) -> Iterator[str]:
-    titles = [column.title.capitalize() for column in table.columns]
-    return _rows(titles, table.rows)
+    return _rows([title.capitalize() for title in table.titles], table.rows)
 
 
 def _rows(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -286,26 +281,15 @@ _REPORTS: dict[str, Callable[[Analysis, Position, str], str]] = {
 FORMATS = tuple(_REPORTS)
 
 
-def print_report(output: str, answer: Analysis, position: Position, summary: str) -> None:
-    """Print an analysis in one of FORMATS. `position` returns the file and line of an object, `summary` is one line."""
-    sys.stdout.write(_REPORTS[output](answer, position, summary))
+def print_report(output: str, answer: Analysis, position: Position) -> None:
+    """Print an analysis in one of FORMATS. `position` returns the file and line of an object."""
+    sys.stdout.write(_REPORTS[output](answer, position, summary(answer)))
 
 
-def print_analysis(output: str, answer: Analysis, position: Position) -> None:
-    """Print the analysis on standard output; `position` returns the file and line of an object."""
-    if output in {"json", "yaml"}:
-        print_document(output, answer.document())
-    elif output in FORMATS:
-        print_report(output, answer, position, summary(answer))
-    else:
-        tables = [
-            problems_table(answer.introduced, position, "INTRODUCED"),
-            problems_table(answer.fixed, position, "FIXED"),
-            problems_table(answer.remaining, position, "UNCHANGED"),
-            differences_table(answer.effective, output == "wide"),
-        ]
-        named = [f"{title}: {first_of(names, _NAMED_IN_TEXT)}." for title, names in _named_objects(answer)]
-        print_tables([" ".join((summary(answer), *named)), *(table for table in tables if table.rows)])
+def summary_with_names(answer: Analysis) -> str:
+    """Return the summary, with the names of some created, changed and deleted objects."""
+    named = [f"{title}: {first_of(names, _NAMED_IN_TEXT)}." for title, names in _named_objects(answer)]
+    return " ".join((summary(answer), *named))
 
 
 def summary(answer: Analysis) -> str:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
 
-from bridge.cli.completion import GATEWAYS, NAMESPACES
-from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import View, view_options
-from bridge.queries.names import CommandError
+from bridge.cli.command import completing, option
+from bridge.cli.effective import effective_table
+from bridge.cli.output import Answer
+from bridge.cli.reading import Asked, read_command
+from bridge.cli.table import Block, Table
+from bridge.model.keys import parse_key
+from bridge.queries.names import CommandError, short_key
 
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
@@ -19,57 +24,51 @@ if TYPE_CHECKING:
 NOT_SERVED = 1  # exit code
 _PROTOCOLS = {"http": "HTTP", "https": "HTTPS", "grpc": "GRPC"}  # by the scheme of a URL
 
-_EXAMPLES = (
-    ("Find the rule that serves a page", "bridge request https://shop.example.com/cart --manifests examples/shop"),
-    ("The same with options", "bridge request --host shop.example.com --path /cart --manifests examples/shop"),
-    (
-        "A request to one port of one Gateway, with a header and a query",
-        "bridge request --host shop.example.com --path '/cart?beta=1' --header x-user=ann --gateway public --port 443",
+
+def _check(asked: Asked) -> Sequence[str]:
+    _query_input(asked)
+    return ()
+
+
+@read_command(
+    "Show the rule and the policies for a request",
+    click.Argument(["url"], metavar="[URL]", required=False),
+    option("--host", metavar="HOST", help="The hostname; a port after it is ignored."),
+    option("--path", metavar="PATH", help="The path, with or without a query. Default: /."),
+    option("--method", metavar="METHOD", help="Default: GET."),
+    option("--header", "headers", metavar="NAME=VALUE", multiple=True, help="A header. Repeatable."),
+    option("--query", metavar="NAME=VALUE", multiple=True, help="A query parameter. Repeatable."),
+    option("--grpc", metavar="SERVICE/METHOD", help="A gRPC call, instead of path and method."),
+    option("--sni", metavar="HOST", help="The server name of a TLS connection that is passed through."),
+    option(
+        "--protocol",
+        type=click.Choice(["HTTP", "HTTPS", "GRPC", "TLS", "TCP", "UDP"], case_sensitive=False),
+        help="Default: from the other options; with only --port, TCP.",
     ),
-    ("A gRPC call", "bridge request --host api.example.com --grpc shop.Cart/Add"),
-    ("A TLS connection by its SNI; a TCP connection by its port", "bridge request --sni db.example.com"),
-    ("A mesh request to a Service", "bridge request --gateway svc/cart --path /cart --source-namespace blog"),
+    option("--port", type=click.IntRange(1, 65535), help="The listener's port. Default: any."),
+    option(
+        "--gateway",
+        shell_complete=completing("gateways"),
+        metavar="GATEWAY",
+        help="[NAMESPACE/]NAME of the Gateway, or svc/NAME for a request in a mesh. Default: any Gateway.",
+    ),
+    option(
+        "-n",
+        "--namespace",
+        metavar="NS",
+        shell_complete=completing("namespaces"),
+        help="The namespace of a --gateway without one.",
+    ),
+    option(
+        "--source-namespace",
+        metavar="NS",
+        shell_complete=completing("namespaces"),
+        help="The namespace of the client, in a mesh.",
+    ),
+    queries=("request",),
+    check=_check,
 )
-
-
-@click.command(cls=ExampleCommand, examples=_EXAMPLES, short_help="Show the rule and the policies for a request")
-@click.argument("url", metavar="[URL]", required=False)
-@click.option("--host", metavar="HOST", help="The hostname; a port after it is ignored.")
-@click.option("--path", metavar="PATH", help="The path, with or without a query. Default: /.")
-@click.option("--method", metavar="METHOD", help="Default: GET.")
-@click.option("--header", "headers", metavar="NAME=VALUE", multiple=True, help="A header. Repeatable.")
-@click.option("--query", metavar="NAME=VALUE", multiple=True, help="A query parameter. Repeatable.")
-@click.option("--grpc", metavar="SERVICE/METHOD", help="A gRPC call, instead of path and method.")
-@click.option("--sni", metavar="HOST", help="The server name of a TLS connection that is passed through.")
-@click.option(
-    "--protocol",
-    type=click.Choice(["HTTP", "HTTPS", "GRPC", "TLS", "TCP", "UDP"], case_sensitive=False),
-    help="Default: from the other options; with only --port, TCP.",
-)
-@click.option("--port", type=click.IntRange(1, 65535), help="The listener's port. Default: any.")
-@click.option(
-    "--gateway",
-    shell_complete=GATEWAYS,
-    metavar="GATEWAY",
-    help="[NAMESPACE/]NAME of the Gateway, or svc/NAME for a request in a mesh. Default: any Gateway.",
-)
-@click.option(
-    "-n",
-    "--namespace",
-    metavar="NS",
-    shell_complete=NAMESPACES,
-    help="The namespace of a --gateway without one.",
-)
-@click.option(
-    "--source-namespace",
-    metavar="NS",
-    shell_complete=NAMESPACES,
-    help="The namespace of the client, in a mesh.",
-)
-@view_options
-@debug_option
-@click.pass_context
-def request(ctx: click.Context, /, namespace: str | None, view: View, **options: Any) -> None:
+async def request(engine: Engine, asked: Asked) -> Answer:
     """Find the rule that serves a request, by Gateway API's precedence, and the effective policies for it.
 
     Shows the listener, the route and the rule, the backends with their weights, the filters, and the effective policy
@@ -80,28 +79,39 @@ def request(ctx: click.Context, /, namespace: str | None, view: View, **options:
 
     Without --port or --gateway the command shows the listener with the most specific hostname that has a rule for the
     request, and names the others.
+
+    Examples:
+        # Find the rule that serves a page
+        bridge request https://shop.example.com/cart --manifests examples/shop
+        # The same with options
+        bridge request --host shop.example.com --path /cart --manifests examples/shop
+        # A request to one port of one Gateway, with a header and a query
+        bridge request --host shop.example.com --path '/cart?beta=1' --header x-user=ann --gateway public --port 443
+        # A gRPC call
+        bridge request --host api.example.com --grpc shop.Cart/Add
+        # A TLS connection by its SNI; a TCP connection by its port
+        bridge request --sni db.example.com
+        # A mesh request to a Service
+        bridge request --gateway svc/cart --path /cart --source-namespace blog
     """
-    from bridge.cli.printers.request import served_tables
-    from bridge.cli.reading import Form, show
+    from bridge.queries.asking import entry_gateway
 
-    query_input = _query_input(_with_url(options))
-
-    async def ask(engine: Engine) -> Entry:
-        from bridge.queries.asking import entry_gateway
-
-        gateway = options["gateway"]
-        more = {"gateway": str(await entry_gateway(engine.opa, gateway, namespace))} if gateway else {}
-        answer: Entry = await engine.opa.query("request", {**query_input, **more})
-        return answer
-
-    form = Form(served_tables, "No answer.", names=_names, whole=True)
-    answer, code = show(view, ask, form, queries=("request",))
-    ctx.exit(code or (0 if answer["rule"] else NOT_SERVED))
+    gateway = asked.more["gateway"]
+    more = {"gateway": str(await entry_gateway(engine.opa, gateway, asked.namespace))} if gateway else {}
+    found: Entry = await engine.opa.query("request", {**_query_input(asked), **more})
+    return Answer(
+        lambda: served_tables(found, asked.wide),
+        "No answer.",
+        found,
+        names=lambda: _names(found),
+        code=0 if found["rule"] else NOT_SERVED,
+        whole=True,
+    )
 
 
 def _with_url(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options, completed from the parts of the URL. Raises CommandError for anything else."""
-    text = options.pop("url")
+    text = options["url"]
     if not text:
         return options
     try:
@@ -120,8 +130,9 @@ def _with_url(options: dict[str, Any]) -> dict[str, Any]:
     return {**options, **{name: value for name, value in parts.items() if value and not options.get(name)}}
 
 
-def _query_input(options: dict[str, Any]) -> Entry:
+def _query_input(asked: Asked) -> Entry:
     """Return the query's input except the Gateway. Raises CommandError for invalid values."""
+    options = {"source_namespace": asked.source_namespace, **_with_url(asked.more)}
     named = {"host": "host", "method": "method", "sni": "sni", "port": "port", "source_namespace": "sourceNamespace"}
     query_input = {field: options[name] for name, field in named.items() if options[name]}
     if options["protocol"]:
@@ -156,3 +167,94 @@ def _pairs(texts: list[str] | tuple[str, ...], option: str, marks: str) -> dict[
 def _names(answer: Entry) -> list[str]:
     """Return the rule that serves the request and its backends, for `-o name`."""
     return [answer["rule"], *(backend["backend"] for backend in answer["backends"])] if answer["rule"] else []
+
+
+def served_tables(answer: Entry, wide: bool = False) -> list[Block]:
+    """Return the tables for the query `request`."""
+    if not answer["rule"]:
+        return [_not_served(answer["nearest"], answer["failure"]), _nearest(answer["nearest"]), _also(answer["also"])]
+    return [
+        _way(answer),
+        _backends(answer["backends"]),
+        _filter_backends(answer["filterBackends"]),
+        *_failure(answer["failure"]),
+        effective_table(answer["policies"], wide=wide),
+        _also(answer["also"]),
+        *(f"{warning['message']}." for warning in answer["warnings"]),
+    ]
+
+
+def _way(answer: Entry) -> Table:
+    """Return the nodes that the request passes, one in each row."""
+    rows: list[Sequence[str]] = [
+        [title, short_key(parse_key(answer[title.lower()]))]
+        for title in ("GATEWAY", "LISTENER", "ROUTE", "RULE")
+        if answer[title.lower()]
+    ]
+    rows += [["FILTER", _filter(one)] for one in answer["filters"]]
+    return Table(["SERVED BY", ""], rows, long=("",))
+
+
+def _filter(one: Entry) -> str:
+    """`RequestRedirect {"scheme":"https"}`."""
+    rest = [value for name, value in one.items() if name != "type"]
+    text = json.dumps(rest[0] if len(rest) == 1 else rest, ensure_ascii=False, separators=(",", ":")) if rest else ""
+    return f"{one.get('type', '')} {text}".strip()
+
+
+def _backends(backends: Sequence[Entry]) -> Table:
+    """Return the backends of the rule, with their share of the requests."""
+    total = sum(backend["weight"] for backend in backends)
+    rows: list[Sequence[str]] = []
+    for backend in backends:
+        share = f"{100 * backend['weight'] / total:.3g}%" if total else "0%"
+        rows.append([*_destination(backend), str(backend["weight"]), share, _problem(backend)])
+    return Table(["BACKEND", "PORT", "WEIGHT", "SHARE", "FAILS"], rows).without_empty("FAILS")
+
+
+def _filter_backends(backends: Sequence[Entry]) -> Table:
+    """Return the backends of filters, in addition to the rule's own."""
+    rows: list[Sequence[str]] = [
+        [f"{one['filter']} ({one['place']})", *_destination(one), _problem(one)] for one in backends
+    ]
+    return Table(["FILTER", "BACKEND", "PORT", "FAILS"], rows).without_empty("FAILS")
+
+
+def _destination(backend: Entry) -> tuple[str, str]:
+    target = short_key(parse_key(backend["target"])) if backend["target"] else "-"
+    return target, "" if backend["port"] is None else str(backend["port"])
+
+
+def _problem(backend: Entry) -> str:
+    problem = backend["problem"]
+    return f"{problem['reason']}: {problem['message']}" if problem else ""
+
+
+def _failure(failure: Entry | None) -> list[str]:
+    return [f"Every request fails ({failure['status']}): {failure['message']}."] if failure else []
+
+
+def _not_served(nearest: Entry, failure: Entry | None) -> str:
+    if nearest["reason"] == "CannotTell":
+        return f"{nearest['message']}."
+    status = f" ({failure['status']})" if failure else ""
+    return f"No rule serves it{status}. {nearest['message']}."
+
+
+def _nearest(nearest: Entry) -> Table:
+    rows: list[Sequence[str]] = [
+        [short_key(parse_key(one["node"])), one["reason"], one["message"]] for one in nearest["candidates"]
+    ]
+    return Table(["NEAREST", "REASON", "WHY NOT"], rows)
+
+
+def _also(others: Sequence[Entry]) -> Table:
+    """Return other listeners that accept such a request."""
+    rows: list[Sequence[str]] = [
+        [
+            short_key(parse_key(other["listener"] or other["gateway"])),
+            short_key(parse_key(other["rule"])) if other["rule"] else "no rule serves it there",
+        ]
+        for other in others
+    ]
+    return Table(["OTHER LISTENERS", "SERVED BY"], rows)

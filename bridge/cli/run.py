@@ -11,26 +11,19 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 import click
 
 from bridge import tracing
-from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.terminal import print_error
+from bridge.cli.command import Command, command, file_option
+from bridge.cli.output import print_error
 from bridge.queries.names import CommandError
 
 if TYPE_CHECKING:
-    from bridge.cli.printers.table import Table
+    from bridge.cli.table import Table
     from bridge.settings.model import Setting, Settings
     from bridge.sidecar.run import Running
-
-_EXAMPLES = (
-    ("Serve a folder of manifests and follow its changes", "bridge run --manifests examples/shop"),
-    ("Serve kubectl's cluster, with the bridge's own OPA", "bridge run"),
-    ("Use an OPA that runs with the output of `opa-config`", "bridge run --opa http://127.0.0.1:8181"),
-    ("Settings from a file", "bridge run --config bridge.yaml"),
-)
 
 _SHOWN_ROWS = 100  # of a table at the start; other commands show the rest
 
 
-class _RunCommand(ExampleCommand):
+class _RunCommand(Command):
     """Has an option for each setting that names one, made when they are needed: other commands do not wait for it."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -59,16 +52,26 @@ def _option(setting: Setting) -> click.Option:
     )
 
 
-@click.command(cls=_RunCommand, examples=_EXAMPLES, short_help="Run the sidecar: sync OPA, serve, write statuses")
-@click.option(
-    "--config", metavar="FILE", type=click.Path(path_type=Path), help="Settings file (YAML); options take precedence."
+@command(
+    "Run the sidecar: sync OPA, serve, write statuses",
+    file_option("--config", "Settings file (YAML); options take precedence."),
+    cls=_RunCommand,
 )
-@debug_option
 def run(config: Path | None, **flags: Any) -> None:
     """Sync the objects of a cluster or a folder to OPA, and write policies' statuses, until Ctrl-C.
 
     A setting comes from its option, otherwise from the environment (BRIDGE_OPA_URL, BRIDGE_LISTEN, …), otherwise from
     the file.
+
+    Examples:
+        # Serve a folder of manifests and follow its changes
+        bridge run --manifests examples/shop
+        # Serve kubectl's cluster, with the bridge's own OPA
+        bridge run
+        # Use an OPA that runs with the output of `opa-config`
+        bridge run --opa http://127.0.0.1:8181
+        # Settings from a file
+        bridge run --config bridge.yaml
     """
     from bridge.cli.reading import take_standard_input
     from bridge.settings.loading import load_settings, warn_of_variables
@@ -95,7 +98,7 @@ def run(config: Path | None, **flags: Any) -> None:
 
 async def report(settings: Settings, running: Running) -> None:
     """Print the effective policies of a folder once, and the addresses for queries."""
-    from bridge.cli.printers.table import print_tables
+    from bridge.cli.table import print_tables
     from bridge.opa.errors import OpaError
 
     if settings.manifests:
@@ -124,19 +127,20 @@ def _curl_address(url: str) -> tuple[str, str]:
 
 
 async def _overview(settings: Settings, running: Running) -> tuple[list[Table], str | None]:
-    from bridge.cli.printers.effective import effective_tables
-    from bridge.cli.printers.status import placement_tables, status_tables
+    from bridge.cli.effective import effective_table
+    from bridge.cli.placement import placement_tables
     from bridge.cli.reading import report_problems
+    from bridge.cli.status import status_tables
     from bridge.queries.asking import effective_everywhere
     from bridge.queries.statuses import statuses
     from bridge.remediator.placement.decisions import findings
 
     await report_problems(running.engine)
     entries = await effective_everywhere(running.engine.opa)
-    tables = [*effective_tables(entries), *status_tables(await statuses(running.engine.opa, with_objects=False))]
+    tables = [effective_table(entries), *status_tables(await statuses(running.engine.opa, with_objects=False))]
     tables += placement_tables(await findings(running.engine.opa, settings.placed_types))
     for table in tables:
         left_out = len(table.rows) - _SHOWN_ROWS
         if left_out > 0:
-            table.rows[_SHOWN_ROWS:] = [[f"… and {left_out} more", *[""] * (len(table.columns) - 1)]]
+            table.rows[_SHOWN_ROWS:] = [[f"… and {left_out} more", *[""] * (len(table.titles) - 1)]]
     return [table for table in tables if table.rows], entries[0]["target"] if entries else None

@@ -3,106 +3,194 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli.help_text import ExampleCommand, debug_option
-from bridge.cli.options import output_option
-from bridge.queries.names import CommandError
+from bridge.cli.command import command, file_option, option, output_option
+from bridge.cli.output import Answer, print_answer, print_error
+from bridge.cli.source import kubeconfig_option
+from bridge.cli.table import Table
+from bridge.queries.names import CommandError, short_key
 
 if TYPE_CHECKING:
-    from bridge.cli.printers.table import Table
-    from bridge.cli.removal import RemovalOutcome
+    from bridge.kube.client import KubeClient
+    from bridge.settings.model import Settings
+    from bridge.sidecar.removal import Removal, TracedObject
 
-_EXAMPLES = (
-    ("Show what the command would remove", "bridge uninstall-status --dry-run"),
-    ("Remove it without confirmation, after the bridges are stopped", "bridge uninstall-status --yes"),
-    ("For bridges with other settings (the Lease's name)", "bridge uninstall-status --config bridge.yaml"),
-)
 _LEFT = 1  # exit code if something remains, or could not be checked
+WRITERS = 8  # objects that are written in parallel
 
 
-@click.command(
-    "uninstall-status",
-    cls=ExampleCommand,
-    examples=_EXAMPLES,
-    short_help="Remove everything that a bridge wrote into a cluster",
+@command(
+    "Remove everything that a bridge wrote into a cluster",
+    kubeconfig_option("The cluster. Default: kubectl's cluster."),
+    option("--context", metavar="NAME", help="The context in the kubeconfig."),
+    file_option("--config", "Settings of the bridges (lease_namespace, lease_name). The environment takes precedence."),
+    option("--dry-run", is_flag=True, help="Only show what would be removed."),
+    option("--yes", is_flag=True, help="Remove without confirmation."),
+    output_option("table", "json", "yaml"),
 )
-@click.option("--kubeconfig", metavar="FILE", help="The cluster. Default: kubectl's cluster.")
-@click.option("--context", metavar="NAME", help="The context in the kubeconfig.")
-@click.option(
-    "--config",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Settings of the bridges (lease_namespace, lease_name). The environment takes precedence.",
-)
-@click.option("--dry-run", is_flag=True, help="Only show what would be removed.")
-@click.option("--yes", is_flag=True, help="Remove without confirmation.")
-@output_option("table", "json", "yaml")
-@debug_option
-@click.pass_context
-def uninstall_status(
-    ctx: click.Context, /, config: Path | None, output: str, *, dry_run: bool, yes: bool, **flags: Any
-) -> None:
+def uninstall_status(config: Path | None, output: str, *, dry_run: bool, yes: bool, **flags: Any) -> int:
     """Remove everything that bridges wrote into a cluster; entries of other writers stay.
 
     These are conditions, annotations and statuses, the bridge's fields of the webhook configurations, and its Lease.
     Stop the bridges first: while a bridge holds the Lease, the command removes nothing. The exit code is 1 if something
     remains, or could not be checked.
-    """
-    from bridge.cli.printers import print_answer
-    from bridge.cli.removal import look, remove
-    from bridge.settings.loading import load_settings
 
-    def show(outcomes: list[RemovalOutcome]) -> None:
-        print_answer(
-            output, outcomes, outcome_tables, "Nothing of a bridge is left in this cluster.", outcome_documents
-        )
+    Examples:
+        # Show what the command would remove
+        bridge uninstall-status --dry-run
+        # Remove it without confirmation, after the bridges are stopped
+        bridge uninstall-status --yes
+        # For bridges with other settings (the Lease's name)
+        bridge uninstall-status --config bridge.yaml
+    """
+    from bridge.settings.loading import load_settings
 
     settings = load_settings(config, flags)
     if dry_run or not yes:
         found = asyncio.run(look(settings, refuse=not dry_run))
         if dry_run or not any(one.what for one in found):
-            show(found)
-            ctx.exit(_LEFT if any(one.unseen for one in found) else 0)
+            _show(output, found)
+            return _LEFT if any(one.unseen for one in found) else 0
         if not sys.stdin.isatty():
             raise CommandError(
                 "no terminal for the confirmation: give --yes, or --dry-run to see what would be removed"
             )
-        show(found)
+        _show(output, found)
         click.confirm(f"Remove this from {sum(bool(one.what) for one in found)} objects?", abort=True, err=True)
     done = asyncio.run(remove(settings))
-    show(done)
-    ctx.exit(_LEFT if any(one.left or one.unseen for one in done) else 0)
+    _show(output, done)
+    return _LEFT if any(one.left or one.unseen for one in done) else 0
 
 
-def outcome_tables(outcomes: Sequence[RemovalOutcome], _wide: bool = False) -> list[Table]:
-    """Return a row for each object; below, objects that could not be checked."""
-    from bridge.cli.printers.table import Column, Table
+@dataclass(frozen=True, slots=True)
+class RemovalOutcome:
+    """An object, `what` a bridge has written there, and the result.
 
+    `left` is the reason why it remains; `unseen` the reason why it could not be checked.
+    """
+
+    name: str
+    what: tuple[str, ...] = ()
+    done: bool = False
+    left: str = ""
+    unseen: str = ""
+
+    @property
+    def result(self) -> str:
+        """Return the result in words, empty before a removal."""
+        return "removed" if self.done else f"left: {self.left}" if self.left else ""
+
+
+def _show(output: str, outcomes: Sequence[RemovalOutcome]) -> None:
+    """Print a row for each object; below, objects that could not be checked."""
     found = Table(
-        [Column("OBJECT"), Column("WRITTEN BY A BRIDGE", long=True), Column("RESULT", long=True)],
-        [[one.name, "; ".join(one.what), _result(one)] for one in outcomes if one.what],
+        ["OBJECT", "WRITTEN BY A BRIDGE", "RESULT"],
+        [[one.name, "; ".join(one.what), one.result] for one in outcomes if one.what],
     )
-    unseen = Table(
-        [Column("NOT CHECKED"), Column("WHY", long=True)], [[one.name, one.unseen] for one in outcomes if one.unseen]
-    )
-    return [found.without_empty("RESULT"), unseen]
-
-
-def outcome_documents(outcomes: Sequence[RemovalOutcome]) -> list[dict[str, Any]]:
-    """Return each object with its entries and the result."""
-    return [
-        {"object": one.name, "written": list(one.what), "result": _result(one)}
+    unseen = Table(["NOT CHECKED", "WHY"], [[one.name, one.unseen] for one in outcomes if one.unseen])
+    documents = [
+        {"object": one.name, "written": list(one.what), "result": one.result}
         if one.what
         else {"notLookedAt": one.name, "why": one.unseen}
         for one in outcomes
     ]
+    nothing = "Nothing of a bridge is left in this cluster."
+    print_answer(output, Answer(lambda: [found.without_empty("RESULT"), unseen], nothing, documents))
 
 
-def _result(one: RemovalOutcome) -> str:
-    return "removed" if one.done else f"left: {one.left}" if one.left else ""
+async def look(settings: Settings, *, refuse: bool) -> list[RemovalOutcome]:
+    """Return what would be removed. With `refuse` a running bridge is an error. Raises KubeError, StillWritingError."""
+    from bridge.remediator.statuses.plan import describe
+    from bridge.sidecar.removal import holder_of, insist_on_none
+
+    async with await _connected(settings) as client:
+        if refuse:
+            await insist_on_none(client, settings.lease_namespace, settings.lease_name, print_error)
+        async with _removal(client, settings) as removal:
+            found = await removal.look()
+            outcomes = [RemovalOutcome(short_key(one.key), tuple(describe(one.traces))) for one in found]
+            if removal.lease is not None:
+                outcomes.append(RemovalOutcome(_lease_name(settings), ("the object itself",)))
+                if holder := holder_of(removal.lease):
+                    print_error(f"{holder} holds the Lease: stop the bridges before you remove anything")
+            return [*outcomes, *_unseen(removal)]
+
+
+async def remove(settings: Settings) -> list[RemovalOutcome]:
+    """Remove everything. Raises KubeError, and StillWritingError while a bridge is running."""
+    from bridge.remediator.statuses.plan import describe
+    from bridge.sidecar.removal import held, insist_on_none
+
+    where = settings.lease_namespace, settings.lease_name
+    async with await _connected(settings) as client:
+        await insist_on_none(client, *where, print_error)
+        async with held(client, *where), _removal(client, settings) as removal:
+            found, limit = await removal.look(), asyncio.Semaphore(WRITERS)
+
+            async def take_back(one: TracedObject) -> RemovalOutcome:
+                async with limit:
+                    left = await removal.take_back(one)
+                return RemovalOutcome(short_key(one.key), tuple(describe(one.traces)), not left, left)
+
+            # Webhook configurations are removed first, because the API server would call the webhook for other writes.
+            first = [await take_back(one) for one in found if "webhooks" in one.traces]
+            others = (take_back(one) for one in found if "webhooks" not in one.traces)
+            outcomes = [*first, *await asyncio.gather(*others), *_unseen(removal)]
+        if removal.lease is not None:
+            outcomes.append(await _last(client, settings, outcomes))
+        return outcomes
+
+
+async def _last(client: KubeClient, settings: Settings, before: list[RemovalOutcome]) -> RemovalOutcome:
+    """Delete the Lease, which stores names of former policy kinds, once no remaining object needs them."""
+    from bridge.kube.errors import KubeError
+    from bridge.sidecar.removal import delete_lease
+
+    name, what = _lease_name(settings), ("the object itself",)
+    if any(one.left or one.unseen for one in before):
+        return RemovalOutcome(name, what, left="it stores names of remaining entries")
+    try:
+        await delete_lease(client, settings.lease_namespace, settings.lease_name)
+    except KubeError as error:
+        return RemovalOutcome(name, what, left=str(error))
+    return RemovalOutcome(name, what, done=True)
+
+
+async def _connected(settings: Settings) -> KubeClient:
+    from bridge.kube.client import KubeClient
+
+    return await KubeClient.connect(settings.kubeconfig, settings.context)
+
+
+@contextlib.asynccontextmanager
+async def _removal(client: KubeClient, settings: Settings) -> AsyncIterator[Removal]:
+    from bridge.opa.client import Opa
+    from bridge.opa.executable import ensure_opa
+    from bridge.opa.process import ManagedOpa
+    from bridge.opa.shipped import shipped_bundle
+    from bridge.resources import rego_root
+    from bridge.sidecar.removal import Removal, read_lease
+
+    executable = await asyncio.to_thread(ensure_opa)
+    lease = await read_lease(client, settings.lease_namespace, settings.lease_name)
+    async with (
+        ManagedOpa(executable.path, {}, bundle=shipped_bundle(rego_root())) as managed,
+        Opa(managed.url, timeout=60.0) as opa,
+    ):
+        yield Removal(client, opa, lease)
+
+
+def _unseen(removal: Removal) -> list[RemovalOutcome]:
+    return [RemovalOutcome(name, unseen=why) for name, why in sorted(removal.unseen.items())]
+
+
+def _lease_name(settings: Settings) -> str:
+    return f"Lease/{settings.lease_namespace}/{settings.lease_name}"

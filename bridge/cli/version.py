@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
+import platform
 import sys
 
 import click
 
 from bridge import __version__
-from bridge.cli.help_text import ExampleCommand, debug_option
+from bridge.cli.command import command
 
 
-def show_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
-    """Print the versions and end the command, for the option `--version`."""
-    if value and not ctx.resilient_parsing:
-        _print_versions()
-        ctx.exit()
-
-
-@click.command(
-    cls=ExampleCommand, examples=(("For a bug report", "bridge version"),), short_help="Show the versions in use"
-)
-@debug_option
+@command("Show the versions in use")
 def version() -> None:
-    """Show the versions of the bridge, its Rego, Python and OPA."""
-    _print_versions()
+    """Show the versions of the bridge, its Rego, Python and OPA.
 
-
-def _print_versions() -> None:
-    import platform
-
+    Examples:
+        # For a bug report
+        bridge version
+    """
     from bridge.opa.shipped import shipped_bundle
     from bridge.resources import rego_root
 

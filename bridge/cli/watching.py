@@ -5,19 +5,14 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Sequence
+from dataclasses import replace
 
-from bridge.cli.options import Input
-from bridge.cli.printers import nothing_found
-from bridge.cli.printers.table import Table, print_tables
-from bridge.cli.terminal import print_error
-from bridge.queries.names import NameNotFoundError
-
-if TYPE_CHECKING:
-    from bridge.offline.engine import Engine
-
-_Answer = TypeVar("_Answer")
+from bridge.cli.output import print_error
+from bridge.cli.reading import STDIN, Ask, Asked, opened, report_problems
+from bridge.cli.source import Input
+from bridge.cli.table import Block, Table, filled, print_tables
+from bridge.queries.names import CommandError, NameNotFoundError
 
 AWAY_DELAY = 1.0  # seconds before a retry of an unavailable OPA
 # Columns that identify a row; a column that grows with time is not a change.
@@ -29,50 +24,43 @@ _GONE = "<gone>"
 Row = Sequence[str]
 
 
-def watch(
-    source: Input,
-    ask: Callable[[Engine], Awaitable[_Answer]],
-    tables: Callable[[_Answer], Sequence[Table | str]],
-    nothing: str,
-    *,
-    types: Sequence[str] = (),
-    whole: bool = False,
-) -> None:
-    """Show the current result of `ask`, then changed rows of its tables, until interrupted.
+def watch(asked: Asked, ask: Ask, types: Sequence[str]) -> None:
+    """Show the current answer of a command, then changed rows of its tables, until interrupted.
 
-    With `whole` the blocks belong together (an explanation, a tree): if one differs, all are shown again. `types` are
-    read in addition to those that every command needs.
+    `types` are read in addition to those that every command needs. Raises CommandError for options that do not work
+    with --watch.
     """
-    asyncio.run(_watch(source, ask, tables, nothing, types, whole=whole))
+    check_watch(asked.source, asked.output)
+    asyncio.run(_watch(asked, ask, types))
 
 
-async def _watch(
-    source: Input,
-    ask: Callable[[Engine], Awaitable[_Answer]],
-    tables: Callable[[_Answer], Sequence[Table | str]],
-    nothing: str,
-    types: Sequence[str],
-    *,
-    whole: bool,
-) -> None:
-    from bridge.cli.reading import opened, report_problems
+def check_watch(source: Input, output: str) -> None:
+    """Raise CommandError for options that do not work with --watch."""
+    if output not in {"table", "wide"}:
+        raise CommandError("--watch prints tables: use -o table or wide; for programs use /v1/effective?watch=true")
+    if STDIN in source.manifests:
+        raise CommandError("standard input cannot be watched: give --manifests a file or folder")
+
+
+async def _watch(asked: Asked, ask: Ask, types: Sequence[str]) -> None:
     from bridge.opa.errors import OpaError
 
-    async with opened(source, types, follow=True) as engine:
-        blocks = list(tables(await ask(engine)))
+    async with opened(asked.source, types, follow=True) as engine:
+        answer = await ask(engine, asked)
+        blocks = list(answer.tables())
         await report_problems(engine)
-        watched: Watched | Repeated = Repeated(blocks, nothing) if whole else Watched(_only_tables(blocks))
+        watched = Repeated(blocks, answer.nothing) if answer.whole else Watched(_only_tables(blocks))
         if not _print_blocks(blocks):
-            nothing_found(nothing)
+            print_error(answer.nothing)
         away = False
         while True:
             sys.stdout.flush()
             await engine.changed()
             began = time.monotonic()
             try:
-                found = list(tables(await ask(engine)))
+                found = list((await ask(engine, asked)).tables())
             except NameNotFoundError:
-                found = [Table(table.columns) for table in _only_tables(blocks)]  # the object was deleted
+                found = [replace(table, rows=[]) for table in _only_tables(blocks)]  # the object was deleted
             except OpaError as error:
                 if not away:
                     print_error(f"warning: {error}; waiting")
@@ -85,13 +73,13 @@ async def _watch(
             await asyncio.sleep(time.monotonic() - began)
 
 
-def _only_tables(blocks: Sequence[Table | str]) -> list[Table]:
+def _only_tables(blocks: Sequence[Block]) -> list[Table]:
     return [block for block in blocks if isinstance(block, Table)]
 
 
-def _print_blocks(blocks: Sequence[Table | str]) -> bool:
+def _print_blocks(blocks: Sequence[Block]) -> bool:
     """Print blocks with rows; return whether there are any."""
-    made = [block for block in blocks if isinstance(block, str) or block.rows]
+    made = filled(blocks)
     if any(isinstance(block, Table) for block in made):
         print_tables(made)
         return True
@@ -101,18 +89,18 @@ def _print_blocks(blocks: Sequence[Table | str]) -> bool:
 class Repeated:
     """Blocks that are printed again as a whole when one of them differs."""
 
-    def __init__(self, printed: Sequence[Table | str], nothing: str) -> None:
+    def __init__(self, printed: Sequence[Block], nothing: str) -> None:
         self.printed = printed
         self._nothing = nothing
 
-    def show(self, blocks: Sequence[Table | str]) -> None:
+    def show(self, blocks: Sequence[Block]) -> None:
         """Print the blocks after an empty line, if they differ from the previous ones."""
         if list(blocks) == list(self.printed):
             return
         self.printed = blocks
         print()
         if not _print_blocks(blocks):
-            nothing_found(self._nothing)
+            print_error(self._nothing)
 
 
 class Watched:
@@ -122,17 +110,17 @@ class Watched:
         self.tables = tables
         self._headed = max((index for index, table in enumerate(tables) if table.rows), default=-1)
 
-    def show(self, blocks: Sequence[Table | str]) -> None:
+    def show(self, blocks: Sequence[Block]) -> None:
         """Print the changed rows of the tables, below a header if another table's rows are above."""
         tables = _only_tables(blocks)
         for index, table in enumerate(tables):
-            before = self.tables[index] if index < len(self.tables) else Table(table.columns)
+            before = self.tables[index] if index < len(self.tables) else replace(table, rows=[])
             rows = list(_differing(before, table))
             if not rows:
                 continue
-            same = [column.title for column in before.columns] == [column.title for column in table.columns]
+            same = before.titles == table.titles
             like = before if self._headed == index and same else None
-            print_tables([Table(table.columns, rows)], like=like)
+            print_tables([replace(table, rows=rows)], like=like)
             self._headed = index
         self.tables = tables
 
@@ -141,12 +129,11 @@ def _differing(before: Table, after: Table) -> list[Row]:
     """Return new and changed rows, and deleted ones with a mark."""
     was, now = _by_name(before), _by_name(after)
     rows = [row for name, row in now.items() if _lasting(before, was.get(name)) != _lasting(after, row)]
-    titles = [column.title for column in after.columns]
     for name in was:
         if name not in now:
             cells, marked = dict(name), False
             row = []
-            for title in titles:
+            for title in after.titles:
                 text = cells.get(title, "")
                 if title not in cells and not marked:
                     text, marked = _GONE, True
@@ -156,11 +143,10 @@ def _differing(before: Table, after: Table) -> list[Row]:
 
 
 def _by_name(table: Table) -> dict[tuple[tuple[str, str], ...], Row]:
-    titles = [column.title for column in table.columns]
-    naming = _NAMES if "NAME" in titles else _NAMING
+    naming = _NAMES if "NAME" in table.titles else _NAMING
     named: dict[tuple[tuple[str, str], ...], Row] = {}
     for row in table.rows:
-        cells = [(title, cell) for title, cell in zip(titles, row, strict=True) if title in naming]
+        cells = [(title, cell) for title, cell in zip(table.titles, row, strict=True) if title in naming]
         while tuple(cells) in named:  # several rows of one name are distinguished by their order
             cells.append(("", str(len(cells))))
         named[tuple(cells)] = row
@@ -171,5 +157,4 @@ def _lasting(table: Table, row: Row | None) -> dict[str, str] | None:
     """Return the cells of a row to compare: an empty column, which another table may lack, is ignored."""
     if row is None:
         return None
-    cells = zip(table.columns, row, strict=True)
-    return {column.title: cell for column, cell in cells if cell and column.title not in _PASSING}
+    return {title: cell for title, cell in zip(table.titles, row, strict=True) if cell and title not in _PASSING}

@@ -179,6 +179,23 @@ class Picture:
     outcomes: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
+async def picture_below(
+    opa: Opa, root: Key | None, kind: str | None, depth: int | None, namespace: str | None, *, everything: bool
+) -> Picture:
+    """Return the picture of the hierarchy below a node, or of all of it, with the outcomes of its policies.
+
+    `everything`: without limits. With `namespace`: only its nodes, and those above and below them.
+    """
+    found = await hierarchy_below(opa, root, kind, depth, refused=True)
+    if depth is not None:
+        found["refused"] = [link for link in found["refused"] if link["child"] in found["nodes"]]
+    picture = picture_of(found, ALL if everything else Bound(), namespace)
+    drawn = (found["nodes"][key] for key in picture.nodes if key in found["nodes"])
+    above = (about for about in found["nodes"].values() if about["level"] == "Namespace")
+    picture.outcomes = await outcomes_among(opa, (*drawn, *above))
+    return picture
+
+
 def picture_of(found: Entry, bound: Bound, namespace: str | None = None) -> Picture:
     """Return the picture of a result of the query `tree` with `refused`; the caller adds outcomes.
 

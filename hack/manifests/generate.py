@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from bridge.cli.printers import to_yaml
+from bridge.cli.output import to_yaml
 from bridge.cli.rbac import KindSource, read_needs
 from bridge.opa.executable import say
 from bridge.resources import authorization_policy

@@ -20,7 +20,7 @@ from bridge.admission.webhook_configuration import (
     Target,
     webhook_configuration,
 )
-from bridge.cli.printers import to_yaml
+from bridge.cli.output import to_yaml
 from bridge.cli.rbac import KindSource, read_needs
 from bridge.model.types import Access
 from bridge.opa.bundle import BundleTrust, opa_config

@@ -53,6 +53,6 @@ def test_bash_completes_with_the_script(bridge: Run, environment: dict[str, str]
 
 
 def test_kubectl_asks_with_the_words_and_gets_a_directive() -> None:
-    code = "from bridge.cli.completion import complete_for_kubectl; complete_for_kubectl()"
+    code = "from bridge.cli.main import complete_for_kubectl; complete_for_kubectl()"
     answer = subprocess.run([sys.executable, "-c", code, "get", "target"], capture_output=True, text=True, check=True)
     assert answer.stdout.splitlines() == ["target", "targets", ":4"]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from bridge.cli.help_text import ExampleCommand
+from bridge.cli.command import Command
 from bridge.cli.main import bridge
 from tests.e2e.conftest import ROOT, Run
 
@@ -17,7 +17,7 @@ UNTESTED = re.compile(r"bridge run|--watch|[|>&]")  # servers, and commands that
 
 
 def examples(command: click.Command) -> Iterator[str]:
-    if isinstance(command, ExampleCommand):
+    if isinstance(command, Command):
         yield from (line for _, line in command.examples if "examples/" in line and not UNTESTED.search(line))
     if isinstance(command, click.Group):
         context = click.Context(command)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bridge.cli.printers.table import display_width
+from bridge.cli.table import display_width
 from tests.e2e.conftest import SHOP, Run
 from tests.e2e.serving import bridge_runs
 from tests.e2e.terminal import at_a_terminal

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from bridge.cli.printers.description import description
-from bridge.cli.printers.table import Table
+from bridge.cli.describe import description
+from bridge.cli.table import Table
 from bridge.model.keys import parse_key
 from bridge.queries.description import Description
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bridge.cli.printers.differences import differences_table
+from bridge.cli.impact import differences_table
 
 GATEWAY = "gateway.networking.k8s.io/Gateway/infra/public"
 ROUTE = "gateway.networking.k8s.io/HTTPRoute/shop/cart"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.cli.options import parse_selector
+from bridge.cli.selector import parse_selector
 from bridge.queries.names import CommandError
 
 LABELS = {"app": "web", "example.com/tier": "front"}

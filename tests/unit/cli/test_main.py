@@ -8,7 +8,7 @@ import click
 import pytest
 
 from bridge.cli.main import one_line, run_command
-from bridge.cli.options import read_input
+from bridge.cli.source import read_input
 from bridge.opa.errors import OpaUndefined
 from bridge.queries.names import CommandError
 
@@ -67,7 +67,7 @@ def test_ctrl_c_is_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bridge.cli.printers.print_document", interrupt)
+    monkeypatch.setattr("bridge.cli.installation.print_document", interrupt)
     assert run_command(["opa-config"]) == 130
     assert capsys.readouterr() == ("", "")
 

@@ -9,9 +9,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from bridge.cli.pictures import MOST, draw, shortened
-from bridge.cli.pictures.svg import lay_out
-from bridge.cli.printers.table import display_width
+from bridge.cli.graph import MOST, draw, shortened
+from bridge.cli.svg import lay_out
+from bridge.cli.table import display_width
 from bridge.model.keys import Key
 from bridge.queries.names import CommandError
 from bridge.queries.topology import Attached, CountedNodes, Drawn, Link, Picture

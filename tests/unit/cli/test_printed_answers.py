@@ -7,10 +7,12 @@ from typing import Any
 
 import yaml
 
-from bridge.cli.printers import to_json, to_yaml
-from bridge.cli.printers.effective import compact, effective_tables, explanation
-from bridge.cli.printers.status import status_tables
-from bridge.cli.printers.table import render
+from bridge.cli.effective import effective_table
+from bridge.cli.explain import explanation
+from bridge.cli.notation import compact
+from bridge.cli.output import to_json, to_yaml
+from bridge.cli.status import status_tables
+from bridge.cli.table import render
 from bridge.queries.statuses import DIFFERS_ANNOTATION, MODE_ANNOTATION, Statuses, objects_with_status
 
 G = "gateway.networking.k8s.io"
@@ -54,7 +56,7 @@ ENTRY: dict[str, Any] = {
 
 
 def test_a_row_of_effective_policies_names_target_path_spec_and_outcomes() -> None:
-    assert render(effective_tables([ENTRY])[0]).splitlines()[1].split("   ") == [
+    assert render(effective_table([ENTRY])).splitlines()[1].split("   ") == [
         "HTTPRoute/shop/cart#view",
         "ColorPolicy",
         "infra/public#https",
@@ -64,7 +66,7 @@ def test_a_row_of_effective_policies_names_target_path_spec_and_outcomes() -> No
 
 
 def test_a_wide_row_adds_the_whole_path_origins_and_who_overrides() -> None:
-    line = render(effective_tables([ENTRY], wide=True)[0]).splitlines()[1]
+    line = render(effective_table([ENTRY], wide=True)).splitlines()[1]
     assert "GatewayClass/example > Gateway/infra/public > Gateway/infra/public#https > HTTPRoute/shop/cart" in line
     assert 'colors.accent="light green" [shop/cart], contrast=7 [infra/brand]' in line
     assert "infra/brand on Gateway/infra/public (PatchDefaults: PartiallyProgrammed, overridden by shop/cart)" in line
@@ -81,7 +83,7 @@ def test_a_path_that_could_not_be_folded_shows_why() -> None:
             }
         ],
     }
-    assert "error: 70 policies meet here" in render(effective_tables([failed])[0])
+    assert "error: 70 policies meet here" in render(effective_table([failed]))
 
 
 def test_a_spec_is_compact_and_unambiguous() -> None:

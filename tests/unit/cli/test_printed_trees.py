@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from bridge.cli.printers.table import render
-from bridge.cli.printers.tree import tree_table
+from bridge.cli.table import render
+from bridge.cli.tree import tree_table
 from bridge.queries.topology import Tree
 
 GATEWAY = "gateway.networking.k8s.io/Gateway/infra/public"

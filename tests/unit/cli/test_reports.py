@@ -12,8 +12,7 @@ import jsonschema
 import pytest
 from markdown_it import MarkdownIt
 
-from bridge.cli.analysis import REPORTS
-from bridge.cli.reports import FORMATS, MARKER, comment, junit, sarif_log
+from bridge.cli.reports import MARKER, comment, junit, sarif_log
 from bridge.model.keys import Key
 from bridge.queries.analysis import Analysis
 
@@ -150,7 +149,3 @@ def test_comment_stays_within_what_a_pull_request_takes() -> None:
     text = comment(analysis(many), nowhere, "")
     assert "more" in text
     assert len(text) < 65_536
-
-
-def test_every_report_is_an_output_format() -> None:
-    assert FORMATS == REPORTS

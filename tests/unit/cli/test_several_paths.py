@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.cli.help_text import _each_its_own_option
+from bridge.cli.command import repeat_option
 
 
 @pytest.fixture(autouse=True)
@@ -28,4 +28,4 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_existing_paths_behind_the_option_belong_to_it(given: list[str], meant: list[str]) -> None:
-    assert _each_its_own_option("--manifests", given) == meant
+    assert repeat_option("--manifests", given) == meant

@@ -1,9 +1,9 @@
 from collections import Counter
 
-from bridge.cli.printers.table import Column, Table, display_width, render
+from bridge.cli.table import Table, display_width, render
 from bridge.model.text import TIE
 
-COLUMNS = [Column("TARGET"), Column("VIA"), Column("POLICIES", painted=True, long=True)]
+COLUMNS = ["TARGET", "VIA", "POLICIES"]
 ROWS = [
     ["HTTPRoute/shop/cart", "infra/public", f"infra/brand{TIE}(partly), shop/cart"],
     ["HTTPRoute/shop/storefront", "-", "infra/brand"],
@@ -42,22 +42,17 @@ def test_no_line_is_wider_than_the_terminal_even_where_words_must_be_broken() ->
         assert max(map(display_width, render(Table(COLUMNS, [*ROWS]), width).splitlines())) <= width
 
 
-def test_a_cell_to_be_cut_ends_in_an_ellipsis() -> None:
-    table = Table([Column("NAME"), Column("MESSAGE", cut=True)], [["one", "a message of some forty characters or so"]])
-    assert render(table, 36).splitlines()[1] == "one    a message of some forty char…"
-
-
 def test_wide_characters_take_two_columns_and_combining_ones_none() -> None:
     assert display_width("日本") == 4
     assert display_width("e\N{COMBINING ACUTE ACCENT}") == 1
 
 
 def test_characters_that_a_terminal_would_obey_are_blanked() -> None:
-    assert "\x1b" not in render(Table([Column("NAME")], [["a\x1b[31mb\nc"]]))
+    assert "\x1b" not in render(Table(["NAME"], [["a\x1b[31mb\nc"]]))
 
 
 def test_outcomes_have_colours_only_where_requested_and_padding_does_not_count_them() -> None:
-    table = Table([Column("STATE", painted=True), Column("NAME")], [["Overridden", "Overridden"], ["True", "x"]])
+    table = Table(["STATE", "NAME"], [["Overridden", "Overridden"], ["True", "x"]])
     assert "\x1b" not in render(table)
     lines = render(table, colors=True).splitlines()
     assert lines[1] == "\x1b[31mOverridden\x1b[0m   Overridden"
@@ -65,25 +60,24 @@ def test_outcomes_have_colours_only_where_requested_and_padding_does_not_count_t
 
 
 def test_a_name_that_holds_the_word_of_an_outcome_has_no_colour() -> None:
-    table = Table([Column("POLICIES", painted=True)], [["shop/Overridden, partly-done"]])
+    table = Table(["POLICIES"], [["shop/Overridden, partly-done"]])
     assert "\x1b" not in render(table, colors=True)
 
 
 def test_an_empty_column_can_be_left_out() -> None:
-    table = Table([Column("A"), Column("B"), Column("C")], [["1", "", "3"], ["4", "", ""]]).without_empty("B", "C")
-    assert [column.title for column in table.columns] == ["A", "C"]
+    table = Table(["A", "B", "C"], [["1", "", "3"], ["4", "", ""]]).without_empty("B", "C")
+    assert table.titles == ["A", "C"]
     assert table.rows == [["1", "3"], ["4", ""]]
 
 
 def test_optional_columns_are_dropped_before_cells_move_below() -> None:
-    columns = [Column("NAME"), Column("CLASS", spare=True), Column("TARGET", long=True)]
-    table = Table(columns, [["catalog-metrics", "Inherited", "Service/catalog"]])
+    table = Table(["NAME", "CLASS", "TARGET"], [["catalog-metrics", "Inherited", "Service/catalog"]], spare=("CLASS",))
     assert render(table, 40) == "NAME              TARGET\ncatalog-metrics   Service/catalog\n"
     assert render(table, 30) == "NAME\ncatalog-metrics\n  TARGET   Service/catalog\n"
 
 
 def test_columns_move_together_before_a_name_is_broken() -> None:
-    columns = [Column("NAMESPACE"), Column("NAME")]
+    columns = ["NAMESPACE", "NAME"]
     assert render(Table(columns, [["payments-eu", "catalog-metrics"]]), 28).splitlines() == [
         "NAMESPACE    NAME",
         "payments-eu  catalog-metrics",
@@ -91,19 +85,19 @@ def test_columns_move_together_before_a_name_is_broken() -> None:
 
 
 def test_a_name_that_must_be_broken_is_broken_between_its_parts() -> None:
-    table = Table([Column("NAME")], [["gateway.networking.x-k8s.io/XBackendTrafficPolicy"]])
+    table = Table(["NAME"], [["gateway.networking.x-k8s.io/XBackendTrafficPolicy"]])
     assert render(table, 30).splitlines()[1:] == ["gateway.networking.x-k8s.io/", "XBackendTrafficPolicy"]
-    assert render(Table([Column("NAME")], [["a" * 50]]), 30).splitlines()[1:] == ["a" * 30, "a" * 20]
+    assert render(Table(["NAME"], [["a" * 50]]), 30).splitlines()[1:] == ["a" * 30, "a" * 20]
 
 
 def test_wide_characters_are_broken_by_what_they_take() -> None:
-    lines = render(Table([Column("NAME")], [["\u65e5\u672c" * 30]]), 31).splitlines()
+    lines = render(Table(["NAME"], [["\u65e5\u672c" * 30]]), 31).splitlines()
     assert max(map(display_width, lines)) <= 31
 
 
 def test_a_tree_continues_beside_a_broken_cell() -> None:
     table = Table(
-        [Column("HIERARCHY", tree=True), Column("POLICIES")],
+        ["HIERARCHY", "POLICIES"],
         [[f"\u2502{TIE}{TIE}\u251c\u2500{TIE}#view", "one two-three"]],
     )
     assert render(table, 24).splitlines()[1:] == [
@@ -120,7 +114,7 @@ def test_a_table_of_many_columns_fits_every_width_and_loses_no_character() -> No
         "\u05de\u05e1\u05dc\u05d5\u05dc-\u05e2\u05d2\u05dc\u05d4",
     ]
     rows = [["shop", name, "ColorPolicy", "HTTPRoute/cart", "True", "False", "3/4", "14d"] for name in names]
-    table = Table([Column(title, long=title == "TARGET") for title in titles], [*rows])
+    table = Table(titles, [*rows])
     content = Counter("".join(cell for row in rows for cell in row))
     for width in range(30, 130):
         lines = render(table, width).splitlines()
@@ -129,7 +123,7 @@ def test_a_table_of_many_columns_fits_every_width_and_loses_no_character() -> No
 
 
 def test_a_row_that_does_not_fit_continues_below_it_with_the_titles_of_its_columns() -> None:
-    columns = [Column(title) for title in ("NAME", "KIND", "ACCEPTED", "PROGRAMMED")]
+    columns = ["NAME", "KIND", "ACCEPTED", "PROGRAMMED"]
     assert render(Table(columns, [["catalog-metrics", "TimeoutPolicy", "True", "False"]]), 38) == (
-        "NAME             KIND\ncatalog-metrics  TimeoutPolicy\n  ACCEPTED     True\n  PROGRAMMED   False\n"
+        "NAME              KIND\ncatalog-metrics   TimeoutPolicy\n  ACCEPTED     True\n  PROGRAMMED   False\n"
     )

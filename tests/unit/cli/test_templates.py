@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bridge.cli.printers.templates import Template, custom_columns
+from bridge.cli.templates import Template, custom_columns
 from bridge.queries.names import CommandError
 
 # The document of https://kubernetes.io/docs/reference/kubectl/jsonpath/.
@@ -90,7 +90,7 @@ def test_custom_columns_make_a_row_for_each_item() -> None:
     table = custom_columns(
         "NAME:.metadata.name,CPU:.status.capacity.cpu,ALL:.status.addresses[*].address", NODES["items"]
     )
-    assert [column.title for column in table.columns] == ["NAME", "CPU", "ALL"]
+    assert table.titles == ["NAME", "CPU", "ALL"]
     assert table.rows == [["127.0.0.1", "4", "127.0.0.1"], ["127.0.0.2", "8", "127.0.0.2,127.0.0.3"]]
 
 

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from bridge.cli.options import Input, check_watch
-from bridge.cli.printers.table import Column, Table
-from bridge.cli.watching import Repeated, Watched
+from bridge.cli.source import Input
+from bridge.cli.table import Table
+from bridge.cli.watching import Repeated, Watched, check_watch
 from bridge.queries.names import CommandError
 
-COLUMNS = [Column("NAME"), Column("STATE"), Column("AGE")]
+COLUMNS = ["NAME", "STATE", "AGE"]
 
 
 def _printed(monkeypatch: pytest.MonkeyPatch, before: list[Sequence[str]], after: list[Sequence[str]]) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import jsonpath
 
-from bridge.cli.printers.table import Column, Table
+from bridge.cli.table import Table
 from bridge.queries.names import CommandError
 
 _TOKENS = re.compile(r"\{((?:[^{}\"']|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*')*)\}|([^{}]+)|([{}])")
@@ -99,7 +99,7 @@ def custom_columns(text: str, document: Any) -> Table:
     rows: list[Sequence[str]] = [
         [",".join(map(_text, path.findall(item))) or "<none>" for _, path in columns] for item in items
     ]
-    return Table([Column(header) for header, _ in columns], rows)
+    return Table([header for header, _ in columns], rows)
 
 
 def listed(document: Any) -> Any:

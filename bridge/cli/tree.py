@@ -1,33 +1,74 @@
-"""The hierarchy as a tree: one line for each node, with its policies."""
+"""`bridge tree`: the hierarchy as a tree, one line for each node, with its policies."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bridge.cli.printers.effective import MARKS, name_of
-from bridge.cli.printers.table import Column, Table
+from bridge.cli.command import DEPTH, kind_option, namespace_options, option, words
+from bridge.cli.notation import MARKS, kind_text, name_of
+from bridge.cli.output import Answer
+from bridge.cli.reading import Asked, read_command
+from bridge.cli.table import Table
 from bridge.model.keys import Key, parse_key
 from bridge.model.text import TIE
 from bridge.queries.names import short_key
 
 if TYPE_CHECKING:
+    from bridge.offline.engine import Engine
     from bridge.queries.topology import Tree
 
 _MOST = 20  # children of one kind that are shown below a node by default
-
 _SECTIONS = {"Gateway": "listener", "ListenerSet": "listener", "Service": "port"}
 
 Row = tuple[str, str]
+
+
+@read_command(
+    "Show the hierarchy with the policies at each node",
+    words("[ROOT]", "targets"),
+    kind_option("Only policies of this kind: ColorPolicy, colorpolicies.example.com, …"),
+    DEPTH,
+    option("--all", "everything", is_flag=True, help="All children of a node, and ports without policies."),
+    *namespace_options("The namespace of a ROOT without one; without ROOT, show only this namespace."),
+)
+async def tree(engine: Engine, asked: Asked) -> Answer:
+    """Show the hierarchy by links that count, with the policies at each node and their outcomes.
+
+    ROOT is an object or a section of an object: KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key.
+    Without it: everything, from the nodes without a parent. A node with several parents is printed once. Of many
+    children the first are drawn, those with policies before the others.
+
+    Examples:
+        # Everything, from the GatewayClasses down
+        bridge tree --manifests examples/shop
+        # Everything below one listener, from a running OPA
+        bridge tree gtw/public#https --opa http://opa:8181
+        # Only Gateways and their listeners
+        bridge tree gatewayclass/example --depth 2 --manifests examples/shop
+        # All routes of a Gateway with thousands of them
+        bridge tree gtw/infra/public --all
+    """
+    from bridge.queries.asking import one_target, policy_kind
+    from bridge.queries.topology import tree_below
+
+    kind = await policy_kind(engine.opa, asked.kind) if asked.kind else None
+    key = await one_target(engine.opa, asked.words, asked.namespace) if asked.words else None
+    found = await tree_below(engine.opa, key, kind, asked.depth, None if key else asked.namespace)
+    return Answer(
+        lambda: [tree_table(found, wide=asked.wide, everything=asked.everything)],
+        "The hierarchy is empty.",
+        found.found,
+        names=lambda: sorted(found.found["nodes"]),
+        whole=True,
+    )
 
 
 def tree_table(answer: Tree, *, wide: bool = False, everything: bool = False) -> Table:
     """Return the result of the query `tree` as rows. `everything`: all children, and ports without policies."""
     writer = _Writer(answer.found["nodes"], answer.outcomes, wide=wide, everything=everything)
     rows = [row for root in answer.found["roots"] for row in writer.rows(root, "", "")]
-    return Table(
-        [Column("HIERARCHY", tree=True), Column("POLICIES", painted=True, long=True)], [list(row) for row in rows]
-    )
+    return Table(["HIERARCHY", "POLICIES"], list(rows))
 
 
 class _Writer:
@@ -44,7 +85,7 @@ class _Writer:
         """Return the lines of a node and the nodes below; `first` precedes its own line, `rest` the others."""
         key = parse_key(node)
         about = self._nodes[node]
-        below: list[str | _More] = [*_parameters(about), *self._listed(about["children"])]
+        below: list[str] = [*_parameters(about), *self._listed(about["children"])]
         again = node in self._written and bool(below)
         self._written.add(node)
         label = _label(key, above) + (f"{TIE}(see above)" if again else "")
@@ -54,27 +95,27 @@ class _Writer:
         for index, part in enumerate(below):
             last = index == len(below) - 1
             drawn = ("└─ ", "   ") if last else ("├─ ", "│  ")
-            if isinstance(part, str) and part in self._nodes:
+            if part in self._nodes:
                 yield from self.rows(part, rest + drawn[0], rest + drawn[1], key)
             else:
-                yield _tied(rest + drawn[0] + str(part)), ""
+                yield _tied(rest + drawn[0] + part), ""
 
-    def _listed(self, children: Sequence[str]) -> list[str | _More]:
+    def _listed(self, children: Sequence[str]) -> list[str]:
         """Return the children to print, and the number of omitted ones."""
-        found: list[str | _More] = []
+        found: list[str] = []
         hidden = [child for child in children if child not in self._nodes]
         by_type: dict[str, list[str]] = {}
         for child in children:
             if child in self._nodes and (self._everything or not self._is_plain_port(child)):
                 by_type.setdefault(parse_key(child).type_id, []).append(child)
         for members in by_type.values():
-            ordered = members if self._everything or len(members) <= _MOST else self._policies_first(members)
-            most = len(ordered) if self._everything or len(ordered) <= _MOST else _MOST
+            most = len(members) if self._everything else _MOST
+            ordered = members if len(members) <= most else self._policies_first(members)
             found += ordered[:most]
             if len(ordered) > most:
-                found.append(_More(_noun(parse_key(ordered[0])), len(ordered) - most, "--all shows them"))
+                found.append(_more(parse_key(ordered[0]), len(ordered) - most, "--all shows them"))
         if hidden:
-            found.append(_More(_noun(parse_key(hidden[0])), len(hidden), "below --depth"))
+            found.append(_more(parse_key(hidden[0]), len(hidden), "below --depth"))
         return found
 
     def _is_plain_port(self, node: str) -> bool:
@@ -92,7 +133,7 @@ class _Writer:
 
     def _policy(self, policy: Mapping[str, Any]) -> str:
         key = parse_key(policy["policy"])
-        kind = key.type_id if self._wide else key.kind
+        kind = kind_text(key.type_id, wide=self._wide)
         if not policy["accepted"]:
             return f"{kind} {name_of(key)}{TIE}({policy['reason']})"
         outcomes = self._outcomes.get(policy["policy"], ())
@@ -100,14 +141,9 @@ class _Writer:
         return f"{kind} {name_of(key)}{'' if outcomes == ['Programmed'] else marks}"
 
 
-class _More:
-    """The number of omitted children, and the reason."""
-
-    def __init__(self, kind: str, count: int, why: str) -> None:
-        self._text = f"… {count:,} more {kind}{'s' if count > 1 else ''} ({why})"
-
-    def __str__(self) -> str:
-        return self._text
+def _more(key: Key, count: int, why: str) -> str:
+    """Return the line for omitted children, and the reason."""
+    return f"… {count:,} more {_noun(key)}{'s' if count > 1 else ''} ({why})"
 
 
 def _noun(key: Key) -> str:

@@ -1,0 +1,166 @@
+"""`bridge analyze`: the effects of changed manifests."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bridge.cli.command import (
+    EVERY_SOURCE,
+    SCHEMAS,
+    command,
+    completing,
+    option,
+    output_option,
+    source_namespace_option,
+)
+from bridge.cli.impact import differences_table
+from bridge.cli.notation import Place, Position
+from bridge.cli.output import print_document, print_error
+from bridge.cli.problems import problems_table
+from bridge.cli.reading import INPUT_ERROR, STDIN, Asked, asked_for, read, take_standard_input
+from bridge.cli.reports import FORMATS, print_report, summary_with_names
+from bridge.cli.source import SOURCE, Input
+from bridge.cli.table import Table, print_tables
+from bridge.queries.names import CommandError
+
+if TYPE_CHECKING:
+    from bridge.offline.engine import Engine
+    from bridge.queries.analysis import Analysis, Applied
+
+_FOUND = 1  # exit code if problems are introduced
+
+
+@command(
+    "Show the effects of applying manifests",
+    click.Argument(["named"], metavar="[FILE]...", nargs=-1),
+    option(
+        "-f",
+        "--filename",
+        "files",
+        metavar="FILE",
+        multiple=True,
+        help="Manifests to apply: a file, a folder with all its files, or - for standard input. Repeatable.",
+    ),
+    option(
+        "--delete",
+        "deleted",
+        metavar="OBJECT",
+        multiple=True,
+        shell_complete=completing("objects"),
+        help="Object to delete: KIND/NAMESPACE/NAME.",
+    ),
+    option(
+        "--base",
+        metavar="COMMIT",
+        help="Compare with FILE at this commit of its Git repository, deletions included.",
+    ),
+    source_namespace_option(EVERY_SOURCE),
+    SCHEMAS,
+    option("--prune", is_flag=True, help="With --manifests: delete the objects that FILE lacks."),
+    *SOURCE,
+    output_option("table", "wide", "json", "yaml", *FORMATS),
+)
+def analyze(**options: Any) -> int:
+    """Show the effects of applying FILE: introduced and fixed problems, effective policies before and after.
+
+    Nothing is written. Problems are targets that do not exist or are not granted, conflicts, policies that are
+    overridden on all paths or have no effective target, links that do not count, violations of Constraints, and unknown
+    kinds and fields. Only problems that the change can affect are listed. Exits with 1 if problems are introduced, 2 if
+    FILE is not all readable.
+
+    Examples:
+        # Show the effects of a changed file on a cluster
+        bridge analyze -f policy.yaml --opa http://opa:8181
+        # Compare with a folder
+        bridge analyze -f policy.yaml --manifests deploy/
+        # Compare the work tree with main, including deletions
+        bridge analyze deploy/ --base main
+        # Print annotations for a pull request on GitHub
+        bridge analyze deploy/ --base origin/main -o github
+        # Print a comment for a pull request (or sarif, junit)
+        bridge analyze deploy/ --base origin/main -o markdown
+        # Show the effects of deleting a policy
+        bridge analyze --delete colorpolicy/infra/brand --manifests deploy/
+    """
+    base: str | None = options["base"]
+    asked = asked_for(options, reads_commit=base is not None)
+    files, prune = (*asked.more["files"], *asked.more["named"]), asked.more["prune"]
+    if not files and not asked.more["deleted"]:
+        raise CommandError("nothing to analyze: give FILE, or --delete OBJECT")
+    if base is not None and (not files or STDIN in files):
+        raise CommandError("--base compares FILE with a commit: give files or folders")
+    if prune and base is None and not (files and asked.source.manifests):
+        raise CommandError("--prune needs -f FILE and --manifests PATH: it compares two folders")
+    if STDIN in files and STDIN in asked.source.manifests:
+        raise CommandError("-f - and --manifests - cannot both read standard input")
+    take_standard_input(files)
+
+    async def ask(engine: Engine) -> tuple[Analysis, Applied, Position]:
+        return (*await _analysis(engine, asked, files), engine.position)
+
+    with _stored(base, files, asked.source) as (stored, at_base):
+        (found, applied, position), code = read(stored, ask, allow_empty=True)
+    print_analysis(asked.output, found, lambda key: applied.position(key) or at_base(position(key)))
+    for problem in applied.problems:
+        print_error(f"error: {problem.subject}: {problem.message}")
+    return INPUT_ERROR if code or applied.problems else _FOUND if found.fails else 0
+
+
+@contextmanager
+def _stored(base: str | None, files: Sequence[str], source: Input) -> Iterator[tuple[Input, Callable[[Place], Place]]]:
+    """Yield the source to compare with, and a function that names the commit in place of its temporary folder."""
+    if base is None:
+        yield source, lambda place: place
+        return
+    from bridge.sources.commits import manifests_at
+
+    with manifests_at(base, files) as (tree, paths):
+        prefix = f"{tree}/"
+        yield (
+            dataclasses.replace(source, manifests=tuple(paths)),
+            lambda place: place and (place[0].replace(prefix, f"{base}:", 1), place[1]),
+        )
+
+
+async def _analysis(engine: Engine, asked: Asked, files: tuple[str, ...]) -> tuple[Analysis, Applied]:
+    from bridge.queries.analysis import analyze, doubtful, held_crds, held_keys, read_applied, read_crds
+    from bridge.queries.asking import target_keys
+
+    deleted, prune = asked.more["deleted"], asked.more["prune"] or asked.more["base"] is not None
+    crds = read_crds(asked.more["schemas"])
+    applied = read_applied(files, [*await held_crds(engine.opa), *crds])
+    if files and not applied.objects and not applied.problems and not prune:
+        raise CommandError(f"no objects in {', '.join(files)}")
+    going = await target_keys(engine.opa, deleted, None) if deleted else []
+    if prune:
+        going += [key for key in await held_keys(engine.opa) if key not in applied.keys]
+    found = await analyze(
+        engine.opa,
+        applied.objects,
+        going,
+        asked.source_namespace,
+        doubts_before=doubtful(engine.doubts(crds)),
+        doubts_after=doubtful(applied.source.doubts()),
+    )
+    return found, applied
+
+
+def print_analysis(output: str, answer: Analysis, position: Position) -> None:
+    """Print the analysis on standard output; `position` returns the file and line of an object."""
+    if output in {"json", "yaml"}:
+        print_document(output, answer.document())
+    elif output in FORMATS:
+        print_report(output, answer, position)
+    else:
+        tables: list[Table] = [
+            problems_table(answer.introduced, position, "INTRODUCED"),
+            problems_table(answer.fixed, position, "FIXED"),
+            problems_table(answer.remaining, position, "UNCHANGED"),
+            differences_table(answer.effective, output == "wide"),
+        ]
+        print_tables([summary_with_names(answer), *(table for table in tables if table.rows)])

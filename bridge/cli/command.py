@@ -1,0 +1,199 @@
+"""How commands are declared: options as objects, and help with examples, in kubectl's style, as a docstring.
+
+    @command("Print a random token", option("--length", help="…"))
+    def token(length: int) -> None:
+        \"\"\"Print a random token.
+
+        Examples:
+            # A token for the web page
+            bridge token >token
+        \"\"\"
+
+A command that reads a cluster, manifests or an OPA is declared by `bridge.cli.reading.read_command`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+Complete = Callable[[click.Context, click.Parameter, str], list[str]]
+
+FORMATS = ("table", "wide", "json", "yaml", "name")
+TEMPLATES = ("jsonpath", "custom-columns")  # formats that a template follows, `jsonpath={.items[*].target}`
+_DEEPEST = 15  # the largest depth of the query `tree`
+
+
+class Command(click.Command):
+    """A command whose help shows the examples of its docstring: pairs of a comment and a command line."""
+
+    def __init__(self, *args: Any, help: str | None = None, **kwargs: Any) -> None:  # noqa: A002 - the library's name
+        text, _, examples = inspect.cleandoc(help or "").partition("\n\nExamples:\n")
+        super().__init__(*args, **{**kwargs, "help": text})
+        lines = [line.strip() for line in examples.splitlines()]
+        self.examples = [(about.removeprefix("# "), line) for about, line in zip(lines[::2], lines[1::2], strict=True)]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples before the options."""
+        called_by = ctx.find_root().info_name or "bridge"
+        with formatter.section("Examples"):
+            for index, (about, line) in enumerate(self.examples):
+                if index:
+                    formatter.write("\n")
+                typed = line.replace(f"bridge {self.name} ", f"bridge {ctx.info_name} ", 1)  # an alias
+                formatter.write(f"  # {about}\n  {typed.replace('bridge', called_by, 1)}\n")
+        super().format_options(ctx, formatter)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; `--manifests a.yaml b.yaml`, as a shell expands `*.yaml`, means both files."""
+        return super().parse_args(ctx, repeat_option("--manifests", args))
+
+
+class Group(Command, click.Group):
+    """A group of commands, whose help shows examples too."""
+
+
+def repeat_option(name: str, args: list[str]) -> list[str]:
+    """Return the arguments with an option inserted before every existing path that follows its first value."""
+    spread: list[str] = []
+    following = False
+    for index, arg in enumerate(args):
+        given = index > 0 and args[index - 1] == name
+        following = given or (following and (arg == "-" or (not arg.startswith("-") and Path(arg).exists())))
+        if following and not given:
+            spread.append(name)
+        spread.append(arg)
+    return spread
+
+
+def command(
+    short_help: str, *parameters: click.Parameter, cls: type[Command] = Command, group: click.Group | None = None
+) -> Callable[[Callable[..., Any]], Any]:
+    """Make a function a command with these parameters and `--debug`, in a group or of its own.
+
+    The function's name is the command's, and its docstring the help. Its result is the exit code, None for 0.
+    """
+
+    def declare(function: Callable[..., Any]) -> click.Command:
+        name = function.__name__.replace("_", "-")
+        made = cls(name, help=function.__doc__, callback=function, params=[*parameters, DEBUG], short_help=short_help)
+        if group is not None:
+            group.add_command(made)
+        return made
+
+    return declare
+
+
+def option(*names: str, **attributes: Any) -> click.Option:
+    """Return an option."""
+    return click.Option(names, **attributes)
+
+
+def words(name: str, completion: str = "", **attributes: Any) -> click.Argument:
+    """Return an argument of any number of words, as `words`; `name` is its name in the help."""
+    completed = completing(completion) if completion else None
+    return click.Argument(["words"], metavar=name, nargs=-1, shell_complete=completed, **attributes)
+
+
+def completing(names: str) -> Complete:
+    """Return the completion of names in the source of the command line; the keys of `bridge.cli.completion.OFFERS`."""
+
+    def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+        from bridge.cli.completion import offered
+
+        return offered(names, ctx, incomplete)
+
+    return complete
+
+
+# `run_command` reads it from the command line.
+DEBUG = option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
+
+
+class _Format(click.Choice[str]):
+    """An output format. With `templates` also kubectl's templates, whose syntax is checked first."""
+
+    def __init__(self, formats: tuple[str, ...], *, templates: bool) -> None:
+        super().__init__(formats)
+        self._templates = TEMPLATES if templates else ()
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the format as typed."""
+        name, equals, template = str(value).partition("=")
+        if name in self._templates:
+            if not equals or not template:
+                example = "'{.items[*].target}'" if name == "jsonpath" else "TARGET:.target"
+                self.fail(f"{name} needs a template: -o {name}={example}", param, ctx)
+            return value
+        return super().convert(value, param, ctx)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:  # noqa: ARG002 - the library's
+        """Return the formats for the help; a template's with its argument."""
+        return "|".join((*map(str, self.choices), *(f"{name}=…" for name in self._templates)))
+
+
+def output_option(*formats: str) -> click.Option:
+    """`-o`; the first format is the default. Commands that print names take kubectl's templates as well."""
+    form = _Format(formats, templates="name" in formats)
+    return option("-o", "--output", "output", type=form, default=formats[0], show_default=True, help="Format.")
+
+
+def file_option(name: str, about: str) -> click.Option:
+    """Return an option for a file; `about` is its help."""
+    return option(name, metavar="FILE", type=click.Path(path_type=Path), help=about)
+
+
+def namespace_options(only: str) -> tuple[click.Option, click.Option]:
+    """`-n` and `-A`; `only` is the help of `-n`."""
+    return (
+        option("-n", "--namespace", metavar="NS", shell_complete=completing("namespaces"), help=only),
+        option("-A", "--all-namespaces", is_flag=True, help="All namespaces (default)."),
+    )
+
+
+def kind_option(about: str) -> click.Option:
+    """`--kind`, a policy kind in any spelling; `about` is its help."""
+    return option("--kind", metavar="KIND", shell_complete=completing("kinds"), help=about)
+
+
+def source_namespace_option(otherwise: str) -> click.Option:
+    """`--source-namespace`, for requests of one namespace in a mesh; `otherwise` describes the default."""
+    about = f"In a mesh: show the effective policies for requests from this namespace. Default: {otherwise}."
+    return option("--source-namespace", metavar="NS", shell_complete=completing("namespaces"), help=about)
+
+
+SAME_FOR_ALL = "the same for all sources"
+EVERY_SOURCE = "also each namespace with a difference"
+ONLY_KIND = "Only this policy kind: ColorPolicy, colorpolicies.example.com, …"
+DEPTH = option("--depth", type=click.IntRange(0, _DEEPEST), help="The number of steps to go down.  [default: all]")
+
+
+SCHEMAS = option(
+    "--schemas",
+    metavar="PATH|URL",
+    multiple=True,
+    help="Check fields by the CRDs in a file or folder, or at a URL. Repeatable. Without it, by the CRDs among the "
+    "manifests and the releases of Gateway API, Envoy Gateway, Istio and Kuadrant that the bridge knows.",
+)
+
+
+def _selects(_: click.Context, __: click.Parameter, text: str | None) -> Any:
+    if text is None:
+        return None
+    from bridge.cli.selector import parse_selector
+
+    return parse_selector(text)
+
+
+SELECTOR = option(
+    "-l",
+    "--selector",
+    "selects",
+    metavar="SELECTOR",
+    callback=_selects,
+    help="Only objects with these labels: a=b, a!=b, a in (b,c), a, !a.",
+)

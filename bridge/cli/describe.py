@@ -1,0 +1,174 @@
+"""`bridge describe`: one object with everything that concerns its policies, in sections as in kubectl describe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bridge.cli.command import namespace_options, words
+from bridge.cli.effective import effective_table
+from bridge.cli.impact import impact_tables
+from bridge.cli.notation import Entry, compact, name_of, namespace_cell
+from bridge.cli.output import Answer
+from bridge.cli.problems import problems_table
+from bridge.cli.reading import Asked, read_command
+from bridge.cli.table import Block, Table, filled
+from bridge.model.keys import parse_key
+from bridge.queries.names import first_of, object_name, short_key
+
+if TYPE_CHECKING:
+    from bridge.offline.engine import Engine
+    from bridge.queries.description import Description
+
+_MOST = 20  # nodes below that are listed; wide: all
+_CONDITION = ("type", "status", "reason", "message")
+
+
+@read_command(
+    "Describe one object",
+    words("OBJECT", "objects", required=True),
+    *namespace_options("The namespace of an OBJECT without one."),
+)
+async def describe(engine: Engine, asked: Asked) -> Answer:
+    """Describe an object: the objects above and below it, its policies, effective policies, problems and events.
+
+    For a policy: its status, its targets, and the changes if it were deleted. OBJECT is KIND NAME, KIND/NAME,
+    KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key. Events are shown only for a cluster.
+
+    Examples:
+        # Describe a route with its policies, problems and events
+        bridge describe httproute cart -n shop
+        # Describe a Gateway of a folder of manifests
+        bridge describe gtw/infra/public --manifests examples/shop
+        # Describe a policy, with its status and targets
+        bridge describe colorpolicy/infra/brand --manifests examples/shop
+    """
+    from bridge.queries.asking import one_target
+    from bridge.queries.description import describe as described
+
+    key = await one_target(engine.opa, asked.words, asked.namespace)
+    found = await described(engine.opa, key, await engine.events(key))
+    return Answer(
+        lambda: description(found, asked.wide),
+        "Nothing found.",
+        found.document(),
+        names=lambda: [object_name(found.key)],
+        whole=True,
+    )
+
+
+def description(found: Description, wide: bool = False) -> list[Block]:
+    """Return the sections that have content, each with its title."""
+    return filled(_blocks(found, wide))
+
+
+def _blocks(found: Description, wide: bool) -> Iterator[Block]:
+    yield _summary(found, wide)
+    yield from _titled("Conditions", _conditions(found.object))
+    if found.status is not None:
+        yield from _titled("Status as the bridge computes it", _wanted(found.status))
+        yield from _titled("Reports that differ", _differing(found.status))
+    if found.impact is not None:
+        yield from impact_tables(found.impact, wide)
+    yield from _titled("Policies attached here", _attached(found.attached))
+    yield from _titled("Policies inherited from above", _inherited(found.inherited))
+    entries = [entry for entry in found.explained if entry["paths"]]
+    yield from _titled("Effective policies", effective_table(entries, wide=wide))
+    yield from _titled("Problems", problems_table(found.problems, lambda _: None).without("OBJECT"))
+    yield from _titled("Events", _events(found.events))
+
+
+def _titled(title: str, table: Table) -> Iterator[Block]:
+    if table.rows:
+        yield title
+        yield table
+
+
+def _summary(found: Description, wide: bool) -> Table:
+    key, obj = found.key, found.object
+    metadata = obj["metadata"]
+    most = len(found.children) if wide else _MOST
+    rows: list[Sequence[str]] = [
+        ["Name", key.name],
+        ["Namespace", namespace_cell(key)],
+        ["Kind", f"{key.kind} ({obj.get('apiVersion', '')})"],
+        ["Section", key.section],
+        ["Labels", _pairs(metadata.get("labels"))],
+        ["Annotations", _pairs(metadata.get("annotations"))],
+        ["Created", str(metadata.get("creationTimestamp") or "")],
+        ["Above", ", ".join(short_key(parse_key(node)) for node in found.parents)],
+        ["Below", first_of([short_key(parse_key(node)) for node in found.children], most)],
+        ["Spec", compact(obj.get("spec") or {}) if found.impact is not None else ""],
+    ]
+    return Table(["FIELD", "VALUE"], [row for row in rows if row[1]])
+
+
+def _pairs(value: Any) -> str:
+    return ", ".join(f"{name}={text}" for name, text in sorted(value.items())) if isinstance(value, Mapping) else ""
+
+
+def _conditions(obj: Entry) -> Table:
+    """Return the object's current conditions, of all writers; those of parents and listeners with their place."""
+    table = Table(["AT", "TYPE", "STATUS", "REASON", "MESSAGE"])
+    status = obj.get("status")
+    for place, holder in _holders(status if isinstance(status, Mapping) else {}):
+        conditions = holder.get("conditions")
+        for one in conditions if isinstance(conditions, list) else ():
+            if isinstance(one, Mapping):
+                table.rows.append([place, *(str(one.get(name, "")) for name in _CONDITION)])
+    return table.without_empty("AT")
+
+
+def _holders(status: Entry) -> Iterator[tuple[str, Entry]]:
+    yield "", status
+    for field, name in (("listeners", "name"), ("parents", "parentRef"), ("ancestors", "ancestorRef")):
+        parts = status.get(field)
+        for part in parts if isinstance(parts, list) else ():
+            if isinstance(part, Mapping):
+                place = part.get(name)
+                yield _place(place) if isinstance(place, Mapping) else f"#{place}", part
+
+
+def _place(ref: Entry) -> str:
+    namespace = f"{ref['namespace']}/" if ref.get("namespace") else ""
+    section = f"#{ref['sectionName']}" if ref.get("sectionName") else ""
+    return f"{ref.get('kind', 'Gateway')}/{namespace}{ref.get('name', '')}{section}"
+
+
+def _wanted(status: Entry) -> Table:
+    from bridge.queries.statuses import condition_groups
+
+    conditions = [one for group in condition_groups(status) for one in group]
+    rows = dict.fromkeys(tuple(str(one.get(name, "")) for name in _CONDITION) for one in conditions)
+    return Table(["TYPE", "STATUS", "REASON", "MESSAGE"], list(rows))
+
+
+def _differing(status: Entry) -> Table:
+    from bridge.queries.statuses import differences
+
+    return Table(["DIFFERENCE"], [[text] for text in differences(status)])
+
+
+def _attached(policies: Sequence[Entry]) -> Table:
+    table = Table(["KIND", "POLICY", "AT", "ACCEPTED", "REASON"])
+    for entry in policies:
+        accepted = "True" if entry["accepted"] else "False"
+        table.rows.append([*_policy_cells(entry), accepted, entry.get("reason", "")])
+    return table.without_empty("REASON")
+
+
+def _inherited(policies: Sequence[Entry]) -> Table:
+    return Table(["KIND", "POLICY", "AT", "OUTCOME"], [[*_policy_cells(entry), entry["outcome"]] for entry in policies])
+
+
+def _policy_cells(entry: Entry) -> list[str]:
+    key = parse_key(entry["policy"])
+    return [key.kind, name_of(key), short_key(parse_key(entry["at"]))]
+
+
+def _events(events: Sequence[Entry]) -> Table:
+    table = Table(["LAST SEEN", "TYPE", "REASON", "FROM", "MESSAGE"])
+    for event in events:
+        times = f" (x{event['count']})" if event["count"] != 1 else ""
+        table.rows.append([event["last"] + times, event["type"], event["reason"], event["from"], event["message"]])
+    return table

@@ -1,0 +1,223 @@
+"""`bridge explain`: the effective policies at a target, with the stack, the steps, origins, and what does not count."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bridge.cli.command import (
+    EVERY_SOURCE,
+    ONLY_KIND,
+    kind_option,
+    namespace_options,
+    source_namespace_option,
+    words,
+)
+from bridge.cli.notation import (
+    Entry,
+    compact,
+    kind_text,
+    name_of,
+    names_text,
+    nodes_of,
+    origin_text,
+    value_text,
+    via_text,
+)
+from bridge.cli.output import Answer
+from bridge.cli.reading import Asked, read_command
+from bridge.cli.table import Block, Table
+from bridge.model.keys import Key, parse_key
+from bridge.model.text import TIE
+from bridge.queries.names import first_of, short_key
+
+if TYPE_CHECKING:
+    from bridge.offline.engine import Engine
+
+
+@read_command(
+    "Explain the effective policies at a target",
+    words("TARGET...", "objects", required=True),
+    kind_option(ONLY_KIND),
+    *namespace_options("The namespace of a TARGET without one."),
+    source_namespace_option(EVERY_SOURCE),
+)
+async def explain(engine: Engine, asked: Asked) -> Answer:
+    """Explain the effective policies at a target.
+
+    For each path to the target, the output has the policies from the top down, the steps of their merge, and the spec
+    with the origin of each field. Then it lists policies and links of the hierarchy that do not count, with the reason.
+
+    TARGET is an object or a section of an object: KIND NAME, KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a
+    full key. A target above the level at which a policy kind acts means all effective targets below it. For a policy:
+    its status, its effective targets, and the changes if it were deleted.
+
+    Examples:
+        # Explain the effective policies of a rule
+        bridge explain httproute/cart#checkout -n shop --manifests examples/shop
+        # Explain one policy kind, with the result of each step
+        bridge explain svc/catalog -n shop --kind timeoutpolicies -o wide --manifests examples/shop
+        # Explain from kubectl's cluster
+        bridge explain HTTPRoute/shop/cart --kind ColorPolicy
+    """
+    from bridge.cli.describe import description
+    from bridge.queries.asking import explained_at, policy_kind, target_keys
+    from bridge.queries.description import describe
+
+    kind = await policy_kind(engine.opa, asked.kind) if asked.kind else None
+    keys = await target_keys(engine.opa, asked.words, asked.namespace)
+    kinds = await engine.opa.query("kinds_in_force", {})
+    named = [key for key in keys if key.type_id in kinds]
+    policies = [await describe(engine.opa, key, await engine.events(key)) for key in named]
+    targets = [] if policies else keys
+    found = [entry for key in targets for entry in await explained_at(engine.opa, key, kind, asked.source_namespace)]
+    return Answer(
+        lambda: [
+            *explanation(found, asked.wide),
+            *(block for policy in policies for block in description(policy, asked.wide)),
+        ],
+        f"No policy applies at {' '.join(asked.words)}, and none is rejected there.",
+        [*found, *(policy.document() for policy in policies)],
+        names=lambda: [*(entry["target"] for entry in found), *(str(policy.key) for policy in policies)],
+        whole=True,
+    )
+
+
+_SHOWN = 8  # targets that are listed if many have the same explanation
+
+
+def explanation(entries: Sequence[Entry], wide: bool = False) -> list[Block]:
+    """Return the tables for the query `explain`; equal explanations of several targets once.
+
+    Wide: also each step's result.
+    """
+    blocks: list[Block] = []
+    for group in _alike(entries):
+        blocks += _of_target(group[0], wide)
+        if others := [short_key(parse_key(entry["target"])) for entry in group[1:]]:
+            blocks.append(f"The same, except for the last nodes of paths, at {first_of(others, _SHOWN)}")
+    return blocks
+
+
+def _alike(entries: Sequence[Entry]) -> list[list[Entry]]:
+    """Group entries that differ only in their targets, and so in the ends of paths."""
+    groups: dict[str, list[Entry]] = {}
+    for entry in entries:
+        paths = [
+            {**path, "path": path["path"][:-1] if len(path["path"]) < 3 else path["path"][:-2]}
+            for path in entry["paths"]
+        ]
+        same = json.dumps([entry["policyKind"], paths, entry["attachments"], entry["links"]], sort_keys=True)
+        groups.setdefault(same, []).append(entry)
+    return list(groups.values())
+
+
+def _of_target(entry: Entry, wide: bool) -> Iterator[Block]:
+    target = parse_key(entry["target"])
+    title = f"{kind_text(entry['policyKind'], wide=False)} at {short_key(target)}"
+    paths = entry["paths"]
+    for number, at_path in enumerate(paths, 1):
+        nodes = nodes_of(at_path["path"])
+        via = via_text(nodes, target)
+        which = f" via {via}" if via != "-" else ""
+        source = f" for requests from {at_path['sourceNamespace']}" if "sourceNamespace" in at_path else ""
+        yield f"{title}{which}{source}" + (f" (path {number} of {len(paths)})" if len(paths) > 1 else "")
+        yield _stack(nodes, at_path)
+        yield _steps(at_path, wide)
+        yield _spec(at_path)
+    if not paths:
+        yield f"{title}: no policy counts here"
+    yield _left_out(entry)
+
+
+def _stack(nodes: Sequence[Key], at_path: Entry) -> Table:
+    """Return every node of the path, from the root, with the policies that are attached there."""
+    table = Table(["PATH, FROM THE TOP", "POLICY", "STRATEGY", "OUTCOME"])
+    for node in nodes:
+        attached = [policy for policy in at_path["policies"] if policy["target"] == str(node)]
+        place = short_key(node)
+        for policy in attached:
+            table.rows.append([place, name_of(parse_key(policy["policy"])), policy["strategy"], _outcome(policy)])
+            place = ""
+        if not attached:
+            table.rows.append([place, "-", "", ""])
+    return table
+
+
+def _outcome(policy: Entry) -> str:
+    by = names_text(policy.get("overriddenBy", ()))
+    if policy.get("outcome") == "PartiallyProgrammed":
+        return f"partly, overridden{TIE}by {by}"
+    outcome: str = policy.get("outcome", "Failed")
+    return f"{outcome}{TIE}by {by}" if by else outcome
+
+
+def _steps(at_path: Entry, wide: bool) -> Table:
+    """Return the steps of the fold in order."""
+    table = Table(["STEP", "ESTABLISHED", "CHALLENGER", "STRATEGY", "WINS", "RESULT"])
+    for number, step in enumerate(at_path.get("steps", ()), 1):
+        sides = [_side(step["established"]), _side(step["challenger"])]
+        table.rows.append([str(number), *sides, step["strategy"], _winner(step), _result(step) if wide else ""])
+    return table.without_empty("RESULT")
+
+
+def _side(policies: Sequence[str]) -> str:
+    return " + ".join(dict.fromkeys(name_of(parse_key(policy)) for policy in policies))
+
+
+def _winner(step: Entry) -> str:
+    side: str = step["winner"].lower()
+    return f"{side} alone" if step["strategy"].startswith("Atomic") else side
+
+
+def _result(step: Entry) -> str:
+    return f"error: {step['error']['message']}" if "error" in step else compact(step["result"])
+
+
+def _spec(at_path: Entry) -> Table:
+    """Return each field of the effective spec with its value and origin."""
+    if "error" in at_path:
+        return Table(["ERROR"], [[f"error: {at_path['error']['message']}"]])
+    origins = sorted(at_path["origins"].items(), key=lambda item: _order(item[0]))
+    rows: list[Sequence[str]] = [
+        [_field(pointer), _value_at(at_path["spec"], pointer), origin_text(origin)] for pointer, origin in origins
+    ]
+    return Table(["EFFECTIVE FIELD", "VALUE", "FROM"], rows)
+
+
+def _segments(pointer: str) -> list[str]:
+    return [segment.replace("~1", "/").replace("~0", "~") for segment in pointer.split("/")[1:]]
+
+
+def _order(pointer: str) -> list[tuple[int, str]]:
+    """Sort items of lists by number, fields by name."""
+    return [(int(segment), "") if segment.isdecimal() else (-1, segment) for segment in _segments(pointer)]
+
+
+def _field(pointer: str) -> str:
+    return ".".join(_segments(pointer)) or "(all)"
+
+
+def _value_at(spec: Any, pointer: str) -> str:
+    value = spec
+    for segment in _segments(pointer):
+        if isinstance(value, Mapping) and segment in value:
+            value = value[segment]
+        elif isinstance(value, list) and segment.isdecimal() and int(segment) < len(value):
+            value = value[int(segment)]
+        else:
+            return "(taken away)"  # by a null, which is a leaf of its policy (semantics F3)
+    return value_text(value)
+
+
+def _left_out(entry: Entry) -> Table:
+    """Return the policies and links that do not count."""
+    table = Table(["DOES NOT COUNT HERE", "REASON", "WHY"])
+    for lost in entry["attachments"]:
+        what = f"{name_of(parse_key(lost['policy']))} on {short_key(parse_key(lost['target']))}"
+        table.rows.append([what, lost["reason"], lost["message"]])
+    for link in entry["links"]:
+        what = f"{short_key(parse_key(link['child']))} below {short_key(parse_key(link['parent']))}"
+        table.rows.append([what, link["reason"], link["message"]])
+    return table

@@ -1,0 +1,260 @@
+"""`bridge graph`: the hierarchy as a picture: graphviz's dot, mermaid, or SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bridge.cli.command import DEPTH, command, kind_option, namespace_options, option, output_option, words
+from bridge.cli.notation import MARKS, name_of
+from bridge.cli.reading import asked_for, read
+from bridge.cli.source import SOURCE
+from bridge.cli.table import display_width
+from bridge.model.keys import Key
+from bridge.model.text import TIE, plain
+from bridge.queries.names import short_key
+from bridge.queries.topology import Attached, Drawn, Picture
+
+if TYPE_CHECKING:
+    from bridge.offline.engine import Engine
+
+
+@command(
+    "Draw the hierarchy",
+    words("[ROOT]", "targets"),
+    kind_option("Only policies of this kind: ColorPolicy, colorpolicies.example.com, …"),
+    DEPTH,
+    option("--all", "everything", is_flag=True, help="Draw every node, including ports without policies."),
+    *namespace_options("The namespace of a ROOT without one; without ROOT, draw its nodes and those above and below."),
+    *SOURCE,
+    output_option("dot", "mermaid", "svg"),
+)
+def graph(**options: Any) -> int:
+    """Draw the hierarchy, with the policies at each node and their outcomes.
+
+    Policies that are overridden on all paths are marked; links that do not count are dashed, with the reason. ROOT is
+    an object or a section of an object: KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key. The default is
+    everything. Of many siblings some are drawn, those with policies first, and the others are counted. The same objects
+    always give the same picture.
+
+    Examples:
+        # Draw a picture for a browser or a README
+        bridge graph --manifests examples/shop -o svg >shop.svg
+        # Draw everything below one Gateway, for a page in Markdown
+        bridge graph gtw/infra/public -o mermaid
+        # Draw one namespace, with the nodes above it
+        bridge graph -n shop --manifests examples/shop -o svg >shop.svg
+        # For graphviz
+        bridge graph --kind ColorPolicy -o dot | dot -Tpng >graph.png
+    """
+    asked = asked_for(options)
+
+    async def ask(engine: Engine) -> Picture:
+        from bridge.queries.asking import one_target, policy_kind
+        from bridge.queries.topology import picture_below
+
+        kind = await policy_kind(engine.opa, asked.kind) if asked.kind else None
+        key = await one_target(engine.opa, asked.words, asked.namespace) if asked.words else None
+        return await picture_below(
+            engine.opa, key, kind, asked.depth, None if key else asked.namespace, everything=asked.everything
+        )
+
+    picture, code = read(asked.source, ask)
+    click.echo(draw(picture, asked.output), nl=False)
+    return code
+
+
+def draw(picture: Picture, form: str) -> str:
+    """Return the picture in the form `dot`, `mermaid` or `svg`. Raises CommandError for too large an SVG."""
+    if form == "svg":
+        from bridge.cli.svg import svg  # an expensive import
+
+        return svg(picture)
+    return _text(picture, _FORMS[form])
+
+
+MOST = 48  # characters of a name; a longer one is shortened in the middle
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """A policy at a node. `state`: holds, partly, overridden, refused; `mark` is its text, "" for holds."""
+
+    name: str
+    mark: str
+    state: str
+
+    @property
+    def text(self) -> str:
+        """Return the name and the mark."""
+        return f"{self.name} {self.mark}".rstrip()
+
+
+def badge_of(attached: Attached, outcomes: Mapping[str, Sequence[str]]) -> Badge:
+    """Return the badge of a policy."""
+    name = f"{attached.policy.kind} {shortened(name_of(attached.policy))}"
+    name += " on its Namespace" if attached.on_namespace else ""
+    if attached.reason:
+        return Badge(name, f"({plain(attached.reason)})", "refused")
+    reasons = outcomes.get(str(attached.policy), ())
+    reason = reasons[0] if len(reasons) == 1 else ""
+    mark = MARKS.get(reason, "").replace(TIE, "")
+    state = {"Overridden": "overridden", "PartiallyProgrammed": "partly"}.get(reason, "holds")
+    return Badge(name, mark, state)
+
+
+def names_of(node: Drawn) -> tuple[str, str]:
+    """Return a node's kind and its name; the `#` shows that a section belongs to its object."""
+    key = node.key
+    role = f" {key.role}" if key.role else ""
+    more = ", which does not exist" if node.missing else ", parameters" if node.parameters else ""
+    return plain(f"{key.kind}{role}{more}"), shortened(name_of(key))
+
+
+def full_name(key: Key) -> str:
+    """Return a key in the form for commands."""
+    return plain(short_key(key))
+
+
+def title_of(picture: Picture) -> str:
+    """Return the title: the subject of the picture and its size."""
+    drawn = sum(1 for node in picture.nodes.values() if not node.missing and not node.parameters)
+    nodes = f"{picture.total:,} nodes" if picture.total != 1 else "1 node"
+    return f"Hierarchy with policies: {nodes}" + (f", {drawn:,} of them drawn" if picture.counted else "")
+
+
+def shortened(text: str) -> str:
+    """Return a name short enough for a picture."""
+    text = plain(text)
+    if display_width(text) <= MOST:
+        return text
+    half = MOST // 2 - 1
+    while display_width(text[:half]) + display_width(text[-half:]) >= MOST:
+        half -= 1
+    return f"{text[:half]}…{text[-half:]}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Language:
+    """How a language writes the parts of a picture; nodes have short names there.
+
+    `look` of a node is node, missing, counted or the state of a policy; `kind` of a link is link, parameters, refused
+    (with its reason), policy or counted.
+    """
+
+    head: Callable[[str], list[str]]
+    node: Callable[[str, Sequence[str], str, str], str]  # name, lines of the label, title, look
+    policy: Callable[[str, Badge], str]
+    link: Callable[[str, str, str, str], str]  # from, to, kind, reason
+    foot: str
+
+
+def _text(picture: Picture, language: _Language) -> str:
+    """Return the picture in a language. A policy is a separate node, connected to its targets."""
+    names = {key: f"n{number}" for number, key in enumerate(picture.nodes)}
+    lines = language.head(title_of(picture))
+    for key, node in picture.nodes.items():
+        look = "missing" if node.missing else "node"
+        lines.append(language.node(names[key], names_of(node), full_name(node.key), look))
+    for link in picture.links:
+        kind = "refused" if link.refused else "parameters" if link.parameters else "link"
+        lines.append(language.link(names[link.parent], names[link.child], kind, link.refused))
+    drawn: dict[tuple[str, str], str] = {}  # the names of policies; a policy has one node for each mark
+    for key, node in picture.nodes.items():
+        for attached in node.policies:
+            badge = badge_of(attached, picture.outcomes)
+            what = (str(attached.policy), badge.text)
+            if what not in drawn:
+                drawn[what] = f"p{len(drawn)}"
+                lines.append(language.policy(drawn[what], badge))
+            lines.append(language.link(drawn[what], names[key], "policy", ""))
+    for number, counted in enumerate(picture.counted):
+        lines.append(language.node(f"c{number}", [counted.text], "", "counted"))
+        if counted.parent:
+            lines.append(language.link(names[counted.parent], f"c{number}", "counted", ""))
+    return "\n".join((*lines, language.foot)) + "\n"
+
+
+# Explicit colors on a white background, so they are readable on a dark page too.
+_DOT_HEAD = """\
+  graph [rankdir=LR, bgcolor="white", fontname="Helvetica", nodesep=0.15, ranksep=0.6, labelloc=b, fontsize=10];
+  node [shape=box, style="rounded,filled", fillcolor="#f6f8fa", color="#8c959f", fontcolor="#1f2328",
+    fontname="Helvetica", fontsize=11, margin="0.12,0.05"];
+  edge [color="#8c959f", fontname="Helvetica", fontsize=9, arrowsize=0.6];"""
+_DOT_NODES = {
+    "node": "",
+    "missing": ', style="rounded,dashed", color="#cf222e", fontcolor="#cf222e"',
+    "counted": ', style="rounded,dashed", fontcolor="#59636e"',
+}
+_DOT_STATES = {
+    "holds": 'fillcolor="#ddf4ff", color="#0969da"',
+    "partly": 'fillcolor="#fff8c5", color="#9a6700"',
+    "overridden": 'style="filled,dashed", fillcolor="#eaeef2", color="#818b98", fontcolor="#59636e"',
+    "refused": 'style="filled,dashed", fillcolor="#ffebe9", color="#cf222e", fontcolor="#82071e"',
+}
+_DOT_LINKS = {
+    "link": "",
+    "parameters": " [style=dotted]",
+    "policy": " [style=dotted, arrowhead=none]",
+    "counted": " [style=dashed, arrowhead=none]",
+}
+
+
+def _dot_node(name: str, label: Sequence[str], title: str, look: str) -> str:
+    tooltip = f", tooltip={_quoted(title)}" if title else ""
+    return f"  {name} [label={_quoted(chr(10).join(label))}{tooltip}{_DOT_NODES[look]}];"
+
+
+def _dot_link(start: str, end: str, kind: str, reason: str) -> str:
+    refused = f' [style=dashed, color="#cf222e", fontcolor="#cf222e", label={_quoted(reason)}]'
+    return f"  {start} -> {end}{refused if reason else _DOT_LINKS[kind]};"
+
+
+def _quoted(text: str) -> str:
+    """Return a quoted string of graphviz, in which backslashes and ampersands are escaped."""
+    escaped = text.replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+# Explicit colors, readable on a light and on a dark background.
+_MERMAID_FOOT = """\
+  classDef node fill:#f6f8fa,stroke:#8c959f,color:#1f2328
+  classDef missing fill:#ffffff,stroke:#cf222e,color:#cf222e,stroke-dasharray:4 3
+  classDef counted fill:#ffffff,stroke:#8c959f,color:#59636e,stroke-dasharray:4 3
+  classDef holds fill:#ddf4ff,stroke:#0969da,color:#0a3069
+  classDef partly fill:#fff8c5,stroke:#9a6700,color:#4d2d00
+  classDef overridden fill:#eaeef2,stroke:#818b98,color:#59636e,stroke-dasharray:4 3
+  classDef refused fill:#ffebe9,stroke:#cf222e,color:#82071e,stroke-dasharray:4 3"""
+_MERMAID_LINKS = {"link": "-->", "parameters": "-.->", "policy": "-.-", "counted": "-.-"}
+_ESCAPED = set("#&<>\"'`\\*_~$%")
+
+
+def _mermaid_link(start: str, end: str, kind: str, reason: str) -> str:
+    arrow = f'-. "{_escaped(reason)}" .->' if reason else _MERMAID_LINKS[kind]
+    return f"  {start} {arrow} {end}"
+
+
+def _escaped(text: str) -> str:
+    """Return a text without mermaid markup: special characters become character references."""
+    return "".join(f"#{ord(character)};" if character in _ESCAPED else character for character in text)
+
+
+_FORMS = {
+    "dot": _Language(
+        head=lambda title: ["digraph policies {", _DOT_HEAD, f"  label={_quoted(title)};"],
+        node=_dot_node,
+        policy=lambda name, badge: f"  {name} [shape=note, label={_quoted(badge.text)}, {_DOT_STATES[badge.state]}];",
+        link=_dot_link,
+        foot="}",
+    ),
+    "mermaid": _Language(
+        head=lambda title: ["flowchart LR", f"  %% {title}"],
+        node=lambda name, label, _, look: f'  {name}["{"<br>".join(map(_escaped, label))}"]:::{look}',
+        policy=lambda name, badge: f'  {name}(["{_escaped(badge.text)}"]):::{badge.state}',
+        link=_mermaid_link,
+        foot=_MERMAID_FOOT,
+    ),
+}

@@ -1,0 +1,125 @@
+"""How cells of tables write policies, paths to targets, and specs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from bridge.model.keys import CLUSTER, Key, parse_key
+from bridge.model.text import TIE
+from bridge.queries.names import short_key
+
+Entry = Mapping[str, Any]
+Place = tuple[str, int] | None  # a file and a line
+Position = Callable[[Key], Place]  # the place of an object
+
+# Marks after the name of a policy that is not Programmed.
+MARKS = {"PartiallyProgrammed": f"{TIE}(partly)", "Overridden": f"{TIE}(overridden)"}
+_PLAIN = re.compile(r"[^\s,=\"'{}\[\]]+")  # a text that needs no quotes
+
+
+def name_of(key: Key) -> str:
+    """Return `<namespace>/<name>[#section]`, or only the name of a cluster-scoped object."""
+    namespace = "" if key.namespace == CLUSTER else f"{key.namespace}/"
+    return f"{namespace}{key.name}" + (f"#{key.section}" if key.section else "")
+
+
+def namespace_cell(key: Key) -> str:
+    """Return the namespace of an object, empty for a cluster-scoped one."""
+    return "" if key.namespace == CLUSTER else key.namespace
+
+
+def kind_text(type_id: str, *, wide: bool) -> str:
+    """Return a kind, wide with its group."""
+    return type_id if wide else type_id.partition("/")[2]
+
+
+def names_text(policies: Iterable[str]) -> str:
+    """Return the names of policies, given as keys."""
+    return ", ".join(name_of(parse_key(key)) for key in policies)
+
+
+def path_text(path: Iterable[str], target: Key, *, wide: bool) -> str:
+    """Return the nodes that distinguish paths to a target, wide every node."""
+    nodes = nodes_of(path)
+    return " > ".join(map(short_key, nodes)) if wide else via_text(nodes, target)
+
+
+def nodes_of(path: Iterable[str]) -> list[Key]:
+    """Return the nodes of a path that are objects or sections."""
+    return [parse_key(node) for node in path if node.count("/") == 3]
+
+
+def via_text(path: Sequence[Key], target: Key) -> str:
+    """Return the nodes that distinguish paths to a target: a section replaces its object, a Gateway its class."""
+    nodes = []
+    for index, key in enumerate(path):
+        after = path[index + 1] if index + 1 < len(path) else None
+        above_own_section = after is not None and after.object == key.object
+        if key.object == target.object or above_own_section or (key.kind == "GatewayClass" and after is not None):
+            continue
+        if key.kind != "Namespace":
+            nodes.append(name_of(key))
+    return " > ".join(nodes) or "-"
+
+
+def policy_text(policy: Entry, *, wide: bool = False) -> str:
+    """Return a policy of a stack with its outcome; wide also with its target, strategy and the overriding policies."""
+    name = name_of(parse_key(policy["policy"]))
+    if not wide:
+        return name + MARKS.get(policy.get("outcome", ""), "")
+    target = short_key(parse_key(policy["target"]))
+    by = names_text(policy.get("overriddenBy", ()))
+    outcome = policy.get("outcome", "Failed")
+    return f"{name} on {target} ({policy['strategy']}: {outcome}{f', overridden by {by}' if by else ''})"
+
+
+def compact(spec: Any, origins: Entry | None = None) -> str:
+    """Return a spec on one line, `colors.accent=blue, theme=dark`; with `origins` also each field's policy."""
+    return ", ".join(_fields(spec, origins or {}).values()) or "{}"
+
+
+def leaves_of(at_path: Entry) -> dict[tuple[str, ...], str]:
+    """Return each field of an effective policy in the form of `compact`, with its policy."""
+    return _fields(at_path["spec"], at_path["origins"])
+
+
+def _fields(spec: Any, origins: Entry) -> dict[tuple[str, ...], str]:
+    if isinstance(spec, list):  # an additive kind has one item for each policy, wherever it is listed
+        return {
+            (origins.get(f"/{place}", str(place)),): f"{{{compact(item)}}}" + _origin([str(place)], origins)
+            for place, item in enumerate(spec)
+        }
+    return {
+        path: f"{'.'.join(path) or '(all)'}={value_text(value)}" + _origin(path, origins)
+        for path, value in _leaves(spec, ())
+    }
+
+
+def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if isinstance(value, Mapping) and value:
+        for name in sorted(value):
+            yield from _leaves(value[name], (*path, name))
+    elif path or not isinstance(value, Mapping):
+        yield path, value
+
+
+def value_text(value: Any) -> str:
+    """Return a value of a spec on one line: a text without quotes if it needs none, anything else as JSON."""
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and value.isprintable():
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _origin(path: Sequence[str], origins: Entry) -> str:
+    pointer = "".join("/" + name.replace("~", "~0").replace("/", "~1") for name in path)
+    origin = origins.get(pointer)
+    return f" [{origin_text(origin)}]" if origin else ""
+
+
+def origin_text(origin: str | Sequence[str]) -> str:
+    """Return the policy, or policies, that a field comes from."""
+    keys = [origin] if isinstance(origin, str) else origin
+    return "+".join(name_of(parse_key(key)) for key in keys)

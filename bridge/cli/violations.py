@@ -1,0 +1,101 @@
+"""`bridge violations`: violations of Constraints by existing objects, or by manifests."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from bridge.cli.command import SELECTOR, namespace_options, words
+from bridge.cli.notation import Entry
+from bridge.cli.output import Answer, print_error
+from bridge.cli.reading import INPUT_ERROR, Asked, read_command, report_at
+from bridge.cli.table import Table
+from bridge.model.keys import parse_key
+from bridge.queries.names import NameNotFoundError, short_key
+
+if TYPE_CHECKING:
+    from bridge.offline.engine import Engine
+
+_DENIED = 1  # exit code
+
+
+@read_command(
+    "Show the violations of Constraints",
+    words("[CONSTRAINT]...", "constraints"),
+    *namespace_options("Only objects in this namespace."),
+    SELECTOR,
+)
+async def violations(engine: Engine, asked: Asked) -> Answer:
+    """Show the violations of Constraints by existing objects, or by manifests.
+
+    CONSTRAINT is the name of a Constraint; default: all. The exit code is 1 if a violation has the action deny;
+    violations with warn and dryrun do not change it.
+
+    Examples:
+        # All violations by manifests
+        bridge violations --manifests examples/constraints
+        # Violations of one Constraint, in one namespace, from a running OPA
+        bridge violations memory-limits -n shop --opa URL
+        # The JSON result of the query
+        bridge violations --manifests examples/constraints -o json
+    """
+    from bridge.queries.asking import in_batches, selected
+
+    constraints = await _constraints(engine, asked.words)
+    query_input = {"constraints": list(asked.words)} if asked.words else {}
+    audited: dict[str, list[str]] = await engine.opa.query("audit_keys", query_input)
+    everything = {key for keys in audited.values() for key in keys}
+    keys = sorted(key for key in everything if asked.namespace in {None, parse_key(key).namespace})
+    rows = await in_batches(engine.opa, "violations", "objects", keys, query_input)
+    rows.sort(key=lambda row: (row["constraint"], row["object"], row["message"]))
+    at_fault = _report_inactive(engine, constraints)
+    found = await selected(engine.opa, rows, "object", asked.selects)
+    denied = any(row["enforcementAction"] == "deny" for row in found)
+    return Answer(
+        lambda: [_violation_table(found, wide=asked.wide)],
+        "No violations found.",
+        found,
+        code=INPUT_ERROR if at_fault else _DENIED if denied else 0,
+    )
+
+
+async def _constraints(engine: Engine, names: Sequence[str]) -> list[Entry]:
+    """Return these Constraints, or all. Raises NameNotFoundError for an unknown name."""
+    query_input: dict[str, Any] = {"replicated": list(engine.replicated)} if engine.replicated is not None else {}
+    known: dict[str, Entry] = {
+        entry["constraint"]: entry for entry in await engine.opa.query("constraints", query_input)
+    }
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            existing = f"existing Constraints: {', '.join(sorted(known)) or 'none'}"
+            hint = f"did you mean {near[0]}?" if near else existing
+            raise NameNotFoundError(f"Constraint {name} does not exist; {hint}")
+    return [known[name] for name in names or sorted(known)]
+
+
+def _report_inactive(engine: Engine, constraints: Sequence[Entry]) -> bool:
+    """Report Constraints that are not active on standard error; return whether manifests have such errors."""
+    at_fault = False
+    for entry in constraints:
+        name, condition = entry["constraint"], entry["condition"]
+        if entry["unaudited"]:
+            kinds = ", ".join(entry["unaudited"])
+            print_error(f"warning: Constraint {name}: not evaluated because not replicated: {kinds}")
+        if condition["status"] != "True":
+            what = " is not active:" if condition["reason"] == "Invalid" else ":"
+            key = parse_key(f"policybridge.io/Constraint/-/{name}")
+            at_fault |= report_at(engine, key, f"Constraint {name}{what} {condition['message']}")
+    return at_fault
+
+
+def _violation_table(rows: Sequence[Entry], *, wide: bool) -> Table:
+    """Return a row for each violation; `wide` adds the policy's details."""
+    table = Table(["CONSTRAINT", "ACTION", "OBJECT", "MESSAGE", "DETAILS"], long=("DETAILS",))
+    for row in rows:
+        details = json.dumps(row["details"], sort_keys=True) if wide else ""
+        cells = [row["constraint"], row["enforcementAction"], short_key(parse_key(row["object"])), row["message"]]
+        table.rows.append([*cells, details])
+    return table.without_empty("DETAILS")
