@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from bridge.cli.command import namespace_options, words
 from bridge.cli.effective import effective_table
 from bridge.cli.impact import impact_tables
-from bridge.cli.notation import Entry, compact, name_of, namespace_cell
+from bridge.cli.notation import Entry, brief, compact, name_of, namespace_cell
 from bridge.cli.output import Answer
 from bridge.cli.problems import problems_table
 from bridge.cli.reading import Asked, read_command
-from bridge.cli.table import Block, Table, filled
+from bridge.cli.table import Block, Fields, Table, filled
 from bridge.model.keys import parse_key
 from bridge.queries.names import first_of, object_name, short_key
 
@@ -66,7 +66,7 @@ def _blocks(found: Description, wide: bool) -> Iterator[Block]:
     yield _summary(found, wide)
     yield from _titled("Conditions", _conditions(found.object))
     if found.status is not None:
-        yield from _titled("Status as the bridge computes it", _wanted(found.status))
+        yield from _titled("Status as the bridge computes it", _wanted(found.status, wide))
         yield from _titled("Reports that differ", _differing(found.status))
     if found.impact is not None:
         yield from impact_tables(found.impact, wide)
@@ -84,23 +84,24 @@ def _titled(title: str, table: Table) -> Iterator[Block]:
         yield table
 
 
-def _summary(found: Description, wide: bool) -> Table:
+def _summary(found: Description, wide: bool) -> Fields:
     key, obj = found.key, found.object
     metadata = obj["metadata"]
     most = len(found.children) if wide else _MOST
-    rows: list[Sequence[str]] = [
-        ["Name", key.name],
-        ["Namespace", namespace_cell(key)],
-        ["Kind", f"{key.kind} ({obj.get('apiVersion', '')})"],
-        ["Section", key.section],
-        ["Labels", _pairs(metadata.get("labels"))],
-        ["Annotations", _pairs(metadata.get("annotations"))],
-        ["Created", str(metadata.get("creationTimestamp") or "")],
-        ["Above", ", ".join(short_key(parse_key(node)) for node in found.parents)],
-        ["Below", first_of([short_key(parse_key(node)) for node in found.children], most)],
-        ["Spec", compact(obj.get("spec") or {}) if found.impact is not None else ""],
-    ]
-    return Table(["FIELD", "VALUE"], [row for row in rows if row[1]])
+    return Fields(
+        [
+            ("Name", key.name),
+            ("Namespace", namespace_cell(key)),
+            ("Kind", f"{key.kind} ({obj.get('apiVersion', '')})"),
+            ("Section", key.section),
+            ("Labels", _pairs(metadata.get("labels"))),
+            ("Annotations", _pairs(metadata.get("annotations"))),
+            ("Created", str(metadata.get("creationTimestamp") or "")),
+            ("Above", ", ".join(short_key(parse_key(node)) for node in found.parents)),
+            ("Below", first_of([short_key(parse_key(node)) for node in found.children], most)),
+            ("Spec", compact(obj.get("spec") or {}) if found.impact is not None else ""),
+        ]
+    )
 
 
 def _pairs(value: Any) -> str:
@@ -135,12 +136,13 @@ def _place(ref: Entry) -> str:
     return f"{ref.get('kind', 'Gateway')}/{namespace}{ref.get('name', '')}{section}"
 
 
-def _wanted(status: Entry) -> Table:
+def _wanted(status: Entry, wide: bool) -> Table:
     from bridge.queries.statuses import condition_groups
 
     conditions = [one for group in condition_groups(status) for one in group]
     rows = dict.fromkeys(tuple(str(one.get(name, "")) for name in _CONDITION) for one in conditions)
-    return Table(["TYPE", "STATUS", "REASON", "MESSAGE"], list(rows))
+    shown: list[Sequence[str]] = [[*cells, message if wide else brief(message)] for *cells, message in rows]
+    return Table(["TYPE", "STATUS", "REASON", "MESSAGE"], shown)
 
 
 def _differing(status: Entry) -> Table:

@@ -17,6 +17,8 @@ Position = Callable[[Key], Place]  # the place of an object
 
 # Marks after the name of a policy that is not Programmed.
 MARKS = {"PartiallyProgrammed": f"{TIE}(partly)", "Overridden": f"{TIE}(overridden)"}
+_SENTENCES = 3  # of a message that are printed unless a table is wide
+_SENTENCE_END = re.compile(r"\. (?=[A-Z])")
 _PLAIN = re.compile(r"[^\s,=\"'{}\[\]]+")  # a text that needs no quotes
 
 
@@ -63,6 +65,14 @@ def via_text(path: Sequence[Key], target: Key) -> str:
         if key.kind != "Namespace":
             nodes.append(name_of(key))
     return " > ".join(nodes) or "-"
+
+
+def brief(message: str) -> str:
+    """Return the first sentences of a long message, and the number of the others."""
+    sentences = _SENTENCE_END.split(message)
+    if len(sentences) <= _SENTENCES:
+        return message
+    return f"{'. '.join(sentences[:_SENTENCES])}. … and {len(sentences) - _SENTENCES} more (-o wide shows them)"
 
 
 def policy_text(policy: Entry, *, wide: bool = False) -> str:

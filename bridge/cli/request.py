@@ -13,7 +13,7 @@ from bridge.cli.command import completing, option
 from bridge.cli.effective import effective_table
 from bridge.cli.output import Answer
 from bridge.cli.reading import Asked, read_command
-from bridge.cli.table import Block, Table
+from bridge.cli.table import Block, Fields, Table
 from bridge.model.keys import parse_key
 from bridge.queries.names import CommandError, short_key
 
@@ -184,15 +184,13 @@ def served_tables(answer: Entry, wide: bool = False) -> list[Block]:
     ]
 
 
-def _way(answer: Entry) -> Table:
-    """Return the nodes that the request passes, one in each row."""
-    rows: list[Sequence[str]] = [
-        [title, short_key(parse_key(answer[title.lower()]))]
-        for title in ("GATEWAY", "LISTENER", "ROUTE", "RULE")
-        if answer[title.lower()]
+def _way(answer: Entry) -> Fields:
+    """Return the nodes that the request passes."""
+    nodes = [
+        (name, short_key(parse_key(answer[name.lower()])) if answer[name.lower()] else "")
+        for name in ("Gateway", "Listener", "Route", "Rule")
     ]
-    rows += [["FILTER", _filter(one)] for one in answer["filters"]]
-    return Table(["SERVED BY", ""], rows, long=("",))
+    return Fields([*nodes, *(("Filter", _filter(one)) for one in answer["filters"])])
 
 
 def _filter(one: Entry) -> str:

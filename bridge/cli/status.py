@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from bridge.cli.command import SELECTOR, namespace_options
-from bridge.cli.notation import Entry, kind_text, name_of
+from bridge.cli.notation import Entry, brief, kind_text, name_of
 from bridge.cli.output import Answer
 from bridge.cli.reading import Asked, read_command
 from bridge.cli.table import Table
@@ -61,7 +61,8 @@ def status_tables(answer: Statuses, wide: bool = False) -> list[Table]:
     for entry in answer.affected:
         name = short_key(parse_key(entry["object"]))
         for place, condition in conditions_in(entry):
-            affected.rows.append([name + place, condition["type"], condition["message"]])
+            kind = condition["type"] if wide else condition["type"].rpartition("/")[2]
+            affected.rows.append([name + place, kind, condition["message"]])
     differing = Table(["POLICY", "KIND", "DIFFERENCE"])
     for entry in answer.policies:
         key = parse_key(entry["policy"])
@@ -77,11 +78,11 @@ def _policy_rows(entry: Entry, wide: bool) -> Iterator[Sequence[str]]:
     # Ancestors are for the wide table and for policies with several; a single one is usually the target itself.
     ancestors = entry.get("ancestors")
     if ancestors is None:
-        yield [*cells, "", *_condition_cells(entry["conditions"], entry)]
+        yield [*cells, "", *_condition_cells(entry["conditions"], entry, wide)]
         return
     for ancestor in ancestors:
         ancestor_text = _ancestor(ancestor["ancestorRef"]) if wide or len(ancestors) > 1 else ""
-        yield [*cells, ancestor_text, *_condition_cells(ancestor["conditions"], entry)]
+        yield [*cells, ancestor_text, *_condition_cells(ancestor["conditions"], entry, wide)]
     if not ancestors:
         yield [*cells, "", "", "", _reported(entry), ""]
 
@@ -95,7 +96,7 @@ def _reported(entry: Entry) -> str:
     return ", ".join(marks)
 
 
-def _condition_cells(conditions: Sequence[Entry], entry: Entry) -> tuple[str, str, str, str]:
+def _condition_cells(conditions: Sequence[Entry], entry: Entry, wide: bool) -> tuple[str, str, str, str]:
     """Return Accepted, the reason of Programmed (or its replacement), the reports, and the more important message."""
     by_type = {condition["type"]: condition for condition in conditions}
     accepted = by_type.get("Accepted", {"status": "", "reason": "", "message": ""})
@@ -105,7 +106,8 @@ def _condition_cells(conditions: Sequence[Entry], entry: Entry) -> tuple[str, st
     message = "; ".join(condition["message"] for condition in outcomes)
     if "but not for" in accepted["message"]:  # some of its targets are rejected, which must not be lost
         message = f"{accepted['message']}; {message}"
-    return accepted["status"], ", ".join(condition["reason"] for condition in outcomes), _reported(entry), message
+    reasons = ", ".join(condition["reason"] for condition in outcomes)
+    return accepted["status"], reasons, _reported(entry), message if wide else brief(message)
 
 
 def _ancestor(reference: Entry) -> str:

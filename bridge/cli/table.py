@@ -1,9 +1,9 @@
 """Tables in kubectl's style: columns separated by spaces, no lines; colors for people.
 
 On a terminal that is too narrow, cells are broken between words. If that is not enough, optional columns are omitted,
-then long cells are printed below their row, and finally other cells from the right. A word is broken only if it is
-longer than the terminal is wide. In other outputs (a pipe, a file) each row is one line of any length, which grep and
-awk can process.
+then long cells are printed below their row, the longest first, and finally other cells from the right. A word is broken
+only if it is longer than the terminal is wide. In other outputs (a pipe, a file) each row is one line of any length,
+which grep and awk can process.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import re
 import shutil
 import sys
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from bridge.model.text import TIE, plain
 
 _GAP = 3  # spaces between columns
 _LEAST_GAP = 2
-_LEAST = 12  # the minimum width of cells below a row
+_READABLE = 40  # the least width of a long cell that is broken between words; a narrower one is printed below its row
 _INDENT = "  "  # of cells below a row
 
 # The look of a column is that of its title, in every table. The first column of a table names its rows.
@@ -80,7 +80,19 @@ class Table:
         return replace(self, titles=[self.titles[index] for index in kept], rows=rows)
 
 
-Block = Table | str  # a text is a title or a sentence
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Names with one value each; those without a value are not printed."""
+
+    pairs: Sequence[tuple[str, str]]
+
+    @property
+    def rows(self) -> list[tuple[str, str]]:
+        """Return the names that have a value."""
+        return [(name, plain(value)) for name, value in self.pairs if value]
+
+
+Block = Table | Fields | str  # a text is a title or a sentence
 
 
 def print_tables(blocks: Sequence[Block], like: Table | None = None) -> None:
@@ -90,25 +102,24 @@ def print_tables(blocks: Sequence[Block], like: Table | None = None) -> None:
     """
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     colors = _use_colors()
-    text = "\n".join(
-        _title(block, width, colors=colors)
-        if isinstance(block, str)
-        else render(block, width, colors=colors, like=like)
-        for block in blocks
-    )
+    text = "\n".join(_printed(block, width, colors=colors, like=like) for block in blocks)
     # A terminal or file that cannot show a character must not stop the output.
     encoding = sys.stdout.encoding or "utf-8"
     sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
 
 
-def filled(blocks: Iterable[Block]) -> list[Block]:
-    """Return the texts, and the tables that have rows."""
-    return [block for block in blocks if isinstance(block, str) or block.rows]
-
-
-def _title(text: str, width: int | None, *, colors: bool) -> str:
-    lines = _wrap(plain(text), width) if width else [plain(text)]
+def _printed(block: Block, width: int | None, *, colors: bool, like: Table | None) -> str:
+    if isinstance(block, Table):
+        return render(block, width, colors=colors, like=like)
+    if isinstance(block, Fields):
+        return "\n".join(_below([(f"{name}:", value, _plain) for name, value in block.rows], width, "")) + "\n"
+    lines = _wrap(plain(block), width) if width else [plain(block)]
     return "".join(f"\x1b[1m{line}\x1b[0m\n" if colors else f"{line}\n" for line in lines).replace(TIE, " ")
+
+
+def filled(blocks: Iterable[Block]) -> list[Block]:
+    """Return the texts, and the tables and fields that have rows."""
+    return [block for block in blocks if isinstance(block, str) or block.rows]
 
 
 def render(table: Table, width: int | None = None, *, colors: bool = False, like: Table | None = None) -> str:
@@ -120,7 +131,8 @@ def render(table: Table, width: int | None = None, *, colors: bool = False, like
     painters = [paint if colors and title in _PAINTED else _plain for title in table.titles]
     lines = [] if like else [_line([table.titles[index] for index in beside], widths, [_plain] * len(beside), gap)]
     for row in rows:
-        cells = [_wrap(row[index], size) for index, size in zip(beside, widths, strict=True)]
+        hanging = "" if _TREE not in table.titles else _INDENT  # of lines that continue the policies of a node
+        cells = [_wrap(row[index], size, hanging) for index, size in zip(beside, widths, strict=True)]
         for number in range(max(len(cell) for cell in cells)):
             texts = [
                 cell[number] if number < len(cell) else _branches(cell[0]) if table.titles[index] == _TREE else ""
@@ -134,27 +146,41 @@ def render(table: Table, width: int | None = None, *, colors: bool = False, like
 
 def _arrange(table: Table, rows: Sequence[Sequence[str]], width: int | None) -> tuple[list[int], list[int], int]:
     """Return the columns that fit next to each other, their widths, and the gap between them."""
-    every = list(range(len(table.titles)))
-    needed = [index for index in every if table.titles[index] not in table.spare]
-    short = [index for index in needed if not table.is_long(index)]
-    fewer = [short[:count] for count in range(len(short) - 1, 0, -1)]
-    for beside in (every, needed, short, *fewer):
-        cells = [[table.titles[index], *(row[index] for row in rows)] for index in beside]
-        for gap in (_GAP, _LEAST_GAP):
-            widths = _fit(cells, width, gap)
-            if beside and (width is None or sum(widths) + gap * (len(widths) - 1) <= width):
-                return beside, widths, gap
-    return every[:1], [width or 0], _LEAST_GAP
-
-
-def _fit(cells: Sequence[Sequence[str]], width: int | None, gap: int) -> list[int]:
-    """Return the columns' widths, reduced toward `width` as far as lines can be broken between words."""
-    sizes = [max(map(display_width, column)) for column in cells]
+    columns = [[title, *(row[index] for row in rows)] for index, title in enumerate(table.titles)]
+    sizes = [max(map(display_width, column)) for column in columns]
     if width is None:
-        return sizes
-    floors = [max(display_width(word) for cell in column for word in _words(cell)) for column in cells]
-    floors = [max(floor, len(column[0])) for floor, column in zip(floors, cells, strict=True)]
-    room = width - gap * (len(sizes) - 1)
+        return list(range(len(sizes))), sizes, _GAP
+    floors = [_floor(table, index, cells) for index, cells in enumerate(columns)]
+    for beside in _choices(table, sizes):
+        for gap in (_GAP, _LEAST_GAP):
+            room = width - gap * (len(beside) - 1)
+            widths = _reduce([sizes[index] for index in beside], [floors[index] for index in beside], room)
+            if sum(widths) <= room:
+                return beside, widths, gap
+    return [0], [width], _GAP
+
+
+def _floor(table: Table, index: int, cells: Sequence[str]) -> int:
+    """Return the least width of a column: no word is broken, and long cells remain readable."""
+    floor = max(len(cells[0]), *(display_width(word) for cell in cells for word in _words(cell)))
+    if _TREE in table.titles:
+        return floor + len(_INDENT)
+    return max(floor, min(max(map(display_width, cells)), _READABLE)) if table.is_long(index) else floor
+
+
+def _choices(table: Table, sizes: Sequence[int]) -> Iterator[list[int]]:
+    """Yield columns to print next to each other: all, without the optional ones, and then fewer and fewer."""
+    chosen = list(range(len(sizes)))
+    yield chosen
+    chosen = [index for index in chosen if table.titles[index] not in table.spare]
+    while chosen:
+        yield chosen
+        widest = max(filter(table.is_long, chosen), key=sizes.__getitem__, default=chosen[-1])
+        chosen = [index for index in chosen if index != widest]
+
+
+def _reduce(sizes: list[int], floors: Sequence[int], room: int) -> list[int]:
+    """Return widths of columns, reduced toward `room` in total, the widest first, but not below their floors."""
     while sum(sizes) > room:
         above = [index for index, size in enumerate(sizes) if size > floors[index]]
         if not above:
@@ -163,14 +189,22 @@ def _fit(cells: Sequence[Sequence[str]], width: int | None, gap: int) -> list[in
     return sizes
 
 
-def _below(cells: Sequence[tuple[str, str, Callable[[str], str]]], width: int) -> list[str]:
-    titles = max(len(title) for title, _, _ in cells)
-    room = max(width - len(_INDENT) - titles - _GAP, _LEAST)
+def _below(
+    cells: Sequence[tuple[str, str, Callable[[str], str]]], width: int | None, indent: str = _INDENT
+) -> list[str]:
+    """Return named cells, one below the other; a word that would not fit beside its name begins a line of its own."""
+    named = max((len(name) for name, _, _ in cells), default=0)
     lines = []
-    for title, cell, painter in cells:
-        if cell:
-            for number, text in enumerate(_wrap(cell, room)):
-                lines.append(_INDENT + _line(["" if number else title, text], [titles, 0], [_plain, painter], _GAP))
+    for name, cell, painter in cells:
+        room = (width or display_width(cell) + len(indent) + named + _GAP) - len(indent) - named - _GAP
+        if not cell:
+            continue
+        if width and max(map(display_width, _words(cell))) > room:
+            lines.append(f"{indent}{name}")
+            lines += [_line([indent + _INDENT + text], [0], [painter], 0) for text in _wrap(cell, width - 4)]
+            continue
+        for number, text in enumerate(_wrap(cell, room)):
+            lines.append(indent + _line(["" if number else name, text], [named, 0], [_plain, painter], _GAP))
     return lines
 
 
@@ -195,22 +229,26 @@ def _words(cell: str) -> list[str]:
     return [word for word in cell.split(" ") if word] or [""]
 
 
-def _wrap(cell: str, size: int) -> list[str]:
-    """Return the cell in lines: broken between words; words that are longer than a line at separators of names."""
+def _wrap(cell: str, size: int, hanging: str = "") -> list[str]:
+    """Return the cell in lines: broken between words; words that are longer than a line at separators of names.
+
+    `hanging` is the indentation of the lines after the first.
+    """
     if display_width(cell) <= size:
         return [cell]
     lines = [""]
     for word in _words(cell):
         piece = word
-        if display_width(f"{lines[-1]} {piece}".lstrip()) <= size:
+        if display_width(f"{lines[-1]} {piece}".lstrip()) <= size - (len(hanging) if len(lines) > 1 else 0):
             lines[-1] = f"{lines[-1]} {piece}".lstrip()
             continue
-        while display_width(piece) > size:
-            head = _head(piece, size)
+        while display_width(piece) > size - len(hanging):
+            head = _head(piece, size - len(hanging))
             lines.append(head)
             piece = piece[len(head) :]
         lines.append(piece)
-    return [line for line in lines if line] or [""]
+    first, *others = [line for line in lines if line] or [""]
+    return [first, *(hanging + line for line in others)]
 
 
 def _head(word: str, size: int) -> str:

@@ -12,7 +12,7 @@ from bridge.cli.explain import explanation
 from bridge.cli.notation import compact
 from bridge.cli.output import to_json, to_yaml
 from bridge.cli.status import status_tables
-from bridge.cli.table import render
+from bridge.cli.table import Table, render
 from bridge.queries.statuses import DIFFERS_ANNOTATION, MODE_ANNOTATION, Statuses, objects_with_status
 
 G = "gateway.networking.k8s.io"
@@ -120,6 +120,14 @@ def test_a_row_of_statuses_has_the_reason_and_the_message_that_matters() -> None
     )
 
 
+def test_a_long_message_is_a_count_and_its_first_three_sentences_unless_wide() -> None:
+    sentences = [f"Programmed on {number} scopes" for number in range(5)]
+    conditions = [PROGRAMMED[0], _condition("Programmed", "True", "PartiallyProgrammed", ". ".join(sentences))]
+    answer = Statuses([_status(BRAND, conditions=conditions)], [])
+    assert f"{'. '.join(sentences[:3])}. … and 2 more (-o wide shows them)\n" in render(status_tables(answer)[0])
+    assert ". ".join(sentences) in render(status_tables(answer, wide=True)[0])
+
+
 def test_an_observed_kind_is_marked() -> None:
     table = render(status_tables(Statuses([{**_status(BRAND, conditions=PROGRAMMED), "mode": "Observe"}], []))[0])
     assert "MODE" in table
@@ -139,7 +147,7 @@ def test_affected_objects_are_a_table_of_their_own() -> None:
     affected = [
         {"object": "core/Service/shop/cart", "types": [], "conditions": [_condition("a/B", "True", "Affected")]}
     ]
-    assert "Service/shop/cart   a/B         why" in render(status_tables(Statuses([], affected))[1])
+    assert "Service/shop/cart   B           why" in render(status_tables(Statuses([], affected))[1])
 
 
 def _policy(key: str, **more: Any) -> dict[str, Any]:
@@ -203,7 +211,7 @@ def _explained(target: str = RULE, **path: Any) -> dict[str, Any]:
 
 def _explanation(*entries: dict[str, Any]) -> str:
     blocks = explanation(entries)
-    return "\n".join(block if isinstance(block, str) else render(block) for block in blocks)
+    return "\n".join(render(block) if isinstance(block, Table) else str(block) for block in blocks)
 
 
 def test_an_explanation_has_the_stack_the_steps_and_where_each_field_is_from() -> None:

@@ -1,6 +1,10 @@
+import sys
 from collections import Counter
+from collections.abc import Sequence
 
-from bridge.cli.table import Table, display_width, render
+import pytest
+
+from bridge.cli.table import Fields, Table, display_width, print_tables, render
 from bridge.model.text import TIE
 
 COLUMNS = ["TARGET", "VIA", "POLICIES"]
@@ -19,12 +23,49 @@ def test_columns_are_padded_by_spaces_and_nothing_trails() -> None:
 
 
 def test_a_narrow_terminal_breaks_cells_between_words_but_not_at_a_tie() -> None:
-    assert render(Table(COLUMNS, [*ROWS]), 65) == (
-        "TARGET                      VIA            POLICIES\n"
-        "HTTPRoute/shop/cart         infra/public   infra/brand (partly),\n"
-        "                                           shop/cart\n"
-        "HTTPRoute/shop/storefront   -              infra/brand\n"
+    rows: list[Sequence[str]] = [
+        ["Gateway/infra/public", f"infra/brand{TIE}(partly), shop/storefront{TIE}(overridden), shop/cart"]
+    ]
+    assert render(Table(["TARGET", "POLICIES"], rows), 65) == (
+        "TARGET                 POLICIES\n"
+        "Gateway/infra/public   infra/brand (partly),\n"
+        "                       shop/storefront (overridden), shop/cart\n"
     )
+
+
+def test_a_message_is_not_squeezed_into_a_narrow_column() -> None:
+    rows: list[Sequence[str]] = [
+        ["ColorPolicy/shop/cart", "TargetNotFound", "Target HTTPRoute shop/summer-sale is not found"]
+    ]
+    assert render(Table(["OBJECT", "PROBLEM", "MESSAGE"], rows), 76) == (
+        "OBJECT                  PROBLEM\n"
+        "ColorPolicy/shop/cart   TargetNotFound\n"
+        "  MESSAGE   Target HTTPRoute shop/summer-sale is not found\n"
+    )
+
+
+def test_only_the_longest_cells_are_below_their_row() -> None:
+    rows: list[Sequence[str]] = [
+        ["infra", "public", "80,443", "ColorPolicy/infra/brand, ColorPolicy/infra/accessibility on #https"]
+    ]
+    table = Table(["NAMESPACE", "NAME", "PORTS", "POLICIES"], rows, long=("PORTS",))
+    assert render(table, 60).splitlines()[0] == "NAMESPACE   NAME     PORTS"
+
+
+def test_a_place_that_is_longer_than_its_line_begins_a_new_one_and_is_whole() -> None:
+    place = "clusters/production/europe-west/namespaces/shop/policies/colors.yaml:1201"
+    lines = render(Table(["OBJECT", "WHERE"], [["ColorPolicy/shop/cart", place]]), 80).splitlines()
+    assert lines == ["OBJECT", "ColorPolicy/shop/cart", "  WHERE", f"    {place}"]
+
+
+def test_fields_have_no_titles_and_continue_beside_their_names(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setenv("NO_COLOR", "1")
+    print_tables([Fields([("Name", "cart"), ("Section", ""), ("Above", "Gateway/infra/a, Gateway/infra/b")])])
+    assert capsys.readouterr().out == "Name:    cart\nAbove:   Gateway/infra/a,\n         Gateway/infra/b\n"
 
 
 def test_on_a_narrower_terminal_long_cells_are_below_their_row() -> None:
@@ -100,9 +141,9 @@ def test_a_tree_continues_beside_a_broken_cell() -> None:
         ["HIERARCHY", "POLICIES"],
         [[f"\u2502{TIE}{TIE}\u251c\u2500{TIE}#view", "one two-three"]],
     )
-    assert render(table, 24).splitlines()[1:] == [
+    assert render(table, 26).splitlines()[1:] == [
         "\u2502  \u251c\u2500 #view   one",
-        "\u2502  \u2502          two-three",
+        "\u2502  \u2502            two-three",
     ]
 
 
