@@ -56,8 +56,9 @@ def status_tables(answer: Statuses, wide: bool = False) -> list[Table]:
     policies = Table(
         ["POLICY", "KIND", "MODE", "ANCESTOR", "ACCEPTED", "PROGRAMMED", "REPORTED", "MESSAGE"],
         [row for entry in answer.policies for row in _policy_rows(entry, wide)],
+        cut=() if wide else ("MESSAGE",),
     )
-    affected = Table(["AFFECTED", "CONDITION", "MESSAGE"])
+    affected = Table(["AFFECTED", "CONDITION", "MESSAGE"], cut=policies.cut)
     for entry in answer.affected:
         name = short_key(parse_key(entry["object"]))
         for place, condition in conditions_in(entry):

@@ -21,6 +21,7 @@ from bridge.model.text import TIE, plain
 _GAP = 3  # spaces between columns
 _LEAST_GAP = 2
 _READABLE = 40  # the least width of a long cell that is broken between words; a narrower one is printed below its row
+_LEAST_CUT = 24  # the minimum rest of a cut cell; a shorter one is printed below
 _INDENT = "  "  # of cells below a row
 
 # The look of a column is that of its title, in every table. The first column of a table names its rows.
@@ -44,14 +45,15 @@ _TREE = "HIERARCHY"  # cells are branches, which continue next to broken cells
 class Table:
     """Titles of columns, and rows with one cell for each.
 
-    `long` and `spare` are columns whose cells may be printed below their row, or omitted, where not every table with
-    such a title does so.
+    `long`, `spare` and `cut` are columns whose cells may be printed below their row, omitted, or cut to one line, where
+    not every table with such a title does so.
     """
 
     titles: Sequence[str]
     rows: list[Sequence[str]] = field(default_factory=list)
     long: Collection[str] = ()
     spare: Collection[str] = ()
+    cut: Collection[str] = ()
 
     def titled(self, **titles: str) -> Table:
         """Return the table with other titles for the columns with these names."""
@@ -132,7 +134,10 @@ def render(table: Table, width: int | None = None, *, colors: bool = False, like
     lines = [] if like else [_line([table.titles[index] for index in beside], widths, [_plain] * len(beside), gap)]
     for row in rows:
         hanging = "" if _TREE not in table.titles else _INDENT  # of lines that continue the policies of a node
-        cells = [_wrap(row[index], size, hanging) for index, size in zip(beside, widths, strict=True)]
+        cells = [
+            [_shorten(row[index], size)] if table.titles[index] in table.cut else _wrap(row[index], size, hanging)
+            for index, size in zip(beside, widths, strict=True)
+        ]
         for number in range(max(len(cell) for cell in cells)):
             texts = [
                 cell[number] if number < len(cell) else _branches(cell[0]) if table.titles[index] == _TREE else ""
@@ -140,7 +145,8 @@ def render(table: Table, width: int | None = None, *, colors: bool = False, like
             ]
             lines.append(_line(texts, widths, [painters[index] for index in beside], gap))
         if width is not None and below:
-            lines += _below([(table.titles[index], row[index], painters[index]) for index in below], width)
+            named = [(table.titles[index], row[index], painters[index]) for index in below]
+            lines += _below(named, width, cut=table.cut)
     return "\n".join(lines) + "\n"
 
 
@@ -162,6 +168,8 @@ def _arrange(table: Table, rows: Sequence[Sequence[str]], width: int | None) -> 
 
 def _floor(table: Table, index: int, cells: Sequence[str]) -> int:
     """Return the least width of a column: no word is broken, and long cells remain readable."""
+    if table.titles[index] in table.cut:
+        return _LEAST_CUT
     floor = max(len(cells[0]), *(display_width(word) for cell in cells for word in _words(cell)))
     if _TREE in table.titles:
         return floor + len(_INDENT)
@@ -190,7 +198,10 @@ def _reduce(sizes: list[int], floors: Sequence[int], room: int) -> list[int]:
 
 
 def _below(
-    cells: Sequence[tuple[str, str, Callable[[str], str]]], width: int | None, indent: str = _INDENT
+    cells: Sequence[tuple[str, str, Callable[[str], str]]],
+    width: int | None,
+    indent: str = _INDENT,
+    cut: Collection[str] = (),
 ) -> list[str]:
     """Return named cells, one below the other; a word that would not fit beside its name begins a line of its own."""
     named = max((len(name) for name, _, _ in cells), default=0)
@@ -198,6 +209,9 @@ def _below(
     for name, cell, painter in cells:
         room = (width or display_width(cell) + len(indent) + named + _GAP) - len(indent) - named - _GAP
         if not cell:
+            continue
+        if name in cut:
+            lines.append(indent + _line([name, _shorten(cell, room)], [named, 0], [_plain, painter], _GAP))
             continue
         if width and max(map(display_width, _words(cell))) > room:
             lines.append(f"{indent}{name}")
@@ -258,6 +272,14 @@ def _head(word: str, size: int) -> str:
         end -= 1
     marked = max(word.rfind(mark, 0, end) for mark in "/-.#,:=") + 1
     return word[: marked if marked > end // 3 else end]
+
+
+def _shorten(cell: str, size: int) -> str:
+    if display_width(cell) <= size:
+        return cell
+    while display_width(cell) > size - 1:
+        cell = cell[:-1]
+    return f"{cell.rstrip()}…"
 
 
 def _line(texts: Sequence[str], widths: Sequence[int], painters: Sequence[Callable[[str], str]], gap: int) -> str:

@@ -33,6 +33,11 @@ def test_a_narrow_terminal_breaks_cells_between_words_but_not_at_a_tie() -> None
     )
 
 
+def test_a_cell_to_be_cut_ends_in_an_ellipsis() -> None:
+    table = Table(["NAME", "MESSAGE"], [["one", "a message of some forty characters or so"]], cut=("MESSAGE",))
+    assert render(table, 36).splitlines()[1] == "one    a message of some forty char…"
+
+
 def test_a_message_is_not_squeezed_into_a_narrow_column() -> None:
     rows: list[Sequence[str]] = [
         ["ColorPolicy/shop/cart", "TargetNotFound", "Target HTTPRoute shop/summer-sale is not found"]
