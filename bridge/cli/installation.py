@@ -43,7 +43,10 @@ from bridge.queries.names import CommandError
         multiple=True,
         help="Also exclude objects in this namespace. Repeatable.",
     ),
-    file_option("--ca-file", "The authority of the webhook's certificate. Default: none; a bridge that creates its certificate adds it."),
+    file_option(
+        "--ca-file",
+        "The authority of the webhook's certificate. Default: none; a bridge that creates its certificate adds it.",
+    ),
     file_option("--config", "Settings of `bridge run`; options take precedence."),
     output_option("yaml", "json"),
 )
