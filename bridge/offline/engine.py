@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bridge.model.changes import Change, Listed, Object, Rejected, Source, Trouble
+from bridge.model.changes import Change, Listed, Object, Rejected, Source, Tapped, Trouble
 from bridge.model.keys import CLUSTER, Key, group_of
 from bridge.model.types import ALWAYS, GATEWAY_API
 from bridge.opa.address import TlsFiles
@@ -159,11 +158,12 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
     async with await KubeClient.connect(kubeconfig, kube_context) as client:
         lacking = await _meet(client)
         found = await settle_cluster(client)
-        tracked = _SourceWithProblems(ClusterSource(client))
-        async with _starting(found.bundle) as starting, _filled_from(tracked, starting, types) as (opa, changed):
+        unread = _Troubles()
+        served = Tapped(ClusterSource(client), frozenset(), unread.note)
+        async with _starting(found.bundle) as starting, _filled_from(served, starting, types) as (opa, changed):
             yield Engine(
                 opa,
-                [*lacking, *tracked.problems],
+                [*lacking, *unread.sorted()],
                 # Rejected Rego of another team must not fail a reader.
                 troubles(found),
                 replicated=(*ALWAYS, *types),
@@ -273,33 +273,21 @@ async def _filled_from(
             await asyncio.gather(running, filled, return_exceptions=True)
 
 
-class _SourceWithProblems:
-    """A source that remembers why it delivers no objects of a served type, or why it rejects an object."""
+class _Troubles:
+    """Why a source delivers no objects of a served type, or rejects an object."""
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._troubles: dict[str, Trouble] = {}
+    def __init__(self) -> None:
+        self._found: dict[str, Trouble] = {}
 
-    @property
-    def problems(self) -> list[Trouble]:
-        """Return the reported problems, by type."""
-        return [self._troubles[subject] for subject in sorted(self._troubles)]
+    def sorted(self) -> list[Trouble]:
+        """Return the current ones, by type or key."""
+        return [self._found[subject] for subject in sorted(self._found)]
 
-    def want(self, type_ids: AbstractSet[str]) -> None:
-        """Deliver these types from now on."""
-        self._source.want(type_ids)
-
-    def relist(self) -> None:
-        """Deliver everything again."""
-        self._source.relist()
-
-    async def changes(self) -> AsyncIterator[Change]:
-        """Yield the source's changes."""
-        async for change in self._source.changes():
-            if isinstance(change, Trouble) and not change.absent:
-                self._troubles[change.subject] = change
-            elif isinstance(change, Rejected):
-                self._troubles[str(change.key)] = Trouble(str(change.key), change.reason)
-            elif isinstance(change, Listed):
-                self._troubles.pop(change.type_id, None)
-            yield change
+    def note(self, change: Change) -> None:
+        """Note a change of the source."""
+        if isinstance(change, Trouble) and not change.absent:
+            self._found[change.subject] = change
+        elif isinstance(change, Rejected):
+            self._found[str(change.key)] = Trouble(str(change.key), change.reason)
+        elif isinstance(change, Listed):
+            self._found.pop(change.type_id, None)

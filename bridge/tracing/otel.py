@@ -1,4 +1,8 @@
-"""Spans by OpenTelemetry's API and SDK. Imported only if traces are enabled."""
+"""Spans by OpenTelemetry's API and SDK. Imported only if traces are enabled.
+
+OpenTelemetry's instrumentation of aiohttp is not used: each poll of OPA would be a trace of its own, spans would have
+the name of the HTTP method alone, and its server half needs a provider for the whole process.
+"""
 
 from __future__ import annotations
 
