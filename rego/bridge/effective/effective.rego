@@ -364,13 +364,12 @@ _reason(strategy) := sprintf(" (%s)", [merge.strategies[strategy]]) if not strat
 # The effective policies of a target in the form of `policies_of`, with the steps of each merge in order: `{established,
 # challenger, strategy, winner, result}`. The sides are lists of their policies, the established ones first. `winner` is
 # Established, Challenger or Both. `result` is the spec after the step, with the nulls that still remove fields
-# (GEP-713, "Abstract process for calculating effective policies"; semantics F3). A single policy has no step.
-explanations(policy_kind, node, source) := [_explanation(path, attached) | some [path, attached] in stacks(policy_kind, node, source)]
-
-# The same for any source, followed by the differences for single sources, with the source as `sourceNamespace`
-# (semantics P6).
-explanations_for_all(policy_kind, node) := [object.union(_explanation(path, attached), {"sourceNamespace": source | source != ""}) |
-	some [source, path, attached] in stacks_by_source(policy_kind, node)
+# (GEP-713, "Abstract process for calculating effective policies"; semantics F3). A single policy has no step. For any
+# source (""), the differences for single sources follow, with the source as `sourceNamespace` (semantics P6).
+explanations(policy_kind, node, source) := [_explanation(path, attached) | some [path, attached] in stacks(policy_kind, node, source)] if {
+	source != ""
+} else := [object.union(_explanation(path, attached), {"sourceNamespace": namespace | namespace != ""}) |
+	some [namespace, path, attached] in stacks_by_source(policy_kind, node)
 ]
 
 _explanation(path, attached) := object.union(_entry(path, attached), {"steps": [_step(attached, found, number) |

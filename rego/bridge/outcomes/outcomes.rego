@@ -109,12 +109,35 @@ has_ancestors(policy_kind) if {
 	kinds.get(policy_kind).statusShape == "Ancestors"
 } else := false
 
-# A Direct kind reports statuses for objects above its targets, so changes of these objects affect it.
+# A Direct kind reports statuses for objects above its targets (semantics S3).
 keeps_status_above(policy_kind) if {
 	kinds.is_direct(policy_kind)
 	kind := kinds.get(policy_kind)
 	kind.statusShape == "Ancestors"
 	kind.ancestorLevel != "Target"
+}
+
+# Changes of objects above a Direct kind's targets affect it: it reports statuses for them, or has no effect below Gateways
+# of other controllers (semantics P8).
+depends_above(policy_kind) if keeps_status_above(policy_kind)
+
+depends_above(policy_kind) if {
+	kinds.is_direct(policy_kind)
+	kinds.get(policy_kind).controllers
+}
+
+# The number of paths from which the rows of a policy kind at these targets are computed.
+paths_to(policy_kind, targets) := count(targets) if {
+	kinds.is_direct(policy_kind)
+	not depends_above(policy_kind)
+} else := sum([hierarchy.path_count(keys.whole(target)) | some target in targets])
+
+# The rows of `outcomes_at` by target, for each of these targets that is an effective target of the kind now.
+outcomes_of(policy_kind, targets) := {target: rows |
+	some target in targets
+	scopes.acts_at(policy_kind, target)
+	hierarchy.canonical_key(target) == target
+	rows := outcomes_at(policy_kind, target)
 }
 
 _is_ancestor(policy_kind, node) if levels.of(node) == kinds.get(policy_kind).ancestorLevel

@@ -7,126 +7,209 @@ import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
+import data.bridge.outcomes
 import data.bridge.policy as policies
+import data.bridge.scopes
+
+# The effects of a change: the effective targets to recompute, in addition to those that were computed before at the
+# objects, the objects, and the policies and PolicyKinds whose acceptance may differ. Kinds without policies, such as
+# shipped presets of vendors that a cluster does not have, have no scopes; the former scopes of a deleted policy follow
+# from its old paths.
+dependents := {
+	"scopes": {kind: sort(found) |
+		with_policies := kinds.names & lookup.types
+		some kind in (with_policies | {kind | some kind, _ in _concerned_targets; kinds.get(kind)})
+		nodes := union({
+			{node | kind in with_policies; some node in (dependent_objects | _concerned_frontends)},
+			{_node(kind, key) | some key in _concerned_targets[kind]},
+			{below |
+				kind in with_policies
+				outcomes.depends_above(kind)
+				some below in _concerned_below
+				some policy in attachment.policies_targeting(below)
+				keys.type_of(policy) == kind
+			},
+		})
+		found := {scope | some node in nodes; some scope in scopes.scopes_at_or_below(kind, node)}
+		count(found) > 0
+	},
+	"objects": sort(dependent_objects),
+	"policies": sort(_dependent_policies),
+}
+
+# A ref may name a missing section; then its object is used.
+_node(kind, key) := attachment.place(kind, key) if {
+	true
+} else := keys.frontend(keys.object_of(key)) if {
+	kinds.frontend_role(kind, keys.type_of(key))
+} else := keys.object_of(key)
+
+# Frontends whose object changed, and those of a changed or deleted consumer route, which replaces the others' routes
+# for its namespace (semantics P6).
+_concerned_frontends := ({frontend |
+	some key in dependent_objects
+	frontend := keys.frontend(key)
+	count(index.declared_children(frontend)) > 0
+} | {frontend |
+	some key in dependent_objects
+	some frontend in index.declared_parents(key)
+	keys.is_frontend(frontend)
+	keys.parse(frontend).namespace != keys.parse(key).namespace
+}) | {frontend |
+	some ["children", frontend] in _old_paths
+	keys.is_frontend(frontend)
+}
+
+_concerned_below := {below | some object_key in dependent_objects; some below in hierarchy.objects_below(object_key)}
+
+# The declared targets to recompute, by policy kind, whatever their objects are now.
+_concerned_targets[kind] contains target if {
+	some [kind, target] in union({
+		{[keys.type_of(policy), ref.key] | some policy in _changed_policies; some ref in policies.declared_refs(policy)},
+		# A policy that conflicts at one target has no effect at its others (semantics F5). One that acts on whole ports may be
+		# at a Gateway whose ListenerSet changed. The kind is checked before the refs: a policy of another kind may select all
+		# of a cluster.
+		{[keys.type_of(policy), ref.key] |
+			some policy in _dependent_policies
+			_depends_on_others(keys.type_of(policy))
+			some ref in policies.declared_refs(policy)
+		},
+		{[kind, target] | some ["attached", kind, target] in _old_paths},
+		{[keys.type_of(policy), object_key] | some [policy, object_key] in _former_selections},
+		{[keys.type_of(policy), object_key] | some [policy, object_keys] in _reselections; some object_key in object_keys},
+	})
+}
+
+# A Direct kind's refs that count only below a GatewayClass (semantics T1). From the changed objects down, because
+# authors may have thousands of such refs.
+_concerned_targets[kind] contains ref.key if {
+	some kind in index.class_limited_kinds
+	kinds.is_direct(kind)
+	limited := index.class_limited_policies(kind)
+	limited != set()
+	some below in _concerned_below
+	some policy in (index.policies_targeting(below) & limited)
+	some ref in policies.named_refs(policy)
+	ref.class
+	ref.object == below
+}
+
+_depends_on_others(kind) if kinds.get(kind).sameLevel == "ConflictOnOverlap"
+
+_depends_on_others(kind) if {
+	some entry in kinds.get(kind).targets
+	entry.wholePorts
+}
 
 # The objects that a changed policy's previous selectors select, as `[policy, object]`.
-former_selections contains [policy, ref.object] if {
+_former_selections contains [policy, ref.object] if {
 	some policy in input.keys
 	some ["selectors", namespace, type, text] in input.was[policy]
 	some ref in policies.selected_refs(namespace, type, text)
 }
 
 # The objects that policies may select, or no longer select, because of the changed objects, as `[policy, objects]`.
-reselections := {reselection | some key in input.keys; some reselection in attachment.reselections(key)}
+_reselections := {reselection | some key in input.keys; some reselection in attachment.reselections(key)}
 
-old_paths := {path | some key in input.keys; some path in input.was[key]}
+_old_paths := {path | some key in input.keys; some path in input.was[key]}
 
-# The objects whose change affects the hierarchy below: the changed objects, those that they were above before, those
-# with references into a namespace whose grants changed, and those that share a port with a changed object, now or
-# before.
-dependent_objects contains key if some key in input.keys
-dependent_objects contains child if some ["parents", child] in old_paths
+# The objects whose change affects the hierarchy below: the changed objects, those that they were above before, and those
+# whose own links a change may affect.
+dependent_objects := union({
+	{key | some key in input.keys},
+	{child | some ["parents", child] in _old_paths},
+	# Routes that use default Gateways have these as parents, also in their statuses.
+	{route |
+		before := {key | some key in input.keys; ["parents", index.default_gateways_key] in input.was[key]}
+		now := {key | some key in input.keys; key in index.default_gateways}
+		now != before
+		some route in index.declared_children(index.default_gateways_key)
+	},
+	# Objects with references into a namespace whose grants changed.
+	{referrer | some key in input.keys; some referrer in _referrers(key)},
+	# Objects that share a port with a changed object, now or before.
+	{rival | some key in input.keys; some rival in hierarchy.rivals(key)},
+	{rival | some key in input.keys; some path in input.was[key]; some rival in hierarchy.rivals_at(key, path)},
+	# A listener may conflict with those of other ListenerSets of its Gateway.
+	{listener_set |
+		some key in input.keys
+		some gateway in _gateways_of(levels.of(key), key)
+		some listener_set in index.declared_children(gateway)
+		levels.of(listener_set) == "ListenerSet"
+	},
+})
 
-# Routes that use default Gateways have these as parents, also in their statuses.
-dependent_objects contains route if {
-	before := {key | some key in input.keys; ["parents", index.default_gateways_key] in input.was[key]}
-	now := {key | some key in input.keys; key in index.default_gateways}
-	now != before
-	some route in index.declared_children(index.default_gateways_key)
-}
-
-dependent_objects contains referrer if {
-	some key in input.keys
-	keys.parse(key).type == "gateway.networking.k8s.io/ReferenceGrant"
-	some referrer in index.referrers(keys.parse(key).namespace)
-}
-
-dependent_objects contains rival if {
-	some key in input.keys
-	some rival in hierarchy.rivals(key)
-}
-
-dependent_objects contains rival if {
-	some key in input.keys
-	some path in input.was[key]
-	some rival in hierarchy.rivals_at(key, path)
-}
-
-# A listener may conflict with those of other ListenerSets of its Gateway.
-dependent_objects contains listener_set if {
-	some key in input.keys
-	some listener_set in _listener_sets_beside(key)
-}
-
-# The ListenerSets whose conflicts a change of an object may affect: those of a Gateway, of the Gateways that a
-# ListenerSet names or named, and of the Gateways of a Namespace's ListenerSets.
-_listener_sets_beside(key) := {listener_set |
-	some gateway in gateways_of(levels.of(key), key)
-	some listener_set in index.declared_children(gateway)
-	levels.of(listener_set) == "ListenerSet"
-}
+# The objects with references into the namespace of a grant.
+_referrers(key) := index.referrers(keys.namespace(key)) if {
+	keys.type_of(key) == "gateway.networking.k8s.io/ReferenceGrant"
+} else := set()
 
 # The Gateways whose listeners may conflict, or share ports, with those of ListenerSets because of a change of an
 # object.
-default gateways_of(_, _) := set()
+default _gateways_of(_, _) := set()
 
-gateways_of("Gateway", gateway) := {gateway}
-gateways_of("ListenerSet", listener_set) := index.declared_parents(listener_set) | {gateway |
+_gateways_of("Gateway", gateway) := {gateway}
+_gateways_of("ListenerSet", listener_set) := index.declared_parents(listener_set) | {gateway |
 	some ["children", gateway] in input.was[listener_set]
 }
 
-gateways_of("Namespace", namespace) := {gateway |
+_gateways_of("Namespace", namespace) := {gateway |
 	type := "gateway.networking.k8s.io/ListenerSet"
 	some name, _ in lookup.objects_in(type, keys.parse(namespace).name)
 	some gateway in index.declared_parents(concat("/", [type, keys.parse(namespace).name, name]))
 }
 
-changed_policies := {key | some key in dependent_objects; kinds.of_policy(key)}
+_changed_policies := {key | some key in dependent_objects; kinds.of_policy(key)}
 
-# The policies and PolicyKinds whose acceptance may differ: the changed ones, those that share a target with one, and
-# those with a changed target.
-dependent_policies contains policy if {
-	some policy in (changed_policies | _possible_dependents)
-	kinds.of_policy(policy)
-}
-
-_possible_dependents contains policy if {
-	some target in _concerned_targets
-	some policy in attachment.permitted_policies_targeting(target)
-}
-
-_concerned_targets contains object_key if some object_key in dependent_objects
-
-_concerned_targets contains ref.object if {
-	some policy in changed_policies
-	some ref in policies.declared_refs(policy)
-}
-
-_concerned_targets contains object_key if some [_, object_key] in former_selections
-_concerned_targets contains target if some ["targeted", target] in old_paths
-
-# Whatever its previous labels, the policies that selected an object are among those with selectors for its kind and
-# namespace.
-_possible_dependents contains policy if {
-	some key in input.keys
-	parts := keys.parse(key)
-	some namespace in {parts.namespace, policies.any_namespace}
-	some [policy, _] in policies.policies_selecting(namespace, parts.type)
-}
-
-_possible_dependents contains policy if some [policy, _] in reselections
-
-# A ListenerSet's listeners may share ports with its Gateway's.
-_possible_dependents contains policy if {
-	some key in input.keys
-	some gateway in gateways_of(levels.of(key), key)
-	some policy in attachment.permitted_policies_targeting(gateway)
-	kinds.acts_on_whole_ports(keys.type_of(policy), keys.type_of(gateway))
-}
-
-# PolicyKinds may conflict with each other.
-dependent_policies contains key if {
+# The policies and PolicyKinds whose acceptance may differ: the changed policies, those that share a target with one, and
+# those with a changed target. PolicyKinds may conflict with each other.
+_dependent_policies := {policy | some policy in (_changed_policies | _possible_dependents); kinds.of_policy(policy)} | {key |
 	some changed in input.keys
 	keys.type_of(changed) == kinds.policykind_type
 	some key in lookup.keys_of(kinds.policykind_type)
 }
+
+_possible_dependents := union({
+	{policy |
+		targets := union({
+			dependent_objects,
+			{ref.object | some policy in _changed_policies; some ref in policies.declared_refs(policy)},
+			{object_key | some [_, object_key] in _former_selections},
+			{target | some ["targeted", target] in _old_paths},
+		})
+		some target in targets
+		some policy in attachment.permitted_policies_targeting(target)
+	},
+	# Whatever its previous labels, the policies that selected an object are among those with selectors for its kind and
+	# namespace.
+	{policy |
+		some key in input.keys
+		parts := keys.parse(key)
+		some namespace in {parts.namespace, policies.any_namespace}
+		some [policy, _] in policies.policies_selecting(namespace, parts.type)
+	},
+	{policy | some [policy, _] in _reselections},
+	# A ListenerSet's listeners may share ports with its Gateway's.
+	{policy |
+		some key in input.keys
+		some gateway in _gateways_of(levels.of(key), key)
+		some policy in attachment.permitted_policies_targeting(gateway)
+		kinds.acts_on_whole_ports(keys.type_of(policy), keys.type_of(gateway))
+	},
+})
+
+# The objects whose links a change of an object may affect: those that name it as a parent or backend, the objects in a
+# changed Namespace, those with references into a namespace whose grants changed, and those that share a port with it. A
+# link that a grant allows belongs to the referring object and to the referenced one.
+neighbors_of(key) := union({
+	hierarchy.step_below(key),
+	index.declared_parents(key),
+	_referrers(key),
+	{child |
+		some referrer in _referrers(key)
+		some child in index.declared_children(referrer)
+		keys.namespace(child) == keys.namespace(key)
+	},
+	rivals,
+	{below | some rival in rivals; some below in hierarchy.step_below(rival)},
+}) if rivals := hierarchy.rivals(key)

@@ -3,53 +3,85 @@ package bridge.queries
 import data.bridge.effective as engine
 import data.bridge.hierarchy
 import data.bridge.kinds
+import data.bridge.lib.keys
 import data.bridge.scopes
 
 # The effective policies at scopes, by policy kind, target, source and path as JSON text. The sources are those with a
 # difference, including "", or the source of the input, as "" (semantics P6).
-effective_at(targets_by_kind) := {kind: by_target |
+_effective_at(targets_by_kind) := {kind: by_target |
 	some kind, targets in targets_by_kind
-	by_target := {target: _by_source(kind, target) | some target in targets; hierarchy.canonical_key(target) == target}
+	by_target := {target: by_source |
+		some target in targets
+		hierarchy.canonical_key(target) == target
+		by_source := {name: by_path |
+			kinds.get(kind)
+			scopes.acts_at(kind, target)
+			some [name, namespace] in array.concat(
+				[["", source] | source != ""],
+				[[other, other] | source == ""; some other in engine.differing_sources(kind, target)],
+			)
+			by_path := {json.marshal(entry.path): object.remove(entry, ["path"]) |
+				some entry in engine.policies_of(kind, target, namespace)
+			}
+		}
+	}
 }
 
-_by_source(kind, target) := {} if {
-	not _acts_at(kind, target)
-} else := {"": _by_path(kind, target, input.sourceNamespace)} if {
-	object.get(input, "sourceNamespace", "") != ""
-} else := {source: _by_path(kind, target, source) | some source in engine.differing_sources(kind, target)}
-
-_acts_at(kind, target) if {
-	kinds.get(kind)
-	scopes.acts_at(kind, target)
+# The differences that the changes of the input make at its scopes. One evaluation with another input for all scopes,
+# because each evaluation drops the cached results of the previous one. The scopes are bound outside it.
+differences_by_changes := _differences(before, _effective_at(scopes_compared)) if {
+	scopes_compared := input.scopes
+	before := _effective_at(scopes_compared) with input as object.remove(input, ["changes"])
 }
 
-_by_path(kind, target, source) := {json.marshal(entry.path): object.remove(entry, ["path"]) |
-	some entry in engine.policies_of(kind, target, source)
+# The effective targets of the policy of the input, and the differences if it were deleted: `{policy, policyKind, scopes,
+# counts, ifDeleted}`. `counts` has the number of scopes, also by outcome (one path each), and of compared ones.
+impact := {
+	"policy": input.policy,
+	"policyKind": kind,
+	"scopes": reachable,
+	"counts": {"scopes": count(reachable), "compared": count(compared[kind]), "outcomes": outcomes},
+	"ifDeleted": [object.remove(difference, ["policyKind"]) | some difference in _differences(before, after)],
+} if {
+	kind := keys.type_of(input.policy)
+	reachable := sort(scopes.reachable_scopes(input.policy))
+	compared := {kind: array.slice(reachable, 0, object.get(input, "limit", 1000))}
+	before := _effective_at(compared)
+	outcomes := {outcome: count(paths) |
+		some outcome in ["Programmed", "PartiallyProgrammed", "Overridden"]
+		paths := [path |
+			some by_source in before[kind]
+			some name, by_path in by_source
+			some path, entry in by_path
+
+			# Paths that a source shares with all sources are counted for all.
+			true in {name == "", object.get(by_source, ["", path], null) != entry}
+			some policy in entry.policies
+			[policy.policy, policy.outcome] == [input.policy, outcome]
+		]
+	}
+	changes := {
+		"upsert": [obj | some obj in object.get(input, ["changes", "upsert"], []); keys.of(obj) != input.policy],
+		"delete": array.concat(object.get(input, ["changes", "delete"], []), [input.policy]),
+	}
+	after := _effective_at(compared) with input as object.union(input, {"changes": changes})
 }
 
-# The differences between the effective policies before and after a change. A difference for one source only has that
-# source as `sourceNamespace`.
-differences(befores, afters) := [object.union(difference, {"sourceNamespace": source | source != ""}) |
+# The differences between the effective policies before and after a change, for each path `{target, policyKind, path,
+# before, after}`; null without a policy or target. A difference for one source only has that source as
+# `sourceNamespace`. A source without its own entry has the policies that are the same for all.
+_differences(befores, afters) := [object.union(difference, {"sourceNamespace": name | name != ""}) |
 	some [kind, target] in sort({[kind, target] | some effective in [befores, afters]; some kind; some target, _ in effective[kind]})
 	at_before := object.get(befores, [kind, target], {})
 	at_after := object.get(afters, [kind, target], {})
-	some source in sort({source | some at_target in [at_before, at_after]; some source, _ in at_target})
-	paths_before := _of_source(at_before, source)
-	paths_after := _of_source(at_after, source)
+	some name in sort(object.keys(at_before) | object.keys(at_after))
+	paths_before := object.get(at_before, name, object.get(at_before, "", {}))
+	paths_after := object.get(at_after, name, object.get(at_after, "", {}))
 	some path in sort(object.keys(paths_before) | object.keys(paths_after))
 	before := object.get(paths_before, path, null)
 	after := object.get(paths_after, path, null)
 	before != after
-	not _differs_for_all(at_before, at_after, source, path)
+	for_all := [object.get(at_target, ["", path], null) | some at_target in [at_before, at_after]]
+	true in {name == "", for_all != [before, after]}
 	difference := {"target": target, "policyKind": kind, "path": json.unmarshal(path), "before": before, "after": after}
 ]
-
-# A source without its own entry has the policies that are the same for all.
-_of_source(at_target, source) := object.get(at_target, source, object.get(at_target, "", {}))
-
-_differs_for_all(at_before, at_after, source, path) if {
-	source != ""
-	every at_target in [at_before, at_after] {
-		object.get(at_target, ["", path], null) == object.get(_of_source(at_target, source), path, null)
-	}
-}

@@ -22,7 +22,7 @@ input_problem := _changes_problem if {
 	input.changes
 	_changes_problem
 } else := error("InvalidInput", "sourceNamespace must be the name of a namespace") if {
-	not is_string(object.get(input, "sourceNamespace", ""))
+	not is_string(source)
 } else := error("UnknownPolicyKind", message) if {
 	input.policyKind
 	not kinds.get(input.policyKind)
@@ -117,3 +117,6 @@ policy_kinds := {input.policyKind} if {
 } else := kinds.in_use
 
 former_kinds := object.get(input, "former", [])
+
+# The namespace that sends the requests, or "" for any (semantics P6).
+source := object.get(input, "sourceNamespace", "")
