@@ -13,88 +13,82 @@ import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.status as reporting
 
-# An invalid policy is denied if the bridge manages its kind; for another kind it only causes a warning.
-denied contains message if some ["Manage", message] in _findings.invalid
-
-warnings contains message if some ["Observe", message] in _findings.invalid
-warnings contains message if some message in _findings.warnings
-
-warnings contains message if {
-	count(_findings.invalid) == 0
-	not _unread_version
-	some message in effects
+# The decision on the request and, if it changes an object by another resource, on the update of that object. Of an
+# update of metadata, only what was not violated before counts.
+decisions := ({decision} | {found |
+	found := decision with input as scale_update
+}) | {{"denied": found.denied - before.denied, "warnings": found.warnings - before.warnings} |
+	update := metadata_update
+	found := decision with input as update
+	before := decision with input as object.union(object.remove(update, ["object"]), {"object": update.oldObject})
 }
 
-# The problems of the policy that a request writes, as if it had been applied. The API server sends the policy in its
-# own version, and converts it when it stores it.
-_findings := {"invalid": set(), "warnings": {sentence_about(keys.of(obj), sprintf("is not judged: %s", [message]))}} if {
+# The decision on one request, `{denied, warnings}`; any message in `denied` denies it.
+decision := {
+	"denied": {message | some ["deny", message] in _messages},
+	"warnings": {message | some ["warn", message] in _messages},
+}
+
+# Each message with its action. dryrun concerns the audit only.
+_messages := union({
+	{found | some found in _about_policy},
+	# An invalid PolicyKind has no effect. Its status reports that; the warning reports it immediately.
+	{["warn", sprintf("PolicyKind %s is not active: %s", [reviewed_object.metadata.name, verdict.message])] |
+		key := keys.of(reviewed_object)
+		keys.type_of(key) == kinds.policykind_type
+		obj := reviewed_object
+		verdict := kinds.verdict(key) with input as {"changes": {"upsert": [obj]}}
+		verdict.status == "False"
+	},
+	# An invalid Constraint is denied; one whose policy is not loaded causes a warning.
+	{["deny", message] |
+		_writes_constraint
+		some message in constraints.problems(object.get(input.object, "spec", null))
+	},
+	{["warn", constraints.policy_missing(input.object.spec.policy, constraints.action(input.object.spec))] |
+		_writes_constraint
+		constraints.problems(input.object.spec) == []
+		not constraints.is_loaded(input.object.spec.policy)
+	},
+	{[action, sprintf("[%s] %s", [name, message])] | some name in _matching; some [action, message] in _judgments(name)},
+})
+
+# The problems of the policy that a request writes, as if it had been applied, and its effects if it is valid. The API
+# server sends the policy in its own version, and converts it when it stores it.
+_about_policy := {["warn", sentence_about(keys.of(obj), sprintf("is not judged: %s", [message]))]} if {
 	obj := reviewed_object
 	not index.excess(obj)
 	message := _unread_version
-} else := findings if {
+} else := found.messages | {["warn", message] | not found.invalid; not _unread_version; some message in effects} if {
 	obj := reviewed_object
 	key := keys.of(obj)
-	findings := _policy_findings(key) with input as {"changes": {"upsert": [obj]}}
+	found := _findings(key) with input as {"changes": {"upsert": [obj]}}
 }
 
 # Why the reviewed policy cannot be read in the version that it is written in; undefined where it can.
 _unread_version := kinds.version_problem(keys.type_of(keys.of(reviewed_object)), reviewed_object.apiVersion).message
 
-# The result of a policy's acceptance: `invalid`, its kind's mode with a message, if no ref is accepted; otherwise
-# `warnings` about its rejected refs.
-_policy_findings(policy_key) := {"invalid": invalid, "warnings": refused} if {
-	kind := kinds.of_policy(policy_key)
+# The result of a policy's acceptance, `{invalid, messages}`. An invalid policy is denied if the bridge manages its kind;
+# for another kind it only causes a warning, as do the rejected refs of a valid one.
+_findings(policy_key) := {"invalid": true, "messages": {[action, sentence_about(policy_key, text)]}} if {
+	action := {"Manage": "deny", "Observe": "warn"}[kinds.of_policy(policy_key).mode]
 	verdict := reporting.accepted_condition(policy_key)
-	invalid := {[kind.mode, message] |
-		verdict.reason == "Invalid"
-		message := sentence_about(policy_key, sprintf("is Invalid: %s", [verdict.message]))
-	}
-	refused := {message |
-		count(invalid) == 0
-		some found in attachment.verdicts(policy_key)
-		message := _refusal(policy_key, found)
-	}
+	verdict.reason == "Invalid"
+	text := sprintf("is Invalid: %s", [verdict.message])
+} else := {"invalid": false, "messages": {["warn", sentence_about(policy_key, text)] |
+	some found in attachment.verdicts(policy_key)
+	text := _refusal(policy_key, found)
+}} if {
+	kinds.of_policy(policy_key)
 }
 
-_refusal(policy_key, found) := sentence_about(policy_key, text) if {
+_refusal(policy_key, found) := sprintf("conflicts with %s: %s", [keys.short(attachment.conflict_winner(policy_key, found.ref)), found.message]) if {
 	found.reason == "Conflicted"
-	text := sprintf("conflicts with %s: %s", [keys.short(attachment.conflict_winner(policy_key, found.ref)), found.message])
-} else := sentence_about(policy_key, sprintf("is not accepted for one target: %s", [found.message])) if {
+} else := sprintf("is not accepted for one target: %s", [found.message]) if {
 	found.reason != "Accepted"
 }
 
 sentence_about(policy_key, text) := sprintf("%s %s %s", [keys.parse(policy_key).kind, keys.short(policy_key), text])
-
-# An invalid PolicyKind has no effect. Its status reports that; the warning reports it immediately.
-warnings contains sprintf("PolicyKind %s is not active: %s", [reviewed_object.metadata.name, verdict.message]) if {
-	verdict := _kind_verdict
-	verdict.status == "False"
-}
-
-_kind_verdict := verdict if {
-	obj := reviewed_object
-	key := keys.of(obj)
-	keys.parse(key).type == kinds.policykind_type
-	verdict := kinds.verdict(key) with input as {"changes": {"upsert": [obj]}}
-}
-
-denied contains message if some ["deny", message] in _judged
-
-warnings contains message if some ["warn", message] in _judged
-
-# An invalid Constraint is denied; one whose policy is not loaded causes a warning.
-denied contains message if {
-	_writes_constraint
-	some message in constraints.problems(object.get(input.object, "spec", null))
-}
-
-warnings contains message if {
-	_writes_constraint
-	constraints.problems(input.object.spec) == []
-	action := constraints.action(input.object.spec)
-	not constraints.is_loaded(input.object.spec.policy)
-	message := constraints.policy_missing(input.object.spec.policy, action)
-}
 
 _writes_constraint if {
 	_type == constraints.type
@@ -102,25 +96,13 @@ _writes_constraint if {
 	object.get(input, "subResource", "") == ""
 }
 
-_type := concat("/", [_group, input.kind.kind])
+_type := concat("/", [keys.group_name(input.kind.group), input.kind.kind])
 
-_group := input.kind.group if input.kind.group != ""
-_group := "core" if input.kind.group == ""
-
-# Each message with its action. dryrun concerns the audit only.
-_judged contains [action, sprintf("[%s] %s", [name, message])] if {
-	some name in _matching
-	some [action, message] in _messages[name]
-}
-
-_messages[name] contains [constraints.action(constraints.active_constraints[name]), message] if {
-	some name in _matching
-	some [message, _] in _violations(name)
-}
-
-_messages[name] contains ["warn", constraints.step(name, _reviewed).warning] if {
-	some name in _matching
-	constraints.action(constraints.active_constraints[name]) != "dryrun"
+_judgments(name) := {[action, message] | some [message, _] in _violations(name)} | {["warn", message] |
+	action != "dryrun"
+	message := constraints.step(name, _reviewed).warning
+} if {
+	action := constraints.action(constraints.active_constraints[name])
 }
 
 _violations(name) := {[message, {}]} if {
@@ -148,7 +130,11 @@ _fits_scale(_) if {
 	not is_binding
 }
 
-_fits_scale(match) if names_kind(match, input.kind.kind)
+# A match names a kind. A Scale or a Binding has none of its object's labels and fields, so the match must name it.
+_fits_scale(match) if {
+	some entry in match.kinds
+	input.kind.kind in entry.kinds
+}
 
 _match(_, match, it) if constraints.matches(match, it)
 

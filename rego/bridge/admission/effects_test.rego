@@ -22,7 +22,7 @@ _create(obj) := {
 _warned(objects, bound, query_input) := found if {
 	stored := testing.stored(objects)
 	kinds_there := kinds.active_kinds with data.objects as stored
-	found := admission.warnings with input as query_input
+	found := admission.decision.warnings with input as query_input
 		with data.objects as stored
 		with data.index as testing.stored_index(objects)
 		with data.kinds as kinds_there

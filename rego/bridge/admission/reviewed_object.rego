@@ -52,34 +52,25 @@ _constrained := {concat("/", [keys.group_name(group), kind]) |
 # Constraints that do not name both groups and kinds match types that cannot be listed.
 _open contains name if {
 	some name, spec in constraints.active_constraints
-	object.get(spec, ["match", "kinds"], []) == []
-}
-
-_open contains name if {
-	some name, spec in constraints.active_constraints
-	some entry in spec.match.kinds
+	entries := object.get(spec, ["match", "kinds"], [])
+	some entry in array.concat(entries, [{} | entries == []])
 	some field in ["apiGroups", "kinds"]
-	_leaves_open(object.get(entry, field, []))
+	names := object.get(entry, field, [])
+	true in {names == [], "*" in names}
 }
-
-_leaves_open(names) if count(names) == 0
-_leaves_open(names) if "*" in names
 
 # The update of labels, annotations, finalizers and owners for a request to a subresource that is not for them:
 # `*/status`, `namespaces/finalize`, and a Binding, whose labels and annotations the API server adds to its Pod.
 # Undefined for other requests, and if they change none of these. A Pod that is not stored counts as one without
 # metadata.
-metadata_update := {
+metadata_update := object.union(target, {
 	"operation": "UPDATE",
-	"kind": target.kind,
-	"name": target.new.metadata.name,
+	"name": target.object.metadata.name,
 	"namespace": object.get(input, "namespace", ""),
-	"object": target.new,
-	"oldObject": target.old,
-} if {
+}) if {
 	target := _metadata_target
 	some field in ["labels", "annotations", "finalizers", "ownerReferences"]
-	object.get(target.new.metadata, field, null) != object.get(target.old.metadata, field, null)
+	object.get(target.object.metadata, field, null) != object.get(target.oldObject.metadata, field, null)
 }
 
 is_binding if {
@@ -87,10 +78,10 @@ is_binding if {
 	input.kind.kind == "Binding"
 }
 
-_metadata_target := {"kind": input.kind, "new": input.object, "old": input.oldObject} if {
+_metadata_target := object.filter(input, ["kind", "object", "oldObject"]) if {
 	input.operation == "UPDATE"
 	input.subResource in {"status", "finalize"}
-} else := {"kind": {"group": "", "version": "v1", "kind": "Pod"}, "new": new, "old": old} if {
+} else := {"kind": {"group": "", "version": "v1", "kind": "Pod"}, "object": new, "oldObject": old} if {
 	is_binding
 	old := _bound_pod
 	added := {field: value | some field in ["labels", "annotations"]; value := object.union(
@@ -149,10 +140,4 @@ _scale_target := {"kind": kind, "path": ["spec", "replicas"]} if {
 _scalable := {
 	"": {"replicationcontrollers": "ReplicationController"},
 	"apps": {"deployments": "Deployment", "replicasets": "ReplicaSet", "statefulsets": "StatefulSet"},
-}
-
-# A match names a kind. A Scale or a Binding has none of its object's labels and fields, so the match must name it.
-names_kind(match, kind) if {
-	some entry in match.kinds
-	kind in entry.kinds
 }

@@ -6,16 +6,15 @@ import data.bridge.queries
 
 # METADATA
 # description: |
-#   `admission`: the decision on a request to the API server, `{denied, warnings}`, lists of messages; any message in
-#   `denied` denies the request. The input is an AdmissionRequest (admission.k8s.io/v1). A request that scales an object
-#   is evaluated as an update of that object, and so is one that changes metadata by another subresource: of the latter,
-#   only what was not violated before counts.
+#   The decision on a request to the API server, `{denied, warnings}`, lists of messages; any message in `denied` denies the
+#   request. The input is an AdmissionRequest (admission.k8s.io/v1).
 # entrypoint: true
 admission := queries.error("InvalidInput", "the input must be an AdmissionRequest, with operation and kind") if {
 	not _is_request
-} else := {"denied": sort(deciding.denied | also.denied), "warnings": sort(deciding.warnings | also.warnings)} if {
-	also := _judged_as_update
-} else := {"denied": sort(deciding.denied), "warnings": sort(deciding.warnings)}
+} else := {
+	"denied": sort(union({found.denied | some found in deciding.decisions})),
+	"warnings": sort(union({found.warnings | some found in deciding.decisions})),
+}
 
 # METADATA
 # description: |
@@ -26,22 +25,6 @@ admission_without_effects := found if {
 	found := admission with deciding.effects as {"the effects of this policy are unknown: OPA could not compute them"}
 }
 
-_judged_as_update := {"denied": denied - denied_before, "warnings": warnings - warnings_before} if {
-	update := deciding.metadata_update
-	denied := deciding.denied with input as update
-	warnings := deciding.warnings with input as update
-	same := object.union(object.remove(update, ["object"]), {"object": update.oldObject})
-	denied_before := deciding.denied with input as same
-	warnings_before := deciding.warnings with input as same
-}
-
-# A request that scales an object is an update of that object too.
-_judged_as_update := {"denied": denied, "warnings": warnings} if {
-	update := deciding.scale_update
-	denied := deciding.denied with input as update
-	warnings := deciding.warnings with input as update
-}
-
 _is_request if {
 	is_string(input.operation)
 	is_string(input.kind.kind)
@@ -49,35 +32,30 @@ _is_request if {
 }
 
 # METADATA
-# description: |
-#   `violations`: the violations of Constraints by stored objects, as rows `{constraint, object, enforcementAction,
-#   message, details}`. `objects` are the keys to evaluate, by default all of the kinds that a Constraint names;
-#   `constraints` the names of the Constraints, by default all.
+# description: The violations of Constraints by stored objects, by default all of the kinds that a Constraint names.
 # entrypoint: true
-violations := _audit_problem if {
-	_audit_problem
+violations := problem if {
+	problem := _audit_problem
 } else := sort(judging.violations(_constraints, object.get(input, "objects", null)))
 
 # METADATA
 # description: |
-#   `audit_keys`: the keys of the objects that Constraints match by their kind, by the Constraint's name. With
-#   `namespaces` only those in them, of Constraints with a namespaceSelector.
+#   The keys of the objects that Constraints match by their kind, by the Constraint's name. With `namespaces` only those in
+#   them, of Constraints with a namespaceSelector.
 # entrypoint: true
-audit_keys := _audit_problem if {
-	_audit_problem
+audit_keys := problem if {
+	problem := _audit_problem
 } else := {name: sort(judging.audit_keys_in(name, input.namespaces)) | some name in _constraints; judging.selects_by_namespace(name)} if {
 	input.namespaces
 } else := {name: sort(judging.audit_keys(name)) | some name in _constraints; judging.active_constraints[name]}
 
 # METADATA
 # description: |
-#   `constraints`: for each of `constraints`, or for all, `{constraint, policy, enforcementAction, condition,
-#   unaudited}`: the condition Accepted, and the types that it names and that are not replicated. `replicated` are the
-#   types of objects (`<group>/<Kind>`) that are replicated, by default all. With `counted`, `{total, first}` of
-#   violations by Constraint, also `{totalViolations, violations}` as in its status.
+#   The condition Accepted of each of `constraints`, or of all, and the types that it names and that are not `replicated`.
+#   With `counted`, also the violations in the form of its status.
 # entrypoint: true
-constraints := _audit_problem if {
-	_audit_problem
+constraints := problem if {
+	problem := _audit_problem
 } else := [entry |
 	some name in sort(_constraints)
 	judging.all_constraints[name]
