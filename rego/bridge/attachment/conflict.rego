@@ -2,7 +2,6 @@ package bridge.attachment
 
 import data.bridge.kinds
 import data.bridge.lib.keys
-import data.bridge.lib.recursion
 import data.bridge.lookup
 import data.bridge.policy as policies
 
@@ -143,53 +142,22 @@ _containers(policy) := {container |
 	container := concat("/", array.slice(parts, 0, length))
 }
 
-# The maximum number of policies that may contend for one target, the same as for a stack. Younger policies are
-# rejected.
-_contender_bound := recursion.item_bound
-
 # The policies, from the oldest, that do not overlap with an older policy of the result. A policy that loses takes no
-# part in later comparisons (semantics F5). A fold as in `bridge.lib.recursion`.
+# part in later comparisons (semantics F5). At most 512 policies may contend for one target, as for a stack; younger ones are
+# rejected. A fold as in `bridge.lib.recursion`.
 _disjoint_policies(policies) := _taken_512(_nothing_taken, policies).policies
 
-_taken_512(taken, policies) := _taken_64(taken, policies) if count(policies) <= 64
+_taken_512(taken, policies) := _taken_256(_taken_256(taken, array.slice(policies, 0, 256)), array.slice(policies, 256, 512))
+_taken_256(taken, policies) := _taken_128(_taken_128(taken, array.slice(policies, 0, 128)), array.slice(policies, 128, 256))
+_taken_128(taken, policies) := _taken_64(_taken_64(taken, array.slice(policies, 0, 64)), array.slice(policies, 64, 128))
+_taken_64(taken, policies) := _taken_32(_taken_32(taken, array.slice(policies, 0, 32)), array.slice(policies, 32, 64))
+_taken_32(taken, policies) := _taken_16(_taken_16(taken, array.slice(policies, 0, 16)), array.slice(policies, 16, 32))
+_taken_16(taken, policies) := _taken_8(_taken_8(taken, array.slice(policies, 0, 8)), array.slice(policies, 8, 16))
+_taken_8(taken, policies) := _taken_4(_taken_4(taken, array.slice(policies, 0, 4)), array.slice(policies, 4, 8))
+_taken_4(taken, policies) := _taken_2(_taken_2(taken, array.slice(policies, 0, 2)), array.slice(policies, 2, 4))
+_taken_2(taken, policies) := _taken_1(_taken_1(taken, array.slice(policies, 0, 1)), array.slice(policies, 1, 2))
+_taken_1(taken, []) := taken
 
-_taken_512(taken, policies) := h if {
-	count(policies) > 64
-	a := _taken_64(taken, array.slice(policies, 0, 64))
-	b := _taken_64(a, array.slice(policies, 64, 128))
-	c := _taken_64(b, array.slice(policies, 128, 192))
-	d := _taken_64(c, array.slice(policies, 192, 256))
-	e := _taken_64(d, array.slice(policies, 256, 320))
-	f := _taken_64(e, array.slice(policies, 320, 384))
-	g := _taken_64(f, array.slice(policies, 384, 448))
-	h := _taken_64(g, array.slice(policies, 448, _contender_bound))
-}
-
-_taken_64(taken, policies) := _taken_8(taken, policies) if count(policies) <= 8
-
-_taken_64(taken, policies) := h if {
-	count(policies) > 8
-	a := _taken_8(taken, array.slice(policies, 0, 8))
-	b := _taken_8(a, array.slice(policies, 8, 16))
-	c := _taken_8(b, array.slice(policies, 16, 24))
-	d := _taken_8(c, array.slice(policies, 24, 32))
-	e := _taken_8(d, array.slice(policies, 32, 40))
-	f := _taken_8(e, array.slice(policies, 40, 48))
-	g := _taken_8(f, array.slice(policies, 48, 56))
-	h := _taken_8(g, array.slice(policies, 56, 64))
-}
-
-_taken_8(taken, policies) := h if {
-	a := _taken_at(taken, policies, 0)
-	b := _taken_at(a, policies, 1)
-	c := _taken_at(b, policies, 2)
-	d := _taken_at(c, policies, 3)
-	e := _taken_at(d, policies, 4)
-	f := _taken_at(e, policies, 5)
-	g := _taken_at(f, policies, 6)
-	h := _taken_at(g, policies, 7)
-}
-
-_taken_at(taken, policies, index) := _taken_with(taken, policies[index]) if {
-	count(_overlaps(taken, policies[index])) == 0
+_taken_1(taken, [policy]) := _taken_with(taken, policy) if {
+	count(_overlaps(taken, policy)) == 0
 } else := taken

@@ -202,48 +202,18 @@ _custom_elements(merged) := merged if {
 	merged.error
 } else := [merged]
 
-_joined_at(_, elements, found, index) := elements if index >= count(found)
-_joined_at(policy_kind, elements, found, index) := _joined(policy_kind, elements, found[index]) if index < count(found)
-
 # A fold as in `bridge.lib.recursion`.
-_joined_512(policy_kind, elements, found) := _joined_64(policy_kind, elements, found) if count(found) <= 64
-
-_joined_512(policy_kind, elements, found) := h if {
-	count(found) > 64
-	a := _joined_64(policy_kind, elements, array.slice(found, 0, 64))
-	b := _joined_64(policy_kind, a, array.slice(found, 64, 128))
-	c := _joined_64(policy_kind, b, array.slice(found, 128, 192))
-	d := _joined_64(policy_kind, c, array.slice(found, 192, 256))
-	e := _joined_64(policy_kind, d, array.slice(found, 256, 320))
-	f := _joined_64(policy_kind, e, array.slice(found, 320, 384))
-	g := _joined_64(policy_kind, f, array.slice(found, 384, 448))
-	h := _joined_64(policy_kind, g, array.slice(found, 448, 512))
-}
-
-_joined_64(policy_kind, elements, found) := _joined_8(policy_kind, elements, found) if count(found) <= 8
-
-_joined_64(policy_kind, elements, found) := h if {
-	count(found) > 8
-	a := _joined_8(policy_kind, elements, array.slice(found, 0, 8))
-	b := _joined_8(policy_kind, a, array.slice(found, 8, 16))
-	c := _joined_8(policy_kind, b, array.slice(found, 16, 24))
-	d := _joined_8(policy_kind, c, array.slice(found, 24, 32))
-	e := _joined_8(policy_kind, d, array.slice(found, 32, 40))
-	f := _joined_8(policy_kind, e, array.slice(found, 40, 48))
-	g := _joined_8(policy_kind, f, array.slice(found, 48, 56))
-	h := _joined_8(policy_kind, g, array.slice(found, 56, 64))
-}
-
-_joined_8(policy_kind, elements, found) := h if {
-	a := _joined_at(policy_kind, elements, found, 0)
-	b := _joined_at(policy_kind, a, found, 1)
-	c := _joined_at(policy_kind, b, found, 2)
-	d := _joined_at(policy_kind, c, found, 3)
-	e := _joined_at(policy_kind, d, found, 4)
-	f := _joined_at(policy_kind, e, found, 5)
-	g := _joined_at(policy_kind, f, found, 6)
-	h := _joined_at(policy_kind, g, found, 7)
-}
+_joined_512(kind, elements, found) := _joined_256(kind, _joined_256(kind, elements, array.slice(found, 0, 256)), array.slice(found, 256, 512))
+_joined_256(kind, elements, found) := _joined_128(kind, _joined_128(kind, elements, array.slice(found, 0, 128)), array.slice(found, 128, 256))
+_joined_128(kind, elements, found) := _joined_64(kind, _joined_64(kind, elements, array.slice(found, 0, 64)), array.slice(found, 64, 128))
+_joined_64(kind, elements, found) := _joined_32(kind, _joined_32(kind, elements, array.slice(found, 0, 32)), array.slice(found, 32, 64))
+_joined_32(kind, elements, found) := _joined_16(kind, _joined_16(kind, elements, array.slice(found, 0, 16)), array.slice(found, 16, 32))
+_joined_16(kind, elements, found) := _joined_8(kind, _joined_8(kind, elements, array.slice(found, 0, 8)), array.slice(found, 8, 16))
+_joined_8(kind, elements, found) := _joined_4(kind, _joined_4(kind, elements, array.slice(found, 0, 4)), array.slice(found, 4, 8))
+_joined_4(kind, elements, found) := _joined_2(kind, _joined_2(kind, elements, array.slice(found, 0, 2)), array.slice(found, 2, 4))
+_joined_2(kind, elements, found) := _joined_1(kind, _joined_1(kind, elements, array.slice(found, 0, 1)), array.slice(found, 1, 2))
+_joined_1(_, elements, []) := elements
+_joined_1(kind, elements, [join]) := _joined(kind, elements, join)
 
 # The outcome of one policy of a stack at its path, `{outcome, overriddenBy}`: all its leaves survive: Programmed; some:
 # PartiallyProgrammed; none: Overridden (semantics O1 to O3). Every policy of an Additive kind is Programmed (C4).

@@ -51,31 +51,24 @@ _is_straight(policy_kind) if {
 
 # The paths to an object, sorted, each with its policies. For paths without frontends and extensions.
 _object_stacks(policy_kind, object_key) := sort([[array.concat(above, step), array.concat(_policies_at_nodes(policy_kind, above), own)] |
-	some parent in parents
-	some above in hierarchy.counted_paths(policy_kind, hierarchy.paths(parent, with_namespaces))
+	some above in array.concat([[] | parents == set()], [path |
+		some parent in parents
+		some path in hierarchy.counted_paths(policy_kind, hierarchy.paths(parent, with_namespaces))
+	])
 ]) if {
 	parents := hierarchy.parents(object_key)
-	parents != set()
 	with_namespaces := kinds.traits(policy_kind).namespaces
 	step := hierarchy.step(object_key, with_namespaces)
 	own := _policies_at_nodes(policy_kind, step)
-} else := [[step, _policies_at_nodes(policy_kind, step)]] if {
-	step := hierarchy.step(object_key, kinds.traits(policy_kind).namespaces)
 }
 
 # The policies of a kind on a path that count for a source, the established ones first: by level, higher first; then by
 # age, older first; then by namespace/name (GEP-713, "Established and challenger policy specs"; semantics F1). A policy
 # that is attached at two places of the path is listed twice (semantics P4). Each entry is `{policy, target}`.
 stack(policy_kind, path, source) := counted if {
-	counted := _counted_for(policy_kind, path, source)
+	counted := [entry | some entry in _counted_policies(policy_kind, path); _counts_for(policy_kind, entry, source)]
 	_acts_at_end(policy_kind, path, counted)
 } else := []
-
-_counted_for(policy_kind, path, _) := _counted_policies(policy_kind, path) if not kinds.is_consumer_kind(policy_kind)
-
-_counted_for(policy_kind, path, source) := [entry | some entry in _counted_policies(policy_kind, path); _counts_for(entry, source)] if {
-	kinds.is_consumer_kind(policy_kind)
-}
 
 # A kind that acts at declared targets acts at a target only for requests for which a policy on that target counts
 # (semantics C1).
@@ -86,9 +79,11 @@ _acts_at_end(_, path, attached) if {
 	entry.target == path[count(path) - 1]
 }
 
+_counts_for(policy_kind, _, _) if not kinds.is_consumer_kind(policy_kind)
+
 # A consumer's policy, which targets another namespace, counts only for requests from its own.
-_counts_for(entry, source) if keys.parse(entry.policy).namespace in {"-", source, keys.parse(entry.target).namespace}
-_counts_for(entry, _) if keys.parse(entry.target).namespace == "-"
+_counts_for(_, entry, source) if keys.parse(entry.policy).namespace in {"-", source, keys.parse(entry.target).namespace}
+_counts_for(_, entry, _) if keys.parse(entry.target).namespace == "-"
 
 # In two parts, because many paths share their upper part and OPA computes that once for them.
 _counted_policies(policy_kind, path) := array.concat(
@@ -96,17 +91,12 @@ _counted_policies(policy_kind, path) := array.concat(
 	_policies_at_nodes(policy_kind, array.slice(path, count(path) - 2, count(path))),
 ) if {
 	not attachment.has_class_limits(policy_kind)
-} else := [entry |
-	some entry in _policies_at_nodes(policy_kind, path)
-	_counts_on(policy_kind, path, entry)
-]
+} else := [entry | some entry in _policies_at_nodes(policy_kind, path); not _is_of_other_class(policy_kind, path, entry)]
 
-# Some policies are limited to paths through classes at this node (semantics T1).
-_counts_on(policy_kind, path, entry) if {
+# A policy is limited at this node to paths through classes, and this is none of them (semantics T1).
+_is_of_other_class(policy_kind, path, entry) if {
 	limits := attachment.limits(policy_kind, entry.target)
-	attachment.runs_through(policy_kind, path, limits[entry.policy])
-} else if {
-	not attachment.limits(policy_kind, entry.target)[entry.policy]
+	not attachment.runs_through(policy_kind, path, limits[entry.policy])
 }
 
 _policies_at_nodes(policy_kind, nodes) := [entry | some node in nodes; some entry in _policies_at(policy_kind, node)]
@@ -130,17 +120,14 @@ stacks_by_source(policy_kind, node) := array.concat(
 	],
 ) if for_all := stacks(policy_kind, node, "")
 
-_consumers(policy_kind, node) := set() if {
-	_is_same_for_all(policy_kind, node)
-} else := {namespace |
+_consumers(policy_kind, node) := {namespace |
+	not _is_same_for_all(policy_kind, node)
 	some path in hierarchy.kind_paths(policy_kind, node)
-	some namespace in hierarchy.consumers(path)
-} | {namespace |
-	kinds.is_consumer_kind(policy_kind)
-	some path in hierarchy.kind_paths(policy_kind, node)
-	some entry in _counted_policies(policy_kind, path)
-	not _counts_for(entry, "")
-	namespace := keys.parse(entry.policy).namespace
+	some namespace in (hierarchy.consumers(path) | {keys.parse(entry.policy).namespace |
+		kinds.is_consumer_kind(policy_kind)
+		some entry in _counted_policies(policy_kind, path)
+		not _counts_for(policy_kind, entry, "")
+	})
 }
 
 # The sources for which effective policies may differ at a target: "", these namespaces, and each for which a path does

@@ -7,8 +7,9 @@
 #   *Closure*: `hierarchy.frontiers` follows links step by step from a set of nodes, or of paths. One function has the
 #   steps, `hierarchy.next_step` has a clause for each direction.
 #
-#   *Fold over a list*: `_NAME_512` takes eight parts of 64 items, `_NAME_64` eight parts of eight, `_NAME_8` eight
-#   items, each with the value of the previous one; `_NAME_at` keeps the value after the end of the list.
+#   *Fold over a list*: `_NAME_512` takes the first 256 items by `_NAME_256`, then the others with the value of these, and
+#   so on by halves to `_NAME_1`, which takes one item, or keeps the value of none. OPA computes each half without items
+#   once.
 package bridge.lib.recursion
 
 # METADATA

@@ -9,10 +9,8 @@ import data.bridge.topology
 
 # METADATA
 # description: |
-#   `tree`: the hierarchy from `root` down, or all of it, `{roots, nodes}`. `nodes` has by key `{level, children,
-#   policies, namespace?, parameters?}`, every node once; `depth` bounds the number of followed links (15 at most).
-#   Children beyond it are named, but are not in `nodes`. With `refused` the result also has the links of the nodes that
-#   do not count.
+#   The hierarchy from `root` down, or all of it, `{roots, nodes}`, every node once, to a `depth` of 15 links at most. With
+#   `refused` the result also has the links of the nodes that do not count.
 # entrypoint: true
 tree := problem if {
 	problem := queries.problem([
@@ -23,28 +21,21 @@ tree := problem if {
 	{"roots": sort(roots), "nodes": {key: topology.node(key, queries.policy_kinds) | some key in (nodes | namespaces)}},
 	{"refused": links | input.refused; links := topology.rejected_links(nodes)},
 ) if {
-	roots := _tree_roots
+	roots := {root | root := hierarchy.canonical_key(input.root)} | {root | not input.root; some root in topology.roots(queries.policy_kinds)}
 	nodes := hierarchy.nodes_within(roots, object.get(input, "depth", 15))
 	namespaces := {namespace | some key in nodes; namespace := topology.node(key, queries.policy_kinds).namespace}
 }
 
-_tree_roots := {hierarchy.canonical_key(input.root)} if input.root
-_tree_roots := topology.roots(queries.policy_kinds) if not input.root
-
 # METADATA
 # description: |
-#   `picture_roots`: the keys of the first objects of a picture of the hierarchy, from the top down, in lists for
-#   consecutive queries.
+#   The keys of the first objects of a picture of the hierarchy, from the top down, in lists for consecutive queries.
 # entrypoint: true
 picture_roots := problem if {
 	problem := queries.input_problem
 } else := topology.picture_roots
 
 # METADATA
-# description: |
-#   `picture`: the picture of each of `objects`, `{nodes, edges, refused, alone}` by key; objects without a place in it
-#   are absent. `nodes` has `{level, policies, parameters?, hostnames?}` by key, `edges` are `[parent, child]`. An edge
-#   may end at an object that is not in `objects`.
+# description: The picture of each of `objects` by key; objects without a place in it are absent.
 # entrypoint: true
 picture := problem if {
 	problem := queries.problem([["objects", "keys"]])
@@ -52,26 +43,20 @@ picture := problem if {
 
 # METADATA
 # description: |
-#   `picture_changes`: the objects whose `picture` a change of the objects `keys` may affect. `was` has by key the
-#   previous index paths of an object, `drawn` names those of `keys` that were drawn before.
+#   The objects whose `picture` a change of the objects `keys` may affect. `was` has by key the previous index paths of an
+#   object, `drawn` names those of `keys` that were drawn before.
 # entrypoint: true
 picture_changes := problem if {
 	problem := queries.problem([["keys", "keys"]])
 } else := sort(topology.changed_entries(changed, object.get(input, "was", {}), appeared)) if {
 	changed := {key | some key in input.keys}
-	drawn := {key | some key in object.get(input, "drawn", [])}
-	appeared := {key | some key in changed; not _stays(key, drawn)}
-}
-
-_stays(key, drawn) if {
-	key in drawn
-	lookup.get(key)
+	appeared := changed - {key | some key in object.get(input, "drawn", []); lookup.get(key)}
 }
 
 # METADATA
 # description: |
-#   `types`: every kind with objects, a CRD or a description, `{names, policy}` by `<group>/<Kind>`: the further names
-#   in its CRD, and whether it is an active policy kind. For short names on the command line.
+#   Every kind with objects, a CRD or a description, `{names, policy}` by `<group>/<Kind>`, for short names on the command
+#   line.
 # entrypoint: true
 types := problem if {
 	problem := queries.input_problem
@@ -91,8 +76,8 @@ _crd_names := {type: sort(names) |
 
 # METADATA
 # description: |
-#   `names`: the keys of all objects of `types` (`<group>/<Kind>`), with `name` only those with that name; with
-#   `sections` also the keys of their sections.
+#   The keys of all objects of `types`, with `name` only those with that name; with `sections` also the keys of their
+#   sections.
 # entrypoint: true
 names := problem if {
 	problem := queries.problem([["types", "types"]])
@@ -103,19 +88,17 @@ _named := {key |
 	some namespace in lookup.namespaces_of(type)
 	key := concat("/", [type, namespace, input.name])
 	lookup.has_object(key)
-} if {
-	input.name
-} else := {key | some type in input.types; some key in lookup.keys_of(type)}
+} | {key |
+	not input.name
+	some type in input.types
+	some key in lookup.keys_of(type)
+}
 
 # METADATA
-# description: |
-#   `problems`: problems of `objects` (keys; without them of all stored objects) that their authors can fix, `[{subject,
-#   about, reason, message}]`. Two results, with and without `changes`, show the problems that a change adds and fixes.
+# description: Problems of `objects` (keys; without them of all stored objects) that their authors can fix.
 # entrypoint: true
 problems := problem if {
 	problem := queries.problem([["objects", "optional keys"]])
-} else := [problem | some [_, problem] in sort({[key, problem] | some key in _examined; some problem in finding.of(key)})]
-
-_examined := {key | some key in input.objects} if {
-	input.objects
-} else := {key | some type in lookup.types; some key in lookup.keys_of(type)}
+} else := [problem | some [_, problem] in sort({[key, problem] | some key in examined; some problem in finding.of(key)})] if {
+	examined := {key | some key in input.objects} | {key | not input.objects; some type in lookup.types; some key in lookup.keys_of(type)}
+}
