@@ -18,12 +18,13 @@ import data.bridge.scopes
 dependents := {
 	"scopes": {kind: sort(found) |
 		with_policies := kinds.names & lookup.types
+		reached := {kind: nodes | nodes := dependent_objects | _concerned_frontends; some kind in with_policies}
 		some kind in (with_policies | {kind | some kind, _ in _concerned_targets; kinds.get(kind)})
 		nodes := union({
-			{node | kind in with_policies; some node in (dependent_objects | _concerned_frontends)},
+			object.get(reached, kind, set()),
 			{_node(kind, key) | some key in _concerned_targets[kind]},
 			{below |
-				kind in with_policies
+				reached[kind]
 				outcomes.depends_above(kind)
 				some below in _concerned_below
 				some policy in attachment.policies_targeting(below)

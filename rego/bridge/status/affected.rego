@@ -70,7 +70,18 @@ _parent_bound := 32
 # targets in the object, and those at and below it if policies target it.
 affecting_policies(object_key) := _by_kind_and_place({[name, mark[1], outcome.policy] |
 	some name, _ in kinds.sets.managed
-	some outcome in (_outcomes_in(name, object_key) | _outcomes_of_targeting(name, object_key))
+	targeting := {policy | some policy in _targeting(name, object_key); attachment.is_permitted(policy, object_key)}
+	some outcome in ({outcome |
+		some node in ({object_key} | hierarchy.sections(object_key))
+		scopes.acts_at(name, node)
+		some outcome in outcomes.outcomes_at(name, node)
+	} | {outcome |
+		targeting != set()
+		some node in ({object_key} | {place | place := attachment.place(name, object_key)})
+		some scope in scopes.scopes_at_or_below(name, node)
+		some outcome in outcomes.outcomes_at(name, scope)
+		outcome.policy in targeting
+	})
 	some mark in outcome.marks
 	mark[0] == object_key
 })
@@ -79,24 +90,9 @@ _by_kind_and_place(found) := {name: {place: object.keys(policies) | some place, 
 	some name, places in object.union_n([{name: {place: {policy: true}}} | some [name, place, policy] in found])
 }
 
-_outcomes_in(policy_kind, object_key) := {outcome |
-	some node in ({object_key} | hierarchy.sections(object_key))
-	scopes.acts_at(policy_kind, node)
-	some outcome in outcomes.outcomes_at(policy_kind, node)
-}
-
-_outcomes_of_targeting(policy_kind, object_key) := {outcome |
-	targeting := {policy | some policy in _targeting(policy_kind, object_key); attachment.is_permitted(policy, object_key)}
-	count(targeting) > 0
-	some node in ({object_key} | {place | place := attachment.place(policy_kind, object_key)})
-	some scope in scopes.scopes_at_or_below(policy_kind, node)
-	some outcome in outcomes.outcomes_at(policy_kind, scope)
-	outcome.policy in targeting
-}
-
 _targeting(policy_kind, object_key) := {policy |
 	some policy in attachment.policies_targeting(object_key)
-	keys.parse(policy).type == policy_kind
+	keys.type_of(policy) == policy_kind
 }
 
 # The policies whose full status omits an object, by policy kind and place (semantics S3). It covers all policies that
@@ -104,22 +100,19 @@ _targeting(policy_kind, object_key) := {policy |
 unreported_policies(object_key) := _by_kind_and_place({[name, mark[1], policy] |
 	some name, _ in kinds.sets.managed
 	kinds.get(name).statusShape == "Ancestors"
-	some policy in _below_or_at(name, object_key)
+	some policy in ((_targeting(name, object_key) | {outcome.policy |
+		not kinds.is_direct(name)
+		some scope in scopes.scopes_at_or_below(name, object_key)
+		some outcome in outcomes.outcomes_at(name, scope)
+	}) | {policy |
+		kinds.is_direct(name)
+		some below in hierarchy.objects_below(object_key)
+		some policy in _targeting(name, below)
+	})
 	not lookup.get(policy).metadata.deletionTimestamp
 	some mark in ancestors(policy, outcomes.tallies(policy)).unreported
 	mark[0] == object_key
 })
-
-_below_or_at(policy_kind, object_key) := ({policy |
-	not kinds.is_direct(policy_kind)
-	some scope in scopes.scopes_at_or_below(policy_kind, object_key)
-	some outcome in outcomes.outcomes_at(policy_kind, scope)
-	policy := outcome.policy
-} | {policy |
-	kinds.is_direct(policy_kind)
-	some below in hierarchy.objects_below(object_key)
-	some policy in _targeting(policy_kind, below)
-}) | _targeting(policy_kind, object_key)
 
 # The form in which objects of a type can report that they are affected (GEP-713, "Target object status"): "parents" for
 # a route, "conditions" if the type has status.conditions, otherwise "annotations".

@@ -21,14 +21,15 @@ of_policy(policy_key, tallies) := object.union(entry, {"reported": reports |
 }) if {
 	kind := kinds.of_policy(policy_key)
 	entry := object.union_n([
-		{"policy": policy_key, "policyKind": keys.parse(policy_key).type, "mode": kind.mode},
+		{"policy": policy_key, "policyKind": keys.type_of(policy_key), "mode": kind.mode},
 		{"controllerName": kind.controllerName | kind.controllerName},
-		_shaped(policy_key, tallies, kind.statusShape),
+		{name: part |
+			kind.statusShape == "Conditions"
+			some name, part in {"conditions": conditions(policy_key, tallies), "types": sort(policy_types)}
+		},
+		{name: part | kind.statusShape == "Ancestors"; some name, part in ancestors(policy_key, tallies)},
 	])
 }
-
-_shaped(policy_key, tallies, "Conditions") := {"conditions": conditions(policy_key, tallies), "types": sort(policy_types)}
-_shaped(policy_key, tallies, "Ancestors") := ancestors(policy_key, tallies)
 
 # The conditions of a policy from its tallies, each with the generation that it was computed from.
 conditions(policy_key, tallies) := [with_generation(policy_key, condition) |
@@ -46,23 +47,22 @@ with_generation(key, condition) := object.union(condition, {"observedGeneration"
 
 # The Accepted condition of a policy from the verdicts on its refs. False only if no ref is accepted, with the reason of
 # the first; otherwise the message names the rejected refs (semantics T4).
-accepted_condition(policy_key) := {"type": "Accepted", "status": "True", "reason": "Accepted", "message": _accepted_message([])} if {
-	attachment.accepts_all(policy_key)
-} else := {"type": "Accepted", "status": "True", "reason": "Accepted", "message": _accepted_message(refused)} if {
+accepted_condition(policy_key) := {"type": "Accepted", "status": "False", "reason": verdicts[0].reason, "message": verdicts[0].message} if {
+	not attachment.accepts_all(policy_key)
 	verdicts := attachment.verdicts(policy_key)
-	refused := [verdict | some verdict in verdicts; verdict.reason != "Accepted"]
-	count(refused) < count(verdicts)
-} else := {"type": "Accepted", "status": "False", "reason": first.reason, "message": first.message} if {
-	first := attachment.verdicts(policy_key)[0]
+	not "Accepted" in {verdict.reason | some verdict in verdicts}
+} else := {"type": "Accepted", "status": "True", "reason": "Accepted", "message": fit(concat("", array.concat(["Policy has been accepted"], rejected)))} if {
+	refused := [verdict |
+		not attachment.accepts_all(policy_key)
+		some verdict in attachment.verdicts(policy_key)
+		verdict.reason != "Accepted"
+	]
+	rejected := [sprintf(", but not for %d of its targets: %s%s", [count(refused), explained, rest]) |
+		refused != []
+		explained := concat("; ", [verdict.message | some verdict in array.slice(refused, 0, _refusal_bound)])
+		rest := _rest_text(count(refused) - _refusal_bound)
+	]
 }
-
-_accepted_message([]) := "Policy has been accepted"
-
-_accepted_message(refused) := fit(sprintf("Policy has been accepted, but not for %d of its targets: %s%s", [
-	count(refused),
-	concat("; ", [verdict.message | some verdict in array.slice(refused, 0, _refusal_bound)]),
-	_rest_text(count(refused) - _refusal_bound),
-])) if refused != []
 
 # The maximum number of rejected refs that a message explains.
 _refusal_bound := 20
@@ -71,14 +71,13 @@ _refusal_bound := 20
 # (GEP-713, "Status conditions") or that of 2025, Enforced, PartiallyEnforced and Overridden, of which one applies
 # (semantics S2).
 outcome_conditions(policy_key, tallies) := [{"type": type, "status": status, "reason": reason, "message": message}] if {
-	[type, status, reason] := _sets[_set(policy_key)][_overall({tally.outcome | some tally in tallies})]
-	message := outcome_message(policy_key, _set(policy_key), tallies)
+	set := kinds.of_policy(policy_key).conditions
+	[type, status, reason] := _sets[set][_overall({tally.outcome | some tally in tallies})]
+	message := outcome_message(policy_key, set, tallies)
 }
 
 # The condition types of both sets that the bridge sets on a policy and removes.
 policy_types := {"Accepted"} | {condition[0] | some conditions_by_outcome in _sets; some condition in conditions_by_outcome}
-
-_set(policy_key) := kinds.of_policy(policy_key).conditions
 
 _sets := {
 	"Programmed": {
@@ -144,43 +143,39 @@ _limit(policy_key) := sprintf(" on a path through GatewayClass %s, to which clas
 # The outcome of each accepted target: its paths are those that name it (semantics O4). The report of an ancestor does
 # not cover targets without a path through it, which have their own entries (semantics S3). Targets that a policy selects
 # by fields of its kind are not listed: they may be all workloads of a cluster (T8).
-_by_target(policy_key, set, tallies) := [] if {
-	policies.selects_by_fields(policy_key)
-} else := [sprintf("Of its targets %s", [concat(", ", parts)])] if {
+_by_target(policy_key, set, tallies) := [sprintf("Of its targets %s", [concat(", ", parts)]) |
+	not policies.selects_by_fields(policy_key)
 	by_node := object.union_n([{node: {tally.outcome: true}} | some tally in tallies; some node in tally.targets])
-	nodes := sort({node | some node in attachment.targets(policy_key); _is_reported_on(policy_key, node, by_node)})
+	nodes := sort({node |
+		some node in attachment.targets(policy_key)
+		true in {kinds.of_policy(policy_key).statusShape != "Ancestors", node in object.keys(by_node)}
+	})
 	count(nodes) > 1
 	texts := [sprintf("%s is %s", [outcomes.node_name(node), object.get(_names_without_effect, outcome, _sets[set][outcome][2])]) |
 		some node in array.slice(nodes, 0, 10)
 		outcome := _overall(object.keys(object.get(by_node, node, {})))
 	]
 	parts := array.concat(texts, _and_more(count(nodes) - 10))
-} else := []
-
-_is_reported_on(policy_key, _, _) if kinds.of_policy(policy_key).statusShape != "Ancestors"
-_is_reported_on(_, node, by_node) if by_node[node]
+]
 
 _names_without_effect := {"Reconciling": "not computed", "NoScope": "without scope"}
 
 # Tallies of several ancestors and targets with the same explanation share one sentence.
 _groups(set, tallies) := [sentence |
-	some [_, outcome, by] in sort({[_rank[tally.outcome], tally.outcome, tally.by] | some tally in tallies})
+	some [outcome, verb] in [
+		["Programmed", _sets[set].Programmed[2]],
+		["PartiallyProgrammed", "Partially overridden"],
+		["Overridden", _sets[set].Overridden[2]],
+		["Failed", "Not computed"],
+	]
+	some by in sort({tally.by | some tally in tallies; tally.outcome == outcome})
 	members := [tally | some tally in tallies; tally.outcome == outcome; tally.by == by]
 	number := sum([tally.count | some tally in members])
 	examples := array.slice(sort({example | some tally in members; some example in tally.examples}), 0, 3)
-	sentence := sprintf("%s on %d %s%s: %s%s", [
-		object.get(_verbs, outcome, object.get(_sets, [set, outcome, 2], "")),
-		number,
-		{true: "scope", false: "scopes"}[number == 1],
-		_by(outcome, by),
-		concat("; ", examples),
-		_rest_text(number - count(examples)),
-	])
+	scopes := {true: "scope", false: "scopes"}[number == 1]
+	rest := _rest_text(number - count(examples))
+	sentence := sprintf("%s on %d %s%s: %s%s", [verb, number, scopes, _by(outcome, by), concat("; ", examples), rest])
 ]
-
-_rank := {"Programmed": 0, "PartiallyProgrammed": 1, "Overridden": 2, "Failed": 3}
-
-_verbs := {"PartiallyProgrammed": "Partially overridden", "Failed": "Not computed"}
 
 _by("Programmed", _) := ""
 _by("Failed", by) := sprintf(" (%s)", [by[0]])
@@ -204,21 +199,29 @@ ancestor_bound := 16
 # controllers they are at most 16; the last one states the number of omitted entries, and `unreported_policies` has the
 # places of those (semantics S3; GEP-713, "Using upstream PolicyAncestorStatus struct").
 ancestors(policy_key, tallies) := {
-	"ancestors": [_entry(policy_key, entry.ancestor, [_counted(condition, left_out) | some condition in entry.conditions]) |
-		some place, entry in array.slice(all_entries, 0, room)
-		left_out := {true: count(all_entries) - room, false: 0}[place == (room - 1)]
+	"ancestors": [{"ancestorRef": _reference(keys.parse(entry.ancestor)), "controllerName": controller, "conditions": entry.conditions} |
+		some entry in array.concat(array.slice(all_entries, 0, room - 1), last)
 	],
 	"unreported": sort({place |
 		some entry in array.slice(all_entries, room, count(all_entries))
 		some place in outcomes.places(entry.ancestor, "")
 	}),
 } if {
-	all_entries := array.concat(_reachable_entries(policy_key, tallies), _ref_entries(policy_key, tallies))
+	controller := object.get(kinds.of_policy(policy_key), "controllerName", "")
+	reachable := [{"ancestor": key, "conditions": conditions(policy_key, own)} |
+		some key in sort(_ancestor_keys(tallies))
+		own := [tally | some tally in tallies; tally.ancestor == key]
+	]
+	all_entries := array.concat(reachable, _ref_entries(policy_key, tallies))
 	foreign := [entry |
 		some entry in list_at(policy_key, ["status", "ancestors"])
-		not entry.controllerName == _controller(policy_key)
+		not entry.controllerName == controller
 	]
 	room := max([0, ancestor_bound - count(foreign)])
+	last := [object.union(entry, {"conditions": [_counted(condition, count(all_entries) - room) | some condition in entry.conditions]}) |
+		room > 0
+		entry := all_entries[room - 1]
+	]
 }
 
 _counted(condition, left_out) := object.union(condition, {"message": fit(message)}) if {
@@ -227,11 +230,6 @@ _counted(condition, left_out) := object.union(condition, {"message": fit(message
 	shown := sprintf("%d more ancestors are not shown, for a status has room for %d", [left_out, ancestor_bound])
 	message := concat(". ", [shown, condition.message])
 } else := condition
-
-_reachable_entries(policy_key, tallies) := [{"ancestor": key, "conditions": conditions(policy_key, own)} |
-	some key in sort(_ancestor_keys(tallies))
-	own := [tally | some tally in tallies; tally.ancestor == key]
-]
 
 _ancestor_keys(tallies) := {tally.ancestor | some tally in tallies} - {""}
 
@@ -280,14 +278,6 @@ _joint_conditions(entries) := [object.union(condition, {"message": fit(concat(";
 	count(messages) == count(entries)
 	count({message | some message in messages}) > 1
 } else := entries[0].conditions
-
-_entry(policy_key, ancestor, conditions_there) := {
-	"ancestorRef": _reference(keys.parse(ancestor)),
-	"controllerName": _controller(policy_key),
-	"conditions": conditions_there,
-}
-
-_controller(policy_key) := object.get(kinds.of_policy(policy_key), "controllerName", "")
 
 _reference(parts) := object.union_n([
 	{"group": {true: "", false: parts.group}[parts.group == "core"], "kind": parts.kind, "name": parts.name},

@@ -8,30 +8,23 @@ import data.bridge.lookup
 # for status.conditions. `says` is the report in one word, `difference` explains a contradiction to the bridge's
 # verdict. A report about an older generation of the policy is `outdated` and not compared (semantics S5).
 reported(policy_key, entry) := [object.union_n([report, {"says": word(report.conditions), "outdated": outdated}, differing]) |
-	some report in _reports(policy_key)
-	outdated := _is_outdated(policy_key, report.conditions)
+	some report in array.concat(
+		[{"conditions": _readable_conditions(object.get(lookup.get(policy_key), ["status", "conditions"], []))}],
+		[object.union({"controllerName": other.controllerName, "conditions": _readable_conditions(object.get(other, "conditions", []))}, ref) |
+			some other in array.slice(list_at(policy_key, ["status", "ancestors"]), 0, ancestor_bound)
+			is_string(other.controllerName)
+			fields := ["group", "kind", "namespace", "name", "sectionName"]
+			ref := {"ancestorRef": object.filter(other.ancestorRef, fields) | is_string(other.ancestorRef.name)}
+		],
+	)
+	report.conditions != []
+	generation := object.get(lookup.get(policy_key), ["metadata", "generation"], 0)
+	outdated := count([condition | some condition in report.conditions; condition.observedGeneration < generation]) > 0
 	differing := {"difference": text |
 		not outdated
 		text := difference(report, _verdicts_beside(policy_key, report, entry))
 	}
 ]
-
-_reports(policy_key) := array.concat(
-	[{"conditions": conditions} |
-		conditions := _readable_conditions(object.get(lookup.get(policy_key), ["status", "conditions"], []))
-		count(conditions) > 0
-	],
-	[object.union({"controllerName": entry.controllerName, "conditions": conditions}, _ancestor_ref(entry)) |
-		some entry in array.slice(list_at(policy_key, ["status", "ancestors"]), 0, ancestor_bound)
-		is_string(entry.controllerName)
-		conditions := _readable_conditions(object.get(entry, "conditions", []))
-		count(conditions) > 0
-	],
-)
-
-_ancestor_ref(entry) := {"ancestorRef": object.filter(entry.ancestorRef, ["group", "kind", "namespace", "name", "sectionName"])} if {
-	is_string(entry.ancestorRef.name)
-} else := {}
 
 # A folder may have any content: conditions that a cluster would reject are omitted.
 _readable_conditions(conditions) := [object.union({"reason": "", "message": ""}, object.filter(condition, fields)) |
@@ -45,12 +38,6 @@ _readable_conditions(conditions) := [object.union({"reason": "", "message": ""},
 		is_string(object.get(condition, field, ""))
 	}
 ]
-
-_is_outdated(policy_key, conditions) if {
-	generation := lookup.get(policy_key).metadata.generation
-	some condition in conditions
-	condition.observedGeneration < generation
-} else := false
 
 # The conditions of the bridge at the ancestor of a report: at the same section, else the same object, else everywhere.
 _verdicts_beside(_, _, entry) := [entry.conditions] if entry.conditions
@@ -116,14 +103,14 @@ _effect(conditions) := [effect |
 } else := "Unknown"
 
 # What a condition says about a policy, by the conditions of GEP-713 of 2026 and of 2025, and of kgateway.
-_meaning(condition) := "Refused" if {
-	[condition.type, condition.status] == ["Accepted", "False"]
+_meaning(condition) := meaning if {
+	meaning := {
+		["Accepted", "False"]: "Refused",
+		["Overridden", "True"]: "Overridden",
+		["PartiallyEnforced", "True"]: "Partial",
+	}[[condition.type, condition.status]]
 } else := "Accepted" if {
 	condition.type == "Accepted"
-} else := "Overridden" if {
-	[condition.type, condition.status] == ["Overridden", "True"]
-} else := "Partial" if {
-	[condition.type, condition.status] == ["PartiallyEnforced", "True"]
 } else := effect if {
 	condition.type in {"Programmed", "Enforced", "Attached"}
 	by_reason := {["False", "Overridden"]: "Overridden", ["True", "PartiallyProgrammed"]: "Partial"}
@@ -138,16 +125,11 @@ word(conditions) := reason if {
 } else := sprintf("%s=%s", [_deciding(conditions).type, _deciding(conditions).status])
 
 # The result, with the reason if the policy has no effect.
-_explained(conditions) := sprintf("%s (%s)", [word(conditions), message]) if {
-	not _has_effect(_deciding(conditions))
-	message := _deciding(conditions).message
-	message != ""
-} else := word(conditions)
-
-_has_effect(condition) if {
-	condition.status == "True"
-	condition.type != "Overridden"
-}
+_explained(conditions) := concat("", array.concat([word(conditions)], [sprintf(" (%s)", [condition.message]) |
+	condition := _deciding(conditions)
+	condition.message != ""
+	true in {condition.status != "True", condition.type == "Overridden"}
+]))
 
 # The most significant condition of a policy.
 _deciding(conditions) := [condition |

@@ -25,10 +25,7 @@ traces(obj, former, manager) := {name: found |
 	count(found) > 0
 }
 
-_written(obj, manager) := [entry |
-	some entry in object.get(obj.metadata, "managedFields", [])
-	entry.manager == manager
-]
+_written(obj, manager) := [entry | some entry in obj.metadata.managedFields; entry.manager == manager]
 
 # Marks are identified by their names, or by their writer if the policy kind is unknown.
 _marks_left(obj, former, manager) := _marks_of(former) | {type |
@@ -70,8 +67,7 @@ _wrote_condition(obj, _, _, manager) if {
 _ancestors_left(obj, former) := {entry.controllerName |
 	some entry in obj.status.ancestors
 	some kind in former
-	kind.kind == obj.kind
-	kind.controllerName == entry.controllerName
+	[kind.kind, kind.controllerName] == [obj.kind, entry.controllerName]
 }
 
 _parents_left(obj, former) := {entry.controllerName |
@@ -140,10 +136,7 @@ _managed := {kinds.get(name) | some name, _ in kinds.sets.managed}
 
 # The types of objects that the bridge may write because of active policy kinds, of the `replicated` types and the
 # policies themselves: those with status writes, and those with annotations. RBAC must allow these.
-writable_types(replicated) := {
-	"status": sort(types - annotated),
-	"annotations": sort(annotated),
-} if {
+writable_types(replicated) := {"status": sort(types - annotated), "annotations": sort(annotated)} if {
 	types := object.keys(kinds.sets.managed) | (_marked(replicated) & (replicated | kinds.names))
 	annotated := {type | some type in (types - object.keys(kinds.sets.managed)); form(type) == "annotations"}
 }
