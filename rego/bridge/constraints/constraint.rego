@@ -19,12 +19,7 @@ all_constraints := lookup.objects_in(type, "-")
 # match are violations.
 active_constraints[name] := obj.spec if {
 	some name, obj in all_constraints
-	not _flawed_constraints[name]
-}
-
-_flawed_constraints contains name if {
-	some name, obj in all_constraints
-	count(problems(object.get(obj, "spec", null))) > 0
+	problems(object.get(obj, "spec", null)) == []
 }
 
 is_loaded(policy) if policy in dispatch.policies
@@ -33,30 +28,21 @@ action(spec) := object.get(spec, "enforcementAction", "deny")
 
 # The parameters for a subject that the Constraint matches: `{parameters}`, or `{unselected}` if no entry of
 # parameterSelection matches and that has its own effect: allow, warn or deny.
-selection(spec, it) := {"parameters": _parameters(spec, chosen)} if {
+selection(spec, it) := {"parameters": _merge_parameters(array.concat([own], [entry.parameters | some entry in chosen]))} if {
 	chosen := _chosen(spec, it)
-	count(chosen) > 0
-} else := {"parameters": object.get(spec, "parameters", {})} if {
-	_no_match(spec) == "proceed"
+	true in {chosen != [], _no_match(spec) == "proceed"}
+	own := object.get(spec, "parameters", {})
 } else := {"unselected": _no_match(spec)}
 
 _no_match(spec) := object.get(spec, "onParameterSelectionNoMatch", "proceed")
 
-_parameters(spec, chosen) := _merge_parameters(array.concat(
-	[object.get(spec, "parameters", {})],
-	[entry.parameters | some entry in chosen],
-))
-
-_chosen(spec, it) := array.slice(fitting, 0, _bound(spec)) if {
+_chosen(spec, it) := array.slice(fitting, 0, bound) if {
 	fitting := [entry |
 		some entry in object.get(spec, "parameterSelection", [])
 		matches(object.get(entry, "match", {}), it)
 	]
+	bound := {true: count(fitting), false: 1}[object.get(spec, "parameterSelectionBehavior", "") == "MatchAny"]
 }
-
-_bound(spec) := count(spec.parameterSelection) if {
-	spec.parameterSelectionBehavior == "MatchAny"
-} else := 1
 
 # A match selects a subject: all its fields match. An absent or empty match selects everything.
 matches(match, it) if {
@@ -106,9 +92,7 @@ _namespace_selected(_, it) if it.namespace == ""
 _namespace_selected(selector, it) if {
 	is_namespace(it)
 	labels.selects(selector, object.union(it.labels, {"kubernetes.io/metadata.name": it.name}))
-}
-
-_namespace_selected(selector, it) if {
+} else if {
 	not is_namespace(it)
 	labels.selects(selector, lookup.namespace_labels(it.namespace))
 }
@@ -135,8 +119,7 @@ _merge_parameters(layers) := json.patch(whole, [{"op": "replace", "path": path, 
 
 # The paths of lists in the layers above the first. Lists within lists are ordinary values.
 _list_paths(layers) := {path |
-	some place, layer in layers
-	place > 0
+	some layer in array.slice(layers, 1, count(layers))
 	walk(layer, [path, value])
 	is_array(value)
 	every segment in path {
@@ -146,22 +129,18 @@ _list_paths(layers) := {path |
 
 # The lists at a path, above the last layer that has another value there, or instead of a map above it.
 _lists(layers, path) := [list |
+	replacing := {place |
+		some place, layer in layers
+		some length in numbers.range(1, count(path))
+		value := object.get(layer, array.slice(path, 0, length), _absent)
+		value != _absent
+		type_name(value) != {true: "array", false: "object"}[length == count(path)]
+	}
 	some place, layer in layers
-	place > max(_replacing(layers, path) | {-1})
+	place > max(replacing | {-1})
 	list := object.get(layer, path, null)
 	is_array(list)
 ]
-
-_replacing(layers, path) := {place |
-	some place, layer in layers
-	some length in numbers.range(1, count(path))
-	value := object.get(layer, array.slice(path, 0, length), _absent)
-	value != _absent
-	not _leads_on(value, length == count(path))
-}
-
-_leads_on(value, true) if is_array(value)
-_leads_on(value, false) if is_object(value)
 
 _absent := "\u0000"
 
@@ -181,35 +160,26 @@ subject(obj) := {
 	"namespace": _namespace(obj),
 	"name": _name(obj.metadata),
 	"labels": _labels(obj.metadata),
-	"scope": _scope(obj.metadata),
+	"scope": {true: "Cluster", false: "Namespaced"}[object.get(obj.metadata, "namespace", "") == ""],
 }
 
 subject_of(key) := subject(lookup.get(key))
 
-is_namespace(it) if {
-	it.kind == "Namespace"
-	it.group == ""
-}
+is_namespace(it) if [it.group, it.kind] == ["", "Namespace"]
 
 # A group in Kubernetes' form, empty for the core group.
 api_group(group) := "" if group == "core"
 api_group(group) := group if group != "core"
 
 _namespace(obj) := obj.metadata.name if {
-	obj.kind == "Namespace"
-	obj.apiVersion == "v1"
+	[obj.apiVersion, obj.kind] == ["v1", "Namespace"]
 } else := object.get(obj.metadata, "namespace", "")
 
 # For an object without a name yet, the prefix of its name.
-_name(metadata) := name if {
-	name := metadata.name
-	name != ""
+_name(metadata) := metadata.name if {
+	metadata.name != ""
 } else := object.get(metadata, "generateName", "")
 
 _labels(metadata) := metadata.labels if {
 	is_object(metadata.labels)
 } else := {}
-
-_scope(metadata) := "Cluster" if {
-	object.get(metadata, "namespace", "") == ""
-} else := "Namespaced"

@@ -17,7 +17,7 @@ import data.bridge.policy as policies
 # accepted, reason?}`.
 node(key, policy_kinds) := object.union_n([
 	_drawn(key, policy_kinds),
-	{"children": _children(levels.of(key), key)},
+	{"children": sort(_children(key))},
 	{"namespace": namespace | namespace := _namespace(key, policy_kinds)},
 ])
 
@@ -26,8 +26,9 @@ _drawn(key, policy_kinds) := object.union(
 	{"parameters": named | named := _parameters_at(level, key)},
 ) if level := levels.of(key)
 
-_children("Namespace", key) := sort(hierarchy.members(keys.parse(key).name))
-_children(level, key) := sort(hierarchy.children(key)) if level != "Namespace"
+_children(key) := hierarchy.members(keys.parse(key).name) if {
+	levels.of(key) == "Namespace"
+} else := hierarchy.children(key)
 
 _namespace(key, policy_kinds) := namespace if {
 	not contains(key, "#")
@@ -37,33 +38,34 @@ _namespace(key, policy_kinds) := namespace if {
 	count(_policies_at(namespace, policy_kinds)) > 0
 }
 
+# Policies that no policy kind describes are shown at their targets, unless the query names one kind (semantics K6).
 _policies_at(key, policy_kinds) := sort({entry |
 	object_key := keys.object_of(key)
 	some policy in attachment.policies_targeting(object_key)
-	policy_kind := keys.parse(policy).type
+	policy_kind := keys.type_of(policy)
 	policy_kind in policy_kinds
 	some ref in attachment.refs_on(policy, object_key)
 	attachment.place(policy_kind, ref.key) == key
 	entry := object.union({"policy": policy, "policyKind": policy_kind}, _counts(policy, ref))
-} | _undescribed_at(key))
+} | {{"policy": policy, "policyKind": keys.type_of(policy), "accepted": false, "reason": "NotDescribed"} |
+	not input.policyKind
+	some [policy, ref] in _undescribed_refs(keys.object_of(key))
+	ref.key == key
+})
 
-# Policies that no policy kind describes are shown at their targets, unless the query names one kind (semantics K6).
-_undescribed_at(key) := {entry |
-	some policy in index.policies_targeting(keys.object_of(key))
+_undescribed_refs(object_key) := {[policy, ref] |
+	some policy in index.policies_targeting(object_key)
 	obj := lookup.get(policy)
 	kinds.is_undescribed(policy, obj)
 	some ref in index.target_refs(obj)
-	ref.key == key
-	entry := {"policy": policy, "policyKind": keys.parse(policy).type, "accepted": false, "reason": "NotDescribed"}
-} if {
-	not input.policyKind
-} else := set()
+	ref.object == object_key
+}
 
 _counts(policy, ref) := {"accepted": false, "reason": "Deleting"} if {
 	lookup.get(policy).metadata.deletionTimestamp
-} else := {"accepted": true} if {
-	attachment.verdict(policy, ref).reason == "Accepted"
-} else := {"accepted": false, "reason": attachment.verdict(policy, ref).reason}
+} else := object.union({"accepted": reason == "Accepted"}, {"reason": reason | reason != "Accepted"}) if {
+	reason := attachment.verdict(policy, ref).reason
+}
 
 # The roots of the whole tree: the objects and frontends without a parent that counts, and with a child or a policy.
 # Objects without policies and links are not part of the tree.
@@ -73,47 +75,38 @@ roots(policy_kinds) := {key |
 	_is_root(key, policy_kinds)
 }
 
-_placed_nodes contains key if {
+_placed_nodes := ({key |
 	some type, at in levels.by_type
 	not at.object == "Namespace"
 	some object_key in lookup.keys_of(type)
 	some key in {object_key, keys.frontend(object_key)}
 	_is_placed(key)
-}
-
-# Routes may have parents of kinds without a level, such as ServiceImport.
-_placed_nodes contains node if {
+} | {node |
+	# Routes may have parents of kinds without a level, such as ServiceImport.
 	some node in index.frontends
 	hierarchy.exists(trim_suffix(node, "@frontend"))
 	_is_placed(node)
-}
-
-# Targets of policies with types outside the hierarchy are nodes too.
-_placed_nodes contains key if {
+}) | {keys.parse(target).object |
+	# Targets of policies with types outside the hierarchy are nodes too.
 	some policy_kind in kinds.in_use
 	some policy in lookup.keys_of(policy_kind)
 	some target in attachment.targets(policy)
 	levels.of(target) != "Namespace"
-	key := keys.parse(target).object
 }
 
 # An object has a place in the picture; a frontend has one if a route names it.
 _is_placed(key) if not keys.is_frontend(key)
 
-_is_placed(key) if {
-	keys.is_frontend(key)
-	count(index.declared_children(key)) > 0
-}
+_is_placed(key) if count(index.declared_children(key)) > 0
 
 _is_root(key, _) if levels.of(key) in _first_levels
 _is_root(key, _) if count(hierarchy.children(key) - hierarchy.sections(key)) > 0
 
 _is_root(key, policy_kinds) if {
-	some at in ({key} | hierarchy.sections(key))
-	count(_policies_at(at, policy_kinds)) > 0
+	namespaces := {namespace | namespace := _namespace(key, policy_kinds)}
+	some node in union({{key}, hierarchy.sections(key), namespaces})
+	count(_policies_at(node, policy_kinds)) > 0
 }
-
-_is_root(key, policy_kinds) if _namespace(key, policy_kinds)
 
 # The object that a GatewayClass or Gateway takes its parameters from (Gateway API, GatewayClassSpec.parametersRef and
 # GatewayInfrastructure.parametersRef), whether it exists or not. It is not a part of the hierarchy: no policy acts through this
@@ -131,11 +124,7 @@ _parameters_at("Gateway", key) := keys.named(ref.group, ref.kind, split(key, "/"
 undescribed_above(node) := {rejection |
 	nodes := {on | some path in hierarchy.paths(node, true); some on in path} | hierarchy.sections(node)
 	some object_key in {keys.parse(on).object | some on in nodes}
-	some policy in index.policies_targeting(object_key)
-	obj := lookup.get(policy)
-	kinds.is_undescribed(policy, obj)
-	some ref in index.target_refs(obj)
-	ref.object == object_key
+	some [policy, ref] in _undescribed_refs(object_key)
 	_is_on_path(ref, nodes)
 	rejection := {
 		"policy": policy,
@@ -153,18 +142,12 @@ _is_on_path(ref, _) if not hierarchy.canonical_key(ref.key)
 # route is omitted if another one accepts it for the same parentRef.
 rejected_links(nodes) := sort({link |
 	objects := {_whole(node) | some node in nodes}
-	some child in (objects | _declared_below(objects))
+	below := {child | some object_key in objects; some child in index.declared_children(object_key)}
+	some child in (objects | below)
 	some link in hierarchy.rejected_above(child)
-	_joins(link, objects)
+	count({_whole(end) | some end in [link.child, link.parent]} & objects) > 0
 	not _taken_elsewhere(link)
 })
-
-_declared_below(objects) := {child | some object_key in objects; some child in index.declared_children(object_key)}
-
-_joins(link, objects) if {
-	some end in [link.child, link.parent]
-	_whole(end) in objects
-}
 
 _taken_elsewhere(link) if {
 	keys.parse(link.parent).section != ""
@@ -180,18 +163,25 @@ _whole(node) := concat("", [trim_suffix(keys.parse(node).object, "@frontend"), "
 } else := keys.parse(node).object
 
 # The picture of one object: `nodes` (the object, its sections, its frontend) with `{level, policies, parameters?,
-# hostnames?}`, and its declarations: `edges` `[parent, child]` that count, `refused` ones with their reason. `alone` means that it is
-# drawn even without an edge. Its size is independent of other objects' declarations. Undefined for objects without a
-# place in the picture.
+# hostnames?}`, and its declarations: `edges` `[parent, child]` that count, `refused` ones with their reason. `alone`
+# means that it is drawn even without an edge. Its size is independent of other objects' declarations. Undefined for
+# objects without a place in the picture.
 entry(object_key) := {
 	"nodes": {node: object.union(_drawn(node, kinds.names), _hostnames(node)) | some node in nodes},
-	"edges": sort(_edges(nodes)),
+	"edges": sort({[parent, node] | some node in nodes; some parent in _above(node)} | {[rule, backend] |
+		some node in nodes
+		levels.of(node) == "Route"
+		some rule, backends in hierarchy.rule_backends(node)
+		some backend, numbers in backends
+		hierarchy.exists(backend)
+		hierarchy.leads_to(keys.type_of(node), backend, numbers)
+	}),
 	"refused": sort({link | some link in _refused_links(object_key); not _taken_elsewhere(link)}),
 	"alone": levels.of(object_key) in _first_levels,
 } if {
 	hierarchy.exists(object_key)
 	_is_in_picture(object_key)
-	nodes := _nodes(object_key)
+	nodes := {node | some node in {object_key, keys.frontend(object_key)}; _is_placed(node)} | hierarchy.sections(object_key)
 }
 
 # The hostnames of a route or a listener, by which users search.
@@ -213,17 +203,6 @@ _is_in_picture(object_key) if {
 	_is_placed(keys.frontend(object_key))
 }
 
-_nodes(object_key) := {node | some node in {object_key, keys.frontend(object_key)}; _is_placed(node)} | hierarchy.sections(object_key)
-
-_edges(nodes) := {[parent, node] | some node in nodes; some parent in _above(node)} | {[rule, backend] |
-	some node in nodes
-	levels.of(node) == "Route"
-	some rule, backends in hierarchy.rule_backends(node)
-	some backend, numbers in backends
-	hierarchy.exists(backend)
-	hierarchy.leads_to(keys.type_of(node), backend, numbers)
-}
-
 # Any number of rules may name a backend: their entries have these edges, so a change of one rule costs only that rule.
 _above(node) := set() if {
 	hierarchy.is_unaccepted(node)
@@ -241,43 +220,37 @@ _refused_links(object_key) := hierarchy.rejections_by(object_key) if {
 
 # The first objects of a picture, from the top down, in parts of one level: objects with `alone`, objects that extension
 # modules place, and targets of policies. Edges connect all others.
-picture_roots := array.concat(
-	[sort(_of_levels({name})) | some name in _first_levels],
-	[sort(_of_levels(_further_levels) | _targets)],
-)
+picture_roots := array.concat([sort(_of_levels({name})) | some name in _first_levels], [sort(_of_levels(further) | targets)]) if {
+	further := {at.object | some at in levels.by_type} - ({level | some level in _first_levels} | {"Backend", "Namespace"})
+	targets := index.targeted_objects | {ref.object |
+		some policy_kind in kinds.in_use
+		policies.may_select(policy_kind)
+		some policy in lookup.keys_of(policy_kind)
+		some ref in policies.declared_refs(policy)
+	}
+}
 
 # The levels whose objects are drawn without an edge and a policy, too.
 _first_levels := ["GatewayClass", "Gateway", "ListenerSet", "Route"]
 
-_further_levels := {at.object | some at in levels.by_type} - ({level | some level in _first_levels} | {"Backend", "Namespace"})
-
 _of_levels(names) := {key | some type, at in levels.by_type; at.object in names; some key in lookup.keys_of(type)}
-
-_targets := index.targeted_objects | {ref.object |
-	some policy_kind in kinds.in_use
-	policies.may_select(policy_kind)
-	some policy in lookup.keys_of(policy_kind)
-	some ref in policies.declared_refs(policy)
-}
 
 # The objects whose picture a change of the objects `changed` may affect: `was` has by key their previous index paths,
 # `appeared` are those of `changed` that were not drawn before, or that were deleted.
 changed_entries(changed, was, appeared) := union({
 	changed,
-	{key | some object_key in changed; some key in _entries_led_to(object_key, was)},
+	# The entries of other objects that depend on an object's declarations, current or previous: its children by extension
+	# modules, frontends, its targets.
+	{key |
+		some object_key in changed
+		declared := {entry.path | some entry in policies.entries(lookup.get(object_key))}
+		some path in (declared | {path | some path in was[object_key]})
+		some key in _objects_of_path(object_key, path)
+	},
 	{key | some object_key in appeared; some key in index.declared_parents(object_key)},
 	{key | some object_key in changed; some key in _dependent_objects(object_key)},
 	{key | some object_key in changed; some [_, keys_there] in attachment.reselections(object_key); some key in keys_there},
 })
-
-# The entries of other objects that depend on the object's declarations, current or previous: its children by extension
-# modules, frontends, its targets.
-_entries_led_to(object_key, was) := {key |
-	some path in (_paths_of(object_key) | {path | some path in was[object_key]})
-	some key in _objects_of_path(object_key, path)
-}
-
-_paths_of(object_key) := {entry.path | some entry in policies.entries(lookup.get(object_key))}
 
 _objects_of_path(_, ["extended", child]) := {trim_suffix(child, "@frontend")}
 
@@ -294,12 +267,8 @@ _objects_of_path(_, ["selectors", namespace, type, text]) := {ref.object | some 
 # The objects whose links and refs depend on this object: those directly below it, those in a Namespace, those that need
 # a grant.
 _dependent_objects(object_key) := union({
-	_direct_dependents(object_key),
-	{ref.object |
-		some policy in _direct_dependents(object_key)
-		kinds.of_policy(policy)
-		some ref in policies.declared_refs(policy)
-	},
+	direct,
+	{ref.object | some policy in direct; kinds.of_policy(policy); some ref in policies.declared_refs(policy)},
 	{ref.object |
 		some policy_kind in index.class_limited_kinds
 		some policy in index.class_limited_policies(policy_kind)
@@ -307,18 +276,18 @@ _dependent_objects(object_key) := union({
 		ref.class
 		ref.object in hierarchy.objects_below(object_key)
 	},
-})
-
-_direct_dependents(object_key) := union({
-	_with_links_below(hierarchy.rivals(object_key)),
-	_links_below(object_key),
-	{key |
-		keys.parse(object_key).type == "gateway.networking.k8s.io/ReferenceGrant"
-		some key in index.referrers(keys.parse(object_key).namespace)
-	},
-	# The ports of a Service decide which refs to it are valid.
-	{key | keys.type_of(object_key) == "core/Service"; some key in index.declared_parents(object_key)},
-})
+}) if {
+	direct := union({
+		_with_links_below(hierarchy.rivals(object_key)),
+		_links_below(object_key),
+		{key |
+			keys.type_of(object_key) == "gateway.networking.k8s.io/ReferenceGrant"
+			some key in index.referrers(keys.namespace(object_key))
+		},
+		# The ports of a Service decide which refs to it are valid.
+		{key | keys.type_of(object_key) == "core/Service"; some key in index.declared_parents(object_key)},
+	})
+}
 
 _with_links_below(object_keys) := object_keys | {below | some object_key in object_keys; some below in _links_below(object_key)}
 
