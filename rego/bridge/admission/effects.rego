@@ -10,17 +10,19 @@ import data.bridge.status as reporting
 # The maximum number of examined objects below each target of a policy, which limits the time of a request.
 _sample_bound := 100
 
-effects := _effect_sentences(after, before) if {
+# The differences between a policy's effects before and after the request, as sentences.
+effects := {sentence_about(key, text) | some text in array.concat(after.empty, array.slice(texts, 0, 4 * _sentence_bound))} if {
 	obj := reviewed_object
 	key := keys.of(obj)
 	after := _sample_effects(key) with input as {"changes": {"upsert": [obj]}}
-	before := _before(key)
+	before := [found | input.operation == "UPDATE"; found := _sample_effects(key) with input as {}]
+	texts := array.flatten([
+		_loss_texts(after, "Overridden"),
+		_loss_texts(after, "PartiallyProgrammed"),
+		_gain_texts(after, before),
+		_overrides(after, before),
+	])
 }
-
-_before(policy_key) := found if {
-	input.operation == "UPDATE"
-	found := _sample_effects(policy_key) with input as {}
-} else := {}
 
 # The outcomes of a policy at its effective targets, `{policy, whole, empty, outcomes, overridden}`. `outcomes` has
 # the outcomes and the deciding policies by object, `overridden` the objects where it overrides another policy, by
@@ -79,18 +81,6 @@ _loses_to(outcome, policy, winner) if {
 # The maximum number of sentences of one form about one policy.
 _sentence_bound := 3
 
-# The differences between a policy's effects before and after a change, as sentences.
-_effect_sentences(after, before) := {sentence_about(after.policy, text) |
-	some text in array.concat(after.empty, _some_of([sentence |
-		some sentence in array.concat(
-			array.concat(_loss_texts(after, "Overridden"), _loss_texts(after, "PartiallyProgrammed")),
-			array.concat(_gain_texts(after, before), _overrides(after, before)),
-		)
-	]))
-}
-
-_some_of(sentences) := array.slice(sentences, 0, 4 * _sentence_bound)
-
 # The objects where all its paths have one outcome, by the overriding policy.
 _loss_texts(after, outcome) := array.slice(
 	[sprintf("is %s by %s on %s", [_verbs_of_loss[outcome], by, number]) |
@@ -121,59 +111,47 @@ _gain_texts(after, before) := array.concat(
 	[sprintf("becomes effective on %s%s", [_count(objects, after), where]) |
 		some namespace in array.slice(namespaces, 0, _sentence_bound)
 		objects := {object_key | some object_key in gained; keys.namespace(object_key) == namespace}
-		where := _of_namespace(namespace)
+		where := concat("", [sprintf(" of namespace %s", [namespace]) | namespace != ""])
 	],
-	more,
+	[sprintf("becomes effective in %d more namespaces", [left]) | left > 0],
 ) if {
-	gained := _effective_on(after) - _effective_on(before)
+	gained := _effective_on([after]) - _effective_on(before)
 	namespaces := sort({keys.namespace(object_key) | some object_key in gained})
-	left := array.slice(namespaces, _sentence_bound, count(namespaces))
-	more := [sprintf("becomes effective in %d more namespaces", [count(left)]) | count(left) > 0]
+	left := count(namespaces) - _sentence_bound
 }
 
-_effective_on(found) := {object_key |
-	some object_key, reached in object.get(found, "outcomes", {})
+_effective_on(samples) := {object_key |
+	some sample in samples
+	some object_key, reached in sample.outcomes
 	some outcome in reached
 	outcome[0] in {"Programmed", "PartiallyProgrammed"}
 }
-
-_of_namespace("") := ""
-_of_namespace(namespace) := sprintf(" of namespace %s", [namespace]) if namespace != ""
 
 # The policies that it overrides and did not override before.
 _overrides(after, before) := array.slice(
 	[sprintf("overrides %s on %s", [keys.short(other), _count(objects, after)]) |
 		some other, overridden in after.overridden
-		objects := overridden - object.get(before, ["overridden", other], set())
+		objects := overridden - {object_key | some sample in before; some object_key in sample.overridden[other]}
 		count(objects) > 0
 	],
 	0, _sentence_bound,
 )
 
-_names(names) := concat(", ", names) if count(names) <= _sentence_bound
-
-_names(names) := sprintf("%s and %d more", [concat(", ", array.slice(names, 0, _sentence_bound)), count(names) - _sentence_bound]) if {
-	count(names) > _sentence_bound
+_names(names) := concat("", [concat(", ", array.slice(names, 0, _sentence_bound)), rest]) if {
+	rest := concat("", [sprintf(" and %d more", [count(names) - _sentence_bound]) | count(names) > _sentence_bound])
 }
 
-_share(objects, after) := _count(objects, after) if not after.whole
-_share(objects, after) := sprintf("%d of %s", [count(objects), _count(object.keys(after.outcomes), after)]) if after.whole
-
-_count(objects, after) := sprintf("%s%d %s", [_at_least[after.whole], count(objects), _noun(objects)])
-
-_at_least := {true: "", false: "at least "}
-
-_noun(objects) := _nouns(kinds_of)[count(objects) == 1] if {
-	kinds_of := {_plain_kind(keys.parse(object_key).kind) | some object_key in objects}
+_share(objects, after) := concat(" of ", array.concat([sprintf("%d", [count(objects)]) | after.whole], [_count(all_or_these, after)])) if {
+	all_or_these := {true: object.keys(after.outcomes), false: objects}[after.whole]
 }
 
-_plain_kind(kind) := "route" if endswith(kind, "Route")
-_plain_kind(kind) := lower(kind) if not endswith(kind, "Route")
+_count(objects, after) := sprintf("%s%d %s%s", [{true: "", false: "at least "}[after.whole], count(objects), noun, _ending(noun, count(objects))]) if {
+	nouns := {_noun(keys.parse(object_key).kind) | some object_key in objects}
+	noun := [noun | some noun in array.concat([one | [one] := [each | some each in nouns]], ["object"])][0]
+}
 
-_nouns(names) := {true: name, false: _plural(name)} if {
-	count(names) == 1
-	some name in names
-} else := {true: "object", false: "objects"}
+_noun(kind) := "route" if endswith(kind, "Route")
+_noun(kind) := lower(kind) if not endswith(kind, "Route")
 
-_plural(name) := sprintf("%ses", [name]) if endswith(name, "s")
-_plural(name) := sprintf("%ss", [name]) if not endswith(name, "s")
+_ending(_, 1) := ""
+_ending(noun, number) := {true: "es", false: "s"}[endswith(noun, "s")] if number != 1

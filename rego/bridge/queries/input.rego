@@ -87,12 +87,6 @@ _flaw_of_keys(field) := error("InvalidInput", sprintf("%s must be a list of keys
 
 _flaw([field, "optional keys"]) := _flaw_of_keys(field) if object.get(input, field, null) != null
 
-_flaw([field, "keys by kind"]) := error("InvalidInput", sprintf("%s must be lists of keys by policy kind, {<group>/<Kind>: [<keys>]}", [field])) if {
-	not _are_lists(object.get(input, field, null))
-}
-
-_flaw([field, "policy kind"]) := error("InvalidInput", sprintf("%s must name a policy kind, <group>/<Kind>", [field])) if not input[field]
-
 _flaw([field, "policy"]) := error("InvalidInput", sprintf("%s must be a key, <group>/<Kind>/<namespace>/<name>", [field])) if {
 	not keys.parse(object.get(input, field, ""))
 } else := error("TargetNotFound", sprintf("%s does not exist", [input[field]])) if {
@@ -102,14 +96,18 @@ _flaw([field, "policy"]) := error("InvalidInput", sprintf("%s must be a key, <gr
 	message := sprintf("%s is not a policy of an active kind; active kinds: %s", [input[field], concat(", ", sort(kinds.in_use))])
 }
 
-_flaw([field, "type"]) := error("InvalidInput", sprintf("%s must be a type, <group>/<Kind>", [field])) if not is_string(object.get(input, field, null))
-_flaw([field, "types"]) := error("InvalidInput", sprintf("%s must be a list of <group>/<Kind>", [field])) if not is_list(field)
-
-_are_lists(lists) if {
-	is_object(lists)
-	every items in lists {
-		is_array(items)
-	}
+# Forms of required fields that a JSON Schema describes.
+_flaw([field, form]) := error("InvalidInput", sprintf("%s must %s", [field, text])) if {
+	[schema, text] := {
+		"keys by kind": [
+			{"type": "object", "additionalProperties": {"type": "array"}},
+			"be lists of keys by policy kind, {<group>/<Kind>: [<keys>]}",
+		],
+		"policy kind": [{"type": "string"}, "name a policy kind, <group>/<Kind>"],
+		"type": [{"type": "string"}, "be a type, <group>/<Kind>"],
+		"types": [{"type": "array"}, "be a list of <group>/<Kind>"],
+	}[form]
+	not json.match_schema(object.filter(input, [field]), {"required": [field], "properties": {field: schema}})[0]
 }
 
 policy_kinds := {input.policyKind} if {

@@ -40,7 +40,9 @@ _candidates(entry, type) := {[name, route_key] |
 # request's: with the same first segments, then with the same first one, then any.
 _routes_of_host(entry, type) := {route_key |
 	some name in _names(entry)
-	some route_key in _routes_at(entry, type, name, _paths_near(entry, name))
+	like := _paths_like(entry, name)
+	paths := array.concat(like, [path | some path in ["/", "*"]; not path in like])
+	some route_key in _routes_at(entry, type, name, array.slice(paths, 0, paths_regarded))
 }
 
 # The routes of a type that serve a hostname and one of these paths at an entry point, by declaration.
@@ -49,10 +51,6 @@ _routes_at(entry, type, name, paths) := {route_key |
 	some path in paths
 	some route_key in index.routes_serving(parent, name, path)
 	startswith(route_key, concat("", [type, "/"]))
-}
-
-_paths_near(entry, name) := array.slice(near, 0, paths_regarded) if {
-	near := array.concat(_paths_like(entry, name), [path | some path in ["/", "*"]; not path in _paths_like(entry, name)])
 }
 
 # Each beginning counts only if no path has the previous one.
@@ -270,19 +268,16 @@ _value_conditions(part, list, values) := [condition |
 _name_of("header", one) := lower(one.name)
 _name_of("query parameter", one) := one.name
 
-# Why a condition that is not a pattern does not accept the request.
+# Why a condition that is not a pattern does not accept the request. A prefix consists of whole segments (HTTPPathMatch).
 _miss(one) := sprintf("%s is missing", [one.name]) if {
 	one.actual == null
 } else := sprintf("path %s is not %s nor below it", [one.actual, one.expected]) if {
 	one.type == "PathPrefix"
-	not _is_below(one.actual, trim_right(one.expected, "/"))
+	not startswith(concat("", [one.actual, "/"]), concat("", [trim_right(one.expected, "/"), "/"]))
 } else := sprintf({true: "%s %s is not exactly %s", false: "%s is %s, not %s"}[one.name == "path"], [one.name, one.actual, one.expected]) if {
 	one.type == "Exact"
 	one.actual != one.expected
 }
-
-# A prefix consists of whole segments (HTTPPathMatch).
-_is_below(path, prefix) if startswith(concat("", [path, "/"]), concat("", [prefix, "/"]))
 
 # By an exact path, the longest prefix, the longest regular expression (implementation-specific in Gateway API), then a
 # method, the most headers, the most query parameters (HTTPRouteRule.matches).
@@ -497,10 +492,15 @@ _why_not(entry, route_key) := {"reason": reason, "message": message} if {
 	})
 } else := {"reason": "NoMatch", "message": "has no rule"} if {
 	entry in hierarchy.parents(route_key)
-} else := {"reason": "OtherListener", "message": sprintf("is attached to %s", [concat(", ", sort(others))])} if {
-	others := {keys.describe(node) | some node in hierarchy.parents(route_key)}
-	count(others) > 0
-} else := {"reason": "OtherListener", "message": "names another listener, and is attached to none"}
+} else := {"reason": "OtherListener", "message": message} if {
+	others := sort({keys.describe(node) | some node in hierarchy.parents(route_key)})
+	message := [text |
+		some text in array.concat(
+			[sprintf("is attached to %s", [concat(", ", others)]) | others != []],
+			["names another listener, and is attached to none"],
+		)
+	][0]
+}
 
 _of_other_hosts(entry) := [{"node": route_key, "reason": "HostnameDiffers", "message": message} |
 	not any_host(entry)
