@@ -82,8 +82,9 @@ _findings(policy_key) := {"invalid": true, "messages": {[action, sentence_about(
 	kinds.of_policy(policy_key)
 }
 
-_refusal(policy_key, found) := sprintf("conflicts with %s: %s", [keys.short(attachment.conflict_winner(policy_key, found.ref)), found.message]) if {
+_refusal(policy_key, found) := sprintf("conflicts with %s: %s", [keys.short(winner), found.message]) if {
 	found.reason == "Conflicted"
+	winner := attachment.conflict_winner(policy_key, found.ref)
 } else := sprintf("is not accepted for one target: %s", [found.message]) if {
 	found.reason != "Accepted"
 }

@@ -145,7 +145,8 @@ _share(objects, after) := concat(" of ", array.concat([sprintf("%d", [count(obje
 	all_or_these := {true: object.keys(after.outcomes), false: objects}[after.whole]
 }
 
-_count(objects, after) := sprintf("%s%d %s%s", [{true: "", false: "at least "}[after.whole], count(objects), noun, _ending(noun, count(objects))]) if {
+_count(objects, after) := sprintf("%s%d %s%s", [at_least, count(objects), noun, _ending(noun, count(objects))]) if {
+	at_least := {true: "", false: "at least "}[after.whole]
 	nouns := {_noun(keys.parse(object_key).kind) | some object_key in objects}
 	noun := [noun | some noun in array.concat([one | [one] := [each | some each in nouns]], ["object"])][0]
 }

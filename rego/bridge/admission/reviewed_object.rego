@@ -13,7 +13,12 @@ reviewed_object := named if {
 	is_object(input.object.metadata)
 	not _spec_stays
 	not input.object.metadata.deletionTimestamp
-	named := object.union(input.object, {"metadata": object.union_n([_name, _namespace, input.object.metadata])})
+	named := object.union(input.object, {"metadata": object.union_n([
+		# The API server generates a name from generateName after admission.
+		{"name": concat("", [input.object.metadata.generateName, "?"]) | not input.object.metadata.name},
+		{"namespace": input.namespace | input.namespace != ""},
+		input.object.metadata,
+	])})
 	keys.of(named)
 }
 
@@ -21,15 +26,6 @@ _spec_stays if {
 	input.operation == "UPDATE"
 	object.get(input.object, "spec", null) == object.get(input.oldObject, "spec", null)
 }
-
-# The API server generates a name from generateName after admission.
-_name := {"name": concat("", [input.object.metadata.generateName, "?"])} if {
-	not input.object.metadata.name
-} else := {}
-
-_namespace := {"namespace": input.namespace} if {
-	input.namespace != ""
-} else := {}
 
 # METADATA
 # description: |

@@ -163,8 +163,6 @@ subject(obj) := {
 	"scope": {true: "Cluster", false: "Namespaced"}[object.get(obj.metadata, "namespace", "") == ""],
 }
 
-subject_of(key) := subject(lookup.get(key))
-
 is_namespace(it) if [it.group, it.kind] == ["", "Namespace"]
 
 # A group in Kubernetes' form, empty for the core group.

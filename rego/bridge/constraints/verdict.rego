@@ -52,7 +52,7 @@ violations(names, object_keys) := {violation |
 	some name in names
 	spec := active_constraints[name]
 	some key in _keys_to_judge(name, object_keys)
-	it := subject_of(key)
+	it := subject(lookup.get(key))
 	matches(object.get(spec, "match", {}), it)
 	some [message, details] in _violations_by(step(name, it), key)
 	violation := {

@@ -203,17 +203,17 @@ _custom_elements(merged) := merged if {
 } else := [merged]
 
 # A fold as in `bridge.lib.recursion`.
-_joined_512(kind, elements, found) := _joined_256(kind, _joined_256(kind, elements, array.slice(found, 0, 256)), array.slice(found, 256, 512))
-_joined_256(kind, elements, found) := _joined_128(kind, _joined_128(kind, elements, array.slice(found, 0, 128)), array.slice(found, 128, 256))
-_joined_128(kind, elements, found) := _joined_64(kind, _joined_64(kind, elements, array.slice(found, 0, 64)), array.slice(found, 64, 128))
-_joined_64(kind, elements, found) := _joined_32(kind, _joined_32(kind, elements, array.slice(found, 0, 32)), array.slice(found, 32, 64))
-_joined_32(kind, elements, found) := _joined_16(kind, _joined_16(kind, elements, array.slice(found, 0, 16)), array.slice(found, 16, 32))
-_joined_16(kind, elements, found) := _joined_8(kind, _joined_8(kind, elements, array.slice(found, 0, 8)), array.slice(found, 8, 16))
-_joined_8(kind, elements, found) := _joined_4(kind, _joined_4(kind, elements, array.slice(found, 0, 4)), array.slice(found, 4, 8))
-_joined_4(kind, elements, found) := _joined_2(kind, _joined_2(kind, elements, array.slice(found, 0, 2)), array.slice(found, 2, 4))
-_joined_2(kind, elements, found) := _joined_1(kind, _joined_1(kind, elements, array.slice(found, 0, 1)), array.slice(found, 1, 2))
-_joined_1(_, elements, []) := elements
-_joined_1(kind, elements, [join]) := _joined(kind, elements, join)
+_joined_512(kind, start, joins) := _joined_256(kind, _joined_256(kind, start, array.slice(joins, 0, 256)), array.slice(joins, 256, 512))
+_joined_256(kind, start, joins) := _joined_128(kind, _joined_128(kind, start, array.slice(joins, 0, 128)), array.slice(joins, 128, 256))
+_joined_128(kind, start, joins) := _joined_64(kind, _joined_64(kind, start, array.slice(joins, 0, 64)), array.slice(joins, 64, 128))
+_joined_64(kind, start, joins) := _joined_32(kind, _joined_32(kind, start, array.slice(joins, 0, 32)), array.slice(joins, 32, 64))
+_joined_32(kind, start, joins) := _joined_16(kind, _joined_16(kind, start, array.slice(joins, 0, 16)), array.slice(joins, 16, 32))
+_joined_16(kind, start, joins) := _joined_8(kind, _joined_8(kind, start, array.slice(joins, 0, 8)), array.slice(joins, 8, 16))
+_joined_8(kind, start, joins) := _joined_4(kind, _joined_4(kind, start, array.slice(joins, 0, 4)), array.slice(joins, 4, 8))
+_joined_4(kind, start, joins) := _joined_2(kind, _joined_2(kind, start, array.slice(joins, 0, 2)), array.slice(joins, 2, 4))
+_joined_2(kind, start, joins) := _joined_1(kind, _joined_1(kind, start, array.slice(joins, 0, 1)), array.slice(joins, 1, 2))
+_joined_1(_, start, []) := start
+_joined_1(kind, start, [join]) := _joined(kind, start, join)
 
 # The outcome of one policy of a stack at its path, `{outcome, overriddenBy}`: all its leaves survive: Programmed; some:
 # PartiallyProgrammed; none: Overridden (semantics O1 to O3). Every policy of an Additive kind is Programmed (C4).

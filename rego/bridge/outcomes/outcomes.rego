@@ -25,7 +25,12 @@ outcomes_at(policy_kind, node) := [object.union(fate, {
 	"marks": marks(above, marks_of_target, fate),
 }) |
 	some [source, path, attached] in effective.stacks_by_source(policy_kind, node)
-	scope := concat("", [scope_name(path), _cut_text(path), _source_text(source)])
+	scope := concat("", array.flatten([
+		scope_name(path),
+		# A path that was cut (semantics P7).
+		[sprintf(" (cut: links of an extension lead back to %s)", [cut]) | index.has_extension_links; cut := hierarchy.cut_node(path)],
+		[sprintf(" from namespace %s", [source]) | source != ""],
+	]))
 	above := above_route(path)
 	marks_of_target := places(node, above)
 	some fate in _outcomes_of_stack(attached, path[0])
@@ -39,15 +44,6 @@ _counted_targets(policy_kind, fate) := [] if {
 	not has_ancestors(policy_kind)
 	policies.selects_by_fields(fate.policy)
 } else := fate.targets
-
-# The text for a path that was cut (semantics P7).
-_cut_text(path) := sprintf(" (cut: links of an extension lead back to %s)", [node]) if {
-	index.has_extension_links
-	node := hierarchy.cut_node(path)
-} else := ""
-
-_source_text("") := ""
-_source_text(source) := sprintf(" from namespace %s", [source]) if source != ""
 
 # The outcome of each policy of a stack, independent of its path. `root` is the first node of the path.
 _outcomes_of_stack(attached, root) := [{"policy": policy, "targets": targets, "outcome": "Failed", "by": [error.message]} |
@@ -66,13 +62,7 @@ _targets_by_policy(attached) := {policy: [target | some target in targets] |
 
 # The outcomes of a policy at all its effective targets, counted, `{ancestor, targets, outcome, by, count, examples}`;
 # messages need three examples.
-tallies(policy_key) := _counted([entry |
-	some node in scopes.reachable_scopes(policy_key)
-	some entry in outcomes_at(keys.parse(policy_key).type, node)
-	entry.policy == policy_key
-])
-
-_counted(own) := [{
+tallies(policy_key) := [{
 	"ancestor": group[0],
 	"targets": group[1],
 	"outcome": group[2],
@@ -80,11 +70,14 @@ _counted(own) := [{
 	"count": count(members),
 	"examples": array.slice(members, 0, 3),
 } |
-	some group in sort({_group(entry) | some entry in own})
-	members := sort([entry.scope | some entry in own; _group(entry) == group])
+	own := [[[entry.ancestor, entry.targets, entry.outcome, entry.by], entry.scope] |
+		some node in scopes.reachable_scopes(policy_key)
+		some entry in outcomes_at(keys.type_of(policy_key), node)
+		entry.policy == policy_key
+	]
+	some group in sort({group | some [group, _] in own})
+	members := sort([scope | some [of, scope] in own; of == group])
 ]
-
-_group(entry) := [entry.ancestor, entry.targets, entry.outcome, entry.by]
 
 # The ancestors of a policy's status entries for a path: the nodes at the kind's ancestorLevel or, if there are none (or
 # the level is Target), the policy's own targets (semantics S3). An Inherited kind's path has one; a Direct kind's path
@@ -216,8 +209,4 @@ node_name(node) := concat("", [_kind_name(group, kind), " ", namespace, "/", res
 	section_or_role := trim_prefix(node, parts.object)
 }
 
-_kind_name(group, kind) := kind if {
-	group == "core"
-} else := kind if {
-	group == keys.gateway_api
-} else := concat(".", [kind, group])
+_kind_name(group, kind) := {true: kind, false: concat(".", [kind, group])}[group in {"core", keys.gateway_api}]

@@ -30,8 +30,9 @@ _is_alive(key) if {
 }
 
 # The marks of an object, from the policies that act there: the input's, or else the computed ones.
-object_status(key) := reporting.affected_status(key, object.get(input.affectedBy, key, {}), object.get(input, ["unreported", key], {}), former_kinds) if {
-	input.affectedBy
+object_status(key) := reporting.affected_status(key, affecting, unreported, former_kinds) if {
+	affecting := object.get(input.affectedBy, key, {})
+	unreported := object.get(input, ["unreported", key], {})
 } else := reporting.affected_status(key, reporting.affecting_policies(key), reporting.unreported_policies(key), former_kinds)
 
 # The desired and the current status of `policy`, or the marks of `object`. Undefined for a deleted object, and for

@@ -51,7 +51,7 @@ accepted_condition(policy_key) := {"type": "Accepted", "status": "False", "reaso
 	not attachment.accepts_all(policy_key)
 	verdicts := attachment.verdicts(policy_key)
 	not "Accepted" in {verdict.reason | some verdict in verdicts}
-} else := {"type": "Accepted", "status": "True", "reason": "Accepted", "message": fit(concat("", array.concat(["Policy has been accepted"], rejected)))} if {
+} else := {"type": "Accepted", "status": "True", "reason": "Accepted", "message": message} if {
 	refused := [verdict |
 		not attachment.accepts_all(policy_key)
 		some verdict in attachment.verdicts(policy_key)
@@ -62,6 +62,7 @@ accepted_condition(policy_key) := {"type": "Accepted", "status": "False", "reaso
 		explained := concat("; ", [verdict.message | some verdict in array.slice(refused, 0, _refusal_bound)])
 		rest := _rest_text(count(refused) - _refusal_bound)
 	]
+	message := fit(concat("", array.concat(["Policy has been accepted"], rejected)))
 }
 
 # The maximum number of rejected refs that a message explains.
