@@ -47,18 +47,18 @@ impact := {
 	reachable := sort(scopes.reachable_scopes(input.policy))
 	compared := {kind: array.slice(reachable, 0, object.get(input, "limit", 1000))}
 	before := _effective_at(compared)
-	outcomes := {outcome: count(paths) |
-		some outcome in ["Programmed", "PartiallyProgrammed", "Overridden"]
-		paths := [path |
-			some by_source in before[kind]
-			some name, by_path in by_source
-			some path, entry in by_path
+	on_paths := [policy.outcome |
+		some by_source in before[kind]
+		some name, by_path in by_source
+		some path, entry in by_path
 
-			# Paths that a source shares with all sources are counted for all.
-			true in {name == "", object.get(by_source, ["", path], null) != entry}
-			some policy in entry.policies
-			[policy.policy, policy.outcome] == [input.policy, outcome]
-		]
+		# Paths that a source shares with all sources are counted for all.
+		true in {name == "", object.get(by_source, ["", path], null) != entry}
+		some policy in entry.policies
+		policy.policy == input.policy
+	]
+	outcomes := {outcome: count([found | some found in on_paths; found == outcome]) |
+		some outcome in ["Programmed", "PartiallyProgrammed", "Overridden"]
 	}
 	changes := {
 		"upsert": [obj | some obj in object.get(input, ["changes", "upsert"], []); keys.of(obj) != input.policy],
