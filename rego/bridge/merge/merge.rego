@@ -85,7 +85,8 @@ _patch_nonempty(sides, _) := {"spec": spec, "origins": _leaf_origins(spec, objec
 	spec := object.union_n([side.spec | some side in sides])
 }
 
-# The origins of a spec's leaves, from those of its sides. If no leaf is within another, these are all.
+# The origins of a spec's leaves, from those of its sides. If no leaf is within another, these are all, which saves 2 % of
+# the expressions of `outcomes`.
 _leaf_origins(spec, origins) := origins if {
 	_no_leaf_within_another(object.keys(origins))
 } else := object.filter(origins, leaves.pointers(spec))
