@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli.command import Group, command, option
+from bridge.cli.command import ONLY_KIND, Group, command, kind_option, option
+from bridge.cli.output import print_document
 from bridge.cli.reading import read
 from bridge.cli.source import CONTEXT, Input, kubeconfig_option, opa_options, read_input
 from bridge.queries.names import CommandError, NameNotFoundError
@@ -26,10 +27,38 @@ def _init() -> None:
         bridge init policykind --from-crd crds/ratelimitpolicies.yaml
         # From a CRD of the cluster
         bridge init policykind --from-crd ratelimitpolicies.kuadrant.io
+        # Tests of what is in effect now
+        bridge init tests deploy/ >deploy/tests.yaml
     """
 
 
-init = Group("init", help=_init.__doc__, short_help="Print a draft PolicyKind for a CRD")
+init = Group("init", help=_init.__doc__, short_help="Print drafts: a PolicyKind for a CRD, tests for manifests")
+
+
+@command(
+    "Print a suite of what is in effect",
+    click.Argument(["path"], metavar="PATH"),
+    option("-n", "--namespace", metavar="NS", help="Only targets in this namespace."),
+    kind_option(ONLY_KIND),
+    group=init,
+)
+def tests(path: str, namespace: str | None, kind: str | None) -> int:
+    """Print a suite for `bridge test`: what is in effect now in the manifests of PATH, a test for each object.
+
+    Write it beside the manifests, and delete what may change.
+
+    Examples:
+        # Tests of what is in effect now
+        bridge init tests deploy/ >deploy/tests.yaml
+    """
+    from bridge.queries.suites import draft_suite
+
+    async def ask(engine: Engine) -> dict[str, Any]:
+        return await draft_suite(engine.opa, kind, namespace)
+
+    suite, code = read(Input(manifests=(path,)), ask)
+    print_document("yaml", suite)
+    return code
 
 
 @command(

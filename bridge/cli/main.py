@@ -26,7 +26,7 @@ _BROKEN_PIPE = 141  # the shell's exit code for a program that SIGPIPE ended
 # The commands by the heading of the help; each is in the module with its name, except those of _MODULES.
 _SECTIONS = {
     "Ask": ("effective", "explain", "request", "describe", "get", "tree", "graph"),
-    "Review": ("analyze", "impact", "problems", "violations", "status", "placement", "reasons"),
+    "Review": ("analyze", "impact", "test", "problems", "violations", "status", "placement", "reasons"),
     "Run": ("run", "doctor", "uninstall-status"),
     "Set up": (
         *("init", "crds", "rbac", "config", "opa-config", "webhook-config"),
@@ -162,7 +162,7 @@ def _path_hint(arguments: Sequence[str]) -> str:
         for before, text in itertools.pairwise(arguments)
         if not before.startswith("-") and re.search("[./]", text) and Path(text).exists()
     ]
-    takes_paths = {"--manifests", "analyze", "diff"}.intersection(arguments)
+    takes_paths = {"--manifests", "analyze", "diff", "test", "tests"}.intersection(arguments)
     return f"; did you mean --manifests {named[0]}?" if named and not takes_paths else ""
 
 

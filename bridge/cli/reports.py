@@ -256,11 +256,16 @@ def workflow_commands(answer: Analysis, position: Position, summary: str) -> Ite
         key = parse_key(problem["subject"])
         place = place_of(problem, position)
         where = {"file": place[0], "line": str(place[1])} if place else {}
-        properties = {**where, "title": f"{short_key(key)}: {problem['reason']}"}
-        text = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+        title = f"{short_key(key)}: {problem['reason']}"
         level = "error" if is_error(problem) else "warning"
-        yield f"::{level} {text}::{_data(_message(problem))}"
-    yield f"::notice title=Policy Bridge::{_data(summary)}"
+        yield workflow_command(level, _message(problem), **where, title=title)
+    yield workflow_command("notice", summary, title="Policy Bridge")
+
+
+def workflow_command(level: str, message: str, **properties: str) -> str:
+    """Return the line that makes GitHub show a message, with the properties `file`, `line` and `title`."""
+    text = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    return f"::{level} {text}::{_data(message)}"
 
 
 def _data(text: str) -> str:

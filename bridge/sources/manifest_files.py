@@ -153,6 +153,8 @@ def read_content(content: bytes, file: str, *, retried: bool) -> FileContent:
         if isinstance(document, BrokenDocument):
             troubles.append(report(file, document.line, document.number, document.reason, retried=retried))
             continue
+        if _is_suite(document.value):
+            continue
         for value, line in _take_apart(document.value, document.line, document.item_lines):
             fault = _fault_of(value)
             if fault:
@@ -160,6 +162,12 @@ def read_content(content: bytes, file: str, *, retried: bool) -> FileContent:
             else:
                 manifests.append(Manifest(value, file, line, document.number))
     return FileContent(tuple(manifests), tuple(troubles))
+
+
+def _is_suite(value: Any) -> bool:
+    """Return whether a document is for `bridge test`: it is beside manifests and is never applied."""
+    version = value.get("apiVersion") if isinstance(value, dict) else None
+    return isinstance(version, str) and version.startswith("test.policybridge.io/")
 
 
 def _take_apart(value: Any, line: int, item_lines: Sequence[int]) -> Iterator[tuple[Any, int]]:

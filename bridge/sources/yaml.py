@@ -215,7 +215,7 @@ _DIRECTIVE = re.compile(r"%(?:YAML|TAG)\s")
 class Document:
     """One document. `number` counts from 1 in its text; `line` is that of its first content.
 
-    `item_lines` are the lines of the entries of its `items`, if it has such a list (empty in JSON).
+    `item_lines` are the lines of the entries of its `items` (of a List) or `tests` (of a Suite), empty in JSON.
     """
 
     number: int
@@ -349,7 +349,7 @@ def _lines_below(node: yaml.Node, place: Place) -> Iterator[tuple[Place, int]]:
 def _item_lines(node: yaml.Node, first_line: int) -> tuple[int, ...]:
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
-            if key.value == "items" and isinstance(value, yaml.SequenceNode):
+            if key.value in {"items", "tests"} and isinstance(value, yaml.SequenceNode):
                 return tuple(first_line + item.start_mark.line for item in value.value)
     return ()
 

@@ -195,6 +195,12 @@ def test_hooks_of_pre_commit_fail_on_problems(bridge: Run, tmp_path: Path) -> No
     assert "statuswrites" in refused.stdout + refused.stderr
 
 
+def test_hook_of_pre_commit_runs_suites(bridge: Run) -> None:
+    hooks = {hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
+    answer = bridge(*_hook(hooks["bridge-test"], ROOT / "examples" / "tests"))
+    assert (answer.returncode, answer.stdout.count("PASSED")) == (0, 4)
+
+
 def _hook(hook: dict[str, Any], folder: Path) -> list[str]:
     words = [*shlex.split(hook["entry"])[1:], *hook.get("args", ())]
     return [str(folder) if word == "." else word for word in words]

@@ -17,7 +17,7 @@ from tests.e2e.terminal import at_a_terminal
 
 RUN = re.compile(
     r"(?:sed [^|]*\| )?"
-    r"(bridge (analyze|config|effective|explain|get|impact|opa-config|placement|problems|rbac|request|status|tree"
+    r"(bridge (analyze|config|effective|explain|get|impact|opa-config|placement|problems|rbac|request|status|test|tree"
     r"|violations|--help|\w[\w-]* --help)|curl -s \S+/v1/data|opa )\b"
 )
 NOT_RUN = re.compile(

@@ -1,0 +1,381 @@
+"""Suites: expectations about effective policies beside manifests, and what differs from them.
+
+    apiVersion: test.policybridge.io/v1alpha1
+    kind: Suite
+    manifests: [.]
+    tests:
+    - name: the checkout keeps the contrast of the Gateway
+      effective:
+      - target: HTTPRoute/shop/cart#checkout
+        policyKind: ColorPolicy
+        spec: {contrast: 7}
+
+An expectation is partial: what it names must hold, and it says nothing about the rest.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bridge.files import read_file
+from bridge.model.changes import Object
+from bridge.model.keys import Key, key_of, parse_key
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaError
+from bridge.queries.analysis import held_crds, read_applied
+from bridge.queries.asking import Entry, effective_everywhere, in_batches, one_target, policy_kind
+from bridge.queries.names import CommandError, NameNotFoundError, short_key
+from bridge.queries.statuses import condition_groups
+from bridge.sources.manifest_files import MOST_BYTES, find_files
+from bridge.sources.yaml import BrokenDocument, read_documents
+
+API_VERSION = "test.policybridge.io/v1alpha1"
+MARK = b"test.policybridge.io/"
+Names = dict[str, str]  # by the name of an object, section or pointer
+
+
+class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """A part of a suite: a field that it does not know is an error."""
+
+
+class Policies(_Part, frozen=True, kw_only=True):
+    """What is in effect at a target: of one policy kind, on every path, or on those through `via`.
+
+    `spec` is contained in the effective spec, or equal with `exact`; `absent` are JSON pointers that it lacks. `none`:
+    no policy is in effect. `origins` have the policy of a JSON pointer; `outcomes` the outcome of a policy.
+    """
+
+    policy_kind: str
+    via: str = ""
+    none: bool = False
+    spec: dict[str, Any] = {}
+    exact: bool = False
+    absent: list[str] = []
+    origins: Names = {}
+    outcomes: Names = {}
+
+
+class At(Policies, frozen=True, kw_only=True):
+    """What is in effect at one target, for requests of any namespace or of one (in a mesh).
+
+    An object that is not an effective target itself stands for all effective targets below it.
+    """
+
+    target: str
+    source_namespace: str = ""
+
+
+class Request(_Part, frozen=True, kw_only=True):
+    """The answer to a request, with the input of the query `request`; `rule: null` means that no rule serves it."""
+
+    query: dict[str, Any] = msgspec.field(name="input")
+    rule: str | msgspec.UnsetType | None = msgspec.UNSET
+    listener: str = ""
+    reason: str = ""
+    effective: list[Policies] = []
+
+
+class Changed(_Part, frozen=True, kw_only=True):
+    """What is applied (files beside the suite) and deleted before the test's questions."""
+
+    apply: list[str] = []
+    delete: list[str] = []
+
+
+class Case(_Part, frozen=True, kw_only=True):
+    """One test. `status` has by policy the status or reason of condition types; the others lists of names by object."""
+
+    name: str
+    changes: Changed = Changed()
+    effective: list[At] = []
+    request: Request | None = None
+    status: dict[str, Names] = {}
+    problems: dict[str, list[str]] = {}
+    violations: dict[str, list[str]] = {}
+
+
+class Suite(_Part, frozen=True, kw_only=True):
+    """The tests of a file, and the manifests that they are about, as paths beside the file."""
+
+    api_version: str
+    kind: str
+    metadata: dict[str, Any] = {}
+    manifests: list[str] = msgspec.field(default_factory=lambda: ["."])
+    tests: list[Case]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A suite with its file and the line of each test."""
+
+    file: Path
+    lines: tuple[int, ...]
+    suite: Suite
+
+    @property
+    def manifests(self) -> tuple[str, ...]:
+        """Return the paths of the manifests."""
+        return tuple(str(self.file.parent / path) for path in self.suite.manifests)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The result of one test: `differences` are lines, none if it passes; `error` says why it could not be judged."""
+
+    file: str
+    line: int
+    name: str
+    differences: list[str] = field(default_factory=list)
+    error: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Return whether the test passes."""
+        return not self.differences and not self.error
+
+
+def find_suites(paths: Sequence[str]) -> list[Found]:
+    """Return the suites in files and folders.
+
+    Raises CommandError for one that is invalid, with its file and line, and ManifestError for a missing path.
+    """
+    return [suite for path in paths for file in find_files(Path(path)) for suite in _suites_in(file)]
+
+
+def _suites_in(file: Path) -> Iterator[Found]:
+    try:
+        content = read_file(file, MOST_BYTES)
+    except OSError as error:
+        raise CommandError(f"{file}: {error.strerror}") from error
+    if MARK not in content:
+        return
+    for document in read_documents(content.decode(errors="replace")):
+        if isinstance(document, BrokenDocument):
+            raise CommandError(f"{file}:{document.line}: {document.reason}")
+        if isinstance(document.value, dict) and str(document.value.get("apiVersion", "")).startswith(MARK.decode()):
+            try:
+                suite = msgspec.convert(document.value, Suite)
+            except msgspec.ValidationError as error:
+                raise CommandError(f"{file}:{document.line}: {_explained(str(error))}") from error
+            if (suite.api_version, suite.kind) != (API_VERSION, "Suite"):
+                raise CommandError(f"{file}:{document.line}: not a Suite of {API_VERSION}")
+            yield Found(file, document.item_lines, suite)
+
+
+def _explained(message: str) -> str:
+    """Return msgspec's message about a field, with the nearest name of an unknown one."""
+    unknown = re.match(r"Object contains unknown field `([^`]+)`", message)
+    known = {each.encode_name for part in (Suite, Case, At, Request, Changed) for each in msgspec.structs.fields(part)}
+    near = difflib.get_close_matches(unknown[1], known, n=1) if unknown else []
+    return message + (f'; did you mean "{near[0]}"?' if near else "")
+
+
+def suite_schema() -> dict[str, Any]:
+    """Return the JSON schema of a suite, for editors."""
+    return msgspec.json.schema(Suite)
+
+
+async def draft_suite(opa: Opa, kind: str | None, namespace: str | None) -> dict[str, Any]:
+    """Return a suite as a document, with what is in effect now: a test for each object with effective targets."""
+    by_object: dict[Key, list[dict[str, Any]]] = {}
+    chosen = await policy_kind(opa, kind) if kind else None
+    for entry in await effective_everywhere(opa, chosen, namespace):
+        key = parse_key(entry["target"])
+        for path in entry["paths"]:
+            if "spec" in path:
+                about = {"target": short_key(key), "policyKind": entry["policyKind"], "via": _gateway_of(path)}
+                by_object.setdefault(key.object, []).append({**about, "spec": path["spec"]})
+    tests = [{"name": short_key(key), "effective": found} for key, found in sorted(by_object.items())]
+    return {"apiVersion": API_VERSION, "kind": "Suite", "tests": tests}
+
+
+async def run_test(opa: Opa, found: Found, number: int) -> Result:
+    """Ask what a test asks, and compare."""
+    test = found.suite.tests[number]
+    line = found.lines[number] if number < len(found.lines) else 1
+    try:
+        judge = await _Judge.prepare(opa, found.file.parent, test.changes)
+        return Result(str(found.file), line, test.name, [text async for text in judge.differences(test)])
+    except (CommandError, OpaError) as error:
+        return Result(str(found.file), line, test.name, error=str(error))
+
+
+class _Judge:
+    """Asks OPA, as if the changes of a test had been made, and yields what differs from its expectations."""
+
+    def __init__(self, opa: Opa, upserts: Mapping[Key, Object], deleted: Sequence[Key]) -> None:
+        self._opa = opa
+        self._upserts = upserts
+        made = {"upsert": list(upserts.values()), "delete": [str(key) for key in deleted]}
+        self._more = {"changes": made} if upserts or deleted else {}
+
+    @classmethod
+    async def prepare(cls, opa: Opa, folder: Path, changes: Changed) -> _Judge:
+        """Read the changes of a test. Raises CommandError for manifests with errors and unknown names."""
+        upserts: dict[Key, Object] = {}
+        if changes.apply:
+            applied = read_applied([str(folder / name) for name in changes.apply], await held_crds(opa))
+            if applied.problems:
+                raise CommandError(f"{applied.problems[0].subject}: {applied.problems[0].message}")
+            upserts = {key_of(obj): obj for obj in applied.objects}
+        return cls(opa, upserts, [await one_target(opa, [name], None) for name in changes.delete])
+
+    async def differences(self, test: Case) -> AsyncIterator[str]:
+        """Yield a line for each difference, which begins with its place."""
+        for at in test.effective:
+            async for text in self._at(at):
+                yield text
+        if test.request:
+            async for text in self._request(test.request):
+                yield text
+        for name, wanted in test.status.items():
+            async for text in self._status(await self._key(name), wanted):
+                yield text
+        for query, subject, reason, findings in (
+            ("problems", "subject", "reason", test.problems),
+            ("violations", "object", "constraint", test.violations),
+        ):
+            for name, names in findings.items():
+                key = (await self._key(name)).object
+                answer = await in_batches(self._opa, query, "objects", [str(key)], self._more)
+                there = sorted({entry[reason] for entry in answer if entry[subject] == str(key)})
+                if there != sorted(names):
+                    yield f"{short_key(key)}: {query}: expected {_listed(sorted(names))}, found {_listed(there)}"
+
+    async def _at(self, at: At) -> AsyncIterator[str]:
+        key = await self._key(at.target)
+        kind = await policy_kind(self._opa, at.policy_kind)
+        more = {"sourceNamespace": at.source_namespace} if at.source_namespace else {}
+        answer = await self._ask("effective", {"targets": [str(key)], "policyKind": kind, **more})
+        itself = [entry for entry in answer if entry["target"] == str(key)]
+        async for text in self._policies(at, short_key(key), itself or answer):
+            yield text
+
+    async def _status(self, key: Key, wanted: Names) -> AsyncIterator[str]:
+        for entry in await self._ask("status", {"policies": [str(key)]}):
+            for group in condition_groups(entry):
+                for text in _conditions(wanted, {one["type"]: one for one in group}):
+                    yield f"{short_key(key)}: {text}"
+
+    async def _request(self, request: Request) -> AsyncIterator[str]:
+        query = dict(request.query)
+        if "gateway" in query:
+            query["gateway"] = str(await self._key(query["gateway"]))
+        answer = await self._ask("request", query)
+        wanted: dict[str, str | None] = {"listener": request.listener} if request.listener else {}
+        if not isinstance(request.rule, msgspec.UnsetType):
+            wanted["rule"] = request.rule
+        for name, expected in wanted.items():
+            key = str(await self._key(expected)) if expected else None
+            if answer[name] != key:
+                reason = f" ({answer['nearest']['reason']})" if answer["nearest"] else ""
+                yield f"request: {name}: expected {_named(key)}, found {_named(answer[name])}{reason}"
+        reason = (answer["nearest"] or {}).get("reason", "")
+        if request.reason and request.reason != reason:
+            yield f"request: reason: expected {request.reason}, found {reason or 'none'}"
+        for wanted_policies in request.effective:
+            kind = await policy_kind(self._opa, wanted_policies.policy_kind)
+            entries = [entry for entry in answer["policies"] if entry["policyKind"] == kind]
+            async for text in self._policies(wanted_policies, "request", entries):
+                yield text
+
+    async def _policies(self, wanted: Policies, where: str, entries: Sequence[Entry]) -> AsyncIterator[str]:
+        via = str(await self._key(wanted.via)) if wanted.via else ""
+        paths = [
+            (short_key(parse_key(entry["target"])), path)
+            for entry in entries
+            for path in entry["paths"]
+            if not via or any(node == via or node.startswith(f"{via}#") for node in path["path"])
+        ]
+        if not paths and not wanted.none:
+            yield f"{where}: no {wanted.policy_kind} is in effect{f' via {wanted.via}' if via else ''}"
+        for target, path in paths:
+            place = f"{target} via {_gateway_of(path)}: {wanted.policy_kind}"
+            if "error" in path:
+                yield f"{place}: {path['error']['message']}"
+            elif wanted.none:
+                yield f"{place}: expected none, found {json.dumps(path['spec'], sort_keys=True)}"
+            else:
+                async for text in self._path(wanted, path):
+                    yield f"{place}: {text}"
+
+    async def _path(self, wanted: Policies, path: Entry) -> AsyncIterator[str]:
+        origins = {pointer: short_key(parse_key(policy)) for pointer, policy in path["origins"].items()}
+        for text in _differing(wanted.spec, path["spec"], "", origins, exact=wanted.exact):
+            yield text
+        for pointer in wanted.absent:
+            there = [one for one in origins if one == pointer or one.startswith(f"{pointer}/")]
+            if there:
+                yield f"{pointer}: expected nothing, found it from {origins[there[0]]}"
+        for pointer, policy in wanted.origins.items():
+            expected = short_key(await self._key(policy))
+            if origins.get(pointer) != expected:
+                yield f"{pointer}: expected from {expected}, found from {origins.get(pointer, 'no policy')}"
+        outcomes = {one["policy"]: one["outcome"] for one in path["policies"]}
+        for policy, outcome in wanted.outcomes.items():
+            key = str(await self._key(policy))
+            if outcomes.get(key) != outcome:
+                yield f"{policy}: expected {outcome}, found {outcomes.get(key, 'not here')}"
+
+    async def _key(self, name: str) -> Key:
+        """Return the key for a name as users type it, also of an object that the test applies."""
+        try:
+            return await one_target(self._opa, [name], None)
+        except NameNotFoundError:
+            whole, _, section = name.partition("#")
+            kind, *rest = whole.split("/")
+            for key in self._upserts:
+                if key.kind.lower() == kind.lower() and rest in ([key.namespace, key.name], [key.name]):
+                    return key._replace(section=section)
+            raise
+
+    async def _ask(self, query: str, query_input: Mapping[str, Any]) -> Any:
+        return await self._opa.query(query, {**query_input, **self._more})
+
+
+def _conditions(wanted: Names, found: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    for name, value in wanted.items():
+        condition = found.get(name)
+        if condition is None or value not in {condition["status"], condition["reason"]}:
+            there = f"{condition['status']} ({condition['reason']}: {condition['message']})" if condition else "none"
+            yield f"condition {name}: expected {value}, found {there}"
+
+
+def _differing(wanted: Any, found: Any, pointer: str, origins: Names, *, exact: bool) -> Iterator[str]:
+    """Yield a line for each value that differs; a mapping may have more fields, unless `exact`."""
+    if isinstance(wanted, dict) and isinstance(found, dict):
+        for name in [*wanted, *(name for name in found if exact and name not in wanted)]:
+            below = f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}"
+            yield from _differing(wanted.get(name, _ABSENT), found.get(name, _ABSENT), below, origins, exact=exact)
+    elif wanted != found:
+        source = origins.get(pointer) or next((o for p, o in origins.items() if p.startswith(f"{pointer}/")), "")
+        yield f"{pointer or '/'}: expected {_shown(wanted)}, found {_shown(found)}{f' from {source}' if source else ''}"
+
+
+_ABSENT = object()
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is _ABSENT else json.dumps(value, sort_keys=True)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+def _named(key: str | None) -> str:
+    return short_key(parse_key(key)) if key else "none"
+
+
+def _gateway_of(path: Entry) -> str:
+    """Return the node of a path by which a reader tells it from others: the listener, otherwise the first."""
+    nodes = [parse_key(node) for node in path["path"] if node.count("/") == 3]
+    return short_key(next((key for key in nodes if key.section), nodes[0]))

@@ -1,0 +1,172 @@
+"""`bridge test`: suites of expectations, and what differs from them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import jsonschema
+import pytest
+import yaml
+
+from tests.e2e.conftest import ROOT, SHOP, Run
+
+COLORS = {"policyKind": "ColorPolicy", "via": "Gateway/infra/public"}
+CHECKOUT = {"target": "HTTPRoute/shop/cart#checkout", **COLORS}
+SALE = {
+    "apiVersion": "gateway.networking.k8s.io/v1",
+    "kind": "HTTPRoute",
+    "metadata": {"name": "sale", "namespace": "shop"},
+    "spec": {
+        "parentRefs": [{"name": "public", "namespace": "infra", "sectionName": "https"}],
+        "rules": [{"name": "all", "backendRefs": [{"name": "catalog", "port": 80}]}],
+    },
+}
+# Tests by name; each with the beginning of what it reports, none if it passes.
+CASES: list[tuple[dict[str, Any], list[str]]] = [
+    ({"effective": [{**CHECKOUT, "spec": {"contrast": 7}}]}, []),
+    (
+        {"effective": [{**CHECKOUT, "spec": {"contrast": 8}}]},
+        ["/contrast: expected 8, found 7 from ColorPolicy/infra/acc"],
+    ),
+    ({"effective": [{**CHECKOUT, "spec": {"missing": 1}}]}, ["/missing: expected 1, found nothing"]),
+    (
+        {"effective": [{**CHECKOUT, "spec": {"contrast": 7, "theme": "light"}, "exact": True}]},
+        ["/colors: expected nothing"],
+    ),
+    (
+        {"effective": [{**CHECKOUT, "absent": ["/contrast", "/nope"]}]},
+        ["/contrast: expected nothing, found it from Color"],
+    ),
+    ({"effective": [{**CHECKOUT, "none": True}]}, ["expected none, found {"]),
+    ({"effective": [{**CHECKOUT, "via": "Gateway/infra/internal", "spec": {"contrast": 10}}]}, []),
+    (
+        {"effective": [{**CHECKOUT, "origins": {"/contrast": "ColorPolicy/infra/brand"}}]},
+        ["/contrast: expected from ColorPolicy/infra/brand, found from ColorPolicy/infra/accessibility"],
+    ),
+    (
+        {"effective": [{**CHECKOUT, "outcomes": {"ColorPolicy/shop/cart": "Overridden"}}]},
+        ["ColorPolicy/shop/cart: expected Overridden, found PartiallyProgrammed"],
+    ),
+    (
+        {"changes": {"delete": ["ColorPolicy/infra/brand"]}, "effective": [{**CHECKOUT, "absent": ["/theme"]}]},
+        [],
+    ),
+    (
+        {
+            "changes": {"apply": ["sale.yaml"]},
+            "effective": [{"target": "HTTPRoute/shop/sale#all", **COLORS, "spec": {"contrast": 7}}],
+        },
+        [],
+    ),
+    ({"effective": [{"target": "Service/shop/catalog", "policyKind": "TimeoutPolicy", "spec": {"request": "5s"}}]}, []),
+    (
+        {"effective": [{"target": "HTTPRoute/shop/cart", "policyKind": "TimeoutPolicy"}]},
+        ["no TimeoutPolicy is in effect"],
+    ),
+    ({"effective": [{"target": "HTTPRoute/shop/cart", "policyKind": "TimeoutPolicy", "none": True}]}, []),
+    (
+        {"request": {"input": {"host": "shop.example.com", "path": "/cart/items"}, "rule": "HTTPRoute/shop/cart#view"}},
+        [],
+    ),
+    (
+        {
+            "request": {
+                "input": {"host": "nowhere.org", "protocol": "HTTPS"},
+                "rule": "HTTPRoute/shop/cart#view",
+                "reason": "NoRoute",
+            }
+        },
+        ["rule: expected HTTPRoute/shop/cart#view, found none (", "reason: expected NoRoute, found NoListener"],
+    ),
+    ({"request": {"input": {"host": "nowhere.org", "protocol": "HTTPS"}, "rule": None}}, []),
+    ({"status": {"TimeoutPolicy/shop/catalog-again": {"Accepted": "Conflicted"}}}, []),
+    (
+        {"status": {"TimeoutPolicy/shop/catalog-again": {"Accepted": "True"}}},
+        ["condition Accepted: expected True, found False (Conflicted: "],
+    ),
+    ({"problems": {"ColorPolicy/shop/summer-sale": ["TargetNotFound"], "ColorPolicy/shop/cart": []}}, []),
+    (
+        {"problems": {"ColorPolicy/shop/summer-sale": []}},
+        ["problems: expected none, found TargetNotFound"],
+    ),
+    ({"effective": [{**CHECKOUT, "target": "HTTPRoute/shop/carts"}]}, ["did you mean HTTPRoute/shop/cart?"]),
+]
+
+
+def suite(folder: Path, *tests: dict[str, Any], **more: Any) -> Path:
+    file = folder / "suite.yaml"
+    named = [{"name": f"test {number}", **test} for number, test in enumerate(tests)]
+    head = {"apiVersion": "test.policybridge.io/v1alpha1", "kind": "Suite", "manifests": [str(SHOP)]}
+    file.write_text(yaml.safe_dump({**head, "tests": named, **more}, sort_keys=False))
+    return file
+
+
+def test_differences_are_reported_with_place_expectation_and_origin(bridge: Run, tmp_path: Path) -> None:
+    (tmp_path / "sale.yaml").write_text(yaml.safe_dump(SALE))
+    answer = bridge("test", suite(tmp_path, *(test for test, _ in CASES)), "-o", "json")
+    assert answer.returncode == 1, answer.stderr
+    for result, (_, expected) in zip(json.loads(answer.stdout), CASES, strict=True):
+        found = [*result["differences"], *([result["error"]] if result["error"] else [])]
+        assert len(found) == len(expected), result
+        assert all(part in text for part, text in zip(expected, found, strict=True)), result
+
+
+def test_suite_of_the_example_passes_and_suites_are_not_manifests(bridge: Run, tmp_path: Path) -> None:
+    answer = bridge("test", ROOT / "examples" / "tests")
+    assert answer.returncode == 0, answer.stdout
+    assert "examples/tests/shop.yaml:6: the checkout has the contrast of its public Gateway PASSED\n" in answer.stdout
+    suite(tmp_path, CASES[0][0])
+    (tmp_path / "sale.yaml").write_text(yaml.safe_dump(SALE))
+    assert bridge("get", "routes", "--manifests", tmp_path).stderr == ""
+
+
+def test_drafted_suite_passes_until_something_changes(bridge: Run, tmp_path: Path) -> None:
+    draft = yaml.safe_load(bridge("init", "tests", SHOP).stdout)
+    file = suite(tmp_path, **{**draft, "manifests": [str(SHOP)]})
+    assert bridge("test", file).returncode == 0
+    for test in draft["tests"]:
+        test["changes"] = {"delete": ["ColorPolicy/infra/accessibility"]}
+    file = suite(tmp_path, **{**draft, "manifests": [str(SHOP)]})
+    assert "from ColorPolicy/infra/brand" in bridge("test", file, "-k", "HTTPRoute/blog").stdout
+
+
+def test_results_are_junit_and_annotations_at_the_line_of_the_test(bridge: Run, tmp_path: Path) -> None:
+    file = suite(tmp_path, CASES[0][0], CASES[1][0])
+    report = ET.fromstring(bridge("test", file, "-o", "junit").stdout)  # noqa: S314 - our own output
+    assert report.attrib == {"tests": "2", "failures": "1", "errors": "0"}
+    line = next(number for number, text in enumerate(file.read_text().splitlines(), 1) if "name: test 1" in text)
+    annotation = bridge("test", file, "-o", "github").stdout
+    assert annotation.startswith(f"::error file={file},line={line},title=test 1::HTTPRoute/shop/cart#checkout via ")
+
+
+def test_schema_describes_the_suites_and_refuses_others(bridge: Run) -> None:
+    schema = json.loads(bridge("test", "--schema").stdout)
+    example = yaml.safe_load((ROOT / "examples" / "tests" / "shop.yaml").read_text())
+    jsonschema.validate(example, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**example, "test": []}, schema)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"test": []}, 'unknown field `test`; did you mean "tests"?'),
+        (
+            {"tests": [{"name": "a", "efective": []}]},
+            'unknown field `efective` - at `$.tests[0]`; did you mean "effective"?',
+        ),
+        ({"tests": [{}]}, "missing required field `name` - at `$.tests[0]`"),
+        ({"kind": "Suites"}, "not a Suite of test.policybridge.io/v1alpha1"),
+        ({"manifests": ["nowhere"]}, "nowhere: no such file or folder"),
+    ],
+)
+def test_invalid_suite_is_an_error_with_its_place(
+    bridge: Run, tmp_path: Path, more: dict[str, Any], message: str
+) -> None:
+    answer = bridge("test", suite(tmp_path, CASES[0][0], **more))
+    assert answer.returncode == 2
+    assert message in answer.stderr
+    assert answer.stderr.count("\n") == 1
