@@ -1,4 +1,4 @@
-"""The help of all commands, in the page that explains them."""
+"""The help of all commands, in the pages that explain them: one for `bridge` and one for each command."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import re
+from pathlib import Path
 from unittest import mock
 
 import click
@@ -15,20 +16,19 @@ from bridge.cli.main import bridge
 _HELP = re.compile(r"^(\$ bridge ?([\w-]*) ?--help\n).*?^```$", re.MULTILINE | re.DOTALL)
 
 
-def commands_page(text: str) -> str:
-    """Return the page with the current help of each command."""
-    for name in bridge.list_commands(click.Context(bridge)):
-        if f"\n$ bridge {name} --help\n" not in text:
-            text = _with_help(text, name)
+def command_pages(reference: Path) -> list[str]:
+    """Return the names of the pages below `reference`, also of a command whose page is yet to be written."""
+    written = [file.stem for file in (reference / "commands").glob("*.md")]
+    names = {*written, *bridge.list_commands(click.Context(bridge))}
+    return ["cli.md", *(f"commands/{name}.md" for name in sorted(names))]
+
+
+def commands_page(file: Path) -> str:
+    """Return the text of a page with the current help of the commands that it shows; a new page has the help alone."""
+    name = file.stem
+    new = f"# bridge {name}\n\n```console\n$ bridge {name} --help\n```\n"
+    text = file.read_text(encoding="utf-8") if file.exists() else new
     return _HELP.sub(lambda match: f"{match[1]}{_help(match[2])}\n```", text)
-
-
-def _with_help(text: str, name: str) -> str:
-    """Return the page with a placeholder for the help of a command at the end of its section."""
-    heading = f"## bridge {name}\n"
-    before, _, after = (text if heading in text else f"{text}\n{heading}").partition(heading)
-    section, following, others = after.partition("\n## ")
-    return f"{before}{heading}{section}\n```console\n$ bridge {name} --help\n```\n{following}{others}"
 
 
 def _help(name: str) -> str:

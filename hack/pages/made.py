@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 
-from hack.pages.commands import commands_page
+from hack.pages.commands import command_pages, commands_page
 from hack.pages.crds import crds_page
 from hack.pages.logs import logs_page
 from hack.pages.metrics import metrics_page
@@ -15,7 +16,7 @@ from hack.pages.states import states_page
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 PAGES: dict[str, Callable[[], str]] = {
-    "cli.md": lambda: commands_page((REFERENCE / "cli.md").read_text(encoding="utf-8")),
+    **{name: functools.partial(commands_page, REFERENCE / name) for name in command_pages(REFERENCE)},
     "all-settings.md": settings_page,
     "metrics.md": lambda: metrics_page((REFERENCE / "metrics.md").read_text(encoding="utf-8")),
     "crds.md": crds_page,
