@@ -6,7 +6,7 @@ import dataclasses
 import gzip
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -51,8 +51,13 @@ def words(name: str, *more: Any) -> st.SearchStrategy[Any]:
     return st.sampled_from([*WORDS[name], *more])
 
 
+_NUMBER = st.floats(allow_nan=False, allow_infinity=False)  # as JSON has them
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | words("texts", "x" * 300),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | words("texts", "x" * 300),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words("texts"), inner, max_size=3),
     max_leaves=8,
 )
@@ -67,7 +72,7 @@ class Sent:
 
     listener: Listener
     what: str
-    pieces: tuple[bytes, ...]
+    pieces: tuple[bytes, ...] = field(repr=False)
     pause: float = 0.0
     verdict: bool | None = None
     never_allowed: bool = False
@@ -123,7 +128,8 @@ def _objects(draw: Draw, api_version: str, kind: str, name: str) -> dict[str, An
     labels = draw(st.sampled_from(_LABELS))
     metadata |= {} if labels is None else {"labels": labels}
     metadata |= draw(
-        st.just({}) | st.fixed_dictionaries({"annotations": st.dictionaries(words("texts"), words("texts"))})
+        st.just({})
+        | st.fixed_dictionaries({"annotations": st.dictionaries(words("texts").filter(bool), words("texts"))})
     )
     more = draw(st.just({}) | st.fixed_dictionaries({"spec": st.dictionaries(words("texts"), JSON, max_size=5)}))
     large = {"data": {"large": "y" * (3 << 20)}} if draw(st.integers(0, 50)) == 50 else {}
