@@ -17,12 +17,14 @@ import yaml
 
 from bridge import __version__
 from bridge.cli.completion import SHELLS
-from bridge.opa.executable import say
+from bridge.opa import executable
+from bridge.opa.executable import ToolError, say
 from hack.supply.archive import write_archive
 from hack.supply.krew import MANIFEST, plugin_archive, plugin_manifest
 from hack.supply.materials import ROOT, base_image, flaws, image_materials, locked_needs, wheel_materials
 from hack.supply.provenance import provenance
 from hack.tools import ensure
+from hack.tools.releases import write_checksums
 
 DIST = ROOT / "dist"
 REPOSITORY = "policy-bridge/policy-bridge"
@@ -37,6 +39,11 @@ def release(arguments: Sequence[str] = (), folder: Path = DIST) -> int:
     repository = parser.parse_args(arguments).repository
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
+    if not executable.CHECKSUMS.exists():
+        try:
+            write_checksums()
+        except ToolError as error:
+            say(f"release: the wheel has no checksums of OPA: {error}")
     wheel = _python_packages(folder)
     requirements = folder / f"{STEM}-requirements.txt"
     requirements.write_text(locked_needs(), encoding="utf-8")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
-from pathlib import Path
 
-from bridge.opa.executable import CHECKSUMS, RELEASE, RELEASE_FILES, ToolError, published_checksum, say
+from bridge.opa.executable import ToolError, say
 from hack.tools.catalog import GATEWAY_API_VERSION, TOOLS
 from hack.tools.crds import CRDS, ensure_crds, find_crds
 from hack.tools.finding import ensure, find
-from hack.tools.releases import fetch_file
+from hack.tools.releases import write_checksums
 
 NAMES = (*TOOLS, CRDS)
 
@@ -32,17 +30,6 @@ def print_path(name: str) -> None:
     if path is None:
         raise ToolError(f"{name} is not installed; `{sys.executable} -m hack.tools install {name}` gets it")
     print(path)
-
-
-def write_checksums() -> None:
-    """Write the SHA-256 of each file of OPA's pinned release into the package. Raises ToolError."""
-    lines = []
-    for file in RELEASE_FILES.values():
-        listed = f"{RELEASE}/{file}.sha256"
-        with tempfile.NamedTemporaryFile() as text:
-            fetch_file(listed, Path(text.name))
-            lines.append(f"{published_checksum(text.read().decode(), file, listed)}  {file}\n")
-    CHECKSUMS.write_text("".join(lines), encoding="utf-8")
 
 
 def main(arguments: list[str] | None = None) -> int:

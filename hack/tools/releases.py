@@ -16,7 +16,7 @@ import zipfile
 from pathlib import Path, PurePosixPath
 from urllib.error import HTTPError
 
-from bridge.opa.executable import DOWNLOADS, fetch, published_checksum, say
+from bridge.opa.executable import CHECKSUMS, DOWNLOADS, RELEASE, RELEASE_FILES, fetch, published_checksum, say
 from hack.tools.catalog import Release
 from hack.tools.progress import ChecksumError, DownloadError, step
 
@@ -71,7 +71,7 @@ def download_executable(name: str, release: Release, folder: Path) -> str:
     pinned or signed file.
     """
     file = PurePosixPath(urllib.parse.urlsplit(release.url).path).name
-    wanted = _published(release, file)
+    wanted = _published(release.checksums, file)
     archive = folder / f"{file}.download"
     try:
         with step(f"{name}: downloading {release.url}"):
@@ -105,11 +105,18 @@ def fetch_file(url: str, target: Path) -> str:
         raise DownloadError(f"cannot download {error}") from error
 
 
-def _published(release: Release, file: str) -> str:
+def write_checksums() -> None:
+    """Write the SHA-256 of each file of OPA's pinned release into the package. Raises DownloadError."""
+    files = RELEASE_FILES.values()
+    lines = [f"{_published(f'{RELEASE}/{file}.sha256', file)}  {file}\n" for file in files]
+    CHECKSUMS.write_text("".join(lines), encoding="utf-8")
+
+
+def _published(listed: str, file: str) -> str:
     with tempfile.NamedTemporaryFile() as text:
-        fetch_file(release.checksums, Path(text.name))
+        fetch_file(listed, Path(text.name))
         try:
-            return published_checksum(text.read().decode("utf-8", "replace"), file, release.checksums)
+            return published_checksum(text.read().decode("utf-8", "replace"), file, listed)
         except OSError as error:
             raise DownloadError(str(error)) from error
 

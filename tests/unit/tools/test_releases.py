@@ -11,10 +11,11 @@ from threading import Thread
 
 import pytest
 
-from bridge.opa.executable import published_checksum
+from bridge.opa.executable import RELEASE_FILES, published_checksum
+from hack.tools import releases
 from hack.tools.catalog import Release
 from hack.tools.progress import ChecksumError, DownloadError
-from hack.tools.releases import download_executable, fetch_file
+from hack.tools.releases import download_executable, fetch_file, write_checksums
 
 PROGRAM = b"#!/bin/sh\necho 1.0.0\n"
 
@@ -141,3 +142,15 @@ def test_a_host_that_cannot_be_reached_is_queried_once(site: Site, tmp_path: Pat
 )
 def test_every_usual_form_of_a_checksum_file_is_read(text: str) -> None:
     assert published_checksum(text, "opa", "SUMS") == "ab" * 32
+
+
+def test_checksums_of_the_release_are_what_the_bridge_reads(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"RELEASE": site.url, "CHECKSUMS": tmp_path / "sums"}.items():
+        monkeypatch.setattr(releases, name, value)
+    digests = {file: hashlib.sha256(file.encode()).hexdigest() for file in RELEASE_FILES.values()}
+    site.files |= {f"/{file}.sha256": f"{digest}\n".encode() for file, digest in digests.items()}
+    write_checksums()
+    text = (tmp_path / "sums").read_text()
+    assert {file: published_checksum(text, file, "") for file in digests} == digests
