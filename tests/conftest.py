@@ -34,25 +34,8 @@ LONGEST = (
 )  # the many short files of tests/unit come last, so both workers end at about the same time
 
 
-# Tests that wait for real servers, browsers and clusters are repeated once after a failure, and the summary names them
-# (RERUN): on a loaded machine one of thousands fails for reasons that are not the project's. All others must pass at
-# once.
-REPEATED = (
-    "tests/deploy/",
-    "tests/e2e/",
-    "tests/faults/",
-    "tests/integration/",
-    "tests/scenarios/test_cluster.py",
-    "tests/web/",
-)
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with the longest files, and mark the tests that are repeated after a failure (not with `--reruns=0`)."""
-    if config.getoption("reruns") is None:
-        for item in items:
-            if item.nodeid.startswith(REPEATED):
-                item.add_marker(pytest.mark.flaky(reruns=1))
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest files."""
 
     def rank(item: pytest.Item) -> int:
         return next((place for place, path in enumerate(LONGEST) if item.nodeid.startswith(path)), len(LONGEST))

@@ -9,11 +9,9 @@ import pytest
 import yaml
 
 from bridge.opa.client import Opa
-from bridge.opa.process import ManagedOpa
-from bridge.opa.shipped import shipped_bundle
-from bridge.resources import rego_root
 from tests.controlplane.api import ApiError
 from tests.controlplane.plane import ControlPlane
+from tests.warm_opa import WarmOpa
 
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 GROUP = "/apis/policybridge.io/v1alpha1"
@@ -148,7 +146,7 @@ def test_a_policykind_that_makes_none_is_refused_with_the_field(
 
 
 async def test_rego_refuses_the_same_in_a_folder(opa_path: Path) -> None:
-    async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed, Opa(managed.url) as opa:
+    async with WarmOpa(opa_path) as managed, Opa(managed.url) as opa:
         for wrong, (spec, _) in {**REFUSED, "": (WHOLE, "")}.items():
             obj = _object("PolicyKind", spec)
             key = "policybridge.io/PolicyKind/-/tested-crd"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.serving import bridge_runs
-from tests.in_process import run_with_opa
+from tests.in_process import run_warm, run_with_opa
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -49,8 +49,23 @@ def environment() -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def bridge(bridge_path: Path, environment: dict[str, str]) -> Run:
-    """A function that runs `bridge` with arguments, `text` on standard input and `more` in its environment."""
+def bridge(environment: dict[str, str]) -> Run:
+    """A function that runs `bridge` with arguments, `text` on standard input and `more` in its environment.
+
+    It runs in the tests' process, with an OPA that runs already: `bridge_process` is the whole, which takes seconds.
+    """
+
+    def run(
+        *arguments: str | Path, text: str = "", more: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        return run_warm(*arguments, text=text, environment={**environment, **(more or {})})
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def bridge_process(bridge_path: Path, environment: dict[str, str]) -> Run:
+    """Such a function that starts the installed command, which starts its own OPA."""
 
     def run(
         *arguments: str | Path, text: str = "", more: dict[str, str] | None = None

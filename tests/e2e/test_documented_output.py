@@ -1,19 +1,21 @@
 """The output of commands in README.md and docs/ is their real output.
 
-bash runs the commands of each console block at a terminal of 120 columns, in a folder with `examples`, `deploy`, `rego`
-and the files on the page (`tests/documented.py`). The test skips commands without output, and commands that need more
-than a folder: `tests/journeys` runs those.
+The commands of each console block run at a terminal of 120 columns, in a folder with `examples`, `deploy`, `rego` and
+the files on the page (`tests/documented.py`): `bridge` alone within this process, a line of the shell in bash. The test
+skips commands without output, and commands that need more than a folder: `tests/journeys` runs those.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 from tests.documented import PAGES, ROOT, Command, commands, files, fits, plain
 from tests.e2e.terminal import at_a_terminal
+from tests.in_process import run_warm_at_a_terminal
 
 RUN = re.compile(
     r"(?:sed [^|]*\| )?"
@@ -31,6 +33,7 @@ ADDRESS = re.compile(r"(http://127\.0\.0\.1:38109|\$BRIDGE_OPA_URL|\$OPA)\b")
 ON_THE_SHARED_OPA = {"cli.md", "commands", "keys.md", "index.md"}  # pages, or their folder
 OF_FILES = re.compile(r"bridge (problems|rbac)\b")  # their output names files
 FOLDER = re.compile(r" --manifests examples/shop(?=$| -| +#)")
+OF_A_SHELL = re.compile(r"[|<>&;$`]")
 
 
 def _is_run(command: Command) -> bool:
@@ -53,11 +56,13 @@ def test_a_command_prints_what_the_page_shows(
     text = ADDRESS.sub(shop_opa, command.line)
     if {command.page.name, command.page.parent.name} & ON_THE_SHARED_OPA and not OF_FILES.search(command.line):
         text = FOLDER.sub("", text)
-    more = {
-        "PATH": f"{bridge_path.parent}:{opa_path.parent}:{environment['PATH']}",
-        "BRIDGE_OPA_URL": "" if "--manifests" in text else shop_opa,
-    }
-    line = ["bash", "-c", text]
-    output = plain(at_a_terminal(line, {**environment, **more}, 120, tmp_path).replace("\r\n", "\n"))
+    more = {"BRIDGE_OPA_URL": "" if "--manifests" in text else shop_opa}
+    words = shlex.split(text, comments=True)
+    if words[0] == "bridge" and not OF_A_SHELL.search("".join(words)):
+        said = run_warm_at_a_terminal(words[1:], {**environment, **more}, 120, tmp_path)
+    else:
+        more["PATH"] = f"{bridge_path.parent}:{opa_path.parent}:{environment['PATH']}"
+        said = at_a_terminal(["bash", "-c", text], {**environment, **more}, 120, tmp_path).replace("\r\n", "\n")
+    output = plain(said)
     if not fits(plain(command.output), output, cut=command.cut):
         assert output == plain(command.output)

@@ -78,9 +78,11 @@ def test_readers_ask_at_their_address_and_the_bridge_fills_it_by_the_socket(
         ("opa_socket: /run/s\nopa_port: 8181", "opa_port and opa_socket exclude each other"),
     ],
 )
-def test_settings_that_would_leave_it_open_are_refused(bridge: Run, tmp_path: Path, file: str, says: str) -> None:
+def test_settings_that_would_leave_it_open_are_refused(
+    bridge_process: Run, tmp_path: Path, file: str, says: str
+) -> None:
     (tmp_path / "bridge.yaml").write_text(file)
-    answer = bridge("run", "--manifests", SHOP, "--listen", "127.0.0.1:0", "--config", tmp_path / "bridge.yaml")
+    answer = bridge_process("run", "--manifests", SHOP, "--listen", "127.0.0.1:0", "--config", tmp_path / "bridge.yaml")
     assert answer.returncode == 2
     assert says in answer.stderr
     assert answer.stderr.count("\n") == 1

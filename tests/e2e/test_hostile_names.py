@@ -14,6 +14,7 @@ import yaml
 from tests.e2e.conftest import SHOP, Run
 from tests.e2e.serving import bridge_runs
 from tests.e2e.terminal import at_a_terminal
+from tests.in_process import run_warm_at_a_terminal
 
 MARKUP = '<svgonload="alert(1)"><b>&amp;'  # a name without blanks: those that have some are refused
 ESCAPE = "x\x1b[2J\x1b]0;owned\x07\x9b31my"
@@ -92,28 +93,25 @@ COMMANDS = [
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: ascii(" ".join(command))[:60])
 def test_nothing_that_a_terminal_obeys_reaches_one(
-    command: list[str], served: str, bridge_path: Path, environment: dict[str, str]
+    command: list[str], served: str, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    said = at_a_terminal([bridge_path, *command, "--opa", served], environment, COLUMNS)
+    said = run_warm_at_a_terminal([*command, "--opa", served], environment, COLUMNS, tmp_path)
     assert said
     assert "unexpected" not in said
-    assert not OBEYED.search(said.replace("\r\n", "\n")), OBEYED.findall(said)
+    assert not OBEYED.search(said), OBEYED.findall(said)
 
 
-def test_analyze_shows_hostile_names_and_obeys_none(
-    served: str, tmp_path: Path, bridge_path: Path, environment: dict[str, str]
-) -> None:
+def test_analyze_shows_hostile_names_and_obeys_none(served: str, tmp_path: Path, environment: dict[str, str]) -> None:
     changed = [obj for obj in objects() if obj["kind"] == "ColorPolicy"]
     for policy in changed:
         policy["spec"]["defaults"]["theme"] += " changed"
         policy["spec"]["targetRefs"].append({"group": GROUP, "kind": "HTTPRoute", "name": "gone \x1b[2J"})
     (tmp_path / "changed.yaml").write_text(yaml.safe_dump_all(changed))
     for form in ("wide", "json", "github"):
-        said = at_a_terminal(
-            [bridge_path, "analyze", "-f", tmp_path, "--opa", served, "-o", form], environment, COLUMNS
-        )
+        command = ["analyze", "-f", str(tmp_path), "--opa", served, "-o", form]
+        said = run_warm_at_a_terminal(command, environment, COLUMNS, tmp_path)
         assert "unexpected" not in said
-        assert not OBEYED.search(said.replace("\r\n", "\n")), (form, OBEYED.findall(said))
+        assert not OBEYED.search(said), (form, OBEYED.findall(said))
 
 
 def test_a_program_gets_the_names_as_they_are(bridge: Run, served: str) -> None:

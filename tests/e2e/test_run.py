@@ -75,10 +75,10 @@ def test_ctrl_c_stops_it_and_its_opa(running: Running) -> None:
         running.effective_spec()
 
 
-def test_a_taken_address_is_one_line(bridge: Run, running: Running) -> None:
+def test_a_taken_address_is_one_line(bridge_process: Run, running: Running) -> None:
     found = re.search(r"Web page: +http://(\S+)", running.serving.said)
     assert found
-    answer = bridge("run", "--manifests", running.folder, "--listen", found[1], "--log-level", "error")
+    answer = bridge_process("run", "--manifests", running.folder, "--listen", found[1], "--log-level", "error")
     assert answer.returncode == 2
     assert answer.stderr.startswith(f"error: cannot listen on {found[1]}: ")
     assert answer.stderr.count("\n") == 1
@@ -93,17 +93,17 @@ def test_a_taken_address_is_one_line(bridge: Run, running: Running) -> None:
         (["--listen", "here"], "'here' is not HOST:PORT"),
     ],
 )
-def test_what_keeps_it_from_starting_is_one_line(bridge: Run, arguments: list[str], said: str) -> None:
-    answer = bridge("run", "--log-level", "error", *arguments)
+def test_what_keeps_it_from_starting_is_one_line(bridge_process: Run, arguments: list[str], said: str) -> None:
+    answer = bridge_process("run", "--log-level", "error", *arguments)
     assert answer.returncode == 2
     assert answer.stderr.startswith("error: ")
     assert answer.stderr.count("\n") == 1
     assert said in answer.stderr
 
 
-def test_an_unknown_setting_is_reported_with_a_near_one(bridge: Run, tmp_path: Path) -> None:
+def test_an_unknown_setting_is_reported_with_a_near_one(bridge_process: Run, tmp_path: Path) -> None:
     file = tmp_path / "bridge.yaml"
     file.write_text("lissten: 127.0.0.1:1\n")
-    answer = bridge("run", "--config", file)
+    answer = bridge_process("run", "--config", file)
     assert answer.returncode == 2
     assert "there is no setting 'lissten'; did you mean listen?" in answer.stderr

@@ -17,6 +17,7 @@ from bridge.cli.table import display_width
 from tests.e2e.conftest import SHOP, Run
 from tests.e2e.serving import bridge_runs
 from tests.e2e.terminal import at_a_terminal
+from tests.in_process import run_warm_at_a_terminal
 
 NARROW = 40
 ESCAPE = "\x1b"
@@ -66,9 +67,9 @@ def folder_opa(
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_terminal_of_40_columns_gets_an_answer_without_long_lines(
-    command: tuple[str, ...], bridge_path: Path, environment: dict[str, str], folder_opa: str
+    command: tuple[str, ...], environment: dict[str, str], folder: Path, folder_opa: str
 ) -> None:
-    said = at_a_terminal([bridge_path, *command, "--opa", folder_opa], environment, NARROW)
+    said = run_warm_at_a_terminal([*command, "--opa", folder_opa], environment, NARROW, folder)
     assert "Traceback" not in said
     assert ESCAPE not in said  # NO_COLOR is set there
     assert said.strip()

@@ -120,14 +120,14 @@ def test_without_the_variables_nothing_of_opentelemetry_is_imported() -> None:
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
-def test_traces_without_the_packages_are_a_clear_error(bridge: Run, tmp_path: Path) -> None:
+def test_traces_without_the_packages_are_a_clear_error(bridge_process: Run, tmp_path: Path) -> None:
     (tmp_path / "opentelemetry").mkdir()
     (tmp_path / "opentelemetry" / "__init__.py").write_text("raise ImportError(name='opentelemetry')\n")
     more = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "PYTHONPATH": str(tmp_path)}
-    answer = bridge("run", "--manifests", SHOP, more=more)
+    answer = bridge_process("run", "--manifests", SHOP, more=more)
     assert answer.returncode == 2
     assert "pip install 'policy-bridge[otel]'" in answer.stderr
-    refused = bridge("run", "--manifests", SHOP, more={"OTEL_TRACES_EXPORTER": "zipkin"})
+    refused = bridge_process("run", "--manifests", SHOP, more={"OTEL_TRACES_EXPORTER": "zipkin"})
     assert refused.returncode == 2
     assert "OTEL_TRACES_EXPORTER=zipkin" in refused.stderr
 

@@ -28,7 +28,7 @@ def test_config_reports_it_and_succeeds(bridge: Run, file: Path) -> None:
         assert answer.stdout == plain.stdout
 
 
-def test_run_reports_it_once_at_its_start(bridge: Run) -> None:
-    answer = bridge("run", "--kubeconfig", "/nowhere", "--log-format", "json", more=WRONG)
+def test_run_reports_it_once_at_its_start(bridge_process: Run) -> None:
+    answer = bridge_process("run", "--kubeconfig", "/nowhere", "--log-format", "json", more=WRONG)
     assert answer.stderr.count("BRIDGE_PROBE_LISTNE") == 1
     assert '"near": "BRIDGE_PROBE_LISTEN"' in answer.stderr

@@ -384,8 +384,8 @@ async def test_a_page_left_open_continues_after_a_restart(
             await stream.until("state", lambda state: state["whole"])
 
 
-def test_elsewhere_than_on_loopback_it_does_not_start_without_a_token(bridge: Run) -> None:
-    refused = bridge("run", "--manifests", SHOP, "--listen", "0.0.0.0:0")
+def test_elsewhere_than_on_loopback_it_does_not_start_without_a_token(bridge_process: Run) -> None:
+    refused = bridge_process("run", "--manifests", SHOP, "--listen", "0.0.0.0:0")
     assert refused.returncode == 2
     assert "--web-token-file" in refused.stderr
 
@@ -397,10 +397,12 @@ def test_elsewhere_than_on_loopback_it_does_not_start_without_a_token(bridge: Ru
         (32 * "xy", "a token is random: this one has only 2 different characters"),
     ],
 )
-def test_it_does_not_start_with_a_token_that_may_be_guessed(bridge: Run, tmp_path: Path, token: str, why: str) -> None:
+def test_it_does_not_start_with_a_token_that_may_be_guessed(
+    bridge_process: Run, tmp_path: Path, token: str, why: str
+) -> None:
     file = tmp_path / "token"
     file.write_text(token)
-    refused = bridge("run", "--manifests", SHOP, "--web-token-file", file)
+    refused = bridge_process("run", "--manifests", SHOP, "--web-token-file", file)
     assert refused.returncode == 2
     assert refused.stderr == f"error: the token file {file}: {why}; `bridge token` prints a suitable one\n"
 

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from bridge.opa.process import ManagedOpa
-from bridge.opa.shipped import shipped_bundle
-from bridge.resources import rego_root
 from tests.integration.faulty_opa import FaultyOpa
+from tests.warm_opa import WarmOpa, whole_bundle
 
 
 @pytest.fixture
@@ -24,14 +23,21 @@ def unused_port() -> int:
 
 
 @pytest.fixture
-async def opa(opa_path: Path) -> AsyncIterator[ManagedOpa]:
-    """An OPA with the shipped Rego."""
-    async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed:
+async def opa(opa_path: Path) -> AsyncIterator[WarmOpa]:
+    """An OPA with the shipped Rego, which a test does not stop."""
+    async with WarmOpa(opa_path) as warm:
+        yield warm
+
+
+@pytest.fixture
+async def cold_opa(opa_path: Path) -> AsyncIterator[ManagedOpa]:
+    """The same, for a test that stops it."""
+    async with ManagedOpa(opa_path, {}, bundle=whole_bundle()) as managed:
         yield managed
 
 
 @pytest.fixture
-async def faulty(opa: ManagedOpa) -> AsyncIterator[FaultyOpa]:
+async def faulty(opa: WarmOpa) -> AsyncIterator[FaultyOpa]:
     """The proxy before it, which fails as a test configures."""
     async with FaultyOpa(opa.url).serving() as proxy:
         yield proxy

@@ -17,7 +17,6 @@ from bridge.kube.client import KubeClient
 from bridge.kube.lease import Lease, Term
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
-from bridge.opa.process import ManagedOpa
 from bridge.pacing import Budget
 from bridge.remediator.audit import Audit
 from bridge.replicator.replicator import Replicator
@@ -27,6 +26,7 @@ from tests.bundles import bundle_with
 from tests.controlplane.api import ApiServer
 from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import apply_crd, fresh_name, make_namespace
+from tests.warm_opa import WarmOpa
 
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 CONSTRAINTS = "/apis/policybridge.io/v1alpha1/constraints"
@@ -114,7 +114,7 @@ async def at_work(plane: ControlPlane, opa_path: Path, policies: Iterable[str]) 
     """An audit with an OPA of its own that has these policies."""
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(await KubeClient.connect(str(plane.kubeconfig), None))
-        managed = await stack.enter_async_context(ManagedOpa(opa_path, {}, bundle=bundle_with(policies)))
+        managed = await stack.enter_async_context(WarmOpa(opa_path, bundle=bundle_with(policies)))
         opa = await stack.enter_async_context(Opa(managed.url))
         source = ClusterSource(client)
         lease = Lease(client, "default", fresh_name("lease"), fresh_name("bridge"), term=TERM)

@@ -10,11 +10,9 @@ import pytest
 import yaml
 
 from bridge.opa.client import Opa
-from bridge.opa.process import ManagedOpa
-from bridge.opa.shipped import shipped_bundle
-from bridge.resources import rego_root
 from tests.controlplane.api import ApiError
 from tests.controlplane.plane import ControlPlane
+from tests.warm_opa import WarmOpa
 
 CRD = Path(__file__).parents[2] / "deploy" / "crds" / "constraints.yaml"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -127,7 +125,7 @@ def test_an_api_server_refuses_what_is_invalid(with_constraints: ControlPlane, s
 
 async def test_rego_judges_each_as_the_api_server_does(opa_path: Path) -> None:
     objects = [_constraint(spec) for spec in (WHOLE, *REFUSED.values())]
-    async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed, Opa(managed.url) as opa:
+    async with WarmOpa(opa_path) as managed, Opa(managed.url) as opa:
         for index, obj in enumerate(objects):
             [reported] = await opa.query("constraints", {"changes": {"upsert": [obj]}})
             reason = "PolicyNotFound" if index == 0 else "Invalid"

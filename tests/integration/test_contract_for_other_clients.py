@@ -8,11 +8,11 @@ from urllib.parse import urlsplit
 import pytest
 from opa_client.opa_async import AsyncOpaClient
 
-from bridge.opa.process import ManagedOpa
+from tests.warm_opa import WarmOpa
 
 
 @pytest.fixture
-async def client(opa: ManagedOpa) -> AsyncIterator[AsyncOpaClient]:
+async def client(opa: WarmOpa) -> AsyncIterator[AsyncOpaClient]:
     address = urlsplit(opa.url)
     async with AsyncOpaClient(host=address.hostname, port=address.port, timeout=30.0) as found:
         yield found

@@ -17,7 +17,6 @@ from bridge.kube.stream import Pace
 from bridge.model.nesting import MAX_DEPTH
 from bridge.model.observability import EventType
 from bridge.opa.client import Opa
-from bridge.opa.process import ManagedOpa
 from bridge.replicator.replicator import Replicator
 from bridge.sources.cluster import ClusterSource
 from tests.controlplane.api import ApiError, ApiServer
@@ -25,6 +24,7 @@ from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually
 from tests.integration.objects import apply_crd, crd, delete_crd, fresh_name, make_namespace
 from tests.integration.test_replicator import BUNDLE
+from tests.warm_opa import WarmOpa
 
 BARELY_PYTHON = 970  # levels at which a decoder in Python 3.11 ends with a RecursionError
 MOST = 9_000  # levels that an API server stores
@@ -113,7 +113,7 @@ async def test_too_deep_object_is_dropped_and_its_type_continues(
     await things.put("beyond", MAX_DEPTH + 1)
     await things.put("first")
     events: list[tuple[str, str]] = []
-    async with ManagedOpa(opa_path, {}, bundle=BUNDLE) as managed, Opa(managed.url) as opa:
+    async with WarmOpa(opa_path, bundle=BUNDLE) as managed, Opa(managed.url) as opa:
         with capture_logs() as logs:
             async with replicating(control_plane, opa, things, pace, events) as replicator:
                 await holds(opa, things, {"limit", "first"})
@@ -138,7 +138,7 @@ async def test_object_that_becomes_too_deep_leaves_opa_and_comes_back_when_it_is
     await things.put("changing")
     await things.put("other")
     async with (
-        ManagedOpa(opa_path, {}, bundle=BUNDLE) as managed,
+        WarmOpa(opa_path, bundle=BUNDLE) as managed,
         Opa(managed.url) as opa,
         replicating(control_plane, opa, things, Pace()) as replicator,
     ):

@@ -16,7 +16,6 @@ from bridge.kube.client import KubeClient
 from bridge.model.changes import Notice, Object, Source
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
-from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
@@ -28,6 +27,7 @@ from tests.eventually import equal_to, eventually
 from tests.integration.objects import apply_crd, crd, delete_crd, fresh_name, make_namespace
 from tests.integration.scripted import ScriptedSource
 from tests.scenarios.cases import PRESETS
+from tests.warm_opa import WarmOpa
 
 LABEL = "gateway.networking.k8s.io/policy"
 BUNDLE = shipped_bundle(rego_root())
@@ -35,7 +35,7 @@ BUNDLE = shipped_bundle(rego_root())
 
 @asynccontextmanager
 async def replicating(source: Source, opa_path: Path) -> AsyncIterator[tuple[Opa, Replicator]]:
-    async with ManagedOpa(opa_path, {}, bundle=BUNDLE) as managed, Opa(managed.url) as opa:
+    async with WarmOpa(opa_path, bundle=BUNDLE) as managed, Opa(managed.url) as opa:
         replicator = Replicator(source, opa, ALWAYS)
         if isinstance(source, ClusterSource):
             replicator.listen(_rediscovering(source))

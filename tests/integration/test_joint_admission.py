@@ -19,11 +19,11 @@ from bridge.admission.queries import Joint
 from bridge.model.keys import Key
 from bridge.opa.client import Answer, Opa
 from bridge.opa.errors import Requests
-from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped
 from bridge.policy_loader.assembly import JOINT_DECISION, assemble, generated
 from bridge.policy_loader.submissions import Submission
 from bridge.resources import rego_root
+from tests.warm_opa import WarmOpa
 
 PATH = "io/k8s/federation/admission"
 PLACEMENT = """package io.k8s.federation.admission
@@ -55,7 +55,7 @@ async def deciding(opa_path: Path, path: str = PATH) -> AsyncIterator[tuple[Admi
     modules = generated(submissions, decision=tuple(path.split("/")))
     bundle = assemble(shipped(rego_root()), submissions, modules)
     requests = Requests()
-    async with ManagedOpa(opa_path, {}, bundle=bundle) as managed, Opa(managed.url, requests=requests) as opa:
+    async with WarmOpa(opa_path, bundle=bundle) as managed, Opa(managed.url, requests=requests) as opa:
         constraints = {"policybridge.io": {"Constraint": {"-": {"not-here": CONSTRAINT}}}}
         await opa.put("objects", constraints)
         requests.seconds.clear()

@@ -12,7 +12,6 @@ from structlog.testing import capture_logs
 
 from bridge.model.changes import Listed, Listing, Object, Upserted
 from bridge.model.keys import Key
-from bridge.opa.process import ManagedOpa
 from bridge.replicator import initial_sync, intake, links
 from bridge.replicator.links import Linking
 from bridge.replicator.writer import Before, Writer
@@ -20,6 +19,7 @@ from tests.eventually import eventually
 from tests.integration.scripted import ScriptedSource
 from tests.integration.test_replicator import BUNDLE, route
 from tests.integration.test_replicator_faults import bridge
+from tests.warm_opa import WarmOpa
 
 ROUTE = "gateway.networking.k8s.io/HTTPRoute"
 BATCH = 50
@@ -27,7 +27,7 @@ BATCH = 50
 
 @pytest.fixture
 async def url(opa_path: Path) -> AsyncIterator[str]:
-    async with ManagedOpa(opa_path, {}, bundle=BUNDLE) as managed:
+    async with WarmOpa(opa_path, bundle=BUNDLE) as managed:
         yield managed.url
 
 

@@ -11,10 +11,10 @@ import pytest
 
 from bridge.model.changes import Object
 from bridge.model.keys import key_of
-from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
 from bridge.resources import rego_root
 from tests.properties.test_incremental_statuses import Bridge, at_work
+from tests.warm_opa import WarmOpa
 
 GROUP = "walk.example.com"
 KIND = f"{GROUP}/MeshPolicy"
@@ -68,7 +68,7 @@ async def _costs(opa_path: Path, services: int, mode: str) -> tuple[int, int]:
     """The cost of a change of one Service, and of the policy's status with the counts that the remediator keeps."""
     bundle = shipped_bundle(rego_root())
     async with (
-        ManagedOpa(opa_path, {}, bundle=bundle) as managed,
+        WarmOpa(opa_path, bundle=bundle) as managed,
         at_work(managed.url, _world(services, mode)) as bridge,
     ):
         await bridge.settled()

@@ -15,6 +15,7 @@ from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined, QueryError
 from bridge.opa.process import ManagedOpa
 from tests.bundle_trust import shared_credentials, shared_trust
+from tests.warm_opa import WarmOpa
 
 MODULE = """package bridge.v1
 
@@ -31,7 +32,7 @@ BUNDLE = build_bundle({"bridge/v1.rego": MODULE}, {}, ["bridge/v1"])
 
 @pytest.fixture
 async def opa(opa_path: Path) -> AsyncIterator[Opa]:
-    async with ManagedOpa(opa_path, {}, bundle=BUNDLE) as managed, Opa(managed.url) as client:
+    async with WarmOpa(opa_path, bundle=BUNDLE) as managed, Opa(managed.url) as client:
         yield client
 
 
@@ -228,7 +229,7 @@ async def serving(routes: dict[str, object]) -> AsyncIterator[str]:
 async def test_requests_over_the_bound_wait_for_the_others(opa_path: Path) -> None:
     slow = "package bridge.v1\n\nslow := count([1 | some i in numbers.range(1, 300000); i % 7 == 0])\n"
     bundle = build_bundle({"bridge/v1.rego": slow}, {}, ["bridge/v1"])
-    async with ManagedOpa(opa_path, {}, bundle=bundle) as managed, Opa(managed.url, at_once=1) as client:
+    async with WarmOpa(opa_path, bundle=bundle) as managed, Opa(managed.url, at_once=1) as client:
         order: list[str] = []
 
         async def ask(name: str) -> None:
@@ -249,7 +250,7 @@ async def test_modules_are_listed_by_the_object_that_submitted_them(opa_path: Pa
         "bridge/v1.rego": MODULE,
     }
     bundle = build_bundle(modules, {}, ["acme", "rates", "bridge/v1"])
-    async with ManagedOpa(opa_path, {}, bundle=bundle) as managed, Opa(managed.url) as client:
+    async with WarmOpa(opa_path, bundle=bundle) as managed, Opa(managed.url) as client:
         assert {str(author): packages for author, packages in (await client.modules_by_author()).items()} == {
             "core/ConfigMap/opa-policies/acme": ["acme.a", "acme.b"],
             "policybridge.io/RegoPolicy/-/rates": ["rates"],

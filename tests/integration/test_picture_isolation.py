@@ -12,7 +12,6 @@ from structlog.testing import capture_logs
 
 from bridge.model.changes import Object
 from bridge.model.keys import key_of
-from bridge.opa.process import ManagedOpa
 from bridge.sidecar.site import Backing
 from bridge.web.picture_updates import Drawing
 from bridge.web.subscriptions import Following
@@ -20,6 +19,7 @@ from tests.builders import backends, http_route
 from tests.bundles import bundle_with
 from tests.eventually import eventually
 from tests.properties.test_incremental_statuses import Bridge, at_work
+from tests.warm_opa import WarmOpa
 
 GROUP = "gateway.networking.k8s.io"
 # Rego has no catch: two values for one rule fail each query that makes the links of this route.
@@ -51,7 +51,7 @@ async def looking(opa_path: Path, objects: list[Object]) -> AsyncIterator[tuple[
     """A bridge with these objects, whose picture is open and whose routes are followed."""
     drawing, following = Drawing(), Following()
     async with (
-        ManagedOpa(opa_path, {}, bundle=bundle_with([CONFLICT])) as managed,
+        WarmOpa(opa_path, bundle=bundle_with([CONFLICT])) as managed,
         at_work(managed.url, objects) as bridge,
     ):
         drawing.open(Backing(bridge.opa, bridge.opa, bridge.replicator.listen, bridge.remediator, dict))

@@ -12,13 +12,13 @@ from bridge.model.changes import Object
 from bridge.offline.modules import settle_manifests
 from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.client import Opa
-from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
 from bridge.settings.model import Settings
 from tests.builders import policy, policy_kind, service, target_ref
 from tests.integration.scripted import BARRIER, Notices, ScriptedSource
+from tests.warm_opa import WarmOpa
 
 KIND = "test.example.com/ColorPolicy"
 TYPES = ("core/Service", "policybridge.io/PolicyKind", KIND, BARRIER)
@@ -40,7 +40,7 @@ async def status_and_index(opa_path: Path, settings: Settings, *versions: Object
     """The policy's Accepted condition, and the parts of the index that it is in, after each version of it."""
     source = ScriptedSource([POLICY_KIND, SERVICE, versions[0]])
     seen = []
-    async with ManagedOpa(opa_path, {}, bundle=bundle(settings)) as managed, Opa(managed.url) as opa:
+    async with WarmOpa(opa_path, bundle=bundle(settings)) as managed, Opa(managed.url) as opa:
         replicator = Replicator(source, opa, TYPES)
         notices = Notices(source, replicator)
         task = asyncio.create_task(replicator.run())
@@ -87,7 +87,7 @@ async def test_settings_bound_policies(opa_path: Path, settings: Settings, messa
 async def test_defaults_of_the_settings_are_those_of_the_rego(opa_path: Path) -> None:
     found = shipped(rego_root())
     plain = build_bundle(found.modules, found.data, found.roots)
-    async with ManagedOpa(opa_path, {}, bundle=plain) as managed, Opa(managed.url) as opa:
+    async with WarmOpa(opa_path, bundle=plain) as managed, Opa(managed.url) as opa:
         assert await opa.get("bridge/index/bounds") == Settings().policy_bounds
 
 
@@ -96,5 +96,5 @@ async def test_read_commands_take_the_bounds_from_the_environment(
 ) -> None:
     monkeypatch.setenv("BRIDGE_POLICY_MAX_LEAVES", "7")
     settled = await settle_manifests([])
-    async with ManagedOpa(opa_path, {}, bundle=settled.bundle) as managed, Opa(managed.url) as opa:
+    async with WarmOpa(opa_path, bundle=settled.bundle) as managed, Opa(managed.url) as opa:
         assert await opa.get("bridge/index/bounds") == {**Settings().policy_bounds, "leaves": 7}

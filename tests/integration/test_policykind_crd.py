@@ -9,10 +9,8 @@ import pytest
 import pytest_asyncio
 
 from bridge.opa.client import Opa
-from bridge.opa.process import ManagedOpa
-from bridge.opa.shipped import shipped_bundle
-from bridge.resources import rego_root
 from tests.builders import resource
+from tests.warm_opa import WarmOpa
 
 LEAST = {"group": "acme.io", "kind": "RatePolicy", "effectiveTarget": "Route"}
 ROWS: tuple[tuple[Any, str], ...] = (
@@ -53,7 +51,7 @@ ROWS: tuple[tuple[Any, str], ...] = (
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def opa(opa_path: Any) -> AsyncIterator[Opa]:
-    async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed, Opa(managed.url) as client:
+    async with WarmOpa(opa_path) as managed, Opa(managed.url) as client:
         yield client
 
 

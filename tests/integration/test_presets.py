@@ -10,9 +10,8 @@ import pytest
 import yaml
 
 from bridge.opa.client import Opa
-from bridge.opa.process import ManagedOpa
-from bridge.opa.shipped import shipped_bundle
 from bridge.resources import rego_root
+from tests.warm_opa import WarmOpa
 
 LABEL = "gateway.networking.k8s.io/policy"
 PRESETS = [
@@ -37,7 +36,7 @@ def crds(gateway_api_crds: Path) -> dict[str, Any]:
 
 @pytest.fixture
 async def opa(opa_path: Path) -> AsyncIterator[Opa]:
-    async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed, Opa(managed.url) as found:
+    async with WarmOpa(opa_path) as managed, Opa(managed.url) as found:
         yield found
 
 

@@ -29,6 +29,7 @@ from tests.faults.comparing import differences, held
 from tests.integration.faulty_opa import Fault, FaultyOpa, arrive_late, lose, lose_answer, once, refuse
 from tests.integration.scripted import Notices, ScriptedSource
 from tests.integration.test_replicator import BUNDLE, POLICY_KIND, TYPES, color, keys, route
+from tests.warm_opa import WarmOpa
 
 
 @dataclass
@@ -121,7 +122,7 @@ async def test_a_write_that_arrives_late_changes_nothing_any_more(faulty: Faulty
 
 
 async def test_an_opa_that_freezes_is_waited_for_and_nothing_is_sent_again_that_it_has(
-    opa: ManagedOpa, monkeypatch: pytest.MonkeyPatch
+    opa: WarmOpa, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(claim, "SLOW", 0.5)
     frozen = opa_below(opa.pid)
@@ -143,25 +144,25 @@ async def test_an_opa_that_freezes_is_waited_for_and_nothing_is_sent_again_that_
 
 
 async def test_a_sign_that_opa_was_restarted_is_followed_at_once(
-    opa: ManagedOpa, opa_path: Path, monkeypatch: pytest.MonkeyPatch
+    cold_opa: ManagedOpa, opa_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replicator, "PROBE", 3600.0)
-    async with bridge(opa.url, [service("a")]) as one:
+    async with bridge(cold_opa.url, [service("a")]) as one:
         await one.filled()
-        await opa.stop()
-        async with ManagedOpa(opa_path, {}, bundle=BUNDLE, port=int(opa.url.rpartition(":")[2])):
+        await cold_opa.stop()
+        async with ManagedOpa(opa_path, {}, bundle=BUNDLE, port=int(cold_opa.url.rpartition(":")[2])):
             one.replicator.doubt()
             await one.notices.until_filled()
-            assert await keys_held(opa.url) == keys(service("a"))
+            assert await keys_held(cold_opa.url) == keys(service("a"))
 
 
 async def test_while_an_opa_that_was_restarted_takes_its_modules_the_source_tells_everything_already(
-    opa: ManagedOpa, opa_path: Path
+    cold_opa: ManagedOpa, opa_path: Path
 ) -> None:
-    port = int(opa.url.rpartition(":")[2])
-    async with bridge(opa.url, [service("a")]) as one:
+    port = int(cold_opa.url.rpartition(":")[2])
+    async with bridge(cold_opa.url, [service("a")]) as one:
         await one.filled()
-        await opa.stop()
+        await cold_opa.stop()
         async with ManagedOpa(opa_path, {}, port=port):
             one.replicator.doubt()
             await eventually(lambda: one.source.relisted == 1)
@@ -170,11 +171,11 @@ async def test_while_an_opa_that_was_restarted_takes_its_modules_the_source_tell
             assert not one.replicator.filled.is_set()
         async with ManagedOpa(opa_path, {}, bundle=BUNDLE, port=port):
             await one.notices.until_filled()
-            assert await keys_held(opa.url) == keys(service("b"))
+            assert await keys_held(cold_opa.url) == keys(service("b"))
             assert one.source.relisted == 1
 
 
-async def test_what_another_client_has_removed_from_opa_is_noticed_when_it_is_to_be_removed(opa: ManagedOpa) -> None:
+async def test_what_another_client_has_removed_from_opa_is_noticed_when_it_is_to_be_removed(opa: WarmOpa) -> None:
     async with bridge(opa.url, [service("a"), service("b")]) as one, Opa(opa.url) as direct:
         await one.filled()
         await direct.patch([{"op": "remove", "path": "/objects/core/Service/shop/a"}])
@@ -242,7 +243,7 @@ async def test_object_above_opas_own_limit_is_set_aside_and_returns_when_it_is_s
 
 
 @pytest.mark.long
-async def test_a_bridge_waits_while_another_one_syncs_opa(opa: ManagedOpa) -> None:
+async def test_a_bridge_waits_while_another_one_syncs_opa(opa: WarmOpa) -> None:
     async with bridge(opa.url, [service("second")]) as second:
         async with bridge(opa.url, [service("first")]) as first:
             # Both begin at once: one is first, and the other has to see that.
@@ -259,7 +260,7 @@ async def test_a_bridge_waits_while_another_one_syncs_opa(opa: ManagedOpa) -> No
 
 
 @pytest.mark.long
-async def test_a_bridge_that_comes_later_waits_and_then_takes_over(opa: ManagedOpa) -> None:
+async def test_a_bridge_that_comes_later_waits_and_then_takes_over(opa: WarmOpa) -> None:
     async with bridge(opa.url, [service("first")]) as first:
         await first.filled()
         async with bridge(opa.url, [service("second")]) as second:
@@ -273,7 +274,7 @@ async def test_a_bridge_that_comes_later_waits_and_then_takes_over(opa: ManagedO
             assert await keys_held(opa.url) == keys(service("second"))
 
 
-async def test_the_same_bridge_started_again_takes_over_at_once(opa: ManagedOpa) -> None:
+async def test_the_same_bridge_started_again_takes_over_at_once(opa: WarmOpa) -> None:
     async with bridge(opa.url, [service("first")], owner="me:1") as first:
         await first.filled()
     async with bridge(opa.url, [service("first"), service("second")], owner="me:1") as again:
@@ -370,7 +371,7 @@ async def test_a_bridge_that_was_killed_continues_with_what_opa_holds(faulty: Fa
         assert await at(faulty.url, "index") == index
 
 
-async def test_types_that_are_no_longer_replicated_are_removed_from_a_reused_opa(opa: ManagedOpa) -> None:
+async def test_types_that_are_no_longer_replicated_are_removed_from_a_reused_opa(opa: WarmOpa) -> None:
     """The CRD of one type and the PolicyKind of another went while no bridge was there."""
     before = [POLICY_KIND, color("red"), service("cart"), route("one", "cart")]
     async with bridge(opa.url, before, "me:1", "cluster rego") as first:
@@ -387,7 +388,7 @@ async def test_types_that_are_no_longer_replicated_are_removed_from_a_reused_opa
 
 
 async def test_policies_that_share_a_target_are_reused_and_audited(
-    opa: ManagedOpa, monkeypatch: pytest.MonkeyPatch
+    opa: WarmOpa, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They stand deeper in the index than links do."""
     monkeypatch.setattr(replicator, "AUDIT", 0.2)

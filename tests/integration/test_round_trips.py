@@ -15,11 +15,9 @@ import yaml
 from bridge.model.changes import Object
 from bridge.model.keys import parse_key
 from bridge.opa.errors import Requests
-from bridge.opa.process import ManagedOpa
-from bridge.opa.shipped import shipped_bundle
 from bridge.replicator import replicator as replicating
-from bridge.resources import rego_root
 from tests.properties.test_incremental_statuses import Bridge, as_it_was, at_work
+from tests.warm_opa import WarmOpa
 
 SHOP = Path(__file__).parents[2] / "examples" / "shop"
 POLICY = parse_key("example.com/ColorPolicy/shop/cart")
@@ -34,7 +32,7 @@ async def settled_shop(opa_path: Path) -> AsyncIterator[tuple[Bridge, Callable[[
     texts = [path.read_text() for path in sorted(SHOP.glob("*.yaml"))]
     objects = [obj for text in texts for obj in yaml.safe_load_all(text) if obj]
     async with (
-        ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed,
+        WarmOpa(opa_path) as managed,
         at_work(managed.url, objects, requests) as bridge,
     ):
         while not bridge.sink.recall():  # noqa: ASYNC110 - written once a second, with queries of its own

@@ -14,7 +14,6 @@ import pytest
 from bridge.kube.client import KubeClient
 from bridge.model.types import Fields
 from bridge.opa.client import Opa
-from bridge.opa.process import ManagedOpa
 from bridge.replicator.pending import pruning
 from bridge.replicator.replicator import Replicator
 from bridge.sources.cluster import ClusterSource
@@ -22,6 +21,7 @@ from bridge.telemetry.logs import configure_logs
 from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import make_namespace
 from tests.integration.test_replicator import BUNDLE
+from tests.warm_opa import WarmOpa
 
 SECRET = "correct-horse-battery-staple"
 ENCODED = base64.b64encode(SECRET.encode()).decode()
@@ -50,7 +50,7 @@ async def test_of_a_secret_opa_has_its_name_and_type_alone(
     await asyncio.to_thread(control_plane.api.request, "POST", path, body)
     async with (
         await KubeClient.connect(control_plane.kubeconfig) as client,
-        ManagedOpa(opa_path, {}, bundle=BUNDLE) as managed,
+        WarmOpa(opa_path, bundle=BUNDLE) as managed,
         Opa(managed.url) as opa,
     ):
         replicator = Replicator(

@@ -15,11 +15,11 @@ from bridge.model.changes import Object
 from bridge.model.keys import key_of
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
-from bridge.opa.process import ManagedOpa
 from bridge.replicator import replicator as replicating
 from bridge.replicator.replicator import Replicator
 from tests.integration.loading import DEADLINE, Bench, author, loading, until
 from tests.integration.scripted import Notices, ScriptedSource
+from tests.warm_opa import WarmOpa
 
 OBJECTS = """
 - apiVersion: gateway.networking.k8s.io/v1
@@ -82,7 +82,7 @@ async def replicated(url: str, source: ScriptedSource) -> AsyncIterator[tuple[Op
             await asyncio.gather(task, return_exceptions=True)
 
 
-async def test_facts_are_stored_with_their_object_and_removed_with_it(opa: ManagedOpa) -> None:
+async def test_facts_are_stored_with_their_object_and_removed_with_it(opa: WarmOpa) -> None:
     source = ScriptedSource(objects())
     async with replicated(opa.url, source) as (client, notices):
         assert (await facts(client, ROUTE))["sections"] == ["all"]
@@ -98,7 +98,7 @@ async def test_facts_are_stored_with_their_object_and_removed_with_it(opa: Manag
         assert await facts(client, ROUTE) is None
 
 
-async def test_facts_of_policies_follow_their_kind(opa: ManagedOpa) -> None:
+async def test_facts_of_policies_follow_their_kind(opa: WarmOpa) -> None:
     source = ScriptedSource(objects())
     async with replicated(opa.url, source) as (client, notices):
         before = await facts(client, POLICY)
@@ -124,7 +124,7 @@ async def test_facts_of_policies_follow_their_kind(opa: ManagedOpa) -> None:
     ids=["overwritten", "removed", "added", "all removed"],
 )
 async def test_an_audit_repairs_facts_that_another_client_has_written(
-    opa: ManagedOpa, change: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    opa: WarmOpa, change: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replicating, "AUDIT", 0.2)
     monkeypatch.setattr(replicating, "_AUDIT_SHARE", 1)

@@ -19,6 +19,7 @@ from bridge.opa.errors import OpaUndefined
 from bridge.opa.process import ManagedOpa
 from bridge.tracing.otel import Traces
 from tests.integration.served_webhook import review_of, serving
+from tests.warm_opa import WarmOpa
 
 TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 
@@ -35,7 +36,7 @@ def spans() -> Iterator[InMemorySpanExporter]:
 
 
 async def test_a_review_keeps_the_trace_of_the_api_server(
-    spans: InMemorySpanExporter, opa: ManagedOpa, tmp_path: Path
+    spans: InMemorySpanExporter, opa: WarmOpa, tmp_path: Path
 ) -> None:
     async with serving(tmp_path, opa.url) as ask:
         headers = {"traceparent": f"00-{TRACE}-{PARENT}-01", "Content-Type": "application/json"}

@@ -10,13 +10,13 @@ from collections.abc import Awaitable, Callable
 import pytest
 from aiohttp import web
 
-from bridge.opa.process import ManagedOpa
 from bridge.replicator import claim, replicator
 from hack.processes import opa_below
 from tests.builders import service
 from tests.eventually import eventually
 from tests.integration.faulty_opa import FaultyOpa
 from tests.integration.test_replicator_faults import bridge
+from tests.warm_opa import WarmOpa
 
 Passing = Callable[[], Awaitable[web.Response]]
 MINUTES = 600.0  # seconds: no request times out
@@ -50,7 +50,7 @@ async def test_opa_is_not_trusted_from_a_sign_of_a_restart_until_it_is_checked(
 
 
 async def test_an_opa_that_freezes_while_it_is_queried_is_not_ready_long_before_the_question_is_given_up(
-    opa: ManagedOpa, faulty: FaultyOpa, monkeypatch: pytest.MonkeyPatch
+    opa: WarmOpa, faulty: FaultyOpa, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replicator, "PROBE", 3600.0)
     frozen = opa_below(opa.pid)

@@ -11,12 +11,11 @@ import pytest_asyncio
 import yaml
 
 from bridge.opa.client import Opa
-from bridge.opa.process import ManagedOpa
-from bridge.opa.shipped import shipped_bundle
 from bridge.resources import rego_root
 from bridge.sources.defaults import CLUSTER_SCOPED_POLICIES
 from hack.tools import known_fields
 from hack.tools.vendor_crds import VENDORS, Vendor, crds_of
+from tests.warm_opa import WarmOpa
 
 Crd = dict[str, Any]
 PRESETS = {
@@ -41,7 +40,7 @@ def crds(vendor: Vendor) -> dict[str, Crd]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def opa(opa_path: Path) -> AsyncIterator[Opa]:
-    async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed, Opa(managed.url) as found:
+    async with WarmOpa(opa_path) as managed, Opa(managed.url) as found:
         await found.put("kinds", await found.query("kinds_in_force", {}))
         yield found
 

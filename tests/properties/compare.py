@@ -17,7 +17,6 @@ import yaml
 
 from bridge.opa.bundle import Bundle
 from bridge.opa.client import Opa
-from bridge.opa.process import ManagedOpa
 from hack.tools import find
 from tests.bundles import bundle_with
 from tests.properties.random_clusters import random_cluster
@@ -25,6 +24,7 @@ from tests.properties.random_stacks import random_stack
 from tests.queries import results_of
 from tests.reference import custom
 from tests.reference.answers import answer
+from tests.warm_opa import WarmOpa
 
 Object = dict[str, Any]
 
@@ -128,7 +128,7 @@ def _opa() -> Path:
 
 
 async def _main(make: Callable[[int], list[Object]], seeds: list[int]) -> None:
-    async with ManagedOpa(_opa(), {}, bundle=bundle_of_both()) as managed, Opa(managed.url) as opa:
+    async with WarmOpa(_opa(), bundle=bundle_of_both()) as managed, Opa(managed.url) as opa:
         for seed in seeds:
             objects = make(seed)
             found = await differences(opa, objects)

@@ -13,18 +13,18 @@ from pathlib import Path
 import pytest
 
 from bridge.opa.client import Opa
-from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
 from bridge.resources import rego_root
 from tests.properties.compare import Object, bundle_of_both, differences, shrunken
 from tests.properties.random_clusters import random_cluster
 from tests.properties.random_stacks import random_stack
 from tests.properties.test_incremental_statuses import at_work
+from tests.warm_opa import WarmOpa
 
 
 @pytest.fixture
 async def empty_opa(opa_path: Path) -> AsyncIterator[Opa]:
-    async with ManagedOpa(opa_path, {}, bundle=bundle_of_both()) as managed, Opa(managed.url) as opa:
+    async with WarmOpa(opa_path, bundle=bundle_of_both()) as managed, Opa(managed.url) as opa:
         # As a replicator stores them: without, each query makes the presets again.
         await opa.put("kinds", await opa.query("kinds_in_force", {}))
         yield opa
@@ -59,6 +59,6 @@ async def test_780_random_stacks_have_the_answers_of_the_reference(empty_opa: Op
 async def test_a_cluster_that_was_replicated_has_the_answers_of_the_reference(seed: int, opa_path: Path) -> None:
     objects = random_cluster(seed)
     bundle = shipped_bundle(rego_root())
-    async with ManagedOpa(opa_path, {}, bundle=bundle) as managed, at_work(managed.url, objects) as bridge:
+    async with WarmOpa(opa_path, bundle=bundle) as managed, at_work(managed.url, objects) as bridge:
         await bridge.settled()
         assert not await differences(bridge.opa, objects, held=True)

@@ -23,7 +23,6 @@ from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
-from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
 from bridge.queries.analysis import Analysis, analyze
 from bridge.replicator.replicator import Replicator
@@ -31,6 +30,7 @@ from bridge.resources import rego_root
 from tests.integration.scripted import BARRIER, Notices, ScriptedSource
 from tests.properties.random_clusters import NAMESPACES, random_cluster
 from tests.properties.random_policies import GROUP
+from tests.warm_opa import WarmOpa
 
 # A folder's source delivers objects of all types, those of policy kinds that are not described among them.
 TYPES = (*ALWAYS, "example.com/Thing", *(f"{GROUP}/{kind}" for kind in ("Red", "Green", "Blue")), BARRIER)
@@ -243,7 +243,7 @@ async def walk(seed: int, steps: int, opa_path: Path) -> None:
     """
     bundle = shipped_bundle(rego_root())
     async with (
-        ManagedOpa(opa_path, {}, bundle=bundle) as managed,
+        WarmOpa(opa_path, bundle=bundle) as managed,
         Opa(managed.url) as opa,
         cluster_of(await rich_cluster(opa, seed), opa) as cluster,
     ):

@@ -17,11 +17,9 @@ import pytest_asyncio
 
 from bridge.model.keys import parse_key
 from bridge.opa.client import Opa
-from bridge.opa.process import ManagedOpa
-from bridge.opa.shipped import shipped_bundle
 from bridge.replicator.links import LinkFields
-from bridge.resources import rego_root
 from tests.scenarios.cases import Case, all_cases
+from tests.warm_opa import WarmOpa
 
 WORLDS = 40  # for each seed
 IDENTITY = {("apiVersion",), ("kind",), ("metadata",), ("metadata", "name"), ("metadata", "namespace")}
@@ -34,7 +32,7 @@ Place = tuple[Any, ...]
 
 @pytest_asyncio.fixture
 async def empty_opa(opa_path: File) -> AsyncIterator[Opa]:
-    async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed, Opa(managed.url) as opa:
+    async with WarmOpa(opa_path) as managed, Opa(managed.url) as opa:
         await opa.put("kinds", await opa.query("kinds_in_force", {}))
         yield opa
 

@@ -17,7 +17,6 @@ import pytest
 from bridge.model.keys import parse_key
 from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
-from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
 from bridge.queries.asking import effective_at
 from bridge.queries.names import CommandError
@@ -28,6 +27,7 @@ from bridge.web.picture_updates import Drawing
 from bridge.web.subscriptions import Followed, Following
 from tests.properties.small_world import SmallWorld
 from tests.properties.test_incremental_statuses import Bridge, as_it_was, at_work
+from tests.warm_opa import WarmOpa
 
 AT_ONCE = (1, 1, 3, 1, 2)  # steps that happen together before the next look
 PATIENCE = 300.0  # seconds for what is kept to become what it should be
@@ -80,7 +80,7 @@ async def walk(seed: int, steps: int, opa_path: Path) -> None:
     world, chance = SmallWorld(seed), random.Random(seed)
     history: list[str] = []
     bundle = shipped_bundle(rego_root())
-    async with ManagedOpa(opa_path, {}, bundle=bundle) as managed, looking(managed.url, world) as seen:
+    async with WarmOpa(opa_path, bundle=bundle) as managed, looking(managed.url, world) as seen:
         await _compare(seen, f"seed {seed}, at the start")
         together = itertools.cycle(AT_ONCE)
         while len(history) < steps:

@@ -17,7 +17,6 @@ from bridge.model.changes import Object
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
 from bridge.opa.errors import Requests
-from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
 from bridge.pacing import Budget
 from bridge.remediator.statuses.ledger import Ledger
@@ -27,6 +26,7 @@ from bridge.resources import rego_root
 from tests.integration.scripted import BARRIER, Notices, ScriptedSink, ScriptedSource
 from tests.properties.shown import MARKED, marks_shown, marks_wanted, said, shown
 from tests.properties.small_world import GROUP, THING, SmallWorld
+from tests.warm_opa import WarmOpa
 
 AT_ONCE = (1, 1, 2, 1, 4)  # steps that happen together before the next look
 
@@ -101,7 +101,7 @@ async def test_a_backend_that_a_route_no_longer_names_is_no_longer_counted(opa_p
     policy["spec"] = {"targetRefs": [ref], "a": 1}
     objects = [kind, service, route, policy]
     bundle = shipped_bundle(rego_root())
-    async with ManagedOpa(opa_path, {}, bundle=bundle) as managed, at_work(managed.url, objects) as bridge:
+    async with WarmOpa(opa_path, bundle=bundle) as managed, at_work(managed.url, objects) as bridge:
         await bridge.settled()
         assert len(bridge.remediator._ledger) == 1
         bridge.source.put({**route, "spec": {"parentRefs": [], "rules": [{"name": "all"}]}})
@@ -116,7 +116,7 @@ async def walk(seed: int, steps: int, opa_path: Path) -> None:
     history: list[str] = []
     bundle = shipped_bundle(rego_root())
     async with (
-        ManagedOpa(opa_path, {}, bundle=bundle) as managed,
+        WarmOpa(opa_path, bundle=bundle) as managed,
         at_work(managed.url, world.objects.values()) as bridge,
     ):
         await bridge.settled()

@@ -14,14 +14,12 @@ from bridge.model.changes import Object, Trouble
 from bridge.model.keys import key_of
 from bridge.model.types import CRD
 from bridge.opa.client import Opa
-from bridge.opa.process import ManagedOpa
-from bridge.opa.shipped import shipped_bundle
-from bridge.resources import rego_root
 from tests.builders import resource
 from tests.integration.scripted import ScriptedSource
 from tests.properties.small_world import GROUP, POLICY_KINDS, SmallWorld
 from tests.properties.test_incremental_statuses import Bridge, as_it_was, at_work, compare
 from tests.properties.test_replication import roots
+from tests.warm_opa import WarmOpa
 
 Event = Callable[[Bridge], None]
 
@@ -38,7 +36,7 @@ async def test_statuses_are_complete_after_200_starts(seeds: range, opa_path: Pa
 
 
 async def every_start(seeds: range, opa_path: Path) -> None:
-    async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed, Opa(managed.url) as direct:
+    async with WarmOpa(opa_path) as managed, Opa(managed.url) as direct:
         for seed in seeds:
             await empty(direct)
             await start(seed, managed.url, direct)

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from bridge.opa.client import Opa
-from bridge.opa.process import ManagedOpa
 from tests.bundles import bundle_with
 from tests.properties.stacks import KIND, RULE, Entry, key_of, objects_of
 from tests.properties.test_against_the_reference import empty_opa as empty_opa  # noqa: PLC0414 (a fixture)
 from tests.reference.answers import answer
+from tests.warm_opa import WarmOpa
 
 Object = dict[str, Any]
 KEYS = ("", " ", "/", "~", "~1", "a/b", "a~b", "two words", "/~/", "é", "0")
@@ -62,7 +62,7 @@ async def test_two_specs_of_10000_leaves_are_merged_where_the_bound_allows_them(
     lower = {f"g{group}": {f"f{field}": None for field in range(50, 150)} for group in range(100)}
     stack = [Entry(1, "PatchDefaults", upper), Entry(3, "PatchDefaults", lower)]
     bundle = bundle_with((), {"leaves": 12_000})
-    async with ManagedOpa(opa_path, {}, bundle=bundle) as managed, Opa(managed.url) as opa:
+    async with WarmOpa(opa_path, bundle=bundle) as managed, Opa(managed.url) as opa:
         path = await both_agree(opa, stack)
     assert len(path["origins"]) == 15_000
     assert path["spec"]["g99"] == {f"f{field}": field for field in range(50)}

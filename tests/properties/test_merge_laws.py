@@ -14,9 +14,6 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from bridge.opa.client import Opa
-from bridge.opa.process import ManagedOpa
-from bridge.opa.shipped import shipped_bundle
-from bridge.resources import rego_root
 from tests.properties.stacks import (
     Engine,
     Entry,
@@ -30,6 +27,7 @@ from tests.properties.stacks import (
     stacks,
 )
 from tests.reference.answers import answer
+from tests.warm_opa import WarmOpa
 
 Object = dict[str, Any]
 
@@ -43,7 +41,7 @@ law = settings(max_examples=60, deadline=None, suppress_health_check=[HealthChec
 @pytest.fixture(scope="module")
 def engine(opa_path: Path) -> Iterator[Engine]:
     with asyncio.Runner() as runner:
-        managed = ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root()))
+        managed = WarmOpa(opa_path)
         runner.run(managed.__aenter__())
         opa = Opa(managed.url)
         runner.run(opa.__aenter__())

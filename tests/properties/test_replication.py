@@ -12,15 +12,13 @@ from hypothesis import strategies as st
 from bridge.model.changes import Listing, Object, Trouble, Upserted
 from bridge.model.keys import Key
 from bridge.opa.client import Opa
-from bridge.opa.process import ManagedOpa
-from bridge.opa.shipped import shipped_bundle
 from bridge.replicator.claim import MARKER
 from bridge.replicator.replicator import Replicator
-from bridge.resources import rego_root
 from tests import builders
 from tests.faults.comparing import differences
 from tests.integration.faulty_opa import Fault, FaultyOpa, arrive_late, lose, lose_answer, once, refuse
 from tests.integration.scripted import ScriptedSource
+from tests.warm_opa import WarmOpa
 
 SERVICE = "core/Service"
 ROUTE = "gateway.networking.k8s.io/HTTPRoute"
@@ -167,7 +165,7 @@ async def roots(opa: Opa) -> list[str]:
 
 def test_any_sequence_of_changes_listings_and_faults_leaves_opa_equal_to_the_source(opa_path: Path) -> None:
     with asyncio.Runner() as runner:
-        opa = ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root()))
+        opa = WarmOpa(opa_path)
         url = runner.run(opa.start())
 
         @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))

@@ -14,7 +14,6 @@ import pytest
 import yaml
 
 from bridge.opa.client import Opa
-from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
 from bridge.resources import rego_root
 from tests.properties.drawing import Object
@@ -24,13 +23,14 @@ from tests.reference.hierarchy import parents_of
 from tests.reference.listeners import NOT_ALLOWED, unaccepted
 from tests.reference.objects import ROUTES, Cluster, node_of
 from tests.reference.requests import Request, served
+from tests.warm_opa import WarmOpa
 
 EACH = 10  # requests a routing
 
 
 @pytest.fixture
 async def opa(opa_path: Path) -> AsyncIterator[Opa]:
-    async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed, Opa(managed.url) as client:
+    async with WarmOpa(opa_path) as managed, Opa(managed.url) as client:
         yield client
 
 
@@ -56,7 +56,7 @@ async def test_replicated_routing_has_the_answers_of_the_reference(opa_path: Pat
     for seed in range(3):
         objects = random_routing(seed)
         bundle = shipped_bundle(rego_root())
-        async with ManagedOpa(opa_path, {}, bundle=bundle) as managed, at_work(managed.url, objects) as bridge:
+        async with WarmOpa(opa_path, bundle=bundle) as managed, at_work(managed.url, objects) as bridge:
             await bridge.settled()
             assert await attached(bridge.opa, objects, {}) == attached_by_the_reference(objects)
             for request in random_requests(seed, objects, EACH):

@@ -1,4 +1,7 @@
-"""Scenarios on a real cluster: objects applied to it, statuses written by a running bridge."""
+"""Scenarios on a real cluster: objects applied to it, statuses written by a running bridge.
+
+`make test` has the scenarios that a cluster can decide in another way than Rego alone; the others are long.
+"""
 
 from __future__ import annotations
 
@@ -40,14 +43,32 @@ STATUS_WORK = re.compile(
     r"^policy_bridge_(?:queue_depth|status_writes_total|opa_request_duration_seconds_count)\{.*(?:status|reports|outcomes|links).*$",
     re.MULTILINE,
 )
+LONG = pytest.mark.long
 FINALIZER = "scenarios.example.com/leaving"  # keeps what is being deleted
+
+
+def _depends_on_the_api_server(case: Case) -> bool:
+    """Whether a scenario has Rego, CRDs, statuses of others or deletions, or outcomes that only a cluster shows."""
+    if case.modules or case.refused or case.senseless:
+        return True
+    if any(obj["kind"] == CRD or "status" in obj or "deletionTimestamp" in obj["metadata"] for obj in case.raw()):
+        return True
+    statuses = [outcome["status"] for outcome in case.outcomes if "status" in outcome]
+    return any("affected" in outcome for outcome in case.outcomes) or any(
+        status.keys() & {"ancestor", "ancestors", "none"} or status["Accepted"] == "False/Conflicted"
+        for status in statuses
+    )
+
+
+def _marked(cases: Iterable[Case]) -> list[Any]:
+    return [pytest.param(case, marks=() if _depends_on_the_api_server(case) else LONG) for case in cases]
 
 
 @dataclass(slots=True)
 class Cluster:
-    """The API server with all scenarios applied, and the OPA that a running bridge keeps filled.
+    """The API server with the scenarios of this run applied, and the OPA that a running bridge keeps filled.
 
-    The effective policies and the lists of objects are those of all scenarios: to query them for each would take long.
+    The effective policies and the lists of objects are those of all of them: to query them for each would take long.
     """
 
     plane: ControlPlane
@@ -114,28 +135,33 @@ def _name(obj: Object) -> tuple[str, str]:
 
 @pytest.fixture(scope="module")
 def cluster(
-    module_control_plane: ControlPlane, opa_path: Path, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    module_control_plane: ControlPlane,
+    opa_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Cluster]:
-    control_plane = module_control_plane
+    items = [item for item in request.session.items if isinstance(item, pytest.Function) and item.path == request.path]
+    chosen = [item.callspec.params["case"] for item in items]
+    cases = [case for case in all_cases() if case in chosen]
     folder = tmp_path_factory.mktemp("scenarios")
-    with control_plane.api.session() as session:
-        _apply_all(session)
-        yield from _running(control_plane, session, opa_path, folder)
+    with module_control_plane.api.session() as session:
+        _apply_all(session, cases)
+        yield from _running(module_control_plane, session, opa_path, folder, cases)
 
 
-def _apply_all(session: Session) -> None:
+def _apply_all(session: Session, cases: list[Case]) -> None:
     resources = [yaml.safe_load(file.read_text()) for file in CRDS.glob("*.yaml")]
-    resources += [crd for case in all_cases() for crd in custom_resources(case)]
+    resources += [crd for case in cases for crd in custom_resources(case)]
     session.map(_apply, [[crd] for crd in resources])
     session.api.wait_for_crds({crd["metadata"]["name"] for crd in resources})
     _apply(session, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": POLICY_NAMESPACE}}])
-    _apply(session, policy_maps(all_cases()))
-    for wave in _waves(all_cases()):
+    _apply(session, policy_maps(cases))
+    for wave in _waves(cases):
         session.map(_apply, wave)
         defined = {obj["metadata"]["name"] for objects in wave for obj in objects if obj["kind"] == CRD}
         session.api.wait_for_crds(defined)
         time.sleep(1.05 - time.time() % 1)  # until the next second: creationTimestamps have whole seconds
-    for obj in [obj for case in all_cases() for obj in case.raw() if "deletionTimestamp" in obj["metadata"]]:
+    for obj in [obj for case in cases for obj in case.raw() if "deletionTimestamp" in obj["metadata"]]:
         session.request("DELETE", resource_path(obj))
 
 
@@ -144,11 +170,13 @@ def _apply(session: Session, objects: Iterable[Object]) -> None:
         session.apply(resource_path(obj), obj)
 
 
-def _running(control_plane: ControlPlane, session: Session, opa_path: Path, folder: Path) -> Iterator[Cluster]:
+def _running(
+    control_plane: ControlPlane, session: Session, opa_path: Path, folder: Path, cases: list[Case]
+) -> Iterator[Cluster]:
     """A bridge at work."""
     with (folder / "bridge.log").open("wb") as log:
         environ = {**os.environ, "BRIDGE_OPA": str(opa_path), "BRIDGE_LEASE_NAME": "scenarios"}
-        environ["BRIDGE_TYPES"] = ",".join(sorted(_extended_types()))
+        environ["BRIDGE_TYPES"] = ",".join(sorted(_extended_types(cases)))
         environ["BRIDGE_STATUS_WRITES_PER_SECOND"] = "1000"  # with few, OPA is queried for few statuses at once
         environ["GOGC"] = "400"  # OPA collects garbage less often
         command = [str(BRIDGE), "run", "--kubeconfig", str(control_plane.kubeconfig), "--listen", "127.0.0.1:0"]
@@ -158,7 +186,7 @@ def _running(control_plane: ControlPlane, session: Session, opa_path: Path, fold
         try:
             running = _running_event(folder / "bridge.log", process)
             found = Cluster(control_plane, session, running["opa"])
-            for obj in [obj for case in all_cases() for obj in case.raw() if "status" in obj]:
+            for obj in [obj for case in cases for obj in case.raw() if "status" in obj]:
                 found.report(obj)
             _let_settle(running["bridge"])
             yield found
@@ -167,7 +195,7 @@ def _running(control_plane: ControlPlane, session: Session, opa_path: Path, fold
             assert process.wait(180) == 0, (folder / "bridge.log").read_text()
 
 
-@pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", _marked(all_cases()), ids=lambda case: case.name)
 def test_a_scenario_holds_on_a_cluster(case: Case, cluster: Cluster) -> None:
     deadline = time.monotonic() + PATIENCE
     while True:
@@ -244,11 +272,11 @@ def _judged(case: Case, cluster: Cluster) -> Judged:
     return Judged(rows, conditions | dict.fromkeys(case.senseless, refused))
 
 
-def _extended_types() -> set[str]:
+def _extended_types(cases: list[Case]) -> set[str]:
     """The kinds of extension modules and of targets: a cluster's bridge replicates them when it is configured to."""
-    extending = [case for case in all_cases() if case.modules]
+    extending = [case for case in cases if case.modules]
     used = {key.type_id for case in extending for key in case.keys} - set(ALWAYS)
-    targeted = {kind for case in all_cases() for kind in case.targeted_kinds}
+    targeted = {kind for case in cases for kind in case.targeted_kinds}
     return targeted | (used - {kind for case in extending for kind in case.policy_kinds})
 
 

@@ -11,13 +11,13 @@ import pytest
 import pytest_asyncio
 
 from bridge.opa.client import Opa
-from bridge.opa.process import ManagedOpa
 from tests.bundles import bundle_with
 from tests.queries import results_of
 from tests.scenarios.cases import Case, all_cases
 from tests.scenarios.checking import Answers, check, refusal
 from tests.scenarios.judging import Judged, check_judged, creation
 from tests.scenarios.requests import name_of, requests_of
+from tests.warm_opa import WarmOpa
 
 CONSTRAINED = [case for case in all_cases() if case.constrained]
 
@@ -70,7 +70,7 @@ async def test_a_scenario_of_constraints_holds_in_rego(case: Case, opa_with_poli
 @contextlib.asynccontextmanager
 async def _opa(opa_path: Path, modules: Iterable[Path] = ()) -> AsyncIterator[Opa]:
     async with (
-        ManagedOpa(opa_path, {}, bundle=bundle_with(module.read_text() for module in modules)) as managed,
+        WarmOpa(opa_path, bundle=bundle_with(module.read_text() for module in modules)) as managed,
         Opa(managed.url) as opa,
     ):
         await opa.put("kinds", await opa.query("kinds_in_force", {}))  # the presets alone
