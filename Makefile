@@ -47,7 +47,7 @@ run: setup ## Serve a folder of manifests (MANIFESTS=examples/shop) until Ctrl-C
 	@exec $(BIN)/bridge run --manifests $(MANIFESTS)
 
 test: setup-test ## Every check and every test except the long ones, with a real OPA and API server
-	@$(MAKE) lint rego-test docs
+	@$(MAKE) -j 2 rego-test lint docs
 	@echo "test: pytest"
 	@$(BIN)/pytest -q -m "not long" -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
@@ -65,7 +65,10 @@ bench: setup-test ## Measure, and print a table with the aims (BENCH_ARGS="--aga
 soak: setup-test ## Random changes and kills, then a hostile tenant, for SOAK_MINUTES each (SOAK_ONLY: faults or tenants)
 	@exec $(PY) -m hack.soak --minutes $(SOAK_MINUTES) $(if $(SOAK_ONLY),--only $(SOAK_ONLY))
 
-lint: $(STAMP) ## ruff, mypy, import-linter, deptry, ESLint, tsc
+lint: lint-python lint-javascript ## ruff, mypy, import-linter, deptry, ESLint, tsc
+
+.PHONY: lint-python lint-javascript
+lint-python: $(STAMP)
 	@echo "lint: ruff"
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check . || { echo "lint: not formatted; 'make fmt' fixes it" >&2; exit 1; }
@@ -75,6 +78,8 @@ lint: $(STAMP) ## ruff, mypy, import-linter, deptry, ESLint, tsc
 	@report=$$($(BIN)/lint-imports --no-cache 2>&1) || { echo "$$report" >&2; exit 1; }
 	@echo "lint: dependencies"
 	@report=$$($(BIN)/deptry bridge 2>&1) || { echo "$$report" >&2; exit 1; }
+
+lint-javascript: $(STAMP)
 	@echo "lint: JavaScript"
 	@$(PY) -m hack.web.javascript
 

@@ -33,6 +33,7 @@ ADDRESS = re.compile(r"(http://127\.0\.0\.1:38109|\$BRIDGE_OPA_URL|\$OPA)\b")
 ON_THE_SHARED_OPA = {"cli.md", "commands", "keys.md", "index.md"}  # pages, or their folder
 OF_FILES = re.compile(r"bridge (problems|rbac)\b")  # their output names files
 FOLDER = re.compile(r" --manifests examples/shop(?=$| -| +#)")
+COMMENT = re.compile(r" +# .*")
 OF_A_SHELL = re.compile(r"[|<>&;$`]")
 
 
@@ -57,7 +58,7 @@ def test_a_command_prints_what_the_page_shows(
     if {command.page.name, command.page.parent.name} & ON_THE_SHARED_OPA and not OF_FILES.search(command.line):
         text = FOLDER.sub("", text)
     more = {"BRIDGE_OPA_URL": "" if "--manifests" in text else shop_opa}
-    words = shlex.split(text, comments=True)
+    words = shlex.split(COMMENT.sub("", text))
     if words[0] == "bridge" and not OF_A_SHELL.search("".join(words)):
         said = run_warm_at_a_terminal(words[1:], {**environment, **more}, 120, tmp_path)
     else:

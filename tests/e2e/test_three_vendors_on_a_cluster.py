@@ -8,19 +8,22 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 import yaml
 
 from bridge.model.changes import Object
+from bridge.offline.engine import open_engine
 from hack.tools.vendor_crds import VENDORS, crds_of
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import ROOT, Run
+from tests.in_process import run_with_opa
 from tests.integration.objects import crd
 
 EXAMPLE = ROOT / "examples" / "three-gateways"
@@ -93,20 +96,22 @@ def _identity(obj: Object) -> tuple[str, str, str, str]:
     return obj["apiVersion"].partition("/")[0], obj["kind"], metadata.get("namespace", ""), metadata["name"]
 
 
-@pytest.fixture(scope="module")
-def ask(cluster: ControlPlane, folder: Path, bridge: Run) -> Callable[..., tuple[Any, Any]]:
-    """Runs a command once on the cluster and on the example's folder; both must succeed and report nothing."""
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def ask(cluster: ControlPlane, folder: Path) -> AsyncIterator[Callable[..., tuple[Any, Any]]]:
+    """Runs a command on the cluster and on the example's folder, each read once; both must succeed silently."""
+    async with open_engine(kubeconfig=str(cluster.kubeconfig)) as one, open_engine(manifests=[str(folder)]) as other:
 
-    @cache
-    def requested(*arguments: str) -> tuple[Any, Any]:
-        answers = []
-        for source in (("--kubeconfig", cluster.kubeconfig), ("--manifests", folder)):
-            answer = bridge(*arguments, *source, "-o", "json")
-            assert (answer.returncode, answer.stderr) == (0, "")
-            answers.append(json.loads(answer.stdout))
-        return answers[0], answers[1]
+        @cache
+        def requested(*arguments: str) -> tuple[Any, Any]:
+            answers = []
+            for engine in (one, other):
+                answer = run_with_opa(engine.opa.url, *arguments, "-o", "json")
+                assert (answer.returncode, answer.stderr) == (0, "")
+                answers.append(json.loads(answer.stdout))
+            return answers[0], answers[1]
 
-    return requested
+        assert not one.problems + one.warnings + other.problems
+        yield requested
 
 
 @pytest.mark.parametrize(("target", "namespace"), TARGETS, ids=[target for target, _ in TARGETS])

@@ -12,6 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOP = ROOT / "examples" / "shop"
+THREE_GATEWAYS = ROOT / "examples" / "three-gateways"
 _KEPT = ("BRIDGE_OPA", "BRIDGE_CACHE")  # what tells the bridge where its OPA is
 
 

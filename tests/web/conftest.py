@@ -11,7 +11,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, async_playwright
 
 from hack.web import chromium
-from tests.web.bridges import SHOP, Bridge
+from tests.web.bridges import SHOP, THREE_GATEWAYS, Bridge
 from tests.web.page import LAUNCH, Opened
 
 
@@ -36,8 +36,31 @@ async def browser(executable: Path) -> AsyncIterator[Browser]:
 @pytest.fixture(scope="session")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bridge]:
     """The example, which no test changes."""
-    folder = tmp_path_factory.mktemp("shop")
-    bridge = Bridge(SHOP, folder / "log")
+    yield from _served(SHOP, tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def three_gateways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bridge]:
+    """The example with policies of three vendors, which no test changes."""
+    yield from _served(THREE_GATEWAYS, tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def _copied_shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bridge]:
+    yield from _served(shutil.copytree(SHOP, tmp_path_factory.mktemp("copy") / "shop"), tmp_path_factory)
+
+
+@pytest.fixture
+def changing(_copied_shop: Bridge) -> Iterator[Bridge]:
+    """A bridge on a copy of the example, to which a test may add files; they are removed after it."""
+    before = set(_copied_shop.folder.iterdir())
+    yield _copied_shop
+    for file in set(_copied_shop.folder.iterdir()) - before:
+        file.unlink()
+
+
+def _served(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bridge]:
+    bridge = Bridge(folder, tmp_path_factory.mktemp("served") / "log")
     bridge.start()
     yield bridge
     bridge.stop()
@@ -45,7 +68,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bridge]:
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Callable[[Path], Bridge]]:
-    """Starts a bridge on a copy of a folder, which the test may change."""
+    """Starts a bridge on a copy of a folder, for a test that restarts it or has objects of its own."""
     bridges = []
 
     def start(source: Path) -> Bridge:

@@ -32,54 +32,51 @@ spec:
 Serve = Callable[[Path], Bridge]
 
 
-async def test_change_is_drawn_without_moving_the_picture(serve: Serve, page: Opened) -> None:
-    bridge = serve(SHOP)
-    await page.go(f"{bridge.url}#object={ADMIN}")
+async def test_change_is_drawn_without_moving_the_picture(changing: Bridge, page: Opened) -> None:
+    await page.go(f"{changing.url}#object={ADMIN}")
     await page.page.click("#zoom-in")
     await page.page.focus("#graph")
     await page.page.keyboard.press("ArrowLeft")
     await page.until(f"policyBridge.graph.position('{ADMIN}')")
     before, view = await page.position(ADMIN), await page.view()
-    (bridge.folder / "late.yaml").write_text(POLICY)
+    (changing.folder / "late.yaml").write_text(POLICY)
     await page.until(f"policyBridge.graph.position('example.com/ColorPolicy/shop/late\\n@{ADMIN}')")
     assert (await page.view())["zoom"] == view["zoom"]
     assert before is not None
     await page.shows("#details", "shop/late")  # the effective policies of the selected object are requested again
-    (bridge.folder / "late.yaml").unlink()
+    (changing.folder / "late.yaml").unlink()
     await page.until(f"!policyBridge.graph.position('example.com/ColorPolicy/shop/late\\n@{ADMIN}')")
     assert (await page.view())["pan"] == view["pan"]
 
 
-async def test_changes_elsewhere_close_nothing_and_keep_the_focus(serve: Serve, page: Opened) -> None:
-    bridge = serve(SHOP)
-    await page.go(f"{bridge.url}#object={CART}%23checkout")
+async def test_changes_elsewhere_close_nothing_and_keep_the_focus(changing: Bridge, page: Opened) -> None:
+    await page.go(f"{changing.url}#object={CART}%23checkout")
     await page.page.locator("#details summary", has_text="Why").first.click()
     assert await page.page.evaluate("document.activeElement.tagName") == "SUMMARY"
-    (bridge.folder / "late.yaml").write_text(POLICY)
+    (changing.folder / "late.yaml").write_text(POLICY)
     await page.until(f"policyBridge.graph.position('example.com/ColorPolicy/shop/late\\n@{ADMIN}')")
     await page.page.wait_for_timeout(1_000)  # the details are queried again
     assert await page.page.locator("#details .why").first.get_attribute("open") is not None
     assert await page.page.evaluate("document.activeElement.tagName") == "SUMMARY"
     # A change of what is shown keeps what is open too.
-    (bridge.folder / "late.yaml").write_text(POLICY.replace("name: admin", "name: cart"))
+    (changing.folder / "late.yaml").write_text(POLICY.replace("name: admin", "name: cart"))
     await page.shows("#details", "shop/late")
     assert await page.page.locator("#details .why").first.get_attribute("open") is not None
     assert await page.page.evaluate("document.activeElement.tagName") == "SUMMARY"
 
 
-async def test_a_changed_value_is_shown_where_the_picture_stays_as_it_is(serve: Serve, page: Opened) -> None:
-    bridge = serve(SHOP)
-    (bridge.folder / "late.yaml").write_text(PALETTE)
-    await page.go(f"{bridge.url}#object={POSTS}")
+async def test_a_changed_value_is_shown_where_the_picture_stays_as_it_is(changing: Bridge, page: Opened) -> None:
+    (changing.folder / "late.yaml").write_text(PALETTE)
+    await page.go(f"{changing.url}#object={POSTS}")
     await page.shows("#details", "dusk")
-    (bridge.folder / "late.yaml").write_text(PALETTE.replace("dusk", "dawn"))
+    (changing.folder / "late.yaml").write_text(PALETTE.replace("dusk", "dawn"))
     await page.shows("#details", "dawn", patience=30)
     # So does the answer to a request.
     await page.page.get_by_role("tab", name="Try a request").click()
     await page.page.fill("#request-host", "https://blog.example.com/posts")
     await page.page.press("#request-host", "Enter")
     await page.shows("#request-answer", "dawn", patience=30)
-    (bridge.folder / "late.yaml").write_text(PALETTE)
+    (changing.folder / "late.yaml").write_text(PALETTE)
     await page.shows("#request-answer", "dusk", patience=30)
 
 

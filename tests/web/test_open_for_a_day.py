@@ -88,15 +88,14 @@ async def _log_in(page: Opened, token: str) -> None:
     await page.shows("#state", "live")
 
 
-async def test_connection_that_died_in_sleep_is_replaced(serve: Serve, page: Opened) -> None:
+async def test_connection_that_died_in_sleep_is_replaced(changing: Bridge, page: Opened) -> None:
     page.excuse("Failed to load resource", "ERR_")
-    bridge = serve(SHOP)
-    async with Proxy(bridge.url) as proxy:
+    async with Proxy(changing.url) as proxy:
         await page.page.clock.install()
         await page.go(proxy.url.replace("https:", "http:"))
         await page.shows("#state", "live")
         proxy.freeze()  # nothing arrives anymore, and no connection ends
-        (bridge.folder / "late.yaml").write_text(POLICY.format(name="late"))
+        (changing.folder / "late.yaml").write_text(POLICY.format(name="late"))
         await page.page.clock.run_for(10_000)
         await page.shows("#state", "live")
         await page.page.clock.fast_forward(HOUR)  # the laptop sleeps
@@ -110,10 +109,9 @@ async def test_connection_that_died_in_sleep_is_replaced(serve: Serve, page: Ope
 
 
 @pytest.mark.long
-async def test_connection_without_changes_stays(serve: Serve, page: Opened) -> None:
+async def test_connection_without_changes_stays(changing: Bridge, page: Opened) -> None:
     """Heartbeats alone show that the bridge is there."""
-    bridge = serve(SHOP)
-    await page.go(bridge.url)
+    await page.go(changing.url)
     await page.shows("#state", "live")
     await page.page.evaluate("""() => {
       globalThis.lost = 0;
@@ -128,16 +126,15 @@ async def test_connection_without_changes_stays(serve: Serve, page: Opened) -> N
     ("rounds", "bytes_more"), [(15, None), pytest.param(300, 4_000_000, marks=pytest.mark.long)], ids=["short", "long"]
 )
 async def test_many_changes_leave_nothing_behind(
-    serve: Serve, page: Opened, rounds: int, bytes_more: int | None
+    changing: Bridge, page: Opened, rounds: int, bytes_more: int | None
 ) -> None:
     """Each round replaces 20 policies by 20 of other names; the page has two of its panels open."""
-    bridge = serve(SHOP)
-    await page.go(f"{bridge.url}#object={ADMIN}")
+    await page.go(f"{changing.url}#object={ADMIN}")
     for number in range(WARM):
-        await _replace(bridge, page, number)
+        await _replace(changing, page, number)
     before = await _sizes(page)
     for number in range(WARM, WARM + rounds):
-        await _replace(bridge, page, number)
+        await _replace(changing, page, number)
     after = await _sizes(page)
     assert after["Nodes"] < before["Nodes"] * 1.2, (before, after)
     assert after["JSEventListeners"] < before["JSEventListeners"] * 1.2, (before, after)

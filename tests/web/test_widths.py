@@ -1,11 +1,8 @@
 """The page at the widths of desktops, laptops, tablets and phones."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
-from tests.web.bridges import ROOT, Bridge
+from tests.web.bridges import Bridge
 from tests.web.page import Opened
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -33,7 +30,6 @@ OUTSIDE = """(() => {
   });
 })()"""
 
-THREE_GATEWAYS = ROOT / "examples" / "three-gateways"
 READ = "gateway.networking.k8s.io/HTTPRoute/shop/orders%23read"
 HALF_A_CARD = 40  # pixels
 BELOW_BUTTONS = f"""(() => {{
@@ -76,10 +72,10 @@ async def test_whole_example_is_in_the_first_picture(shop: Bridge, page: Opened,
 
 @pytest.mark.parametrize(("width", "height"), SIZES[2:])
 async def test_zoom_buttons_have_a_row_of_their_own_on_a_narrow_screen(
-    serve: Callable[[Path], Bridge], page: Opened, width: int, height: int
+    three_gateways: Bridge, page: Opened, width: int, height: int
 ) -> None:
     await page.page.set_viewport_size({"width": width, "height": height})
-    await page.go(serve(THREE_GATEWAYS).url)
+    await page.go(three_gateways.url)
     picture, buttons = [await page.page.locator(selector).bounding_box() for selector in ("#graph", ".zoom")]
     assert picture
     assert buttons
@@ -88,20 +84,18 @@ async def test_zoom_buttons_have_a_row_of_their_own_on_a_narrow_screen(
 
 
 @pytest.mark.parametrize(("width", "height"), SIZES[:3])
-async def test_no_card_is_below_the_zoom_buttons(
-    serve: Callable[[Path], Bridge], page: Opened, width: int, height: int
-) -> None:
+async def test_no_card_is_below_the_zoom_buttons(three_gateways: Bridge, page: Opened, width: int, height: int) -> None:
     await page.page.set_viewport_size({"width": width, "height": height})
-    await page.go(serve(THREE_GATEWAYS).url)
+    await page.go(three_gateways.url)
     await page.until(f"({BELOW_BUTTONS}).length === 0")
 
 
 @pytest.mark.parametrize(("width", "height"), SIZES)
 async def test_short_values_and_headings_stay_on_one_line(
-    serve: Callable[[Path], Bridge], page: Opened, width: int, height: int
+    three_gateways: Bridge, page: Opened, width: int, height: int
 ) -> None:
     await page.page.set_viewport_size({"width": width, "height": height})
-    await page.go(f"{serve(THREE_GATEWAYS).url}#object={READ}")
+    await page.go(f"{three_gateways.url}#object={READ}")
     await page.shows("#details .fields", "30s")
     assert await page.page.evaluate(BROKEN) == []
 
