@@ -54,6 +54,7 @@ test: setup-test ## Every check and every test except the long ones, with a real
 test-long: setup-test ## The tests that take minutes
 	@echo "test: pytest (long)"
 	@$(BIN)/pytest -q -m long $(PYTEST_ARGS)
+	@$(BIN)/pytest -q --hypothesis-profile=thorough tests/properties/test_merge_laws.py
 
 test-all: test test-long ## Every test
 

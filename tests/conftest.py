@@ -1,5 +1,6 @@
 """Settings and fixtures of all tests."""
 
+import gc
 import os
 import tempfile
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ pytest_plugins = ["tests.controlplane.fixtures"]
 
 # A deadline would measure how busy the machine is.
 settings.register_profile("policy-bridge", deadline=None)
+settings.register_profile("thorough", deadline=None, max_examples=2_000)
 settings.load_profile("policy-bridge")
 
 # Credentials for bundles that a bridge keeps for its user: the tests have their own.
@@ -44,7 +46,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _logs() -> Iterator[None]:
-    """Reset the log configuration, which a command in the tests' own process changes."""
+def _process() -> Iterator[None]:
+    """Undo what a command or a sync in the tests' own process leaves: configuration of logs, and frozen objects.
+
+    With frozen objects the next one would begin with a collection of everything, for a third of a second.
+    """
     yield
     structlog.reset_defaults()
+    gc.unfreeze()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import os
 import subprocess
@@ -68,4 +69,6 @@ def _run(words: Sequence[str], text: str, output: io.StringIO, errors: io.String
         contextlib.redirect_stderr(errors),
         ThreadPoolExecutor(1) as thread,  # a test may have a loop at work in its own
     ):
-        return thread.submit(run_command, words).result()
+        code = thread.submit(run_command, words).result()
+    gc.unfreeze()  # a second command would begin with a collection of everything
+    return code

@@ -58,11 +58,15 @@ class ApiServer:
         request.add_header("Authorization", f"Bearer {self.token}")
         if data is not None:
             request.add_header("Content-Type", content_type)
-        try:
-            status, text = self._answer(request)
-        except http.client.HTTPException as error:
-            raise ConnectionError(f"the API server went in the middle of its answer: {error!r}") from error
-        return _checked(status, text)
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                status, text = self._answer(request)
+            except http.client.HTTPException as error:
+                raise ConnectionError(f"the API server went in the middle of its answer: {error!r}") from error
+            # It gives up after a minute, which a loaded machine can need.
+            if status != HTTPStatus.GATEWAY_TIMEOUT or method == "POST" or time.monotonic() > deadline:
+                return _checked(status, text)
 
     def _answer(self, request: urllib.request.Request) -> tuple[int, bytes]:
         try:

@@ -35,7 +35,8 @@ Object = dict[str, Any]
 UPWARD = st.sampled_from([{}, {"sameLevel": "OldestWins"}])
 ANY = st.one_of(UPWARD, st.just({"parentLevels": ["Gateway", "Listener", "Route"]}))
 
-law = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+# Each example is a query. `make test-long` has more of them: `pytest --hypothesis-profile=thorough`.
+law = settings(max_examples=settings.default.max_examples // 4, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.fixture(scope="module")
