@@ -36,7 +36,7 @@ UPWARD = st.sampled_from([{}, {"sameLevel": "OldestWins"}])
 ANY = st.one_of(UPWARD, st.just({"parentLevels": ["Gateway", "Listener", "Route"]}))
 
 # Each example is a query. `make test-long` has more of them: `pytest --hypothesis-profile=thorough`.
-law = settings(max_examples=settings.default.max_examples // 4, suppress_health_check=[HealthCheck.too_slow])
+law = settings(max_examples=settings().max_examples // 4, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.fixture(scope="module")
