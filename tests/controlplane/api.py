@@ -58,15 +58,11 @@ class ApiServer:
         request.add_header("Authorization", f"Bearer {self.token}")
         if data is not None:
             request.add_header("Content-Type", content_type)
-        deadline = time.monotonic() + _PATIENCE
-        while True:
-            try:
-                status, text = self._answer(request)
-            except http.client.HTTPException as error:
-                raise ConnectionError(f"the API server went in the middle of its answer: {error!r}") from error
-            # It gives up after a minute, which a loaded machine can need.
-            if status != HTTPStatus.GATEWAY_TIMEOUT or method == "POST" or time.monotonic() > deadline:
-                return _checked(status, text)
+        try:
+            status, text = _insisting(method, lambda: self._answer(request))
+        except http.client.HTTPException as error:
+            raise ConnectionError(f"the API server went in the middle of its answer: {error!r}") from error
+        return _checked(status, text)
 
     def _answer(self, request: urllib.request.Request) -> tuple[int, bytes]:
         try:
@@ -157,15 +153,17 @@ class Session:
         Raises ApiError, and OSError or HTTPException.
         """
         data = None if body is None else _encode(body)
+        return _checked(*_insisting(method, lambda: self._answer(method, path, data, content_type)))
+
+    def _answer(self, method: str, path: str, data: bytes | None, content_type: str) -> tuple[int, bytes]:
         connection = self._connection()
         try:
-            status, text = self._answer(connection, method, path, data, content_type)
+            return self._exchange(connection, method, path, data, content_type)
         except (ConnectionError, http.client.HTTPException):
             connection.close()
-            status, text = self._answer(connection, method, path, data, content_type)
-        return _checked(status, text)
+            return self._exchange(connection, method, path, data, content_type)
 
-    def _answer(
+    def _exchange(
         self, connection: http.client.HTTPSConnection, method: str, path: str, data: bytes | None, content_type: str
     ) -> tuple[int, bytes]:
         headers = {"Authorization": f"Bearer {self.api.token}"} | ({"Content-Type": content_type} if data else {})
@@ -191,6 +189,18 @@ class Session:
             self._of_thread.connection = connection
             self._connections.append(connection)
         return connection
+
+
+def _insisting(method: str, ask: Callable[[], tuple[int, bytes]]) -> tuple[int, bytes]:
+    """Repeat a request on which the API server gives up: it does so after a minute, which a loaded machine can need.
+
+    A POST is sent once, because it may have made its object.
+    """
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        status, text = ask()
+        if status != HTTPStatus.GATEWAY_TIMEOUT or method == "POST" or time.monotonic() > deadline:
+            return status, text
 
 
 def _is_missing(session: Session, name: str) -> bool:

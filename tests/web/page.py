@@ -18,6 +18,7 @@ class Opened:
 
     def __init__(self, page: Page) -> None:
         self.page = page
+        page.set_default_timeout(PATIENCE * 1000)
         self.errors: list[str] = []
         self.requested: list[str] = []
         self.excused: tuple[str, ...] = ()

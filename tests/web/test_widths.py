@@ -80,7 +80,7 @@ async def test_zoom_buttons_have_a_row_of_their_own_on_a_narrow_screen(
     assert picture
     assert buttons
     assert picture["y"] + picture["height"] <= buttons["y"]
-    assert await page.page.evaluate(ABOVE) == []  # what is high enough for the picture is not cut at its top
+    await page.until(f"({ABOVE}).length === 0")  # what is high enough for the picture is not cut at its top
 
 
 @pytest.mark.parametrize(("width", "height"), SIZES[:3])
