@@ -59,7 +59,7 @@ class WarmOpa:
             WarmOpa._idle.remove(found)
             self._managed = found[1]
         else:
-            self._managed = ManagedOpa(self._executable, {}, bundle=self._bundle)
+            self._managed = ManagedOpa(self._executable, {}, bundle=self._bundle, start_timeout=300)
             await _outliving_loops(self._managed.start())
         self.url = self._managed.url
         return self.url
