@@ -11,7 +11,7 @@ from bridge.resources import rego_root
 from hack.tools import ensure
 
 PACKAGES = {
-    "lib": "Keys, levels of types, leaves, label selectors; how recursion is written",
+    "lib": "Keys, levels of types, leaves, label selectors",
     "merge": "The merge of specs: RFC 7386, keyed lists, admins' strategies",
     "lookup": "Stored objects and facts, with the `changes` of the query applied",
     "index": "Links and facts of each object, and the objects that link to it",

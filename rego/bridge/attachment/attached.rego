@@ -26,6 +26,7 @@ attached_policies(policy_kind, node) := {policy |
 	verdict(policy, ref).reason == "Accepted"
 }
 
+# Of a policy with many refs one entry of its facts decides, so its targets do not cost the square of their number.
 _accepted_at(policy, node) if {
 	policies.fact(policy, "near")[node]
 } else if {
@@ -92,7 +93,7 @@ refs_on(policy_key, object_key) := array.concat(
 )
 
 # The policies of any kind that name an object or a section of it, or select it.
-policies_targeting(object_key) := index.policies_targeting(object_key) | policies_selecting(object_key)
+policies_targeting(object_key) := index.policies_at("targeted", object_key) | policies_selecting(object_key)
 
 # The policies that name the object and may target it. Policies of other namespaces without permission are omitted:
 # their authors can name any object any number of times, and must not make its changes expensive.

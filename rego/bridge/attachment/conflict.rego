@@ -39,8 +39,9 @@ conflict_elsewhere(policy_key) := [found | some ref in policies.declared_refs(po
 
 # The policy that a ref conflicts with, the oldest if there are several; undefined without a conflict.
 conflict_winner(policy_key, ref) := [holder |
+	_way_to_compare(policy_key, ref) == "ConflictOnOverlap"
 	some holder in _in_the_way(policy_key, ref)
-	_overlaps_with(_way_to_compare(policy_key, ref), holder, policy_key)
+	_overlap(holder, policy_key)
 ][0] if {
 	true
 } else := _in_the_way(policy_key, ref)[0]
@@ -50,9 +51,6 @@ _way_to_compare(policy_key, ref) := "NotCompared" if {
 	kinds.of_policy(policy_key).sameLevel == "ConflictOnOverlap"
 	not policies.leaves_within_bound(_contenders_for(policy_key, ref))
 } else := kinds.of_policy(policy_key).sameLevel
-
-_overlaps_with(way, _, _) if way in {"Conflict", "NotCompared"}
-_overlaps_with("ConflictOnOverlap", holder, policy_key) if is_string(_overlap(holder, policy_key))
 
 # The policies that have the target of a ref, the oldest first; undefined if the policy is one of them.
 _in_the_way(policy_key, ref) := [holder | some holder in contenders; holder in holders] if {
@@ -90,32 +88,23 @@ _requests_from(policy_key, node) := namespace if {
 } else := ""
 
 _holders("Conflict", contenders) := {contenders[0]}
-_holders("ConflictOnOverlap", contenders) := {contenders[0]} if count(contenders) == 1
-
-_holders("ConflictOnOverlap", contenders) := _disjoint_policies(contenders) if {
-	count(contenders) > 1
-	policies.leaves_within_bound(contenders)
-}
 
 # Large policies are not compared: the oldest ones within the bound have the target.
-_holders("ConflictOnOverlap", contenders) := _disjoint_policies(array.slice(contenders, 0, policies.largest_policies)) if {
-	not policies.leaves_within_bound(contenders)
-}
+_holders("ConflictOnOverlap", contenders) := _disjoint_policies(contenders) if {
+	policies.leaves_within_bound(contenders)
+} else := _disjoint_policies(array.slice(contenders, 0, policies.largest_policies))
 
 _winner("Conflict", holders, _) := _older(holders[0])
 _winner("NotCompared", holders, _) := sprintf("%s; policies with more than %d leaves together are not compared", [_older(holders[0]), policies.leaf_bound])
 
 _winner("ConflictOnOverlap", holders, policy_key) := [sprintf("%s, which sets %s too", [_older(holder), described]) |
 	some holder in holders
-	described := _pointer(_overlap(holder, policy_key))
+	described := [text | some text in [_overlap(holder, policy_key), "the whole spec"]; text != ""][0]
 ][0] if {
 	true
 } else := sprintf("%d older policies", [count(holders)])
 
 _older(policy) := sprintf("the older %s %s", [keys.parse(policy).kind, keys.short(policy)])
-
-_pointer("") := "the whole spec"
-_pointer(pointer) := pointer if pointer != ""
 
 # The first pointer at which the specs proper of two policies overlap, whatever the values: a leaf of one is, or
 # contains, a leaf of the other (semantics F5). Undefined if they are disjoint.
@@ -128,15 +117,15 @@ _nothing_taken := {"policies": set(), "leaves": set(), "containers": set()}
 
 _taken_with(taken, policy) := {
 	"policies": (taken.policies | {policy}),
-	"leaves": (taken.leaves | data.bridge.policy.pointers(policy)),
+	"leaves": (taken.leaves | policies.pointers(policy)),
 	"containers": (taken.containers | _containers(policy)),
 }
 
-_overlaps(taken, policy) := (taken.leaves & _containers(policy)) | (taken.containers & data.bridge.policy.pointers(policy))
+_overlaps(taken, policy) := (taken.leaves & _containers(policy)) | (taken.containers & policies.pointers(policy))
 
 # The leaves of a policy's spec and everything that contains them, up to the whole spec (``).
 _containers(policy) := {container |
-	some pointer in data.bridge.policy.pointers(policy)
+	some pointer in policies.pointers(policy)
 	parts := split(pointer, "/")
 	some length in numbers.range(1, count(parts))
 	container := concat("/", array.slice(parts, 0, length))
@@ -144,7 +133,7 @@ _containers(policy) := {container |
 
 # The policies, from the oldest, that do not overlap with an older policy of the result. A policy that loses takes no
 # part in later comparisons (semantics F5). At most 512 policies may contend for one target, as for a stack; younger ones are
-# rejected. A fold as in `bridge.lib.recursion`.
+# rejected. Rego has no loop that carries a value, so the steps are written out.
 _disjoint_policies(policies) := _taken_512(_nothing_taken, policies).policies
 
 _taken_512(taken, policies) := _taken_256(_taken_256(taken, array.slice(policies, 0, 256)), array.slice(policies, 256, 512))

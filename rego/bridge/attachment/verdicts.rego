@@ -4,16 +4,15 @@ import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
-import data.bridge.policy
 import data.bridge.policy as policies
 
 # The verdict on each ref of a policy, in order: `{ref, reason, message}`, reason Accepted, Invalid, TargetNotFound or
 # Conflicted (GEP-713, "Status conditions"; semantics T2 to T4). If a ref names no object, the policy itself is the ref.
 verdicts(policy_key) := [_invalid_verdict(policy_key, message)] if {
-	message := policy.excess(policy_key)
+	message := policies.excess(policy_key)
 } else := found if {
 	namespace := keys.namespace(policy_key)
-	by_name := [_verdict_on(policy_key, namespace, ref) | some ref in policy.refs_with_places(policy_key)]
+	by_name := [_verdict_on(policy_key, namespace, ref) | some ref in policies.refs_with_places(policy_key)]
 	found := array.concat(by_name, _selector_verdicts(policy_key))
 	count(found) > 0
 } else := [_invalid_verdict(policy_key, policy_problem(policy_key))]
@@ -23,7 +22,7 @@ _verdict_on(policy_key, namespace, written_ref) := object.union({"ref": ref}, ve
 } else := _invalid_verdict(policy_key, index.ref_flaw(written_ref.place, written_ref.raw))
 
 # The verdict on a ref that names no object, or on a policy that is Invalid as a whole.
-_invalid_verdict(policy_key, message) := {"ref": policy.object_ref(policy_key), "reason": "Invalid", "message": message}
+_invalid_verdict(policy_key, message) := {"ref": policies.object_ref(policy_key), "reason": "Invalid", "message": message}
 
 # The verdict on one ref, including conflicts with other policies of its target.
 verdict(policy_key, ref) := own if {
@@ -44,7 +43,7 @@ verdict(policy_key, ref) := own if {
 own_verdict(policy_key, ref) := {"reason": "Invalid", "message": message} if {
 	message := policy_problem(policy_key)
 } else := {"reason": "Invalid", "message": message} if {
-	message := policy.ref_problem(policy_key, ref)
+	message := policies.ref_problem(policy_key, ref)
 } else := {"reason": "TargetNotFound", "message": _not_found(policy_key, ref)} if {
 	not _reachable(policy_key, ref)
 } else := {"reason": "Invalid", "message": message} if {
@@ -77,29 +76,23 @@ _shared_port_problem(policy_key, ref) := sprintf("%s acts on whole ports, and %s
 	count(sharing) > 0
 }
 
-_not_found(policy_key, ref) := sprintf("Target %s is not found, or no ReferenceGrant lets this policy name it%s", [
+_not_found(policy_key, ref) := sprintf("Target %s is not found%s%s", [
 	keys.describe(ref.key),
-	_group_hint(policy_key, ref),
-]) if {
-	keys.parse(ref.object).namespace != keys.parse(policy_key).namespace
-	not kinds.cluster_scoped(keys.parse(ref.object).type)
-} else := sprintf("Target %s is not found%s", [keys.describe(ref.key), _group_hint(policy_key, ref)])
-
-_group_hint(policy_key, ref) := policy.group_hint(keys.type_of(policy_key), keys.type_of(ref.object))
+	concat("", [", or no ReferenceGrant lets this policy name it" |
+		keys.parse(ref.object).namespace != keys.parse(policy_key).namespace
+		not kinds.cluster_scoped(keys.parse(ref.object).type)
+	]),
+	policies.group_hint(keys.type_of(policy_key), keys.type_of(ref.object)),
+])
 
 # The reason why a policy is Invalid as a whole; undefined if it is valid.
-policy_problem(policy_key) := policy.fact(policy_key, "invalid")
+policy_problem(policy_key) := policies.fact(policy_key, "invalid")
 
 _reachable(policy_key, ref) if {
-	hierarchy.exists(ref.object)
-	_section_exists(ref)
+	# A port that has a name is not named by its number (semantics K2).
+	hierarchy.canonical_key(ref.key) == ref.key
 	is_permitted(policy_key, ref.object)
 }
-
-_section_exists(ref) if ref.section == ""
-
-# A port that has a name is not named by its number (semantics K2).
-_section_exists(ref) if hierarchy.canonical_key(ref.key) == ref.key
 
 # A policy may target an object: one of its own namespace, or if a ReferenceGrant allows it. A ref without permission
 # has the same verdict whether the object exists or not (semantics T2).
@@ -120,70 +113,58 @@ is_permitted(policy_key, object_key) if {
 # The verdicts on a policy's selectors, one for each object that no ref and no earlier selector names (semantics T4). A
 # selector that selects nothing, or is invalid, has its own verdict. What a field of the policy's kind selects need not
 # be an object that the bridge knows: where it selects none, the policy is accepted (T8).
-_selector_verdicts(policy_key) := found if {
-	all_selectors := policy.selectors_of(policy_key)
-	found := [verdict_on_one |
-		some position, selector in all_selectors
-		earlier := array.slice(all_selectors, 0, position)
-		some verdict_on_one in _verdicts_on_selector(policy_key, selector, earlier)
-	]
-	_suffices(all_selectors, found)
-} else := [{"ref": policy.object_ref(policy_key), "reason": "Accepted", "message": "Policy has been accepted"}]
+_selector_verdicts(policy_key) := [{"ref": policies.object_ref(policy_key), "reason": "Accepted", "message": "Policy has been accepted"}] if {
+	policies.selectors_of(policy_key)[_].byField
+	_verdicts_on_selectors(policy_key, policies.selectors_of(policy_key)) == []
+} else := _verdicts_on_selectors(policy_key, policies.selectors_of(policy_key))
+
+_verdicts_on_selectors(policy_key, all_selectors) := [verdict_on_one |
+	some position, selector in all_selectors
+	some verdict_on_one in _verdicts_on_selector(policy_key, selector, array.slice(all_selectors, 0, position))
+]
 
 # A policy selects its targets by fields of its kind only, and each that it selects is accepted. Costs nothing of what
 # it selects: a policy for a whole mesh has as many targets as the cluster has workloads (semantics T8).
 accepts_all(policy_key) if {
-	policy.selects_by_fields(policy_key)
+	policies.selects_by_fields(policy_key)
 	not policy_problem(policy_key)
 	policy_kind := keys.type_of(policy_key)
 	not kinds.get(policy_kind).sameLevel in {"Conflict", "ConflictOnOverlap"}
 	not kinds.has_namespace_defaults(policy_kind)
-	every selector in policy.selectors_of(policy_key) {
+	every selector in policies.selectors_of(policy_key) {
 		selector.byField
 		not selector.flaw
-		not policy.selector_problem(policy_key, selector)
+		not policies.selector_problem(policy_key, selector)
 		not kinds.depends_on_ports(policy_kind, selector.type)
 	}
 } else := false
-
-_suffices(_, found) if count(found) > 0
-
-_suffices(all_selectors, _) if {
-	every selector in all_selectors {
-		not selector.byField
-	}
-}
 
 _verdicts_on_selector(policy_key, selector, earlier) := [_invalid_verdict(policy_key, message)] if {
 	message := _selector_problem(policy_key, selector)
 } else := [verdict_of_none] if {
 	not selector.byField
-	count(policy.selected_refs(selector.namespace, selector.type, selector.text)) == 0
-	verdict_of_none := {"ref": policy.object_ref(policy_key), "reason": "TargetNotFound", "message": _selects_nothing(policy_key, selector)}
+	count(policies.selected_refs(selector.namespace, selector.type, selector.text)) == 0
+	verdict_of_none := {"ref": policies.object_ref(policy_key), "reason": "TargetNotFound", "message": _selects_nothing(policy_key, selector)}
 } else := [object.union({"ref": ref}, verdict(policy_key, ref)) |
-	seen := _keys_of(policy.named_refs(policy_key)) | {key |
+	seen := {ref.key | some ref in policies.named_refs(policy_key)} | {ref.key |
 		some other in earlier
-		some key in _keys_of(policy.selected_refs(other.namespace, other.type, other.text))
+		some ref in policies.selected_refs(other.namespace, other.type, other.text)
 	}
-	some ref in policy.selected_refs(selector.namespace, selector.type, selector.text)
+	some ref in policies.selected_refs(selector.namespace, selector.type, selector.text)
 	not ref.key in seen
 ]
-
-_keys_of(refs_given) := {ref.key | some ref in refs_given}
 
 _selector_problem(policy_key, selector) := policy_problem(policy_key) if {
 	true
 } else := selector.flaw if {
 	true
-} else := sprintf("%s: %s", [selector.place, policy.selector_problem(policy_key, selector)])
+} else := sprintf("%s: %s", [selector.place, policies.selector_problem(policy_key, selector)])
 
-_selects_nothing(policy_key, selector) := sprintf("%s selects nothing: no %s in namespace %s has such labels", [
+_selects_nothing(policy_key, selector) := sprintf("%s selects nothing: no %s%s has such labels", [
 	selector.place,
 	split(selector.type, "/")[1],
-	keys.parse(policy_key).namespace,
-]) if {
-	keys.parse(policy_key).namespace != "-"
-} else := sprintf("%s selects nothing: no %s has such labels", [selector.place, split(selector.type, "/")[1]])
+	concat("", [sprintf(" in namespace %s", [namespace]) | namespace := keys.parse(policy_key).namespace; namespace != "-"]),
+])
 
 # The policies of a kind that are attached to a node only by refs with a className, with these classes. Such an
 # attachment counts only on paths through a GatewayClass of that name (the first version of GEP-713,
@@ -209,9 +190,7 @@ has_class_limits(policy_kind) := policy_kind in index.class_limited_kinds
 runs_through(policy_kind, path, classes) if {
 	not kinds.is_direct(policy_kind)
 	count(hierarchy.classes(path) & classes) > 0
-}
-
-runs_through(policy_kind, path, classes) if {
+} else if {
 	kinds.is_direct(policy_kind)
 	some whole in hierarchy.paths(path[count(path) - 1], false)
 	count(hierarchy.classes(whole) & classes) > 0
@@ -231,7 +210,7 @@ rejections(policy_kind, node) := {rejection |
 	rejection := object.union({"policy": policy_key, "target": ref.key}, _refusal(policy_key, ref, paths))
 } | {rejection |
 	some object_key in _objects_on(hierarchy.all_kind_paths(policy_kind, node))
-	some policy_key in index.oversized_policies(object_key)
+	some policy_key in index.policies_at("oversized", object_key)
 	keys.parse(policy_key).type == policy_kind
 	rejection := {"policy": policy_key, "target": object_key, "reason": "Invalid", "message": policies.excess(policy_key)}
 }
@@ -242,9 +221,9 @@ _objects_on(paths) := {keys.parse(node).object | some path in paths; some node i
 _concerns(policy_kind, ref, paths) if {
 	some path in paths
 	place(policy_kind, ref.key) in path
+} else if {
+	not place(policy_kind, ref.key)
 }
-
-_concerns(policy_kind, ref, _) if not place(policy_kind, ref.key)
 
 _refusal(policy, ref, paths) := {"reason": "Deleting", "message": message} if {
 	not takes_part(policy)

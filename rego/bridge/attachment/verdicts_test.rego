@@ -3,7 +3,6 @@ package bridge.attachment_test
 import data.bridge.attachment
 import data.bridge.effective
 import data.bridge.index
-import data.bridge.kinds
 import data.bridge.testing
 
 # The verdicts on a policy's refs among these further objects, as [reason, message].
@@ -211,7 +210,7 @@ _blue := _labelled("blue", {"color": "blue", "tier": "front"})
 
 _far := object.union(_labelled("far", {"tier": "front"}), {"metadata": {"namespace": "infra"}})
 
-_stored_kinds := {"example.com/ColorPolicy": kinds.normal_form("example.com/ColorPolicy", testing.color_kind)}
+_stored_kinds := {"example.com/ColorPolicy": testing.active_kind("example.com/ColorPolicy", testing.color_kind)}
 
 _selector(fields) := object.union({"group": testing.gateway_group, "kind": "HTTPRoute"}, fields)
 

@@ -202,7 +202,7 @@ _custom_elements(merged) := merged if {
 	merged.error
 } else := [merged]
 
-# A fold as in `bridge.lib.recursion`.
+# Rego has no loop that carries a value, so the steps are written out, by halves. OPA computes each half without items once.
 _joined_512(kind, start, joins) := _joined_256(kind, _joined_256(kind, start, array.slice(joins, 0, 256)), array.slice(joins, 256, 512))
 _joined_256(kind, start, joins) := _joined_128(kind, _joined_128(kind, start, array.slice(joins, 0, 128)), array.slice(joins, 128, 256))
 _joined_128(kind, start, joins) := _joined_64(kind, _joined_64(kind, start, array.slice(joins, 0, 64)), array.slice(joins, 64, 128))

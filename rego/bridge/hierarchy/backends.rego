@@ -36,10 +36,11 @@ rule_backends(route_key) := {node: backends |
 # A route may name a backend of its own namespace, or one that a ReferenceGrant allows; a route whose parents are all
 # Services may name any, because requests in a mesh could go there without it (GEP-1294). Parents of other kinds may be
 # gateways.
-backend_permitted(route_key, backend) if keys.parse(route_key).namespace == keys.parse(backend).namespace
-backend_permitted(route_key, backend) if is_granted(route_key, backend)
-
-backend_permitted(route_key, _) if {
+backend_permitted(route_key, backend) if {
+	keys.parse(route_key).namespace == keys.parse(backend).namespace
+} else if {
+	is_granted(route_key, backend)
+} else if {
 	parents := index.declared_parents(route_key)
 	count(parents) > 0
 	every parent in parents {
@@ -47,8 +48,8 @@ backend_permitted(route_key, _) if {
 	}
 }
 
-# The nodes directly above an object or frontend of a level by its own links that count. Each level has a file.
-parents_of_level("Backend", backend) := {rule |
+# The rules directly above a backend by links that count.
+rules_above(backend) := {rule |
 	some route_key in index.declared_parents(backend)
 	some rule, backends in rule_backends(route_key)
 	leads_to(keys.type_of(route_key), backend, backends[backend])
@@ -58,30 +59,23 @@ parents_of_level("Backend", backend) := {rule |
 # names its Service.
 reaches_port(above, node) if {
 	some rule in array.slice(above, count(above) - 3, count(above))
-	parts := keys.parse(rule)
-	numbers := rule_backends(parts.object)[rule][keys.parse(node).object]
-	some port in _ports_of(node)
+	[route_key, service_key] := [keys.parse(rule).object, keys.parse(node).object]
+	numbers := rule_backends(route_key)[rule][service_key]
+	some position, port in ports(service_key)
+	port_names(service_key)[position] == keys.parse(node).section
 	port.port in numbers
-	_takes_routes(port, parts.type)
+	_takes_routes(port, keys.type_of(route_key))
+} else if {
+	# A link of an extension module to a Service counts for all its ports.
+	index.has_extension_links
+	some parent in array.slice(above, count(above) - 3, count(above))
+	parent in extension_parents(keys.parse(node).object)
 }
 
 is_port(node) if {
 	startswith(node, "core/Service/")
 	contains(node, "#")
 } else := false
-
-# A link of an extension module to a Service counts for all its ports.
-reaches_port(above, node) if {
-	index.has_extension_links
-	some parent in array.slice(above, count(above) - 3, count(above))
-	parent in extension_parents(keys.parse(node).object)
-}
-
-_ports_of(node) := {port |
-	parts := keys.parse(node)
-	some position, port in ports(parts.object)
-	port_names(parts.object)[position] == parts.section
-}
 
 # A rule of a route of a type references a backend by one of the port numbers of its refs (BackendObjectReference.port).
 # Other kinds than Service, and Services without ports, have no restriction.

@@ -63,9 +63,9 @@ objects_below(object_key) := reach("declared below", _roles(object_key), _declar
 _declared_depth := 9
 
 # The result of one step in a direction: "declared below", ["declared below", bound] (at most so many, the first by
-# key), "declared above", "below" and "nodes above" (by links that count), or "above", which maps paths to paths.
+# key), "declared above", or, by links that count, "below" or "nodes above".
 next_step("declared below", object_keys) := _directly_below(object_keys)
-next_step(["declared below", bound], object_keys) := _first(_directly_below(object_keys), bound)
+next_step(["declared below", bound], object_keys) := {key | some key in array.slice(sort(_directly_below(object_keys)), 0, bound)}
 next_step("declared above", object_keys) := {parent | some key in object_keys; some parent in index.declared_parents(key)}
 
 _directly_below(object_keys) := {child |
@@ -104,13 +104,13 @@ objects_above(key) := (above | objects) | {keys.format("", "Namespace", "", name
 }
 
 # One object is in the result of `_objects_of_namespace`.
-_is_member(object_key, _) if {
+_is_member(object_key, namespace) if {
 	lookup.get(object_key)
 	level := levels.by_type[keys.parse(object_key).type].object
 	not level in {"GatewayClass", "Namespace"}
+} else if {
+	object_key in index.members(namespace)
 }
-
-_is_member(object_key, namespace) if object_key in index.members(namespace)
 
 # The objects directly below an object by declared links, including those below a ListenerSet among them; see
 # `objects_below`.
@@ -125,10 +125,6 @@ some_below(object_key, bound) := {"objects": union({frontier | some frontier in 
 	cut_node := [frontier | some frontier in array.slice(found, 0, _declared_depth); count(_directly_below(frontier)) > bound]
 	whole := cut_node == []
 }
-
-_first(object_keys, bound) := object_keys if {
-	count(object_keys) <= bound
-} else := {key | some key in array.slice(sort(object_keys), 0, bound)}
 
 # The objects whose listeners or links an object affects because both claim the same: for a ListenerSet the ListenerSets
 # with equal claims at their Gateway (see `unaccepted_listeners`), for a Namespace those of its ListenerSets, for a

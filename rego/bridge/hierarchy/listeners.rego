@@ -9,21 +9,20 @@ import data.bridge.lookup
 # The listeners of a Gateway or ListenerSet; of two with the same name the first (the API rejects such an object).
 listeners(object_key) := index.facts(object_key).listeners
 
-parents_of_level("Gateway", gateway) := {class |
+links_above("Gateway", gateway) := {[class, ""] | some class in index.facts(gateway).class; exists(class)} | {[class, "ParentNotFound"] |
 	some class in index.facts(gateway).class
-	exists(class)
+	not exists(class)
 }
 
 # Why a listener does not accept routes of a type from a namespace, as the reason of a route's Accepted condition
 # (Gateway API, RouteConditionReason); empty if it does.
 listener_rejection(object_key, listener, type, namespace) := unaccepted_listeners(object_key)[listener.name].reason if {
 	true
-} else := "NotAllowedByListeners" if {
-	not _kind_allowed(listener, type)
-} else := "NotAllowedByListeners" if {
+} else := "" if {
+	_kind_allowed(listener, type)
 	allowed := object.get(listener, ["allowedRoutes", "namespaces"], {})
-	not _namespaces_admit(allowed, "Same", keys.parse(object_key).namespace, namespace)
-} else := ""
+	_namespaces_admit(allowed, "Same", keys.parse(object_key).namespace, namespace)
+} else := "NotAllowedByListeners"
 
 # The route kinds of a protocol if a listener does not list kinds (Gateway API, Listener.protocol).
 _types_by_protocol := {
@@ -67,16 +66,14 @@ _by_protocol(listener, type) if {
 _namespaces_admit(allowed, default_from, own, namespace) if {
 	object.get(allowed, "from", default_from) == "Same"
 	namespace == own
-}
-
-_namespaces_admit(allowed, default_from, _, _) if object.get(allowed, "from", default_from) == "All"
-
-_namespaces_admit(allowed, default_from, _, namespace) if {
+} else if {
+	object.get(allowed, "from", default_from) == "All"
+} else if {
 	object.get(allowed, "from", default_from) == "Selector"
 	labels.selects(allowed.selector, lookup.namespace_labels(namespace))
 }
 
-parents_of_level("ListenerSet", listener_set) := {gateway | [gateway, ""] = gateway_link(listener_set)}
+links_above("ListenerSet", listener_set) := {gateway_link(listener_set)}
 
 # The link from a ListenerSet to the Gateway that it names, `[gateway, reason]`: why the link does not count, as the
 # reason of the ListenerSet's Accepted condition (Gateway API, Gateway allowedListeners), or ParentNotFound; empty if it
@@ -111,9 +108,9 @@ unaccepted_listeners(object_key) := {} if {
 is_unaccepted(node) if {
 	[object_key, name] := split(node, "#")
 	unaccepted_listeners(object_key)[name]
+} else if {
+	gateway_link(node)[1] == "NotAllowed"
 }
-
-is_unaccepted(node) if gateway_link(node)[1] == "NotAllowed"
 
 # Within a Gateway and its ListenerSets each listener must be distinct. The Gateway precedes its ListenerSets, which are
 # ordered by age and name. A listener that conflicts with one of an earlier object loses, as if it did not exist.
@@ -209,15 +206,12 @@ listeners_sharing_ports(object_key, section) := set() if {
 	levels.of(object_key) == "Gateway"
 	section == ""
 } else := {other |
-	named := {listener | some listener in _http_listeners(object_key); _is_named(listener, object_key, section)}
+	named := {listener | some listener in _http_listeners(object_key); section in {"", split(listener[1], "#")[1]}}
 	some [port, _] in named
 	some holder in _holders_of_port(object_key, port)
 	some listener in (_http_listeners(holder) - named)
 	[port, other] = listener
 }
-
-_is_named(_, _, "")
-_is_named([_, node], object_key, section) if node == keys.section(object_key, section)
 
 # The accepted listeners of an object without TLS, `[port, node]`.
 _http_listeners(object_key) := {[port, keys.section(object_key, name)] |
@@ -245,14 +239,12 @@ hostnames_meet(hostnames, hostname) if {
 }
 
 # Two hostnames in lower case have a common name. `*.` matches one or more labels on the left (Gateway API, Hostname).
-_hostnames_intersect(name, name)
-
 _hostnames_intersect(left, right) if {
+	left == right
+} else if {
 	startswith(left, "*.")
 	endswith(right, substring(left, 1, -1))
-}
-
-_hostnames_intersect(left, right) if {
+} else if {
 	startswith(right, "*.")
 	endswith(left, substring(right, 1, -1))
 }

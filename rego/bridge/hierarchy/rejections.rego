@@ -31,12 +31,17 @@ _explained(links) := {object.union(link, {"message": _rejection_message(link)}) 
 declared_upward(object_key) := reach("declared above", {object_key}, 9)
 
 # The declared links directly above an object or frontend that do not count, with their reasons.
-rejections(child) := {link |
-	some link in (_refused_at(levels.of(child), child) | _refused_extended(child))
-	link.reason != ""
+rejections(child) := {rejected_link(parent, child, reason) |
+	some [parent, reason] in (links_above(levels.of(child), child) | _extension_links(child))
+	reason != ""
+} | {link |
+	levels.of(child) == "Backend"
+	some route_key in index.declared_parents(child)
+	levels.of(route_key) == "Route"
+	some link in rejected_backends(route_key, child)
 }
 
-_refused_extended(child) := {rejected_link(parent, child, _extended_refusal(parent, child)) | some parent in index.declared_extension_parents(child)}
+_extension_links(child) := {[parent, _extended_refusal(parent, child)] | some parent in index.declared_extension_parents(child)}
 
 _extended_refusal(parent, child) := "ParentNotFound" if {
 	not canonical_key(parent)
@@ -45,23 +50,6 @@ _extended_refusal(parent, child) := "ParentNotFound" if {
 } else := "Cycle" if {
 	child in declared_upward(keys.whole(parent))
 } else := ""
-
-default _refused_at(_, _) := set()
-
-_refused_at("Gateway", gateway) := {rejected_link(class, gateway, "ParentNotFound") |
-	some class in index.declared_parents(gateway)
-	levels.of(class) == "GatewayClass"
-	not exists(class)
-}
-
-_refused_at("ListenerSet", listener_set) := {rejected_link(gateway, listener_set, reason) | [gateway, reason] := gateway_link(listener_set)}
-_refused_at("Backend", backend) := {link |
-	some route_key in index.declared_parents(backend)
-	levels.of(route_key) == "Route"
-	some link in rejected_backends(route_key, backend)
-}
-
-_refused_at("Route", route_key) := {rejected_link(parent, route_key, reason) | some [parent, reason] in parent_links(route_key)}
 
 rejected_link(parent, child, reason) := {"parent": parent, "child": child, "reason": reason}
 
@@ -88,59 +76,49 @@ _refused_backends(route_key) := {link |
 	some link in rejected_backends(route_key, backend)
 }
 
-_rejection_message(link) := _message(link.reason, link, keys.parse(link.parent), keys.parse(link.child))
-
-_message("ParentNotFound", link, _, _) := sprintf("%s does not exist", [keys.describe(link.parent)])
-_message("ChildNotFound", link, _, _) := sprintf("%s does not exist", [keys.describe(link.child)])
-
-_message("BackendNotFound", link, _, child) := sprintf("Service %s has no port %s", [keys.short(link.child), child.section]) if {
+_rejection_message(link) := message if {
+	message := _listener_message(link)
+} else := sprintf("Service %s has no port %s", [keys.short(link.child), keys.parse(link.child).section]) if {
+	link.reason == "BackendNotFound"
 	is_port(link.child)
-} else := sprintf("%s does not exist", [keys.describe(link.child)])
-
-_message("UnsupportedProtocol", link, parent, child) := sprintf("port %s of Service %s is not for %s: its protocol is %s", [
-	child.section,
-	keys.short(link.child),
-	{true: "UDP", false: "TCP"}[parent.kind == "UDPRoute"],
-	concat(" and ", sort(port_protocols(child.object, child.section))),
-])
-
-_message("RefNotPermitted", link, _, child) := sprintf("no ReferenceGrant in namespace %s lets %s name %s", [
-	child.namespace, keys.describe(link.parent), keys.describe(link.child),
-])
-
-_message("NoMatchingParent", link, _, _) := sprintf("%s has no listener or port with the sectionName and port that %s names", [
-	keys.describe(link.parent), keys.describe(link.child),
-])
-
-_message("NoMatchingListenerHostname", link, _, _) := sprintf("none of the hostnames of %s is one of %s", [
-	keys.describe(link.child), keys.describe(link.parent),
-])
-
-_message("NotAllowedByListeners", link, _, child) := sprintf("%s allows no %s from namespace %s: see its protocol and allowedRoutes", [
-	keys.describe(link.parent), child.kind, child.namespace,
-])
-
-_message("Cycle", link, _, _) := sprintf("%s is already below %s: an extension's links form a cycle, and paths are cut there", [
-	keys.describe(link.parent), keys.describe(link.child),
-])
-
-_message(reason, link, _, child) := _not_allowed_text(link.parent, link.child) if {
-	reason == "NotAllowed"
-	child.kind == "ListenerSet"
-	child.section == ""
-} else := unaccepted_message(link.child) if {
-	reason in _reasons_of_listeners
-	is_unaccepted(link.child)
-} else := unaccepted_message(link.parent) if {
-	reason in _reasons_of_listeners
-	is_unaccepted(link.parent)
+} else := strings.replace_n(words, _messages[link.reason]) if {
+	[parent, child] := [keys.parse(link.parent), keys.parse(link.child)]
+	words := {
+		"{parent}": keys.describe(link.parent),
+		"{child}": keys.describe(link.child),
+		"{kind}": child.kind,
+		"{namespace}": child.namespace,
+		"{service}": keys.short(link.child),
+		"{port}": child.section,
+		"{own protocol}": {true: "UDP", false: "TCP"}[parent.kind == "UDPRoute"],
+		"{protocols}": concat(" and ", sort(port_protocols(child.object, child.section))),
+	}
 }
 
-_reasons_of_listeners := {"NotAllowed", "HostnameConflict", "ProtocolConflict"}
+_messages := {
+	"ParentNotFound": "{parent} does not exist",
+	"ChildNotFound": "{child} does not exist",
+	"BackendNotFound": "{child} does not exist",
+	"UnsupportedProtocol": "port {port} of Service {service} is not for {own protocol}: its protocol is {protocols}",
+	"RefNotPermitted": "no ReferenceGrant in namespace {namespace} lets {parent} name {child}",
+	"NoMatchingParent": "{parent} has no listener or port with the sectionName and port that {child} names",
+	"NoMatchingListenerHostname": "none of the hostnames of {child} is one of {parent}",
+	"NotAllowedByListeners": "{parent} allows no {kind} from namespace {namespace}: see its protocol and allowedRoutes",
+	"Cycle": "{parent} is already below {child}: an extension's links form a cycle, and paths are cut there",
+	"Conflicted": "{parent} accepts no {kind} here: routes of another type use its ports, and of GRPCRoute, HTTPRoute, TLSRoute and TCPRoute only the first counts on a port",
+}
 
-_message("Conflicted", link, _, child) := sprintf("%s accepts no %s here: routes of another type use its ports, and of GRPCRoute, HTTPRoute, TLSRoute and TCPRoute only the first counts on a port", [
-	keys.describe(link.parent), child.kind,
-])
+# The message of a link to or from a listener that is not accepted, or of a ListenerSet that is not allowed.
+_listener_message(link) := _not_allowed_text(link.parent, link.child) if {
+	link.reason == "NotAllowed"
+	levels.of(link.child) == "ListenerSet"
+} else := unaccepted_message(link.child) if {
+	link.reason in {"NotAllowed", "HostnameConflict", "ProtocolConflict"}
+	is_unaccepted(link.child)
+} else := unaccepted_message(link.parent) if {
+	link.reason in {"NotAllowed", "HostnameConflict", "ProtocolConflict"}
+	is_unaccepted(link.parent)
+}
 
 _not_allowed_text(gateway, listener_set) := sprintf("%s allows no ListenerSet from namespace %s: see its allowedListeners", [
 	keys.describe(gateway),

@@ -4,19 +4,14 @@ import data.bridge.index
 import data.bridge.lib.keys
 import data.bridge.lookup
 
-parents_of_level("Route", route_key) := {node | some [node, ""] in parent_links(route_key)}
-
-# The links from a route to the nodes that its parentRefs select, a set of `[node, reason]`: why the link does not
-# count, as the reason of the route's Accepted condition (Gateway API, parentRefs); empty if it counts. A default
-# Gateway counts as if a parentRef named it (GEP-3793).
-parent_links(route_key) := {[node, reason] |
+# The links from a route to the nodes that its parentRefs select (Gateway API, parentRefs). A default Gateway counts as if
+# a parentRef named it (GEP-3793).
+links_above("Route", route_key) := {[node, reason] |
 	some ref in known.parents
 	some object_key in _named_by(ref)
 	some [node, refusal, hostname] in _selected(object_key, ref.section, ref.port, known.type, known.namespace)
 	reason := _with_hostnames(refusal, known.hostnames, hostname)
-} | {[ref.node, _mesh_rejection(ref.node, route_key, ref.section, ref.port)] | some ref in known.frontends} if {
-	known := index.facts(route_key)
-} else := set()
+} | {[ref.node, _mesh_rejection(ref.node, route_key, ref.section, ref.port)] | some ref in known.frontends} if known := index.facts(route_key)
 
 _named_by(ref) := index.default_gateways if {
 	ref.object == index.default_gateways_key
@@ -67,9 +62,7 @@ _written_and_default_refs(route_key) := array.concat(written, [default_ref(gatew
 	some gateway in sort(index.default_gateways - named)
 ]) if written := [ref | some ref in lookup.get(route_key).spec.parentRefs]
 
-default_ref(gateway) := {"group": parts.group, "kind": parts.kind, "namespace": parts.namespace, "name": parts.name} if {
-	parts := keys.parse(gateway)
-}
+default_ref(gateway) := object.filter(keys.parse(gateway), ["group", "kind", "namespace", "name"])
 
 has_port(_, 0)
 

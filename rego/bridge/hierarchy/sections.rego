@@ -47,18 +47,18 @@ canonical_key(key) := key if {
 }
 
 # The accepted forms of an object's sections, form > name. Names take precedence over other forms.
-_section_spellings(object_key) := object.union(others, {name: name | some name in section_names(object_key)}) if {
-	others := _other_spellings(levels.of_type(keys.parse(object_key).type), object_key)
-}
-
-default _other_spellings(_, _) := {}
-
-_other_spellings("Route", object_key) := {sprintf("[%d]", [position]): name | some position, name in section_names(object_key)}
-
-# Two ports may share a number, one for TCP and one for UDP; then the number means the first.
-_other_spellings("Backend", object_key) := {number: names[0] |
-	some number in {sprintf("%d", [port.port]) | some port in ports(object_key)}
-	names := [port_names(object_key)[position] | some position, port in ports(object_key); sprintf("%d", [port.port]) == number]
+_section_spellings(object_key) := object.union_n([
+	{sprintf("[%d]", [position]): name | level == "Route"; some position, name in names},
+	{number: with_number[0] |
+		# Two ports may share a number, one for TCP and one for UDP; then the number means the first.
+		level == "Backend"
+		some number in {sprintf("%d", [port.port]) | some port in ports(object_key)}
+		with_number := [names[position] | some position, port in ports(object_key); sprintf("%d", [port.port]) == number]
+	},
+	{name: name | some name in names},
+]) if {
+	level := levels.of_type(keys.parse(object_key).type)
+	names := section_names(object_key)
 }
 
 # The nodes of one object, or of one frontend, at a level: the object itself or its sections. A missing object has none
@@ -66,9 +66,7 @@ _other_spellings("Backend", object_key) := {number: names[0] |
 nodes_at(object_key, level_name) := {object_key} if {
 	levels.of(object_key) == level_name
 	has_place(object_key)
-}
-
-nodes_at(object_key, level_name) := accepted_sections(object_key) if {
+} else := accepted_sections(object_key) if {
 	levels.by_type[keys.parse(object_key).type].section == level_name
 	not keys.is_frontend(object_key)
 }

@@ -9,7 +9,7 @@ import data.bridge.lookup
 facts(object_key) := stored if {
 	stored := lookup.stored_facts(object_key)
 	stored.by == stamp
-} else := facts_of(lookup.get(object_key))
+} else := facts_at(levels.by_type[type].section, type, lookup.get(object_key)) if type := keys.type_of(object_key)
 
 # The other input of facts besides the object: the levels from extension modules. Facts count while their `by` equals
 # it.
@@ -17,10 +17,8 @@ stamp := "" if {
 	count(levels.extensions) == 0
 } else := crypto.md5(json.marshal(levels.extensions))
 
-# The facts of an object, computed from the object. Undefined for an object without listeners or rules.
-facts_of(obj) := facts_at(levels.by_type[type].section, type, obj) if type := keys.type(obj.apiVersion, obj.kind)
-
-# The facts of a route: `type`, `namespace`, `sections` (the names of its rules), `parents` (the Gateways and
+# The facts of an object, by the level of its sections; undefined for an object without listeners or rules. The facts of
+# a route: `type`, `namespace`, `sections` (the names of its rules), `parents` (the Gateways and
 # ListenerSets that its parentRefs name, `{object, section, port, text}`; `default_gateways_key` represents default
 # Gateways), `frontends` (those that they name, `{node, section, port}`, if there are any), and `hostnames` in lower
 # case.
@@ -28,7 +26,7 @@ facts_at("Rule", type, route) := object.union_n([
 	_parent_facts(type, namespace, object.get(route.spec, "parentRefs", []), object.get(route.spec, "useDefaultGateways", "None")),
 	{
 		"hostnames": [lower(hostname) | some hostname in route.spec.hostnames],
-		"sections": _rule_names(object.get(route.spec, "rules", [])),
+		"sections": _rule_names([object.get(route.spec, ["rules", place, "name"], "") | some place, _ in route.spec.rules]),
 	},
 ]) if namespace := keys.namespace_name(object.get(route.metadata, "namespace", ""))
 
@@ -47,21 +45,15 @@ _parent_facts(type, namespace, refs, scope) := object.union(
 			[{"object": key, "section": "", "port": 0, "text": ""} | some key in default_keys(scope)],
 		),
 	},
-	{"frontends": nodes | nodes := _frontends(refs, namespace); nodes != []},
+	{"frontends": nodes |
+		nodes := [{"node": node, "section": object.get(ref, "sectionName", ""), "port": object.get(ref, "port", 0)} |
+			some ref in refs
+			node := parent_node(ref, namespace)
+			keys.is_frontend(node)
+		]
+		nodes != []
+	},
 )
-
-_frontends(refs, namespace) := [{"node": node, "section": object.get(ref, "sectionName", ""), "port": object.get(ref, "port", 0)} |
-	some ref in refs
-	not _has_listeners(ref)
-	node := parent_node(ref, namespace)
-	keys.is_frontend(node)
-]
-
-# Most parentRefs. The same kind name in another group, such as Istio's Gateway, is another kind.
-_has_listeners(ref) if {
-	object.get(ref, "kind", "Gateway") in {"Gateway", "ListenerSet"}
-	keys.group_name(object.get(ref, "group", keys.gateway_api)) == keys.gateway_api
-}
 
 # The facts of a Gateway or ListenerSet: `listeners`, `sections` (their names), `claims` (see `_claims_of`), `distinct`
 # (it is a Gateway whose listeners are distinct), `type` and `class` (the key of the GatewayClass).
@@ -82,12 +74,9 @@ _are_distinct(type, claims) if {
 		every listeners in slots {
 			count(listeners) == 1
 		}
-		_tcp_is_alone(slots)
+		count([1 | slots.TCP; some slot, _ in slots; is_stream(slot)]) < 2
 	}
 } else := false
-
-_tcp_is_alone(slots) if not slots.TCP
-_tcp_is_alone(slots) if count([1 | some slot, _ in slots; is_stream(slot)]) == 1
 
 # The name of a part of an object if it can be a section name, otherwise the fallback.
 section_name(part, fallback) := part.name if {
@@ -105,22 +94,14 @@ named_listeners(listeners) := listeners_with_names if {
 	not listener.name in {earlier.name | some earlier in array.slice(listeners, 0, place)}
 ]
 
-# The section names of rules, in their order, each its name or, without a name, its place as `[n]` (semantics K3). Of
-# two rules with the same name, which the API rejects, the second has none.
-_rule_names(rules) := _names_of([object.get({"rules": rules}, ["rules", place, "name"], "") | some place, _ in rules]) if {
-	is_array(rules)
-} else := []
-
-# Most routes name no rule, so many share their section names.
-_names_of(names) := [name |
+# The section names of rules with these names, in their order, each its name or, without a name, its place as `[n]`
+# (semantics K3). Of two rules with the same name, which the API rejects, the second has none. Most routes name no rule,
+# so many share their section names.
+_rule_names(names) := [name |
 	proposed := [section_name({"name": own}, sprintf("[%d]", [place])) | some place, own in names]
 	some place, own in proposed
-	name := _unless_earlier(own, array.slice(proposed, 0, place), place)
+	name := {true: sprintf("[%d]", [place]), false: own}[own in array.slice(proposed, 0, place)]
 ]
-
-_unless_earlier(name, earlier, place) := sprintf("[%d]", [place]) if {
-	name in earlier
-} else := name
 
 # The part of a port that a listener claims, `[port, slot]`: two listeners with equal claims are not distinct (Gateway
 # API, GatewaySpec.listeners, "Distinct Listeners"). HTTPS and TLS share their slots, because both select a listener by
@@ -146,9 +127,6 @@ _claims_of(listeners) := {port: slots |
 		claimants := {listener.name: object.get(listener, "protocol", "") | some listener in listeners; _claim(listener) == [port, slot]}
 	}
 }
-
-# The claims of listeners in the form of links, a set of `[port, slot]`.
-claimed(listeners) := {_claim(listener) | some listener in listeners}
 
 # A slot is one of those that a TCP listener excludes.
 is_stream(slot) if {

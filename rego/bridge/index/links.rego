@@ -13,7 +13,7 @@ import data.bridge.lib.levels
 links(obj) := links_of_type(keys.type(obj.apiVersion, obj.kind), obj)
 
 links_of_type(type, obj) := _of_level(levels.of_type(type), type, obj) if {
-	not _has_link_modules
+	_link_modules == set()
 	object.filter(obj.spec, target_fields) == {}
 } else := object.union_n([
 	_of_level(levels.of_type(type), type, obj),
@@ -24,35 +24,30 @@ links_of_type(type, obj) := _of_level(levels.of_type(type), type, obj) if {
 # The declarations that the level of an object allows.
 default _of_level(_, _, _) := {}
 
-_of_level(level, type, obj) := _present({
-	"above": _named_above(level, obj),
-	"below": _named_below(level, obj),
-	"claims": {claim | level == "ListenerSet"; some claim in claimed(named_listeners(object.get(obj.spec, "listeners", [])))},
-	"facts": {field: value | some field, value in facts_at("Listener", type, obj)},
-}) if level in {"Gateway", "ListenerSet"}
+_of_level(level, type, obj) := object.union_n([
+	{"above": above | above := _named_above(level, obj); above != set()},
+	{"below": below | below := _named_below(level, obj); below != set()},
+	{"claims": claims |
+		level == "ListenerSet"
+		claims := {[port, slot] | some port, slots in facts_of_listeners.claims; some slot, _ in slots}
+		claims != set()
+	},
+	{"facts": facts_of_listeners},
+]) if {
+	level in {"Gateway", "ListenerSet"}
+	facts_of_listeners := facts_at("Listener", type, obj)
+}
 
-_of_level("Route", type, obj) := {"above": above, "below": below, "served": found, "facts": facts_of_route} if {
-	namespace := obj.metadata.namespace
-	not obj.spec.useDefaultGateways
-	above := _parents_named(obj.spec.parentRefs, namespace)
-	above != set()
-	below := _backends_of_rules(obj.spec.rules, namespace)
-	below != set()
-	_unleveled(above | below) == set()
-	found := _served_requests(type, obj.spec)
-	facts_of_route := facts_at("Rule", type, obj)
-} else := _present({
-	"above": above,
-	"below": below,
-	"served": {name: values | count(above) > 0; some name, values in _served_requests(type, obj.spec)},
-	"members": _unleveled(above | below),
-	"facts": {field: value | some field, value in facts_at("Rule", type, obj)},
-}) if {
+_of_level("Route", type, obj) := object.union_n([
+	{"above": above | above != set()},
+	{"below": below | below != set()},
+	{"served": found | above != set(); found := _served_requests(type, obj.spec)},
+	{"members": ends | ends := _unleveled(above | below); ends != set()},
+	{"facts": facts_of_route | facts_of_route := facts_at("Rule", type, obj)},
+]) if {
 	above := _named_above("Route", obj)
 	below := _named_below("Route", obj)
 }
-
-_present(fields) := {field: values | some field, values in fields; count(values) > 0}
 
 _extension_fields(own, extension_pairs) := object.union({"extended": extension_pairs}, {"members": ends | count(ends) > 0}) if {
 	count(extension_pairs) > 0
@@ -95,7 +90,7 @@ backend_key(ref, namespace) := keys.named(
 # The refs to backends of a rule: its backendRefs, then those of its filters and of its backends' own filters (Gateway
 # API, HTTPRequestMirrorFilter, HTTPExternalAuthFilter). A filter's backend gets requests too, so it is a backend of the
 # rule.
-backend_refs(rule) := array.concat(_backend_refs(rule), _filter_refs([rule]))
+backend_refs(rule) := array.concat([ref | some ref in rule.backendRefs], _filter_refs([rule]))
 
 # The refs to backends in the filters of rules, and in the filters of the rules' own backends.
 _filter_refs(rules) := [ref |
@@ -108,10 +103,6 @@ filter_ref(filter) := filter[_backend_filters[filter.type]].backendRef
 
 # The types of the filters that have their own backend, each with its field (HTTPRouteFilter.type).
 _backend_filters := {"RequestMirror": "requestMirror", "ExternalAuth": "externalAuth"}
-
-_backend_refs(rule) := rule.backendRefs if {
-	is_array(rule.backendRefs)
-} else := []
 
 # Extension modules are packages `bridge.extensions.hierarchy.<name>` that an admin writes (design, "Hierarchy"):
 # `levels` assigns levels to kinds, `virtual` lists kinds that no API server serves, `links` declares links of one
@@ -129,19 +120,12 @@ _extension_links(obj) := {link |
 # fail.
 _link_modules := {name | data.bridge.extensions.hierarchy[name].links with input as {}}
 
-# Some extension module declares links.
-_has_link_modules if count(_link_modules) > 0
-
 _is_link(link) if {
 	is_array(link)
 	[parent, child] := link
 	keys.parse(parent).role in {"", "frontend"}
-	_whole(keys.parse(child))
-}
-
-_whole(parts) if {
-	parts.section == ""
-	parts.role in {"", "frontend"}
+	keys.parse(child).role in {"", "frontend"}
+	keys.parse(child).section == ""
 }
 
 # Results of extension modules with an invalid form, `[module, message]`. They are ignored, so one wrong module never
@@ -151,29 +135,16 @@ extension_problems contains [name, "levels must be an object: <group>/<Kind> > {
 	not is_object(by_type)
 }
 
-extension_problems contains [name, sprintf("levels: %v is not a type, write <group>/<Kind>", [type])] if {
-	some name, by_type in levels.by_module
-	some type, _ in by_type
-	not levels.is_type(type)
-}
-
-extension_problems contains [name, sprintf("levels of %s: %v is not {object: a level, section: Listener, Rule or Port}", [type, at])] if {
+extension_problems contains [name, message] if {
 	some name, by_type in levels.by_module
 	some type, at in by_type
-	not levels.is_level(at)
-}
-
-extension_problems contains [name, sprintf("levels of %s: the bridge knows that kind, its level stays %s", [type, known.object])] if {
-	some name, by_type in levels.by_module
-	some type, _ in by_type
-	known := levels.shipped[type]
-}
-
-extension_problems contains [name, sprintf("levels of %s: the module %s gives them already", [type, first])] if {
-	some name, by_type in levels.by_module
-	some type, _ in by_type
 	first := sort([other | some other, types in levels.by_module; types[type]])[0]
-	first != name
+	some message in array.flatten([
+		[sprintf("levels: %v is not a type, write <group>/<Kind>", [type]) | not levels.is_type(type)],
+		[sprintf("levels of %s: %v is not {object: a level, section: Listener, Rule or Port}", [type, at]) | not levels.is_level(at)],
+		[sprintf("levels of %s: the bridge knows that kind, its level stays %s", [type, known.object]) | known := levels.shipped[type]],
+		[sprintf("levels of %s: the module %s gives them already", [type, first]) | first != name],
+	])
 }
 
 extension_problems contains [name, "virtual must be a set of types, <group>/<Kind>"] if {
@@ -286,23 +257,18 @@ _served_requests(type, spec) := {
 	"hostnames": names,
 	"paths": _paths_served(type, [object.get(rule, "matches", []) | some rule in spec.rules], most),
 } if {
-	names := _names_served(object.get(spec, "hostnames", []))
+	hostnames := object.get(spec, "hostnames", [])
+	names := {lower(name) | some name in hostnames} | {"*" | count(hostnames) == 0}
 	most := _most_paths(count(names), count(object.get(spec, "parentRefs", [])))
 }
 
 # Many routes have equal numbers of hostnames and parents.
 _most_paths(hostnames, parents) := min([_path_bound, floor(_entry_bound / (hostnames * max([parents, 1])))])
 
-_names_served(hostnames) := {lower(name) | some name in hostnames} if {
-	count(hostnames) > 0
-} else := {"*"}
-
 # Many routes match the same paths.
 _paths_served(type, lists, most) := _few({path | some matches in lists; some path in _paths_of(type, matches)}, most)
 
-_paths_of(type, matches) := {_path(type, match) | some match in matches} if {
-	count(matches) > 0
-} else := {_path(type, {})}
+_paths_of(type, matches) := {_path(type, match) | some match in matches} | {_path(type, {}) | count(matches) == 0}
 
 _few(paths, most) := paths if {
 	count(paths) <= most

@@ -154,7 +154,7 @@ test_a_changed_objects_links_replace_its_stored_ones if {
 
 test_policies_are_found_by_their_target if {
 	naming := index.policies_naming(_kind, testing.cart_pay) with data.index as _index
-	targeting := index.policies_targeting(testing.cart_route) with data.index as _index
+	targeting := index.policies_at("targeted", testing.cart_route) with data.index as _index
 	referrers := index.referrers("shop") with data.index as _index
 	[naming, targeting, referrers] == [{_warm_key}, {_warm_key}, {_warm_key}]
 }
@@ -162,7 +162,7 @@ test_policies_are_found_by_their_target if {
 test_policies_of_a_change_are_found_by_their_target if {
 	changes := {"upsert": [_cold], "delete": [_warm_key]}
 	naming := index.policies_naming(_kind, testing.cart_pay) with data.index as _index with input as {"changes": changes}
-	targeting := index.policies_targeting(testing.cart_route) with data.index as _index with input as {"changes": changes}
+	targeting := index.policies_at("targeted", testing.cart_route) with data.index as _index with input as {"changes": changes}
 	referrers := index.referrers("shop") with data.index as _index with input as {"changes": changes}
 	[naming, targeting, referrers] == [{_cold_key}, {_cold_key}, set()]
 }

@@ -18,7 +18,7 @@ target_ref(own_namespace, raw) := object.union(ref, {"class": class | class := n
 	ref := {
 		"object": target,
 		"section": named.sectionName,
-		"key": _with_section(target, named.sectionName),
+		"key": trim_suffix(keys.section(target, named.sectionName), "#"),
 	}
 }
 
@@ -33,9 +33,6 @@ raw_refs(policy) := policy.spec.targetRefs if {
 }
 
 _no_names := {"group": "", "kind": "", "namespace": "", "name": "", "sectionName": "", "className": ""}
-
-_with_section(target, "") := target
-_with_section(target, section) := keys.section(target, section) if section != ""
 
 # A ref without a namespace names an object of the policy's own namespace, or a cluster-scoped one.
 _ref_namespace(own_namespace, named) := named.namespace if {
@@ -123,18 +120,18 @@ label_selector(value) := {
 
 _selector_fields := ["group", "kind", "matchLabels", "matchExpressions"]
 
-_is_labels(raw) if object.get(raw, "matchLabels", null) == null
-
 _is_labels(raw) if {
+	object.get(raw, "matchLabels", null) == null
+} else if {
 	is_object(raw.matchLabels)
 	every value in raw.matchLabels {
 		is_string(value)
 	}
 }
 
-_is_expressions(raw) if object.get(raw, "matchExpressions", null) == null
-
 _is_expressions(raw) if {
+	object.get(raw, "matchExpressions", null) == null
+} else if {
 	is_array(raw.matchExpressions)
 	every expression in raw.matchExpressions {
 		is_string(expression.key)
@@ -142,9 +139,9 @@ _is_expressions(raw) if {
 	}
 }
 
-_is_operation(expression) if expression.operator in {"Exists", "DoesNotExist"}
-
 _is_operation(expression) if {
+	expression.operator in {"Exists", "DoesNotExist"}
+} else if {
 	expression.operator in {"In", "NotIn"}
 	is_array(expression.values)
 	count(expression.values) > 0
@@ -155,7 +152,7 @@ _is_operation(expression) if {
 target_links(obj) := {} if {
 	not is_object(obj.spec)
 } else := {} if {
-	count(object.filter(obj.spec, target_fields)) == 0
+	object.filter(obj.spec, target_fields) == {}
 } else := {"oversized": _oversized(obj, excess(obj))} if {
 	true
 } else := object.union_n([

@@ -40,18 +40,13 @@ active_kinds[type] := object.union_n([description, {"versions": versions | versi
 	"layers": names_of_layers,
 	"by": _description_hash(description),
 	"traits": traits_of(description),
-	"preset": _is_preset(names_of_layers),
+	"preset": ({name | some name in names_of_layers} - {"CustomResourceDefinition"}) == {"Preset"},
 }]) if {
 	some type in _described_types
 	layers := [candidate | some candidate in _candidate_layers(type); not problem(merge_layers(candidate))][0]
 	names_of_layers := [layer.name | some layer in layers]
 	description := normal_form(type, merge_layers(layers))
 }
-
-_is_preset(names_of_layers) if {
-	"Preset" in names_of_layers
-	not "PolicyKind" in names_of_layers
-} else := false
 
 # The spec of the oldest PolicyKind of each type.
 declared_specs := {type: lookup.get(claims[0][2]).spec | some type, claims in _claims}
@@ -130,36 +125,22 @@ presets := {_type_of_spec(spec): spec | some spec in data.bridge_settings.preset
 # not change the class of a preset (kgateway's labels state Direct for inherited kinds), and no schema states the level
 # at which policies act, or whether the vendor's code follows the namespace of a ref.
 _read(type, declared) := object.remove(found, array.flatten([
-	_fields_of_merging[says_all],
-	_assumed_fields(type, declared),
+	[field |
+		true in {"specPaths" in object.keys(other), object.get(other, "defaultStrategy", "") == "Additive"}
+		some field in ["specPaths", "strategies", "defaultStrategy", "parentLevels", "sameLevel"]
+	],
+	["sameLevel" |
+		# The CRD has no field about merging, and another layer has one.
+		not schema_form(type).specPaths
+		count(object.keys(other) & {"specPaths", "strategies", "defaultStrategy", "custom", "merge", "parentLevels"}) > 0
+	],
 	[field | some field in ["class", "effectiveTarget", "crossNamespace"]; presets[type][field]],
 ])) if {
 	[group, kind] := split(type, "/")
 	crds[type].version != ""
-	found := object.union({"group": group, "kind": kind}, discovered_fields(type, _other_class(type, declared)))
-	said := object.union(object.get(presets, type, {}), declared)
-	says_all := count([true | some field, value in said; _says_all(field, value)]) > 0
+	other := object.union(object.get(presets, type, {}), declared)
+	found := object.union({"group": group, "kind": kind}, discovered_fields(type, object.get(other, "class", "")))
 } else := {}
-
-_says_all("specPaths", _)
-_says_all("defaultStrategy", "Additive")
-
-_fields_of_merging := {
-	true: ["specPaths", "strategies", "defaultStrategy", "parentLevels", "sameLevel"],
-	false: [],
-}
-
-# Without a field about merging in the CRD, and without another layer about merging, policies of a kind do not merge at
-# one target.
-_assumed_fields(type, declared) := ["sameLevel"] if {
-	not schema_form(type).specPaths
-	some fields in [declared, object.get(presets, type, {})]
-	count(object.keys(fields) & _merging_fields) > 0
-} else := []
-
-_merging_fields := {"specPaths", "strategies", "defaultStrategy", "custom", "merge", "parentLevels"}
-
-_other_class(type, declared) := object.get(declared, "class", object.get(presets, [type, "class"], ""))
 
 # Sets of types that depend on the active kinds alone, each `{type: true}`, see `sets_of`. `data.kind_sets` is the
 # stored result, so that no query iterates over all kinds for one object.
@@ -178,13 +159,9 @@ sets_of(described) := {
 
 # The inputs of facts of a kind's policies besides the policy: a hash of the kind's description (`by`), and one of the
 # levels from extension modules. Stored facts with another stamp do not count.
-stamp(type) := _described(type) if {
+stamp(type) := get(type).by if {
 	count(levels.extensions) == 0
-} else := concat(" ", [_described(type), crypto.md5(json.marshal(levels.extensions))])
-
-_described(type) := get(type).by if {
-	true
-} else := _description_hash(get(type))
+} else := concat(" ", [get(type).by, crypto.md5(json.marshal(levels.extensions))])
 
 # The hash of a kind's description, with the bounds on policies.
 _description_hash(description) := crypto.md5(json.marshal([

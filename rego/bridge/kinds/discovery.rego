@@ -44,16 +44,15 @@ labelled_class(type) := "Direct" if {
 }
 
 # The schema of a type has wrappers, a choice of strategy, or several target kinds.
-_has_merge_form(type) if count(schema_form(type)) > 0
-_has_merge_form(type) if count(_schema_shape(type).targets) > 1
+_has_merge_form(type) if true in {schema_form(type) != {}, count(object.get(_schema_shape(type), "targets", [])) > 1}
 
 _label(type) := lower(crds[type].label) if crds[type].version != ""
 
-_class_of(type, "") := labelled_class(type) if {
+_class_of(type, class) := class if {
+	class != ""
+} else := labelled_class(type) if {
 	true
 } else := "Inherited"
-
-_class_of(_, class) := class if class != ""
 
 # The assumed level, because no schema states at which one a policy acts: backends if it can be attached to one,
 # otherwise rules.
@@ -80,27 +79,19 @@ crds[type] := {
 _crd_claims[type] contains [lookup.age(key), key] if {
 	some name, crd in lookup.objects_in(crd_type, "-")
 	type := concat("/", [crd.spec.group, crd.spec.names.kind])
-	_may_be_of_policies(type, object.get(crd.metadata, ["labels", _policy_label], ""))
+	true in {object.get(crd.metadata, ["labels", _policy_label], "") != "", type in _types_of_other_layers}
 	key := concat("/", [crd_type, "-", name])
 }
 
-_may_be_of_policies(_, label) if label != ""
-_may_be_of_policies(type, _) if presets[type]
-_may_be_of_policies(type, _) if declared_specs[type]
-_may_be_of_policies(type, _) if type == input.guessedType
+_types_of_other_layers := (object.keys(presets) | object.keys(declared_specs)) | {type | type := input.guessedType}
 
 # Objects are read in that version, so its schema applies to them: the version in the setting `types`
 # (`data.bridge_settings.versions`, by type), otherwise the one that the API server prefers.
-_read_version(type, crd) := [version |
+_read_version(type, crd) := sort({[rank, version] |
+	set_version := {name | name := data.bridge_settings.versions[type]}
 	some version in crd.spec.versions
 	is_served(version)
-	version.name == data.bridge_settings.versions[type]
-][0] if {
-	true
-} else := sort({[rank, version] |
-	some version in crd.spec.versions
-	is_served(version)
-	rank := _version_rank(version.name)
+	rank := [{true: 0, false: 1}[version.name in set_version], _version_rank(version.name)]
 })[0][1] if {
 	true
 } else := {}
@@ -113,13 +104,6 @@ _version_rank(name) := [_stages[stage], 0 - to_number(major), 0 - to_number(conc
 } else := [3, name]
 
 _stages := {"": 0, "beta": 1, "alpha": 2}
-
-# Why a CRD with the label defines no policy kind; a label with an unknown value is reported, not guessed.
-_discovery_problem(type) := "no version of it is served" if {
-	crds[type].version == ""
-} else := sprintf("label %s: %s is none of Direct, Inherited, true", [_policy_label, crds[type].label]) if {
-	not labelled_class(type)
-} else := problem(merge_layers(layers_of(type, {})))
 
 # The probable fields of a PolicyKind for a type, guessed from its CRD, in the usual order: a list of `{field, value,
 # why}` with the reason of each guess. Values that a schema does not show are the most common ones. Undefined if no CRD
@@ -196,20 +180,23 @@ _hint(type) := sprintf(": did you mean %s?", [near]) if {
 	near := likeness.nearest_type(type, names)
 } else := ": write a PolicyKind, `bridge init policykind` prints one"
 
-_why_undescribed(type) := _discovery_problem(type) if {
+# A label with an unknown value is reported, not guessed.
+_why_undescribed(type) := "no version of it is served" if {
 	crds[type].label != ""
+	crds[type].version == ""
+} else := sprintf("label %s: %s is none of Direct, Inherited, true", [_policy_label, crds[type].label]) if {
+	crds[type].label != ""
+	not labelled_class(type)
+} else := message if {
+	crds[type].label != ""
+	message := problem(merge_layers(layers_of(type, {})))
 } else := sprintf("no policy kind describes it, so its policies have no effect%s", [_hint(type)])
 
 # The CRDs that define policies, by type: with the policy label, or with target refs in the schema of a served version.
-_policy_crds[type] := crd.key if {
-	some type, crd in crds
-	crd.label != ""
-}
-
-_policy_crds[type] := sort(found)[0] if {
-	some type, found in _unlabelled_crds
-	object.get(crds, [type, "label"], "") == ""
-}
+_policy_crds := object.union(
+	{type: sort(found)[0] | some type, found in _unlabelled_crds},
+	{type: crd.key | some type, crd in crds; crd.label != ""},
+)
 
 _unlabelled_crds[type] contains key if {
 	some key in lookup.keys_of(crd_type)
@@ -268,7 +255,11 @@ _has_target_refs(obj) if {
 # does not define are absent.
 _schema_shape(type) := object.union_n([
 	{"targets": targets | targets := _listed_targets(type)},
-	{"targetSections": false | _without_sections(type)},
+	{"targetSections": false |
+		_ref(type).properties.name
+		not _ref(type).properties.sectionName
+		not _ref(type)["x-kubernetes-preserve-unknown-fields"]
+	},
 	{"crossNamespace": "ReferenceGrant" | _ref(type).properties.namespace},
 	{"statusShape": shape | shape := _schema_status(type)},
 ])
@@ -280,16 +271,10 @@ _ref(type) := spec_schema(type).targetRefs.items if {
 	true
 } else := spec_schema(type).targetRef
 
-_without_sections(type) if {
-	_ref(type).properties.name
-	not _ref(type).properties.sectionName
-	not _ref(type)["x-kubernetes-preserve-unknown-fields"]
-}
-
 # Target kinds are known only if the schema lists them with unambiguous groups.
 _listed_targets(type) := targets if {
 	listed := _ref(type).properties.kind.enum
-	targets := [{"group": group, "kind": kind, "sections": _has_section_name(type)} |
+	targets := [{"group": group, "kind": kind, "sections": "sectionName" in object.keys(_ref(type).properties)} |
 		some kind in listed
 		group := _group_of(type, kind)
 	]
@@ -304,10 +289,6 @@ _group_of(type, kind) := groups[0] if {
 } else := keys.gateway_api if {
 	levels.by_type[concat("/", [keys.gateway_api, kind])]
 }
-
-_has_section_name(type) if {
-	_ref(type).properties.sectionName
-} else := false
 
 _schema_status(type) := "Ancestors" if {
 	crds[type].schema.properties.status.properties.ancestors
@@ -334,10 +315,7 @@ _spec_paths(type) := array.concat(
 		some name in _wrappers(type)
 	],
 	[object.union({"path": "/spec"}, {"strategyPath": concat("/", ["/spec", field]) | field := _chosen_by(type)})],
-) if _merging(type)
-
-_merging(type) if count(_wrappers(type)) > 0
-_merging(type) if _chosen_by(type)
+) if count(array.concat(_wrappers(type), [field | field := _chosen_by(type)])) > 0
 
 # The historic wrappers are merged by field (GEP-713's first version), current ones as a whole unless a policy selects
 # another strategy.

@@ -37,7 +37,14 @@ problems(spec) := array.flatten([
 	],
 	["strategy Additive merges nothing, every policy applies: set it as defaultStrategy, without strategies, strategyPath, sameLevel, parentLevels, custom and merge" |
 		"Additive" in strategies
-		_says_how_to_merge(spec, strategies)
+		true in {
+			object.get(spec, "defaultStrategy", "") != "Additive",
+			strategies != {"Additive"},
+			[true | spec.specPaths[_].strategyPath] != [],
+			object.get(spec, "merge", {}) != {},
+			object.get(spec, "sameLevel", "OlderEstablished") != "OlderEstablished",
+			"parentLevels" in object.keys(spec),
+		}
 	],
 	["order needs defaultStrategy Additive: it orders policies that all apply" |
 		spec.order
@@ -75,19 +82,16 @@ problems(spec) := array.flatten([
 	[message | not direct; message := _out_of_reach(spec)],
 	_core_targets(spec),
 	_empty_pointers(spec),
-	_keys_that_are_no_pointers(spec),
+	[sprintf("merge.listKeys: %q is not a JSON pointer to a list, such as /rules", [pointer]) |
+		# By the CRD's validation rules: the schema describes values of a map, not its keys.
+		some pointer, _ in spec.merge.listKeys
+		not regex.match(`^(/([^~/]|~[01])*)+$`, pointer)
+	],
 	_unlisted_targets(spec),
 ]) if {
 	direct := object.get(spec, "class", "Inherited") == "Direct"
 	strategies := supported_strategies(spec) | {spec.defaultStrategy | spec.defaultStrategy}
 }
-
-_says_how_to_merge(spec, _) if object.get(spec, "defaultStrategy", "") != "Additive"
-_says_how_to_merge(_, strategies) if count(strategies - {"Additive"}) > 0
-_says_how_to_merge(spec, _) if spec.specPaths[_].strategyPath
-_says_how_to_merge(spec, _) if count(object.get(spec, "merge", {})) > 0
-_says_how_to_merge(spec, _) if object.get(spec, "sameLevel", "OlderEstablished") != "OlderEstablished"
-_says_how_to_merge(spec, _) if spec.parentLevels
 
 # Gateway API, GatewayController. Its domain is part of condition types, whose form the API server validates.
 _controller_name := `^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/[A-Za-z0-9/._~%!$&'()*+,;=:-]+$`
@@ -99,25 +103,18 @@ _out_of_reach(spec) := sprintf("effectiveTarget: %q is above every kind of targe
 ]) if {
 	_ranks[spec.effectiveTarget]
 	every target in spec.targets {
-		_is_below(_level_of_target(spec, target), spec.effectiveTarget)
+		_ranks[_level_of_target(spec, target)] > _ranks[spec.effectiveTarget]
 	}
 }
 
 # The order of levels, top down. A mesh frontend is above routes, and below nothing (semantics K4). Only an extension
 # knows the order of other levels and of types without a level.
-_ranks := {"GatewayClass": 1, "Gateway": 2, "ListenerSet": 3, "Frontend": 4, "Listener": 4, "Route": 5, "Rule": 6, "Backend": 7, "Port": 8}
-
-_is_below(level, effective_level) if _ranks[level] > _ranks[effective_level]
-_is_below("Frontend", "Listener")
+_ranks := {"GatewayClass": 1, "Gateway": 2, "ListenerSet": 3, "Listener": 4, "Frontend": 5, "Route": 6, "Rule": 7, "Backend": 8, "Port": 9}
 
 _level_of_target(spec, target) := "Frontend" if {
 	type_of_target(target) == "core/Service"
-	object.get(target, "role", _usual_role(spec)) == "Frontend"
+	object.get(target, "role", usual_role(spec.effectiveTarget)) == "Frontend"
 } else := levels.by_type[type_of_target(target)].object
-
-_usual_role(spec) := "Backend" if {
-	spec.effectiveTarget in {"Backend", "Port", "Target"}
-} else := "Frontend"
 
 type_of_target(target) := concat("/", [keys.group_name(object.get(target, "group", "")), target.kind])
 
@@ -146,12 +143,6 @@ _empty_pointers(spec) := [sprintf("specPaths[%d].%s: %q names a field without a 
 	some field in ["path", "strategyPath"]
 	"" in array.slice(split(entry[field], "/"), 1, 100)
 	hint := {true: `; did you mean "/spec"?`, false: ""}[[field, entry[field]] == ["path", "/"]]
-]
-
-# By the CRD's validation rules: the schema describes values of a map, not its keys.
-_keys_that_are_no_pointers(spec) := [sprintf("merge.listKeys: %q is not a JSON pointer to a list, such as /rules", [pointer]) |
-	some pointer, _ in spec.merge.listKeys
-	not regex.match(`^(/([^~/]|~[01])*)+$`, pointer)
 ]
 
 # Kinds that a PolicyKind selects but does not list as targets, each as a message with its place.
@@ -189,23 +180,21 @@ _known_types := (object.keys(levels.by_type) | levels.virtual_types) | ((_types_
 _types_with_crds := {concat("/", [crd.spec.group, crd.spec.names.kind]) | some crd in lookup.objects_in(crd_type, "-")}
 
 # In a folder without CRDs the served kinds are unknown; only misspelled names are reported.
-_is_doubtful(type) if _near_type(type)
-
 _is_doubtful(type) if {
+	_near_type(type)
+} else if {
 	group := split(type, "/")[0]
 	some served in _types_with_crds
 	startswith(served, concat("", [group, "/"]))
-}
-
-_is_doubtful(type) if {
+} else if {
 	"gateway.networking.k8s.io/Gateway" in _types_with_crds
 	not _is_built_in(split(type, "/")[0])
 }
 
 # A group that the API server serves without a CRD.
-_is_built_in(group) if not contains(group, ".")
-
 _is_built_in(group) if {
+	not contains(group, ".")
+} else if {
 	endswith(group, ".k8s.io")
 	not endswith(group, ".x-k8s.io")
 	group != "gateway.networking.k8s.io"
@@ -244,9 +233,9 @@ _paths_read(preset) := sort({path |
 	path := place[field]
 })
 
-_has_field(schema, path) if object.get(schema, _in_schema(split(trim_prefix(path, "/"), "/")), null) != null
-
 _has_field(schema, path) if {
+	object.get(schema, _in_schema(split(trim_prefix(path, "/"), "/")), null) != null
+} else if {
 	segments := split(trim_prefix(path, "/"), "/")
 	some end in numbers.range(0, count(segments) - 1)
 	object.get(schema, array.concat(_in_schema(array.slice(segments, 0, end)), ["x-kubernetes-preserve-unknown-fields"]), false) == true

@@ -68,21 +68,21 @@ supported_strategies(spec) := ({place.strategy | some place in spec.specPaths} |
 }) | {"Custom" | spec.custom}
 
 # The strategy of a value at strategyPath, `{strategy, merge}` or only a name (semantics F7).
-strategy_of(meaning) := object.get(meaning, "strategy", null) if is_object(meaning)
-strategy_of(meaning) := meaning if not is_object(meaning)
+strategy_of(meaning) := object.get(meaning, "strategy", null) if {
+	is_object(meaning)
+} else := meaning
 
 _strategy_rules(spec) := {value: merge.rules(meaning.merge) |
 	some value, meaning in object.get(spec, "strategies", {})
 	meaning.merge
 }
 
-_names(meaning) := {concat("", [meaning, "Defaults"]), concat("", [meaning, "Overrides"])} if meaning in {"Atomic", "Patch"}
-_names(meaning) := {meaning} if not meaning in {"Atomic", "Patch"}
+_names(meaning) := {concat("", [meaning, "Defaults"]), concat("", [meaning, "Overrides"])} if {
+	meaning in {"Atomic", "Patch"}
+} else := {meaning}
 
 # Derived properties of a policy kind that most queries need, see `traits_of`. Stored in `data.kinds` as `traits`.
-traits(policy_kind) := get(policy_kind).traits if {
-	true
-} else := traits_of(get(policy_kind))
+traits(policy_kind) := get(policy_kind).traits
 
 # The traits of a kind's description: `joins`: what it joins on a path, every one of its `policies`, `levels`, or a
 # policy with one of its `parents` (see `effective.sides`); `direct`: it is of class Direct (semantics C2), `additive`:
@@ -141,8 +141,7 @@ acts_where_declared(policy_kind) := [acts_at_targets(policy_kind), is_direct(pol
 
 # A kind acts on objects of a type, or on their sections: on its target kinds of its effective level; if there are none,
 # on all types (semantics P5).
-is_acted_on(kind, _) if not kind.actsOn
-is_acted_on(kind, type) if type in kind.actsOn
+is_acted_on(kind, type) if type in object.get(kind, "actsOn", {type})
 
 # The places where policies of a kind with these `specPaths` may have their spec proper, in order, with derived data,
 # `{path, segments, strategy, strategySegments, otherStrategies, drop, inner, rivals, holder}`. `drop` are the fields
@@ -273,15 +272,7 @@ _place(entry, value) := [0, entry.ranks[json.marshal(value)]] if {
 # The functions in this file take only the policy kind's name, so OPA can cache their results.
 
 # A policy kind's declared targets may be objects of a type (semantics T2); if it lists none, of any type.
-may_target(policy_kind, _) if not get(policy_kind).targets
 may_target(policy_kind, type) if _target_entry(policy_kind, type)
-
-may_target_sections(policy_kind, type) if {
-	levels.has_sections(type)
-	not get(policy_kind).targets
-	not get(policy_kind).targetSections == false
-	not frontend_role(policy_kind, type)
-}
 
 may_target_sections(policy_kind, type) if {
 	levels.has_sections(type)
@@ -298,8 +289,10 @@ frontend_role(policy_kind, type) if {
 
 _role(policy_kind, type) := _target_entry(policy_kind, type).role if {
 	true
-} else := "Backend" if {
-	get(policy_kind).effectiveTarget in {"Backend", "Port", "Target"}
+} else := usual_role(get(policy_kind).effectiveTarget)
+
+usual_role(effective_target) := "Backend" if {
+	effective_target in {"Backend", "Port", "Target"}
 } else := "Frontend"
 
 # The protocols of the ports of a type on which policies of a kind act (`protocols` of its target entry); undefined for
@@ -317,7 +310,9 @@ depends_on_ports(policy_kind, type) if acts_on_whole_ports(policy_kind, type)
 _target_entry(policy_kind, type) := [entry |
 	some entry in get(policy_kind).targets
 	concat("/", [entry.group, entry.kind]) == type
-][0]
+][0] if {
+	true
+} else := {"sections": object.get(get(policy_kind), "targetSections", true)} if not get(policy_kind).targets
 
 # Objects of a type, or their sections, count at the policy kind's effective level (semantics P5).
 acts_on(policy_kind, type) if is_acted_on(get(policy_kind), type)
@@ -336,7 +331,7 @@ backend_types(policy_kind) := {type |
 # The `selectors` of a kind, prepared for reading policies: `{place, segments, by, types, gateways, namespaces?}`. `place` is the
 # name of the field in messages, and `gateways` selects Gateways.
 _selector_entries(entries) := [object.union_n([
-	{"segments": leaves.segments(entry.path), "place": _field_name(entry.path), "by": object.get(entry, "by", "Objects")},
+	{"segments": leaves.segments(entry.path), "place": concat(".", leaves.segments(entry.path)), "by": object.get(entry, "by", "Objects")},
 	{"types": [type_of_target(target) | some target in entry.targets]},
 	{"namespaces": leaves.segments(entry.namespaces) | entry.namespaces},
 	{"gateways": object.filter(entry, ["controllers", "exceptClasses"])},
@@ -344,8 +339,6 @@ _selector_entries(entries) := [object.union_n([
 ]) |
 	some entry in entries
 ]
-
-_field_name(pointer) := concat(".", leaves.segments(pointer))
 
 # Policies of a kind in this namespace affect all namespaces (`rootNamespace`; semantics T8).
 is_root_namespace(policy_kind, namespace) if get(policy_kind).rootNamespace == namespace
@@ -357,14 +350,10 @@ selecting_kinds := object.keys(sets.selecting)
 with_other_selectors := {type |
 	has_changes
 	some type in (names | object.keys(data.kinds))
-	_selecting_fields(object.get(active_kinds, type, {})) != _selecting_fields(_stored_kind(type))
+	_selecting_fields(object.get(active_kinds, type, {})) != _selecting_fields(object.get(data.kinds, type, {}))
 }
 
 _selecting_fields(kind) := object.filter(kind, ["selectors", "rootNamespace"])
-
-_stored_kind(type) := data.kinds[type] if {
-	true
-} else := {}
 
 # Types that are cluster-scoped, by their definition or by their CRD's scope. Only cluster-scoped policies may target
 # them, except a policy's own Namespace (semantics T3).

@@ -133,9 +133,9 @@ test_a_strategy_outside_the_spec_proper_leaves_it_whole if {
 }
 
 _kinds := {
-	"example.com/ColorPolicy": kinds.normal_form("example.com/ColorPolicy", testing.color_kind),
-	"example.com/TimeoutPolicy": kinds.normal_form("example.com/TimeoutPolicy", testing.timeout_kind),
-	"acme.io/RatePolicy": kinds.normal_form("acme.io/RatePolicy", _least),
+	"example.com/ColorPolicy": testing.active_kind("example.com/ColorPolicy", testing.color_kind),
+	"example.com/TimeoutPolicy": testing.active_kind("example.com/TimeoutPolicy", testing.timeout_kind),
+	"acme.io/RatePolicy": testing.active_kind("acme.io/RatePolicy", _least),
 }
 
 _route := "gateway.networking.k8s.io/HTTPRoute"
@@ -169,7 +169,7 @@ test_a_kind_means_a_backend_as_a_frontend_by_its_role_or_by_the_level_that_it_ac
 		[{"effectiveTarget": "Backend", "targets": [{"kind": "Service", "role": "Frontend"}]}, true],
 	] {
 		[spec, wanted] := row
-		described := {"acme.io/P": kinds.normal_form("acme.io/P", object.union({"kind": "P"}, spec))}
+		described := {"acme.io/P": testing.active_kind("acme.io/P", object.union({"kind": "P"}, spec))}
 		role := _frontend_role("acme.io/P", "core/Service") with data.kinds as described
 		role == wanted
 	}

@@ -4,12 +4,9 @@
 #   The text form of an object or a section of an object, `<group>/<Kind>/<namespace>/<name>[#<section>][@frontend]`.
 package bridge.lib.keys
 
-# METADATA
-# description: The API group of Gateway API.
 gateway_api := "gateway.networking.k8s.io"
 
-# METADATA
-# description: The parts of a key. `object` is the key of the whole object, `type` is `<group>/<Kind>`.
+# The parts of a key. `object` is the key of the whole object, `type` is `<group>/<Kind>`.
 parse(key) := {
 	"group": group,
 	"kind": kind,
@@ -27,95 +24,66 @@ parse(key) := {
 
 _form := `^((([^/#@]+)/([^/#@]+))/([^/#@]+)/([^/#@]+))(#([^#@]+))?(@([^#@]+))?$`
 
-# METADATA
-# description: The key of a Kubernetes object.
 of(obj) := of_typed(type(obj.apiVersion, obj.kind), obj)
 
-# METADATA
-# description: The same for an object of a known type.
+# The same for an object of a known type.
 of_typed(type_id, obj) := concat("/", [type_id, namespace_name(object.get(obj.metadata, "namespace", "")), obj.metadata.name])
 
-# METADATA
-# description: The type of a Kubernetes object, `<group>/<Kind>`.
 type(api_version, kind) := concat("/", [group(api_version), kind])
 
-# METADATA
-# description: The key with these parts; an empty group is `core`, an empty namespace `-`.
+# The key with these parts; an empty group is `core`, an empty namespace `-`.
 format(grp, kind, namespace, name) := concat("/", [group_name(grp), kind, namespace_name(namespace), name])
 
-# METADATA
-# description: |
-#   The key of the object that a ref names; see `format`. Undefined if a part is empty, is not a string, or contains
-#   `/`, `#` or `@`, which would make it another key: such an object cannot exist. A group may have a version.
+# The key of the object that a ref names; see `format`. Undefined if a part is empty, is not a string, or contains
+# `/`, `#` or `@`, which would make it another key: such an object cannot exist. A group may have a version.
 named(grp, kind, namespace, name) := key if {
 	key := format(grp, kind, namespace, name)
 	regex.match(`^([^/#@]+/){3}[^/#@]+$`, key)
 }
 
-# METADATA
-# description: The key of a section of an object.
 section(object_key, name) := concat("#", [object_key, name])
 
-# METADATA
-# description: The type of a key, `<group>/<Kind>`, for callers that need no other part.
+# The type of a key, `<group>/<Kind>`, for callers that need no other part.
 type_of(key) := concat("/", array.slice(split(key, "/"), 0, 2))
 
-# METADATA
-# description: The key of the object of a node, its section or its role.
+# The key of the object of a node, its section or its role.
 object_of(node) := split(split(node, "#")[0], "@")[0]
 
-# METADATA
-# description: The object or frontend of a node or of its section.
+# The object or frontend of a node or of its section.
 whole(node) := split(node, "#")[0]
 
-# METADATA
-# description: The home of the object of a key, `<group>/<Kind>/<namespace>`, by which entries of the index are grouped.
+# The home of the object of a key, `<group>/<Kind>/<namespace>`, by which entries of the index are grouped.
 home(key) := concat("/", array.slice(split(key, "/"), 0, 3))
 
-# METADATA
-# description: The API group of an apiVersion, `core` if it has none.
-group(api_version) := split(api_version, "/")[0] if contains(api_version, "/")
-group(api_version) := "core" if not contains(api_version, "/")
+group(api_version) := split(api_version, "/")[0] if {
+	contains(api_version, "/")
+} else := "core"
 
-# METADATA
-# description: The version of an apiVersion.
 version(api_version) := parts[count(parts) - 1] if parts := split(api_version, "/")
 
-# METADATA
-# description: A group in the form of keys. A version in it is dropped (semantics T1).
+# A group in the form of keys. A version in it is dropped (semantics T1).
 group_name(text) := "core" if text == ""
 group_name(text) := split(text, "/")[0] if text != ""
 
-# METADATA
-# description: A namespace in the form of keys.
 namespace_name(text) := "-" if text == ""
 namespace_name(text) := text if text != ""
 
-# METADATA
-# description: The namespace of a key in Kubernetes' form, empty for a cluster-scoped object.
+# The namespace of a key in Kubernetes' form, empty for a cluster-scoped object.
 namespace(key) := "" if parse(key).namespace == "-"
 namespace(key) := parse(key).namespace if parse(key).namespace != "-"
 
-# METADATA
-# description: |
-#   `<namespace>/<name>`, the order of objects with the same age (GEP-713, "Established and challenger policy specs";
-#   semantics F1). For a cluster-scoped object it begins with the slash.
+# `<namespace>/<name>`, the order of objects with the same age (GEP-713, "Established and challenger policy specs";
+# semantics F1). For a cluster-scoped object it begins with the slash.
 alphabetical(key) := concat("/", [namespace(key), parse(key).name])
 
-# METADATA
-# description: The name of an object in messages, `<namespace>/<name>`, or only its name if it is cluster-scoped.
+# The name of an object in messages, `<namespace>/<name>`, or only its name if it is cluster-scoped.
 short(key) := trim_prefix(alphabetical(key), "/")
 
-# METADATA
-# description: The name of a node in messages, `<Kind> <namespace>/<name>[#<section>]`.
+# The name of a node in messages, `<Kind> <namespace>/<name>[#<section>]`.
 describe(node) := sprintf("%s %s%s", [parse(node).kind, short(node), trim_prefix(split(node, "@")[0], object_of(node))])
 
-# METADATA
-# description: |
-#   A node is a mesh frontend: a Service, or another possible backend, as the parent of a route. It is a different
-#   node than the same object as a backend (semantics K4).
+# A node is a mesh frontend: a Service, or another possible backend, as the parent of a route. It is a different
+# node than the same object as a backend (semantics K4).
 is_frontend(node) if endswith(node, "@frontend")
 
-# METADATA
-# description: The frontend of an object.
 frontend(object_key) := concat("", [object_key, "@frontend"])

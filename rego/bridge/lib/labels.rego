@@ -3,8 +3,7 @@
 # description: Label selectors of Kubernetes.
 package bridge.lib.labels
 
-# METADATA
-# description: A Kubernetes LabelSelector selects these labels; an empty one selects everything.
+# A Kubernetes LabelSelector selects these labels; an empty one selects everything.
 selects(selector, labels) if {
 	every key, value in object.get(selector, "matchLabels", {}) {
 		labels[key] == value

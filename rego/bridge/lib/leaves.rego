@@ -3,24 +3,19 @@
 # description: The leaves of a spec as JSON pointers (RFC 6901). Arrays are leaves and are not traversed (semantics O1).
 package bridge.lib.leaves
 
-# METADATA
-# description: The pointers of all leaves. An empty spec has one leaf, at the pointer ``.
-pointers(spec) := {pointer(path) | walk(spec, [path, value]); _is_leaf(value)} if {
-	not contains(json.marshal(spec), "[")
-} else := {pointer(path) |
+# The pointers of all leaves. An empty spec has one leaf, at the pointer ``.
+pointers(spec) := {pointer(path) |
 	walk(spec, [path, value])
 	_is_leaf(value)
 	not _in_array(path)
 }
 
-# METADATA
-# description: The leaves of any value at a pointer, each as `[pointer, value]`.
+# The leaves of any value at a pointer, each as `[pointer, value]`.
 values(base, value) := {[concat("", [base, relative]), object.get({"": value}, array.concat([""], segments(relative)), null)] |
 	some relative in pointers(value)
 }
 
-# METADATA
-# description: The spec without the tombstones of its objects; nulls in arrays stay (semantics F3).
+# The spec without the tombstones of its objects; nulls in arrays stay (semantics F3).
 without_nulls(spec) := spec if {
 	not contains(json.marshal(spec), "null")
 } else := json.remove(spec, {path |
@@ -28,23 +23,11 @@ without_nulls(spec) := spec if {
 	not _in_array(path)
 })
 
-# METADATA
-# description: A path (array of keys) as a JSON pointer.
-pointer(path) := concat("/", array.concat([""], path)) if {
-	not regex.match(`[~/]`, concat("", path))
-} else := concat("/", array.concat([""], [escaped |
-	some segment in path
-	escaped := replace(replace(segment, "~", "~0"), "/", "~1")
-]))
+# A path (array of keys) as a JSON pointer.
+pointer(path) := concat("/", array.concat([""], [replace(replace(segment, "~", "~0"), "/", "~1") | some segment in path]))
 
-# METADATA
-# description: A JSON pointer as a path (array of keys).
-segments(text) := array.slice(split(text, "/"), 1, 1000) if {
-	not contains(text, "~")
-} else := [segment |
-	some raw in array.slice(split(text, "/"), 1, 1000)
-	segment := replace(replace(raw, "~1", "/"), "~0", "~")
-]
+# A JSON pointer as a path (array of keys).
+segments(text) := [replace(replace(raw, "~1", "/"), "~0", "~") | some raw in array.slice(split(text, "/"), 1, 1000)]
 
 _is_leaf(value) if not is_object(value)
 _is_leaf(value) if value == {}

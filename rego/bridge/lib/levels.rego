@@ -7,15 +7,10 @@ package bridge.lib.levels
 
 import data.bridge.lib.keys
 
-# METADATA
-# description: |
-#   The level of a type's objects, and that of their sections, `{object, section?}`. An unlisted type is a backend.
-by_type := shipped if {
-	count(extensions) == 0
-} else := object.union(object.remove(extensions, object.keys(shipped)), shipped)
+# The level of a type's objects, and that of their sections, `{object, section?}`. An unlisted type is a backend.
+by_type := object.union(object.remove(extensions, object.keys(shipped)), shipped)
 
-# METADATA
-# description: The same for the types of the shipped hierarchy.
+# The same for the types of the shipped hierarchy.
 shipped := {
 	"gateway.networking.k8s.io/GatewayClass": {"object": "GatewayClass"},
 	"gateway.networking.k8s.io/Gateway": {"object": "Gateway", "section": "Listener"},
@@ -29,45 +24,32 @@ shipped := {
 	"core/Service": {"object": "Backend", "section": "Port"},
 }
 
-# METADATA
-# description: |
-#   The same for the types to which extension modules assign a level. If two modules list one type, the first by name
-#   decides; the levels of shipped types cannot change.
-extensions := {type: _claims(type)[0] |
+# The same for the types to which extension modules assign a level. If two modules list one type, the first by name
+# decides; the levels of shipped types cannot change.
+extensions := {type: claims[0] |
 	some levels in by_module
 	some type, _ in levels
 	is_type(type)
-	count(_claims(type)) > 0
+	claims := [level | some level in [by_module[name][type] | some name in sort(object.keys(by_module))]; is_level(level)]
 }
 
-_claims(type) := [level |
-	some name in sort(object.keys(by_module))
-	level := by_module[name][type]
-	is_level(level)
-]
-
-# METADATA
-# description: The `levels` of each extension module, as in the module, by its name.
+# The `levels` of each extension module, as in the module, by its name.
 by_module := {name: levels |
 	levels := data.bridge.extensions.hierarchy[name].levels
 	is_object(levels)
 }
 
-# METADATA
-# description: The types of which every name exists, by extension modules.
+# The types of which every name exists, by extension modules.
 virtual_types := {type |
 	some type in data.bridge.extensions.hierarchy[_].virtual
 	is_type(type)
 }
 
-# METADATA
-# description: A text names a type, `<group>/<Kind>`.
+# A text names a type, `<group>/<Kind>`.
 is_type(text) if regex.match(`^[^/#@]+/[^/#@]+$`, text)
 
-# METADATA
-# description: |
-#   A module may assign this level to a type: `object` is the level of its objects, a shipped level or a new one,
-#   `section` that of their sections.
+# A module may assign this level to a type: `object` is the level of its objects, a shipped level or a new one,
+# `section` that of their sections.
 is_level(level) if {
 	is_object(level)
 	regex.match(`^[A-Z][A-Za-z]*$`, level.object)
@@ -75,12 +57,10 @@ is_level(level) if {
 	object.get(level, "section", "Port") in {"Listener", "Rule", "Port"}
 }
 
-# METADATA
-# description: The levels that a policy kind may have as its effectiveTarget.
+# The levels that a policy kind may have as its effectiveTarget.
 names := ["GatewayClass", "Gateway", "Listener", "Route", "Rule", "Backend", "Port", "Target"]
 
-# METADATA
-# description: The level of a node.
+# The level of a node.
 of(node) := of_type(keys.type_of(node)) if {
 	not regex.match(`[#@]`, node)
 } else := by_type[keys.type_of(node)].section if {
@@ -91,10 +71,8 @@ of(node) := of_type(keys.type_of(node)) if {
 	of_type(keys.type_of(node)) == "Backend"
 }
 
-# METADATA
-# description: The level of the objects of a type.
+# The level of the objects of a type.
 of_type(type) := object.get(by_type, [type, "object"], "Backend")
 
-# METADATA
-# description: Objects of the type have sections that a sectionName can name.
+# Objects of the type have sections that a sectionName can name.
 has_sections(type) if by_type[type].section

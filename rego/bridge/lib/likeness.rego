@@ -3,20 +3,16 @@
 # description: Suggestions for misspelled words in messages.
 package bridge.lib.likeness
 
-# METADATA
-# description: |
-#   The candidate that is most similar to a text, the first by the alphabet of several; undefined if none is similar.
-#   The similarity of two texts is their share of common letter pairs (the Sørensen–Dice coefficient).
+# The candidate that is most similar to a text, the first by the alphabet of several; undefined if none is similar.
+# The similarity of two texts is their share of common letter pairs (the Sørensen–Dice coefficient).
 nearest(text, candidates) := sort({[0 - likeness, candidate] |
 	some candidate in candidates
 	likeness := _likeness(lower(text), lower(candidate))
 	likeness >= 0.6
 })[0][1]
 
-# METADATA
-# description: |
-#   The type that is most like a type, of types as `<group>/<Kind>`: one of the same group with a like Kind, else one
-#   with the same Kind in another group. Undefined where there is neither.
+# The type that is most like a type, of types as `<group>/<Kind>`: one of the same group with a like Kind, else one
+# with the same Kind in another group. Undefined where there is neither.
 nearest_type(type, types) := concat("/", [group, kind]) if {
 	[group, own_kind] := split(type, "/")
 	kind := nearest(own_kind, {other | some candidate in types; [group, other] = split(candidate, "/")})
@@ -26,14 +22,12 @@ nearest_type(type, types) := concat("/", [group, kind]) if {
 	[other, kind] = split(candidate, "/")
 })[0][1]
 
-# METADATA
-# description: The hint in a message for a similar name, empty if there is none.
+# The hint in a message for a similar name, empty if there is none.
 hint(text, candidates) := sprintf("; did you mean %q?", [nearest(text, candidates)]) if {
 	true
 } else := ""
 
-_likeness(text, text) := 1
-_likeness(one, other) := (2 * count(_pairs(one) & _pairs(other))) / (count(_pairs(one)) + count(_pairs(other))) if one != other
+_likeness(one, other) := (2 * count(_pairs(one) & _pairs(other))) / (count(_pairs(one)) + count(_pairs(other)))
 
 # With a mark at both ends, so short texts have pairs, too.
 _pairs(text) := {substring(marked, index, 2) |

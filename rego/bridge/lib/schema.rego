@@ -8,8 +8,7 @@ package bridge.lib.schema
 
 import data.bridge.lib.likeness
 
-# METADATA
-# description: The errors of a spec by the schema of its kind, each as a message with the field, in a stable order.
+# The errors of a spec by the schema of its kind, each as a message with the field, in a stable order.
 problems(_, spec) := ["spec is not an object"] if not is_object(spec)
 problems(kind, spec) := [message | some [_, message] in sort(_removed(kind, spec) | {[place, message] |
 	[_, errors] := json.match_schema(spec, _without_other_fields(kind))
@@ -59,11 +58,7 @@ _nodes(kind) := {concat(".", [segment | some segment in path; segment != "proper
 	}
 }
 
-_in_schema(place) := concat(".", [segment | some raw in split(place, "."); segment := _item(raw)])
-
-_item(raw) := "items" if {
-	regex.match(`^[0-9]+$`, raw)
-} else := raw
+_in_schema(place) := regex.replace(place, `\b[0-9]+\b`, "items")
 
 _number(raw) := to_number(raw) if {
 	regex.match(`^[0-9]+$`, raw)

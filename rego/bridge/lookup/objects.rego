@@ -30,17 +30,19 @@ has_object(key) if {
 }
 
 # The path in `data.objects` and `data.facts` of an object that the query does not change.
-_stored_at(key) := split(key, "/") if has_no_changes
-
 _stored_at(key) := split(key, "/") if {
-	not has_no_changes
+	has_no_changes
+} else := split(key, "/") if {
 	not key in changed_keys
 }
 
 # The query changes nothing. A complete rule, so OPA computes it once for a query. Lookups that check it first save a
 # tenth of the expressions of `effective`.
-has_no_changes if not input.changes
-has_no_changes if count(changed_keys) == 0
+has_no_changes if {
+	not input.changes
+} else if {
+	count(changed_keys) == 0
+}
 
 # All objects of one type in one namespace (`-` for cluster-scoped ones), by name.
 objects_in(type, namespace) := object.union(replicated, changed) if {
@@ -98,14 +100,9 @@ age_of(obj) := time.parse_rfc3339_ns(obj.metadata.creationTimestamp) if {
 	true
 } else := 9223372036854775807
 
-# The labels of a namespace, including the one that the API server always adds.
+# The labels of a namespace, including the one that the API server always adds. A missing Namespace still has its name
+# (semantics P2: manifests of one application only).
 namespace_labels(name) := object.union(
-	_written_labels(keys.format("", "Namespace", "", name)),
+	{label: value | some label, value in get(keys.format("", "Namespace", "", name)).metadata.labels},
 	{"kubernetes.io/metadata.name": name},
 )
-
-# A missing Namespace still has its name (semantics P2: manifests of one application only).
-_written_labels(namespace_key) := labels if {
-	labels := get(namespace_key).metadata.labels
-	is_object(labels)
-} else := {}

@@ -86,7 +86,7 @@ _order(obj) := [[breadth(keys.type_of(key), obj), lookup.age_of(obj)], keys.alph
 _spec_facts(type, obj, spec_facts) := object.union_n([
 	spec_facts,
 	{"leaves": count(spec_facts.origins)},
-	{"tombstones": true | _has_null(spec_facts.spec)},
+	{"tombstones": true | walk(spec_facts.spec, [_, null])},
 	{"custom": [kinds.get(type).custom, type] | spec_facts.strategy == "Custom"},
 	{"rank": kinds.rank(type, obj) | kinds.get(type).order},
 ]) if {
@@ -103,8 +103,6 @@ _may_be_near(type, obj) if {
 	not kinds.get(type).sameLevel in {"Conflict", "ConflictOnOverlap"}
 	not _invalidity(type, obj)
 }
-
-_has_null(spec) if walk(spec, [_, null])
 
 strategy_of(key) := fact(key, "strategy")
 
@@ -135,7 +133,9 @@ _problem(type, obj) := "Policy has no spec" if {
 	count(beside) > 0
 } else := message if {
 	found := _place(type, obj)
-	second := sort(_second_strategies(type, obj, found))[0]
+
+	# The places of strategies that belong to another place (GEP-713, "Selecting a merge strategy at runtime"; T2).
+	second := sort({segments | some segments in found.otherStrategies; _is_written(type, obj, segments)})[0]
 	message := sprintf("A strategy at %s does not count beside %s: a policy names one strategy%s", [
 		leaves.pointer(second),
 		found.path,
@@ -145,14 +145,9 @@ _problem(type, obj) := "Policy has no spec" if {
 
 # The spec proper at a place of a policy, without targets, strategy, wrappers, and what needs labels in a policy
 # without.
-_spec_at(type, found, obj) := object.remove(spec, _unused(type, found, obj)) if {
+_spec_at(type, found, obj) := object.remove(spec, [field | some field in found.withLabels; breadth(type, obj) % 2 == 0]) if {
 	spec := json.remove(object.remove(_value_at(obj, found.segments), found.drop), found.inner)
 }
-
-_unused(type, found, obj) := found.withLabels if {
-	found.withLabels != []
-	breadth(type, obj) % 2 == 0
-} else := []
 
 # The first place where a policy has a value, its author's if there is one. As in the API server, a null counts as not
 # set.
@@ -187,13 +182,6 @@ _beside(type, obj, found) := {path |
 	_is_written(type, obj, array.concat(holder.segments, [field]))
 }
 
-# The places of strategies in a policy that belong to another place (GEP-713, "Selecting a merge strategy at runtime";
-# T2).
-_second_strategies(type, obj, found) := {segments |
-	some segments in found.otherStrategies
-	_is_written(type, obj, segments)
-}
-
 # Why a policy object is Invalid because of its target refs as a whole; undefined if it is valid.
 _stanza_problem(obj) := sprintf("spec.%s is not a list", [odd[0]]) if {
 	odd := [field |
@@ -226,7 +214,10 @@ _ref_place(obj, number) := sprintf("spec.targetRefs[%d]", [number]) if {
 
 # The strategy of a policy, `{strategy}`, with `rules` if its value at strategyPath has its own merge rules, which
 # replace the kind's; `{error}` if the value is unknown (semantics F7, T2).
-_strategy(type, obj) := _meant(type, found.strategy, value) if {
+_strategy(type, obj) := object.union(
+	_named(type, found.strategy, value),
+	{"rules": rules | rules := kinds.get(type).strategyRules[value]},
+) if {
 	found := _place(type, obj)
 	count(found.strategySegments) > 0
 	value := _value_at(obj, found.strategySegments)
@@ -235,12 +226,7 @@ _strategy(type, obj) := _meant(type, found.strategy, value) if {
 	_place(type, obj).strategy != ""
 } else := {"strategy": kinds.get(type).defaultStrategy}
 
-# The meaning of a policy's strategy value, in a wrapper of a strategy ("": a bare spec).
-_meant(policy_kind, wrapper, value) := object.union(
-	_named(policy_kind, wrapper, value),
-	{"rules": rules | rules := kinds.get(policy_kind).strategyRules[value]},
-)
-
+# The strategy that a value means, in a wrapper of a strategy ("": a bare spec).
 _named(policy_kind, wrapper, value) := {"strategy": concat("", [meaning, _direction(policy_kind, wrapper)])} if {
 	meaning := _meaning(policy_kind, value)
 	meaning in {"Atomic", "Patch"}
@@ -248,29 +234,21 @@ _named(policy_kind, wrapper, value) := {"strategy": concat("", [meaning, _direct
 } else := {"strategy": named[0]} if {
 	meaning := _meaning(policy_kind, value)
 	named := [name |
-		some name, title in merge.strategies
-		_same_name(meaning, name, title)
-		_suits(policy_kind, name)
+		some name in _suitable_strategies(policy_kind)
+		true in {meaning == name, lower(meaning) == lower(merge.strategies[name])}
 	]
 } else := {"error": message} if {
-	known := object.keys(kinds.get(policy_kind).strategies) | {name | some name, _ in merge.strategies; _suits(policy_kind, name)}
+	known := object.keys(kinds.get(policy_kind).strategies) | _suitable_strategies(policy_kind)
 	message := sprintf("Strategy %v is unknown; known are %s", [value, concat(", ", sort(known))])
 }
 
 _meaning(policy_kind, value) := kinds.strategy_of(object.get(kinds.get(policy_kind).strategies, [value], value))
 
 # None is exclusive: a Direct kind has no other strategy, an Inherited kind does not have it (semantics C2, C3).
-_suits(policy_kind, "None") if kinds.is_direct(policy_kind)
-
-_suits(policy_kind, name) if {
+_suitable_strategies(policy_kind) := ({"None" | kinds.is_direct(policy_kind)} | {"Custom" | kinds.get(policy_kind).custom}) | {name |
 	not kinds.is_direct(policy_kind)
-	not name in {"None", "Custom", "Additive"}
+	some name in (object.keys(merge.strategies) - {"None", "Custom", "Additive"})
 }
-
-_suits(policy_kind, "Custom") if kinds.get(policy_kind).custom
-
-_same_name(text, name, _) if text == name
-_same_name(text, _, title) if lower(text) == lower(title)
 
 # A granularity takes its wrapper's direction, otherwise that of the kind's default strategy (semantics F7).
 _direction(policy_kind, wrapper) := "Overrides" if {

@@ -22,22 +22,15 @@ declared_refs(policy_key) := named_refs(policy_key) if {
 
 # The objects of a type that a selector selects in a namespace (`-` for cluster-scoped ones, or `any_namespace`), as
 # refs in the order of their keys, as if a policy named each.
-selected_refs(namespace, type, text) := [object_ref(key) |
-	some key in sort(_selected_in(namespace, type, text))
-] if {
-	namespace != any_namespace
-} else := [object.union(object_ref(key), {"anywhere": true}) |
+selected_refs(namespace, type, text) := [object.union(object_ref(key), {"anywhere": true | namespace == any_namespace}) |
+	namespaces := {found | namespace == any_namespace; some found in lookup.namespaces_of(type)} | ({namespace} - {any_namespace})
 	some key in sort({key |
-		some found_namespace in lookup.namespaces_of(type)
-		some key in _selected_in(found_namespace, type, text)
+		some found_namespace in namespaces
+		some name, _ in lookup.objects_in(type, found_namespace)
+		key := concat("/", [type, found_namespace, name])
+		selects_object(text, key)
 	})
 ]
-
-_selected_in(namespace, type, text) := {key |
-	some name, _ in lookup.objects_in(type, namespace)
-	key := concat("/", [type, namespace, name])
-	selects_object(text, key)
-}
 
 selected_ref(policy_key, object_key) := object_ref(object_key) if {
 	keys.parse(policy_key).namespace == keys.parse(object_key).namespace
@@ -127,5 +120,4 @@ _groups_of(policy_kind, kind) := sort({entry.group | some entry in targets; entr
 } else := sort({split(type, "/")[0] | some type, _ in levels.by_type; split(type, "/")[1] == kind})
 
 # As in a ref: the core group is empty.
-_written("core") := ""
-_written(group) := group if group != "core"
+_written(group) := object.get({"core": ""}, group, group)

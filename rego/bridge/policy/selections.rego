@@ -172,13 +172,13 @@ _is_outdated(policy) if {
 selects_object(text, object_key) if {
 	selects_by_labels(text, object_key)
 	selector := _selector_of(text)
-	_admits_namespace(selector, keys.parse(object_key).namespace)
+	labels.selects(object.get(selector, "namespaces", {}), lookup.namespace_labels(keys.parse(object_key).namespace))
 	not _is_left_out(selector, object_key)
 }
 
 # The labels of an object, or of its workloads, are those of a selector, whatever its Namespace and class.
 selects_by_labels(text, object_key) if {
-	selects(text, _labels_for(object.get(_selector_of(text), "by", "Objects"), object_key))
+	_selects(text, _labels_for(object.get(_selector_of(text), "by", "Objects"), object_key))
 }
 
 # The labels of Namespaces decide what a selector selects.
@@ -192,9 +192,9 @@ reads_controllers(text) if _selector_of(text).controllers
 
 # A Gateway of an excluded class, or of another controller's class. A class that does not exist has no other controller
 # (semantics P8).
-_is_left_out(selector, object_key) if lookup.get(object_key).spec.gatewayClassName in selector.exceptClasses
-
 _is_left_out(selector, object_key) if {
+	lookup.get(object_key).spec.gatewayClassName in selector.exceptClasses
+} else if {
 	class := concat("/", ["gateway.networking.k8s.io/GatewayClass/-", lookup.get(object_key).spec.gatewayClassName])
 	controllers := selector.controllers
 	controller := lookup.get(class).spec.controllerName
@@ -206,8 +206,6 @@ _labels_for("Objects", object_key) := _labels_of(parts.type, parts.name, object.
 }
 
 _labels_for("Workloads", object_key) := _workload_labels(keys.type_of(object_key), lookup.get(object_key))
-
-_admits_namespace(selector, namespace) if labels.selects(object.get(selector, "namespaces", {}), lookup.namespace_labels(namespace))
 
 # The labels that every workload of an object has, according to the object: the labels by which a Service selects its
 # Pods, and the labels that Gateway API defines for the Pods of a Gateway (GEP-1762, GEP-1867). Undefined without such
@@ -230,7 +228,7 @@ _infrastructure_labels(gateway) := gateway.spec.infrastructure.labels if {
 } else := {}
 
 # A selector, as text, matches these labels. Many objects share their labels, so OPA evaluates them once.
-selects(text, labels_of_object) if labels.selects(_selector_of(text), labels_of_object)
+_selects(text, labels_of_object) if labels.selects(_selector_of(text), labels_of_object)
 
 _selector_of(text) := json.unmarshal(text)
 

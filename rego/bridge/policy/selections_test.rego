@@ -115,7 +115,7 @@ test_wider_policies_are_above_narrower_ones if {
 	breadths == [0, 1, 2, 2, 3, 3]
 }
 
-_limit_kinds := {"acme.io/LimitPolicy": kinds.normal_form("acme.io/LimitPolicy", _limit_kind)}
+_limit_kinds := {"acme.io/LimitPolicy": testing.active_kind("acme.io/LimitPolicy", _limit_kind)}
 
 # T8
 test_stored_and_changed_policies_select_workloads_alike if {
@@ -167,7 +167,7 @@ test_stored_policies_select_by_the_fields_of_a_changed_kind if {
 # T8, K1
 test_stored_policies_select_nothing_until_their_kind_has_selectors if {
 	limit := _limit("root", {"selector": {"app": "cart"}})
-	plain := {"acme.io/LimitPolicy": kinds.normal_form("acme.io/LimitPolicy", object.remove(_limit_kind, ["selectors"]))}
+	plain := {"acme.io/LimitPolicy": testing.active_kind("acme.io/LimitPolicy", object.remove(_limit_kind, ["selectors"]))}
 	attached := [found |
 		some changes in [{}, {"upsert": [testing.policykind(_limit_kind)]}]
 		found := attachment.attached_policies("acme.io/LimitPolicy", _till) with data.objects as testing.stored(array.concat(_services, [limit]))

@@ -86,10 +86,10 @@ _concerned_targets[kind] contains target if {
 _concerned_targets[kind] contains ref.key if {
 	some kind in index.class_limited_kinds
 	kinds.is_direct(kind)
-	limited := index.class_limited_policies(kind)
+	limited := index.policies_at("limited", kind)
 	limited != set()
 	some below in _concerned_below
-	some policy in (index.policies_targeting(below) & limited)
+	some policy in (index.policies_at("targeted", below) & limited)
 	some ref in policies.named_refs(policy)
 	ref.class
 	ref.object == below

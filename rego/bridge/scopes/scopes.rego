@@ -28,7 +28,7 @@ scopes_at_or_below(policy_kind, node) := {node} if {
 	not contains(node, "#")
 } else := {scope |
 	some scope in _scopes_below(policy_kind, keys.parse(node).object)
-	_within(scope, node)
+	_is_at_or_below(scope, node)
 }
 
 # The effective targets in an object and below it.
@@ -48,16 +48,23 @@ _declared_scopes(policy_kind, node) := {scope |
 }
 
 # A policy names an effective target at or below a node.
-_is_declared_below(_, node, node)
-
 _is_declared_below(policy_kind, node, scope) if {
+	node == scope
+} else if {
 	count(attachment.attached_policies(policy_kind, scope)) > 0
 	_is_at_or_below(scope, node)
 }
 
 # An effective target at or below an object is also at or below a node of the object.
-_is_at_or_below(_, node) if not contains(node, "#")
-_is_at_or_below(scope, node) if _within(scope, node)
+_is_at_or_below(scope, node) if {
+	not contains(node, "#")
+} else if {
+	scope == node
+} else if {
+	# A section of the node's own object is below the node only if it is the node.
+	keys.parse(scope).object != keys.parse(node).object
+	node in hierarchy.nodes_above(scope)
+}
 
 # The effective targets of a Direct kind at a node: the node and, for an object, its sections (semantics C2).
 _direct_scopes(policy_kind, node) := {scope |
@@ -90,53 +97,28 @@ _sections_of(policy_kind, node) := hierarchy.accepted_sections(node) if {
 	kinds.may_target_sections(policy_kind, keys.parse(node).type)
 } else := set()
 
-# A section of the node's own object is below the node only if it is the node.
-_within(scope, node) if scope == node
-
-_within(scope, node) if {
-	keys.parse(scope).object != keys.parse(node).object
-	node in hierarchy.nodes_above(scope)
-}
-
 # An effective target of a policy kind is in the result of `scopes_at_or_below` for a node. The cost is that of the
 # nodes above the target, and not of those below the node.
 is_within(policy_kind, node, scope) if {
 	kinds.is_direct(policy_kind)
 	scope in _direct_scopes(policy_kind, node)
-}
-
-is_within(policy_kind, node, scope) if {
+} else if {
 	kinds.acts_where_declared(policy_kind)
-	_named_above(node, scope)
+	keys.whole(node) in objects_above(scope)
 	_is_declared_below(policy_kind, node, scope)
-}
-
-is_within(policy_kind, node, node) if {
+} else if {
 	not kinds.acts_at_targets(policy_kind)
+	scope == node
 	acts_at(policy_kind, node)
-}
-
-is_within(policy_kind, node, scope) if {
+} else if {
 	not kinds.acts_at_targets(policy_kind)
 	not _is_only_target(policy_kind, node)
-	_named_above(node, scope)
+	keys.whole(node) in objects_above(scope)
 	_is_at_or_below(scope, node)
 }
 
-_named_above(node, scope) if {
-	not contains(node, "@")
-	keys.parse(node).object in objects_above(scope)
-}
-
-_named_above(node, scope) if {
-	contains(node, "@")
-	node in objects_above(scope)
-}
-
 # The objects, frontends and Namespaces at and above an effective target by declared links, whether they count or not.
-objects_above(scope) := hierarchy.objects_above(scope) if {
-	keys.is_frontend(scope)
-} else := hierarchy.objects_above(keys.parse(scope).object)
+objects_above(scope) := hierarchy.objects_above(keys.whole(scope))
 
 # The effective targets of a policy, from at most `bound` of its accepted refs and through at most `bound` objects for
 # each step: `{scopes, whole}`. `whole` is false if there may be more. For callers that cannot wait for all of them.
@@ -178,9 +160,7 @@ _scopes_of_one(policy_kind, key) := _direct_scopes(policy_kind, key) if {
 _counts_below(policy_kind, scope, node) if {
 	kinds.acts_where_declared(policy_kind)
 	_is_declared_below(policy_kind, node, scope)
-}
-
-_counts_below(policy_kind, scope, node) if {
+} else if {
 	not kinds.acts_where_declared(policy_kind)
 	_is_at_or_below(scope, node)
 }
@@ -209,8 +189,8 @@ acts_at(policy_kind, node) if {
 	_has_protocol(policy_kind, node)
 }
 
-# An existing node of a type at whose objects or sections a policy kind always acts. Most nodes in queries are of this
-# form.
+# An existing node of a type at whose objects or sections a policy kind always acts, as most nodes in queries are. Saves
+# an eighth of the expressions of `effective` of one rule.
 _is_of_acting_type(policy_kind, node) if {
 	_type_of_section(node) in kinds.traits(policy_kind).sections
 } else if {
@@ -237,17 +217,16 @@ _is_only_target(policy_kind, node) if {
 	not index.has_extension_links
 }
 
-_has_place(_, object_key) if hierarchy.has_place(object_key)
-
 _has_place(policy_kind, object_key) if {
+	hierarchy.has_place(object_key)
+} else if {
 	keys.parse(object_key).type in kinds.backend_types(policy_kind)
 	hierarchy.exists(object_key)
 }
 
-_may_act_on(policy_kind, _) if kinds.is_direct(policy_kind)
-
 _may_act_on(policy_kind, type) if {
-	kinds.acts_where_declared(policy_kind)
+	kinds.is_direct(policy_kind)
+} else if {
 	kinds.acts_on(policy_kind, type)
 }
 
@@ -283,9 +262,9 @@ _is_of_other_class(policy_key, node, scope) if {
 
 # A path through a node to an effective target counts for a policy kind. A kind with `controllers` has no effective
 # targets below Gateways of others (semantics P8).
-_has_counted_path(policy_kind, _, _) if not kinds.get(policy_kind).controllers
-
 _has_counted_path(policy_kind, node, scope) if {
+	not kinds.get(policy_kind).controllers
+} else if {
 	some path in hierarchy.kind_paths(policy_kind, scope)
 	node in path
 }

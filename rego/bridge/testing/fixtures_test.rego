@@ -4,6 +4,7 @@
 package bridge.testing
 
 import data.bridge.index
+import data.bridge.kinds
 import data.bridge.lib.keys
 
 gateway_api := "gateway.networking.k8s.io/v1"
@@ -171,3 +172,8 @@ _nested([first, second, third, fourth], value) := {first: {second: {third: {four
 _nested([first, second, third, fourth, fifth], value) := {first: {second: {third: {fourth: {fifth: value}}}}}
 
 _nested([first, second, third, fourth, fifth, sixth], value) := {first: {second: {third: {fourth: {fifth: {sixth: value}}}}}}
+
+# A policy kind as in `data.kinds`.
+active_kind(type, spec) := object.union(normal, {"by": crypto.md5(json.marshal(normal)), "traits": kinds.traits_of(normal)}) if {
+	normal := kinds.normal_form(type, spec)
+}

@@ -54,7 +54,7 @@ _policies_at(key, policy_kinds) := sort({entry |
 })
 
 _undescribed_refs(object_key) := {[policy, ref] |
-	some policy in index.policies_targeting(object_key)
+	some policy in index.policies_at("targeted", object_key)
 	obj := lookup.get(policy)
 	kinds.is_undescribed(policy, obj)
 	some ref in index.target_refs(obj)
@@ -271,7 +271,7 @@ _dependent_objects(object_key) := union({
 	{ref.object | some policy in direct; kinds.of_policy(policy); some ref in policies.declared_refs(policy)},
 	{ref.object |
 		some policy_kind in index.class_limited_kinds
-		some policy in index.class_limited_policies(policy_kind)
+		some policy in index.policies_at("limited", policy_kind)
 		some ref in policies.named_refs(policy)
 		ref.class
 		ref.object in hierarchy.objects_below(object_key)
