@@ -21,19 +21,21 @@ if TYPE_CHECKING:
     from bridge.queries.description import Description
 
 _MOST = 20  # nodes below that are listed; wide: all
+_PLACES = 5  # parents or listeners with an equal condition that are named
 _CONDITION = ("type", "status", "reason", "message")
 
 
 @read_command(
-    "Describe one object",
-    words("OBJECT", "objects", required=True),
+    "Describe objects",
+    words("OBJECT...", "objects", required=True),
     *namespace_options("The namespace of an OBJECT without one."),
 )
 async def describe(engine: Engine, asked: Asked) -> Answer:
-    """Describe an object: the objects above and below it, its policies, effective policies, problems and events.
+    """Describe objects: the objects above and below it, its policies, effective policies, problems and events.
 
     For a policy: its status, its targets, and the changes if it were deleted. OBJECT is KIND NAME, KIND/NAME,
-    KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key. Events are shown only for a cluster.
+    KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key; the kind `policy` means every policy kind. Events are shown
+    only for a cluster.
 
     Examples:
         # Describe a route with its policies, problems and events
@@ -42,17 +44,20 @@ async def describe(engine: Engine, asked: Asked) -> Answer:
         bridge describe gtw/infra/public --manifests examples/shop
         # Describe a policy, with its status and targets
         bridge describe colorpolicy/infra/brand --manifests examples/shop
+        # Describe two policies of any kind
+        bridge describe policy brand accessibility -n infra --manifests examples/shop
     """
-    from bridge.queries.asking import one_target
+    from bridge.queries.asking import some_targets
     from bridge.queries.description import describe as described
 
-    key = await one_target(engine.opa, asked.words, asked.namespace)
-    found = await described(engine.opa, key, await engine.events(key))
+    keys = await some_targets(engine.opa, asked.words, asked.namespace)
+    found = [await described(engine.opa, key, await engine.events(key)) for key in keys]
+    documents = [one.document() for one in found]
     return Answer(
-        lambda: description(found, asked.wide),
+        lambda: [block for one in found for block in description(one, asked.wide)],
         "Nothing found.",
-        found.document(),
-        names=lambda: [object_name(found.key)],
+        documents if len(documents) > 1 else documents[0],
+        names=lambda: [object_name(one.key) for one in found],
         whole=True,
     )
 
@@ -109,15 +114,16 @@ def _pairs(value: Any) -> str:
 
 
 def _conditions(obj: Entry) -> Table:
-    """Return the object's current conditions, of all writers; those of parents and listeners with their place."""
-    table = Table(["AT", "TYPE", "STATUS", "REASON", "MESSAGE"])
+    """Return the object's current conditions, of all writers; equal ones of parents and listeners with their places."""
+    places: dict[tuple[str, ...], list[str]] = {}
     status = obj.get("status")
     for place, holder in _holders(status if isinstance(status, Mapping) else {}):
         conditions = holder.get("conditions")
         for one in conditions if isinstance(conditions, list) else ():
             if isinstance(one, Mapping):
-                table.rows.append([place, *(str(one.get(name, "")) for name in _CONDITION)])
-    return table.without_empty("AT")
+                places.setdefault(tuple(str(one.get(name, "")) for name in _CONDITION), []).append(place)
+    rows: list[Sequence[str]] = [[first_of(at, _PLACES), *cells] for cells, at in places.items()]
+    return Table(["AT", "TYPE", "STATUS", "REASON", "MESSAGE"], rows).without_empty("AT")
 
 
 def _holders(status: Entry) -> Iterator[tuple[str, Entry]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import re
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -27,6 +28,8 @@ _Result = TypeVar("_Result")
 STDIN = "-"
 INPUT_ERROR = 2  # exit code, although the rest was printed
 _NOT_OPA = "no_opa_error"  # code of an error body that is not from OPA
+_KINDS = 5  # kinds that a message lists
+_FORBIDDEN = re.compile(r"reading \S+ is forbidden: ")  # of `bridge.kube.errors.explain`
 _NAMED = 3  # objects that a warning lists
 
 
@@ -156,9 +159,11 @@ async def _read(
             result = await ask(engine)
             failing = _report_failures(engine)
             return result, INPUT_ERROR if await report_problems(engine) or failing else 0
-        except NameNotFoundError:
+        except NameNotFoundError as error:
             # The kind may be missing because its file is broken, or because its PolicyKind is rejected.
             await report_problems(engine)
+            if _unreadable(engine):
+                raise CommandError(f"{error.args[0].partition(';')[0]} among the objects that you may read") from error
             raise
         except OpaRejected as error:
             if source.opa_url and error.code == _NOT_OPA:
@@ -243,12 +248,26 @@ def _report_faults(engine: Engine) -> bool:
 
     Rejected Rego of other authors is one warning, because the result is correct without it.
     """
+    unreadable = _unreadable(engine)
     for problem in engine.problems:
-        print_error(f"error: {problem.subject}: {problem.message}")
-    if engine.warnings:
-        objects = list(dict.fromkeys(problem.subject for problem in engine.warnings))
+        if problem.subject not in unreadable:
+            print_error(f"error: {problem.subject}: {problem.message}")
+    if unreadable:
+        kinds = first_of([subject.partition("/")[2] for subject in unreadable], _KINDS)
+        print_error(
+            f"error: you may not read {kinds} in all namespaces, so the result lacks them and their effects; complete "
+            "answers need get, list and watch on them, or the OPA of a bridge (--opa URL)"
+        )
+    objects = list(dict.fromkeys(one.subject for one in engine.warnings if one.subject not in unreadable))
+    if objects:
         print_error(
             f"warning: Rego of {first_of(objects, _NAMED)} is rejected and not part of this result "
             "(`bridge get modules` shows why)"
         )
     return bool(engine.problems)
+
+
+def _unreadable(engine: Engine) -> list[str]:
+    """Return the types that this user's permissions do not let the command read."""
+    found = [*engine.problems, *engine.warnings]
+    return list(dict.fromkeys(one.subject for one in found if _FORBIDDEN.match(one.message)))

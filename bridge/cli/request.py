@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from bridge.cli.command import completing, option
+from bridge.cli.command import completing, option, words
 from bridge.cli.effective import effective_table
 from bridge.cli.output import Answer
 from bridge.cli.reading import Asked, read_command
@@ -26,13 +26,13 @@ _PROTOCOLS = {"http": "HTTP", "https": "HTTPS", "grpc": "GRPC"}  # by the scheme
 
 
 def _check(asked: Asked) -> Sequence[str]:
-    _query_input(asked)
+    _query_inputs(asked)
     return ()
 
 
 @read_command(
-    "Show the rule and the policies for a request",
-    click.Argument(["url"], metavar="[URL]", required=False),
+    "Show the rule and the policies for requests",
+    words("[URL]..."),
     option("--host", metavar="HOST", help="The hostname; a port after it is ignored."),
     option("--path", metavar="PATH", help="The path, with or without a query. Default: /."),
     option("--method", metavar="METHOD", help="Default: GET."),
@@ -69,7 +69,7 @@ def _check(asked: Asked) -> Sequence[str]:
     check=_check,
 )
 async def request(engine: Engine, asked: Asked) -> Answer:
-    """Find the rule that serves a request, by Gateway API's precedence, and the effective policies for it.
+    """Find the rule that serves each request, by Gateway API's precedence, and the effective policies for it.
 
     Shows the listener, the route and the rule, the backends with their weights, the filters, and the effective policy
     of every policy kind. If no rule serves the request, shows how far it gets and the nearest rules, and exits with 1.
@@ -78,11 +78,13 @@ async def request(engine: Engine, asked: Asked) -> Answer:
     URL contains it.
 
     Without --port or --gateway the command shows the listener with the most specific hostname that has a rule for the
-    request, and names the others.
+    request, and names the others. With several URLs the exit code is 1 if one of them is not served.
 
     Examples:
         # Find the rule that serves a page
         bridge request https://shop.example.com/cart --manifests examples/shop
+        # Two requests with one start
+        bridge request https://shop.example.com/cart https://blog.example.com/ --manifests examples/shop
         # The same with options
         bridge request --host shop.example.com --path /cart --manifests examples/shop
         # A request to one port of one Gateway, with a header and a query
@@ -98,22 +100,24 @@ async def request(engine: Engine, asked: Asked) -> Answer:
 
     gateway = asked.more["gateway"]
     more = {"gateway": str(await entry_gateway(engine.opa, gateway, asked.namespace))} if gateway else {}
-    found: Entry = await engine.opa.query("request", {**_query_input(asked), **more})
+    found: list[Entry] = [await engine.opa.query("request", {**one, **more}) for one in _query_inputs(asked)]
+    titles = asked.words if len(found) > 1 else ("",)
     return Answer(
-        lambda: served_tables(found, asked.wide),
+        lambda: [
+            block
+            for title, one in zip(titles, found, strict=True)
+            for block in (*((title,) if title else ()), *served_tables(one, asked.wide))
+        ],
         "No answer.",
-        found,
-        names=lambda: _names(found),
-        code=0 if found["rule"] else NOT_SERVED,
+        found if len(found) > 1 else found[0],
+        names=lambda: [name for one in found for name in _names(one)],
+        code=0 if all(one["rule"] for one in found) else NOT_SERVED,
         whole=True,
     )
 
 
-def _with_url(options: dict[str, Any]) -> dict[str, Any]:
+def _with_url(options: dict[str, Any], text: str) -> dict[str, Any]:
     """Return the options, completed from the parts of the URL. Raises CommandError for anything else."""
-    text = options["url"]
-    if not text:
-        return options
     try:
         url = urlsplit(text if "://" in text else f"//{text}")
         parts: dict[str, Any] = {"host": url.hostname, "port": url.port}
@@ -130,9 +134,14 @@ def _with_url(options: dict[str, Any]) -> dict[str, Any]:
     return {**options, **{name: value for name, value in parts.items() if value and not options.get(name)}}
 
 
-def _query_input(asked: Asked) -> Entry:
+def _query_inputs(asked: Asked) -> list[Entry]:
+    """Return the query's input for each URL, or for the options alone. Raises CommandError for invalid values."""
+    options = {"source_namespace": asked.source_namespace, **asked.more}
+    return [_query_input(_with_url(options, text)) for text in asked.words] or [_query_input(options)]
+
+
+def _query_input(options: dict[str, Any]) -> Entry:
     """Return the query's input except the Gateway. Raises CommandError for invalid values."""
-    options = {"source_namespace": asked.source_namespace, **_with_url(asked.more)}
     named = {"host": "host", "method": "method", "sni": "sni", "port": "port", "source_namespace": "sourceNamespace"}
     query_input = {field: options[name] for name, field in named.items() if options[name]}
     if options["protocol"]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from bridge.cli.command import SELECTOR, namespace_options
+from bridge.cli.command import SELECTOR, namespace_options, words
 from bridge.cli.notation import Entry, brief, kind_text, name_of
 from bridge.cli.output import Answer
 from bridge.cli.reading import Asked, read_command
 from bridge.cli.table import Table
 from bridge.model.keys import CORE, Key, parse_key
-from bridge.queries.names import object_name, short_key
+from bridge.queries.asking import policy_keys
+from bridge.queries.names import CommandError, object_name, short_key
 from bridge.queries.statuses import conditions_in, differences, objects_with_status, only, statuses
 
 if TYPE_CHECKING:
@@ -21,11 +22,14 @@ if TYPE_CHECKING:
 
 @read_command(
     "Show statuses of policies and affected objects",
+    words("[POLICY]...", "policies"),
     *namespace_options("Only policies and affected objects in this namespace."),
     SELECTOR,
 )
 async def status(engine: Engine, asked: Asked) -> Answer:
     """Show the status of each policy, and the conditions on objects that policies affect.
+
+    POLICY is NAME, NAMESPACE/NAME, KIND NAME, KIND/NAME or a full key; default: all, with the objects that they affect.
 
     -o json and yaml print an array of these objects with their desired status. A policy of a kind in mode Observe,
     whose status the bridge does not write, has the annotation policybridge.io/mode: Observe there.
@@ -35,11 +39,18 @@ async def status(engine: Engine, asked: Asked) -> Answer:
         bridge status --manifests examples/shop
         # The same for a cluster, from its OPA
         bridge status --opa http://opa:8181
+        # The status of one policy
+        bridge status accessibility -n infra --manifests examples/shop
         # Each object with its desired status
         bridge status --manifests examples/shop -o yaml
     """
-    every = await statuses(engine.opa, with_objects=asked.wants_document)
-    found = await only(engine.opa, every, asked.namespace, asked.selects)
+    named = await policy_keys(engine.opa, asked.words, asked.namespace) if asked.words else None
+    every = await statuses(engine.opa, with_objects=asked.wants_document, with_affected=named is None)
+    if named is not None:
+        every.policies = [entry for entry in every.policies if parse_key(entry["policy"]) in named]
+        if unreported := set(named) - {parse_key(entry["policy"]) for entry in every.policies}:
+            raise CommandError(f"not a policy: {', '.join(sorted(map(short_key, unreported)))}")
+    found = await only(engine.opa, every, None if named else asked.namespace, asked.selects)
     return Answer(
         lambda: status_tables(found, asked.wide),
         "No policies found.",

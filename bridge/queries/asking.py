@@ -28,6 +28,7 @@ from bridge.queries.names import (
 
 _FEW = 50  # objects of a kind that are queried separately, not as the whole kind
 _SHOWN = 5  # objects that an error lists
+POLICY_WORDS = ("policy", "policies")  # names of all policy kinds together
 BATCH = 500  # keys of a query: enough to cost little, few enough for a result of a few MB
 
 AT_ONCE = 2  # parallel queries: OPA evaluates each on one core, and has other clients
@@ -50,7 +51,7 @@ async def target_keys(opa: Opa, texts: Sequence[str], namespace: str | None) -> 
     Sections are checked by the query. Raises CommandError for a text of another form, a kind or an object that does not
     exist, or an ambiguous one.
     """
-    types = {name: about["names"] for name, about in (await opa.query("types", {})).items()}
+    types = await _names_of_kinds(opa)
     found: list[Key] = []
     for text in join_words(texts):
         reference = read_reference(text, types, namespace)
@@ -66,13 +67,37 @@ async def target_keys(opa: Opa, texts: Sequence[str], namespace: str | None) -> 
     return list(dict.fromkeys(found))
 
 
-async def one_target(opa: Opa, texts: Sequence[str], namespace: str | None) -> Key:
-    """Return the one target for the words. Raises CommandError if there are several, or none."""
+async def _names_of_kinds(opa: Opa) -> dict[str, list[str]]:
+    """Return the names of each kind; each policy kind also has those of POLICY_WORDS."""
+    types = await opa.query("types", {})
+    return {name: [*about["names"], *(POLICY_WORDS if about["policy"] else ())] for name, about in types.items()}
+
+
+async def policy_keys(opa: Opa, texts: Sequence[str], namespace: str | None) -> list[Key]:
+    """Return the policies for `KIND/NAME` or `KIND NAME…`, or for `NAME…` or `NAMESPACE/NAME…` of any policy kind.
+
+    Raises CommandError like `target_keys`.
+    """
+    types = await _names_of_kinds(opa)
+    begins_with_kind = bool(match_kinds(texts[0], types)) if "/" not in texts[0] else False
+    if begins_with_kind or all(match_kinds(text.partition("/")[0], types) for text in texts):
+        return await target_keys(opa, texts, namespace)
+    return await target_keys(opa, [f"{POLICY_WORDS[0]}/{text}" for text in texts], namespace)
+
+
+async def some_targets(opa: Opa, texts: Sequence[str], namespace: str | None) -> list[Key]:
+    """Return the targets for the words, at least one. Raises CommandError like `target_keys`."""
     found = await target_keys(opa, texts, namespace)
-    if len(found) == 1:
-        return found[0]
     if not found:
         raise NameNotFoundError(f"there are no {texts[0]}" + (f" in namespace {namespace}" if namespace else ""))
+    return found
+
+
+async def one_target(opa: Opa, texts: Sequence[str], namespace: str | None) -> Key:
+    """Return the one target for the words. Raises CommandError if there are several, or none."""
+    found = await some_targets(opa, texts, namespace)
+    if len(found) == 1:
+        return found[0]
     listed = first_of([short_key(key) for key in found], _SHOWN)
     raise AmbiguousNameError(f"{' '.join(texts)} means {len(found):,} objects: give one of {listed}")
 
@@ -82,7 +107,7 @@ async def entry_gateway(opa: Opa, text: str, namespace: str | None) -> Key:
 
     Raises CommandError like `target_keys`.
     """
-    types = {name: about["names"] for name, about in (await opa.query("types", {})).items()}
+    types = await _names_of_kinds(opa)
     kind = text.partition("/")[0] if "/" in text else ""
     named = text if kind and (match_kinds(kind, types) or text.count("/") > 1) else f"Gateway/{text}"
     (key,) = await target_keys(opa, [named], namespace)

@@ -45,13 +45,20 @@ _policies_at(key, policy_kinds) := sort({entry |
 	policy_kind := keys.type_of(policy)
 	policy_kind in policy_kinds
 	some ref in attachment.refs_on(policy, object_key)
-	attachment.place(policy_kind, ref.key) == key
+	_shown_at(policy_kind, ref) == key
 	entry := object.union({"policy": policy, "policyKind": policy_kind}, _counts(policy, ref))
 } | {{"policy": policy, "policyKind": keys.type_of(policy), "accepted": false, "reason": "NotDescribed"} |
 	not input.policyKind
 	some [policy, ref] in _undescribed_refs(keys.object_of(key))
 	ref.key == key
 })
+
+# The node at which a policy is shown. A section that does not exist has none: its policies are at the object, rejected.
+_shown_at(policy_kind, ref) := place if {
+	place := attachment.place(policy_kind, ref.key)
+} else := ref.object if {
+	contains(ref.key, "#")
+}
 
 _undescribed_refs(object_key) := {[policy, ref] |
 	some policy in index.policies_at("targeted", object_key)

@@ -29,6 +29,13 @@ test_a_policy_that_is_being_deleted_does_not_count if {
 	[[node.accepted, node.reason] | some node in _node([going], testing.cart_route).policies] == [[false, "Deleting"]]
 }
 
+test_a_policy_on_a_section_that_does_not_exist_is_rejected_at_the_object if {
+	ref := object.union(testing.ref("HTTPRoute", "cart"), {"sectionName": "gone"})
+	policy := testing.color("shop", "mine", 2, [ref], {})
+	node := _node([policy], testing.cart_route)
+	[[entry.accepted, entry.reason] | some entry in node.policies] == [[false, "TargetNotFound"]]
+}
+
 test_policies_of_other_kinds_are_left_out if {
 	slow := testing.timeout("slow", 1, [testing.service_ref("cart")], {"request": "1s"})
 	_node([slow], "core/Service/shop/cart").policies == []

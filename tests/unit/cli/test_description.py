@@ -20,7 +20,7 @@ def conditions_of(status: dict[str, Any]) -> list[tuple[str, ...]]:
     return [tuple(row) for row in table.rows]
 
 
-def test_a_condition_of_a_parent_or_listener_has_its_place() -> None:
+def test_an_equal_condition_of_parents_and_listeners_is_one_row_with_their_places() -> None:
     condition = {"type": "Accepted", "status": "True", "reason": "Accepted", "message": "fine"}
     cells = ("Accepted", "True", "Accepted", "fine")
     parents = [
@@ -29,12 +29,16 @@ def test_a_condition_of_a_parent_or_listener_has_its_place() -> None:
         {"parentRef": {"kind": "Service", "name": "cart"}, "conditions": [condition]},
     ]
     found = conditions_of({"parents": parents, "listeners": [{"name": "https", "conditions": [condition]}]})
-    assert sorted(found) == [
-        ("#https", *cells),
-        ("Gateway/edge", *cells),
-        ("Gateway/infra/edge#http", *cells),
-        ("Service/cart", *cells),
+    assert found == [("#https, Gateway/edge, Gateway/infra/edge#http, Service/cart", *cells)]
+
+
+def test_different_conditions_have_a_row_each() -> None:
+    conditions = [
+        {"type": "Accepted", "status": status, "reason": reason, "message": "why"}
+        for status, reason in (("True", "Accepted"), ("False", "NotAllowedByListeners"))
     ]
+    parents = [{"parentRef": {"name": "edge"}, "conditions": [one]} for one in conditions]
+    assert [row[2] for row in conditions_of({"parents": parents})] == ["True", "False"]
 
 
 def test_conditions_of_the_object_itself_have_no_place() -> None:

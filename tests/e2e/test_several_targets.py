@@ -1,0 +1,56 @@
+"""Several targets or requests with one start, and policies by their names."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.e2e.conftest import Run
+
+
+def test_two_requests_are_answered_below_their_urls(shop: Run) -> None:
+    urls = ("https://shop.example.com/cart", "https://nope.example.com/")
+    answer = shop("request", *urls)
+    assert answer.returncode == 1
+    assert [line for line in answer.stdout.splitlines() if line in urls] == list(urls)
+    documents = json.loads(shop("request", *urls, "-o", "json").stdout)
+    assert [bool(one["rule"]) for one in documents] == [True, False]
+    assert shop("request", urls[0], "-o", "json").stdout.startswith("{")
+
+
+def test_two_objects_are_described(shop: Run) -> None:
+    answer = shop("describe", "httproute", "cart", "admin", "-n", "shop")
+    assert answer.returncode == 0, answer.stderr
+    assert [line.split()[1] for line in answer.stdout.splitlines() if line.startswith("Name:")] == ["cart", "admin"]
+
+
+def test_the_kind_policy_means_every_policy_kind(shop: Run) -> None:
+    answer = shop("describe", "policy", "brand", "ledger")
+    assert [line.split()[1] for line in answer.stdout.splitlines() if line.startswith("Kind:")] == [
+        "ColorPolicy",
+        "TimeoutPolicy",
+    ]
+
+
+@pytest.mark.parametrize(
+    "words", [("brand",), ("infra/brand",), ("colorpolicy/infra/brand",), ("colorpolicy", "brand", "-n", "infra")]
+)
+def test_status_of_one_policy(shop: Run, words: tuple[str, ...]) -> None:
+    answer = shop("status", *words, "-o", "name")
+    assert (answer.returncode, answer.stdout) == (0, "colorpolicy.example.com/brand\n"), answer.stderr
+
+
+def test_status_of_an_object_that_is_not_a_policy_is_an_error(shop: Run) -> None:
+    answer = shop("status", "svc/shop/catalog")
+    assert answer.returncode == 2
+    assert answer.stderr == "error: not a policy: Service/shop/catalog\n"
+
+
+@pytest.mark.parametrize("command", ["describe", "tree"])
+def test_a_policy_on_a_section_that_does_not_exist_is_shown_at_the_object(shop: Run, command: str) -> None:
+    answer = shop(command, "httproute/feeds", "-n", "blog")
+    (line,) = [
+        line for line in answer.stdout.splitlines() if "TargetNotFound" in line and "HTTPRoute/blog/feeds" in line
+    ]
+    assert "blog/feeds" in line
