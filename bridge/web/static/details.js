@@ -21,6 +21,7 @@ const COMPARED = 25; // effective targets of a policy of which before and after 
 export class Details {
   #element;
   #wire;
+  #filters;
   #showOnly;
   #turn = 0;
   #shown;
@@ -28,10 +29,11 @@ export class Details {
   #made; // the content as it was made: without what the user has opened in it since
   #hadFocus = false; // whether the focus was in the content that is being replaced
 
-  /** `showOnly(filters)` filters the picture. */
-  constructor(element, wire, showOnly) {
+  /** `filters` are the current ones; `showOnly(filters)` sets others. */
+  constructor(element, wire, filters, showOnly) {
     this.#element = element;
     this.#wire = wire;
+    this.#filters = filters;
     this.#showOnly = showOnly;
   }
 
@@ -42,13 +44,13 @@ export class Details {
     this.#shown = key;
     if (!again) this.#explained = undefined;
     this.#hadFocus = this.#element.contains(document.activeElement);
-    if (!key) return void this.#fill(overview(this.#wire, topology, this.#showOnly));
+    if (!key) return void this.#fill(overview(this.#wire, topology, this.#showOnly), again);
     const explainAll = () => {
       this.#explained = key;
       this.show(key, topology);
     };
     const isPolicy = topology.attachedTo(key).length > 0 || !topology.has(key);
-    if (!again) this.#fill([head(key, topology, this.#showOnly), h("p", { class: "quiet", role: "status" }, "Querying OPA …")]);
+    if (!again) this.#fill([this.#head(key, topology), h("p", { class: "quiet", role: "status" }, "Querying OPA …")]);
     let body;
     try {
       body = isPolicy ? await policyBody(key, topology) : await nodeBody(key, topology, this.#explained === key ? undefined : explainAll);
@@ -58,8 +60,16 @@ export class Details {
     if (turn !== this.#turn) return;
     const { scrollTop } = this.#element.parentElement;
     this.#hadFocus ||= this.#element.contains(document.activeElement);
-    this.#fill([head(key, topology, this.#showOnly), body, yamlPart(key)], again);
+    this.#fill([this.#head(key, topology), body, yamlPart(key)], again);
     if (again) this.#element.parentElement.scrollTop = scrollTop;
+  }
+
+  #head(key, topology) {
+    const isAlone = this.#filters.focus === key;
+    return head(key, topology, topology.has(key) && h("button", {
+      type: "button", id: "focus", class: "action", "aria-pressed": String(isAlone), title: "This, and what is above and below it",
+      on: { click: () => this.#showOnly(this.#filters.focus === key ? {} : { focus: key }) },
+    }, "Show only this"));
   }
 
   /**
@@ -126,16 +136,15 @@ function namespacesPart(troubled, topology, showOnly) {
     rows.length > NAMESPACES && h("p", { class: "quiet" }, `and ${rows.length - NAMESPACES} more: search for one`));
 }
 
-function head(key, topology, showOnly) {
+function head(key, topology, button) {
   const { kind, namespace, name, section, type } = parts(key);
   const node = topology.nodes.get(key);
-  const focus = (event) => showOnly(event.target.getAttribute("aria-pressed") === "true" ? {} : { focus: key });
   return h("header", { class: "object" },
     h("p", { class: "caption" }, !node && [chip(type), " "], kind, node?.level && node.level !== kind && ` · ${node.level}`, namespace && ` · ${namespace}`),
     h("h3", { tabindex: -1 }, breakable(name), section && h("span", { class: "section" }, `#${section}`)),
     node?.hostnames.length > 0 && h("p", { class: "quiet" }, node.hostnames.join(", ")),
     node?.parameters && h("p", { class: "quiet" }, `Parameters: ${short(node.parameters)}`),
-    node && h("button", { type: "button", id: "focus", class: "action", "aria-pressed": "false", title: "This, and what is above and below it", on: { click: focus } }, "Show only this"));
+    button);
 }
 
 /** The object as the bridge has it, which is loaded when the user opens it. */

@@ -24,7 +24,7 @@ import { Topology } from "./topology.js";
 import { visible } from "./visible.js";
 import { Wire } from "./wire.js";
 
-const SETTLING = 250; // ms from a change until the details are queried again, with all changes in between
+const SETTLING = 150; // ms from a change until the details are queried again, with all changes in between
 
 const topology = new Topology();
 const wire = new Wire();
@@ -40,7 +40,7 @@ const frame = setUpFrame(); // first: the picture is fitted into the remaining s
 const on = { choose, toggle };
 const graph = new Graph(byId("graph"), byId("paint"), on);
 const outline = new Outline(byId("outline"), on);
-const details = new Details(byId("details"), wire, showOnly);
+const details = new Details(byId("details"), wire, state.filters, showOnly);
 const filters = new Filters(state.filters, filtersChanged);
 const search = new Search({
   changed: (text) => { state.filters.text = text; filtersChanged(); },
