@@ -101,6 +101,18 @@ async def test_search_marks_what_it_finds_and_fits_what_it_leaves(shop: Bridge, 
     assert (await page.view())["zoom"] == moved
 
 
+async def test_what_a_search_finds_is_visible_on_a_phone(shop: Bridge, page: Opened) -> None:
+    await page.page.set_viewport_size({"width": 390, "height": 844})
+    await page.go(shop.url)
+    await _search(page, "ledger")
+    graph = await page.page.locator("#graph").bounding_box()
+    at = await page.position(LEDGER)
+    assert graph
+    assert at
+    assert graph["x"] < at["x"] < graph["x"] + graph["width"]
+    assert graph["y"] < at["y"] < graph["y"] + graph["height"]
+
+
 async def test_picture_is_fitted_to_what_the_bridge_draws_later(shop: Bridge, page: Opened) -> None:
     requests = 0
 

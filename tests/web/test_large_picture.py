@@ -16,9 +16,7 @@ ROUTES = 2_100  # more than 6,000 nodes
 ROUTE = "gateway.networking.k8s.io/HTTPRoute/team-7/route-1507"
 
 
-async def test_large_picture_is_drawn_in_parts(
-    serve: Callable[[Path], Bridge], page: Opened, tmp_path: Path
-) -> None:
+async def test_large_picture_is_drawn_in_parts(serve: Callable[[Path], Bridge], page: Opened, tmp_path: Path) -> None:
     folder = tmp_path / "large"
     folder.mkdir()
     with (folder / "all.yaml").open("w") as file:

@@ -98,7 +98,7 @@ export class Graph {
     this.fit(true);
   }
 
-  /** Show everything; with `readable` the beginning, if everything would be too small to read. */
+  /** Show everything; with `readable` what a search has found, or the beginning, if everything would be too small to read. */
   fit(readable = false) {
     const cy = this.#cy;
     this.#moved = false;
@@ -106,6 +106,11 @@ export class Graph {
     cy.resize();
     this.#fitTo(cy.elements());
     if (!readable || cy.zoom() >= this.#zooms.readable) return;
+    const found = cy.nodes(".found");
+    if (found.nonempty()) {
+      this.#fitReadable([found], found.first());
+      return;
+    }
     const zoom = this.#zooms.start;
     cy.zoom(zoom);
     const box = cy.elements().boundingBox();
@@ -165,7 +170,13 @@ export class Graph {
       return;
     }
     this.#fit = () => this.reveal(choices);
-    for (const nodes of found) {
+    this.#fitReadable(found, last);
+  }
+
+  /** Show the first of the `choices` (collections) that can be read as a whole, otherwise the nodes `last`. */
+  #fitReadable(choices, last) {
+    const cy = this.#cy;
+    for (const nodes of choices) {
       this.#fitTo(nodes);
       if (cy.zoom() >= this.#zooms.readable) return;
     }

@@ -55,9 +55,16 @@ export class Outline {
     this.#at = Math.max(0, rows.findIndex(({ path }) => path === had));
     if (rows.length) rows[this.#at].row.tabIndex = 0;
     this.#element.parentElement.scrollTop = scrollTop;
-    if (chosen !== this.#chosen) this.#rows.find(({ key }) => key !== undefined && key === chosen)?.row.scrollIntoView({ block: "nearest" });
-    this.#chosen = chosen;
+    this.#scrollTo(chosen);
     if (focused && rows.length) rows[this.#at].row.focus({ preventScroll: true });
+  }
+
+  /** Once for each choice, as soon as it has a row. */
+  #scrollTo(chosen) {
+    if (chosen === this.#chosen) return;
+    const found = chosen && this.#rows.find(({ key }) => key === chosen);
+    found?.row.scrollIntoView({ block: "nearest" });
+    if (found || !chosen) this.#chosen = chosen;
   }
 
   #clicked(event) {

@@ -160,9 +160,11 @@ _taken_elsewhere(link) if {
 	keys.parse(link.parent).section != ""
 	refs := hierarchy.parent_refs(link.child, link.parent)
 	count(refs) > 0
-	taken := {ref | some above in hierarchy.parents(link.child); some ref in hierarchy.parent_refs(link.child, above)}
-	count(refs - taken) == 0
+	count(refs - _counted_refs(link.child)) == 0
 }
+
+# The parentRefs of a child that some parent accepts: OPA computes them once for all links of the child.
+_counted_refs(child) := {ref | some above in hierarchy.parents(child); some ref in hierarchy.parent_refs(child, above)}
 
 # The object of a node in the role of the node.
 _whole(node) := concat("", [trim_suffix(keys.parse(node).object, "@frontend"), "@frontend"]) if {
