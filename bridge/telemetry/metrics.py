@@ -169,20 +169,6 @@ FAMILIES = (
 )
 
 
-def metrics_table() -> str:
-    """Return the table of all metrics."""
-    rows = [_metric_row(family) for family in FAMILIES]
-    return "\n".join(["| metric | type | labels | |", "|---|---|---|---|", *rows])
-
-
-def _metric_row(family: Family) -> str:
-    labels = ", ".join(f"`{label}`" for label in family.labels)
-    if family.values:
-        labels += ": " + ", ".join(family.values)
-    kind = "gauge" if family.type == "info" else family.type
-    return f"| `{family.exposed}` | {kind} | {labels} | {family.text} |"
-
-
 Value = float | Histogram
 Values = Value | Mapping[Any, Any]  # values by label: a string, or a tuple of strings for a family with several labels
 Read = Callable[[], Values]
