@@ -51,13 +51,9 @@ def words(name: str, *more: Any) -> st.SearchStrategy[Any]:
     return st.sampled_from([*WORDS[name], *more])
 
 
-_NUMBER = st.floats(allow_nan=False, allow_infinity=False)  # as JSON has them
+_NUMBERS_OF_JSON = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
 JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | words("texts", "x" * 300),
+    st.none() | st.booleans() | _NUMBERS_OF_JSON | words("texts", "x" * 300),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words("texts"), inner, max_size=3),
     max_leaves=8,
 )
@@ -127,10 +123,8 @@ def _objects(draw: Draw, api_version: str, kind: str, name: str) -> dict[str, An
     metadata: dict[str, Any] = {"name": name, "namespace": "shop", "uid": "0f"}
     labels = draw(st.sampled_from(_LABELS))
     metadata |= {} if labels is None else {"labels": labels}
-    metadata |= draw(
-        st.just({})
-        | st.fixed_dictionaries({"annotations": st.dictionaries(words("texts").filter(bool), words("texts"))})
-    )
+    annotations = st.dictionaries(words("texts").filter(bool), words("texts"))
+    metadata |= draw(st.just({}) | st.fixed_dictionaries({"annotations": annotations}))
     more = draw(st.just({}) | st.fixed_dictionaries({"spec": st.dictionaries(words("texts"), JSON, max_size=5)}))
     large = {"data": {"large": "y" * (3 << 20)}} if draw(st.integers(0, 50)) == 50 else {}
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **more, **large}
