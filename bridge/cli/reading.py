@@ -134,10 +134,14 @@ def read(
 def take_standard_input(manifests: Sequence[str]) -> None:
     """Read standard input to its end now, if it is among the manifests, for later use.
 
-    Ctrl-C could not interrupt a thread of an event loop that waits for standard input.
+    Ctrl-C could not interrupt a thread of an event loop that waits for standard input. Raises CommandError if it is
+    empty: a command before the pipe has probably failed.
     """
     if STDIN in manifests:
-        sys.stdin = io.TextIOWrapper(io.BytesIO(sys.stdin.buffer.read()))
+        text = sys.stdin.buffer.read()
+        if not text.strip():
+            raise CommandError("standard input is empty: check the command whose output it should be")
+        sys.stdin = io.TextIOWrapper(io.BytesIO(text))
 
 
 async def _read(
@@ -151,7 +155,7 @@ async def _read(
     from bridge.opa.errors import OpaRejected
 
     async with opened(source, types, queries=queries) as engine:
-        # A generator may print nothing on standard input, but a folder without objects is probably the wrong one.
+        # A generator may print no object on standard input, but a folder without objects is probably the wrong one.
         paths = [path for path in source.manifests if path != STDIN]
         if engine.empty and paths and not allow_empty and not engine.problems:
             raise CommandError(f"no objects in {', '.join(paths)}")

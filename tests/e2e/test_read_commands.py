@@ -220,8 +220,14 @@ def test_debug_shows_where_an_error_comes_from(bridge: Run) -> None:
 
 
 def test_an_empty_result_is_reported_on_standard_error(bridge: Run) -> None:
-    answer = bridge("effective", "--manifests", "-", text="")
+    answer = bridge("effective", "--manifests", "-", text="# no object\n")
     assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "No effective policies found.\n")
+
+
+def test_empty_standard_input_is_an_error(bridge: Run) -> None:
+    answer = bridge("effective", "--manifests", "-", text="")
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert answer.stderr == "error: standard input is empty: check the command whose output it should be\n"
 
 
 def test_a_reader_that_has_enough_is_no_error(bridge_path: Path, environment: dict[str, str]) -> None:
