@@ -10,7 +10,8 @@ from bridge.cli.main import run_command
 from bridge.queries.reasons import explained_reasons
 
 ROOT = Path(__file__).parents[2]
-_REASON = re.compile(r'(?:"reason": |_problem\(key, key, |_message\()"([A-Z][A-Za-z]+)"')
+# Where a reason is given, or its message is a row of the table of rejected links.
+_REASON = re.compile(r'(?:"reason": |_problem\(key, key, |^\t(?="\w+": "\{))"([A-Z][A-Za-z]+)"', re.MULTILINE)
 
 
 def test_every_reason_is_explained() -> None:
