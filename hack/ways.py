@@ -24,7 +24,7 @@ from hack.bench.load import Load, custom_resources, policy_kind
 from hack.cluster import collection, running_cluster
 from hack.processes import HERE, ROOT, BridgeProcess, Program
 
-SHARED = ("telemetry/", "tracing/", "model/keys.py", "model/types.py", "model/nesting.py", "pacing.py", "__init__.py")
+SHARED = ("telemetry/", "tracing/", "model/keys.py", "model/types.py", "model/nesting.py", "work.py", "__init__.py")
 PATIENCE = 120.0
 SETTLING = 8.0  # seconds after the first statuses, until nothing of the start is under way
 CONFIG_MAP = {
@@ -101,7 +101,7 @@ async def _print(bridge: BridgeProcess, about: str, count: int) -> None:
 
 
 def _listed(files: list[str]) -> str:
-    """Return the files by package, in order: `sources cluster, yaml → replicator intake`."""
+    """Return the files by package, in order: `sources cluster, yaml → replicator changes`."""
     parts: list[str] = []
     last = ""
     for file in (file for file in files if not file.endswith("__init__.py")):

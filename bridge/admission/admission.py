@@ -33,7 +33,7 @@ from bridge.model.observability import Histogram, Record, record_nothing
 from bridge.model.placement import Decision, DecisionError, differing, read_decision
 from bridge.opa.client import Answer
 from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, OpaUnavailable
-from bridge.pacing import Backoff
+from bridge.work import RETURNING, Backoff
 
 log = structlog.get_logger(__name__)
 
@@ -62,8 +62,6 @@ class AdmissionCounts:
         self.seconds.observe(seconds)
 
 
-FIRST_WAIT = 0.05  # seconds before the second attempt; the waits double
-LONGEST_WAIT = 1.0
 _SHORTEST_ATTEMPT = 1.0  # seconds; a shorter rest is not split
 _PASSING = {429, 502, 503, 504}  # back-pressure, and the statuses of a proxy before an unavailable OPA
 
@@ -85,7 +83,7 @@ async def insist(ask: Callable[[], Awaitable[T]], budget: float) -> T:
     """
     clock = asyncio.get_running_loop().time
     until = clock() + budget
-    backoff = Backoff(FIRST_WAIT, LONGEST_WAIT, spread=(0.8, 1.2))
+    backoff = Backoff(RETURNING, spread=(0.8, 1.2))
     attempts = 0
     while True:
         left = until - clock()

@@ -14,7 +14,7 @@ from bridge.queries.names import CommandError, short_key
 
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
-    from bridge.remediator.placement.decisions import PlacementFinding
+    from bridge.remediator.decisions import PlacementFinding
     from bridge.settings.model import Settings
 
 
@@ -59,7 +59,7 @@ async def placement(engine: Engine, asked: Asked) -> Answer:
         # Show the placement of Deployments of a running bridge
         bridge placement --kind apps/Deployment --opa http://opa:8181
     """
-    from bridge.remediator.placement.decisions import findings
+    from bridge.remediator.decisions import findings
 
     found = await findings(engine.opa, _settings(asked).placed_types, asked.namespace)
     return Answer(

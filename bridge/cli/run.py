@@ -133,7 +133,7 @@ async def _overview(settings: Settings, running: Running) -> tuple[list[Table], 
     from bridge.cli.status import status_tables
     from bridge.queries.asking import effective_everywhere
     from bridge.queries.statuses import statuses
-    from bridge.remediator.placement.decisions import findings
+    from bridge.remediator.decisions import findings
 
     await report_problems(running.engine)
     entries = await effective_everywhere(running.engine.opa)

@@ -108,7 +108,7 @@ def _show(output: str, outcomes: Sequence[RemovalOutcome]) -> None:
 
 async def look(settings: Settings, *, refuse: bool) -> list[RemovalOutcome]:
     """Return what would be removed. With `refuse` a running bridge is an error. Raises KubeError, StillWritingError."""
-    from bridge.remediator.statuses.plan import describe
+    from bridge.remediator.plan import describe
     from bridge.sidecar.removal import holder_of, insist_on_none
 
     async with await _connected(settings) as client:
@@ -126,7 +126,7 @@ async def look(settings: Settings, *, refuse: bool) -> list[RemovalOutcome]:
 
 async def remove(settings: Settings) -> list[RemovalOutcome]:
     """Remove everything. Raises KubeError, and StillWritingError while a bridge is running."""
-    from bridge.remediator.statuses.plan import describe
+    from bridge.remediator.plan import describe
     from bridge.sidecar.removal import held, insist_on_none
 
     where = settings.lease_namespace, settings.lease_name

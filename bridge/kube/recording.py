@@ -30,7 +30,7 @@ import structlog
 from bridge.kube.client import KubeClient
 from bridge.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotFound
 from bridge.model.observability import EventType
-from bridge.pacing import Backoff, Budget
+from bridge.work import FAILED, Backoff, Budget
 
 log = structlog.get_logger(__name__)
 
@@ -42,8 +42,6 @@ ROOM = 1000
 PATIENCE = 600.0
 NOTE_BYTES = 1024  # the API server's limit, in bytes of UTF-8
 RESULTS = ("written", "refused", "dropped")
-_FIRST_WAIT = 0.5  # seconds after a failed attempt; the waits double
-_LONGEST_WAIT = 30.0
 
 _Identity = tuple[str, ...]
 _Group = tuple[str, str]  # namespace and reason
@@ -106,7 +104,7 @@ class Recorder:
     async def run(self) -> None:
         """Write recorded Events, until cancelled."""
         budget = Budget(RATE, BURST)
-        backoff = Backoff(_FIRST_WAIT, _LONGEST_WAIT)
+        backoff = Backoff(FAILED)
         while True:
             identity = await self._next()
             await budget.spend()

@@ -28,7 +28,7 @@ from bridge.model.nesting import (
     is_too_deep,
 )
 from bridge.model.types import ResourceType
-from bridge.pacing import Backoff
+from bridge.work import Backoff, Delays
 
 Fields = dict[str, msgspec.Raw]  # an object's fields by name, as JSON text
 
@@ -218,7 +218,7 @@ class WatchBackoff:
     def __init__(self, pace: Pace) -> None:
         self._pace = pace
         self._kind: type[KubeError] | None = None
-        self._backoff = Backoff(pace.first_wait, math.inf)
+        self._backoff = Backoff(Delays(pace.first_wait, math.inf))
 
     def reset(self) -> None:
         """Reset after a success: the next failure is a first one."""

@@ -18,13 +18,12 @@ from bridge.opa.errors import OpaError
 from bridge.opa.executable import ensure_opa
 from bridge.opa.shipped import shipped
 from bridge.policy_loader import reports
+from bridge.policy_loader.assembly import kubernetes_view
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.compile_check import Checker
-from bridge.policy_loader.judgement import Judge, failures_by_author
+from bridge.policy_loader.judgement import Judge, failures_by_author, select
 from bridge.policy_loader.ownership import flaws, packages
-from bridge.policy_loader.selection import select
 from bridge.policy_loader.submissions import CONFIG_MAP, ModuleProblem, Submission, Verdict, config_maps_in
-from bridge.policy_loader.view import kubernetes_view
 from bridge.resources import rego_root
 from bridge.settings.loading import load_settings
 from bridge.settings.model import SETTINGS, Settings

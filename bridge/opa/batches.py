@@ -23,22 +23,6 @@ def batches(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
         yield items[start : start + size]
 
 
-class BatchSize:
-    """The number of items of a query, at most `most`, for about `seconds` each: other queries wait that long."""
-
-    def __init__(self, most: int, seconds: float = 0.2, first: int = 100) -> None:
-        self._most = most
-        self._seconds = seconds
-        self.now = min(first, most)
-
-    def learn(self, count: int, seconds: float) -> None:
-        """Update it with the duration of a query of `count` items."""
-        if seconds > self._seconds:
-            self.now = max(1, min(self.now, int(count * self._seconds / seconds)))
-        elif count >= self.now and seconds < self._seconds / 2:
-            self.now = min(self._most, 2 * self.now)
-
-
 def at_targets_of(kind: str) -> Callable[[str], str]:
     """Return the names of targets in failures of a query for this policy kind: it may succeed there for other kinds."""
     return f"{kind} at {{}}".format

@@ -11,7 +11,6 @@ import structlog
 
 from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Rejected, Source, Trouble, Upserted
 from bridge.model.keys import Key, key_of
-from bridge.pacing import Turns
 from bridge.policy_loader.submissions import (
     CONFIG_MAP,
     REGO_POLICY,
@@ -27,6 +26,7 @@ from bridge.policy_loader.submissions import (
     rejected,
 )
 from bridge.sources.yaml import UNREADABLE
+from bridge.work import Turns
 
 log = structlog.get_logger(__name__)
 

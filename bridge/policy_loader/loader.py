@@ -22,15 +22,20 @@ from bridge.opa.shipped import Shipped
 from bridge.policy_loader.activation import Activation, BundleEndpoint, Looked, State
 from bridge.policy_loader.assembly import digest
 from bridge.policy_loader.compile_check import Checker, CheckError
-from bridge.policy_loader.entries import Entry, Failure, sharing, youth
-from bridge.policy_loader.judgement import Judge, fails_on_examples, failures_by_author, fault_of
-from bridge.policy_loader.ownership import HIERARCHY, STRATEGIES
-from bridge.policy_loader.probation import Probation
+from bridge.policy_loader.entries import Entry, Failure, Probation, sharing, youth
+from bridge.policy_loader.judgement import (
+    Chosen,
+    Judge,
+    Problems,
+    fails_on_examples,
+    failures_by_author,
+    fault_of,
+    select,
+)
+from bridge.policy_loader.ownership import HIERARCHY, STRATEGIES, VIEW
 from bridge.policy_loader.reports import summary_of_failing
-from bridge.policy_loader.selection import Chosen, Problems, select
 from bridge.policy_loader.states import LOADER, LoaderEvent, LoaderState
 from bridge.policy_loader.submissions import DataPath, Fault, ModuleProblem, Places, Submission, Verdict
-from bridge.policy_loader.view import VIEW
 
 log = structlog.get_logger(__name__)
 

@@ -16,7 +16,6 @@ from collections.abc import Iterable, Iterator
 from bridge.opa.client import STATES_OF_MODULES
 from bridge.opa.shipped import SETTINGS
 from bridge.policy_loader.submissions import DataPath, Fault, ModuleProblem, Submission
-from bridge.policy_loader.view import VIEW
 
 WRITTEN = (
     SETTINGS,
@@ -30,6 +29,7 @@ WRITTEN = (
 )  # documents of the bridge itself
 HIERARCHY = ("bridge", "extensions", "hierarchy")  # modules below declare links
 STRATEGIES = ("bridge", "strategies")  # modules below merge effective policies
+VIEW = ("kubernetes",)  # the package of the view of replicated objects
 _OWN = "claim_refused"  # the code of these problems
 
 # The form that OPA's parser and this module certainly read alike; other forms of a package clause are rejected.

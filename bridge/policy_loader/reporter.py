@@ -18,13 +18,12 @@ from bridge.model.types import ResourceType
 from bridge.policy_loader import reports
 from bridge.policy_loader.authors import Author, Authors
 from bridge.policy_loader.submissions import CONFIG_MAP, ModuleProblem
+from bridge.work import PAUSE, RetryQueue
 
 log = structlog.get_logger(__name__)
 
 PATIENCE = 5.0  # seconds without activation after which an object reports that
 GAP = 1.0  # seconds between two writes to one object
-LOOK = 1.0  # seconds between two checks whether this bridge may write
-_FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0  # seconds until a failed write is retried
 
 
 class Reporter:
@@ -47,61 +46,44 @@ class Reporter:
         self._resource = resource
         self._may_write = may_write
         self._record = record
-        self._due: dict[Key, float] = {}  # by the loop's clock
+        self._queue: RetryQueue[Key] = RetryQueue(lambda key: key.namespace)
         self._left: dict[Key, Object] = {}  # former authors, which may still have the bridge's annotation
-        self._wrote: dict[Key, float] = {}
+        self._wrote: dict[Key, float] = {}  # by the loop's clock
         self._pending: dict[Key, float] = {}  # the time since which OPA has not loaded it
         self._reported: dict[Key, tuple[str, tuple[ModuleProblem, ...]]] = {}
-        self._waits: dict[Key, float] = {}
-        self._woken = asyncio.Event()
         self._forbidden = False
         authors.listen(self._note)
 
     async def run(self) -> None:
-        """Write until cancelled."""
-        held = False
+        """Write until cancelled. A bridge that may not write now keeps what it would."""
         while True:
-            self._woken.clear()
-            if self._may_write() and not held:  # writes that the previous holder did not finish
-                for key in self._authors.known:
-                    self._put(key, 0.0)
-            held = self._may_write()
-            now = self._now()
-            for key in [key for key, at in self._due.items() if at <= now]:
-                if self._may_write():
-                    del self._due[key]
-                    await self._report(key)
-            at = min(self._due.values(), default=now + LOOK) if held else now + LOOK
-            try:
-                async with asyncio.timeout(max(0.0, min(LOOK, at - self._now()))):
-                    await self._woken.wait()
-            except TimeoutError:
-                continue
+            (key,) = await self._queue.take(1)
+            while not self._may_write():  # noqa: ASYNC110 (the Lease has no event here)
+                await asyncio.sleep(PAUSE)
+            await self._report(key)
 
     def _note(self, key: Key, obj: Object | None) -> None:
         author = self._authors.known.get(key)
         self._left.pop(key, None)
         if author is None:
-            for memory in (self._due, self._wrote, self._reported, self._waits, self._pending):
+            for memory in (self._wrote, self._reported, self._pending):
                 memory.pop(key, None)
             if obj is None or not _annotated(obj):
                 return
             self._left[key] = {name: obj[name] for name in ("apiVersion", "kind", "metadata")}
         judgement = author.judgement if author else None
         if judgement is not None and judgement.accepted and not judgement.programmed:
-            self._pending.setdefault(key, self._now())
+            self._pending.setdefault(key, asyncio.get_running_loop().time())
         else:
             self._pending.pop(key, None)
-        self._put(key, 0.0)
-
-    def _put(self, key: Key, delay: float) -> None:
-        now = self._now()
-        self._due[key] = max(now + delay, self._wrote.get(key, -GAP) + GAP)
-        if key in self._pending:
-            self._due[key] = max(self._due[key], self._pending[key] + PATIENCE)
-        self._woken.set()
+        self._queue.add([key])
 
     async def _report(self, key: Key) -> None:
+        now = asyncio.get_running_loop().time()
+        due = max(self._wrote.get(key, -GAP) + GAP, self._pending.get(key, -PATIENCE) + PATIENCE)
+        if due > now:
+            self._queue.add_later(key, due - now)
+            return
         author = self._authors.known.get(key)
         resource = self._resource(key.type_id)
         current, patch = self._plan(key, author)
@@ -115,13 +97,14 @@ class Reporter:
             self._left.pop(key, None)
             return  # the concurrent change arrives next, and is checked
         except KubeError as error:
-            self._failed(key, resource, error)
+            self._queue.failed(key)
+            self._log_forbidden(resource, error)
             return
         self._left.pop(key, None)
         self.writes += 1
         self._forbidden = False
-        self._wrote[key] = self._now()
-        self._waits.pop(key, None)
+        self._wrote[key] = asyncio.get_running_loop().time()
+        self._queue.succeeded(key)
 
     def _plan(self, key: Key, author: Author | None) -> tuple[Object, dict[str, Any] | None]:
         """Return the object, and the patch that updates its status; None if it is up to date."""
@@ -153,18 +136,11 @@ class Reporter:
             self._reported[key] = (event.reason, verdict.problems)
             self._record(author.identity, event.event_type, event.reason, event.message)
 
-    def _failed(self, key: Key, resource: ResourceType, error: KubeError) -> None:
-        wait = self._waits[key] = min(_LONGEST_WAIT, self._waits.get(key, _FIRST_WAIT / 2) * 2)
-        if isinstance(error, Forbidden):
-            if not self._forbidden:
-                self._forbidden = True
-                what = resource.plural if resource.group == "core" else f"{resource.plural}.{resource.group}/status"
-                log.warning("cannot report module status, patch permission missing", resource=what, why=error.message)
-            wait = self._waits[key] = _LONGEST_WAIT
-        self._put(key, wait)
-
-    def _now(self) -> float:
-        return asyncio.get_running_loop().time()
+    def _log_forbidden(self, resource: ResourceType, error: KubeError) -> None:
+        if isinstance(error, Forbidden) and not self._forbidden:
+            self._forbidden = True
+            what = resource.plural if resource.group == "core" else f"{resource.plural}.{resource.group}/status"
+            log.warning("cannot report module status, patch permission missing", resource=what, why=error.message)
 
 
 def _annotated(obj: Object) -> bool:

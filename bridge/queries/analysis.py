@@ -20,9 +20,9 @@ from bridge.model.types import CONSTRAINT, CRD, DESCRIBING
 from bridge.opa.address import pointer
 from bridge.opa.client import Opa
 from bridge.queries.asking import Entry, Selects, by_batches, in_batches, objects, selected
-from bridge.replicator.pending import prune
 from bridge.sources.manifest_files import MOST_BYTES, ManifestError
 from bridge.sources.manifests import ManifestSource
+from bridge.sources.pruning import prune
 
 if TYPE_CHECKING:
     from bridge.sources.known_fields import Doubt

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bridge.opa.client import Opa
     from bridge.queries.asking import Entry, Selects
-    from bridge.remediator.statuses.ledger import Ledger
+    from bridge.remediator.ledger import Ledger
 
 MODE_ANNOTATION = "policybridge.io/mode"  # marks a policy whose status is only computed, never written
 DIFFERS_ANNOTATION = "policybridge.io/differs"  # if the controller reports another result than the bridge
@@ -88,7 +88,7 @@ async def _ledger(opa: Opa, chosen: Entry) -> Ledger:
     """Return the outcome of every policy at every effective target."""
     from bridge.opa.batches import at_targets_of, in_parts
     from bridge.queries.asking import by_batches
-    from bridge.remediator.statuses.ledger import Ledger
+    from bridge.remediator.ledger import Ledger
 
     ledger = Ledger()
     for kind, targets in (await opa.query("scopes", chosen)).items():
@@ -113,7 +113,7 @@ def differences(entry: Mapping[str, Any]) -> list[str]:
 
 def objects_with_status(answer: Statuses) -> list[dict[str, Any]]:
     """Return each policy, then each affected object, with its desired status and annotations."""
-    from bridge.remediator.statuses.plan import Patch, patched, plan_affected, plan_policy
+    from bridge.remediator.plan import Patch, patched, plan_affected, plan_policy
 
     now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     rows = []

@@ -17,10 +17,9 @@ from bridge.model.types import CONSTRAINT
 from bridge.opa.batches import in_parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
-from bridge.pacing import Budget
-from bridge.remediator.sink import StatusSink
-from bridge.remediator.statuses.plan import plan_constraint
-from bridge.remediator.writer import AWAY_DELAY, Planned, WriteLoop
+from bridge.remediator.plan import plan_constraint
+from bridge.remediator.writer import Planned, StatusSink, WriteLoop
+from bridge.work import PAUSE, Budget
 
 EXEMPT = "policybridge.io"  # the group whose objects no Constraint matches
 NAMESPACE = "core/Namespace"
@@ -232,7 +231,7 @@ class Audit(WriteLoop[str]):
                     await self._audited.judge_some()
                 except OpaError as error:
                     log.info("audit waiting for OPA", why=str(error))
-                    await asyncio.sleep(AWAY_DELAY)
+                    await asyncio.sleep(PAUSE)
                     continue
                 if not self._audited.waiting:
                     self._whole = self._begun

@@ -1,98 +1,103 @@
-"""The loop that writes patches of objects: a queue in which owners take turns, plans, a budget, and writes in parallel.
+"""The loop that writes patches of objects, on which statuses, placement and the audit are built; and where it writes.
 
-Statuses, placement and the audit are built on it.
+A queue in which owners take turns, plans, a budget, and writes in parallel, to a cluster, or to memory for a folder.
 """
 
 from __future__ import annotations
 
 import asyncio
-import heapq
-import itertools
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, nullcontext
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import structlog
 
-from bridge.model.keys import parse_key
+from bridge.model.keys import Key, parse_key
 from bridge.opa.errors import OpaError
-from bridge.pacing import Budget, Turns, delay_after
-from bridge.remediator.sink import Gone, Patch, StatusSink, WriteConflict, WriteRefused
+from bridge.work import PAUSE, WRITERS, Budget, RetryQueue, Writers
+
+Patch = Mapping[str, Any]  # {status: its fields} or {metadata: {annotations}}, a merge patch (RFC 7386)
+Names = Mapping[str, str]  # {controllerName, kind}, from which the conditions of a policy kind have their types
+
+
+class WriteConflict(Exception):
+    """The object has changed since its status was computed."""
+
+
+class Gone(Exception):
+    """The API server does not have the object, or does not serve its type at present."""
+
+
+class WriteRefused(Exception):
+    """The API server rejects the status; the text has the cause and the fix."""
+
+
+class StatusSink(Protocol):
+    """Accepts patches of objects."""
+
+    async def write(self, key: Key, patch: Patch, resource_version: str) -> None:
+        """Patch an object, if it still has `resource_version`: its status, or its annotations.
+
+        Raises Conflict, Gone or WriteRefused; other errors may be retried.
+        """
+        ...
+
+    def overlay(self, key: Key, current: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return an object's current `{status, annotations}`, with writes that do not come back from the source."""
+        ...
+
+    def may_write(self) -> bool:
+        """Return whether this bridge writes now."""
+        ...
+
+    def recall(self) -> Sequence[Names]:
+        """Return the last value of `remember`, from this bridge or an earlier one."""
+        ...
+
+    def remember(self, names: Sequence[Names]) -> None:
+        """Store the names of marks, so the marks can be found after their kinds are deleted."""
+        ...
+
+
+class MemorySink:
+    """Statuses of a folder of manifests: kept in memory, never written to the files."""
+
+    def __init__(self) -> None:
+        self.statuses: dict[Key, dict[str, Any]] = {}
+        self.annotations: dict[Key, dict[str, Any]] = {}
+        self._names: Sequence[Names] = ()
+
+    async def write(self, key: Key, patch: Patch, resource_version: str) -> None:  # noqa: ARG002
+        """Keep the patch; there are no other writers."""
+        self.statuses.setdefault(key, {}).update(patch.get("status", {}))
+        self.annotations.setdefault(key, {}).update(patch.get("metadata", {}).get("annotations", {}))
+
+    def overlay(self, key: Key, current: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the object's current state with the kept patches."""
+        annotations = {**current["annotations"], **self.annotations.get(key, {})}
+        return {
+            **current,
+            "status": {**current["status"], **self.statuses.get(key, {})},
+            "annotations": {name: value for name, value in annotations.items() if value is not None},
+        }
+
+    def may_write(self) -> bool:
+        """Return True: there are no other writers."""
+        return True
+
+    def recall(self) -> Sequence[Names]:
+        """Return nothing: no file has earlier names."""
+        return self._names
+
+    def remember(self, names: Sequence[Names]) -> None:
+        """Keep them for the lifetime of this process, like the marks themselves."""
+        self._names = tuple(names)
+
 
 log = structlog.get_logger(__name__)
 
 T = TypeVar("T", bound=Hashable)
-FIRST_DELAY = 0.1  # seconds before a second try
-LONGEST_DELAY = 30.0  # seconds; the delay doubles up to here
-
-
-class RetryQueue(Generic[T]):
-    """Waiting keys. Each `owner` takes turns, with its oldest due key first.
-
-    An owner with many keys delays only its own. Without `owner` all keys have the same one.
-    """
-
-    def __init__(self, owner: Callable[[T], str] = lambda _: "") -> None:
-        self._due: Turns[T] = Turns(owner)
-        self._later: list[tuple[float, int, T]] = []
-        self._ticket: dict[T, int] = {}  # of keys with a longer wait, the entry of `_later` that counts
-        self._order = itertools.count()
-        self._failures: dict[T, int] = {}
-        self._added = asyncio.Event()
-        self.results: Counter[str] = Counter()  # results of work, as the worker reports them
-
-    def __len__(self) -> int:
-        return len(self._due) + len(self._ticket)
-
-    def __contains__(self, key: T) -> bool:
-        return key in self._due or key in self._ticket
-
-    def add(self, keys: Iterable[T], *, first: bool = False) -> None:
-        """Add keys for work as soon as possible; a waiting key stays once. With `first` each is its owner's next."""
-        for key in keys:
-            self._due.add(key, first=first)
-            self._ticket.pop(key, None)
-        if self._due:
-            self._added.set()
-
-    def failed(self, key: T) -> None:
-        """Retry this key later, with growing delays, unless it was added meanwhile."""
-        count = self._failures[key] = self._failures.get(key, 0) + 1
-        if key in self._due:
-            return
-        delay = delay_after(count, FIRST_DELAY, LONGEST_DELAY)
-        ticket = self._ticket[key] = next(self._order)
-        heapq.heappush(self._later, (asyncio.get_running_loop().time() + delay, ticket, key))
-        self._added.set()
-
-    def succeeded(self, key: T) -> None:
-        """Reset the delay of this key."""
-        self._failures.pop(key, None)
-
-    def look_again(self) -> None:
-        """Make a waiting `take` check again which keys fit."""
-        self._added.set()
-
-    async def take(self, limit: int, fits: Callable[[T], bool] = lambda _: True) -> list[T]:
-        """Return up to `limit` keys that are due and fit; wait for the first."""
-        while True:
-            now = asyncio.get_running_loop().time()
-            while self._later and self._later[0][0] <= now:
-                _, ticket, key = heapq.heappop(self._later)
-                if self._ticket.get(key) == ticket:
-                    del self._ticket[key]
-                    self._due.add(key, first=True)  # it has waited already
-            if taken := self._due.take(limit, fits):
-                return taken
-            self._added.clear()
-            wait = self._later[0][0] - now if self._later else None
-            try:
-                async with asyncio.timeout(wait):
-                    await self._added.wait()
-            except TimeoutError:
-                continue
 
 
 RESULTS = ("written", "conflict", "gone", "refused")  # of a write, as counted in its queue's `results`
@@ -143,69 +148,6 @@ async def write_one(
 
 def _log_refused(key: str, why: str) -> None:
     log.warning("status write failed", object=key, why=why)
-
-
-WRITERS = 32  # writes at once
-WRITERS_EACH = 4  # of one owner
-SLOW = 1.0  # seconds: an owner whose last write took longer has one write at once
-
-
-class Writers(Generic[T]):
-    """Bounds the parallel writes, in total and of each owner. A write waits from `begin` until both allow it.
-
-    An API server can take seconds for a write, for example if a tenant's admission webhook delays it, or because the
-    object has thousands of fields. Such an object costs the API server so much processor time that all clients wait.
-    """
-
-    def __init__(self, owner: Callable[[T], str]) -> None:
-        self._owner = owner
-        self._under_way: set[T] = set()
-        self._counts: Counter[str] = Counter()  # of `_under_way`, by owner
-        self._all = asyncio.Semaphore(WRITERS)
-        self._each: dict[str, asyncio.Semaphore] = {}  # of owners with writes in progress
-        self._slow: dict[str, asyncio.Lock] = {}  # of owners whose last write was slow
-
-    def __len__(self) -> int:
-        return len(self._under_way)
-
-    def has_room_for(self, item: T) -> bool:
-        """Return whether a write of this item could start now, considering its owner's other writes."""
-        # No write is begun before it can be sent: a later and more urgent one would wait behind it.
-        if item in self._under_way or len(self._under_way) >= WRITERS:
-            return False
-        owner = self._owner(item)
-        if owner not in self._slow:
-            return self._counts[owner] < WRITERS_EACH
-        # One write of each, and all of them leave half of the writers to others.
-        return not self._counts[owner] and sum(1 for other in self._counts if other in self._slow) < WRITERS // 2
-
-    def begin(self, item: T) -> None:
-        """Count a write as in progress; `writing` must follow."""
-        owner = self._owner(item)
-        self._under_way.add(item)
-        self._counts[owner] += 1
-        self._each.setdefault(owner, asyncio.Semaphore(WRITERS_EACH))
-
-    @asynccontextmanager
-    async def writing(self, item: T) -> AsyncIterator[None]:
-        """Wait until the write may start; it ends with the context."""
-        owner = self._owner(item)
-        try:
-            async with self._each[owner], self._slow.get(owner) or nullcontext(), self._all:
-                began = asyncio.get_running_loop().time()
-                yield
-                if asyncio.get_running_loop().time() - began > SLOW:
-                    self._slow.setdefault(owner, asyncio.Lock())
-                else:
-                    self._slow.pop(owner, None)
-        finally:
-            self._under_way.discard(item)
-            self._counts[owner] -= 1
-            if not self._counts[owner]:
-                del self._counts[owner], self._each[owner]
-
-
-AWAY_DELAY = 0.5  # seconds before a retry of OPA, or a check of the right to write
 
 
 class WriteLoop(ABC, Generic[T]):
@@ -297,7 +239,7 @@ class WriteLoop(ABC, Generic[T]):
                     else:
                         # Another bridge writes, or OPA is being synced. Differences are kept for later.
                         self._set_aside()
-                        await asyncio.sleep(AWAY_DELAY)
+                        await asyncio.sleep(PAUSE)
                         self._queue.add(batch)
 
     async def _plan_batch(self, batch: Sequence[T], basis: Hashable) -> dict[T, Planned]:

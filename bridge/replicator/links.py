@@ -16,8 +16,8 @@ from bridge.opa.address import segments_of
 from bridge.opa.batches import batches, in_parts, parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, QueryError
-from bridge.pacing import delay_after
-from bridge.replicator.index_layout import NO_LINKS, Links, links_of
+from bridge.replicator.documents import NO_LINKS, Documents, Links, links_of
+from bridge.work import RETURNING, TOO_SLOW
 
 EVERY = "*"  # in a pointer, each item of a list
 
@@ -94,10 +94,7 @@ BATCH = 500  # objects of a query
 FAR = 8 * BATCH  # objects, from the oldest, whose links are queried ahead: the limit of stored results
 SOON = 1.0  # seconds for the links of a slow object: OPA commits no write while it evaluates a query
 REST = 9.0  # times the duration of such a query, without another one: others have nine tenths of OPA's time
-AGAIN = 1.0  # seconds before such a query that failed is repeated
-FIRST_DELAY = 10.0  # seconds before one that took too long is repeated
-LONGEST_DELAY = 600.0
-TOO_SLOW = "its links take too long: an extension is slow on it"
+SLOW = "its links take too long: an extension is slow on it"
 AT_ONCE = 3  # parallel queries: OPA evaluates each on one core, and has the next one waiting
 
 
@@ -112,18 +109,8 @@ class Made(NamedTuple):
     failure: str = ""
 
 
-Known = Callable[[Key], int | None]  # what the links that OPA has of an object were made from
-Held = Callable[[Key, Object], bool]  # whether OPA has this version of the object
 _Answer = asyncio.Task[dict[Key, Links | OpaError]]
 _Missing = tuple[Key, Object, msgspec.Raw, int | None]  # with the inputs of its links, and their hash
-
-
-def _nothing_known(_: Key) -> int | None:
-    return None
-
-
-def _nothing_held(_: Key, __: Object) -> bool:
-    return False
 
 
 class _Pending(NamedTuple):
@@ -146,13 +133,15 @@ class _Pending(NamedTuple):
 class Linking:
     """Returns the index entries and facts of objects.
 
-    Results that were queried `ahead` are kept until they are fetched, and count only for the same version of the
-    object. An object whose links took too long is queried apart when it changes, one such object at a time, so that
-    others wait for it SOON seconds at most: it fails at first, and `retry` is called once its links can be computed.
+    `documents` know what OPA has, and what its links were made from. Results that were queried `ahead` are kept until
+    they are fetched, and count only for the same version of the object. An object whose links took too long is queried
+    apart when it changes, one such object at a time, so that others wait for it SOON seconds at most: it fails at
+    first, and `retry` is called once its links can be computed.
     """
 
-    def __init__(self, opa: Opa, retry: Callable[[Key, Object], None]) -> None:
+    def __init__(self, opa: Opa, documents: Documents, retry: Callable[[Key, Object], None]) -> None:
         self._opa = opa
+        self._documents = documents
         self._retry = retry
         self._ahead: dict[Key, _Pending] = {}
         self._slow: set[Key] = set()  # objects whose links took too long, the last time
@@ -162,11 +151,11 @@ class Linking:
         self._rest_until = 0.0  # of queries apart
         self._reading: LinkFields | None = None  # None: query OPA
 
-    async def of(self, objects: Mapping[Key, Object], known: Known = _nothing_known) -> dict[Key, Made]:
+    async def of(self, objects: Mapping[Key, Object]) -> dict[Key, Made]:
         """Return the links of each object. Raises OpaError."""
         while objects:
             try:
-                pending = self._ask(objects, known, self._reading or await self._ask_what_is_read())
+                pending = self._ask(objects, self._reading or await self._ask_what_is_read())
                 found = await _answered(pending)
             except QueryError as error:
                 if error.code != "OtherFields":
@@ -180,23 +169,23 @@ class Linking:
     async def of_stored(self, keys: Sequence[str]) -> dict[Key, Links]:
         """Return the links of objects in OPA. Raises OpaError."""
         answers = await in_parts(self._opa, "links", "keys", keys, {})
-        return {parse_key(key): links_of(key, links) for _, answer in answers for key, links in answer.items()}
+        return {parse_key(key): links_of(links) for _, answer in answers for key, links in answer.items()}
 
-    async def ahead(
-        self, waiting: Mapping[Key, Object | None], known: Known = _nothing_known, held: Held = _nothing_held
-    ) -> bool:
-        """Query a batch of waiting objects that are not `held`, and wait for the result.
+    async def ahead(self, waiting: Mapping[Key, Object | None]) -> bool:
+        """Query a batch of waiting objects in versions that OPA does not have, and wait for the result.
 
         False if there is no complete batch, or no response.
         """
         try:
             reading = self._reading or await self._ask_what_is_read()
             near = islice(waiting.items(), FAR)
-            fresh = ((key, obj) for key, obj in near if obj and not self._has(key, obj) and not held(key, obj))
+            fresh = (
+                (key, obj) for key, obj in near if obj and not self._has(key, obj) and not self._documents.has(key, obj)
+            )
             batch = dict(islice(fresh, BATCH))
             if len(batch) < BATCH:
                 return False
-            pending = self._ask(batch, known, reading)
+            pending = self._ask(batch, reading)
             self._ahead |= pending
             await _answered(pending)
         except OpaError:
@@ -244,19 +233,19 @@ class Linking:
         self._reading = LinkFields(await self._opa.query("link_fields", {}))
         return self._reading
 
-    def _ask(self, objects: Mapping[Key, Object], known: Known, reading: LinkFields) -> dict[Key, _Pending]:
+    def _ask(self, objects: Mapping[Key, Object], reading: LinkFields) -> dict[Key, _Pending]:
         """Query missing results."""
         pending: dict[Key, _Pending] = {}
         missing: list[_Missing] = []
         for key, obj in objects.items():
             before = self._apart.get(key) or self._ahead.get(key)
-            if before is not None and before.serves(obj, known(key)):
+            if before is not None and before.serves(obj, self._documents.made_from(key)):
                 pending[key] = before
                 continue
             self._end_apart([key])
             declared = reading.of(obj)
             made_from = None if reading.fields is None else hash(bytes(declared))
-            if made_from is not None and made_from == known(key):
+            if made_from is not None and made_from == self._documents.made_from(key):
                 pending[key] = _Pending(obj, made_from, None)
             elif key in self._slow:
                 pending[key] = self._ask_apart((key, obj, declared, made_from), reading)
@@ -283,7 +272,7 @@ class Linking:
         later = asyncio.get_running_loop().call_later
         if one.answer.exception():  # OPA is away, or links read other fields now
             del self._apart[key]
-            later(AGAIN, self._retry, key, obj)
+            later(RETURNING.longest, self._retry, key, obj)
         elif key not in self._slow:
             del self._apart[key]
             self._retry(key, obj)
@@ -293,7 +282,7 @@ class Linking:
                 if self._apart.get(key) is one:
                     self._ask_apart(missing, reading, tries + 1)
 
-            later(delay_after(tries, FIRST_DELAY, LONGEST_DELAY), again)
+            later(TOO_SLOW.after(tries), again)
 
     async def _query_apart(self, reading: LinkFields, missing: _Missing) -> dict[Key, Links | OpaError]:
         clock = asyncio.get_running_loop().time
@@ -317,13 +306,13 @@ class Linking:
         answering = parts(self._opa, "links", "objects", declared, more, _named, _set_aside, limit=limit)
         answers = [part async for part in answering]
         found: dict[Key, Links | OpaError] = {
-            parse_key(key): links_of(key, links) for _, answer in answers for key, links in answer.items()
+            parse_key(key): links_of(links) for _, answer in answers for key, links in answer.items()
         }
         self._slow.difference_update(key for key, *_ in batch)
         answered = {id(text) for part, _ in answers for text in part}
         for name in [_named(text) for text in declared if id(text) not in answered]:
             error = self._opa.failures.errors.get(("links", name))
-            found[parse_key(name)] = error or OpaError(TOO_SLOW)
+            found[parse_key(name)] = error or OpaError(SLOW)
             if error is None:
                 self._slow.add(parse_key(name))
         return found
@@ -346,7 +335,7 @@ async def _answered(pending: Mapping[Key, _Pending]) -> dict[Key, Made]:
 
 def _made(key: Key, one: _Pending) -> Made:
     if one.apart:
-        return Made(None, None, TOO_SLOW)
+        return Made(None, None, SLOW)
     links = None if one.answer is None else one.answer.result().get(key, NO_LINKS)
     if isinstance(links, OpaError):
         return Made(None, None, links.details)

@@ -12,23 +12,22 @@ from bridge.machine import Machine
 from bridge.model.changes import Listener, Notice, Object, Rejected, Source
 from bridge.model.keys import Key
 from bridge.model.observability import Record, record_nothing
+from bridge.model.types import Fields
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaUndefined
-from bridge.pacing import Backoff
-from bridge.replicator.claim import SLOW, Claim, Lost
-from bridge.replicator.initial_sync import PROBE, Describing, Filling, give_back, without_collector
-from bridge.replicator.intake import Intake, Troubles
-from bridge.replicator.pending import Pending, ReplicationCounts, prune
+from bridge.replicator.changes import Intake, Pending, ReplicationCounts, Troubles
+from bridge.replicator.garbage import collect_seldom, give_back, without_collector
+from bridge.replicator.guard import SLOW, Claim, Lost
+from bridge.replicator.links import AT_ONCE
 from bridge.replicator.states import RESTART, SYNC, RestartEvent, RestartState, SyncEvent, SyncState
 from bridge.replicator.writer import Writer
+from bridge.work import FAILED, RETURNING, Backoff
 
 log = structlog.get_logger(__name__)
 
 QUERIES_OF_SYNC = ("kind_documents", "link_fields", "links", "stamps", "undescribed")  # without audits
 PATIENCE = SLOW  # seconds until a report
 BRISK = 3.0  # seconds of frequent checks: an OPA that has just started soon responds
-_FIRST_LOOK = 0.03  # seconds between two checks in that time, which cost OPA nothing; then the waits double
-_LONGEST_LOOK = 1.0
 
 
 async def wait_for_active_modules(opa: Opa, rules: Callable[[], str | None]) -> None:
@@ -37,7 +36,7 @@ async def wait_for_active_modules(opa: Opa, rules: Callable[[], str | None]) -> 
     `rules` returns None while OPA does not have the expected modules.
     """
     said = ""
-    backoff = Backoff(_FIRST_LOOK, _LONGEST_LOOK)
+    backoff = Backoff(RETURNING)
     since = asyncio.get_running_loop().time()
     while True:
         try:
@@ -56,16 +55,18 @@ async def wait_for_active_modules(opa: Opa, rules: Callable[[], str | None]) -> 
         if why != said and waited > PATIENCE:
             log.info("waiting for OPA", why=why)
             said = why
-        await asyncio.sleep(backoff.next() if waited > BRISK else _FIRST_LOOK)
+        await asyncio.sleep(backoff.next() if waited > BRISK else RETURNING.first)
 
 
 BATCH = 100  # objects of a write, so a change waits for few others
 BATCH_BYTES = 512 << 10  # of these objects together: OPA parses about 100 MB a second
+PIECE = 3_000  # objects that a sync writes at once, while more are read; memory has few more of them
+PIECE_BYTES = 16 << 20
+SILENCE = 30.0  # seconds that a sync waits for types that do not respond while others do
+PROBE = 2.0  # seconds between two checks of OPA
 AUDIT = 60.0  # seconds between two audits of all of OPA's data
 _AUDIT_SHARE = 200  # an audit is followed by at least this multiple of its own duration
 _RULES_LOOK = 0.05  # seconds between two checks whether OPA has loaded other modules
-_FIRST_WAIT = 0.1  # seconds before a failed sync is retried; the waits double
-_LONGEST_WAIT = 10.0
 
 
 class Replicator:
@@ -76,7 +77,7 @@ class Replicator:
     the source has delivered. `owner` identifies this bridge to others on the same OPA, also after a restart. `content`
     identifies the origin of the documents (the cluster and the Rego): OPA's data of the same content is reused. `rules`
     returns the other inputs of links, None while OPA does not have the expected modules. `configured` are types that a
-    setting names: a missing one causes a warning. `prune` removes fields that OPA must not have. `record` gets a
+    setting names: a missing one causes a warning. `fields` are those that objects keep, by type. `record` gets a
     warning for each rejected object.
     """
 
@@ -89,7 +90,7 @@ class Replicator:
         owner: str = "",
         content: str = "",
         configured: Iterable[str] = (),
-        prune: Callable[[Object], Object] = prune,
+        fields: Mapping[str, Fields] | None = None,
         rules: Callable[[], str | None] = lambda: "",
         record: Record = record_nothing,
     ) -> None:
@@ -100,10 +101,9 @@ class Replicator:
         self._opa = opa
         self._types = frozenset(types)
         self._writer = Writer(opa, Claim(opa, owner, content, self._waits_for_opa), self._set_aside, self._retry)
-        pending = Pending(self._writer.documents.keys_of, prune=prune)
+        pending = Pending(self._writer.documents.keys_of, fields or {})
         self._intake = Intake(source, pending, self.counted, configured, record)
-        self._describing = Describing(self._writer, self._intake, self._types)
-        self._filling = Filling(self._writer, self._intake, self._describing)
+        self._undescribed: dict[str, str] = {}  # by undescribed type of policies, the last logged message
         self._rules = rules
         self._linked_by = ""  # the rules that made the links
         self._listeners: list[Listener] = []
@@ -192,7 +192,7 @@ class Replicator:
             log.info("pending changes written to OPA", objects=len(self))
 
     async def _keep_filled(self) -> None:
-        backoff = Backoff(_FIRST_WAIT, _LONGEST_WAIT)
+        backoff = Backoff(FAILED)
         lost: OpaError | None = None
         while True:
             emptied = isinstance(lost, Lost) and lost.empty
@@ -247,10 +247,96 @@ class Replicator:
         self._intake.start_over()
 
     async def _fill(self) -> None:
-        await self._filling.fill()
+        """Write the source's first listings, after `Writer.begin`, and mark them as complete.
+
+        Meanwhile OPA computes links of waiting objects, so it is idle neither during reads nor during writes.
+        """
+        beside = [asyncio.create_task(self._link_ahead()) for _ in range(AT_ONCE)]
+        beside.append(asyncio.create_task(collect_seldom()))
+        try:
+            await self._write_listings()
+        finally:
+            for task in beside:
+                task.cancel()
+            ended = await asyncio.gather(*beside, return_exceptions=True)
+            error = next((error for error in ended if isinstance(error, Exception)), None)
+            if error is not None:
+                # The write has queried these links: only time was lost.
+                log.error("link prefetch failed unexpectedly", exc_info=error)
         log.info("OPA synced", objects=len(self))
         if self._machine.on(SyncEvent.WRITTEN) is SyncState.SYNCED:
             self._tell(Notice(refilled=True))
+
+    async def _link_ahead(self) -> None:
+        while True:
+            self._intake.more.clear()
+            if not await self._writer.linking.ahead(self._intake.pending.objects()):
+                await self._intake.more.wait()
+
+    async def _write_listings(self) -> None:
+        # A policy kind may arrive while the objects of others are awaited.
+        while self._writer.kinds_outdated or self._intake.listings.missing or self.waiting:
+            await self._gather_listings()
+            while self.waiting:
+                await self._write_piece()
+            if self._writer.kinds_outdated:
+                await self._describe()
+                for type_id in self._writer.documents.types() - self._intake.wanted - self._intake.listings.begun:
+                    self._intake.pending.forget(type_id)  # found in OPA, from an earlier bridge
+        await self._writer.renew_facts()  # policies may have arrived before the kinds that their facts depend on
+        await self._writer.finish()
+
+    async def _gather_listings(self) -> None:
+        """Wait until every type is complete, or known to deliver nothing.
+
+        A type that does not respond while others do delays the sync by at most SILENCE. Meanwhile complete batches are
+        written to OPA.
+        """
+        said: set[str] = set()
+        clock = asyncio.get_running_loop().time
+        look = clock() + PROBE
+        answered = clock()  # when the wait was not only for silent types
+        while missing := self._intake.listings.missing:
+            self._intake.wake.clear()
+            if not self._intake.listings.held_up_by_silence:
+                answered = clock()
+            elif clock() - answered > SILENCE:
+                log.warning("initial sync continued without unavailable types", types=sorted(missing))
+                self._intake.listings.expect_nothing()
+                continue
+            if clock() > look:
+                await self._writer.probe()
+                look = clock() + PROBE
+            if self.waiting >= PIECE or self._intake.pending.size >= PIECE_BYTES:
+                await self._write_piece()
+                continue
+            try:
+                async with asyncio.timeout(PROBE):
+                    await self._intake.wake.wait()
+            except TimeoutError:
+                if missing != said:
+                    log.info("waiting for initial lists", types=sorted(missing))
+                    said = missing
+
+    async def _write_piece(self) -> None:
+        await self._writer.write(self._intake.take_out(PIECE, PIECE_BYTES))
+        self._intake.pending.written()
+
+    async def _describe(self) -> None:
+        """Store the active policy kinds, and request their objects.
+
+        A cluster without a CRD or PolicyKind for a shipped preset's kind does not serve it.
+        """
+        documents = await self._writer.ask("kind_documents")
+        await self._writer.put_kinds(documents)
+        undescribed: dict[str, dict[str, str]] = await self._writer.ask("undescribed")
+        served = {kind for kind, about in documents["kinds"].items() if about["layers"] != ["Preset"]}
+        # Policies without a description have no effect, and commands show where they are attached.
+        self._intake.want(self._types | served | {kind for kind, about in undescribed.items() if "crd" in about})
+        for kind, about in undescribed.items():
+            if self._undescribed.get(kind) != about["message"]:
+                log.warning("policy kind not discovered", kind=kind, why=about["message"], crd=about.get("crd", ""))
+        self._undescribed = {kind: about["message"] for kind, about in undescribed.items()}
 
     async def _follow_up(self) -> None:
         """Write changes as they arrive; check OPA from time to time."""
@@ -300,7 +386,7 @@ class Replicator:
         if rules != self._linked_by or self._writer.links_doubtful:
             raise Lost("the active modules compute different links", reason="modules")
         self._machine.on(SyncEvent.MODULES_LOADED)
-        await self._describing.describe()  # modules define levels, which traits of kinds depend on
+        await self._describe()  # modules define levels, which traits of kinds depend on
         await self._writer.renew_facts()  # modules define the levels and the bounds that facts depend on
         if self.state is SyncState.RENEWING:  # otherwise they change again
             self._machine.on(SyncEvent.RENEWED)
@@ -322,7 +408,7 @@ class Replicator:
         self.counted.in_opa(self._intake.pending.arrivals)
         keys = [key for key, before in written.items() if before.essence != self._writer.documents.essence(key)]
         if kinds := self._writer.kinds_outdated:
-            await self._describing.describe()
+            await self._describe()
             await self._writer.renew_facts()
         if written:
             was = {key: written[key].paths for key in keys if written[key].paths}
@@ -335,7 +421,7 @@ class Replicator:
 
 
 def _reason(lost: OpaError | None) -> str:
-    """Return why a sync is necessary, in one word (`bridge.replicator.pending.FILLS`)."""
+    """Return why a sync is necessary, in one word (`bridge.replicator.changes.FILLS`)."""
     if lost is None:
         return "start"
     return lost.reason if isinstance(lost, Lost) else "rejected"

@@ -13,9 +13,8 @@ from bridge.model.keys import Key, parse_key
 from bridge.model.types import DESCRIBING
 from bridge.opa.batches import batches
 from bridge.opa.client import Opa
-from bridge.replicator.claim import Claim, ContentRefused, Lost
-from bridge.replicator.documents import FACTS, INDEX, Documents, Facts, Index
-from bridge.replicator.index_layout import NO_LINKS, Path
+from bridge.replicator.documents import FACTS, INDEX, NO_LINKS, Documents, Facts, Index, Path
+from bridge.replicator.guard import Claim, ContentRefused, Lost
 from bridge.replicator.links import Linking
 
 log = structlog.get_logger(__name__)
@@ -48,7 +47,7 @@ class Writer:
         retry: Callable[[Key, Object], None],
     ) -> None:
         self.documents = Documents()
-        self.linking = Linking(opa, retry)
+        self.linking = Linking(opa, self.documents, retry)
         self._opa = opa
         self._claim = claim
         self.kinds_outdated = True  # whether OPA has other CRDs or PolicyKinds than its policy kinds were made from
@@ -172,10 +171,6 @@ class Writer:
         if keys:
             log.info("facts refreshed", objects=len(keys))
 
-    async def link_ahead(self, waiting: Mapping[Key, Object | None]) -> bool:
-        """Compute links of a batch of waiting objects; False if there is no complete batch, or no response."""
-        return await self.linking.ahead(waiting, self.documents.made_from, self.documents.has)
-
     async def write(self, batch: dict[Key, Object | None]) -> dict[Key, Before]:
         """Write differences to OPA; return the changed objects, in their previous state.
 
@@ -189,7 +184,7 @@ class Writer:
             elif obj is not None:
                 upserts[key] = obj
         self.linking.drop(batch.keys() - upserts.keys())
-        made = await self._claim.ask(lambda: self.linking.of(upserts, self.documents.made_from))
+        made = await self._claim.ask(lambda: self.linking.of(upserts))
         # Other queries about an object may fail, too, if its links do.
         for key, why in [(key, one.failure) for key, one in made.items() if one.failure]:
             self._refuse(key, upserts.pop(key), f"evaluation fails on it ({why})")

@@ -12,7 +12,7 @@ from bridge.kube.client import KubeClient, patch_object, read_object
 from bridge.kube.lease import Lease
 from bridge.model.keys import Key
 from bridge.model.types import ResourceType
-from bridge.remediator.sink import Gone, Names, Patch, WriteConflict, WriteRefused
+from bridge.remediator.writer import Gone, Names, Patch, WriteConflict, WriteRefused
 
 MARKED = "policybridge.io/marked"  # annotation of the Lease: the names of marks on objects, as JSON
 

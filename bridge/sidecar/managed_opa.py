@@ -16,9 +16,9 @@ from bridge.opa.bundle import BundleTrust, opa_config
 from bridge.opa.client import Opa
 from bridge.opa.errors import Failing, OpaRejected, OpaStartError, Requests
 from bridge.opa.process import ManagedOpa, TokenGuard
-from bridge.pacing import Backoff
 from bridge.resources import authorization_policy
 from bridge.settings.model import Settings
+from bridge.work import FAILED, Backoff
 
 log = structlog.get_logger(__name__)
 
@@ -58,8 +58,6 @@ def tls_files(settings: Settings) -> TlsFiles:
     return TlsFiles(settings.opa_ca_file, settings.opa_cert_file, settings.opa_key_file)
 
 
-FIRST_DELAY = 0.1  # seconds before the first restart; doubles up to the longest
-LONGEST_DELAY = 10.0
 HEALTHY = 30.0  # seconds of uptime after which the waits start again from the first
 
 
@@ -81,7 +79,7 @@ class OwnOpa:
 
     async def keep(self, ended: Callable[[], None]) -> None:
         """Restart it whenever it ends, until cancelled. `ended` is called each time that it runs again."""
-        backoff = Backoff(FIRST_DELAY, LONGEST_DELAY)
+        backoff = Backoff(FAILED)
         port = None if self.url.startswith("unix:") else int(self.url.rpartition(":")[2])
         while True:
             began = asyncio.get_running_loop().time()

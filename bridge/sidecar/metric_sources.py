@@ -10,8 +10,8 @@ from bridge import __version__
 from bridge.http.request_guard import WrongTokens
 from bridge.opa.errors import Requests
 from bridge.remediator.audit import Audit
-from bridge.remediator.placement.placement import Placement
-from bridge.remediator.statuses.remediator import Remediator
+from bridge.remediator.placement import Placement
+from bridge.remediator.remediator import Remediator
 from bridge.remediator.writer import RESULTS
 from bridge.replicator.replicator import Replicator
 from bridge.sidecar.managed_opa import OwnOpa

@@ -11,10 +11,10 @@ from bridge.model.types import ALWAYS
 from bridge.opa.client import Answer, Opa
 from bridge.opa.shipped import shipped
 from bridge.policy_loader.activation import BundleEndpoint
+from bridge.policy_loader.assembly import kubernetes_view
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.compile_check import MEBIBYTE, Checker
 from bridge.policy_loader.loader import Loader
-from bridge.policy_loader.view import kubernetes_view
 from bridge.resources import rego_root
 from bridge.settings.model import Settings
 from bridge.sidecar.store import Store

@@ -23,7 +23,7 @@ from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
 from bridge.model.types import POLICY_KIND, ResourceType
 from bridge.opa.client import Opa
-from bridge.remediator.statuses.plan import Traces, plan_removal, without_nulls
+from bridge.remediator.plan import Traces, plan_removal, without_nulls
 from bridge.sidecar.cluster_sink import MARKED
 
 PAGE = "500"  # objects

@@ -23,12 +23,10 @@ from bridge.offline.engine import Engine
 from bridge.opa.client import Opa
 from bridge.opa.executable import ensure_opa
 from bridge.opa.shipped import shipped_bundle
-from bridge.pacing import Budget
 from bridge.remediator.audit import Audit
-from bridge.remediator.placement.placement import Placement
-from bridge.remediator.sink import StatusSink
-from bridge.remediator.statuses.remediator import Remediator
-from bridge.replicator.pending import pruning
+from bridge.remediator.placement import Placement
+from bridge.remediator.remediator import Remediator
+from bridge.remediator.writer import StatusSink
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
 from bridge.settings.model import Settings, TypeSettings
@@ -47,6 +45,7 @@ from bridge.sidecar.site import Backing, Site
 from bridge.sidecar.store import Store, open_store
 from bridge.sidecar.webhook import Policies, Webhook
 from bridge.telemetry.metrics import Checks, Metrics, add_metrics, add_probes, probe_listening
+from bridge.work import Budget
 
 log = structlog.get_logger(__name__)
 
@@ -295,7 +294,7 @@ def _replicator(settings: Settings, store: Store, loading: PolicyLoading, opa: O
         owner=f"{socket.gethostname()}:{bridge_url.rpartition(':')[2]}",
         content=_content(store, settings),
         configured=configured,
-        prune=pruning({one.type: one.fields for one in settings.selected_types if _shapes(one)}),
+        fields={one.type: one.fields for one in settings.selected_types if _shapes(one)},
         rules=loading.loader.links,
         record=store.record,
     )

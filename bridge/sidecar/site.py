@@ -11,7 +11,7 @@ from aiohttp import web
 from bridge.http.request_guard import WrongTokens
 from bridge.model.changes import Listener
 from bridge.opa.client import Opa
-from bridge.remediator.statuses.remediator import Remediator
+from bridge.remediator.remediator import Remediator
 
 
 @dataclass(frozen=True, slots=True)

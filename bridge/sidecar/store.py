@@ -20,7 +20,7 @@ from bridge.model.types import CRD, plural_by_rule
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.reports import announce
 from bridge.policy_loader.submissions import CONFIG_MAP, config_maps_in
-from bridge.remediator.sink import MemorySink, StatusSink
+from bridge.remediator.writer import MemorySink, StatusSink
 from bridge.settings.model import Settings
 from bridge.sources.manifest_files import STDIN, find_files
 from bridge.sources.manifests import ManifestSource

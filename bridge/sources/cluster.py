@@ -16,9 +16,10 @@ from bridge.kube.discovery import Discovery
 from bridge.kube.errors import KubeError, NotFound, explain_access
 from bridge.kube.listwatch import EXPIRED, INTERRUPTED, list_and_watch
 from bridge.kube.stream import Pace
-from bridge.model.changes import Change, Listed, Listing, Resolved, Trouble
+from bridge.model.changes import Change, Listed, Listing, Resolved, Trouble, Upserted
 from bridge.model.keys import CORE
 from bridge.model.types import EVERYTHING, ResourceType, Selection, regular_plural
+from bridge.sources.pruning import prune
 
 _ROOM = 64  # changes that may wait for the reader; then the watches wait too
 _FIRST_POLL = 0.2  # seconds until the next check for a missing type; the waits double
@@ -295,6 +296,8 @@ class ClusterSource:
             type_id = change.subject if isinstance(change, Resolved) else change.type_id
             self._delivered.add(type_id)
             self._ever.add(type_id)
+        if isinstance(change, Upserted):
+            change = Upserted(change.type_id, tuple(map(prune, change.objects)))
         await self._queue.put((epoch, change))
 
     async def _guarded(self, work: Callable[[], Coroutine[None, None, None]]) -> None:

@@ -12,6 +12,7 @@ from bridge.files import open_regular, read_stream
 from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Resolved, Trouble, Upserted
 from bridge.model.types import CRD, POLICY_KIND
 from bridge.sources.manifest_files import MOST_BYTES, STDIN, ManifestState, find_files
+from bridge.sources.pruning import prune
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
@@ -210,7 +211,7 @@ class ManifestSource:
         self._listed.add(type_id)
         yield Listing(type_id)
         if objects:
-            yield Upserted(type_id, tuple(objects))
+            yield Upserted(type_id, tuple(map(prune, objects)))
         yield Listed(type_id)
 
     def _tell_missing(self) -> Iterator[Change]:
@@ -232,7 +233,7 @@ class ManifestSource:
         }
         for type_id, objects in _by_type(changed):
             if type_id in self._listed:
-                yield Upserted(type_id, tuple(objects))
+                yield Upserted(type_id, tuple(map(prune, objects)))
             else:
                 yield from self._tell(type_id, objects)
 

@@ -16,17 +16,15 @@ from bridge.model.types import DESCRIBING, POLICY_KIND
 from bridge.opa.batches import batches, in_parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaUnavailable, OpaUndefined
-from bridge.pacing import Backoff
 from bridge.queries.statuses import condition_groups, differences
 from bridge.queries.topology import outcomes_of
 from bridge.sidecar.site import Backing
 from bridge.web.picture import PagePicture, sound
+from bridge.work import FAILED, PAUSE, Backoff
 
 log = structlog.get_logger(__name__)
 
 BATCH = 250  # objects, or policies, of a query
-AWAY_DELAY = 0.5  # seconds before a query is retried
-LONGEST_DELAY = 30.0  # seconds before a failed picture is retried; the delays double
 SHORTLY = 10.0  # longest delay of a notice about a write to OPA
 UNUSED = 300.0  # seconds without requests after which the picture is dropped
 
@@ -82,7 +80,7 @@ class Drawing:
 
     async def run(self) -> None:
         """Draw until cancelled."""
-        backoff = Backoff(AWAY_DELAY, LONGEST_DELAY)
+        backoff = Backoff(FAILED)
         while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(UNUSED if self._follows else None):
@@ -98,7 +96,7 @@ class Drawing:
                 backoff.reset()
             except (OpaUnavailable, OpaUndefined) as error:
                 log.info("picture waiting for OPA", why=str(error))
-                await asyncio.sleep(AWAY_DELAY)
+                await asyncio.sleep(PAUSE)
                 self._wake.set()
             except Exception as error:  # noqa: BLE001 - it must not end the bridge: what can be isolated was
                 wait = backoff.next()

@@ -22,8 +22,8 @@ from bridge.opa.client import Opa
 from bridge.queries.analysis import analyze, held_crds
 from bridge.queries.asking import effective_at, objects, policy_kind, target_keys
 from bridge.queries.reasons import Reason, explained_reasons
-from bridge.replicator.pending import prune
 from bridge.sources.bounded_reading import TooCostlyError, read_manifests
+from bridge.sources.pruning import prune
 from bridge.web.responses import Event, Streams, answer, body_of, decoded
 from bridge.web.subscriptions import Followed, Following, Reader
 

@@ -17,16 +17,14 @@ from bridge.model.types import DESCRIBING
 from bridge.opa.batches import batches, in_parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined, QueryError
-from bridge.pacing import Backoff
 from bridge.queries.asking import effective_at
 from bridge.queries.names import CommandError
 from bridge.web.picture import object_of
+from bridge.work import FAILED, PAUSE, Backoff
 
 log = structlog.get_logger(__name__)
 
 BATCH = 500  # effective targets of a query
-AWAY_DELAY = 0.5  # seconds before a query is retried
-LONGEST_DELAY = 30.0  # seconds before a failed computation is retried; the delays double
 
 Place = tuple[str, str]  # an effective target, and a policy kind
 Entry = Mapping[str, Any]  # in the form of the query `effective`
@@ -143,7 +141,7 @@ class Following:
 
     async def run(self) -> None:
         """Query and notify until cancelled."""
-        backoff = Backoff(AWAY_DELAY, LONGEST_DELAY)
+        backoff = Backoff(FAILED)
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -154,7 +152,7 @@ class Following:
                 backoff.reset()
             except (OpaUnavailable, OpaUndefined) as error:
                 log.info("effective policy watch waiting for OPA", why=str(error))
-                await asyncio.sleep(AWAY_DELAY)
+                await asyncio.sleep(PAUSE)
                 self._wake.set()
             except Exception as error:  # noqa: BLE001 - it must not end the bridge: what can be isolated was
                 wait = backoff.next()

@@ -8,9 +8,8 @@ from typing import Any
 from bridge.model.changes import Object
 from bridge.model.keys import key_of
 from bridge.opa.client import Opa
-from bridge.replicator.documents import INDEXES
-from bridge.replicator.index_layout import entries_of, place_of
-from bridge.replicator.pending import prune
+from bridge.replicator.documents import INDEXES, links_of, place_of
+from bridge.sources.pruning import prune
 
 
 async def differences(opa: Opa, objects: Iterable[Object]) -> list[str]:
@@ -63,7 +62,7 @@ async def index_of(opa: Opa, objects: Iterable[Object]) -> dict[str, Any]:
     """The index that belongs to objects."""
     index: dict[str, Any] = {name: {} for name in INDEXES}
     for key, links in (await opa.query("links", {"objects": list(objects)})).items():
-        for path, value in entries_of(key, links):
+        for path, value in links_of(links).entries:
             *above, last = place_of(path, key)
             part = index
             for name in above:

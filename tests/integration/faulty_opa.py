@@ -12,7 +12,7 @@ import aiohttp
 import msgspec
 from aiohttp import web
 
-from bridge.replicator.claim import MARKER
+from bridge.replicator.guard import MARKER
 
 Fault = Callable[[web.Request, Callable[[], Awaitable[web.Response]]], Awaitable[web.StreamResponse]]
 

@@ -17,11 +17,11 @@ from bridge.kube.client import KubeClient
 from bridge.kube.lease import Lease, Term
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
-from bridge.pacing import Budget
 from bridge.remediator.audit import Audit
 from bridge.replicator.replicator import Replicator
 from bridge.sidecar.cluster_sink import ClusterSink
 from bridge.sources.cluster import ClusterSource
+from bridge.work import Budget
 from tests.bundles import bundle_with
 from tests.controlplane.api import ApiServer
 from tests.controlplane.plane import ControlPlane

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bridge.policy_loader.view import kubernetes_view
+from bridge.policy_loader.assembly import kubernetes_view
 from tests.integration.loading import loading
 
 ADMISSION = """package kubernetes.admission

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from bridge.opa.client import Opa
 from bridge.opa.errors import Requests
 from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
-from bridge.replicator.index_layout import Entries
+from bridge.replicator.documents import Documents, Entries
 from bridge.replicator.links import BATCH, Linking, Made
 from bridge.resources import rego_root
 from tests.builders import backends, http_route
@@ -33,9 +33,21 @@ def no_retry(key: Key, _: Object) -> None:
 
 
 @pytest.fixture
-async def linking(opa_url: str) -> AsyncIterator[Linking]:
+def documents() -> Documents:
+    made = Documents()
+    made.begin()
+    return made
+
+
+@pytest.fixture
+async def linking(opa_url: str, documents: Documents) -> AsyncIterator[Linking]:
     async with Opa(opa_url) as opa:
-        yield Linking(opa, no_retry)
+        yield Linking(opa, documents, no_retry)
+
+
+def _write(documents: Documents, objects: Mapping[Key, Object], made: Mapping[Key, Made]) -> None:
+    for key, obj in objects.items():
+        documents.put(key, obj, made[key].links, made[key].made_from)
 
 
 def _entries(made: Made) -> Entries:
@@ -77,7 +89,7 @@ async def test_what_is_queried_ahead_right_now_is_waited_for_and_not_queried_aga
     routes = _by_key(*(_route(number) for number in range(BATCH)))
     requests = Requests()
     async with Opa(opa_url, requests=requests) as opa:
-        linking = Linking(opa, no_retry)
+        linking = Linking(opa, Documents(), no_retry)
         await linking.of(_by_key(_route(0)))
         ahead, now = await asyncio.gather(linking.ahead(routes), linking.of(routes))
     assert ahead
@@ -90,7 +102,7 @@ async def test_what_could_not_be_answered_ahead_is_queried_again(opa_path: Path)
     async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed:
         port = int(managed.url.rpartition(":")[2])
         async with Opa(managed.url) as opa:
-            linking = Linking(opa, no_retry)
+            linking = Linking(opa, Documents(), no_retry)
             assert await linking.of(_by_key(_route(1)))
             await managed.stop()
             assert not await linking.ahead(routes)
@@ -108,20 +120,21 @@ async def test_an_object_that_changed_after_it_was_queried_ahead_is_queried_agai
     assert ("children", "gateway.networking.k8s.io/Gateway/shop/public") not in paths
 
 
-async def test_links_made_from_the_same_are_not_made_again(linking: Linking) -> None:
+async def test_links_made_from_the_same_are_not_made_again(linking: Linking, documents: Documents) -> None:
     requested = _by_key(_route(1), _route(2))
     before = await linking.of(requested)
     route, other = requested
     labelled = {**_route(1), "metadata": {**_route(1)["metadata"], "labels": {"team": "a"}}}
     moved = _route(2, gateway="internal")
-    after = await linking.of(
-        {route: labelled, other: moved}, {key: links.made_from for key, links in before.items()}.get
-    )
+    _write(documents, requested, before)
+    after = await linking.of({route: labelled, other: moved})
     assert after[route] == Made(before[route].made_from, None)
     assert _entries(after[other])
 
 
-async def test_a_module_that_comes_has_all_links_made_again(linking: Linking, opa_url: str) -> None:
+async def test_a_module_that_comes_has_all_links_made_again(
+    linking: Linking, documents: Documents, opa_url: str
+) -> None:
     requested = _by_key(_route(1))
     before = await linking.of(requested)
     module = b"""package bridge.extensions.hierarchy.acme
@@ -129,15 +142,16 @@ links contains ["acme.io/Plan/shop/p", sprintf("core/Service/shop/%v", [input.ob
     assert put_module(opa_url, "acme.rego", module) == 200
     linking.begin()
     labelled = {**_route(1), "spec": {**_route(1)["spec"], "hostnames": ["from-the-module"]}}
-    (links,) = (await linking.of(_by_key(labelled), {key: one.made_from for key, one in before.items()}.get)).values()
+    _write(documents, requested, before)
+    (links,) = (await linking.of(_by_key(labelled))).values()
     assert links.made_from is None
     assert ("parents", "core/Service/shop/from-the-module") in {path for path, _ in _entries(links)}
 
 
-async def test_ahead_too_links_made_from_the_same_are_not_made_again(linking: Linking) -> None:
+async def test_ahead_too_links_made_from_the_same_are_not_made_again(linking: Linking, documents: Documents) -> None:
     routes = _by_key(*(_route(number) for number in range(BATCH)))
-    known = {key: links.made_from for key, links in (await linking.of(routes)).items()}
-    assert await linking.ahead(routes, known.get)
-    assert all(links.links is None for links in (await linking.of(routes, known.get)).values())
-    assert await linking.ahead(routes, known.get)
+    _write(documents, routes, await linking.of(routes))
+    assert await linking.ahead(routes)
+    assert all(links.links is None for links in (await linking.of(routes)).values())
+    assert await linking.ahead(routes)
     assert all(_entries(links) for links in (await linking.of(routes)).values())

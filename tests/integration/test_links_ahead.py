@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from bridge.model.changes import Listed, Listing, Object, Upserted
 from bridge.model.keys import Key
-from bridge.replicator import initial_sync, intake, links
+from bridge.replicator import changes, links, replicator
 from bridge.replicator.links import Linking
 from bridge.replicator.writer import Before, Writer
 from tests.eventually import eventually
@@ -36,8 +36,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches, pieces and the window have the proportions that they have, and are small."""
     monkeypatch.setattr(links, "BATCH", BATCH)
     monkeypatch.setattr(links, "FAR", 8 * BATCH)
-    monkeypatch.setattr(intake, "BATCH", BATCH)
-    monkeypatch.setattr(initial_sync, "PIECE", 6 * BATCH)
+    monkeypatch.setattr(changes, "BATCH", BATCH)
+    monkeypatch.setattr(replicator, "PIECE", 6 * BATCH)
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ async def test_of_objects_that_opa_holds_already_no_links_are_queried_and_nothin
 async def test_links_of_objects_that_are_deleted_before_their_write_are_discarded(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(initial_sync, "PIECE", 1_000_000)
+    monkeypatch.setattr(replicator, "PIECE", 1_000_000)
     source = ScriptedSource(routes(2 * BATCH), silent=[ROUTE])
     async with bridge(url, source) as one:
         made = one.replicator._writer.linking
@@ -145,7 +145,7 @@ async def test_what_waits_is_not_looked_through_for_each_change(url: str, monkey
         return await ahead(self, *waiting)
 
     monkeypatch.setattr(Linking, "ahead", looking)
-    monkeypatch.setattr(initial_sync, "PIECE", 1_000_000)
+    monkeypatch.setattr(replicator, "PIECE", 1_000_000)
     source = ScriptedSource(routes(20 * BATCH), silent=[ROUTE])
     async with bridge(url, source) as one:
         await eventually(lambda: ROUTE in source.wanted)

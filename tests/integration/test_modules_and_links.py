@@ -18,7 +18,7 @@ from bridge.offline.engine import Engine
 from bridge.opa.batches import in_parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaUnavailable
-from bridge.replicator.claim import DOUBTFUL
+from bridge.replicator.guard import DOUBTFUL
 from bridge.replicator.replicator import Replicator
 from tests.builders import policy, policy_kind, service, target_ref
 from tests.eventually import equal_to, eventually

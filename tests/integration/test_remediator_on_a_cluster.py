@@ -21,12 +21,12 @@ from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
-from bridge.pacing import Budget
-from bridge.remediator.statuses.remediator import Remediator
+from bridge.remediator.remediator import Remediator
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
 from bridge.sidecar.cluster_sink import ClusterSink
 from bridge.sources.cluster import ClusterSource
+from bridge.work import Budget
 from tests.controlplane.api import ApiServer
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually

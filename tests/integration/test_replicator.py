@@ -19,9 +19,8 @@ from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
-from bridge.replicator import initial_sync
-from bridge.replicator import initial_sync as filling_module
-from bridge.replicator.claim import MARKER
+from bridge.replicator import garbage, replicator
+from bridge.replicator.guard import MARKER
 from bridge.replicator.replicator import BATCH, Replicator
 from bridge.resources import rego_root
 from tests.builders import GATEWAY_API, backends, gateway, http_route, policy, policy_kind, service, target_ref
@@ -138,8 +137,8 @@ async def test_it_waits_for_types_that_are_slow_or_cannot_be_reached_but_not_for
 async def test_a_type_that_does_not_answer_holds_no_fill_for_ever_while_others_answer(
     opa_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(filling_module, "SILENCE", 0.2)
-    monkeypatch.setattr(filling_module, "PROBE", 0.1)
+    monkeypatch.setattr(replicator, "SILENCE", 0.2)
+    monkeypatch.setattr(replicator, "PROBE", 0.1)
     source = ScriptedSource([service("cart")], silent=["core/Service"])
     async with replicating(opa_path, source) as bridge:
         source.say(Trouble("core/Service", "no answer", unknown=True))
@@ -153,8 +152,8 @@ async def test_a_type_that_does_not_answer_holds_no_fill_for_ever_while_others_a
 async def test_an_initial_sync_waits_while_no_type_can_be_listed(
     opa_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(filling_module, "SILENCE", 0.2)
-    monkeypatch.setattr(filling_module, "PROBE", 0.1)
+    monkeypatch.setattr(replicator, "SILENCE", 0.2)
+    monkeypatch.setattr(replicator, "PROBE", 0.1)
     source = ScriptedSource([service("cart")], silent=TYPES)
     async with replicating(opa_path, source) as bridge:
         source.say(*(Trouble(type_id, "the API server is unavailable", unknown=True) for type_id in TYPES))
@@ -169,7 +168,7 @@ async def test_garbage_of_a_long_fill_is_collected(opa_path: Path, monkeypatch: 
         def __init__(self) -> None:
             self.own = self
 
-    monkeypatch.setattr(initial_sync, "EVERY", 0.2)
+    monkeypatch.setattr(garbage, "EVERY", 0.2)
     source = ScriptedSource([service("cart")], silent=TYPES)
     async with replicating(opa_path, source):
         await eventually(lambda: not gc.isenabled())
@@ -372,7 +371,7 @@ links[key] := entries if {
     some obj in input.objects
     contradiction(obj)
     key := concat("/", ["core/Service", "shop", obj.metadata.name])
-    entries := {"targets": ["core/Service/shop/somebody"]}
+    entries := {"entries": [{"path": ["targeted", "core/Service/shop/somebody"], "value": true}]}
 }
 link_fields := ["/apiVersion", "/kind", "/metadata"]
 kind_documents := {"kinds": {}, "kind_sets": {}}

@@ -14,7 +14,6 @@ import pytest
 from bridge.kube.client import KubeClient
 from bridge.model.types import Fields
 from bridge.opa.client import Opa
-from bridge.replicator.pending import pruning
 from bridge.replicator.replicator import Replicator
 from bridge.sources.cluster import ClusterSource
 from bridge.telemetry.logs import configure_logs
@@ -54,7 +53,7 @@ async def test_of_a_secret_opa_has_its_name_and_type_alone(
         Opa(managed.url) as opa,
     ):
         replicator = Replicator(
-            ClusterSource(client), opa, ("core/Namespace", "core/Secret"), prune=pruning({"core/Secret": fields})
+            ClusterSource(client), opa, ("core/Namespace", "core/Secret"), fields={"core/Secret": fields}
         )
         running = asyncio.create_task(replicator.run())
         try:

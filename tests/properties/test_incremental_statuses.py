@@ -18,11 +18,11 @@ from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
 from bridge.opa.errors import Requests
 from bridge.opa.shipped import shipped_bundle
-from bridge.pacing import Budget
-from bridge.remediator.statuses.ledger import Ledger
-from bridge.remediator.statuses.remediator import Remediator
+from bridge.remediator.ledger import Ledger
+from bridge.remediator.remediator import Remediator
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
+from bridge.work import Budget
 from tests.integration.scripted import BARRIER, Notices, ScriptedSink, ScriptedSource
 from tests.properties.shown import MARKED, marks_shown, marks_wanted, said, shown
 from tests.properties.small_world import GROUP, THING, SmallWorld

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bridge.model.changes import Listing, Object, Trouble, Upserted
 from bridge.model.keys import Key
 from bridge.opa.client import Opa
-from bridge.replicator.claim import MARKER
+from bridge.replicator.guard import MARKER
 from bridge.replicator.replicator import Replicator
 from tests import builders
 from tests.faults.comparing import differences

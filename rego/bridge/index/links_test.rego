@@ -23,6 +23,13 @@ test_a_route_declares_its_parents_and_backends_both_ways if {
 	}
 }
 
+test_a_route_that_names_itself_is_at_both_ends_of_one_link if {
+	ref := {"kind": "HTTPRoute", "name": "cart"}
+	entries := index.entries(testing.route("cart", [ref], [{"backendRefs": [object.union(ref, {"group": "gateway.networking.k8s.io"})]}]))
+	{"path": ["children", testing.cart_route], "value": [testing.cart_route]} in entries
+	{"path": ["parents", testing.cart_route], "value": [testing.cart_route]} in entries
+}
+
 test_a_gateway_declares_its_class if {
 	class := "gateway.networking.k8s.io/GatewayClass/-/example"
 	index.entries(testing.gateway("public", [])) == {

@@ -10,21 +10,23 @@ import data.bridge.queries
 
 # METADATA
 # description: |
-#   The declarations of each of `objects` (whole), or of stored objects `keys`, by key, which the replicator stores in the
-#   index and as facts (see [documents](documents.md#dataindex)). A client that sends only the fields of `link_fields`
-#   lists these fields in `reads`.
+#   What the replicator stores of each of `objects` (whole), or of stored objects `keys`, besides the object, by key,
+#   `{entries, facts?}`. `entries` are those of the index (see [documents](documents.md#dataindex)), `{path, value}`: the
+#   part and its keys, without the object's own key at the end. An object that declares nothing is absent. A client that
+#   sends only the fields of `link_fields` lists these fields in `reads`.
 # entrypoint: true
 links := queries.error("InvalidInput", "objects must be a list of objects with apiVersion, kind and metadata.name") if {
 	not queries.is_list("objects")
 	not queries.is_list("keys")
 } else := queries.error("OtherFields", "links reads other fields now than reads has: query link_fields again") if {
 	object.get(input, "reads", link_fields) != link_fields
-} else := {key: declared |
+} else := {key: stored |
 	some obj in object.get(input, "objects", [obj | some key in input.keys; obj := lookup.get(key)])
 	type := keys.type(obj.apiVersion, obj.kind)
 	key := keys.of_typed(type, obj)
 	declared := _declared_by(type, obj)
 	declared != {}
+	stored := object.union(object.filter(declared, ["facts"]), {"entries": index.entries_of(key, declared)})
 }
 
 # The declarations of an object of a known type, with its facts.

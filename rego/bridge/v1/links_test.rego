@@ -5,7 +5,10 @@ import data.bridge.v1
 
 test_links_are_reported_by_object_where_there_are_any if {
 	found := v1.links with input as {"objects": [_warm, testing.resource("v1", "Namespace", "", "shop")]}
-	found == {_warm_key: {"targets": {testing.cart_route}}}
+	found == {_warm_key: {"entries": {
+		{"path": ["attached", "example.com/ColorPolicy", testing.cart_route], "value": true},
+		{"path": ["targeted", testing.cart_route], "value": true},
+	}}}
 }
 
 test_links_without_objects_are_an_error if {

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from bridge.opa.batches import PART_LIMIT, BatchSize, parts
+from bridge.opa.batches import PART_LIMIT, parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaTimeout
+from bridge.work import BatchSize
 from tests.unit.fake_time import run
 
 

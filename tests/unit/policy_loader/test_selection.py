@@ -8,7 +8,7 @@ import pytest
 
 from bridge.model.keys import Key
 from bridge.policy_loader.compile_check import CheckError
-from bridge.policy_loader.selection import Chosen, Problems, select
+from bridge.policy_loader.judgement import Chosen, Problems, select
 from bridge.policy_loader.submissions import Fault, ModuleProblem, Submission
 
 

@@ -1,7 +1,7 @@
 """The text of the view that has replicated objects where kube-mgmt has them."""
 
 from bridge.model.types import regular_plural
-from bridge.policy_loader.view import kubernetes_view
+from bridge.policy_loader.assembly import kubernetes_view
 
 
 def rules(text: str) -> dict[str, str]:

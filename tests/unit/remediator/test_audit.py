@@ -10,9 +10,9 @@ from bridge.model.changes import Notice
 from bridge.model.keys import parse_key
 from bridge.model.types import CONSTRAINT
 from bridge.opa.client import Opa
-from bridge.pacing import Budget
 from bridge.remediator.audit import Audit
-from bridge.remediator.sink import MemorySink
+from bridge.remediator.writer import MemorySink
+from bridge.work import Budget
 from tests.unit.fake_time import run
 
 CHANGE = Notice((parse_key(f"{CONSTRAINT}/-/c"),))

@@ -3,7 +3,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.remediator.statuses.plan import (
+from bridge.remediator.plan import (
     patched,
     plan_affected,
     plan_ancestors,

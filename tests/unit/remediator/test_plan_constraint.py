@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bridge.remediator.statuses.plan import plan_constraint
+from bridge.remediator.plan import plan_constraint
 
 NOW = "2026-01-01T00:00:02Z"
 BEFORE = "2026-01-01T00:00:01Z"

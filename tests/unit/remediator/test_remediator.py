@@ -13,12 +13,11 @@ from bridge.model.keys import Key
 from bridge.opa.batches import in_parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable
-from bridge.pacing import Budget
-from bridge.remediator.sink import Gone, MemorySink, Patch
-from bridge.remediator.statuses.computation import Computing
-from bridge.remediator.statuses.ledger import Dirty, Ledger
-from bridge.remediator.statuses.remediator import Remediator
-from bridge.remediator.writer import WRITERS_EACH
+from bridge.remediator.computation import Computing
+from bridge.remediator.ledger import Dirty, Ledger
+from bridge.remediator.remediator import Remediator
+from bridge.remediator.writer import Gone, MemorySink, Patch
+from bridge.work import WRITERS_EACH, Budget
 from tests.unit.fake_time import run
 
 KIND = "x/P"
@@ -89,7 +88,7 @@ def test_what_was_computed_before_an_error_still_concerns_those_whom_it_did(monk
         [_ async for _ in computing.settle(notice, dirty, {})]
         return dirty
 
-    monkeypatch.setattr("bridge.remediator.statuses.computation.TARGETS_BATCH", 1)
+    monkeypatch.setattr("bridge.remediator.computation.TARGETS_BATCH", 1)
     assert run(main()) == Dirty({POLICY, "g/R/n/c"}, {"g/R/n/a", "g/R/n/c"})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bridge.remediator.statuses.plan import describe, plan_removal, without_nulls
+from bridge.remediator.plan import describe, plan_removal, without_nulls
 
 MARK = {"type": "example.com/HuePolicyAffected", "status": "True"}
 THEIRS = {"type": "Ready", "status": "True"}

@@ -11,9 +11,8 @@ import pytest
 from bridge.model.changes import Notice
 from bridge.model.keys import Key
 from bridge.opa.errors import OpaTimeout
-from bridge.remediator.statuses.computation import Computing
-from bridge.remediator.statuses.ledger import Ledger
-from bridge.remediator.statuses.shares import SettledShare, Shares
+from bridge.remediator.computation import Computing, SettledShare, Shares
+from bridge.remediator.ledger import Ledger
 from tests.unit.fake_time import run
 from tests.unit.remediator.test_remediator import KIND, ROW, Answers
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from bridge.opa.address import segments_of
-from bridge.replicator.index_layout import Operation
+from bridge.replicator.documents import Operation
 
 
 def applied(document: dict[str, Any], operations: list[Operation]) -> dict[str, Any]:

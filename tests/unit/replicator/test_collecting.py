@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 
-from bridge.replicator.initial_sync import without_collector
+from bridge.replicator.garbage import without_collector
 
 
 class Circle:

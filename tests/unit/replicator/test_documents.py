@@ -6,8 +6,17 @@ from hypothesis import strategies as st
 
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
-from bridge.replicator.documents import INDEXES, Difference, Documents, Held, essence
-from bridge.replicator.index_layout import NO_LINKS, Entries, Links, place_of
+from bridge.replicator.documents import (
+    INDEXES,
+    NO_LINKS,
+    Difference,
+    Documents,
+    Entries,
+    Held,
+    Links,
+    essence,
+    place_of,
+)
 from tests import builders
 from tests.unit.replicator.json_patch import applied
 

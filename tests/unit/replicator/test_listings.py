@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bridge.model.changes import Deleted, Listed, Listing, Trouble, Upserted
 from bridge.model.keys import parse_key
-from bridge.replicator.intake import Listings
+from bridge.replicator.changes import Listings
 
 A, B = "core/Service", "core/Namespace"
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Resolved, Trouble, Upserted
 from bridge.model.keys import Key
-from bridge.replicator.pending import LARGE, Pending, size_of
+from bridge.replicator.changes import LARGE, Pending, size_of
 from tests import builders
 
 TYPE = "core/Service"
@@ -177,14 +177,6 @@ def test_a_cleared_one_has_forgotten_what_was_listed_and_written() -> None:
     pending.clear()
     pending.take_in(Listed(TYPE))
     assert pending.take_out(10, MANY) == {}
-
-
-def test_objects_are_pruned() -> None:
-    pending = Pending(nothing)
-    obj: dict[str, Any] = service("a")
-    obj["metadata"]["managedFields"] = [{}]
-    pending.take_in(Upserted(TYPE, (obj,)))
-    assert pending.take_out(1, MANY) == {key("a"): service("a")}
 
 
 def test_a_listing_of_one_namespace_removes_only_objects_of_that_namespace() -> None:

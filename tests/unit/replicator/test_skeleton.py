@@ -4,7 +4,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.replicator.index_layout import Path, Skeleton
+from bridge.replicator.documents import Path, Skeleton
 from tests.unit.replicator.json_patch import applied
 
 FLOORS = frozenset({("objects",), ("index",), ("index", "parents")})

@@ -4,12 +4,12 @@ from typing import Any
 
 from structlog.testing import capture_logs
 
-from bridge.replicator.intake import Troubles
+from bridge.replicator.changes import Troubles
 
 
 def logged(troubles: Troubles) -> list[dict[str, Any]]:
     with capture_logs() as logs:
-        troubles.tell()
+        troubles.report()
     return [{name: value for name, value in entry.items() if name != "log_level"} for entry in logs]
 
 
@@ -43,7 +43,7 @@ async def test_types_whose_crds_are_not_installed_are_one_line() -> None:
         message = f"the API server does not serve {type_id}: install the CRD that defines it"
         troubles.begins(type_id, message, warning=False)
     with capture_logs() as logs:
-        troubles.tell()
+        troubles.report()
     assert [(entry["log_level"], entry["subjects"], entry["why"]) for entry in logs] == [
         ("info", ["a/B", "a/C"], "the API server does not serve it: install the CRD that defines it")
     ]

@@ -265,3 +265,12 @@ def test_a_text_is_found_in_any_file_and_in_standard_input(tmp_path: Path, monke
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"kind: Secret\n")))
     assert ManifestSource([STDIN], follow=False).mentions([b"Secret"])
     assert sys.stdin.read() == "kind: Secret\n"
+
+
+async def test_data_of_a_secret_does_not_leave_the_source(tmp_path: Path) -> None:
+    secret = "{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: shop}, data: {key: eA==}}"
+    (tmp_path / "secret.yaml").write_text(secret, encoding="utf-8")
+    source = ManifestSource([tmp_path], follow=False)
+    source.want({"core/Secret"})
+    (objects,) = [change.objects for change in await changes_of(source) if isinstance(change, Upserted)]
+    assert "data" not in objects[0]

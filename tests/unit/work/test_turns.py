@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.pacing import Turns
+from bridge.work import Turns
 
 
 def turns(*keys: str) -> Turns[str]:

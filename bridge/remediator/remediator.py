@@ -15,16 +15,14 @@ import structlog
 from bridge import tracing
 from bridge.model.changes import Notice
 from bridge.model.keys import namespace_in, parse_key
-from bridge.opa.batches import BatchSize, parts
+from bridge.opa.batches import parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
-from bridge.pacing import Budget
-from bridge.remediator.sink import StatusSink
-from bridge.remediator.statuses.computation import Computing, Item, Place, Report
-from bridge.remediator.statuses.ledger import Dirty, Ledger
-from bridge.remediator.statuses.plan import plan_affected, plan_policy
-from bridge.remediator.statuses.shares import Shares
-from bridge.remediator.writer import AWAY_DELAY, Planned, RetryQueue, WriteLoop
+from bridge.remediator.computation import Computing, Item, Place, Report, Shares
+from bridge.remediator.ledger import Dirty, Ledger
+from bridge.remediator.plan import plan_affected, plan_policy
+from bridge.remediator.writer import Planned, StatusSink, WriteLoop
+from bridge.work import PAUSE, BatchSize, Budget, RetryQueue
 
 Follower = Callable[[frozenset[str]], None]
 
@@ -114,7 +112,7 @@ class Remediator(WriteLoop[Item]):
                         settled = await self._changes.step()
                     except OpaError as error:
                         log.info("effective policies waiting for OPA", why=str(error))
-                        await asyncio.sleep(AWAY_DELAY)
+                        await asyncio.sleep(PAUSE)
                         continue
                     self._slow_again()
                     if settled is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from bridge.remediator.writer import SLOW, WRITERS, WRITERS_EACH, Writers
+from bridge.work import SLOW, WRITERS, WRITERS_EACH, Writers
 from tests.unit.fake_time import run
 
 

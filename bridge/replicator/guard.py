@@ -23,16 +23,14 @@ import structlog
 from bridge.opa.address import pointer
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined
-from bridge.pacing import Backoff
-from bridge.replicator.index_layout import Operation
+from bridge.replicator.documents import Operation
+from bridge.work import RETURNING, Backoff
 
 MARKER = "bridge_state"
 DOUBTFUL = "?"  # instead of the rules that made links; no rules have this name
 STANDSTILL = 6  # checks without a change, after which another bridge's marker has no bridge
 SLOW = 3.0  # seconds without a response, after which it is reported
 LOOK = 1.0  # seconds between two checks of an OPA
-_FIRST_WAIT = 0.05  # seconds before a retry of an unavailable OPA; the waits double
-_LONGEST_WAIT = 1.0
 _NOT_FOUND = 404
 _OF_CONTENT = {400, _NOT_FOUND, 413}  # invalid, without the target of an operation, too large
 _FAILURES = 6  # of one write, in 2.5 s or more, while OPA responds to other requests
@@ -150,7 +148,7 @@ class Claim:
 
     async def ask(self, question: Callable[[], Awaitable[Answer]]) -> Answer:
         """Return the result of a query. Except during `take`, an OPA that was unavailable is checked first."""
-        backoff = Backoff(_FIRST_WAIT, _LONGEST_WAIT)
+        backoff = Backoff(RETURNING)
         while True:
             try:
                 with self._checked_meanwhile():
@@ -167,7 +165,7 @@ class Claim:
                 return answer
 
     async def _deliver(self, body: list[Operation], following: str) -> None:
-        backoff = Backoff(_FIRST_WAIT, _LONGEST_WAIT)
+        backoff = Backoff(RETURNING)
         failures = 0
         while True:
             telling = asyncio.get_running_loop().call_later(SLOW, self._tell_slow)
@@ -196,7 +194,7 @@ class Claim:
 
     async def _has_arrived(self, following: str) -> bool:
         """Return whether the write with the marker `following` is in OPA. Raises Lost for another marker."""
-        backoff = Backoff(_FIRST_WAIT, _LONGEST_WAIT)
+        backoff = Backoff(RETURNING)
         while True:
             try:
                 marker = _read(await self._opa.get(MARKER))

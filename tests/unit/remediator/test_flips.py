@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bridge.remediator.placement.judgement import PAUSE, WINDOW, Flips
+from bridge.remediator.placement import REST, WINDOW, Flips
 
 
 def declared(digest: str = "d", **annotations: str) -> dict[str, Any]:
@@ -33,8 +33,8 @@ def test_what_is_stopped_continues_after_a_while() -> None:
     flips = flipping()
     assert flips.stop("k", declared(), 1) == ("where",)
     assert flips.stopped(["k", "other"]) == {"k"}
-    assert not flips.resume("k", declared(), PAUSE)
-    assert flips.resume("k", declared(), PAUSE + 1)
+    assert not flips.resume("k", declared(), REST)
+    assert flips.resume("k", declared(), REST + 1)
     assert flips.stopped(["k"]) == set()
 
 

@@ -3,8 +3,7 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.pacing import Budget
-from bridge.remediator.writer import LONGEST_DELAY, RetryQueue
+from bridge.work import FAILED, Budget, RetryQueue
 from tests.unit.fake_time import run
 
 
@@ -50,7 +49,7 @@ def test_failures_wait_twice_as_long_each_time_up_to_a_bound() -> None:
 
     waits = run(main())
     assert waits[:4] == [0.1, 0.2, 0.4, 0.8]
-    assert waits[-1] == LONGEST_DELAY
+    assert waits[-1] == FAILED.longest
 
 
 def test_a_key_may_fail_for_days() -> None:

@@ -1,0 +1,495 @@
+"""Changed objects -> their effective targets -> the outcome of each policy there -> the ledger.
+
+Namespaces with waiting changes take turns, so one with many changes delays only its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections import Counter, OrderedDict, deque
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+
+from bridge import tracing
+from bridge.model.changes import Notice, merge_notices
+from bridge.model.keys import Key
+from bridge.opa.batches import at_targets_of, parts
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout
+from bridge.remediator.ledger import Dirty, Ledger, Tallies
+from bridge.remediator.writer import Names
+from bridge.work import FAILED, BatchSize
+
+TARGETS_BATCH = 1_000  # effective targets of a query
+SMALL = 100  # effective targets that the query `remediation` computes together with their statuses
+
+Item = tuple[str, str]  # ("policy" or "object", key)
+# desired and current status of an item, in the form of the query `reports`; without `desired`
+Report = Mapping[str, Any]
+# there is no status to write
+_Scopes = dict[str, set[str]]  # effective targets by policy kind
+Place = tuple[str, str]  # (policy kind, effective target)
+
+
+class Computing:
+    """Updates a ledger with OPA, at the cost of each change."""
+
+    def __init__(self, opa: Opa, ledger: Ledger, patient: Opa | None = None) -> None:
+        """`patient` is a client with a longer timeout for queries about everything."""
+        self._opa = opa
+        self._patient = patient or opa
+        self._recomputing: set[Place] = set()  # targets without a result for the newest state of OPA yet
+        self.slow: set[Place] = set()  # targets that took too long; a retry removes them
+        self._ledger = ledger
+        self._kinds: Mapping[str, Any] = {}  # the counted kinds, as of the computation of the ledger's rows
+        self.computed: Counter[str] = Counter()  # effective targets that were computed, by policy kind
+        self.former: list[Names] = []  # former kinds: their conditions may still exist
+        self._observes = False
+        self.kinds_differ = True  # whether the counted kinds may differ
+
+    @property
+    def observes(self) -> bool:
+        """Return whether kinds in mode Observe, which are never written, are counted too."""
+        return self._observes
+
+    @observes.setter
+    def observes(self, value: bool) -> None:
+        self.kinds_differ |= value != self._observes
+        self._observes = value
+
+    def concerns_all(self, notice: Notice) -> bool:
+        """Return whether this change must be computed alone: it may affect every policy of a kind."""
+        return self.kinds_differ or notice.kinds or notice.refilled
+
+    async def settle(
+        self, notice: Notice, dirty: Dirty, reports: dict[Item, Report], size: BatchSize | None = None
+    ) -> AsyncGenerator[None]:
+        """Compute a change; add the policies and objects whose status may differ now to `dirty`.
+
+        Adds OPA's reports from the computation to `reports`. Yields before each further query, so others can have their
+        turn; `size` adapts to the duration of queries. After an error call it again with the same change: results until
+        then are already in `dirty`.
+        """
+        self.kinds_differ |= notice.kinds or notice.refilled
+        observes = self._observes
+        kinds = await self._active_kinds() if self.kinds_differ else self._kinds
+        self._retire(kinds)
+        if notice.refilled:
+            scopes = await self._everything(dirty)
+        else:
+            dirty.note(map(str, (*notice.keys, *notice.reported)))
+            scopes = await self._all_described(kinds, dirty)
+            if notice.keys:
+                reports |= await self._remediate(notice, kinds, scopes, dirty)
+                if any(scopes[kind] for kind in scopes.keys() & kinds.keys()):
+                    yield
+        async for _ in self._compute(kinds, scopes, dirty, size or BatchSize(TARGETS_BATCH)):
+            yield
+        self._kinds, self.kinds_differ = kinds, observes != self._observes  # it may have changed meanwhile
+
+    async def recompute(self, place: Place, dirty: Dirty) -> None:
+        """Compute one effective target again, in addition to the current computation. Raises OpaError."""
+        kind, target = place
+        if kind not in self._kinds:
+            return
+        self._recomputing.add(place)
+        rows = await self._opa.query("outcomes", {"policyKind": kind, "targets": [target]})
+        if place in self._recomputing:
+            self._replace(place, rows.get(target, ()), dirty)
+
+    def _replace(self, place: Place, rows: Iterable[Any], dirty: Dirty) -> None:
+        self._recomputing.discard(place)
+        dirty.update(self._ledger.replace(*place, rows))
+
+    def names(self) -> list[Names]:
+        """Return the names of possible marks: those of the active kinds, and of former ones."""
+        present = [_names(kind) for _, kind in sorted(self._kinds.items()) if kind["mode"] == "Manage"]
+        return [names for index, names in enumerate(present) if names not in present[:index]] + self.former
+
+    async def retire(self, names: Iterable[Names], dirty: Dirty) -> None:
+        """Add names of former kinds, and their marks to `dirty`."""
+        self.former.extend(names)
+        dirty.objects.update(await self._patient.query("marked_objects", {"former": self.former}))
+
+    async def _active_kinds(self) -> dict[str, Any]:
+        # The document that queries use, not the rule behind it: its update comes with a separate notice.
+        kinds = await self._opa.get("kinds") or {}
+        return {name: kind for name, kind in kinds.items() if kind["mode"] == "Manage" or self.observes}
+
+    def _retire(self, kinds: Mapping[str, Any]) -> None:
+        """Remember the names of kinds that are no longer active."""
+        present = [_names(kind) for kind in kinds.values() if kind["mode"] == "Manage"]
+        self.former += [names for names in self.names() if names not in (*present, *self.former)]
+
+    async def _everything(self, dirty: Dirty) -> _Scopes:
+        self._ledger.clear()
+        self._recomputing.clear()
+        dirty.policies.update(await self._patient.query("policies", {}), await self._patient.query("policykinds", {}))
+        dirty.objects.update(await self._patient.query("marked_objects", {"former": self.former}))
+        return {kind: set(targets) for kind, targets in (await self._patient.query("scopes", {})).items()}
+
+    async def _all_described(self, kinds: Mapping[str, Any], dirty: Dirty) -> _Scopes:
+        """Drop the results of changed policy kinds; return the scopes to compute for them."""
+        scopes: _Scopes = {}
+        differing = {kind for kind in self._kinds.keys() | kinds.keys() if self._kinds.get(kind) != kinds.get(kind)}
+        if differing:
+            # The marks of the previous description.
+            dirty.objects.update(await self._patient.query("marked_objects", {"former": self.former}))
+            self._recomputing.clear()
+        for kind in differing:
+            dirty.update(self._ledger.drop(kind))
+            if kind in kinds:
+                dirty.policies.update(await self._patient.query("policies", {"policyKind": kind}))
+                scopes[kind] = set((await self._patient.query("scopes", {"policyKind": kind}))[kind])
+        return scopes
+
+    async def _remediate(
+        self, notice: Notice, kinds: Mapping[str, Any], scopes: _Scopes, dirty: Dirty
+    ) -> dict[Item, Report]:
+        """Compute a small change in one query, and return its reports.
+
+        Adds scopes that remain to be computed to `scopes`: all of a large change.
+        """
+        near = {str(key) for key in notice.keys} | _targeted_before(notice)
+        before = {place for key in near for place in self._ledger.targets_of(key)}
+        kept = self._ledger.tallies_without(before) if len(before) <= SMALL and not scopes else None
+        found = await self._ask(notice, before, kept)
+        dirty.policies.update(found["policies"])
+        for kind, targets in found["scopes"].items():
+            scopes.setdefault(kind, set()).update(targets)
+        for key in found["objects"]:
+            for kind, target in self._ledger.targets_of(key):
+                scopes.setdefault(kind, set()).add(target)
+        if kept is None or "outcomes" not in found:
+            return {}
+        computed = {(kind, target) for kind, targets in found["scopes"].items() if kind in kinds for target in targets}
+        computed |= before
+        # The kept tallies of these policies have the old rows at recomputed targets.
+        outdated = {policy for kind, target in computed - before for policy in self._ledger.policies_at(kind, target)}
+        outdated &= kept.keys()
+        for kind, target in sorted(computed):
+            self.computed[kind] += 1
+            scopes.get(kind, set()).discard(target)
+            self._replace((kind, target), found["outcomes"].get(kind, {}).get(target, ()), dirty)
+        if any(scopes[kind] for kind in scopes.keys() & kinds.keys()):
+            return {}  # other rows of these policies may differ, too
+        reports = {(report["item"][0], report["item"][1]): report for report in found["reports"]}
+        return {item: report for item, report in reports.items() if item[0] == "object" or item[1] not in outdated}
+
+    async def _ask(self, notice: Notice, before: Iterable[Place], kept: Tallies | None) -> dict[str, Any]:
+        """Return the effects of a change; for a small one (`kept` is not None) with all results."""
+        keys = [str(key) for key in notice.keys]
+        change = {"keys": keys, "was": {str(key): paths for key, paths in notice.was.items()}}
+        found: dict[str, Any]
+        if kept is not None:
+            targets: _Scopes = {}
+            for kind, target in before:
+                targets.setdefault(kind, set()).add(target)
+            known = {"targets": targets, "kept": kept, "former": self.former}
+            try:
+                found = await self._opa.query(
+                    "remediation", {**change, **known, "observed": self.observes, "most": SMALL}
+                )
+            except OpaRejected as error:
+                if not error.in_evaluation:
+                    raise
+            except OpaTimeout:
+                if not await self._opa.ready():
+                    raise
+            else:
+                return found
+        # In parts, so a target that cannot be computed affects no other one.
+        found = await self._opa.query("dependents", change)
+        return found
+
+    async def _compute(
+        self, kinds: Mapping[str, Any], scopes: _Scopes, dirty: Dirty, size: BatchSize
+    ) -> AsyncGenerator[None]:
+        """Compute effective targets; yield before each further query. Adds those that take too long to `slow`."""
+        further = False
+        for kind in sorted(scopes.keys() & kinds.keys()):
+            waiting = deque(sorted(scopes[kind]))
+            clock = asyncio.get_running_loop().time  # tests stop it
+            while waiting:
+                if further:
+                    yield
+                further = True
+                targets = [waiting.popleft() for _ in range(min(size.now, len(waiting)))]
+                self.computed[kind] += len(targets)
+                too_slow = functools.partial(self._note_slow, kind)
+                began = clock()
+                more, name_of = {"policyKind": kind}, at_targets_of(kind)
+                answers = parts(self._opa, "outcomes", "targets", targets, more, name_of, too_slow)
+                async for computed, rows in answers:
+                    size.learn(len(computed), clock() - began)
+                    for target in computed:
+                        self._replace((kind, target), rows.get(target, ()), dirty)
+                    if len(computed) < len(targets):
+                        yield  # the others are queried in parts
+                    began = clock()
+
+    def _note_slow(self, kind: str, target: str) -> None:
+        self.slow.add((kind, target))
+
+
+def _targeted_before(notice: Notice) -> set[str]:
+    """Return the previous targets of changed policies: other policies' rows there may differ too."""
+    return {path[1] for paths in notice.was.values() for path in paths if path[0] == "targeted"}
+
+
+def _names(kind: Mapping[str, Any]) -> Names:
+    return {"controllerName": kind["controllerName"], "kind": kind["kind"]}
+
+
+log = structlog.get_logger(__name__)
+
+KEYS = 500  # changed objects of one namespace that are computed together
+FEW = 100  # changed objects of several namespaces that are computed together
+LONG = 0.2  # seconds of a computation, after which a namespace has turns of its own
+_TOGETHER = ""  # in place of a namespace
+
+
+@dataclass(slots=True)
+class SettledShare:
+    """What a change came to: whose status may differ, and the reports that OPA gave already."""
+
+    notice: Notice
+    dirty: Dirty = field(default_factory=Dirty)
+    noted: int = 0  # the last change before the computation began
+    reports: dict[Item, Report] = field(default_factory=dict)
+    traces: tuple[Any, ...] = ()  # the span of its computation
+
+
+@dataclass(slots=True)
+class _Share:
+    """The changes of one namespace: those that wait, and the ones that are being computed."""
+
+    notices: list[Notice] = field(default_factory=list)
+    current: SettledShare | None = None
+    running: AsyncGenerator[None] | None = None
+    spent: float = 0.0  # seconds on the current one
+    members: set[str] = field(default_factory=set)  # the namespaces, where small changes of several go together
+    size: BatchSize = field(default_factory=lambda: BatchSize(TARGETS_BATCH))
+    dirty: Dirty = field(default_factory=Dirty)  # of changes whose computation failed, and begins again
+
+
+class Shares:
+    """Computes changes by `computing`, a query of each namespace in turn.
+
+    A change that may affect everything (a policy kind, a sync) includes all waiting changes. The object calls `wake`
+    when a change that took too long is due again.
+    """
+
+    def __init__(self, computing: Computing, opa: Opa, wake: Callable[[], None]) -> None:
+        self._computing = computing
+        self._opa = opa
+        self._wake = wake
+        self._shares: OrderedDict[str, _Share] = OrderedDict()  # by namespace, whose turn it is in front
+        self._all: _Share | None = None  # the change that affects everything
+        self._timeouts: Counter[Key] = Counter()
+        self._long: set[str] = set()  # namespaces whose last computation was long
+        self._generation = 0
+        self._noted = 0  # received changes
+        self._waiting: dict[str, int] = {}  # objects whose last change is not settled, with its number
+
+    def __bool__(self) -> bool:
+        return bool(self._shares) or self._all is not None
+
+    def note(self, notice: Notice) -> None:
+        """Add a change."""
+        self._noted += 1
+        self._waiting.update(dict.fromkeys(map(str, notice.keys), self._noted))
+        if self._all is None and not notice.refilled and not notice.kinds and (notice.keys or notice.reported):
+            for namespace, own in _by_namespace(notice).items():
+                self._shares.setdefault(namespace, _Share()).notices.append(own)
+            return
+        self._all = self._all or _Share()
+        self._all.notices.append(notice)
+
+    def concern(self, key: str) -> bool:
+        """Return whether an object's change is not complete: its result may be computed in part."""
+        return key in self._waiting
+
+    def clear(self) -> None:
+        """Drop all changes, because everything is about to be computed."""
+        self._waiting.clear()
+        self._shares.clear()
+        self._all = None
+        self._timeouts.clear()
+        self._generation += 1
+
+    async def step(self) -> SettledShare | None:
+        """Compute until OPA's next response; return a completed change. Raises OpaError, and keeps the change."""
+        namespace, share = self._turn()
+        generation = self._generation
+        if share.current is None or share.running is None:
+            notices, share.notices = _first(share.notices, together=share is self._all)
+            share.current, share.dirty = SettledShare(merge_notices(notices), share.dirty, self._noted), Dirty()
+            now = share.current
+            share.running = self._computing.settle(now.notice, now.dirty, now.reports, share.size)
+            share.spent = 0.0
+        current = share.current
+        clock = asyncio.get_running_loop().time  # tests stop it
+        began = clock()
+        try:
+            with tracing.span("compute statuses", links=current.notice.traces):
+                current.traces = tracing.current()
+                await anext(share.running)
+        except StopAsyncIteration:
+            share.spent += clock() - began
+            if generation != self._generation:
+                return None
+            self._learn(namespace, share)
+            share.current = share.running = None
+            self._forget_timeouts(current.notice)
+            self._forget_waiting(current.notice, current.noted)
+            self._end_turn(namespace, share)
+            return current
+        except OpaError as error:
+            slow = await self._is_slow(error, current.notice)
+            if generation == self._generation:
+                share.current = share.running = None
+                share.dirty.update(current.dirty)
+                if slow:
+                    # Dirty items are reported as far as they are known.
+                    dirty, share.dirty = share.dirty, Dirty()
+                    share.notices[:0] = self._parted(current.notice, error)
+                    self._end_turn(namespace, share)
+                    return SettledShare(Notice(), dirty)
+                share.notices.insert(0, current.notice)
+            raise
+        if generation == self._generation:
+            share.spent += clock() - began
+            self._end_turn(namespace, share)
+        return None
+
+    def _turn(self) -> tuple[str, _Share]:
+        if self._all is None:
+            namespace = next(iter(self._shares))
+            share = self._shares[namespace]
+            first = share.current.notice if share.current else share.notices[0]
+            if not self._computing.concerns_all(first):
+                return self._with_others(namespace, share)
+        everything = self._all = self._all or _Share()
+        if self._shares:
+            # All waiting changes are computed with it: the kind's description may have changed.
+            for share in self._shares.values():
+                if share.current:
+                    everything.notices.append(share.current.notice)
+                    everything.dirty.update(share.current.dirty)
+                everything.dirty.update(share.dirty)
+                everything.notices += share.notices
+            self._shares.clear()
+        return "", everything
+
+    def _with_others(self, namespace: str, share: _Share) -> tuple[str, _Share]:
+        """Return the next share, with small changes of namespaces behind it that were quick so far."""
+        quick: list[str] = []
+        keys = 0
+        for name, other in self._shares.items():
+            size = sum(len(notice.keys) for notice in other.notices)
+            if other.current or name in self._long or keys + size > FEW or any(one.alone for one in other.notices):
+                if not quick:
+                    return namespace, share
+                continue
+            quick.append(name)
+            keys += size
+        if len(quick) < 2:
+            return namespace, share
+        together = self._shares[_TOGETHER] = self._shares.get(_TOGETHER) or _Share()
+        for name in quick:
+            if name != _TOGETHER:
+                member = self._shares.pop(name)
+                together.notices += member.notices
+                together.dirty.update(member.dirty)
+                together.members.add(name)
+        self._shares.move_to_end(_TOGETHER, last=False)
+        return _TOGETHER, together
+
+    def _learn(self, namespace: str, share: _Share) -> None:
+        """Note whether a namespace needs turns of its own."""
+        for name in share.members or {namespace}:
+            if share.spent > LONG:
+                self._long.add(name)
+            else:
+                self._long.discard(name)
+        share.members.clear()
+
+    def _end_turn(self, namespace: str, share: _Share) -> None:
+        if share is self._all:
+            if not share.notices and share.current is None:
+                self._all = None
+        elif share.notices or share.current:
+            self._shares.move_to_end(namespace)
+        else:
+            self._shares.pop(namespace, None)
+
+    async def _is_slow(self, error: OpaError, notice: Notice) -> bool:
+        """Return whether this change takes too long, while OPA responds to others."""
+        return isinstance(error, OpaTimeout) and bool(notice.keys) and not notice.refilled and await self._opa.ready()
+
+    def _parted(self, notice: Notice, error: OpaError) -> list[Notice]:
+        """Return the halves of a change that takes too long; a change of one object waits, with growing delays."""
+        if len(notice.keys) > 1:
+            half = len(notice.keys) // 2
+            return [_part(notice, notice.keys[:half], notice.reported), _part(notice, notice.keys[half:], ())]
+        (key,) = notice.keys
+        self._timeouts[key] += 1
+        self._forget_waiting(notice, self._noted)  # its status shows the known state
+        delay = FAILED.after(self._timeouts[key])
+        log.warning("change computation timed out", key=str(key), retry_seconds=delay, why=str(error))
+        asyncio.get_running_loop().call_later(delay, self._again, notice, self._generation)
+        return []
+
+    def _again(self, notice: Notice, generation: int) -> None:
+        if generation == self._generation:
+            self.note(notice)
+            self._wake()
+
+    def _forget_waiting(self, notice: Notice, noted: int) -> None:
+        # A full sync covers the changes before it, and names none.
+        for key in list(self._waiting) if notice.refilled else map(str, notice.keys):
+            if self._waiting.get(key, noted + 1) <= noted:
+                del self._waiting[key]
+
+    def _forget_timeouts(self, notice: Notice) -> None:
+        for key in notice.keys if self._timeouts else ():
+            self._timeouts.pop(key, None)
+
+
+def _first(notices: list[Notice], *, together: bool) -> tuple[list[Notice], list[Notice]]:
+    """Return the notices to compute next, and the others. Halves of one that took too long stay separate."""
+    count, keys = 0, 0
+    for notice in notices:
+        keys += len(notice.keys)
+        if count and (notice.alone or (keys > KEYS and not together)):
+            break
+        count += 1
+        if notice.alone:
+            break
+    return notices[:count], notices[count:]
+
+
+def _by_namespace(notice: Notice) -> dict[str, Notice]:
+    keys: dict[str, list[Key]] = {}
+    reported: dict[str, list[Key]] = {}
+    for key in notice.keys:
+        keys.setdefault(key.namespace, []).append(key)
+    for key in notice.reported:
+        reported.setdefault(key.namespace, []).append(key)
+    if len(keys.keys() | reported.keys()) == 1:
+        (namespace,) = keys.keys() | reported.keys()
+        return {namespace: notice}
+    return {
+        namespace: _part(notice, keys.get(namespace, ()), reported.get(namespace, ()), alone=notice.alone)
+        for namespace in keys.keys() | reported.keys()
+    }
+
+
+def _part(notice: Notice, keys: Sequence[Key], reported: Sequence[Key], *, alone: bool = True) -> Notice:
+    was = {key: notice.was[key] for key in keys if key in notice.was}
+    return Notice(tuple(keys), tuple(reported), was, kinds=notice.kinds, alone=alone, traces=notice.traces)

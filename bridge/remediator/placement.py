@@ -1,0 +1,436 @@
+"""Updates objects of configured kinds to the placement decision: evaluated in batches, with only differences written.
+
+An object that changed is evaluated at once. After a change of other data, and once a minute, all objects are: in a
+sweep, which takes at most a fifth of the time. After a change of the policy they are evaluated immediately. An object
+that differs is evaluated once more, waits for the budget, and is patched from that version.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter, deque
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+
+from bridge.model.changes import Notice
+from bridge.model.keys import namespace_in, parse_key
+from bridge.model.observability import Record, record_nothing
+from bridge.model.placement import Mode, Placed, annotation_text, differing
+from bridge.opa.batches import batches
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaError
+from bridge.remediator.decisions import Decided, Deciding
+from bridge.remediator.writer import Planned, StatusSink, WriteLoop, write_one
+from bridge.work import PAUSE, Budget, RetryQueue
+
+WINDOW = 60.0  # seconds
+REST = 600.0  # seconds that an object which flips is left alone
+MOST = 5  # patches of one object within a window
+
+
+@dataclass(slots=True)
+class _Patched:
+    at: deque[float] = field(default_factory=deque)
+    names: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class _Stopped:
+    since: float
+    names: frozenset[str]
+    declared: Any  # None: not read yet
+
+
+class Flips:
+    """Times are of one monotonic clock, in seconds. `declared` is the result of `Deciding.declared` for an object."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self.most = most
+        self._patched: dict[str, _Patched] = {}
+        self._stopped: dict[str, _Stopped] = {}
+
+    def patched(self, key: str, names: Collection[str], now: float) -> None:
+        """Note that these annotations of an object were patched."""
+        known = self._patched.pop(key, None) or _Patched()
+        known.at.append(now)
+        known.names.update(names)
+        self._patched[key] = known  # the last patched one is last
+        while (first := next(iter(self._patched))) and self._patched[first].at[-1] <= now - WINDOW:
+            del self._patched[first]
+
+    def flips(self, key: str, now: float) -> bool:
+        """Return whether one more patch of this object would be too many."""
+        known = self._patched.get(key)
+        if known is None:
+            return False
+        while known.at and known.at[0] <= now - WINDOW:
+            known.at.popleft()
+        if not known.at:
+            del self._patched[key]
+            return False
+        return len(known.at) >= self.most
+
+    def stop(self, key: str, declared: Mapping[str, Any] | None, now: float) -> tuple[str, ...]:
+        """Stop patching this object; return the changing annotations."""
+        names = frozenset(self._patched.pop(key, _Patched()).names)
+        self._stopped[key] = _Stopped(now, names, _without(declared, names))
+        return tuple(sorted(names))
+
+    def stopped(self, keys: Collection[str]) -> set[str]:
+        """Return the stopped objects."""
+        return self._stopped.keys() & set(keys)
+
+    def resume(self, key: str, declared: Mapping[str, Any] | None, now: float) -> bool:
+        """Return whether a stopped object must be placed again, because it declares something else or time is up."""
+        known = self._stopped.get(key)
+        if known is None:  # another task has removed it meanwhile
+            return True
+        if now < known.since + REST and _without(declared, known.names) == known.declared:
+            return False
+        del self._stopped[key]
+        return True
+
+    def resume_all(self) -> list[str]:
+        """Place stopped objects again, because the policy has changed. The patches of all others still count."""
+        was = sorted(self._stopped)
+        self._stopped.clear()
+        return was
+
+    def forget(self, key: str) -> None:
+        """Drop a deleted object."""
+        self._patched.pop(key, None)
+        self._stopped.pop(key, None)
+
+
+def _without(declared: Mapping[str, Any] | None, names: Collection[str]) -> Any:
+    if declared is None:
+        return None
+    kept = {name: value for name, value in (declared["annotations"] or {}).items() if name not in names}
+    return {**declared, "annotations": kept}
+
+
+log = structlog.get_logger(__name__)
+
+DENIED = "PlacementDenied"  # the decision has errors
+FAILED = "PlacementFailed"  # the decision is invalid, or the API server rejects its annotations
+STOPPED = "PlacementStopped"  # patched again and again
+DIFFERS = "PlacementDiffers"  # mode Report: what would be written
+
+
+class Reports:
+    """Remembers the report on each object, to avoid repetition. `counts` are by reason.
+
+    Events are recorded only for objects in mode Write: Report leaves no trace in the cluster.
+    """
+
+    def __init__(self, record: Record) -> None:
+        self.counts: Counter[str] = Counter()
+        self._record = record
+        self._reported: dict[str, tuple[str, str]] = {}
+
+    def __call__(self, mode: Mode, key: str, obj: Mapping[str, Any], reason: str, message: str) -> None:
+        """Report why an object differs from the decision."""
+        if self._reported.get(key) == (reason, message):
+            return
+        self._reported[key] = (reason, message)
+        self.counts[reason] += 1
+        if reason == DIFFERS:
+            log.info("placement differs", object=key, annotations=message)
+            return
+        log.warning("object not placed", object=key, reason=reason, why=message)
+        if mode == "Write":
+            self._record(obj, "Warning", reason, message)
+
+    def fine(self, key: str, *, gone: bool = False) -> None:
+        """Note that an object agrees with the decision, or that there is none."""
+        reported = self._reported.pop(key, None)
+        if reported and reported[0] != DIFFERS and not gone:
+            log.info("placement recovered", object=key, after=reported[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The annotations to set on an object in the state of its decision."""
+
+    decided: Decided
+    changes: dict[str, str]
+
+
+class Judging:
+    """Evaluates objects of `kinds` (by type), without those that `flips` has stopped."""
+
+    def __init__(
+        self, deciding: Deciding, sink: StatusSink, kinds: Mapping[str, Placed], flips: Flips, reports: Reports
+    ) -> None:
+        self.flips = flips
+        self.reports = reports
+        self._deciding = deciding
+        self._sink = sink
+        self._kinds = kinds
+
+    async def judge(self, keys: Sequence[str]) -> list[str]:
+        """Report objects that cannot be placed, or would be; return the keys of those to write.
+
+        Raises OpaError, like the others.
+        """
+        self.reports.counts["judged"] += len(keys)
+        plans = await self.plans(keys)
+        to_write = []
+        for key, plan in plans.items():
+            kind = self._kinds[parse_key(key).type_id]
+            if kind.mode == "Write":
+                to_write.append(key)
+            else:
+                self.reports(kind.mode, key, plan.decided.object, DIFFERS, annotation_text(plan.changes))
+        return to_write
+
+    async def plans(self, keys: Sequence[str]) -> dict[str, Plan]:
+        """Return the differences, by key; report objects that cannot be placed, and note the others."""
+        keys = await self._without_stopped(keys)
+        plans: dict[str, Plan] = {}
+        for kind in self._kinds.values():
+            chosen = [key for key in keys if parse_key(key).type_id == kind.type_id]
+            found = await self._deciding.decide(kind.decision, chosen)
+            for key in chosen:
+                decided = found.get(key)
+                if decided is None:  # deleted, or undefined: nothing to do
+                    self.reports.fine(key, gone=True)
+                elif decided.failure:
+                    self.reports(kind.mode, key, decided.object, FAILED, decided.failure)
+                elif decided.decision.errors:
+                    self.reports(kind.mode, key, decided.object, DENIED, "; ".join(decided.decision.errors))
+                elif changes := differing(self._current(key, decided), decided.decision.annotations):
+                    plans[key] = Plan(decided, changes)
+                else:
+                    self.reports.fine(key)
+        return plans
+
+    def _current(self, key: str, decided: Decided) -> dict[str, str]:
+        current = {"status": {}, "annotations": decided.annotations}
+        return dict(self._sink.overlay(parse_key(key), current)["annotations"])
+
+    async def stop(self, key: str, plan: Plan, now: float) -> None:
+        """Stop patching an object, and report it. Raises OpaError."""
+        declared = await self._deciding.declared([key])
+        names = self.flips.stop(key, declared.get(key), now)
+        why = (
+            f"{', '.join(names)}: set {self.flips.most} times within a minute, and to be set again: the policy, or "
+            f"another writer, flips; left alone for {REST / 60:g} minutes, or until the policy or the object changes"
+        )
+        self.reports("Write", key, plan.decided.object, STOPPED, why)
+
+    async def _without_stopped(self, keys: Sequence[str]) -> list[str]:
+        stopped = self.flips.stopped(keys)
+        if not stopped:
+            return list(keys)
+        declared = await self._deciding.declared(sorted(stopped))
+        now = asyncio.get_running_loop().time()
+        for key in sorted(stopped):
+            if key not in declared:
+                self.flips.forget(key)
+            elif self.flips.resume(key, declared[key], now):
+                log.info("placement resumed", object=key)
+            else:
+                continue
+            stopped.discard(key)
+        return [key for key in keys if key not in stopped]
+
+
+BATCH = 500  # objects of a query: more gain nothing, and a failure costs more
+WRITE_BATCH = 20  # planned writes: each object is evaluated once more, so no write waits long for its turn
+DEBOUNCE = 0.05  # seconds in which changes gather before a sweep
+IDLE_SHARE = 4  # after a sweep the next one waits for this multiple of its duration, unless the policy changed
+PERIOD = 60.0  # seconds between sweeps without changes: the decision may read the time, or data of others
+LOOK = 0.5  # seconds between checks of OPA's revisions
+
+
+class Placement(WriteLoop[str]):
+    """Follows the replicator's notices; `run` works until it is cancelled.
+
+    `placed` are the kinds, `budget` bounds the patches per second, `record` gets the Events, and an object that was
+    patched `most_patches` times within a minute is not patched further. `counts` has actions and reports, by name.
+    """
+
+    def __init__(
+        self,
+        opa: Opa,
+        sink: StatusSink,
+        placed: Iterable[Placed],
+        budget: Budget,
+        record: Record = record_nothing,
+        most_patches: int = MOST,
+    ) -> None:
+        super().__init__(sink, budget, namespace_in)
+        self._kinds = {one.type_id: one for one in placed if one.mode != "Off"}
+        self._deciding = Deciding(opa)
+        self._reports = Reports(record)
+        self._flips = Flips(most_patches)
+        self._judging = Judging(self._deciding, sink, self._kinds, self._flips, self._reports)
+        self._changed: RetryQueue[str] = RetryQueue(namespace_in)  # objects to evaluate
+        self._plans: dict[str, Plan] = {}  # of planned writes
+        self._stale: set[str] = set()  # types whose objects must all be evaluated
+        self._wake = asyncio.Event()  # a type is stale
+        self._hurry = asyncio.Event()  # because the policy has changed
+        self._revisions: dict[str, str] = {}
+        self._policy = 0  # number of policy changes
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Return the number of evaluated and patched objects, and of reports, by name."""
+        return self._reports.counts
+
+    @property
+    def to_judge(self) -> int:
+        """Return the number of objects that wait for evaluation."""
+        return len(self._changed)
+
+    def limit(self, rate: float, most_patches: int) -> None:
+        """Use these limits from now on: patches per second, and patches of one object per minute."""
+        self._budget.change(rate)
+        self._flips.most = most_patches
+
+    def note(self, notice: Notice) -> None:
+        """Process a notice of the replicator."""
+        if not self._kinds:
+            return
+        if notice.refilling:
+            self._filling += 1
+            self._idle.clear()
+        elif notice.refilled:
+            self._whole = self._filling
+            self._sweep_soon(self._kinds)
+        else:
+            for key in (*notice.keys, *notice.reported):
+                if key.type_id in self._kinds:
+                    self._changed.add([str(key)])
+                    self._idle.clear()
+                self._sweep_soon(self._kinds.keys() - {key.type_id})
+
+    def policy_changed(self) -> None:
+        """Evaluate everything immediately, also stopped objects, because the policy has changed."""
+        self._policy += 1
+        for key in self._flips.resume_all():
+            log.info("placement resumed after policy change", object=key)
+        self._sweep_soon(self._kinds)
+        self._hurry.set()
+
+    async def run(self) -> None:
+        """Evaluate and write until cancelled; without kinds there is nothing to do."""
+        if not self._kinds:
+            self._idle.set()
+            return
+        async with asyncio.TaskGroup() as tasks:
+            for work in (self._sweep, self._judge_changed, self._write, self._look):
+                tasks.create_task(work())
+
+    def _sweep_soon(self, types: Iterable[str]) -> None:
+        self._stale.update(types)
+        if self._stale:
+            self._idle.clear()
+            self._wake.set()
+
+    async def _sweep(self) -> None:
+        clock = asyncio.get_running_loop().time
+        while True:
+            try:
+                async with asyncio.timeout(PERIOD):
+                    await self._wake.wait()
+            except TimeoutError:
+                self._sweep_soon(self._kinds)
+            await asyncio.sleep(DEBOUNCE)
+            await self._may_begin()
+            self._wake.clear()
+            self._hurry.clear()
+            types, self._stale = self._stale, set()
+            began = clock()
+            with self._working():
+                done = await self._sweep_all(types)
+            if not done:
+                self._sweep_soon(types)
+                await asyncio.sleep(PAUSE)
+                continue
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(IDLE_SHARE * (clock() - began)):
+                    await self._hurry.wait()
+
+    async def _sweep_all(self, types: Iterable[str]) -> bool:
+        try:
+            for type_id in sorted(types):
+                keys = await self._deciding.keys(type_id)
+                for batch in batches(keys, BATCH):
+                    self._queue.add(await self._judging.judge(batch))
+        except OpaError as error:
+            log.info("placement waiting for OPA", why=str(error))
+            return False
+        return True
+
+    async def _judge_changed(self) -> None:
+        while True:
+            batch = await self._changed.take(BATCH)
+            with self._working():
+                await self._may_begin()
+                try:
+                    self._queue.add(await self._judging.judge(batch))
+                except OpaError as error:
+                    log.info("placement waiting for OPA", why=str(error))
+                    self._changed.add(batch)
+                    await asyncio.sleep(PAUSE)
+
+    async def _look(self) -> None:
+        while True:
+            with contextlib.suppress(OpaError):
+                revisions = await self._deciding.revisions()
+                if self._revisions and revisions and revisions != self._revisions:
+                    log.info("placement restarted after policy change")
+                    self.policy_changed()
+                self._revisions = revisions or self._revisions
+            await asyncio.sleep(LOOK)
+
+    async def _plan(self, batch: Sequence[str]) -> dict[str, Planned | None]:
+        plans = await self._judging.plans(batch)
+        now = asyncio.get_running_loop().time()
+        for key in [key for key in plans if self._flips.flips(key, now)]:
+            await self._judging.stop(key, plans.pop(key), now)
+        self._plans |= plans
+        return {
+            key: Planned(key, {"metadata": {"annotations": plan.changes}}, plan.decided.version)
+            for key, plan in plans.items()
+        }
+
+    def _log_delay(self, error: OpaError) -> None:
+        log.info("placement waiting for OPA", why=str(error))
+
+    def _computes(self) -> bool:
+        return bool(self._stale or len(self._changed))
+
+    def _limit(self) -> int:
+        return max(1, WRITE_BATCH - len(self._writers))
+
+    def _fits(self, item: str) -> bool:
+        return len(self._writers) < WRITE_BATCH and super()._fits(item)
+
+    def _basis(self) -> tuple[int, int]:
+        return self._filling, self._policy
+
+    async def _patch(self, item: str, planned: Planned) -> bool:
+        plan = self._plans.pop(item)
+
+        def refused(key: str, why: str) -> None:
+            self._reports("Write", key, plan.decided.object, FAILED, why)
+
+        written = await write_one(self._sink, self._queue, item, planned, refused)
+        if written:
+            self._flips.patched(item, plan.changes, asyncio.get_running_loop().time())
+            self.counts["patched"] += 1
+            log.info("object placed", object=item, annotations=annotation_text(plan.changes))
+            self._reports.fine(item)
+        return written
+
+    async def _may_begin(self) -> None:
+        """Wait until OPA is synced and this bridge writes. Another one reports and writes until then."""
+        while not self._may_write():  # noqa: ASYNC110 (the Lease has no event here)
+            await asyncio.sleep(PAUSE)

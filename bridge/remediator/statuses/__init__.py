@@ -1,1 +1,0 @@
-"""Statuses of policies and `Affected` conditions of their targets."""

@@ -1,0 +1,114 @@
+"""Fields that OPA must not have, secret ones and large ones that no rule reads: sources remove them from objects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from bridge.model.changes import Object
+from bridge.model.nesting import decode
+from bridge.model.types import Fields
+from bridge.opa.address import segments_of
+
+_CRD = "CustomResourceDefinition"
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+# The fields that discovery reads besides the names, and those that complete a manifest in a comparison with a cluster.
+_CRD_KEEPS = ("type", "enum", "x-kubernetes-preserve-unknown-fields", "default")
+_CRD_DEPTH = 8  # property names up to this depth show the form of a policy's spec and status
+
+
+def prune(obj: Object) -> Object:
+    """Return the object without managedFields and the last-applied annotation; a Secret keeps only names and type.
+
+    The schemas of a CustomResourceDefinition keep only property names and the fields in `_CRD_KEEPS`. The input is not
+    changed.
+    """
+    metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
+    annotations = metadata.get("annotations")
+    if isinstance(annotations, dict) and _LAST_APPLIED in annotations:
+        metadata["annotations"] = {k: v for k, v in annotations.items() if k != _LAST_APPLIED}
+    if obj["kind"] == "Secret" and obj["apiVersion"] == "v1":
+        metadata.pop("annotations", None)  # other tools than kubectl also store there what they have applied
+        return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": parsed(obj.get("type", ""))}
+    pruned = {**obj, "metadata": metadata}
+    if obj["kind"] == _CRD:
+        pruned["spec"] = _crd_spec(parsed(obj.get("spec")))
+        pruned.pop("status", None)
+    return pruned
+
+
+def _crd_spec(spec: Any) -> Any:
+    if not isinstance(spec, dict) or not isinstance(spec.get("versions"), list):
+        return spec
+    return {**spec, "versions": [_version(version) for version in spec["versions"]]}
+
+
+def _version(version: Any) -> Any:
+    if not isinstance(version, dict):
+        return version
+    schema = version.get("schema")
+    whole = schema.get("openAPIV3Schema") if isinstance(schema, dict) else None
+    return {**version, "schema": {"openAPIV3Schema": _skeleton(whole, _CRD_DEPTH)}}
+
+
+def _skeleton(schema: Any, depth: int) -> Object:
+    if not isinstance(schema, dict) or depth == 0:
+        return {}
+    kept: Object = {name: schema[name] for name in _CRD_KEEPS if name in schema}
+    if isinstance(properties := schema.get("properties"), dict):
+        kept["properties"] = {name: _skeleton(part, depth - 1) for name, part in properties.items()}
+    if "items" in schema:
+        kept["items"] = _skeleton(schema["items"], depth - 1)
+    return kept
+
+
+def choose(obj: Object, fields: Fields) -> Object:
+    """Return an object with only its wanted fields, without changing the input."""
+    if fields.keep is not None:
+        kept: Object = {name: obj[name] for name in ("apiVersion", "kind", "metadata")}
+        for path in fields.keep:
+            found = _at(obj, segments_of(path))
+            if found is not None:
+                kept = _with(kept, segments_of(path), found)
+        return kept
+    if fields.drop is not None:
+        for path in fields.drop:
+            obj = _without(obj, segments_of(path))
+        return obj
+    if "status" not in obj:
+        return obj
+    conditions = _at(obj, ["status", "conditions"])
+    return {**obj, "status": {} if conditions is None else {"conditions": conditions}}
+
+
+def _at(value: Any, path: Sequence[str]) -> Any:
+    for name in path:
+        mapping = parsed(value)
+        value = mapping.get(name) if isinstance(mapping, dict) else None
+    return value
+
+
+def _with(obj: Object, path: Sequence[str], value: Any) -> Object:
+    name, *rest = path
+    below = parsed(obj.get(name))
+    return {**obj, name: _with(below if isinstance(below, dict) else {}, rest, value) if rest else value}
+
+
+def _without(obj: Object, path: Sequence[str]) -> Object:
+    name, *rest = path
+    if name not in obj:
+        return obj
+    if not rest:
+        return {other: value for other, value in obj.items() if other != name}
+    below = parsed(obj[name])
+    return {**obj, name: _without(below, rest)} if isinstance(below, dict) else obj
+
+
+def parsed(value: Any) -> Any:
+    """Return a field of an object, parsed if it is still JSON text; None if that cannot be decoded."""
+    try:
+        return decode(value) if isinstance(value, msgspec.Raw) else value
+    except msgspec.DecodeError:
+        return None

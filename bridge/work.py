@@ -1,0 +1,294 @@
+"""Work that waits: turns of owners, delays between attempts, permits per second, writes at once, sizes of batches.
+
+Everything that queues uses these, so no tenant's work delays another's. Times are in seconds, by the loop's clock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+import random
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Callable, Hashable, Iterable
+from contextlib import asynccontextmanager, nullcontext
+from typing import Generic, NamedTuple, TypeVar
+
+T = TypeVar("T", bound=Hashable)
+
+
+class Delays(NamedTuple):
+    """The delay after a failure, which doubles with each further one up to the longest."""
+
+    first: float
+    longest: float
+
+    def after(self, failures: int) -> float:
+        """Return the delay after this number of failures in a row (at least 1)."""
+        return min(self.longest, self.first * 2.0 ** min(failures - 1, 1_000))
+
+
+RETURNING = Delays(0.05, 1.0)  # an OPA beside the bridge, which is back within seconds: an attempt costs it nothing
+FAILED = Delays(0.1, 30.0)  # work that failed for a reason that may pass at once (a conflict) or stay (a missing right)
+TOO_SLOW = Delays(10.0, 600.0)  # a query of one object that takes too long: OPA commits no write meanwhile
+PAUSE = 0.5  # until something is checked again that reports no change: the right to write, an OPA that is away
+
+
+class Backoff:
+    """The delays of attempts in a row, until `reset`.
+
+    Each is multiplied by a random factor within `spread`, so many clients do not try at the same moment.
+    """
+
+    def __init__(self, delays: Delays, *, spread: tuple[float, float] = (1.0, 1.0)) -> None:
+        self._delays = delays
+        self._spread = spread
+        self._failures = 0
+
+    def reset(self) -> None:
+        """Start with the first delay again after a success."""
+        self._failures = 0
+
+    def next(self) -> float:
+        """Count a failure and return the delay after it."""
+        self._failures += 1
+        return self._delays.after(self._failures) * random.uniform(*self._spread)  # noqa: S311 (spreads load, keeps no secret)
+
+    async def wait(self) -> None:
+        """Count a failure and wait."""
+        await asyncio.sleep(self.next())
+
+
+class BatchSize:
+    """The number of items of a query, at most `most`, for about `seconds` each: other queries wait that long."""
+
+    def __init__(self, most: int, seconds: float = 0.2, first: int = 100) -> None:
+        self._most = most
+        self._seconds = seconds
+        self.now = min(first, most)
+
+    def learn(self, count: int, seconds: float) -> None:
+        """Update it with the duration of a query of `count` items."""
+        if seconds > self._seconds:
+            self.now = max(1, min(self.now, int(count * self._seconds / seconds)))
+        elif count >= self.now and seconds < self._seconds / 2:
+            self.now = min(self._most, 2 * self.now)
+
+
+class Budget:
+    """At most `rate` permits a second over time, and `burst` at once."""
+
+    def __init__(self, rate: float, burst: int) -> None:
+        self._rate = rate
+        self._burst = float(burst)
+        self._left = float(burst)
+        self._since: float | None = None
+
+    def change(self, rate: float) -> None:
+        """Use another rate from now on."""
+        self._rate = rate
+
+    def soon(self, seconds: float) -> int:
+        """Return the number of permits within `seconds`, at least 1."""
+        loop = asyncio.get_running_loop()
+        since = loop.time() if self._since is None else self._since
+        return max(1, int(min(self._burst, self._left + (loop.time() + seconds - since) * self._rate)))
+
+    async def spend(self) -> None:
+        """Take one permit; wait until there is one."""
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        if self._since is not None:
+            self._left = min(self._burst, self._left + (now - self._since) * self._rate)
+        self._since = now
+        self._left -= 1
+        if self._left < 0:
+            await asyncio.sleep(-self._left / self._rate)
+
+
+class Turns(Generic[T]):
+    """Waiting keys: `take` returns one of each owner in turn, and the oldest key of an owner."""
+
+    def __init__(self, owner: Callable[[T], str]) -> None:
+        self._owner = owner
+        self._waiting: OrderedDict[str, OrderedDict[T, None]] = OrderedDict()  # by owner, the next one first
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, key: T) -> bool:
+        return key in self._waiting.get(self._owner(key), ())
+
+    def add(self, key: T, *, first: bool = False) -> None:
+        """Add a key; a waiting one keeps its place. With `first` it is its owner's next one."""
+        keys = self._waiting.setdefault(self._owner(key), OrderedDict())
+        self._count += key not in keys
+        keys[key] = None
+        if first:
+            keys.move_to_end(key, last=False)
+
+    def discard(self, key: T) -> None:
+        """Remove a key."""
+        owner = self._owner(key)
+        keys = self._waiting.get(owner)
+        if keys is not None and key in keys:
+            del keys[key]
+            self._count -= 1
+            if not keys:
+                del self._waiting[owner]
+
+    def take(self, limit: int, fits: Callable[[T], bool] = lambda _: True) -> list[T]:
+        """Remove and return up to `limit` keys that fit; an owner whose next key does not fit keeps its turn."""
+        taken: list[T] = []
+        passed: set[str] = set()
+        while len(taken) < limit and len(passed) < len(self._waiting):
+            owner = next(owner for owner in self._waiting if owner not in passed)
+            keys = self._waiting[owner]
+            key = next(iter(keys))
+            if not fits(key):
+                passed.add(owner)
+                continue
+            keys.popitem(last=False)
+            self._count -= 1
+            taken.append(key)
+            if keys:
+                self._waiting.move_to_end(owner)
+            else:
+                del self._waiting[owner]
+        return taken
+
+    def clear(self) -> None:
+        """Remove all keys."""
+        self._waiting.clear()
+        self._count = 0
+
+
+class RetryQueue(Generic[T]):
+    """Waiting keys. Each `owner` takes turns, with its oldest due key first.
+
+    An owner with many keys delays only its own. Without `owner` all keys have the same one.
+    """
+
+    def __init__(self, owner: Callable[[T], str] = lambda _: "") -> None:
+        self._due: Turns[T] = Turns(owner)
+        self._later: list[tuple[float, int, T]] = []
+        self._ticket: dict[T, int] = {}  # of keys with a longer wait, the entry of `_later` that counts
+        self._order = itertools.count()
+        self._failures: dict[T, int] = {}
+        self._added = asyncio.Event()
+        self.results: Counter[str] = Counter()  # of work, as the worker reports them
+
+    def __len__(self) -> int:
+        return len(self._due) + len(self._ticket)
+
+    def __contains__(self, key: T) -> bool:
+        return key in self._due or key in self._ticket
+
+    def add(self, keys: Iterable[T], *, first: bool = False) -> None:
+        """Add keys for work as soon as possible; a waiting key stays once. With `first` each is its owner's next."""
+        for key in keys:
+            self._due.add(key, first=first)
+            self._ticket.pop(key, None)
+        if self._due:
+            self._added.set()
+
+    def failed(self, key: T) -> None:
+        """Retry this key later, with growing delays, unless it was added meanwhile."""
+        count = self._failures[key] = self._failures.get(key, 0) + 1
+        self.add_later(key, FAILED.after(count))
+
+    def add_later(self, key: T, delay: float) -> None:
+        """Add a key for work after a delay, unless it was added meanwhile."""
+        if key in self._due:
+            return
+        ticket = self._ticket[key] = next(self._order)
+        heapq.heappush(self._later, (asyncio.get_running_loop().time() + delay, ticket, key))
+        self._added.set()
+
+    def succeeded(self, key: T) -> None:
+        """Reset the delay of this key."""
+        self._failures.pop(key, None)
+
+    def look_again(self) -> None:
+        """Make a waiting `take` check again which keys fit."""
+        self._added.set()
+
+    async def take(self, limit: int, fits: Callable[[T], bool] = lambda _: True) -> list[T]:
+        """Return up to `limit` keys that are due and fit; wait for the first."""
+        while True:
+            now = asyncio.get_running_loop().time()
+            while self._later and self._later[0][0] <= now:
+                _, ticket, key = heapq.heappop(self._later)
+                if self._ticket.get(key) == ticket:
+                    del self._ticket[key]
+                    self._due.add(key, first=True)  # it has waited already
+            if taken := self._due.take(limit, fits):
+                return taken
+            self._added.clear()
+            wait = self._later[0][0] - now if self._later else None
+            try:
+                async with asyncio.timeout(wait):
+                    await self._added.wait()
+            except TimeoutError:
+                continue
+
+
+WRITERS = 32  # writes at once
+WRITERS_EACH = 4  # of one owner
+SLOW = 1.0  # seconds: an owner whose last write took longer has one write at once
+
+
+class Writers(Generic[T]):
+    """Bounds the parallel writes, in total and of each owner. A write waits from `begin` until both allow it.
+
+    An API server can take seconds for a write, for example if a tenant's admission webhook delays it, or because the
+    object has thousands of fields. Such an object costs the API server so much processor time that all clients wait.
+    """
+
+    def __init__(self, owner: Callable[[T], str]) -> None:
+        self._owner = owner
+        self._under_way: set[T] = set()
+        self._counts: Counter[str] = Counter()  # of `_under_way`, by owner
+        self._all = asyncio.Semaphore(WRITERS)
+        self._each: dict[str, asyncio.Semaphore] = {}  # of owners with writes in progress
+        self._slow: dict[str, asyncio.Lock] = {}  # of owners whose last write was slow
+
+    def __len__(self) -> int:
+        return len(self._under_way)
+
+    def has_room_for(self, item: T) -> bool:
+        """Return whether a write of this item could start now, considering its owner's other writes."""
+        # No write is begun before it can be sent: a later and more urgent one would wait behind it.
+        if item in self._under_way or len(self._under_way) >= WRITERS:
+            return False
+        owner = self._owner(item)
+        if owner not in self._slow:
+            return self._counts[owner] < WRITERS_EACH
+        # One write of each, and all of them leave half of the writers to others.
+        return not self._counts[owner] and sum(1 for other in self._counts if other in self._slow) < WRITERS // 2
+
+    def begin(self, item: T) -> None:
+        """Count a write as in progress; `writing` must follow."""
+        owner = self._owner(item)
+        self._under_way.add(item)
+        self._counts[owner] += 1
+        self._each.setdefault(owner, asyncio.Semaphore(WRITERS_EACH))
+
+    @asynccontextmanager
+    async def writing(self, item: T) -> AsyncIterator[None]:
+        """Wait until the write may start; it ends with the context."""
+        owner = self._owner(item)
+        try:
+            async with self._each[owner], self._slow.get(owner) or nullcontext(), self._all:
+                began = asyncio.get_running_loop().time()
+                yield
+                if asyncio.get_running_loop().time() - began > SLOW:
+                    self._slow.setdefault(owner, asyncio.Lock())
+                else:
+                    self._slow.pop(owner, None)
+        finally:
+            self._under_way.discard(item)
+            self._counts[owner] -= 1
+            if not self._counts[owner]:
+                del self._counts[owner], self._each[owner]
