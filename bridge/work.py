@@ -30,6 +30,7 @@ class Delays(NamedTuple):
 
 RETURNING = Delays(0.05, 1.0)  # an OPA beside the bridge, which is back within seconds: an attempt costs it nothing
 FAILED = Delays(0.1, 30.0)  # work that failed for a reason that may pass at once (a conflict) or stay (a missing right)
+STARTING = Delays(0.1, 10.0)  # a start or a sync of OPA that failed: the whole bridge waits for it
 TOO_SLOW = Delays(10.0, 600.0)  # a query of one object that takes too long: OPA commits no write meanwhile
 PAUSE = 0.5  # until something is checked again that reports no change: the right to write, an OPA that is away
 

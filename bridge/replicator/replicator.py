@@ -21,7 +21,7 @@ from bridge.replicator.guard import SLOW, Claim, Lost
 from bridge.replicator.links import AT_ONCE
 from bridge.replicator.states import RESTART, SYNC, RestartEvent, RestartState, SyncEvent, SyncState
 from bridge.replicator.writer import Writer
-from bridge.work import FAILED, RETURNING, Backoff
+from bridge.work import RETURNING, STARTING, Backoff
 
 log = structlog.get_logger(__name__)
 
@@ -192,7 +192,7 @@ class Replicator:
             log.info("pending changes written to OPA", objects=len(self))
 
     async def _keep_filled(self) -> None:
-        backoff = Backoff(FAILED)
+        backoff = Backoff(STARTING)
         lost: OpaError | None = None
         while True:
             emptied = isinstance(lost, Lost) and lost.empty

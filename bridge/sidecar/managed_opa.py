@@ -18,7 +18,7 @@ from bridge.opa.errors import Failing, OpaRejected, OpaStartError, Requests
 from bridge.opa.process import ManagedOpa, TokenGuard
 from bridge.resources import authorization_policy
 from bridge.settings.model import Settings
-from bridge.work import FAILED, Backoff
+from bridge.work import STARTING, Backoff
 
 log = structlog.get_logger(__name__)
 
@@ -79,7 +79,7 @@ class OwnOpa:
 
     async def keep(self, ended: Callable[[], None]) -> None:
         """Restart it whenever it ends, until cancelled. `ended` is called each time that it runs again."""
-        backoff = Backoff(FAILED)
+        backoff = Backoff(STARTING)
         port = None if self.url.startswith("unix:") else int(self.url.rpartition(":")[2])
         while True:
             began = asyncio.get_running_loop().time()
