@@ -160,86 +160,6 @@ class Plan:
     changes: dict[str, str]
 
 
-class Judging:
-    """Evaluates objects of `kinds` (by type), without those that `flips` has stopped."""
-
-    def __init__(
-        self, deciding: Deciding, sink: StatusSink, kinds: Mapping[str, Placed], flips: Flips, reports: Reports
-    ) -> None:
-        self.flips = flips
-        self.reports = reports
-        self._deciding = deciding
-        self._sink = sink
-        self._kinds = kinds
-
-    async def judge(self, keys: Sequence[str]) -> list[str]:
-        """Report objects that cannot be placed, or would be; return the keys of those to write.
-
-        Raises OpaError, like the others.
-        """
-        self.reports.counts["judged"] += len(keys)
-        plans = await self.plans(keys)
-        to_write = []
-        for key, plan in plans.items():
-            kind = self._kinds[parse_key(key).type_id]
-            if kind.mode == "Write":
-                to_write.append(key)
-            else:
-                self.reports(kind.mode, key, plan.decided.object, DIFFERS, annotation_text(plan.changes))
-        return to_write
-
-    async def plans(self, keys: Sequence[str]) -> dict[str, Plan]:
-        """Return the differences, by key; report objects that cannot be placed, and note the others."""
-        keys = await self._without_stopped(keys)
-        plans: dict[str, Plan] = {}
-        for kind in self._kinds.values():
-            chosen = [key for key in keys if parse_key(key).type_id == kind.type_id]
-            found = await self._deciding.decide(kind.decision, chosen)
-            for key in chosen:
-                decided = found.get(key)
-                if decided is None:  # deleted, or undefined: nothing to do
-                    self.reports.fine(key, gone=True)
-                elif decided.failure:
-                    self.reports(kind.mode, key, decided.object, FAILED, decided.failure)
-                elif decided.decision.errors:
-                    self.reports(kind.mode, key, decided.object, DENIED, "; ".join(decided.decision.errors))
-                elif changes := differing(self._current(key, decided), decided.decision.annotations):
-                    plans[key] = Plan(decided, changes)
-                else:
-                    self.reports.fine(key)
-        return plans
-
-    def _current(self, key: str, decided: Decided) -> dict[str, str]:
-        current = {"status": {}, "annotations": decided.annotations}
-        return dict(self._sink.overlay(parse_key(key), current)["annotations"])
-
-    async def stop(self, key: str, plan: Plan, now: float) -> None:
-        """Stop patching an object, and report it. Raises OpaError."""
-        declared = await self._deciding.declared([key])
-        names = self.flips.stop(key, declared.get(key), now)
-        why = (
-            f"{', '.join(names)}: set {self.flips.most} times within a minute, and to be set again: the policy, or "
-            f"another writer, flips; left alone for {REST / 60:g} minutes, or until the policy or the object changes"
-        )
-        self.reports("Write", key, plan.decided.object, STOPPED, why)
-
-    async def _without_stopped(self, keys: Sequence[str]) -> list[str]:
-        stopped = self.flips.stopped(keys)
-        if not stopped:
-            return list(keys)
-        declared = await self._deciding.declared(sorted(stopped))
-        now = asyncio.get_running_loop().time()
-        for key in sorted(stopped):
-            if key not in declared:
-                self.flips.forget(key)
-            elif self.flips.resume(key, declared[key], now):
-                log.info("placement resumed", object=key)
-            else:
-                continue
-            stopped.discard(key)
-        return [key for key in keys if key not in stopped]
-
-
 BATCH = 500  # objects of a query: more gain nothing, and a failure costs more
 WRITE_BATCH = 20  # planned writes: each object is evaluated once more, so no write waits long for its turn
 DEBOUNCE = 0.05  # seconds in which changes gather before a sweep
@@ -269,7 +189,6 @@ class Placement(WriteLoop[str]):
         self._deciding = Deciding(opa)
         self._reports = Reports(record)
         self._flips = Flips(most_patches)
-        self._judging = Judging(self._deciding, sink, self._kinds, self._flips, self._reports)
         self._changed: RetryQueue[str] = RetryQueue(namespace_in)  # objects to evaluate
         self._plans: dict[str, Plan] = {}  # of planned writes
         self._stale: set[str] = set()  # types whose objects must all be evaluated
@@ -362,7 +281,7 @@ class Placement(WriteLoop[str]):
             for type_id in sorted(types):
                 keys = await self._deciding.keys(type_id)
                 for batch in batches(keys, BATCH):
-                    self._queue.add(await self._judging.judge(batch))
+                    self._queue.add(await self._judge(batch))
         except OpaError as error:
             log.info("placement waiting for OPA", why=str(error))
             return False
@@ -374,11 +293,78 @@ class Placement(WriteLoop[str]):
             with self._working():
                 await self._may_begin()
                 try:
-                    self._queue.add(await self._judging.judge(batch))
+                    self._queue.add(await self._judge(batch))
                 except OpaError as error:
                     log.info("placement waiting for OPA", why=str(error))
                     self._changed.add(batch)
                     await asyncio.sleep(PAUSE)
+
+    async def _judge(self, keys: Sequence[str]) -> list[str]:
+        """Report objects that cannot be placed, or would be; return the keys of those to write.
+
+        Raises OpaError, like the others.
+        """
+        self._reports.counts["judged"] += len(keys)
+        plans = await self._plan_changes(keys)
+        to_write = []
+        for key, plan in plans.items():
+            kind = self._kinds[parse_key(key).type_id]
+            if kind.mode == "Write":
+                to_write.append(key)
+            else:
+                self._reports(kind.mode, key, plan.decided.object, DIFFERS, annotation_text(plan.changes))
+        return to_write
+
+    async def _plan_changes(self, keys: Sequence[str]) -> dict[str, Plan]:
+        """Return the differences, by key; report objects that cannot be placed, and note the others."""
+        keys = await self._without_stopped(keys)
+        plans: dict[str, Plan] = {}
+        for kind in self._kinds.values():
+            chosen = [key for key in keys if parse_key(key).type_id == kind.type_id]
+            found = await self._deciding.decide(kind.decision, chosen)
+            for key in chosen:
+                decided = found.get(key)
+                if decided is None:  # deleted, or undefined: nothing to do
+                    self._reports.fine(key, gone=True)
+                elif decided.failure:
+                    self._reports(kind.mode, key, decided.object, FAILED, decided.failure)
+                elif decided.decision.errors:
+                    self._reports(kind.mode, key, decided.object, DENIED, "; ".join(decided.decision.errors))
+                elif changes := differing(self._current(key, decided), decided.decision.annotations):
+                    plans[key] = Plan(decided, changes)
+                else:
+                    self._reports.fine(key)
+        return plans
+
+    def _current(self, key: str, decided: Decided) -> dict[str, str]:
+        current = {"status": {}, "annotations": decided.annotations}
+        return dict(self._sink.overlay(parse_key(key), current)["annotations"])
+
+    async def _stop(self, key: str, plan: Plan, now: float) -> None:
+        """Stop patching an object, and report it. Raises OpaError."""
+        declared = await self._deciding.declared([key])
+        names = self._flips.stop(key, declared.get(key), now)
+        why = (
+            f"{', '.join(names)}: set {self._flips.most} times within a minute, and to be set again: the policy, or "
+            f"another writer, flips; left alone for {REST / 60:g} minutes, or until the policy or the object changes"
+        )
+        self._reports("Write", key, plan.decided.object, STOPPED, why)
+
+    async def _without_stopped(self, keys: Sequence[str]) -> list[str]:
+        stopped = self._flips.stopped(keys)
+        if not stopped:
+            return list(keys)
+        declared = await self._deciding.declared(sorted(stopped))
+        now = asyncio.get_running_loop().time()
+        for key in sorted(stopped):
+            if key not in declared:
+                self._flips.forget(key)
+            elif self._flips.resume(key, declared[key], now):
+                log.info("placement resumed", object=key)
+            else:
+                continue
+            stopped.discard(key)
+        return [key for key in keys if key not in stopped]
 
     async def _look(self) -> None:
         while True:
@@ -391,10 +377,10 @@ class Placement(WriteLoop[str]):
             await asyncio.sleep(LOOK)
 
     async def _plan(self, batch: Sequence[str]) -> dict[str, Planned | None]:
-        plans = await self._judging.plans(batch)
+        plans = await self._plan_changes(batch)
         now = asyncio.get_running_loop().time()
         for key in [key for key in plans if self._flips.flips(key, now)]:
-            await self._judging.stop(key, plans.pop(key), now)
+            await self._stop(key, plans.pop(key), now)
         self._plans |= plans
         return {
             key: Planned(key, {"metadata": {"annotations": plan.changes}}, plan.decided.version)
