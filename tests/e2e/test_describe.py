@@ -75,8 +75,14 @@ def test_policy_is_explained_by_its_status_and_impact(shop: Run) -> None:
         assert "Status as the bridge computes it" in answer.stdout
 
 
-def test_kind_with_several_objects_is_an_error_that_lists_them(shop: Run) -> None:
-    answer = shop("describe", "gateways")
+def test_kind_alone_describes_all_its_objects(shop: Run) -> None:
+    answer = shop("describe", "gateways", "-o", "name")
+    assert answer.returncode == 0
+    assert answer.stdout.split() == [f"gateway.gateway.networking.k8s.io/{name}" for name in ("internal", "public")]
+
+
+def test_kind_with_several_objects_is_an_error_where_one_is_needed(shop: Run) -> None:
+    answer = shop("tree", "gateways")
     assert answer.returncode == 2
     assert answer.stderr == (
         "error: gateways means 2 objects: give one of Gateway/infra/internal, Gateway/infra/public\n"
