@@ -127,7 +127,8 @@ async def test_picture_is_fitted_to_what_the_bridge_draws_later(shop: Bridge, pa
         await route.fulfill(response=answer, json=document)
 
     await page.page.route("**/api/topology*", first_in_part)
-    await page.go(shop.url)
+    await page.go(f"{shop.url}#object={GROUP}/HTTPRoute/shop/cart%23checkout")
+    await page.shows("#details .fields", "colors.accent")  # no query fails before the rule is there
     await page.until(f"policyBridge.topology.nodes.size === 39 && {OUTSIDE}.length === 0")
     assert (await page.view())["nodes"] > 39
 

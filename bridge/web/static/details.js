@@ -49,7 +49,11 @@ export class Details {
       this.#explained = key;
       this.show(key, topology);
     };
-    const isPolicy = topology.attachedTo(key).length > 0 || !topology.has(key);
+    const isPolicy = topology.attachedTo(key).length > 0 || this.#wire.isPolicy(key);
+    if (!isPolicy && !topology.has(key)) {
+      const why = this.#wire.isWhole ? "The picture has no such object, and the bridge no such policy." : "Loading …";
+      return void this.#fill([this.#head(key, topology), h("p", { class: "quiet", role: "status" }, why)]);
+    }
     if (!again) this.#fill([this.#head(key, topology), h("p", { class: "quiet", role: "status" }, "Querying OPA …")]);
     let body;
     try {
