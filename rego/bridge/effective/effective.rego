@@ -218,7 +218,6 @@ _joined_1(kind, start, [join]) := _joined(kind, start, join)
 # The outcome of one policy of a stack at its path, `{outcome, overriddenBy}`: all its leaves survive: Programmed; some:
 # PartiallyProgrammed; none: Overridden (semantics O1 to O3). Every policy of an Additive kind is Programmed (C4).
 outcome(attached, policy) := {"outcome": "Programmed", "overriddenBy": []} if {
-	# Most policies keep all leaves: a comparison as a whole saves 3 % of the expressions of `outcomes`.
 	own := _side_of(policy, _rules_of(attached)).origins
 	object.subset(object.get(merged_stack(attached), "leaves", own), own)
 } else := {"outcome": {true: "PartiallyProgrammed", false: "Overridden"}[policy in owners], "overriddenBy": sort(_overriding(attached, policy, owners, own - object.keys(leaves)))} if {
