@@ -66,7 +66,7 @@ bench: setup-test ## Measure, and print a table with the aims (BENCH_ARGS="--aga
 soak: setup-test ## Random changes and kills, then a hostile tenant, for SOAK_MINUTES each (SOAK_ONLY: faults or tenants)
 	@exec $(PY) -m hack.soak --minutes $(SOAK_MINUTES) $(if $(SOAK_ONLY),--only $(SOAK_ONLY))
 
-lint: lint-python lint-javascript ## ruff, mypy, import-linter, deptry, ESLint, tsc
+lint: lint-python lint-javascript rego-lint ## ruff, mypy, import-linter, deptry, ESLint, tsc, opa check, layers and unreachable rules of the Rego
 
 .PHONY: lint-python lint-javascript
 lint-python: $(STAMP)
