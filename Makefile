@@ -94,7 +94,7 @@ rego-lint:
 
 rego-test: rego-lint ## Rego alone: opa check, fmt and test, with coverage
 	@echo "rego: test"
-	@$(OPA) test --timeout 60s --ignore '*.yaml' --coverage --format json rego | $(PY) -m hack.rego_report --threshold $(REGO_COVERAGE)
+	@GOGC=400 $(OPA) test --timeout 60s --ignore '*.yaml' --coverage --format json rego | $(PY) -m hack.rego_report --threshold $(REGO_COVERAGE)
 	@$(OPA) test --timeout 60s --ignore '*.yaml' --run '^data\.examples\.' rego examples/extensions >/dev/null || \
 		{ $(OPA) test --ignore '*.yaml' --run '^data\.examples\.' rego examples/extensions; exit 1; }
 

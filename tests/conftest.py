@@ -19,6 +19,9 @@ settings.load_profile("policy-bridge")
 # Credentials for bundles that a bridge keeps for its user: the tests have their own.
 _STATE = tempfile.TemporaryDirectory(prefix="policy-bridge-tests-")
 os.environ["XDG_STATE_HOME"] = _STATE.name
+# Servers and tools written in Go collect garbage less often, for some more memory: OPA starts in 0.7 of the processor
+# time (0.58 instead of 0.80 s).
+os.environ.setdefault("GOGC", "400")
 
 
 # The files that take longest, by the beginning of their paths. A worker that begins with one at the end works alone.
