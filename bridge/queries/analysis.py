@@ -130,7 +130,8 @@ async def all_problems(
     if keys is None:
         keys = [key for key in await held_keys(opa) if namespace in {None, key.namespace}]
     texts = list(dict.fromkeys(str(key.object) for key in keys))
-    found = await in_batches(opa, "problems", "objects", texts) + list(_about(texts, doubts).values())
+    found = await in_batches(opa, "problems", "objects", texts)
+    found += _further(doubts, texts, found).values()
     found = await selected(opa, found, "subject", selects)
     return sorted(found, key=lambda problem: (problem["subject"], problem["reason"], problem["about"]))
 
@@ -207,10 +208,10 @@ async def analyze(
     differences = await _differences(opa, concerned["scopes"], changes, source_namespace)
     subjects = _subjects(keys, concerned, differences)
     judged = await _judged(opa, keys, subjects, differences, changes)
-    before = await _problems(opa, subjects, {}) | await _violations(opa, judged, {}) | _about(keys, doubts_before)
-    after = (
-        await _problems(opa, subjects, changes) | await _violations(opa, judged, changes) | _about(keys, doubts_after)
-    )
+    before = await _problems(opa, subjects, {}) | await _violations(opa, judged, {})
+    after = await _problems(opa, subjects, changes) | await _violations(opa, judged, changes)
+    before |= _further(doubts_before, keys, before.values())
+    after |= _further(doubts_after, keys, after.values())
     introduced = {name: after[name] for name in after if name not in before}
     return Analysis(
         created=sorted(str(key) for key in changing if key not in held),
@@ -313,8 +314,14 @@ async def _with_causes(
     return [one | ({"causes": causes[name]} if causes.get(name) else {}) for name, one in introduced.items()]
 
 
-def _about(keys: Collection[str], doubts: Iterable[Entry]) -> dict[Name, Entry]:
-    return {(one["subject"], one["reason"], one["message"]): one for one in doubts if one["subject"] in keys}
+def _further(doubts: Iterable[Entry], keys: Collection[str], found: Iterable[Entry]) -> dict[Name, Entry]:
+    """Return the doubts about these objects, without kinds that a found problem reports as a policy's."""
+    reported = {one["subject"] for one in found if one["reason"] == "NotDescribed"}
+    return {
+        (one["subject"], one["reason"], one["message"]): one
+        for one in doubts
+        if one["subject"] in keys and not (one["reason"] == "UnknownKind" and one["subject"] in reported)
+    }
 
 
 async def _judged(
