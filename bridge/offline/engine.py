@@ -61,7 +61,7 @@ class Engine:
     events: Callable[[Key], Awaitable[list[dict[str, Any]]]] = lambda _: _no_events()
 
     async def modules(self) -> list[dict[str, Any]]:
-        """Admins' Rego by object: `{name, packages, state, message}`. A running OPA has no rejected versions."""
+        """Return admins' Rego by object, `{name, packages, state, message}`: the state Active, Pending or Rejected."""
         if self.settled is not None:
             from bridge.offline.modules import module_states
 
@@ -71,18 +71,23 @@ class Engine:
             {
                 "name": str(author),
                 "packages": active.get(author, []),
-                "state": "Active" if author in active else "Pending",
+                "state": "Active" if author in active else _inactive(states[author]),
                 "message": _state_message(states.get(author, {}), active=author in active),
             }
             for author in sorted({*active, *states})
         ]
 
 
+def _inactive(state: Mapping[str, str]) -> str:
+    return "Rejected" if "rejected" in state else "Pending"
+
+
 def _state_message(state: Mapping[str, str], *, active: bool) -> str:
-    checked = [f"being checked since {state['since']}"] if "since" in state else []
+    newest = [f"being checked since {state['since']}"] if "since" in state else []
+    newest += [f"rejected: {state['rejected']}"] if "rejected" in state else []
     if active:
-        checked = [f"the newest version is {text}" for text in checked]
-    return "; ".join([*checked, *([state["failing"]] if "failing" in state else [])])
+        newest = [f"the newest version is {text}" for text in newest]
+    return "; ".join([*newest, *([state["failing"]] if "failing" in state else [])])
 
 
 async def _no_events() -> list[dict[str, Any]]:

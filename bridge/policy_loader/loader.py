@@ -33,7 +33,7 @@ from bridge.policy_loader.judgement import (
     select,
 )
 from bridge.policy_loader.ownership import HIERARCHY, STRATEGIES, VIEW
-from bridge.policy_loader.reports import summary_of_failing
+from bridge.policy_loader.reports import summary, summary_of_failing
 from bridge.policy_loader.states import LOADER, LoaderEvent, LoaderState
 from bridge.policy_loader.submissions import DataPath, Fault, ModuleProblem, Places, Submission, Verdict
 
@@ -237,17 +237,21 @@ class Loader:
             waiting = moving or entry.chosen is not entry.confirmed
             if verdict and verdict != entry.reported and (late or not waiting):
                 entry.reported = verdict
+                if verdict.problems:
+                    log.warning("submission rejected", submission=str(verdict.author), why=summary(verdict))
                 for listener in self._listeners:
                     listener(verdict)
 
     async def _publish(self) -> None:
-        """Write to OPA which submissions are being checked or fail on objects, for readers of OPA alone."""
+        """Write to OPA which submissions are being checked, rejected, or fail on objects, for readers of OPA alone."""
         states: dict[str, dict[str, str]] = {
             str(author): {"failing": summary_of_failing(problems)} for author, problems in self._failing().items()
         }
         for author, entry in self._entries.items():
             if entry.submitted is not entry.confirmed and not entry.problems and entry.submitted.modules:
                 states.setdefault(str(author), {})["since"] = entry.submitted_at
+            elif (verdict := entry.verdict(())) and verdict.problems:
+                states.setdefault(str(author), {})["rejected"] = summary(verdict)
         if states != self._published:
             self._published = None
             with contextlib.suppress(OpaError):

@@ -43,7 +43,7 @@ async def test_answers_come_from_one_set_while_modules_change(bench: Bench) -> N
     assert {x for x, _ in seen} == {1, 2, 3}
 
 
-async def test_modules_that_are_being_checked_are_listed_with_the_time(bench: Bench) -> None:
+async def test_modules_that_are_being_checked_or_rejected_are_listed_with_time_and_reason(bench: Bench) -> None:
     engine = Engine(bench.opa)
     lines: dict[int, list[tuple[str, str]]] = {1: [], 2: []}
 
@@ -64,7 +64,16 @@ async def test_modules_that_are_being_checked_are_listed_with_the_time(bench: Be
     bench.put("rules", "package team.a\n\nx := nowhere\n", version="3")
     await bench.refused("rules", "3")
 
-    async def is_settled() -> bool:
-        return not (await engine.modules())[0]["message"]
+    bench.put("other", "package team.other\n\nx := nowhere\n")
+    await bench.refused("other", "1")
 
-    await eventually(is_settled, patience=DEADLINE)
+    async def are_rejected() -> bool:
+        other, rules = await engine.modules()
+        return bool(other["message"]) and "rejected" in rules["message"]
+
+    await eventually(are_rejected, patience=DEADLINE)
+    other, rules = await engine.modules()
+    assert (other["state"], rules["state"]) == ("Rejected", "Active")
+    why = "m0.rego:3:6: var nowhere is unsafe"
+    assert other["message"] == f"rejected: {why}; no version is active"
+    assert rules["message"] == f"the newest version is rejected: {why}; the last good version stays active"
