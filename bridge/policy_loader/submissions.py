@@ -11,6 +11,7 @@ objects. RegoPolicies (`deploy/crds/regopolicies.yaml`) have modules, and tests 
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -194,8 +195,11 @@ def read_config_map(key: Key, obj: Object, namespaces: Collection[str]) -> Readi
     labels = obj["metadata"].get("labels") or {}
     is_data = labels.get(DATA_LABEL[0]) == DATA_LABEL[1]
     is_policy = not is_data and labels.get(POLICY_LABEL[0]) == POLICY_LABEL[1]
-    if not (is_data or is_policy) or not ({ALL_NAMESPACES, key.namespace} & set(namespaces)):
+    if not {ALL_NAMESPACES, key.namespace} & set(namespaces):
         return None
+    if not (is_data or is_policy):
+        problem = _misspelled_label(labels)
+        return Reading(Submission(key, version_of(labels), problems=(problem,)), policy=True) if problem else None
     data, binary = (_mapping(obj, name) for name in ("data", "binaryData"))
     if data is None or binary is None:
         problem = flaw("its data is not a mapping of names to strings", code="no_text")
@@ -232,6 +236,15 @@ def read_config_map(key: Key, obj: Object, namespaces: Collection[str]) -> Readi
     if not is_cheap(yaml.values()):
         return Reading(submission, is_policy, unread=yaml)
     return _with_documents(submission, {name: list(read_documents(text)) for name, text in yaml.items()})
+
+
+def _misspelled_label(labels: Mapping[str, Any]) -> ModuleProblem | None:
+    """Return the problem of a label with nearly the right value: the author expects that the ConfigMap is loaded."""
+    for name, value in (POLICY_LABEL, DATA_LABEL):
+        given = labels.get(name)
+        if isinstance(given, str) and difflib.get_close_matches(given.lower(), [value]):
+            return flaw(f'its label {name} has the value "{given}": it must be "{value}"', code="label")
+    return None
 
 
 async def finish(reading: Reading) -> Reading:

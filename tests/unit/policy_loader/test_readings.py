@@ -38,6 +38,26 @@ def reported(reading: Reading) -> list[str]:
     return [f"{one.file}:{one.line}: {one.code}: {one.message}" for one in reading.submission.problems]
 
 
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ({"openpolicyagent.org/policy": "Rego"}, 'policy has the value "Rego": it must be "rego"'),
+        ({"openpolicyagent.org/policy": "regos"}, 'policy has the value "regos": it must be "rego"'),
+        ({"openpolicyagent.org/data": "OPA"}, 'data has the value "OPA": it must be "opa"'),
+    ],
+)
+def test_nearly_right_label_is_a_problem(labels: dict[str, str], message: str) -> None:
+    assert reported(must_read(config_map(labels, {"a.rego": "package a"}))) == [
+        f":0: label: its label openpolicyagent.org/{message}"
+    ]
+
+
+@pytest.mark.parametrize("value", ["opa", "true", "", "gatekeeper"])
+def test_other_label_values_are_of_other_tools(value: str) -> None:
+    assert read(config_map({"openpolicyagent.org/policy": value}, {"a.rego": "package a"})) is None
+    assert read(config_map({"openpolicyagent.org/policy": "Rego"}, {}, namespace="elsewhere")) is None
+
+
 def test_each_key_of_a_policy_is_a_module_whatever_it_is_called() -> None:
     reading = must_read(config_map(POLICY, {"main.rego": "package a", "other": "package b"}))
     assert reading.submission.modules == {"main.rego": "package a", "other": "package b"}
