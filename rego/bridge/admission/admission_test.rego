@@ -262,6 +262,13 @@ test_a_constraint_whose_policy_is_not_loaded_is_warned_about if {
 	found.warnings == ["policy testing.gone is not loaded, or has no rule violation: until then, matching objects are denied"]
 }
 
+test_invalid_constraint_whose_policy_is_not_loaded_is_denied_alone if {
+	invalid := object.union(_limits, {"policy": "testing.gone", "onParameterSelectionNoMatch": "deny"})
+	found := _reported(_creates_constraint(invalid), {})
+	count(found.denied) == 1
+	found.warnings == []
+}
+
 test_constraints_do_not_block_fixing_a_constraint if {
 	all := {"policy": "testing.gone"}
 	_reported(_creates_constraint(_limits), {"all": all}) == _nothing

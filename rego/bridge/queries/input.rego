@@ -69,10 +69,8 @@ _flaw([field, "nodes"]) := error("InvalidInput", sprintf("%s must be a list of k
 	not is_list(field)
 } else := error("InvalidInput", sprintf("%v is not a key: write <group>/<Kind>/<namespace>/<name>[#<section>]", [wrong[0]])) if {
 	wrong := [target | some target in input[field]; not keys.parse(target)]
-	wrong != []
 } else := error("TargetNotFound", sprintf("%s does not exist", [missing[0]])) if {
 	missing := [target | some target in input[field]; not hierarchy.canonical_key(target)]
-	missing != []
 }
 
 # Queries of the bridge itself may name deleted objects; only the form is checked.
@@ -82,7 +80,6 @@ _flaw_of_keys(field) := error("InvalidInput", sprintf("%s must be a list of keys
 	not is_list(field)
 } else := error("InvalidInput", sprintf("%v is not a key: write <group>/<Kind>/<namespace>/<name>", [wrong[0]])) if {
 	wrong := [key | some key in input[field]; not keys.parse(key)]
-	wrong != []
 }
 
 _flaw([field, "optional keys"]) := _flaw_of_keys(field) if object.get(input, field, null) != null

@@ -39,6 +39,11 @@ test_marks_are_known_by_the_names_of_policy_kinds_in_every_place if {
 	]
 }
 
+test_entry_of_a_route_without_a_mark_is_no_trace if {
+	parents := [{"controllerName": "example.com/timeout-controller", "conditions": [{"type": "Accepted"}]}]
+	_traced(object.union(testing.route("cart", [], []), {"status": {"parents": parents}})) == {}
+}
+
 test_marks_of_forgotten_policy_kinds_are_known_by_who_wrote_them if {
 	old := "old.io/OldPolicyAffected"
 	shown := object.union(testing.service("cart", []), _shows([old, "acme.io/OtherPolicyAffected"]))

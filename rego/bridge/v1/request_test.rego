@@ -177,3 +177,9 @@ test_grpc_methods_and_headers_are_bounded_alike if {
 	answer := _of_patterns({"grpc": {"service": "s", "method": "m"}, "headers": {"x-a": "1"}}, [route])
 	[one.node | some one in answer.undecided] == ["gateway.networking.k8s.io/GRPCRoute/shop/calls#only"]
 }
+
+test_fields_of_a_request_with_another_type_are_errors if {
+	every field in ["host", "path", "method", "sni", "protocol"] {
+		v1.request.error.message == sprintf("%s must be a string", [field]) with input as {field: 1}
+	}
+}
