@@ -9,6 +9,7 @@ of `--schemas`, otherwise by the releases of Gateway API and vendors in known_fi
 from __future__ import annotations
 
 import difflib
+import itertools
 from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -82,10 +83,10 @@ class KnownFields:
         group, kind = group_of(obj["apiVersion"]), obj["kind"]
         type_id = f"{group}/{kind}"
         if type_id in self._defined:
-            return list(_unknown_fields(obj, self._defined[type_id], None))[:_MOST]
+            return list(itertools.islice(_unknown_fields(obj, self._defined[type_id], None), _MOST))
         if type_id in self._released:
             known = self._released[type_id]
-            return list(_unknown_fields(obj, known.fields, known.release))[:_MOST]
+            return list(itertools.islice(_unknown_fields(obj, known.fields, known.release), _MOST))
         return list(self._unknown_kind(group, kind))
 
     def _unknown_kind(self, group: str, kind: str) -> Iterator[Doubt]:
