@@ -34,11 +34,10 @@ from bridge.queries.analysis import held_crds, read_applied
 from bridge.queries.asking import Entry, effective_everywhere, in_batches, one_target, policy_kind
 from bridge.queries.names import CommandError, NameNotFoundError, short_key
 from bridge.queries.statuses import condition_groups
-from bridge.sources.manifest_files import MOST_BYTES, find_files
+from bridge.sources.manifest_files import MOST_BYTES, SUITE_GROUP, find_files, is_suite
 from bridge.sources.yaml import BrokenDocument, read_documents
 
-API_VERSION = "test.policybridge.io/v1alpha1"
-MARK = b"test.policybridge.io/"
+API_VERSION = f"{SUITE_GROUP}v1alpha1"
 Names = dict[str, str]  # by the name of an object, section or pointer
 
 
@@ -155,12 +154,12 @@ def _suites_in(file: Path) -> Iterator[Found]:
         content = read_file(file, MOST_BYTES)
     except OSError as error:
         raise CommandError(f"{file}: {error.strerror}") from error
-    if MARK not in content:
+    if SUITE_GROUP.encode() not in content:
         return
     for document in read_documents(content.decode(errors="replace")):
         if isinstance(document, BrokenDocument):
             raise CommandError(f"{file}:{document.line}: {document.reason}")
-        if isinstance(document.value, dict) and str(document.value.get("apiVersion", "")).startswith(MARK.decode()):
+        if is_suite(document.value):
             try:
                 suite = msgspec.convert(document.value, Suite)
             except msgspec.ValidationError as error:

@@ -27,6 +27,7 @@ STDIN = "-"
 MOST_BYTES = 256 << 20  # of one file
 _MOST_KUSTOMIZATION = 1 << 20  # bytes
 _SUFFIXES = {".yaml", ".yml", ".json"}
+SUITE_GROUP = "test.policybridge.io/"  # before the version, in the apiVersion of a suite
 _CHART = "Chart.yaml"  # of Helm: what is beside and below it are templates
 # Input of kustomize, not an object: it is next to manifests and is never applied itself.
 _KUSTOMIZATIONS = {"kustomization.yaml", "kustomization.yml", "Kustomization"}
@@ -153,7 +154,7 @@ def read_content(content: bytes, file: str, *, retried: bool) -> FileContent:
         if isinstance(document, BrokenDocument):
             troubles.append(report(file, document.line, document.number, document.reason, retried=retried))
             continue
-        if _is_suite(document.value):
+        if is_suite(document.value):
             continue
         for value, line in _take_apart(document.value, document.line, document.item_lines):
             fault = _fault_of(value)
@@ -164,10 +165,10 @@ def read_content(content: bytes, file: str, *, retried: bool) -> FileContent:
     return FileContent(tuple(manifests), tuple(troubles))
 
 
-def _is_suite(value: Any) -> bool:
+def is_suite(value: Any) -> bool:
     """Return whether a document is for `bridge test`: it is beside manifests and is never applied."""
     version = value.get("apiVersion") if isinstance(value, dict) else None
-    return isinstance(version, str) and version.startswith("test.policybridge.io/")
+    return isinstance(version, str) and version.startswith(SUITE_GROUP)
 
 
 def _take_apart(value: Any, line: int, item_lines: Sequence[int]) -> Iterator[tuple[Any, int]]:
