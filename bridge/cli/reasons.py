@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 
 from bridge.cli.command import command, output_option, words
 from bridge.cli.output import Answer, print_answer
 from bridge.cli.table import Table
+from bridge.model.text import nearest
 from bridge.queries.names import CommandError
 
 
@@ -31,8 +31,8 @@ def reasons(words: tuple[str, ...], output: str) -> None:
     by_name = {reason.name.lower(): reason.name for reason in known}
     for name in words:
         if name.lower() not in by_name:
-            near = difflib.get_close_matches(name.lower(), by_name, n=1)
-            hint = f'; did you mean "{by_name[near[0]]}"?' if near else "; `bridge reasons` lists all"
+            near = nearest(name.lower(), by_name)
+            hint = f'; did you mean "{by_name[near]}"?' if near else "; `bridge reasons` lists all"
             raise CommandError(f'unknown reason "{name}"{hint}')
     wanted = {name.lower() for name in words} or by_name.keys()
     chosen = [dataclasses.asdict(reason) | {"url": reason.url} for reason in known if reason.name.lower() in wanted]

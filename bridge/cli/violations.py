@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from bridge.cli.output import Answer, print_error
 from bridge.cli.reading import INPUT_ERROR, Asked, read_command, report_at
 from bridge.cli.table import Table
 from bridge.model.keys import parse_key
+from bridge.model.text import nearest
 from bridge.queries.names import NameNotFoundError, short_key
 
 if TYPE_CHECKING:
@@ -69,9 +69,9 @@ async def _constraints(engine: Engine, names: Sequence[str]) -> list[Entry]:
     }
     for name in names:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
+            near = nearest(name, known)
             existing = f"existing Constraints: {', '.join(sorted(known)) or 'none'}"
-            hint = f"did you mean {near[0]}?" if near else existing
+            hint = f"did you mean {near}?" if near else existing
             raise NameNotFoundError(f"Constraint {name} does not exist; {hint}")
     return [known[name] for name in names or sorted(known)]
 

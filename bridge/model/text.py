@@ -1,6 +1,9 @@
-"""Text that any user may have written, for a terminal and for logs."""
+"""Text that any user may have written, for a terminal and for logs; the name that a misspelled one may mean."""
 
 from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
 
 TIE = "\u00a0"  # a space at which no line is broken; tables print it as an ordinary one
 
@@ -16,3 +19,8 @@ def _printable(character: str) -> str:
     if character.isprintable() or character == TIE:
         return character
     return " " if character.isspace() else "\ufffd"
+
+
+def nearest(name: str, names: Iterable[str], likeness: float = 0.6) -> str | None:
+    """Return the name that is most like a misspelled one; None if none is. `likeness` is the least one, from 0 to 1."""
+    return next(iter(difflib.get_close_matches(name, list(names), n=1, cutoff=likeness)), None)

@@ -15,7 +15,6 @@ An expectation is partial: what it names must hold, and it says nothing about th
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -28,6 +27,7 @@ import msgspec
 from bridge.files import read_file
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of, parse_key
+from bridge.model.text import nearest
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.queries.analysis import held_crds, read_applied
@@ -173,8 +173,8 @@ def _explained(message: str) -> str:
     """Return msgspec's message about a field, with the nearest name of an unknown one."""
     unknown = re.match(r"Object contains unknown field `([^`]+)`", message)
     known = {each.encode_name for part in (Suite, Case, At, Request, Changed) for each in msgspec.structs.fields(part)}
-    near = difflib.get_close_matches(unknown[1], known, n=1) if unknown else []
-    return message + (f'; did you mean "{near[0]}"?' if near else "")
+    near = nearest(unknown[1], known) if unknown else None
+    return message + (f'; did you mean "{near}"?' if near else "")
 
 
 def suite_schema() -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import os
 import re
@@ -14,6 +13,7 @@ import msgspec
 import structlog
 
 from bridge.files import read_text
+from bridge.model.text import nearest
 from bridge.opa.executable import DOWNLOADS, OPA
 from bridge.settings.model import PREFIX, SETTINGS, Settings
 from bridge.settings.validation import errors_of
@@ -200,7 +200,7 @@ def unknown_variables(environ: Mapping[str, str] = os.environ) -> Iterator[Unkno
         name = variable.removeprefix(PREFIX)
         if name == variable or name in known or variable in _TEST_VARIABLES or of_a_service(variable, value):
             continue
-        near = _near_match(name, sorted(known))
+        near = nearest(name, sorted(known)) or ""
         yield UnknownVariable(variable, near and PREFIX + near)
 
 
@@ -210,12 +210,8 @@ def warn_of_variables(environ: Mapping[str, str] = os.environ) -> None:
         log.warning("unknown environment variable ignored", variable=variable, near=near)
 
 
-def _near_match(name: str, names: Iterable[str]) -> str:
-    return next(iter(difflib.get_close_matches(name, list(names), n=1)), "")
-
-
 def _suggestion(name: str, names: Iterable[str]) -> str:
-    near = _near_match(name, names)
+    near = nearest(name, names)
     return f"; did you mean {near}?" if near else f"; there are {', '.join(names)}"
 
 

@@ -8,7 +8,6 @@ of `--schemas`, otherwise by the releases of Gateway API and vendors in known_fi
 
 from __future__ import annotations
 
-import difflib
 import itertools
 from dataclasses import dataclass
 from importlib import resources
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bridge.model.keys import group_of
+from bridge.model.text import nearest
 from bridge.sources.crd_defaults import mapping_of
 
 if TYPE_CHECKING:
@@ -91,16 +91,16 @@ class KnownFields:
 
     def _unknown_kind(self, group: str, kind: str) -> Iterator[Doubt]:
         if kinds := self._kinds.get(group):
-            near = _nearest(kind, kinds)
+            near = nearest(kind, kinds, _SIMILAR)
             yield Doubt("UnknownKind", f'unknown kind "{kind}" in the group {group}{_hint(near)}', near is not None)
-        elif near := _nearest(group, (name for name, kinds in self._kinds.items() if kind in kinds)):
+        elif near := nearest(group, (name for name, kinds in self._kinds.items() if kind in kinds), _SIMILAR):
             yield Doubt("UnknownKind", f'unknown group "{group}" of the kind {kind}{_hint(near)}', certain=True)
 
 
 def _unknown_fields(obj: Object, fields: Fields, release: str | None) -> Iterator[Doubt]:
     """Yield the unknown fields of an object; `release` has these fields, None for those of a CRD."""
     for path, name, known in _strangers(obj, fields | _OF_EVERY_KIND, ""):
-        near = _nearest(name, known)
+        near = nearest(name, known, _SIMILAR)
         certain = release is None or near is not None
         where = "" if certain else f" in {release}: a newer release may have it, whose CRDs --schemas takes"
         yield Doubt("UnknownField", f'unknown field "{path}{name}"{_hint(near)}{where}', certain)
@@ -119,10 +119,6 @@ def _strangers(value: Any, fields: Fields | None, path: str) -> Iterator[tuple[s
                 yield from _strangers(item, fields.get(name, fields.get(_FREE)), f"{path}{name}.")
             else:
                 yield path, str(name), fields
-
-
-def _nearest(name: str, names: Iterable[str]) -> str | None:
-    return next(iter(difflib.get_close_matches(name, list(names), n=1, cutoff=_SIMILAR)), None)
 
 
 def _hint(near: str | None) -> str:
