@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum, auto
 from typing import Any
 
 from aiohttp import web
@@ -113,21 +111,12 @@ _AT_ONCE = 16  # queries to OPA
 RECENT = 30.0  # seconds: several times as long as a loaded OPA needs to fetch and activate a bundle
 
 
-class State(Enum):
-    """The state of a bundle in OPA."""
+class BundleRefused(Exception):
+    """OPA rejects the served bundle; `errors` are its own, with message and location."""
 
-    WAITING = auto()
-    ACTIVE = auto()
-    REFUSED = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """The state of the served bundle; for a rejected one OPA's `errors` (with message and location)."""
-
-    state: State
-    message: str = ""
-    errors: Sequence[Mapping[str, Any]] = ()
+    def __init__(self, message: str, errors: Sequence[Mapping[str, Any]]) -> None:
+        super().__init__(message)
+        self.errors = errors
 
 
 class Activation:
@@ -157,24 +146,22 @@ class Activation:
         """Return whether a revision was replaced in the last RECENT seconds, so OPA may not have its successor yet."""
         return self._replaced.get(revision, -RECENT) > asyncio.get_running_loop().time() - RECENT
 
-    async def look(self) -> Looked:
-        """Return the current state of the bundle."""
+    async def is_active(self) -> bool:
+        """Return whether OPA has activated the bundle. Raises BundleRefused if it rejects it."""
         status = await self._status()
-        if status is None:
-            return Looked(State.WAITING)
-        if status.active_revision == self.revision:
-            return Looked(State.ACTIVE)
+        if status is None or status.active_revision == self.revision:
+            return status is not None
         if (
             self._given_up == self.revision
             or not status.code
             or self._endpoint.handed != self.revision
             or status.last_request == self._before
         ):
-            return Looked(State.WAITING)
+            return False
         if self._doubtful:  # then the result of its next request counts
             self._before, self._doubtful = status.last_request, False
-            return Looked(State.WAITING)
-        return Looked(State.REFUSED, status.message, status.errors)
+            return False
+        raise BundleRefused(status.message, status.errors)
 
     def give_up(self) -> None:
         """Stop reporting why OPA rejects this bundle: there is no other to serve."""

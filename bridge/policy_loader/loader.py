@@ -1,28 +1,33 @@
 """The loader: makes the set of modules in OPA from the authors' submissions.
 
 If two submissions exclude each other, the active one stays, otherwise the older one. A submission that does not compile
-beside the active ones is rejected alone, and its last good version stays; it is checked again whenever the set changes.
+beside the active ones is rejected alone, and its last good version stays; it is checked again, alone, whenever the set
+changes. A check that takes long delays no other: it has `_quick` seconds at first, and is then repeated in a second
+lane, where the checker's own deadline applies.
+
+Each change of a submission makes the set stale. The work goes from a stale set (select which submissions compile, and
+serve their bundle) to a served one (wait until OPA confirms it), and rests when OPA has it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 
 import structlog
 
-from bridge.machine import Machine
 from bridge.model.keys import Key
 from bridge.opa.client import STATES_OF_MODULES, Opa
 from bridge.opa.errors import Failing, OpaError, OpaRejected
 from bridge.opa.shipped import Shipped
-from bridge.policy_loader.activation import Activation, BundleEndpoint, Looked, State
+from bridge.policy_loader.activation import Activation, BundleEndpoint, BundleRefused
 from bridge.policy_loader.assembly import digest
-from bridge.policy_loader.compile_check import Checker, CheckError
-from bridge.policy_loader.entries import Entry, Failure, Probation, sharing, youth
+from bridge.policy_loader.compile_check import PARSE_ERROR, PASSING, Checker, CheckError
 from bridge.policy_loader.judgement import (
     Chosen,
     Judge,
@@ -30,11 +35,12 @@ from bridge.policy_loader.judgement import (
     fails_on_examples,
     failures_by_author,
     fault_of,
+    joined,
+    problems_of,
     select,
 )
-from bridge.policy_loader.ownership import HIERARCHY, STRATEGIES, VIEW
+from bridge.policy_loader.ownership import HIERARCHY, STRATEGIES, VIEW, flaws, packages
 from bridge.policy_loader.reports import summary, summary_of_failing
-from bridge.policy_loader.states import LOADER, LoaderEvent, LoaderState
 from bridge.policy_loader.submissions import DataPath, Fault, ModuleProblem, Places, Submission, Verdict
 
 log = structlog.get_logger(__name__)
@@ -42,13 +48,113 @@ log = structlog.get_logger(__name__)
 COALESCE = 0.02  # seconds to wait for further changes
 BUNDLES = ("taken", "refused")
 PATIENCE = 5.0  # seconds of the initial list after which an OPA without any Rego gets the shipped one
+QUICK = 4.0  # seconds of a check in the first lane; the shipped modules take 1.7 s of processor time
+_USUAL = 3.0  # a check that takes this multiple of the last one takes long
 _LOOK = 0.01  # seconds between two checks of an OPA that loads a bundle; they double
 _LONGEST_LOOK = 0.5
 _SLOW = 2.0  # seconds after which authors get the status that OPA has not loaded it yet
+_RETRY = 30.0  # seconds until a rejected version is checked again, for a reason outside of the set
+_FAILED = 1.0  # seconds after a check that could not be made
+_NEVER = math.inf
 _CONFLICT = "eval_conflict_error"
 _REFUSED = "bundle_error"
 
 Listener = Callable[[Verdict], None]
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A version that OPA rejects, or that fails in an evaluation, together with `others`."""
+
+    version: Submission
+    problems: tuple[ModuleProblem, ...]
+    others: tuple[Submission, ...]
+
+
+@dataclass(slots=True)
+class Entry:
+    """One author. `chosen` is in the served set, `previous` was there before, and `confirmed` is in OPA's set.
+
+    `problems` are of `submitted`. A version that is `alone` joins others only after it has passed a check alone beside
+    the served set; `due` is the loop's time of the next one, and `slow` that it takes long. `others` are the versions
+    without which a failure of `submitted` in OPA may be fixed.
+    """
+
+    submitted: Submission
+    chosen: Submission | None = None
+    previous: Submission | None = None
+    confirmed: Submission | None = None
+    problems: tuple[ModuleProblem, ...] = ()
+    alone: bool = False
+    slow: bool = False
+    due: float = 0.0
+    others: tuple[Submission, ...] = ()
+    reported: Verdict | None = None
+    since: int = 0  # the number of the set that added `chosen`
+    revision: str = ""  # of the bundle that brought `confirmed` to OPA
+    submitted_at: str = field(default_factory=_now)
+
+    def __post_init__(self) -> None:
+        self.submit(self.submitted)
+
+    def submit(self, submission: Submission) -> None:
+        """Replace the submitted version. One that follows a slow one is checked alone."""
+        self.submitted, self.submitted_at = submission, _now()
+        self.problems, self.others, self.alone, self.due = (), (), self.slow, 0.0
+        if found := flaws(submission):
+            self.reject(tuple(found), _NEVER)
+
+    def reject(self, problems: tuple[ModuleProblem, ...], now: float) -> None:
+        """Reject the submitted version; check it alone later, unless no other submission can fix it."""
+        hopeless = any(problem.code == PARSE_ERROR for problem in problems)
+        self.problems, self.alone, self.due = problems, True, _NEVER if hopeless else now + _RETRY
+
+    def retry(self, now: float) -> None:
+        """Check a rejected version again soon, because the set has changed."""
+        if not any(problem.code in PASSING for problem in self.problems) and self.due < _NEVER:
+            self.due = min(self.due, now)
+
+    def adopt(self, chosen: Submission | None, number: int) -> None:
+        """Note the version in the set of that number."""
+        if chosen is not self.chosen:
+            self.previous, self.chosen, self.since = self.chosen, chosen, number
+        if chosen is self.submitted:
+            self.problems, self.alone, self.slow = (), False, False
+
+    def confirm(self, revision: str) -> None:
+        """Note that OPA has the chosen version, in the bundle of that revision."""
+        if self.confirmed is not self.chosen:
+            self.confirmed, self.revision = self.chosen, revision if self.chosen else ""
+
+    def withdraw(self, failure: Failure) -> None:
+        """Return to the previous version, if the chosen one is the one that failed."""
+        if self.chosen is failure.version:
+            self.chosen, self.previous = self.previous, None
+            if failure.version is self.submitted:
+                self.reject(failure.problems, _NEVER)
+                self.others = failure.others
+
+    def reconsider(self, present: Collection[int]) -> None:
+        """Let a version that failed in OPA join again, if another that took part has changed; `present` are ids."""
+        if any(id(other) not in present for other in self.others):
+            self.others, self.alone = (), False
+
+    def verdict(self, failing: tuple[ModuleProblem, ...]) -> Verdict | None:
+        """Return the verdict on the submitted version, None while it is unknown. OPA's version fails on `failing`."""
+        if self.chosen is not self.submitted and not self.problems:
+            return None
+        active = self.confirmed.version if self.confirmed else ""
+        one = self.submitted
+        return Verdict(one.author, one.version, active, self.problems, self.revision, failing)
+
+
+def _youth(entry: Entry) -> tuple[int, tuple[bool, str, Key]]:
+    """Return a sort key: the version that joined the set last is the last."""
+    return entry.since, entry.submitted.age
 
 
 class Loader:
@@ -75,12 +181,12 @@ class Loader:
         self._decision = decision
         self._judge = Judge(checker, shipped, self._in_the_way)
         self._entries: dict[Key, Entry] = {}
-        self._machine = Machine(LOADER, LoaderState.LISTING)
-        self._settled = self._machine.during(LoaderState.LOADED)
+        self._listed = asyncio.Event()
+        self._stale = True  # submissions have changed since the set was selected
+        self._loaded = asyncio.Event()  # set while OPA has the newest set
         self._wake = asyncio.Event()
-        self._probation = Probation(
-            self._entries, self._judge.faults, lambda: self._served, self.reconsider, self._wake.set
-        )
+        self._lanes = {slow: asyncio.Event() for slow in (False, True)}  # of checks alone, set when one may be due
+        self._quick = QUICK
         self._listeners: list[Listener] = []
         self.failing = Failing(self._wake.set)  # objects on which modules fail
         self._published: dict[str, dict[str, str]] | None = None  # STATES_OF_MODULES, None if it is unknown
@@ -102,11 +208,6 @@ class Loader:
     def modules(self) -> int:
         """Return the number of authors' modules among the served ones."""
         return sum(len(submission.modules) for submission in self._served)
-
-    @property
-    def state(self) -> LoaderState:
-        """Return how far the newest set of modules is."""
-        return self._machine.state
 
     @property
     def revision(self) -> str:
@@ -145,18 +246,22 @@ class Loader:
         if self._entries.pop(author, None):
             self.reconsider()
 
+    def reconsider(self) -> None:
+        """Select a set again: submissions, their checks, or settings have changed."""
+        self._stale = True
+        self._loaded.clear()
+        self._wake.set()
+
     def listed(self) -> None:
         """Note that all existing authors have submitted: from here on the set is served."""
-        if self.state is LoaderState.LISTING:
-            self._machine.on(LoaderEvent.LISTED)
-            self._wake.set()
+        self._listed.set()
 
     async def wait_until_active(self) -> str:
         """Wait until OPA has the set that is being served; return its revision."""
         while True:
-            await self._settled.wait()
-            with contextlib.suppress(OpaError):
-                if (await self._activation.look()).state is State.ACTIVE and self._settled.is_set():
+            await self._loaded.wait()
+            with contextlib.suppress(OpaError, BundleRefused):
+                if await self._activation.is_active() and self._loaded.is_set():
                     return self._confirmed
             await asyncio.sleep(_LONGEST_LOOK)
 
@@ -188,14 +293,24 @@ class Loader:
         if entry is None or entry.chosen is None:
             return
         conflict = fault.problem.code == _CONFLICT
-        culprit = max(sharing(self._entries, entry, fault.problem.file), key=youth) if conflict else entry
+        culprit = max(self._sharing(entry, fault.problem.file), key=_youth) if conflict else entry
         log.warning("module failed", submission=str(culprit.submitted.author), why=fault.problem.message)
         self._withdraw(culprit, [fault])
         self.reconsider()
 
+    def _sharing(self, entry: Entry, module: str = "") -> list[Entry]:
+        """Return the entries in the set with a package of this one (or of this module), including itself."""
+        own = packages(entry.chosen) if entry.chosen else {}
+        wanted = {own[module]} if module in own else set(own.values())
+        return [
+            other
+            for other in self._entries.values()
+            if other.chosen and (other is entry or wanted & set(packages(other.chosen).values()))
+        ]
+
     def _withdraw(self, entry: Entry, faults: Sequence[Fault]) -> None:
         if entry.chosen:
-            author, others = entry.submitted.author, [one for one in sharing(self._entries, entry) if one is not entry]
+            author, others = entry.submitted.author, [one for one in self._sharing(entry) if one is not entry]
             problems = [
                 fault.problem if fault.author == author else replace(fault.problem, file="", line=0, column=0)
                 for fault in faults
@@ -205,7 +320,8 @@ class Loader:
     async def run(self) -> None:
         """Check and serve until cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._probation.run())
+            for slow in self._lanes:
+                tasks.create_task(self._check_alone(slow=slow))
             await self._load()
 
     async def _load(self) -> None:
@@ -218,7 +334,6 @@ class Loader:
                 look = await self._step(look)
                 self._why = ""
             except (OpaError, CheckError) as error:
-                self._machine.on(LoaderEvent.FAILED)
                 if str(error) != self._why:
                     self._why = str(error)
                     log.warning("module activation delayed", why=self._why)
@@ -228,13 +343,51 @@ class Loader:
             await self._publish()
             await self._rest(look)
 
+    async def _until_listed(self) -> None:
+        """Before the initial list is complete an OPA with modules keeps them; one without gets the shipped ones."""
+        patience = PATIENCE
+        while not self._listed.is_set():
+            try:
+                async with asyncio.timeout(patience):
+                    await self._listed.wait()
+            except TimeoutError:
+                with contextlib.suppress(OpaError):
+                    if not self.revision and await self._opa.bundle_revision() is None:
+                        await self._activation.serve(self._judge.bundle(()))
+                patience = 1.0
+
+    async def _step(self, look: float) -> float:
+        """Serve a stale set, or check whether OPA has it; return the seconds until the next check, after `look`."""
+        if self._stale:
+            await asyncio.sleep(COALESCE)
+            self._stale = False  # a change from here on makes the next selection, after this one is served
+            try:
+                await self._select()
+                await self._serve()
+            except (OpaError, CheckError):
+                self._stale = True
+                raise
+            return _LOOK
+        if not self._loaded.is_set():
+            await self._look()
+            return min(2 * look, _LONGEST_LOOK)
+        return look
+
+    async def _rest(self, look: float) -> None:
+        """Wait for a change, or for the next check of OPA."""
+        if not self._why and self._stale:
+            return
+        with contextlib.suppress(TimeoutError):
+            resting = self._loaded.is_set() and self._published is not None
+            async with asyncio.timeout(None if resting else look):
+                await self._wake.wait()
+
     def _report(self, *, late: bool) -> None:
         """Report changed verdicts; while the set changes, or OPA has not loaded it, only if that is late."""
-        moving = self.state is LoaderState.STALE
         failing = self._failing()
         for entry in list(self._entries.values()):
             verdict = entry.verdict(failing.get(entry.submitted.author, ()))
-            waiting = moving or entry.chosen is not entry.confirmed
+            waiting = self._stale or entry.chosen is not entry.confirmed
             if verdict and verdict != entry.reported and (late or not waiting):
                 entry.reported = verdict
                 if verdict.problems:
@@ -261,47 +414,6 @@ class Loader:
     def _failing(self) -> Mapping[Key, tuple[ModuleProblem, ...]]:
         return failures_by_author(self.failing.errors, self._served)
 
-    async def _step(self, look: float) -> float:
-        """Do the next work of the state; return the seconds until the next check of OPA, after `look`."""
-        match self.state:
-            case LoaderState.STALE:
-                await asyncio.sleep(COALESCE)
-                await self._select()
-                await self._serve()
-                return _LOOK
-            case LoaderState.LOADING:
-                await self._look()
-                return min(2 * look, _LONGEST_LOOK)
-        return look
-
-    async def _until_listed(self) -> None:
-        """Before the initial list is complete an OPA with modules keeps them; one without gets the shipped ones."""
-        patience = PATIENCE
-        while self.state is LoaderState.LISTING:
-            self._wake.clear()
-            try:
-                async with asyncio.timeout(patience):
-                    await self._wake.wait()
-            except TimeoutError:
-                with contextlib.suppress(OpaError):
-                    if not self.revision and await self._opa.bundle_revision() is None:
-                        await self._activation.serve(self._judge.bundle(()))
-                patience = 1.0
-
-    async def _rest(self, look: float) -> None:
-        """Wait for a change, or for the next check of OPA."""
-        if not self._why and self.state is LoaderState.STALE:
-            return
-        with contextlib.suppress(TimeoutError):
-            resting = self.state is LoaderState.LOADED and self._published is not None
-            async with asyncio.timeout(None if resting else look):
-                await self._wake.wait()
-
-    def reconsider(self) -> None:
-        """Select a set again: submissions, their checks, or settings have changed."""
-        self._machine.on(LoaderEvent.CHANGE)
-        self._wake.set()
-
     async def _in_the_way(self, claimed: Collection[DataPath]) -> Collection[DataPath]:
         try:
             return await self._activation.in_the_way(claimed)
@@ -310,7 +422,6 @@ class Loader:
             return ()
 
     async def _select(self) -> None:
-        self._machine.on(LoaderEvent.SELECT)
         self._query_errors.clear()
         view = self._kubernetes()
         if view and await self._in_the_way([VIEW]):
@@ -332,21 +443,6 @@ class Loader:
             # Nothing is served before OPA has reported the documents that it would erase.
             raise self._query_errors[0]
 
-    async def _serve(self) -> None:
-        bundle = self._judge.bundle(self._served)
-        digests = (digest(self._served, HIERARCHY), digest(self._served, STRATEGIES))
-        before, self._digests = self._digests, digests
-        if bundle.revision != self.revision:
-            if digests != before:
-                self._links = None
-                for call in self._rules_listeners:
-                    call(digests[0] != before[0])
-            await self._activation.serve(bundle)
-            self._serving_since = asyncio.get_running_loop().time()
-        self._links = digests[0]
-        if self._machine.on(LoaderEvent.SERVED) is LoaderState.LOADING and self._confirmed == self.revision:
-            self._note_loaded()
-
     async def _selected(self, active: Sequence[Submission], joining: Sequence[Entry]) -> tuple[Chosen, Problems]:
         """Return the newest set, without those of `joining` whose check together takes long: they are checked alone."""
         clock = asyncio.get_running_loop()
@@ -354,14 +450,14 @@ class Loader:
         submitted = [entry.submitted for entry in joining]
         if submitted:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self._probation.quick):
+                async with asyncio.timeout(self._quick):
                     found = await select(active, submitted, self._judge.faults)
-                    self._probation.measure(clock.time() - started)
+                    self._measure(clock.time() - started)
                     return found
         for entry, submission in zip(joining, submitted, strict=True):
             if entry.submitted is submission:
                 entry.alone = True
-        self._probation.wake()
+        self._wake_lanes()
         return await select(active, (), self._judge.faults)
 
     def _adopt(self, chosen: Chosen, problems: Problems) -> None:
@@ -380,17 +476,34 @@ class Loader:
                 entry.reject(rejected, now)
             elif changed:
                 entry.retry(now)
-        self._probation.wake()
+        self._wake_lanes()
+
+    async def _serve(self) -> None:
+        bundle = self._judge.bundle(self._served)
+        digests = (digest(self._served, HIERARCHY), digest(self._served, STRATEGIES))
+        before, self._digests = self._digests, digests
+        if bundle.revision != self.revision:
+            if digests != before:
+                self._links = None
+                for call in self._rules_listeners:
+                    call(digests[0] != before[0])
+            await self._activation.serve(bundle)
+            self._serving_since = asyncio.get_running_loop().time()
+        self._links = digests[0]
+        if self._confirmed == self.revision:
+            self._note_loaded()
 
     async def _look(self) -> None:
-        looked = await self._activation.look()
-        if looked.state is State.REFUSED:
+        try:
+            active = await self._activation.is_active()
+        except BundleRefused as refused:
             self.bundles["refused"] += 1
-            if self._withdraw_refused(looked):
-                self._machine.on(LoaderEvent.REJECTED)
+            if self._withdraw_refused(refused):
+                self.reconsider()
             else:
                 self._activation.give_up()
-        elif looked.state is State.ACTIVE:
+            return
+        if active:
             self.bundles["taken"] += 1
             log.info("modules activated", revision=self.revision, submissions=len(self._served))
             self._note_loaded()
@@ -399,17 +512,77 @@ class Loader:
         self._confirmed = self.revision
         for entry in self._entries.values():
             entry.confirm(self.revision)
-        self._machine.on(LoaderEvent.LOADED)
+        if not self._stale:
+            self._loaded.set()
 
-    def _withdraw_refused(self, looked: Looked) -> bool:
+    def _withdraw_refused(self, refused: BundleRefused) -> bool:
         """Withdraw the versions that OPA names, otherwise the latest; return False if all were active before."""
-        errors = looked.errors or ({"message": looked.message, "code": _REFUSED},)
+        errors = refused.errors or ({"message": str(refused), "code": _REFUSED},)
         faults = [fault_of(error, Places(self._served)) for error in errors]
         fresh = [entry for entry in self._entries.values() if entry.chosen and entry.chosen is not entry.confirmed]
         named = [entry for entry in fresh if any(fault.author == entry.submitted.author for fault in faults)]
-        culprits = named or sorted(fresh, key=youth)[-1:]
+        culprits = named or sorted(fresh, key=_youth)[-1:]
         for entry in culprits:
             self._withdraw(entry, faults)
         if not culprits:
-            log.error("modules rejected by OPA", why=looked.message, errors=looked.errors)
+            log.error("modules rejected by OPA", why=str(refused), errors=refused.errors)
         return bool(culprits)
+
+    def _measure(self, seconds: float) -> None:
+        """Note the duration of a check: more than a multiple of it is long."""
+        self._quick = max(QUICK, _USUAL * seconds)
+
+    def _wake_lanes(self) -> None:
+        for event in self._lanes.values():
+            event.set()
+
+    async def _check_alone(self, *, slow: bool) -> None:
+        """Check one entry after the other that is `alone`, in one of the two lanes, until cancelled."""
+        while True:
+            self._lanes[slow].clear()
+            now = asyncio.get_running_loop().time()
+            waiting = [one for one in self._entries.values() if one.alone and one.slow is slow and one.due < _NEVER]
+            due = [one for one in waiting if one.due <= now]
+            if due:  # new ones precede rejected ones
+                await self._try(min(due, key=lambda one: (bool(one.problems), one.due, one.submitted.age)))
+                continue
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(min(one.due for one in waiting) - now if waiting else None):
+                    await self._lanes[slow].wait()
+
+    async def _try(self, entry: Entry) -> None:
+        """Check a version beside the served set: it may join then, or is rejected."""
+        base, submission, clock = self._served, entry.submitted, asyncio.get_running_loop()
+        started = clock.time()
+        problems: tuple[ModuleProblem, ...] | None = None
+        late = False
+        try:
+            async with asyncio.timeout(None if entry.slow else self._quick):
+                faults = await self._judge.faults([*joined({}, [*base, submission]).values()])
+                problems = problems_of(submission.author, faults)
+        except TimeoutError:
+            text = f"its check takes longer than {self._quick:g} s: the bridge repeats it beside the other modules"
+            problems, late = (ModuleProblem("", 0, 0, "timeout", text),), True
+            log.warning("slow modules", submission=str(submission.author), seconds=self._quick)
+        except (OpaError, CheckError):
+            pass
+        if self._entries.get(submission.author) is not entry or entry.submitted is not submission:
+            return  # it is gone, or another version has arrived
+        now, before = clock.time(), entry.problems
+        if problems is None:
+            entry.due = now + _FAILED
+            return
+        if not any(problem.code in PASSING for problem in problems):
+            self._measure(now - started)
+        if not problems:
+            entry.alone = False
+            self.reconsider()
+            return
+        entry.reject(problems, now)
+        if late:
+            entry.slow, entry.due = True, now
+            self._wake_lanes()
+        elif self._served is not base:
+            entry.retry(now)
+        if problems != before:
+            self._wake.set()

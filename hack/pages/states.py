@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, NamedTuple
 
-from bridge.policy_loader.states import LOADER, LoaderEvent, LoaderState
 from bridge.replicator.states import RESTART, SYNC, RestartEvent, RestartState, SyncEvent, SyncState
 
 _HEAD = """# States
 
-<!-- made by `make reference` from bridge/replicator/states.py and bridge/policy_loader/states.py -->
+<!-- made by `make reference` from bridge/replicator/states.py -->
 
-The states of the replicator and of the policy loader, and the events that change them. Read this page to understand
-why a bridge is not ready, or before you change one of the two. The bridge runs by the same tables of transitions that
-these diagrams are made from. An event in a state for which neither the diagram nor the table below it has that event is
-a defect, and ends the bridge.
+The states of the replicator, and the events that change them. Read this page to understand why a bridge is not ready,
+or before you change the replicator. The bridge runs by the same tables of transitions that these diagrams are made
+from. An event in a state for which neither the diagram nor the table below it has that event is a defect, and ends the
+bridge.
 """
 
 
@@ -49,15 +48,6 @@ _SUBJECTS = (
         RestartState.VERIFIED,
         RestartState,
         RestartEvent,
-    ),
-    _Subject(
-        "Policy loader: the set of modules",
-        "One bundle has the shipped modules and those of all authors. After every change of a submission the loader\n"
-        "selects a set again ([which versions are active](modules.md#which-versions-are-active)).",
-        LOADER,
-        LoaderState.LISTING,
-        LoaderState,
-        LoaderEvent,
     ),
 )
 

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from bridge.machine import IllegalTransition, Machine
-from bridge.policy_loader.states import LOADER, LoaderEvent, LoaderState
 from bridge.replicator.states import RESTART, SYNC, RestartEvent, RestartState, SyncEvent, SyncState
 
 
@@ -25,7 +24,6 @@ class Subject(NamedTuple):
 MACHINES = {
     "sync": Subject(SYNC, SyncState.CONNECTING, SyncState, SyncEvent),
     "restart": Subject(RESTART, RestartState.VERIFIED, RestartState, RestartEvent),
-    "loader": Subject(LOADER, LoaderState.LISTING, LoaderState, LoaderEvent),
 }
 
 
@@ -121,11 +119,3 @@ def test_a_sign_of_a_restart_during_its_check_is_checked_again() -> None:
     for event in (RestartEvent.SIGN, RestartEvent.CHECK, RestartEvent.SIGN, RestartEvent.CHECKED):
         machine.on(event)
     assert machine.state is RestartState.DOUBTED
-
-
-def test_a_change_of_submissions_is_never_lost() -> None:
-    stale = {LoaderState.STALE, LoaderState.SELECTING_STALE}
-    after = {row[LoaderEvent.CHANGE] for state, row in LOADER.items() if state is not LoaderState.LISTING}
-    assert after == stale
-    for state in stale - {LoaderState.STALE}:
-        assert set(LOADER[state].values()) <= stale
