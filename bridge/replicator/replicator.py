@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 import structlog
 
 from bridge import tracing
-from bridge.machine import Machine
 from bridge.model.changes import Listener, Notice, Object, Rejected, Source
 from bridge.model.keys import Key
 from bridge.model.observability import Record, record_nothing
@@ -19,7 +18,7 @@ from bridge.replicator.changes import Intake, Pending, ReplicationCounts, Troubl
 from bridge.replicator.garbage import collect_seldom, give_back, without_collector
 from bridge.replicator.guard import SLOW, Claim, Lost
 from bridge.replicator.links import AT_ONCE
-from bridge.replicator.states import RESTART, SYNC, RestartEvent, RestartState, SyncEvent, SyncState
+from bridge.replicator.states import SyncEvent, SyncMachine, SyncState
 from bridge.replicator.writer import Writer
 from bridge.work import RETURNING, STARTING, Backoff
 
@@ -94,9 +93,10 @@ class Replicator:
         rules: Callable[[], str | None] = lambda: "",
         record: Record = record_nothing,
     ) -> None:
-        self._machine = Machine(SYNC, SyncState.CONNECTING)
-        self._restart = Machine(RESTART, RestartState.VERIFIED)
-        self.filled = self._machine.during(SyncState.SYNCED)
+        self._machine = SyncMachine()
+        self.filled = self._machine.synced
+        self._signs = 0  # of a restart of OPA
+        self._checked = 0  # the signs before the last check of OPA
         self.counted = ReplicationCounts()
         self._opa = opa
         self._types = frozenset(types)
@@ -151,12 +151,11 @@ class Replicator:
         """Return why OPA may not have everything, including an unverified sign of a restart; empty if it has."""
         if self.state is not SyncState.SYNCED:
             return "the initial sync of OPA is incomplete"
-        verified = self._restart.state is RestartState.VERIFIED
-        return "" if verified else "OPA may have been restarted, check in progress"
+        return "" if self._checked == self._signs else "OPA may have been restarted, check in progress"
 
     def doubt(self) -> None:
         """Check OPA immediately, because of a sign of a restart."""
-        self._restart.on(RestartEvent.SIGN)
+        self._signs += 1
         self._intake.wake.set()
 
     def rules_change(self, links: bool) -> None:
@@ -344,7 +343,7 @@ class Replicator:
         look, audit = clock() + PROBE, clock() + AUDIT
         while True:
             self._intake.wake.clear()
-            if not self.waiting and self._restart.state is not RestartState.DOUBTED:
+            if not self.waiting and self._checked == self._signs:
                 reloading = self.state is SyncState.RELOADING
                 try:
                     async with asyncio.timeout_at(min(look, clock() + _RULES_LOOK) if reloading else look):
@@ -352,23 +351,17 @@ class Replicator:
                 except TimeoutError:
                     pass
             await self._follow_rules()
-            if self._restart.state is RestartState.DOUBTED:
-                await self._check()
-                look = clock() + PROBE
-            elif clock() >= look:
-                await self._writer.probe()
+            signs = self._signs
+            if self._checked != signs or clock() >= look:
+                try:
+                    await self._writer.probe()
+                finally:  # an OPA that was restarted has lost everything, and is synced again
+                    self._checked = signs
                 look = clock() + PROBE
             if (began := clock()) >= audit:
                 await self._audit()
                 audit = clock() + max(AUDIT, _AUDIT_SHARE * (clock() - began))
             await self._write_next()
-
-    async def _check(self) -> None:
-        self._restart.on(RestartEvent.CHECK)
-        try:
-            await self._writer.probe()
-        finally:
-            self._restart.on(RestartEvent.CHECKED)
 
     async def _audit(self) -> None:
         try:

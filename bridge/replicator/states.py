@@ -1,10 +1,8 @@
-"""The states of the replicator, and every transition between them (docs/reference/states.md).
-
-Two machines: what OPA has of the source's objects, and whether a sign of a restart of OPA has been checked.
-"""
+"""The states of the replicator, and every transition between them (docs/reference/states.md)."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from enum import Enum
 
@@ -83,26 +81,25 @@ SYNC: Mapping[SyncState, Mapping[SyncEvent, SyncState]] = {
 }
 
 
-class RestartState(Enum):
-    """Whether OPA may have been restarted since the last check of the bridge's marker in it."""
-
-    VERIFIED = "Since the last check there is no sign of a restart"
-    DOUBTED = "OPA has requested its bundle as after a restart, or its process was restarted"
-    CHECKING = "The bridge checks its marker in OPA because of such a sign"
+class IllegalTransition(RuntimeError):
+    """An event in a state that has no transition for it: a defect of the program."""
 
 
-class RestartEvent(Enum):
-    """What changes a RestartState."""
+class SyncMachine:
+    """The current state, which only the transitions of the table change. `synced` is set exactly in SYNCED."""
 
-    SIGN = "A sign of a restart"
-    CHECK = "The check begins"
-    CHECKED = "The check has ended; an OPA without the marker is LOST"
+    def __init__(self, state: SyncState = SyncState.CONNECTING) -> None:
+        self.synced = asyncio.Event()
+        self.state = state
 
-
-_R, _C = RestartState, RestartEvent
-
-RESTART: Mapping[RestartState, Mapping[RestartEvent, RestartState]] = {
-    _R.VERIFIED: {_C.SIGN: _R.DOUBTED},
-    _R.DOUBTED: {_C.SIGN: _R.DOUBTED, _C.CHECK: _R.CHECKING, _C.CHECKED: _R.DOUBTED},
-    _R.CHECKING: {_C.SIGN: _R.DOUBTED, _C.CHECKED: _R.VERIFIED},
-}
+    def on(self, event: SyncEvent) -> SyncState:
+        """Make the transition of an event; return the new state. Raises IllegalTransition if there is none."""
+        following = SYNC[self.state].get(event)
+        if following is None:
+            raise IllegalTransition(f"{self.state} has no transition for {event}")
+        self.state = following
+        if following is SyncState.SYNCED:
+            self.synced.set()
+        else:
+            self.synced.clear()
+        return following
