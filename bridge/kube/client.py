@@ -81,42 +81,26 @@ class KubeClient:
             # The pool does not wait for connections of cancelled requests, which are closing.
             await asyncio.sleep(_GOODBYE)
 
-    async def get(
-        self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON, timeout: float = _ANSWER
-    ) -> Any:
-        """GET `path` and parse the response. `timeout` is in seconds, for the whole request."""
-        return parse(await self.request("GET", path, params=params, accept=accept, timeout=timeout))
+    async def get(self, path: str, params: Mapping[str, str] | None = None, **options: Any) -> Any:
+        """GET `path` and parse the response. `options` are those of `request`, here and below."""
+        return parse(await self.request("GET", path, params=params, **options))
 
-    async def post(
-        self, path: str, body: Any, params: Mapping[str, str] | None = None, *, timeout: float = _ANSWER
-    ) -> Any:
+    async def post(self, path: str, body: Any, **options: Any) -> Any:
         """POST `body` as JSON and parse the response."""
-        return parse(await self.request("POST", path, params=params, body=msgspec.json.encode(body), timeout=timeout))
+        return parse(await self.request("POST", path, body=msgspec.json.encode(body), **options))
 
-    async def put(
-        self, path: str, body: Any, params: Mapping[str, str] | None = None, *, timeout: float = _ANSWER
-    ) -> Any:
+    async def put(self, path: str, body: Any, **options: Any) -> Any:
         """PUT `body` as JSON and parse the response."""
-        return parse(await self.request("PUT", path, params=params, body=msgspec.json.encode(body), timeout=timeout))
+        return parse(await self.request("PUT", path, body=msgspec.json.encode(body), **options))
 
-    async def patch(
-        self,
-        path: str,
-        body: Any,
-        content_type: str = MERGE_PATCH,
-        params: Mapping[str, str] | None = None,
-        *,
-        timeout: float = _ANSWER,
-    ) -> Any:
+    async def patch(self, path: str, body: Any, content_type: str = MERGE_PATCH, **options: Any) -> Any:
         """PATCH with `body` as JSON of the given patch type and parse the response."""
         data = msgspec.json.encode(body)
-        return parse(
-            await self.request("PATCH", path, params=params, body=data, content_type=content_type, timeout=timeout)
-        )
+        return parse(await self.request("PATCH", path, body=data, content_type=content_type, **options))
 
-    async def delete(self, path: str, params: Mapping[str, str] | None = None, *, timeout: float = _ANSWER) -> Any:
+    async def delete(self, path: str) -> Any:
         """DELETE `path` and parse the response."""
-        return parse(await self.request("DELETE", path, params=params, timeout=timeout))
+        return parse(await self.request("DELETE", path))
 
     async def request(
         self,
@@ -134,9 +118,8 @@ class KubeClient:
 
         limits = aiohttp.ClientTimeout(total=timeout, sock_connect=_CONNECT)
         with self._noted(method):
-            response = await self._send(
-                method, path, params, body, {"Accept": accept, "Content-Type": content_type}, limits
-            )
+            headers = {"Accept": accept, "Content-Type": content_type}
+            response = await self._send(method, path, headers, params=params, data=body, timeout=limits)
             try:
                 with translated(self.server):
                     return await response.read()
@@ -173,7 +156,7 @@ class KubeClient:
         import aiohttp
 
         limits = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT, sock_read=silence)
-        response = await self._send("GET", path, params, None, {"Accept": JSON}, limits, opening)
+        response = await self._send("GET", path, {"Accept": JSON}, opening, params=params, timeout=limits)
 
         async def read() -> bytes:
             with translated(self.server):
@@ -188,45 +171,31 @@ class KubeClient:
             response.close()
 
     async def _send(
-        self,
-        method: str,
-        path: str,
-        params: Mapping[str, str] | None,
-        body: bytes | None,
-        headers: dict[str, str],
-        limits: aiohttp.ClientTimeout,
-        opening: float | None = None,
+        self, method: str, path: str, headers: Mapping[str, str], opening: float | None = None, **options: Any
     ) -> aiohttp.ClientResponse:
+        """Send a request with aiohttp's `options`; return the response once its head has arrived."""
         authorization = await self.access.authorization()
         try:
-            return await self._send_as(authorization, method, path, params, body, headers, limits, opening)
+            return await self._send_as(authorization, method, path, headers, opening, options)
         except Unauthorized:
             # An expired token may have a successor already, and then no error is reported.
             self.access.refused()
             renewed = await self.access.authorization()
             if renewed == authorization:
                 raise
-            return await self._send_as(renewed, method, path, params, body, headers, limits, opening)
+            return await self._send_as(renewed, method, path, headers, opening, options)
 
     async def _send_as(
         self,
         authorization: str | None,
         method: str,
         path: str,
-        params: Mapping[str, str] | None,
-        body: bytes | None,
-        headers: dict[str, str],
-        limits: aiohttp.ClientTimeout,
+        headers: Mapping[str, str],
         opening: float | None,
+        options: Mapping[str, Any],
     ) -> aiohttp.ClientResponse:
-        if authorization:
-            headers = {**headers, "Authorization": authorization}
+        bearer = {"Authorization": authorization} if authorization else {}
         configuration = self.access.configuration
-        options: dict[str, Any] = {}
-        if configuration.tls_server_name:
-            options["server_hostname"] = configuration.tls_server_name
-        if configuration.proxy:
-            options["proxy"] = configuration.proxy
         session = await self._connections()
         with translated(self.server):
             # The library's own limits count bytes and the whole request: a stream has no limit for the start of its
@@ -235,11 +204,10 @@ class KubeClient:
                 response: aiohttp.ClientResponse = await session.request(
                     method,
                     self.server + path,
-                    params=params,
-                    data=body,
-                    headers={**_HEADERS, **headers, **tracing.headers()},
-                    timeout=limits,
+                    headers={**_HEADERS, **headers, **bearer, **tracing.headers()},
                     allow_redirects=False,  # an API server does not redirect; other servers must not get the token
+                    server_hostname=configuration.tls_server_name or None,
+                    proxy=configuration.proxy or None,
                     **options,
                 )
             if response.status < 300:
@@ -311,7 +279,7 @@ async def patch_object(
     params = {"fieldManager": FIELD_MANAGER}
     merge = isinstance(patch, Mapping)
     body = _at_version(patch, resource_version) if resource_version else patch
-    answer: Object = await client.patch(path, body, MERGE_PATCH if merge else JSON_PATCH, params)
+    answer: Object = await client.patch(path, body, MERGE_PATCH if merge else JSON_PATCH, params=params)
     return answer
 
 

@@ -16,39 +16,27 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
-from bridge.kube.client import KubeClient, Read
+from bridge.kube.client import KubeClient
 from bridge.kube.errors import Conflict, Fenced, Forbidden, KubeError, NotFound, Unauthorized
 
 # Seconds between two checks. The event loop's clock may stop while a machine sleeps, the Lease's clock does not.
 _LONGEST_CHECK = 0.2
 
 
-class WriteTerm(Protocol):
-    """The right to write: `held` allows new requests; those in progress may take `left` more seconds."""
-
-    @property
-    def held(self) -> bool:
-        """Return whether a write may begin now."""
-
-    @property
-    def left(self) -> float:
-        """Return the seconds until the right ends, if nothing renews it."""
-
-
 class FencedClient(KubeClient):
-    """Send requests through `client`; those that change something only within `term`.
+    """Send requests through `client`; those that change something only while `term` is held. It opens no streams.
 
     A request in progress ends with the term, also while it waits for a connection or for credentials; a renewal of the
     term extends it. The API server may still execute a request that was sent before. Raises Fenced.
     """
 
-    def __init__(self, client: KubeClient, term: WriteTerm) -> None:
+    def __init__(self, client: KubeClient, term: Lease) -> None:
         super().__init__(client.access)
         self._client = client
         self._term = term
@@ -87,18 +75,6 @@ class FencedClient(KubeClient):
             yield
         finally:
             timer.cancel()
-
-    @asynccontextmanager
-    async def stream(
-        self, path: str, params: Mapping[str, str], *, opening: float, silence: float
-    ) -> AsyncIterator[Read]:
-        """GET a streamed response; see KubeClient."""
-        async with self._client.stream(path, params, opening=opening, silence=silence) as read:
-            yield read
-
-    async def quiet(self) -> None:
-        """Wait until no write is in progress."""
-        await self._client.quiet()
 
     async def close(self) -> None:
         """Do nothing: the connections belong to the other client."""

@@ -24,7 +24,7 @@ from bridge.model.keys import Key, key_of
 from bridge.model.types import POLICY_KIND, ResourceType
 from bridge.opa.client import Opa
 from bridge.remediator.plan import Traces, plan_removal, without_nulls
-from bridge.sidecar.cluster_sink import MARKED
+from bridge.sidecar.store import MARKED
 
 PAGE = "500"  # objects
 ATTEMPTS = 5  # for an object that other writers change meanwhile

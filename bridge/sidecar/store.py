@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import structlog
 
+from bridge.kube import errors
+from bridge.kube.client import KubeClient, patch_object, read_object
+from bridge.kube.lease import FencedClient, Lease
+from bridge.kube.recording import Recorder
 from bridge.model.changes import Notice, Source, Trouble
 from bridge.model.keys import Key
 from bridge.model.observability import EventType
-from bridge.model.types import CRD, plural_by_rule
+from bridge.model.types import CRD, ResourceType, plural_by_rule
 from bridge.policy_loader.authors import Authors
-from bridge.policy_loader.reports import announce
+from bridge.policy_loader.reports import Reporter, announce
 from bridge.policy_loader.submissions import CONFIG_MAP, config_maps_in
-from bridge.remediator.writer import MemorySink, StatusSink
+from bridge.remediator.writer import Gone, MemorySink, Names, Patch, StatusSink, WriteConflict, WriteRefused
 from bridge.settings.model import Settings
+from bridge.sources.cluster import ClusterSource
 from bridge.sources.manifest_files import STDIN, find_files
 from bridge.sources.manifests import ManifestSource
-
-if TYPE_CHECKING:
-    from bridge.kube.client import KubeClient
-    from bridge.kube.lease import Lease
-    from bridge.kube.recording import Recorder
 
 log = structlog.get_logger(__name__)
 
@@ -97,9 +98,6 @@ async def open_store(settings: Settings) -> AsyncIterator[Store]:
     if settings.manifests:
         yield FolderStore(settings.manifests)
         return
-    # Imported here because a folder does not need it, and the Kubernetes library costs half a second.
-    from bridge.kube.client import KubeClient
-
     async with await KubeClient.connect(settings.kubeconfig, settings.context) as client:
         yield ClusterStore(client, settings)
 
@@ -136,15 +134,80 @@ class FolderStore(Store):
         return list(self._manifests.problems)
 
 
+MARKED = "policybridge.io/marked"  # annotation of the Lease: the names of marks on objects, as JSON
+
+
+class ClusterSink:
+    """A StatusSink for an API server. `resource` returns how a type is served; only the holder of the Lease writes."""
+
+    def __init__(self, client: KubeClient, resource: Callable[[str], ResourceType | None], lease: Lease) -> None:
+        self._client = client
+        self._resource = resource
+        self._lease = lease
+
+    async def write(self, key: Key, patch: Patch, resource_version: str) -> None:
+        """Patch the status subresource, or the object's metadata, from the version that the patch was computed from."""
+        resource = self._resource(key.type_id)
+        if resource is None:
+            raise Gone(f"{key.type_id} is not served")
+        try:
+            await patch_object(
+                self._client,
+                resource,
+                key,
+                patch,
+                subresource="status" if "status" in patch else None,
+                resource_version=resource_version,
+            )
+        except errors.NotFound as error:
+            if "status" in patch and await self._exists(resource, key):
+                raise WriteRefused(
+                    f"the CRD of {resource.plural}.{resource.group} has no subresource status in {resource.version}: "
+                    "add `subresources: {status: {}}` to that version"
+                ) from error
+            raise Gone(str(error)) from error
+        except errors.Conflict as error:
+            raise WriteConflict(str(error)) from error
+        except errors.Forbidden as error:
+            what = resource.plural if resource.group == "core" else f"{resource.plural}.{resource.group}"
+            what = f"{what}/status" if "status" in patch else what
+            raise WriteRefused(
+                f"patching {what} is forbidden: grant the bridge patch on them ({error.message})"
+            ) from error
+        except errors.KubeError as error:
+            raise WriteRefused(str(error)) from error
+
+    async def _exists(self, resource: ResourceType, key: Key) -> bool:
+        with contextlib.suppress(errors.KubeError):
+            await read_object(self._client, resource, key)
+            return True
+        return False
+
+    def overlay(self, key: Key, current: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002 - the cluster reports it
+        """Return the object unchanged: a written status comes back as a change."""
+        return current
+
+    def may_write(self) -> bool:
+        """Return whether the Lease is held."""
+        return self._lease.held
+
+    def recall(self) -> Sequence[Names]:
+        """Return the value of the Lease's annotation; empty if it is invalid."""
+        try:
+            names = json.loads({**self._lease.noted, **self._lease.notes}.get(MARKED, "[]"))
+            return [{"controllerName": str(name["controllerName"]), "kind": str(name["kind"])} for name in names]
+        except (ValueError, TypeError, KeyError):
+            return []
+
+    def remember(self, names: Sequence[Names]) -> None:
+        """Write the value to the Lease, which lives as long as marks may exist, with its next renewal."""
+        self._lease.notes[MARKED] = json.dumps(list(names))
+
+
 class ClusterStore(Store):
     """An API server. The holder of the Lease writes; all writes except the Lease itself and Events depend on it."""
 
     def __init__(self, client: KubeClient, settings: Settings) -> None:
-        from bridge.kube.lease import FencedClient, Lease
-        from bridge.kube.recording import Recorder
-        from bridge.sidecar.cluster_sink import ClusterSink
-        from bridge.sources.cluster import ClusterSource
-
         self._client = client
         self._objects = ClusterSource(client, {one.type: one.selection for one in settings.selected_types})
         # A separate watch: objects of policy authors are replicated only if a setting names them.
@@ -177,8 +240,6 @@ class ClusterStore(Store):
 
     async def report_policies(self, authors: Authors) -> None:
         """Write the state of policy authors' objects."""
-        from bridge.policy_loader.reporter import Reporter
-
         held = self._lease
         await Reporter(authors, self._writing, self._authored.resource, lambda: held.held, self.record).run()
 

@@ -14,8 +14,7 @@ from functools import partial
 from bridge.kube.client import KubeClient
 from bridge.kube.discovery import Discovery
 from bridge.kube.errors import KubeError, NotFound, explain_access
-from bridge.kube.listwatch import EXPIRED, INTERRUPTED, list_and_watch
-from bridge.kube.stream import Pace
+from bridge.kube.listwatch import EXPIRED, INTERRUPTED, Pace, list_and_watch
 from bridge.model.changes import Change, Listed, Listing, Resolved, Trouble, Upserted
 from bridge.model.keys import CORE
 from bridge.model.types import EVERYTHING, ResourceType, Selection, regular_plural

@@ -12,8 +12,7 @@ import msgspec
 from bridge.admission.review import ReviewError, annotation_patch, read_review
 from bridge.http.request_guard import Refused
 from bridge.kube.errors import KubeError
-from bridge.kube.listwatch import _changes, _Position
-from bridge.kube.stream import read_event, read_object, read_page
+from bridge.kube.listwatch import _changes, _Position, read_event, read_object, read_page
 from bridge.model.changes import Change, Rejected, Upserted
 from bridge.model.keys import Key, KeyFormatError, is_key, parse_key
 from bridge.model.nesting import MAX_DEPTH, cut, exceeds

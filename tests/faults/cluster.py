@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bridge.kube.client import KubeClient
-from bridge.kube.stream import Pace
+from bridge.kube.listwatch import Pace
 from bridge.model.changes import Notice, Object
 from bridge.model.keys import key_of
 from bridge.opa.client import Opa

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from bridge.kube.stream import Pace
+from bridge.kube.listwatch import Pace
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
 from tests.controlplane.api import ApiError

@@ -19,7 +19,7 @@ from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
 from bridge.remediator.audit import Audit
 from bridge.replicator.replicator import Replicator
-from bridge.sidecar.cluster_sink import ClusterSink
+from bridge.sidecar.store import ClusterSink
 from bridge.sources.cluster import ClusterSource
 from bridge.work import Budget
 from tests.bundles import bundle_with

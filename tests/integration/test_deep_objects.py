@@ -13,7 +13,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from bridge.kube.client import KubeClient
-from bridge.kube.stream import Pace
+from bridge.kube.listwatch import Pace
 from bridge.model.nesting import MAX_DEPTH
 from bridge.model.observability import EventType
 from bridge.opa.client import Opa

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -18,11 +17,11 @@ from tests.integration.objects import fresh_name, make_namespace, put_config_map
 from tests.integration.proxy import Proxy
 
 
-@dataclass
-class Until:
+class Until(Lease):
     """A term that ends at a time of the monotonic clock."""
 
-    end: float
+    def __init__(self, end: float) -> None:
+        self.end = end
 
     @property
     def held(self) -> bool:

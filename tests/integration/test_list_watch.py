@@ -13,8 +13,7 @@ import pytest
 
 from bridge.kube.client import KubeClient, Read
 from bridge.kube.errors import NotFound
-from bridge.kube.listwatch import list_and_watch
-from bridge.kube.stream import Pace
+from bridge.kube.listwatch import Pace, list_and_watch
 from bridge.model.changes import Change, Deleted, Listed, Listing, Trouble, Upserted
 from bridge.model.keys import Key
 from bridge.model.types import ResourceType

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bridge.sidecar.cluster_sink import MARKED
+from bridge.sidecar.store import MARKED
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import equal_to, eventually
 from tests.integration.objects import fresh_name

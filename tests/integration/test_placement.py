@@ -25,7 +25,7 @@ from bridge.opa.shipped import shipped_bundle
 from bridge.remediator.placement import Placement
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
-from bridge.sidecar.cluster_sink import ClusterSink
+from bridge.sidecar.store import ClusterSink
 from bridge.sources.cluster import ClusterSource
 from bridge.work import Budget
 from tests.controlplane.api import ApiServer

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.kube.errors import Expired, Garbled
-from bridge.kube.listwatch import _changes, _Position
-from bridge.kube.stream import read_event, read_object, read_page
+from bridge.kube.listwatch import _changes, _Position, read_event, read_object, read_page
 from bridge.model.changes import Change, Deleted, Listed, Rejected, Upserted
 from bridge.model.keys import key_of
 from bridge.model.types import ResourceType

@@ -3,7 +3,7 @@ from __future__ import annotations
 import itertools
 
 from bridge.kube.errors import Forbidden, KubeError, ServerError, Throttled, Unreachable, Untrusted
-from bridge.kube.stream import Pace, WatchBackoff
+from bridge.kube.listwatch import Pace, WatchBackoff
 
 FORBIDDEN = Forbidden(403, "Forbidden", "no")
 REFUSED = Unreachable("refused")
