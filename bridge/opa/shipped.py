@@ -1,18 +1,30 @@
-"""The bridge's own modules and data: the shipped Rego, presets and schemas."""
+"""The bridge's own modules and data: the shipped Rego, presets and schemas; all of it, or what some queries reach.
+
+For a command, the Rego is prepared so that it loads only the rules that its queries reach. The preparation is a file in
+the cache, named by a hash of the Rego and the presets. It follows names in the formatted text: a name that is only
+mentioned counts as used, so too many rules may be loaded, never too few. A test compares it with the names that OPA's
+parser finds.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import contextlib
+import hashlib
+import os
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
 import yaml
 
 from bridge.opa.bundle import Bundle, build_bundle
-from bridge.opa.reached_rules import Prepared, prepare, reached
+from bridge.opa.executable import cache_root
 from bridge.resources import crds_root
 
 
@@ -82,3 +94,127 @@ def shipped_bundle(root: Path, bounds: Mapping[str, int] = _NONE, queries: Itera
     """Return the bundle of an OPA without submissions; `bounds` and `queries` are those of `shipped`."""
     found = shipped(root, bounds, queries=queries)
     return build_bundle(found.modules, found.data, found.roots)
+
+
+# As `opa fmt` writes modules: a rule or an import begins in the first column with a letter or `_`.
+_START = re.compile(r"^(?:default )?([A-Za-z_]\w*)", re.MULTILINE)
+_IMPORT = re.compile(r"^import data\.bridge\.([\w.]+?)(?: as (\w+))?$", re.MULTILINE)
+_NAMES = re.compile(r"[A-Za-z_][\w.]*")
+_FORM = "1"  # of the file; another number makes the others invalid
+
+
+class Rule(msgspec.Struct, array_like=True):
+    """A rule's name and text, its first line in the module, and the rules that it names, as `<package>.<name>`."""
+
+    name: str
+    text: str
+    line: int
+    uses: tuple[str, ...]
+
+
+class Module(msgspec.Struct, array_like=True):
+    """A module: its package below `data.bridge`, the text before its first rule, and its rules."""
+
+    package: str
+    head: str
+    rules: list[Rule]
+
+
+class Prepared(msgspec.Struct, array_like=True):
+    """All modules by path, and the data that the shipped YAML files describe."""
+
+    modules: dict[str, Module]
+    data: dict[str, Any]
+
+
+def prepare(
+    texts: Mapping[str, str], files: Mapping[Path, bytes], read: Callable[[Mapping[Path, bytes]], dict[str, Any]]
+) -> Prepared:
+    """Return the prepared form of modules by path, with the data that `read` makes of the files; cached if possible."""
+    seen = hashlib.sha256(_FORM.encode())
+    for name, content in (*((name, text.encode()) for name, text in texts.items()), *files.items()):
+        seen.update(f"{name}\0{len(content)}\0".encode() + content)
+    file = cache_root() / "rules" / f"{seen.hexdigest()[:32]}.json"
+    with contextlib.suppress(OSError, msgspec.DecodeError):
+        return msgspec.json.decode(file.read_bytes(), type=Prepared)
+    made = Prepared(_modules(texts), read(files))
+    # Without a cache every command prepares again.
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = file.with_suffix(f".{os.getpid()}")
+        unfinished.write_bytes(msgspec.json.encode(made))
+        unfinished.replace(file)
+    return made
+
+
+def reached(modules: Mapping[str, Module], queries: Iterable[str]) -> dict[str, str]:
+    """Return the modules with only the rules that these queries of the contract reach; lines keep their numbers."""
+    uses: dict[str, set[str]] = defaultdict(set)
+    for module in modules.values():
+        for rule in module.rules:
+            uses[f"{module.package}.{rule.name}"].update(rule.uses)
+    found: set[str] = set()
+    waiting = {f"v1.{name}" for name in queries}
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting |= uses.get(name, set())
+    return {path: text for path, module in modules.items() if (text := _text(module, found))}
+
+
+def _text(module: Module, found: set[str]) -> str:
+    text = module.head
+    line = text.count("\n") + 1
+    chosen = [rule for rule in module.rules if f"{module.package}.{rule.name}" in found]
+    for rule in chosen:
+        text += "\n" * (rule.line - line) + rule.text
+        line = rule.line + rule.text.count("\n")
+    return text if chosen else ""
+
+
+def _modules(texts: Mapping[str, str]) -> dict[str, Module]:
+    names: dict[str, set[str]] = defaultdict(set)
+    cut = {path: _cut(text) for path, text in texts.items()}
+    for package, _, rules in cut.values():
+        names[package].update(name for name, _, _ in rules)
+    made = {}
+    for path, (package, head, rules) in cut.items():
+        imported = {found[2] or found[1].rpartition(".")[2]: found[1] for found in _IMPORT.finditer(head)}
+        made[path] = Module(
+            package,
+            head,
+            [
+                Rule(name, text, line, tuple(sorted(_uses(text, package, imported, names))))
+                for name, text, line in rules
+            ],
+        )
+    return made
+
+
+def _cut(text: str) -> tuple[str, str, list[tuple[str, str, int]]]:
+    text = re.sub(r"^#.*$", "", text, flags=re.MULTILINE)  # an annotation without its rule would be an error
+    starts = [found for found in _START.finditer(text) if found[1] not in {"package", "import"}]
+    package = re.search(r"^package bridge\.([\w.]+)", text, re.MULTILINE)
+    ends = [found.start() for found in starts[1:]] + [len(text)]
+    rules = [
+        (found[1], text[found.start() : end].rstrip() + "\n", text.count("\n", 0, found.start()) + 1)
+        for found, end in zip(starts, ends, strict=True)
+    ]
+    return package[1] if package else "", text[: starts[0].start()] if starts else text, rules
+
+
+def _uses(text: str, package: str, imported: Mapping[str, str], names: Mapping[str, set[str]]) -> Iterator[str]:
+    for reference in set(_NAMES.findall(text)):
+        first, *rest = reference.split(".")
+        if first in names[package]:
+            yield f"{package}.{first}"
+        path = [*imported[first].split("."), *rest] if first in imported else rest[1:] if first == "data" else []
+        for place in range(1, len(path) + 1):
+            other = ".".join(path[:place])
+            if place == len(path) or path[place] not in names.get(other, ()):
+                # A package as a whole, or a name of none.
+                if place == len(path) and other in names:
+                    yield from (f"{other}.{name}" for name in names[other])
+                continue
+            yield f"{other}.{path[place]}"

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 from bridge.model.keys import CLUSTER, FRONTEND, Key, parse_key
 from bridge.opa.address import pointer
-from bridge.opa.batches import at_targets_of, batches, in_parts
-from bridge.opa.client import Opa
+from bridge.opa.client import Opa, at_targets_of, batches, in_parts
 from bridge.opa.errors import QueryError
 from bridge.queries.names import (
     AmbiguousNameError,

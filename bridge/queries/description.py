@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bridge.model.keys import Key, parse_key
-from bridge.opa.batches import batches
-from bridge.opa.client import Opa
+from bridge.opa.client import Opa, batches
 from bridge.queries.asking import BATCH, Entry, explained_at, objects
 from bridge.queries.names import identity
 from bridge.queries.statuses import statuses

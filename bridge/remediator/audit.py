@@ -14,8 +14,7 @@ import structlog
 from bridge.model.changes import Notice
 from bridge.model.keys import Key, parse_key
 from bridge.model.types import CONSTRAINT
-from bridge.opa.batches import in_parts
-from bridge.opa.client import Opa
+from bridge.opa.client import Opa, in_parts
 from bridge.opa.errors import OpaError
 from bridge.remediator.plan import plan_constraint
 from bridge.remediator.writer import Planned, StatusSink, WriteLoop

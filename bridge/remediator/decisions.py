@@ -11,8 +11,7 @@ from typing import Any
 from bridge.model.keys import Key
 from bridge.model.placement import Decision, DecisionError, Path, Placed, differing, read_decision
 from bridge.opa.address import pointer
-from bridge.opa.batches import batches
-from bridge.opa.client import Opa
+from bridge.opa.client import Opa, batches
 from bridge.opa.errors import OpaRejected, OpaUnavailable
 
 DEADLINE = 10.0  # seconds for one query of OPA; cancelling it makes OPA stop evaluating

@@ -10,6 +10,7 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 import structlog
@@ -17,6 +18,8 @@ from aiohttp import web
 
 from bridge.http.bundles import Bundles
 from bridge.http.listeners import listen, new_runner
+from bridge.http.request_guard import WrongTokens
+from bridge.model.changes import Listener
 from bridge.model.observability import record_nothing
 from bridge.model.types import ALWAYS
 from bridge.offline.engine import Engine
@@ -41,7 +44,6 @@ from bridge.sidecar.metric_sources import (
 )
 from bridge.sidecar.policy_loading import PolicyLoading, policies_of
 from bridge.sidecar.signals import Reloading, Shutdown
-from bridge.sidecar.site import Backing, Site
 from bridge.sidecar.store import Store, open_store
 from bridge.sidecar.webhook import Policies, Webhook
 from bridge.telemetry.metrics import Checks, Metrics, add_metrics, add_probes, probe_listening
@@ -342,3 +344,34 @@ async def _listening(
         yield f"http://{f'[{host}]' if ':' in host else host}:{port}"
     finally:
         await runner.cleanup()
+
+
+@dataclass(frozen=True, slots=True)
+class Backing:
+    """A working bridge: the OPA that it syncs, and its results.
+
+    `readers` is a client for the queries of the page's readers: expensive ones wait for each other and do not delay the
+    following of changes. `listen` adds a listener for writes to OPA; `remediator` counts the outcomes of policies;
+    `checks` returns by name why the bridge is not ready.
+    """
+
+    opa: Opa
+    readers: Opa
+    listen: Callable[[Listener], None]
+    remediator: Remediator
+    checks: Callable[[], Mapping[str, str]]
+
+
+class Site(Protocol):
+    """Routes that are served from the beginning, before OPA is running."""
+
+    wrong_tokens: WrongTokens
+
+    def add_to(self, app: web.Application) -> None:
+        """Add all routes."""
+
+    def open(self, backing: Backing) -> None:
+        """Called when OPA is running."""
+
+    async def run(self) -> None:
+        """Work until cancelled."""

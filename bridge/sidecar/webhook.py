@@ -21,7 +21,7 @@ from bridge.admission.endpoint import Terms, make_app
 from bridge.admission.queries import SPOKEN_OF, Joint, Silence
 from bridge.http.gate import Gate, Limits
 from bridge.http.listeners import GATE, ServeError, listen, new_runner, token_of
-from bridge.kube.configuration import is_in_pod
+from bridge.kube.client import is_in_pod
 from bridge.model.changes import Notice
 from bridge.model.observability import Record
 from bridge.opa.client import Answer, Opa

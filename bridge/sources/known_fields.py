@@ -17,7 +17,7 @@ import msgspec
 
 from bridge.model.keys import group_of
 from bridge.model.text import nearest
-from bridge.sources.crd_defaults import mapping_of
+from bridge.sources.defaults import mapping_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

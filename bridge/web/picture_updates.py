@@ -13,12 +13,11 @@ import structlog
 
 from bridge.model.changes import Notice, merge_notices
 from bridge.model.types import DESCRIBING, POLICY_KIND
-from bridge.opa.batches import batches, in_parts
-from bridge.opa.client import Opa
+from bridge.opa.client import Opa, batches, in_parts
 from bridge.opa.errors import OpaError, OpaUnavailable, OpaUndefined
 from bridge.queries.statuses import condition_groups, differences
 from bridge.queries.topology import outcomes_of
-from bridge.sidecar.site import Backing
+from bridge.sidecar.run import Backing
 from bridge.web.picture import PagePicture, sound
 from bridge.work import FAILED, PAUSE, Backoff
 

@@ -33,7 +33,7 @@ from bridge.http.request_guard import (
 from bridge.opa.client import Opa
 from bridge.opa.credentials import TokenError
 from bridge.settings.model import Settings
-from bridge.sidecar.site import Backing
+from bridge.sidecar.run import Backing
 from bridge.web.picture_updates import Drawing
 from bridge.web.queries import Changes, EffectiveStream, Queries, explain_reasons
 from bridge.web.responses import Streams, answer, body_of, decoded, refusal

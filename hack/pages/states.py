@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bridge.replicator.states import SYNC, SyncEvent, SyncState
+from bridge.replicator.replicator import SYNC, SyncEvent, SyncState
 
 _HEAD = """# States
 
-<!-- made by `make reference` from bridge/replicator/states.py -->
+<!-- made by `make reference` from bridge/replicator/replicator.py -->
 
 The states of the replicator (what OPA has of the objects), and the events that change them. Read this page to
 understand why a bridge is not ready, or before you change the replicator. The bridge runs by the same table of

@@ -16,11 +16,11 @@ import msgspec
 import yaml
 
 from bridge.model.keys import Key
-from bridge.sources import crd_defaults
-from bridge.sources.crd_defaults import FILE, GatewayApiDefaults, KindDefaults, mapping_of
+from bridge.sources import defaults
+from bridge.sources.defaults import FILE, GatewayApiDefaults, KindDefaults, mapping_of
 
 if TYPE_CHECKING:
-    from bridge.sources.crd_defaults import Schema
+    from bridge.sources.defaults import Schema
 
 
 def defaults_of(schema: Schema) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def main() -> None:
     if len(sys.argv) != 2:
         sys.exit("usage: python -m hack.tools.crd_defaults CRD_DIR")
     text = render(extract_defaults(Path(sys.argv[1])))
-    Path(crd_defaults.__file__).with_name(FILE).write_text(text, encoding="utf-8")
+    Path(defaults.__file__).with_name(FILE).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from kubernetes.aio.config import incluster_config
 
-from bridge.kube import configuration
+from bridge.kube import client as module
 
 
 def service_account(
@@ -23,7 +23,7 @@ def service_account(
     parts = urlsplit(url)
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", str(parts.hostname))
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(parts.port))
-    monkeypatch.setattr(configuration, "_SERVICE_ACCOUNT_TOKEN", folder / "token")
+    monkeypatch.setattr(module, "_SERVICE_ACCOUNT_TOKEN", folder / "token")
     monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(folder / "token"))
     monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(folder / "ca.crt"))
     return folder / "token"

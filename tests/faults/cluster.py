@@ -19,8 +19,8 @@ from bridge.model.keys import key_of
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaUnavailable
 from bridge.opa.shipped import shipped_bundle
-from bridge.replicator.guard import MARKER
 from bridge.replicator.replicator import Replicator
+from bridge.replicator.writer import MARKER
 from bridge.resources import rego_root
 from bridge.sources.cluster import ClusterSource
 from tests.controlplane.api import ApiError

@@ -12,7 +12,7 @@ import aiohttp
 import msgspec
 from aiohttp import web
 
-from bridge.replicator.guard import MARKER
+from bridge.replicator.writer import MARKER
 
 Fault = Callable[[web.Request, Callable[[], Awaitable[web.Response]]], Awaitable[web.StreamResponse]]
 

@@ -14,7 +14,7 @@ from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import SETTINGS
 from bridge.replicator import replicator
-from bridge.replicator.guard import MARKER
+from bridge.replicator.writer import MARKER
 from tests.builders import service
 from tests.eventually import eventually
 from tests.integration.faulty_opa import FaultyOpa

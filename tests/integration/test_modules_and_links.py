@@ -15,11 +15,10 @@ import yaml
 from bridge.model.changes import Notice, Object
 from bridge.model.keys import Key, key_of
 from bridge.offline.engine import Engine
-from bridge.opa.batches import in_parts
-from bridge.opa.client import Opa
+from bridge.opa.client import Opa, in_parts
 from bridge.opa.errors import OpaUnavailable
-from bridge.replicator.guard import DOUBTFUL
 from bridge.replicator.replicator import Replicator
+from bridge.replicator.writer import DOUBTFUL
 from tests.builders import policy, policy_kind, service, target_ref
 from tests.eventually import equal_to, eventually
 from tests.integration.loading import DEADLINE, Bench, author, loading, until

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from bridge.model.changes import Object
 from bridge.model.keys import key_of
-from bridge.sidecar.site import Backing
+from bridge.sidecar.run import Backing
 from bridge.web.picture_updates import Drawing
 from bridge.web.subscriptions import Following
 from tests.builders import backends, http_route

@@ -20,8 +20,8 @@ from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
 from bridge.replicator import garbage, replicator
-from bridge.replicator.guard import MARKER
 from bridge.replicator.replicator import BATCH, Replicator
+from bridge.replicator.writer import MARKER
 from bridge.resources import rego_root
 from tests.builders import GATEWAY_API, backends, gateway, http_route, policy, policy_kind, service, target_ref
 from tests.eventually import eventually

@@ -19,7 +19,7 @@ from bridge.model.changes import Object, Trouble
 from bridge.model.keys import key_of
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
-from bridge.replicator import changes, guard, replicator
+from bridge.replicator import changes, replicator, writer
 from bridge.replicator.replicator import BATCH_BYTES, Replicator
 from bridge.replicator.writer import MOST_OPERATIONS
 from bridge.work import Delays
@@ -125,7 +125,7 @@ async def test_a_write_that_arrives_late_changes_nothing_any_more(faulty: Faulty
 async def test_an_opa_that_freezes_is_waited_for_and_nothing_is_sent_again_that_it_has(
     opa: WarmOpa, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guard, "SLOW", 0.5)
+    monkeypatch.setattr(writer, "SLOW", 0.5)
     frozen = opa_below(opa.pid)
     assert frozen is not None
     async with bridge(opa.url, [service("a")], timeout=2.0) as one:
@@ -199,7 +199,7 @@ def refuse_poison(status: int) -> Fault:
 async def test_object_that_opa_refuses_is_set_aside_by_name_and_the_others_are_written(
     faulty: FaultyOpa, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
-    monkeypatch.setattr(guard, "RETURNING", Delays(0.05, 0.05))
+    monkeypatch.setattr(writer, "RETURNING", Delays(0.05, 0.05))
     faulty.fault = refuse_poison(status)
     bad = service("bad", spec={"poison": 1})
     objects = [route("one", "bad"), *(service(f"other-{number}") for number in range(10))]
@@ -252,7 +252,7 @@ async def test_a_bridge_waits_while_another_one_syncs_opa(opa: WarmOpa) -> None:
                 {asyncio.create_task(one.replicator.filled.wait()) for one in (first, second)},
                 return_when=asyncio.FIRST_COMPLETED,
             )
-            await asyncio.sleep(guard.STANDSTILL + 2)
+            await asyncio.sleep(writer.STANDSTILL + 2)
             assert sum(one.replicator.filled.is_set() for one in (first, second)) == 1
             if second.replicator.filled.is_set():
                 return
@@ -265,7 +265,7 @@ async def test_a_bridge_that_comes_later_waits_and_then_takes_over(opa: WarmOpa)
     async with bridge(opa.url, [service("first")]) as first:
         await first.filled()
         async with bridge(opa.url, [service("second")]) as second:
-            await asyncio.sleep(guard.STANDSTILL + 2)
+            await asyncio.sleep(writer.STANDSTILL + 2)
             assert not second.replicator.filled.is_set()
             first.source.put(service("more"))
             await first.notices.until_written()

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from aiohttp import web
 
-from bridge.replicator import guard, replicator
+from bridge.replicator import replicator, writer
 from hack.processes import opa_below
 from tests.builders import service
 from tests.eventually import eventually
@@ -27,7 +27,7 @@ async def test_opa_is_not_trusted_from_a_sign_of_a_restart_until_it_is_checked(
     faulty: FaultyOpa, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replicator, "PROBE", 3600.0)
-    monkeypatch.setattr(guard, "SLOW", 3600.0)
+    monkeypatch.setattr(writer, "SLOW", 3600.0)
     held = asyncio.Event()
 
     async def hold(_: web.Request, pass_on: Passing) -> web.StreamResponse:
@@ -78,8 +78,8 @@ async def test_an_opa_that_takes_long_over_a_question_and_answers_others_stays_r
     faulty: FaultyOpa, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replicator, "PROBE", 3600.0)
-    monkeypatch.setattr(guard, "LOOK", 0.1)
-    monkeypatch.setattr(guard, "SLOW", 2.1)
+    monkeypatch.setattr(writer, "LOOK", 0.1)
+    monkeypatch.setattr(writer, "SLOW", 2.1)
     answered = asyncio.Event()
 
     async def think(_: web.Request, pass_on: Passing) -> web.StreamResponse:

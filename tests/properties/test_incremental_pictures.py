@@ -21,7 +21,7 @@ from bridge.opa.shipped import shipped_bundle
 from bridge.queries.asking import effective_at
 from bridge.queries.names import CommandError
 from bridge.resources import rego_root
-from bridge.sidecar.site import Backing
+from bridge.sidecar.run import Backing
 from bridge.web.picture import PagePicture
 from bridge.web.picture_updates import Drawing
 from bridge.web.subscriptions import Followed, Following

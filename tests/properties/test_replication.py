@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from bridge.model.changes import Listing, Object, Trouble, Upserted
 from bridge.model.keys import Key
 from bridge.opa.client import Opa
-from bridge.replicator.guard import MARKER
 from bridge.replicator.replicator import Replicator
+from bridge.replicator.writer import MARKER
 from tests import builders
 from tests.faults.comparing import differences
 from tests.integration.faulty_opa import Fault, FaultyOpa, arrive_late, lose, lose_answer, once, refuse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.replicator.states import SYNC, IllegalTransition, SyncEvent, SyncMachine, SyncState
+from bridge.replicator.replicator import SYNC, IllegalTransition, SyncEvent, SyncMachine, SyncState
 
 
 def test_an_event_without_a_transition_is_an_error_and_changes_nothing() -> None:

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from bridge.opa.batches import PART_LIMIT, parts
-from bridge.opa.client import Opa
+from bridge.opa.client import PART_LIMIT, Opa, parts
 from bridge.opa.errors import OpaTimeout
 from bridge.work import BatchSize
 from tests.unit.fake_time import run

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bridge.opa.executable import ensure_opa
-from bridge.opa.reached_rules import prepare, reached
+from bridge.opa.shipped import prepare, reached
 from bridge.resources import rego_root
 from hack import rego_layers
 

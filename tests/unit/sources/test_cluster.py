@@ -9,8 +9,7 @@ from typing import Any
 
 import msgspec
 
-from bridge.kube.client import KubeClient
-from bridge.kube.configuration import KubeAccess
+from bridge.kube.client import KubeAccess, KubeClient
 from bridge.kube.errors import Unreachable
 from bridge.sources.cluster import ClusterSource
 from tests.unit.fake_time import run

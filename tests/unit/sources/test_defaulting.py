@@ -2,8 +2,7 @@ from typing import Any
 
 import pytest
 
-from bridge.sources.crd_defaults import drop_nulls, set_defaults
-from bridge.sources.defaults import Defaulter
+from bridge.sources.defaults import Defaulter, drop_nulls, set_defaults
 from hack.tools.crd_defaults import defaults_of
 
 GATEWAY_API = "gateway.networking.k8s.io"

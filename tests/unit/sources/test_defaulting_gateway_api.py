@@ -2,13 +2,13 @@ from pathlib import Path
 
 import pytest
 
-from bridge.sources import crd_defaults
-from bridge.sources.crd_defaults import load_defaults
+from bridge.sources import defaults
+from bridge.sources.defaults import load_defaults
 from hack.tools.crd_defaults import extract_defaults, render
 
 
 def test_the_shipped_defaults_are_in_step_with_the_crds(gateway_api_crds: Path) -> None:
-    shipped = Path(crd_defaults.__file__).with_name("gateway_api_defaults.json").read_text(encoding="utf-8")
+    shipped = Path(defaults.__file__).with_name("gateway_api_defaults.json").read_text(encoding="utf-8")
     assert render(extract_defaults(gateway_api_crds)) == shipped
 
 
