@@ -10,8 +10,9 @@ import io
 import json
 import re
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self, TypeVar
 
 import aiohttp
 import msgspec
@@ -33,10 +34,6 @@ from bridge.opa.errors import (
     QueryError,
     Requests,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-    from types import TracebackType
 
 QUERIES = "bridge/v1"  # the package of the queries for clients
 STATES_OF_MODULES = "bridge_modules"  # the document for `module_states`

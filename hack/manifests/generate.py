@@ -13,8 +13,7 @@ from bridge.opa.executable import say
 from bridge.resources import authorization_policy
 from bridge.sidecar.rbac import role_objects
 from hack.manifests import parts
-from hack.manifests.parts import CHART, ROOT
-from hack.manifests.rendering import one, template
+from hack.manifests.parts import CHART, ROOT, one, template
 
 MANIFESTS = ROOT / "deploy" / "manifests"
 OVERLAY = ROOT / "deploy" / "overlays" / "example"

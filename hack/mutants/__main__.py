@@ -17,10 +17,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from queue import SimpleQueue
 
-from hack.mutants.mutant import Mutant
 from hack.mutants.python import is_pure, python_mutants
 from hack.mutants.rego import rego_mutants
-from hack.mutants.trial import ROOT, Copy, Verdict, copy_of_repository, unit_tests
+from hack.mutants.trial import ROOT, Copy, Mutant, Verdict, copy_of_repository, unit_tests
 from hack.tools import ensure
 
 _SPARE = 1.5  # drawn for each that is wanted: some do not compile

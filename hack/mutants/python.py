@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
 
-from hack.mutants.mutant import Mutant
+from hack.mutants.trial import Mutant
 
 _OTHERS: dict[type[ast.AST], ast.AST] = {
     ast.Eq: ast.NotEq(),

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from hack.mutants.mutant import Mutant
+from hack.mutants.trial import Mutant
 
 _STRING = r'"(?:[^"\\]|\\.)*"|`[^`]*`'
 _OTHERS = {"==": "!=", "!=": "==", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "+": "-", "-": "+", "|": "&", "&": "|"}

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from hack.mutants.mutant import Mutant
-
 ROOT = Path(__file__).resolve().parents[2]
 _COPIED = ("bridge", "rego", "tests", "hack", "deploy", "examples", "docs", "pyproject.toml")
 _LINKED = (".venv", "README.md", "CHANGELOG.md", "LICENSE")
@@ -91,3 +89,28 @@ def copy_of_repository(opa: Path) -> Iterator[Copy]:
         for part in _LINKED:
             (folder / part).symlink_to(ROOT / part)
         yield Copy(folder, opa)
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A file of the repository in which the characters from `start` to `end` become `text`."""
+
+    path: Path  # from the root of the repository
+    start: int
+    end: int
+    text: str
+    line: int
+
+    def applied(self, source: str) -> str:
+        """Return the file's text with the fault, without a line that has become empty."""
+        changed = source[: self.start] + self.text + source[self.end :]
+        if self.text:
+            return changed
+        begin = changed.rfind("\n", 0, self.start) + 1
+        end = changed.find("\n", self.start)
+        return changed[:begin] + changed[end + 1 :] if not changed[begin:end].strip() else changed
+
+    def described(self, source: str) -> str:
+        """Return `FILE:LINE: <before> → <after>`, in one line."""
+        before, after = (" ".join(text.split()) for text in (source[self.start : self.end], self.text))
+        return f"{self.path}:{self.line}: {before} → {after or '(removed)'}"

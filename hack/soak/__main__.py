@@ -16,9 +16,8 @@ from typing import Any
 
 from bridge.telemetry.logs import configure_logs
 from hack.figures import progress
-from hack.soak.comparing import Different
 from hack.soak.hostile import ACTS
-from hack.soak.soak import Failed, soak
+from hack.soak.soak import Different, Failed, soak
 from hack.soak.tenants import soak_tenants
 
 PARTS: dict[str, Callable[..., Coroutine[Any, Any, None]]] = {"faults": soak, "tenants": soak_tenants}

@@ -1,5 +1,8 @@
 """A hostile tenant in its own process: its objects, statuses and connections, and slow writes in its namespace.
 
+Each kind of its floods of connections uses its own loopback address, so that a server can distinguish the attackers
+from the API server.
+
 .venv/bin/python -m hack.soak.hostile KUBECONFIG SEED WEBHOOK_PORT PAGE_PORT ACTS
 """
 
@@ -15,15 +18,180 @@ import ssl
 import sys
 import tempfile
 from collections import Counter
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+from aiohttp import web
+
+from hack.certificates import write_certificate
 from hack.cluster import collection
-from hack.soak.floods import IDLE, PASTE, REVIEW, SILENT, SLOW, Floods
 from hack.soak.hostile_objects import ATTACKS, GROUP, HOSTILE, Object, odd_statuses
-from hack.soak.slow_writes import SlowWrites
 from tests.controlplane.api import ApiError, ApiServer
+
+_CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+_NAME = "slow.example.com"
+
+
+class SlowWrites:
+    """Allow every status write in a namespace after some seconds. `delayed` counts them."""
+
+    def __init__(self, api: ApiServer, namespace: str, groups: list[str], seconds: float, folder: Path) -> None:
+        self.delayed = 0
+        self._api = api
+        self._namespace = namespace
+        self._groups = groups
+        self._seconds = seconds
+        self._folder = folder
+        self._runner: web.AppRunner | None = None
+
+    async def __aenter__(self) -> Self:
+        write_certificate(self._folder)
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(self._folder / "tls.crt", self._folder / "tls.key")
+        app = web.Application(client_max_size=64 << 20)
+        app.router.add_post("/", self._allow)
+        self._runner = web.AppRunner(app)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", 0, ssl_context=context)
+        await site.start()
+        port = self._runner.addresses[0][1]
+        body = self._configuration(f"https://127.0.0.1:{port}/", (self._folder / "ca.crt").read_bytes())
+        await asyncio.to_thread(self._api.apply, f"{_CONFIGURATIONS}/{_NAME}", body)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._runner:
+            await self._runner.cleanup()
+
+    async def _allow(self, request: web.Request) -> web.Response:
+        review = json.loads(await request.read())
+        self.delayed += 1
+        await asyncio.sleep(self._seconds)
+        answer = {"uid": review["request"]["uid"], "allowed": True}
+        return web.json_response({**review, "request": None, "response": answer})
+
+    def _configuration(self, url: str, authority: bytes) -> dict[str, Any]:
+        resources = [
+            {"apiGroups": [group], "apiVersions": ["*"], "operations": ["UPDATE"], "resources": ["*/status"]}
+            for group in self._groups
+        ]
+        webhook = {
+            "name": _NAME,
+            "admissionReviewVersions": ["v1"],
+            "clientConfig": {"url": url, "caBundle": base64.b64encode(authority).decode()},
+            "failurePolicy": "Ignore",
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": self._namespace}},
+            "rules": resources,
+            "sideEffects": "None",
+            "timeoutSeconds": 30,
+        }
+        return {
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": "ValidatingWebhookConfiguration",
+            "metadata": {"name": _NAME},
+            "webhooks": [webhook],
+        }
+
+
+_AGAIN = 2.0  # seconds until a connection that the server closed, or refused, is opened again
+_PIECE = 1 << 18
+_BETWEEN = 0.05  # seconds between two pieces: many such requests together must not be a test of bandwidth
+_NEVER = 3600.0
+
+
+def _request(body: bytes, path: str = "/admission?timeout=1ns") -> bytes:
+    head = (f"POST {path} HTTP/1.1", "Host: 127.0.0.1", "Content-Type: application/json")
+    return "\r\n".join((*head, f"Content-Length: {len(body)}", "", "")).encode() + body
+
+
+_CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "invented", "namespace": "quiet"}}
+_REVIEW = {
+    "apiVersion": "admission.k8s.io/v1",
+    "kind": "AdmissionReview",
+    "request": {
+        "uid": "u",
+        "operation": "CREATE",
+        "kind": {"group": "", "version": "v1", "kind": "ConfigMap"},
+        "resource": {"group": "", "version": "v1", "resource": "configmaps"},
+        "name": "invented",
+        "namespace": "quiet",
+        "object": _CONFIG_MAP,
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Flood:
+    """Connections of one kind: what each sends, and how many are open at a time to a port.
+
+    `tls`: it uses TLS, if the port does. `stays`: seconds until the client leaves, if the server does not answer.
+    """
+
+    name: str
+    data: bytes
+    tls: bool = True
+    stays: float = _NEVER
+
+
+SILENT = Flood("silent", b"", tls=False)
+IDLE = Flood("idle", b"POST /admis")
+SLOW = Flood("slow", _request(b" " * (8 << 20))[:-1])  # the last byte is missing
+PASTE = Flood("paste", _request(b"- []\n" * 800_000, "/api/changes"), stays=_AGAIN / 2)  # takes long to read
+REVIEW = Flood("review", _request(json.dumps(_REVIEW).encode()))  # by a client that is not the API server
+
+
+@dataclass
+class Floods:
+    """Keep floods running to ports; `counts` has the number of opened, and of closed or refused connections."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+
+    async def run(self, port: int, floods: dict[Flood, int], network: int, *, tls: bool) -> None:
+        """Keep these numbers of connections open until cancelled, from addresses in 127.0.`network`."""
+        context = _any_certificate() if tls else None
+        async with asyncio.TaskGroup() as tasks:
+            for place, (flood, count) in enumerate(floods.items()):
+                source = f"127.0.{network}.{place + 2}"
+                for _ in range(count):
+                    tasks.create_task(self._again(flood, port, source, context if flood.tls else None))
+                await asyncio.sleep(1)
+
+    async def _again(self, flood: Flood, port: int, source: str, context: ssl.SSLContext | None) -> None:
+        while True:
+            self.counts[f"{flood.name}_opened"] += 1
+            try:
+                await _connect(flood, port, source, context)
+            except OSError:
+                self.counts[f"{flood.name}_cut"] += 1
+            await asyncio.sleep(_AGAIN)
+
+
+async def _connect(flood: Flood, port: int, source: str, context: ssl.SSLContext | None) -> None:
+    """Send the data, in pieces if it is long, and wait for an answer or the end of the connection."""
+    handshake = _NEVER if context else None
+    reader, writer = await asyncio.open_connection(
+        "127.0.0.1", port, ssl=context, local_addr=(source, 0), ssl_handshake_timeout=handshake
+    )
+    try:
+        for start in range(0, len(flood.data), _PIECE):
+            writer.write(flood.data[start : start + _PIECE])
+            await writer.drain()
+            await asyncio.sleep(_BETWEEN)
+        async with asyncio.timeout(flood.stays):
+            await reader.read(1 << 16)
+    finally:
+        writer.transport.abort()
+
+
+def _any_certificate() -> ssl.SSLContext:
+    """Return a client's context that does not verify the server."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
 
 ACTS = ("statuses", "floods", "slow", *ATTACKS)
 WEBHOOK = {SILENT: 1_500, IDLE: 300, SLOW: 16, REVIEW: 4}  # connections to the ports

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import gzip
 import hashlib
+import io
 import os
+import platform
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import yaml
@@ -19,10 +24,7 @@ from bridge import __version__
 from bridge.cli.completion import SHELLS
 from bridge.opa import executable
 from bridge.opa.executable import ToolError, say
-from hack.supply.archive import write_archive
-from hack.supply.krew import MANIFEST, plugin_archive, plugin_manifest
 from hack.supply.materials import ROOT, base_image, flaws, image_materials, locked_needs, wheel_materials
-from hack.supply.provenance import provenance
 from hack.tools import ensure
 from hack.tools.releases import write_checksums
 
@@ -133,3 +135,82 @@ def _kubectl(*arguments: str | Path) -> str:
 
 def _write_json(file: Path, document: object) -> None:
     file.write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
+
+
+def provenance(files: Sequence[Path], repository: str, revision: str) -> dict[str, Any]:
+    """Return the origin of files that are built from a commit on GitHub; "" for an unknown commit.
+
+    An in-toto statement with SLSA's provenance, https://slsa.dev/spec/v1.0/provenance. It is not signed: the release
+    workflow has GitHub sign a statement of its own about the same files.
+    """
+    page = f"https://github.com/{repository}"
+    source = {
+        "uri": f"git+{page}@refs/tags/v{__version__}",
+        **({"digest": {"gitCommit": revision}} if revision else {}),
+    }
+    lock = {"uri": "file:requirements.lock", "digest": _sha256(ROOT / "requirements.lock")}
+    return {
+        "_type": "https://in-toto.io/Statement/v1",
+        "subject": [{"name": file.name, "digest": _sha256(file)} for file in files],
+        "predicateType": "https://slsa.dev/provenance/v1",
+        "predicate": {
+            "buildDefinition": {
+                "buildType": f"{page}/blob/v{__version__}/Makefile#release",
+                "externalParameters": {"version": __version__, "repository": repository},
+                "internalParameters": {"python": platform.python_version()},
+                "resolvedDependencies": [source, lock],
+            },
+            "runDetails": {"builder": {"id": f"{page}/blob/v{__version__}/.github/workflows/release.yml"}},
+        },
+    }
+
+
+def _sha256(file: Path) -> dict[str, str]:
+    return {"sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+
+
+MANIFEST = "bridge.yaml"  # krew wants the plugin's name
+LAUNCHER = "kubectl-bridge"
+KREW = ROOT / "deploy" / "krew"
+
+
+def plugin_archive(folder: Path, wheel: Path, requirements: Path) -> Path:
+    """Write the kubectl plugin: the launcher, the wheel, and the packages that it needs, with their hashes.
+
+    https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/
+    """
+    files = {
+        LAUNCHER: (KREW / LAUNCHER).read_bytes(),
+        "requirements.txt": requirements.read_bytes(),
+        "LICENSE": (ROOT / "LICENSE").read_bytes(),
+        wheel.name: wheel.read_bytes(),
+    }
+    target = folder / f"{LAUNCHER}-{__version__}.tar.gz"
+    write_archive(target, files, executable=[LAUNCHER])
+    return target
+
+
+def plugin_manifest(archive: Path, repository: str) -> str:
+    """Return the manifest for an archive in the GitHub release of this version."""
+    text = (KREW / f"{MANIFEST}.template").read_text(encoding="utf-8")
+    values = {
+        "VERSION": __version__,
+        "REPOSITORY": repository,
+        "ARCHIVE": archive.name,
+        "SHA256": hashlib.sha256(archive.read_bytes()).hexdigest(),
+    }
+    for name, value in values.items():
+        text = text.replace(f"@{name}@", value)
+    return text
+
+
+def write_archive(target: Path, files: Mapping[str, bytes], executable: Collection[str] = ()) -> None:
+    """Write files as a tar.gz without times and owners, so that the same files always have the same digest."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for name in sorted(files):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(files[name])
+            entry.mode = 0o755 if name in executable else 0o644
+            archive.addfile(entry, io.BytesIO(files[name]))
+    target.write_bytes(gzip.compress(content.getvalue(), mtime=0))

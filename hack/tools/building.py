@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from bridge.opa.executable import cache_root, locked
 from hack.tools.catalog import GoBuild
 from hack.tools.progress import BuildError, step
 
@@ -124,3 +125,14 @@ def _environment() -> dict[str, str]:
     # A user's settings for other builds (a workspace, a target, a vendor folder) must not affect this one.
     kept = {k: v for k, v in os.environ.items() if k not in {"GOOS", "GOARCH", "GOBIN"}}
     return kept | {"CGO_ENABLED": "0", "GOWORK": "off", "GO111MODULE": "on"}
+
+
+def go_command(package: str, version: str) -> Path:
+    """Return the executable of a package's command at a version. The first build takes a minute or more."""
+    name = package.rsplit("/", 1)[-1]
+    folder = cache_root() / "tests" / f"{name}-{version}"
+    with locked(f"test-{name}"):
+        if not (folder / name).exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            run_go(find_go(), ["install", f"{package}@{version}"], folder, GOBIN=str(folder))
+    return folder / name

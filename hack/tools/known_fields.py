@@ -2,7 +2,7 @@
 
 python -m hack.tools.known_fields
 
-The CRDs come from the Go modules of `hack.tools.crds` and `hack.tools.vendor_crds`.
+The CRDs come from the Go modules of `hack.tools.crds` and `hack.tools.crds`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ import yaml
 
 from bridge.sources import known_fields
 from hack.tools.catalog import GATEWAY_API_VERSION
-from hack.tools.crds import ensure_crds
-from hack.tools.vendor_crds import VENDORS, crds_of
+from hack.tools.crds import VENDORS, crds_of, ensure_crds
 
 PATH = Path(known_fields.__file__).with_name(known_fields.FILE)
 

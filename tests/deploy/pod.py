@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from hack.manifests.rendering import Objects, one
+from hack.manifests.parts import Objects, one
 from hack.tools import find
 
 _ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("BRIDGE_OPA_") and k != "KUBECONFIG"}

@@ -21,8 +21,7 @@ from bridge.opa.bundle import opa_arguments
 from bridge.settings.loading import load_settings
 from bridge.sidecar.rbac import rules
 from hack.manifests.generate import stale
-from hack.manifests.parts import CHART, OWN_SETTINGS
-from hack.manifests.rendering import HelmError, Objects, helm, one, template
+from hack.manifests.parts import CHART, OWN_SETTINGS, HelmError, Objects, helm, one, template
 
 Values = Mapping[str, Any]
 VALUES: dict[str, Values] = {

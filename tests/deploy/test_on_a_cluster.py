@@ -12,8 +12,7 @@ import pytest
 import yaml
 
 from bridge.admission.webhook_configuration import API_VERSION, KINDS
-from hack.manifests.parts import CHART, ROOT
-from hack.manifests.rendering import helm, one
+from hack.manifests.parts import CHART, ROOT, helm, one
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 import trustme
 
-from hack.manifests.parts import CHART
-from hack.manifests.rendering import template
+from hack.manifests.parts import CHART, template
 from tests.deploy.pod import Pod
 
 PATIENCE = 300.0  # seconds

@@ -18,11 +18,9 @@ import pytest
 import yaml
 
 from bridge import __version__
-from hack.manifests.parts import ROOT
-from hack.manifests.rendering import helm
-from hack.supply.krew import LAUNCHER, MANIFEST
+from hack.manifests.parts import ROOT, helm
 from hack.supply.materials import flaws, locked_needs
-from hack.supply.release import CHECKSUMS, STEM, release
+from hack.supply.release import CHECKSUMS, LAUNCHER, MANIFEST, STEM, release
 from hack.tools import find
 
 KREW = shutil.which("krew") and shutil.which("validate-krew-manifest")

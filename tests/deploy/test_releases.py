@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from hack.manifests.parts import CHART, ROOT
-from hack.manifests.rendering import HelmError, helm
+from hack.manifests.parts import CHART, ROOT, HelmError, helm
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 

@@ -9,8 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hack.manifests.parts import CHART, ROOT
-from hack.manifests.rendering import one, template
+from hack.manifests.parts import CHART, ROOT, one, template
 
 PAGE = ROOT / "docs" / "how-to" / "configure.md"
 

@@ -19,8 +19,7 @@ from typing import Any
 import pytest
 import trustme
 
-from hack.manifests.parts import CHART, ROOT
-from hack.manifests.rendering import Objects, one, template
+from hack.manifests.parts import CHART, ROOT, Objects, one, template
 from tests.controlplane.api import ApiError
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 import yaml
 
-from hack.tools.go_tools import go_command
+from hack.tools.building import go_command
 from tests.e2e.conftest import Run
 from tests.e2e.random_envoy_gateway import CLASS, ENVOY, Object, classes, random_cluster
 
-EGCTL = ("github.com/envoyproxy/gateway/cmd/egctl", "v1.9.1")  # as the CRDs of hack/tools/vendor_crds.py
+EGCTL = ("github.com/envoyproxy/gateway/cmd/egctl", "v1.9.1")  # as the CRDs of hack/tools/crds.py
 CLUSTERS, BATCH = 200, 10
 PATIENCE = 600.0  # seconds for a translation
 

@@ -19,7 +19,7 @@ import yaml
 
 from bridge.model.changes import Object
 from bridge.offline.engine import open_engine
-from hack.tools.vendor_crds import VENDORS, crds_of
+from hack.tools.crds import VENDORS, crds_of
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import ROOT, Run

@@ -14,7 +14,7 @@ from bridge.opa.client import Opa
 from bridge.resources import rego_root
 from bridge.sources.defaults import CLUSTER_SCOPED_POLICIES
 from hack.tools import known_fields
-from hack.tools.vendor_crds import VENDORS, Vendor, crds_of
+from hack.tools.crds import VENDORS, Vendor, crds_of
 from tests.warm_opa import WarmOpa
 
 Crd = dict[str, Any]

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from bridge import __version__
-from hack.tools.go_tools import go_command
+from hack.tools.building import go_command
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from hack.mutants.__main__ import drawn
-from hack.mutants.mutant import Mutant
 from hack.mutants.python import is_pure, python_mutants
 from hack.mutants.rego import rego_mutants
-from hack.mutants.trial import ROOT
+from hack.mutants.trial import ROOT, Mutant
 
 REGO = """package a
 
