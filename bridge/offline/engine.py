@@ -18,8 +18,7 @@ from bridge.opa.client import Opa
 from bridge.opa.executable import ensure_opa
 from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
-from bridge.replicator.garbage import without_collector
-from bridge.replicator.replicator import QUERIES_OF_SYNC, Replicator
+from bridge.replicator.replicator import QUERIES_OF_SYNC, Replicator, without_collector
 from bridge.resources import rego_root
 from bridge.sources.manifests import ManifestSource
 

@@ -20,8 +20,7 @@ from bridge.model.types import CONSTRAINT, CRD, DESCRIBING
 from bridge.opa.address import pointer
 from bridge.opa.client import Opa
 from bridge.queries.asking import Entry, Selects, by_batches, in_batches, objects, selected
-from bridge.sources.manifest_files import MOST_BYTES, ManifestError
-from bridge.sources.manifests import ManifestSource
+from bridge.sources.manifests import MOST_BYTES, ManifestError, ManifestSource
 from bridge.sources.pruning import prune
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from bridge.queries.analysis import held_crds, read_applied
 from bridge.queries.asking import Entry, effective_everywhere, in_batches, one_target, policy_kind
 from bridge.queries.names import CommandError, NameNotFoundError, short_key
 from bridge.queries.statuses import condition_groups
-from bridge.sources.manifest_files import MOST_BYTES, SUITE_GROUP, find_files, is_suite
+from bridge.sources.manifests import MOST_BYTES, SUITE_GROUP, find_files, is_suite
 from bridge.sources.yaml import BrokenDocument, read_documents
 
 API_VERSION = f"{SUITE_GROUP}v1alpha1"

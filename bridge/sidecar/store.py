@@ -28,8 +28,7 @@ from bridge.policy_loader.submissions import CONFIG_MAP, config_maps_in
 from bridge.remediator.writer import Gone, MemorySink, Names, Patch, StatusSink, WriteConflict, WriteRefused
 from bridge.settings.model import Settings
 from bridge.sources.cluster import ClusterSource
-from bridge.sources.manifest_files import STDIN, find_files
-from bridge.sources.manifests import ManifestSource
+from bridge.sources.manifests import STDIN, ManifestSource, find_files
 
 log = structlog.get_logger(__name__)
 

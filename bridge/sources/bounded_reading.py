@@ -19,7 +19,7 @@ import msgspec
 
 from bridge.model.changes import Object, Trouble
 from bridge.model.nesting import decode
-from bridge.sources.manifest_files import STDIN, ManifestState
+from bridge.sources.manifests import STDIN, ManifestState
 from bridge.sources.yaml import BrokenDocument, Document, read_documents
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from bridge.sources.manifest_files import ManifestError
+from bridge.sources.manifests import ManifestError
 
 
 @contextmanager

@@ -1,18 +1,29 @@
-"""A folder of manifests (files, standard input) as a change stream: the same stream as of a cluster."""
+"""Files of manifests, and their objects as a change stream: the same stream as of a cluster.
+
+`ManifestState` has the objects and errors of files and their current contents after changes, `ManifestSource` the
+stream.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Self
+from typing import IO, TYPE_CHECKING, Any, Self
+
+import msgspec
 
 from bridge.files import open_regular, read_stream
 from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Resolved, Trouble, Upserted
+from bridge.model.keys import group_of
+from bridge.model.nesting import MAX_DEPTH, MAX_VALUES, NestingError, exceeds, has_more_values
 from bridge.model.types import CRD, POLICY_KIND
-from bridge.sources.manifest_files import MOST_BYTES, STDIN, ManifestState, find_files
+from bridge.sources.defaults import Defaulter
 from bridge.sources.pruning import prune
+from bridge.sources.yaml import UNREADABLE, BrokenDocument, read_documents
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
@@ -271,3 +282,344 @@ def _news(before: Iterable[Trouble], now: Sequence[Trouble]) -> Iterator[Change]
     for subject in dict.fromkeys(trouble.subject for trouble in known):
         if subject not in subjects:
             yield Resolved(subject)
+
+
+STDIN = "-"
+MOST_BYTES = 256 << 20  # of one file
+_MOST_KUSTOMIZATION = 1 << 20  # bytes
+_SUFFIXES = {".yaml", ".yml", ".json"}
+SUITE_GROUP = "test.policybridge.io/"  # before the version, in the apiVersion of a suite
+_CHART = "Chart.yaml"  # of Helm: what is beside and below it are templates
+# Input of kustomize, not an object: it is next to manifests and is never applied itself.
+_KUSTOMIZATIONS = {"kustomization.yaml", "kustomization.yml", "Kustomization"}
+_PLAIN_KUSTOMIZATION = {"apiVersion", "kind", "metadata", "resources"}  # fields that change no object
+
+
+class ManifestError(Exception):
+    """A path of manifests that cannot be used: it does not exist or cannot be read. The text names it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Manifest:
+    """One object as written, and its position: document `number` of `file`, which begins at `line`."""
+
+    object: Object
+    file: str
+    line: int
+    number: int
+
+    @property
+    def where(self) -> str:
+        """Return `file:line`."""
+        return f"{self.file}:{self.line}"
+
+    @property
+    def identity(self) -> tuple[str, str, str, str]:
+        """Return the identity of this object before its scope and defaults are known."""
+        metadata = self.object["metadata"]
+        group = self.object["apiVersion"].rpartition("/")[0]
+        return group, self.object["kind"], metadata.get("namespace") or "", metadata["name"]
+
+    def trouble(self, reason: str, *, retried: bool) -> Trouble:
+        """Return the report of an error in this document."""
+        return report(self.file, self.line, self.number, reason, retried=retried)
+
+
+@dataclass(frozen=True, slots=True)
+class FileContent:
+    """The contents of one file: its valid objects and the errors of its other documents."""
+
+    manifests: tuple[Manifest, ...]
+    troubles: tuple[Trouble, ...]
+
+
+def report(file: str, line: int, number: int, reason: str, *, retried: bool) -> Trouble:
+    """Return the report of an error in a document, printed as `file:line: document N: reason`."""
+    return Trouble(f"{file}:{line}", f"document {number}: {reason}", retried=retried)
+
+
+def find_files(path: Path) -> list[Path]:
+    """Return the manifest files of a path: the file itself, or all files in the folder, sorted, without hidden ones.
+
+    The files of a Helm chart are not manifests. Raises ManifestError if it does not exist or a folder cannot be read.
+    """
+    if not path.exists():
+        raise ManifestError(f"{path}: no such file or folder")
+    if not path.is_dir():
+        return [path]
+    found = []
+
+    def fail(error: OSError) -> None:
+        raise ManifestError(f"{error.filename}: {error.strerror}")
+
+    for folder, folders, files in os.walk(path, onerror=fail):
+        folders[:] = [] if _CHART in files else [name for name in folders if not name.startswith(".")]
+        found += [Path(folder, name) for name in files if _is_manifest(name) and _CHART not in files]
+    return sorted(found)
+
+
+def find_unrendered(path: Path, *, retried: bool) -> list[Trouble]:
+    """Return a report for each Helm chart in a folder, and for each kustomization that changes objects or adds others.
+
+    Only their tools render them, so each report has the command. `retried` is part of the reports.
+    """
+    found = []
+    for folder, folders, files in os.walk(path):
+        if _CHART in files:
+            folders[:] = []
+            reason = f"a Helm chart is not rendered: use helm template NAME {folder} | bridge … --manifests -"
+            found.append(Trouble(os.path.normpath(Path(folder, _CHART)), reason, retried=retried))
+            continue
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for file in (Path(folder, name) for name in sorted(_KUSTOMIZATIONS.intersection(files))):
+            if _changes_objects(file):
+                reason = f"a kustomization is not applied: use kubectl kustomize {folder} | bridge … --manifests -"
+                found.append(Trouble(os.path.normpath(file), reason, retried=retried))
+    return found
+
+
+def _changes_objects(kustomization: Path) -> bool:
+    """Return whether rendering gives other objects than those of the files beside it."""
+    try:
+        with open_regular(kustomization, _MOST_KUSTOMIZATION) as opened:
+            text = read_stream(opened, _MOST_KUSTOMIZATION, kustomization).decode()
+    except (OSError, UnicodeDecodeError):
+        return True
+    for document in read_documents(text):
+        value = None if isinstance(document, BrokenDocument) else document.value
+        if not isinstance(value, dict) or not value.keys() <= _PLAIN_KUSTOMIZATION:
+            return True
+        resources = value.get("resources") or []
+        if not isinstance(resources, list) or any(".." in one or "://" in one for one in map(str, resources)):
+            return True
+    return False
+
+
+def _is_manifest(name: str) -> bool:
+    return Path(name).suffix in _SUFFIXES and not name.startswith(".") and name not in _KUSTOMIZATIONS
+
+
+def read_content(content: bytes, file: str, *, retried: bool) -> FileContent:
+    """Return the objects in the bytes of a file, with Lists expanded, and a report for each invalid document.
+
+    `retried` is part of the reports: whether the file is read again when it changes.
+    """
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        return FileContent((), (report(file, line, 1, "not UTF-8 text", retried=retried),))
+    manifests: list[Manifest] = []
+    troubles: list[Trouble] = []
+    for document in read_documents(text):
+        if isinstance(document, BrokenDocument):
+            troubles.append(report(file, document.line, document.number, document.reason, retried=retried))
+            continue
+        if is_suite(document.value):
+            continue
+        for value, line in _take_apart(document.value, document.line, document.item_lines):
+            fault = _fault_of(value)
+            if fault:
+                troubles.append(report(file, line, document.number, fault, retried=retried))
+            else:
+                manifests.append(Manifest(value, file, line, document.number))
+    return FileContent(tuple(manifests), tuple(troubles))
+
+
+def is_suite(value: Any) -> bool:
+    """Return whether a document is for `bridge test`: it is beside manifests and is never applied."""
+    version = value.get("apiVersion") if isinstance(value, dict) else None
+    return isinstance(version, str) and version.startswith(SUITE_GROUP)
+
+
+def _take_apart(value: Any, line: int, item_lines: Sequence[int]) -> Iterator[tuple[Any, int]]:
+    """Return the objects of a list (`List`, or any kind with that ending and `items`); any other value itself."""
+    kind = value.get("kind") if isinstance(value, dict) else None
+    items = value.get("items") if isinstance(kind, str) and kind.endswith("List") else None
+    if not isinstance(items, list):
+        yield value, line
+        return
+    for index, item in enumerate(items):
+        # The items of a list of one kind may omit the list's own fields.
+        said = {"apiVersion": value.get("apiVersion"), "kind": str(kind).removesuffix("List")} if kind != "List" else {}
+        whole = {**said, **item} if isinstance(item, dict) else item
+        yield from _take_apart(whole, item_lines[index] if index < len(item_lines) else line, ())
+
+
+def _fault_of(value: Any) -> str | None:
+    """Why a value is not an object of the Kubernetes API; None if it is one."""
+    if not isinstance(value, dict):
+        return f"no object but a {'list' if isinstance(value, list) else 'plain value'}: a manifest is a mapping"
+    for field in ("apiVersion", "kind"):
+        if fault := _fault_of_text(value.get(field), field):
+            return fault
+    if fault := _fault_of_metadata(value.get("metadata")):
+        return fault
+    try:
+        text = msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return "a string in it is not valid Unicode"
+    if has_more_values(text, MAX_VALUES):
+        return f"it has more than {MAX_VALUES} fields and items"
+    return str(NestingError()) if exceeds(text, MAX_DEPTH) else None
+
+
+def _fault_of_metadata(metadata: Any) -> str | None:
+    if metadata is not None and not isinstance(metadata, dict):
+        return "metadata is not a mapping"
+    metadata = metadata or {}
+    if "name" not in metadata and "generateName" in metadata:
+        return "metadata.name is missing: manifests cannot have generated names"
+    if fault := _fault_of_text(metadata.get("name"), "metadata.name"):
+        return fault
+    if metadata.get("namespace") is not None and (fault := _fault_of_text(metadata["namespace"], "metadata.namespace")):
+        return fault
+    for field in ("labels", "annotations"):
+        if not isinstance(metadata.get(field), dict | None):
+            return f"metadata.{field} is not a mapping"
+    for field in ("metadata.name", "metadata.namespace"):
+        name = metadata.get(field.removeprefix("metadata."))
+        if name in {".", ".."} or any(sign in "/%" or sign.isspace() for sign in name or ""):
+            return f"{field} {name!r} is not a valid Kubernetes name"
+    return None
+
+
+def _fault_of_text(value: Any, field: str) -> str | None:
+    if value is None or value == "":
+        return f"{field} is missing"
+    return None if isinstance(value, str) else f"{field} is not a string ({value!r}): quote it"
+
+
+_Signature = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    signature: _Signature
+    content: FileContent
+
+
+class ManifestState:
+    """The manifests of `paths` as of the last `refresh`.
+
+    `objects` are the completed objects by key, in the order of the files; `manifests` has the position of each;
+    `troubles` are the errors. All three are replaced by a refresh, never changed in place. `retried` means that there
+    will be further refreshes. `crds` describe kinds in addition to those that the manifests define themselves.
+    """
+
+    def __init__(self, paths: Sequence[Path | str], *, retried: bool, crds: Sequence[Object] = ()) -> None:
+        self._paths = paths
+        self._further = crds
+        self._retried = retried
+        self._files: dict[str, _File] = {}
+        self._completed: dict[Manifest, Object] = {}
+        self._crds: list[Manifest] | None = None
+        self._defaulter = Defaulter()
+        self._found: dict[Path, list[str]] = {}
+        self._lost: list[Trouble] = []
+        self.objects: dict[Key, Object] = {}
+        self.manifests: dict[Key, Manifest] = {}
+        self.troubles: list[Trouble] = []
+
+    def refresh(self, stdin: IO[bytes] | None = None) -> bool:
+        """Read changes; False if there are none. `stdin` is the source of `-`, read once.
+
+        A missing path at the first refresh raises ManifestError; later it is a trouble, and its objects stay. The same
+        applies to a broken file: its last objects stay until it is fixed.
+        """
+        first = self._crds is None
+        lost: list[Trouble] = []
+        files: dict[str, _File] = {}
+        for path in self._paths:
+            if isinstance(path, str):
+                files[STDIN] = self._read_stdin(stdin)
+                continue
+            try:
+                found = find_files(path)
+            except ManifestError as error:
+                if first:
+                    raise
+                lost.append(Trouble(str(path), f"{error}; its previous objects stay", retried=self._retried))
+                files |= {name: self._files[name] for name in self._found.get(path, ())}
+                continue
+            if path.is_dir():
+                lost += find_unrendered(path, retried=self._retried)
+            names = [name for file in found if (name := os.path.normpath(file)) not in files]
+            read = {name: file for name in names if (file := self._read(name, first=first)) is not None}
+            self._found[path] = list(read)
+            files |= read
+        if not first and files == self._files and lost == self._lost:
+            return False
+        self._files, self._lost = files, lost
+        self._assemble()
+        return True
+
+    def _read_stdin(self, stdin: IO[bytes] | None) -> _File:
+        if STDIN not in self._files:
+            content = read_stream(stdin, MOST_BYTES, STDIN) if stdin is not None else b""
+            self._files[STDIN] = _File((), read_content(content, STDIN, retried=False))
+        return self._files[STDIN]
+
+    def _read(self, name: str, *, first: bool) -> _File | None:
+        before = self._files.get(name)
+        try:
+            path = Path(name)
+            # Users may name a pipe; a link in a folder is followed only to a regular file.
+            with path.open("rb") if path in self._paths else open_regular(path, MOST_BYTES) as opened:
+                status = os.fstat(opened.fileno())
+                # A file that is replaced within the clock's resolution has another inode or size.
+                signature: _Signature = (status.st_mtime_ns, status.st_size, status.st_ino, status.st_dev)
+                if before is not None and before.signature == signature:
+                    return before
+                content = read_content(read_stream(opened, MOST_BYTES, name), name, retried=self._retried)
+        except OSError as error:
+            if isinstance(error, FileNotFoundError) and not Path(name).is_symlink():
+                return None  # it was deleted since the folder was read
+            if first and any(Path(name) == path for path in self._paths):
+                raise ManifestError(f"{name}: {error.strerror}") from error
+            trouble = Trouble(f"{name}:1", f"cannot read it: {error.strerror}", retried=self._retried)
+            signature = (error.errno or 0,)
+            if before is not None and before.signature == signature:
+                return before
+            content = FileContent((), (trouble,))
+        return _File(signature, _keep_last_good(content, before.content if before else None))
+
+    def _assemble(self) -> None:
+        manifests = [manifest for file in self._files.values() for manifest in file.content.manifests]
+        crds = [manifest for manifest in manifests if _is_crd(manifest.object)]
+        if crds != self._crds:
+            self._crds = crds
+            self._defaulter = Defaulter([*self._further, *(manifest.object for manifest in crds)])
+            self._completed = {}
+        troubles = self._lost + [trouble for file in self._files.values() for trouble in file.content.troubles]
+        completed: dict[Manifest, Object] = {}
+        objects: dict[Key, Object] = {}
+        places: dict[Key, Manifest] = {}
+        for manifest in manifests:
+            try:
+                key = self._defaulter.key_of(manifest.object)
+                obj = self._completed.get(manifest) or self._defaulter.complete(manifest.object)
+            except Exception as error:  # noqa: BLE001 - whatever an author has written, the other objects are read
+                reason = f"{UNREADABLE} ({type(error).__name__}): simplify it"
+                troubles.append(manifest.trouble(reason, retried=self._retried))
+                continue
+            if key in places:
+                reason = f"{key} is already defined at {places[key].where}: the bridge ignores this one"
+                troubles.append(manifest.trouble(reason, retried=self._retried))
+                continue
+            completed[manifest] = objects[key] = obj
+            places[key] = manifest
+        self._completed, self.objects, self.manifests, self.troubles = completed, objects, places, troubles
+
+
+def _keep_last_good(content: FileContent, before: FileContent | None) -> FileContent:
+    """Keep objects that a file with errors no longer has: they may be deleted, or in a broken document."""
+    if before is None or not content.troubles:
+        return content
+    parsed = {manifest.identity for manifest in content.manifests}
+    kept = tuple(manifest for manifest in before.manifests if manifest.identity not in parsed)
+    return FileContent(content.manifests + kept, content.troubles)
+
+
+def _is_crd(obj: dict[str, Any]) -> bool:
+    return f"{group_of(obj['apiVersion'])}/{obj['kind']}" == CRD

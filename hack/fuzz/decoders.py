@@ -22,7 +22,7 @@ from bridge.opa.client import _decode, _rejected
 from bridge.opa.errors import OpaError
 from bridge.policy_loader.submissions import DATA_LABEL, _with_documents, read_config_map, read_rego_policy
 from bridge.replicator.changes import Pending
-from bridge.sources.manifest_files import STDIN, ManifestState
+from bridge.sources.manifests import STDIN, ManifestState
 from bridge.sources.yaml import UNREADABLE, read_documents
 from bridge.web.responses import decoded
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from bridge.sources.defaults import Defaulter
-from bridge.sources.manifest_files import read_content
+from bridge.sources.manifests import read_content
 from tests.controlplane.kubectl import Kubectl
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
-from bridge.replicator import garbage, replicator
+from bridge.replicator import replicator
 from bridge.replicator.replicator import BATCH, Replicator
 from bridge.replicator.writer import MARKER
 from bridge.resources import rego_root
@@ -168,7 +168,7 @@ async def test_garbage_of_a_long_fill_is_collected(opa_path: Path, monkeypatch: 
         def __init__(self) -> None:
             self.own = self
 
-    monkeypatch.setattr(garbage, "EVERY", 0.2)
+    monkeypatch.setattr(replicator, "EVERY", 0.2)
     source = ScriptedSource([service("cart")], silent=TYPES)
     async with replicating(opa_path, source):
         await eventually(lambda: not gc.isenabled())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 
-from bridge.replicator.garbage import without_collector
+from bridge.replicator.replicator import without_collector
 
 
 class Circle:

@@ -9,8 +9,7 @@ import pytest
 
 from bridge.model.changes import Change, Listed, Listing, Trouble, Upserted
 from bridge.model.keys import Key, key_of
-from bridge.sources.manifest_files import STDIN, ManifestError
-from bridge.sources.manifests import ManifestSource
+from bridge.sources.manifests import STDIN, ManifestError, ManifestSource
 
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: shop}}\n"
 
