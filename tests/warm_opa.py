@@ -12,10 +12,11 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from bridge.opa.bundle import Bundle
 from bridge.opa.client import Opa
-from bridge.opa.errors import OpaError
+from bridge.opa.errors import OpaUnavailable
 from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
 from bridge.policy_loader.ownership import WRITTEN
+from bridge.replicator.replicator import QUERIES_OF_SYNC
 from bridge.resources import rego_root
 
 _KEPT = 2  # idle processes in a worker, of 150 MiB each
@@ -70,8 +71,8 @@ class WarmOpa:
         if managed is None:
             return
         try:
-            await _empty(managed.url)
-        except OpaError:
+            await _empty(managed.url, self._bundle)
+        except OpaUnavailable:  # the test has stopped or frozen it
             await _outliving_loops(managed.stop())
             return
         WarmOpa._idle.append((self._bundle.revision, managed))
@@ -86,12 +87,18 @@ def whole_bundle() -> Bundle:
     return shipped_bundle(rego_root())
 
 
-async def _empty(url: str) -> None:
-    operations: list[dict[str, Any]] = [
-        {"op": op, "path": f"/{name}", "value": {}} for name in WRITTEN for op in ("add", "remove")
-    ]  # a document that is not there cannot be removed
+@cache
+def sync_bundle() -> Bundle:
+    """The rules that a replicator queries, for an OPA of a test's own: they compile in a fifth of the time."""
+    return shipped_bundle(rego_root(), queries=QUERIES_OF_SYNC)
+
+
+async def _empty(url: str, bundle: Bundle) -> None:
+    paths = [f"/{name}" for name in WRITTEN if name not in bundle.roots]
     async with Opa(url) as opa:
-        await opa.patch(operations)
+        # A document that is missing cannot be removed, nor one that was added by the same request.
+        await opa.patch([{"op": "add", "path": path, "value": {}} for path in paths])
+        await opa.patch([{"op": "remove", "path": path} for path in paths])
 
 
 async def _outliving_loops(work: Coroutine[Any, Any, _Result]) -> _Result:
