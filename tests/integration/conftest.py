@@ -10,7 +10,7 @@ import pytest
 
 from bridge.opa.process import ManagedOpa
 from tests.integration.faulty_opa import FaultyOpa
-from tests.warm_opa import WarmOpa, whole_bundle
+from tests.warm_opa import WarmOpa, sync_bundle
 
 
 @pytest.fixture
@@ -31,8 +31,8 @@ async def opa(opa_path: Path) -> AsyncIterator[WarmOpa]:
 
 @pytest.fixture
 async def cold_opa(opa_path: Path) -> AsyncIterator[ManagedOpa]:
-    """The same, for a test that stops it."""
-    async with ManagedOpa(opa_path, {}, bundle=whole_bundle()) as managed:
+    """An OPA with what a replicator queries, for a test that stops it."""
+    async with ManagedOpa(opa_path, {}, bundle=sync_bundle()) as managed:
         yield managed
 
 

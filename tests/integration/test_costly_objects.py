@@ -14,7 +14,6 @@ import pytest
 from bridge.model.changes import Object
 from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
-from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
 from bridge.replicator.replicator import Replicator
 from bridge.resources import rego_root
@@ -22,6 +21,7 @@ from hack.processes import opa_below
 from tests import builders
 from tests.builders import target_ref
 from tests.integration.scripted import BARRIER, ScriptedSource
+from tests.warm_opa import WarmOpa
 
 BUNDLE = shipped_bundle(rego_root())
 GROUP = "gateway.networking.k8s.io"
@@ -53,9 +53,9 @@ def route(name: str, gateways: int, backends: Sequence[str], namespace: str = "h
 
 
 @asynccontextmanager
-async def holding(opa_path: Path, objects: list[Object]) -> AsyncIterator[tuple[ManagedOpa, Opa]]:
+async def holding(opa_path: Path, objects: list[Object]) -> AsyncIterator[tuple[WarmOpa, Opa]]:
     """An OPA with these objects, as the replicator writes them."""
-    async with ManagedOpa(opa_path, {}, bundle=BUNDLE) as managed, Opa(managed.url, timeout=60) as opa:
+    async with WarmOpa(opa_path) as managed, Opa(managed.url, timeout=60) as opa:
         replicator = Replicator(ScriptedSource(objects), opa, TYPES)
         task = asyncio.create_task(replicator.run())
         try:
@@ -66,14 +66,14 @@ async def holding(opa_path: Path, objects: list[Object]) -> AsyncIterator[tuple[
         yield managed, opa
 
 
-def seconds_of(managed: ManagedOpa) -> float:
+def seconds_of(managed: WarmOpa) -> float:
     """The processor time that OPA has had."""
     assert managed.pid is not None
     fields = Path(f"/proc/{opa_below(managed.pid)}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-async def answer_and_cost(managed: ManagedOpa, opa: Opa, name: str, query_input: Any) -> tuple[Any, float]:
+async def answer_and_cost(managed: WarmOpa, opa: Opa, name: str, query_input: Any) -> tuple[Any, float]:
     before = seconds_of(managed)
     answer = await opa.query(name, query_input)
     return answer, seconds_of(managed) - before

@@ -15,7 +15,7 @@ from bridge.resources import rego_root
 from hack.processes import opa_below
 from tests.builders import gateway, http_route
 
-BUNDLE = shipped_bundle(rego_root())
+BUNDLE = shipped_bundle(rego_root(), queries=["request"])
 GATEWAY = gateway("edge")
 
 

@@ -13,17 +13,16 @@ from bridge.model.keys import Key, key_of
 from bridge.opa.client import Opa
 from bridge.opa.errors import Requests
 from bridge.opa.process import ManagedOpa
-from bridge.opa.shipped import shipped_bundle
 from bridge.replicator.documents import Documents, Entries
 from bridge.replicator.links import BATCH, Linking, Made
-from bridge.resources import rego_root
 from tests.builders import backends, http_route
 from tests.integration.test_modules_of_admins import put_module
+from tests.warm_opa import sync_bundle
 
 
 @pytest.fixture
 async def opa_url(opa_path: Path) -> AsyncIterator[str]:
-    async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed:
+    async with ManagedOpa(opa_path, {}, bundle=sync_bundle()) as managed:
         yield managed.url
 
 
@@ -99,14 +98,14 @@ async def test_what_is_queried_ahead_right_now_is_waited_for_and_not_queried_aga
 
 async def test_what_could_not_be_answered_ahead_is_queried_again(opa_path: Path) -> None:
     routes = _by_key(*(_route(number) for number in range(BATCH)))
-    async with ManagedOpa(opa_path, {}, bundle=shipped_bundle(rego_root())) as managed:
+    async with ManagedOpa(opa_path, {}, bundle=sync_bundle()) as managed:
         port = int(managed.url.rpartition(":")[2])
         async with Opa(managed.url) as opa:
             linking = Linking(opa, Documents(), no_retry)
             assert await linking.of(_by_key(_route(1)))
             await managed.stop()
             assert not await linking.ahead(routes)
-            async with ManagedOpa(opa_path, {}, port=port, bundle=shipped_bundle(rego_root())):
+            async with ManagedOpa(opa_path, {}, port=port, bundle=sync_bundle()):
                 assert len(await linking.of(routes)) == BATCH
 
 

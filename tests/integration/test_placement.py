@@ -21,20 +21,18 @@ from bridge.model.placement import Mode, Placed, decision_path
 from bridge.model.types import Selection
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
-from bridge.opa.shipped import shipped_bundle
 from bridge.remediator.placement import Placement
 from bridge.replicator.replicator import Replicator
-from bridge.resources import rego_root
 from bridge.sidecar.store import ClusterSink
 from bridge.sources.cluster import ClusterSource
 from bridge.work import Budget
 from tests.controlplane.api import ApiServer
 from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import apply_crd, crd, fresh_name, make_namespace
+from tests.warm_opa import sync_bundle
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "placement"
 POLICY = yaml.safe_load((EXAMPLE / "20-policy.yaml").read_text())["data"]["placement.rego"]
-BUNDLE = shipped_bundle(rego_root())
 TERM = Term(duration=3, margin=1, period=0.3)
 ASKS = "policy.federation.alpha.kubernetes.io"
 PREFERENCES = "federation.kubernetes.io/replica-set-preferences"
@@ -185,7 +183,7 @@ async def at_work(
     types = {DEPLOYMENT: Selection(namespaces=(place.namespace,))}
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(await KubeClient.connect(str(plane.kubeconfig), None))
-        managed = await stack.enter_async_context(ManagedOpa(opa_path, {}, bundle=BUNDLE))
+        managed = await stack.enter_async_context(ManagedOpa(opa_path, {}, bundle=sync_bundle()))
         await load(managed, place.policy if policy is None else policy)
         opa = await stack.enter_async_context(Opa(managed.url))
         source = ClusterSource(client, types)

@@ -31,6 +31,7 @@ from tests.controlplane.api import ApiServer
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually
 from tests.integration.objects import apply_crd, crd, fresh_name, make_namespace
+from tests.warm_opa import WarmOpa
 
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 BUNDLE = shipped_bundle(rego_root())
@@ -136,7 +137,7 @@ async def place(control_plane: ControlPlane) -> AsyncIterator[Place]:
 class Bridge:
     """The inner half of a bridge at work on the cluster."""
 
-    opa: ManagedOpa
+    opa: ManagedOpa | WarmOpa
     remediator: Remediator
     replicator: Replicator
 
@@ -163,11 +164,16 @@ class _HeldBack(ClusterSink):
 
 @asynccontextmanager
 async def at_work(
-    plane: ControlPlane, opa_path: Path, lease_name: str, held: Callable[[], bool] | None = None
+    plane: ControlPlane,
+    opa_path: Path,
+    lease_name: str,
+    held: Callable[[], bool] | None = None,
+    opa_class: type[ManagedOpa | WarmOpa] = WarmOpa,
 ) -> AsyncIterator[Bridge]:
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(await KubeClient.connect(str(plane.kubeconfig), None))
-        managed = await stack.enter_async_context(ManagedOpa(opa_path, {}, bundle=BUNDLE))
+        managed = opa_class(opa_path, {}, bundle=BUNDLE)
+        await stack.enter_async_context(managed)
         opa = await stack.enter_async_context(Opa(managed.url))
         source = ClusterSource(client)
         lease = Lease(client, "default", lease_name, fresh_name("bridge"), term=TERM)
@@ -274,7 +280,7 @@ async def test_after_a_restart_of_opa_statuses_stay_as_they_are(
     control_plane: ControlPlane, opa_path: Path, place: Place
 ) -> None:
     await place.policy("low", "blue")
-    async with at_work(control_plane, opa_path, fresh_name("lease")) as bridge:
+    async with at_work(control_plane, opa_path, fresh_name("lease"), opa_class=ManagedOpa) as bridge:
         await place.until("low", Accepted="Accepted", Programmed="Programmed")
         await bridge.settled()
         before, writes = await place.get("huepolicies", "low"), bridge.remediator.writes

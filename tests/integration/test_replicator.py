@@ -28,7 +28,7 @@ from tests.eventually import eventually
 from tests.faults.comparing import declared_ends, differences, held
 from tests.integration.scripted import BARRIER, Notices, ScriptedSource
 from tests.scenarios.cases import PRESETS
-from tests.warm_opa import WarmOpa
+from tests.warm_opa import WarmOpa, sync_bundle
 
 TYPES = ("core/Namespace", "core/Service", "gateway.networking.k8s.io/HTTPRoute", "policybridge.io/PolicyKind", BARRIER)
 BUNDLE = shipped_bundle(rego_root())
@@ -296,7 +296,7 @@ async def test_an_opa_that_was_killed_and_started_again_is_synced_again(opa_path
         await bridge.managed.stop()
         source.put(service("late"))  # a write that is lost
         await eventually(lambda: not bridge.replicator.filled.is_set())
-        async with ManagedOpa(opa_path, {}, bundle=BUNDLE, port=unused_port):
+        async with ManagedOpa(opa_path, {}, bundle=sync_bundle(), port=unused_port):
             await bridge.filled()
             assert set(await bridge.held()) == keys(service("cart"), service("late"), POLICY_KIND, color("red"))
             assert [notice for notice in bridge.notices.seen if notice.refilling or notice.refilled] == [
@@ -345,14 +345,14 @@ async def test_data_of_another_bridge_is_replaced_even_while_there_is_much_to_wr
 
 
 async def test_an_opa_that_restarts_during_an_initial_sync_is_not_synced(opa_path: Path) -> None:
-    async with ManagedOpa(opa_path, {}, bundle=BUNDLE) as managed, Opa(managed.url) as opa:
+    async with ManagedOpa(opa_path, {}, bundle=sync_bundle()) as managed, Opa(managed.url) as opa:
         source = ScriptedSource([service("cart"), POLICY_KIND, color("red")], silent=["test.example.com/ColorPolicy"])
         replicator = Replicator(source, opa, TYPES)
         task = asyncio.create_task(replicator.run())
         await eventually(lambda: "test.example.com/ColorPolicy" in source.wanted)
         port = int(managed.url.rpartition(":")[2])
         await managed.stop()
-        async with ManagedOpa(opa_path, {}, bundle=BUNDLE, port=port):
+        async with ManagedOpa(opa_path, {}, bundle=sync_bundle(), port=port):
             source.tell("test.example.com/ColorPolicy")
             await asyncio.wait_for(replicator.filled.wait(), 300)
             task.cancel()

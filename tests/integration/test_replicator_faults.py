@@ -29,8 +29,8 @@ from tests.eventually import eventually
 from tests.faults.comparing import differences, held
 from tests.integration.faulty_opa import Fault, FaultyOpa, arrive_late, lose, lose_answer, once, refuse
 from tests.integration.scripted import Notices, ScriptedSource
-from tests.integration.test_replicator import BUNDLE, POLICY_KIND, TYPES, color, keys, route
-from tests.warm_opa import WarmOpa
+from tests.integration.test_replicator import POLICY_KIND, TYPES, color, keys, route
+from tests.warm_opa import WarmOpa, sync_bundle
 
 
 @dataclass
@@ -151,7 +151,7 @@ async def test_a_sign_that_opa_was_restarted_is_followed_at_once(
     async with bridge(cold_opa.url, [service("a")]) as one:
         await one.filled()
         await cold_opa.stop()
-        async with ManagedOpa(opa_path, {}, bundle=BUNDLE, port=int(cold_opa.url.rpartition(":")[2])):
+        async with ManagedOpa(opa_path, {}, bundle=sync_bundle(), port=int(cold_opa.url.rpartition(":")[2])):
             one.replicator.doubt()
             await one.notices.until_filled()
             assert await keys_held(cold_opa.url) == keys(service("a"))
@@ -170,7 +170,7 @@ async def test_while_an_opa_that_was_restarted_takes_its_modules_the_source_tell
             one.source.put(service("b"))
             one.source.delete(key_of(service("a")))
             assert not one.replicator.filled.is_set()
-        async with ManagedOpa(opa_path, {}, bundle=BUNDLE, port=port):
+        async with ManagedOpa(opa_path, {}, bundle=sync_bundle(), port=port):
             await one.notices.until_filled()
             assert await keys_held(cold_opa.url) == keys(service("b"))
             assert one.source.relisted == 1
@@ -230,7 +230,7 @@ async def test_object_above_opas_own_limit_is_set_aside_and_returns_when_it_is_s
     limited = {"server": {"decoding": {"max_length": 1 << 20}}}
     large = service("large", spec={"text": "x" * (1 << 20)})
     others = [service(f"other-{number}", spec={"text": "x" * 100_000}) for number in range(20)]
-    async with ManagedOpa(opa_path, limited, bundle=BUNDLE) as opa, bridge(opa.url, [*others, large]) as one:
+    async with ManagedOpa(opa_path, limited, bundle=sync_bundle()) as opa, bridge(opa.url, [*others, large]) as one:
         await one.filled()
         assert await keys_held(opa.url) == keys(*others)
         one.source.put(service("large"))

@@ -17,11 +17,9 @@ import aiohttp
 from bridge.admission.webhook_configuration import API_VERSION, KINDS, MUTATING, Kind, Target, webhook_configuration
 from bridge.http.bundles import Tokens
 from bridge.kube.client import KubeClient
-from bridge.opa.bundle import Bundle
+from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.client import Answer
 from bridge.opa.process import ManagedOpa
-from bridge.opa.shipped import shipped_bundle
-from bridge.resources import rego_root
 from bridge.settings.loading import load_settings
 from bridge.sidecar.managed_opa import OpaAccess
 from bridge.sidecar.store import Cluster
@@ -30,7 +28,19 @@ from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import fresh_name
 
-BUNDLE = shipped_bundle(rego_root())
+# In place of the shipped rules, which OPA compiles for seconds at each start and for each policy that a test puts.
+BUNDLE = build_bundle(
+    {
+        "admission.rego": """package bridge.v1
+
+admission := {"denied": [], "warnings": []}
+
+admission_without_effects := admission
+"""
+    },
+    {},
+    ["bridge"],
+)
 CONFIGURATIONS = {which: f"/apis/{API_VERSION}/{which.plural}" for which in KINDS}
 # An OPA that gives decisions an id: see bridge.opa.bundle.
 DECISION_IDS = {
