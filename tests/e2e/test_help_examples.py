@@ -13,6 +13,7 @@ from bridge.cli.command import Command
 from bridge.cli.main import bridge
 from tests.e2e.conftest import ROOT, Run
 
+OF_THE_SHOP = re.compile(r" --manifests examples/shop$")  # the shared OPA has it
 UNTESTED = re.compile(r"bridge run|--watch|[|>&]")  # servers, and commands that need more than the bridge
 
 
@@ -27,9 +28,11 @@ def examples(command: click.Command) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("line", sorted(set(examples(bridge))))
-def test_example_of_the_help_works_as_typed(bridge: Run, line: str) -> None:
-    words = [str(ROOT / word) if word.startswith("examples/") else word for word in shlex.split(line)[1:]]
-    answer = bridge(*words)
+def test_example_of_the_help_works_as_typed(bridge: Run, shop: Run, line: str) -> None:
+    if OF_THE_SHOP.search(line):
+        answer = shop(*shlex.split(OF_THE_SHOP.sub("", line))[1:])
+    else:
+        answer = bridge(*(str(ROOT / word) if word.startswith("examples/") else word for word in shlex.split(line)[1:]))
     assert answer.returncode in {0, 1}, answer.stderr
     assert answer.stderr == ""
     assert answer.stdout

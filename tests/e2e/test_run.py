@@ -38,11 +38,13 @@ class Running:
             return json.load(connection.getresponse())["result"][0]["paths"][0]["spec"]
 
 
-@pytest.fixture
-def running(bridge_path: Path, environment: dict[str, str], tmp_path: Path) -> Iterator[Running]:
-    """A bridge that serves a copy of the example."""
-    folder = shutil.copytree(SHOP, tmp_path / "shop")
-    log = tmp_path / "log"
+@pytest.fixture(scope="module")
+def running(
+    bridge_path: Path, environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Running]:
+    """A bridge that serves a copy of the example; the last test stops it."""
+    folder = shutil.copytree(SHOP, tmp_path_factory.mktemp("run") / "shop")
+    log = folder.parent / "log"
     with bridge_runs(bridge_path, environment, log, "--manifests", folder, "--listen", LISTEN) as serving:
         yield Running(serving, folder)
 
@@ -68,13 +70,6 @@ def test_it_follows_changes_of_the_folder(running: Running) -> None:
         time.sleep(0.05)
 
 
-def test_ctrl_c_stops_it_and_its_opa(running: Running) -> None:
-    running.serving.process.send_signal(signal.SIGINT)
-    assert running.serving.process.wait(180) == 0
-    with pytest.raises(ConnectionRefusedError):
-        running.effective_spec()
-
-
 def test_a_taken_address_is_one_line(bridge_process: Run, running: Running) -> None:
     found = re.search(r"Web page: +http://(\S+)", running.serving.said)
     assert found
@@ -84,26 +79,37 @@ def test_a_taken_address_is_one_line(bridge_process: Run, running: Running) -> N
     assert answer.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("source", ["--manifests", "--kubeconfig"])
+def test_missing_source_is_one_line(bridge_process: Run, source: str) -> None:
+    answer = bridge_process("run", "--log-level", "error", source, "/nowhere")
+    assert answer.returncode == 2
+    assert answer.stderr.startswith("error: ")
+    assert answer.stderr.count("\n") == 1
+    assert "/nowhere" in answer.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [
-        (["--manifests", "/nowhere"], "/nowhere"),
-        (["--kubeconfig", "/nowhere"], "/nowhere"),
-        (["--config", "/nowhere"], "/nowhere"),
-        (["--listen", "here"], "'here' is not HOST:PORT"),
-    ],
+    [(["--config", "/nowhere"], "/nowhere"), (["--listen", "here"], "'here' is not HOST:PORT")],
 )
-def test_what_keeps_it_from_starting_is_one_line(bridge_process: Run, arguments: list[str], said: str) -> None:
-    answer = bridge_process("run", "--log-level", "error", *arguments)
+def test_mistake_in_a_setting_is_one_line(bridge: Run, arguments: list[str], said: str) -> None:
+    answer = bridge("run", *arguments)
     assert answer.returncode == 2
     assert answer.stderr.startswith("error: ")
     assert answer.stderr.count("\n") == 1
     assert said in answer.stderr
 
 
-def test_an_unknown_setting_is_reported_with_a_near_one(bridge_process: Run, tmp_path: Path) -> None:
+def test_an_unknown_setting_is_reported_with_a_near_one(bridge: Run, tmp_path: Path) -> None:
     file = tmp_path / "bridge.yaml"
     file.write_text("lissten: 127.0.0.1:1\n")
-    answer = bridge_process("run", "--config", file)
+    answer = bridge("run", "--config", file)
     assert answer.returncode == 2
     assert "there is no setting 'lissten'; did you mean listen?" in answer.stderr
+
+
+def test_ctrl_c_stops_it_and_its_opa(running: Running) -> None:
+    running.serving.process.send_signal(signal.SIGINT)
+    assert running.serving.process.wait(180) == 0
+    with pytest.raises(ConnectionRefusedError):
+        running.effective_spec()
