@@ -22,8 +22,9 @@ BENCH_ARGS ?=
 # Most tests wait for a real server: two at once take half the time. Each worker has a control plane of its own, and the
 # tests of one file stay together and in their order.
 PYTEST_WORKERS ?= 2
+PYTEST = $(BIN)/pytest -q -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup setup-test run test test-long test-all check-release bench soak lint fmt rego-lint rego-test reference docs wheel lock sbom release audit picture vendor clean
+.PHONY: help setup setup-test setup-test-long run test test-long test-all check-release bench soak lint fmt rego-lint rego-test reference docs wheel lock sbom release audit picture vendor clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -e 's/:.*## /\t/' | expand -t 14
@@ -32,7 +33,10 @@ setup: $(STAMP) ## Virtual environment (.venv) and OPA
 	@$(TOOLS) install opa
 
 setup-test: $(STAMP)
-	@$(TOOLS) install opa etcd kube-apiserver kubectl helm promtool gateway-api-crds
+	@$(TOOLS) install opa etcd kube-apiserver kubectl gateway-api-crds
+
+setup-test-long: setup-test
+	@$(TOOLS) install helm promtool
 	@$(PY) -m hack.web.chromium
 
 # The project itself is installed last and editable, without asking an index for anything: the lock has its builder too.
@@ -46,19 +50,23 @@ $(STAMP): requirements.lock pyproject.toml .ci/python
 run: setup ## Serve a folder of manifests (MANIFESTS=examples/shop) until Ctrl-C
 	@exec $(BIN)/bridge run --manifests $(MANIFESTS)
 
-test: setup-test ## Every check and every test except the long ones, with a real OPA and API server
+test: setup-test ## Every check and every test except the long ones, with a real OPA and API server: 8 minutes
 	@$(MAKE) -j 2 rego-test lint docs
 	@echo "test: pytest"
-	@$(BIN)/pytest -q -m "not long" -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	@$(PYTEST) -m "not long" $(PYTEST_ARGS)
 
-test-long: setup-test ## The tests that take minutes
+test-long: setup-test-long ## The other tests: an hour and more (PYTEST_ARGS="--minutes 30" skips what would begin later)
 	@echo "test: pytest (long)"
-	@$(BIN)/pytest -q -m long $(PYTEST_ARGS)
+	@$(PYTEST) -m "long or needs" $(PYTEST_ARGS)
+
+.PHONY: test-laws
+test-laws: setup-test
+	@echo "test: laws of merging, with more examples"
 	@$(BIN)/pytest -q --hypothesis-profile=thorough tests/properties/test_merge_laws.py
 
-test-all: test test-long ## Every test
+test-all: test test-long test-laws ## Every test
 
-check-release: audit test test-long soak fuzz ## Everything that a release must pass: more than an hour
+check-release: audit test-all soak fuzz ## Everything that a release must pass: hours
 
 bench: setup-test ## Measure, and print a table with the aims (BENCH_ARGS="--against HEAD~10 --routes 1000")
 	@$(PY) -m hack.bench $(BENCH_ARGS)
@@ -114,14 +122,14 @@ wheel: $(STAMP) ## A wheel and a source distribution in dist/
 	@$(PY) -m hatchling build
 
 .PHONY: manifests
-manifests: setup-test ## Generate deploy/manifests, and the files of the chart that come from the bridge
+manifests: setup-test-long ## Generate deploy/manifests, and the files of the chart that come from the bridge
 	@$(PY) -m hack.manifests.generate
 
 sbom: $(STAMP) ## Bills of materials of the wheel and the image (CycloneDX), in .make/sbom
 	@$(PY) -m hack.supply sbom
 
 # RELEASE_REPOSITORY=OWNER/NAME for a fork: where its image, chart and files are published.
-release: setup-test ## Everything that a release publishes, in dist/, with checksums, bills of materials and provenance
+release: setup-test-long ## Everything that a release publishes, in dist/, with checksums, bills of materials and provenance
 	@$(PY) -m hack.supply release $(if $(RELEASE_REPOSITORY),--repository $(RELEASE_REPOSITORY))
 
 audit: $(STAMP) ## Known vulnerabilities of the locked packages; skipped if the data is not available

@@ -3,11 +3,15 @@
 import gc
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 
 import pytest
 import structlog
 from hypothesis import settings
+
+from hack.tools import find
+from hack.web import chromium
 
 pytest_plugins = ["tests.controlplane.fixtures"]
 
@@ -24,19 +28,23 @@ os.environ["XDG_STATE_HOME"] = _STATE.name
 os.environ.setdefault("GOGC", "400")
 
 
-# The files that take longest, by the beginning of their paths. A worker that begins with one at the end works alone.
+# The files that take longest, by the beginning of their paths: a worker that begins with one at the end works alone.
+# The many short files of tests/unit come last, so the workers end at about the same time.
 LONGEST = (
     "tests/scenarios/test_cluster.py",
     "tests/e2e/test_documented_output.py",
-    "tests/properties/test_against_the_reference.py",
-    "tests/properties/test_merge_laws.py",
-    "tests/integration/test_policies_on_a_cluster.py",
-    "tests/e2e/test_what_if_commands.py",
-    "tests/e2e/test_read_commands.py",
-    "tests/deploy/",
+    "tests/integration/test_admission.py",
     "tests/scenarios/",
+    "tests/properties/",
+    "tests/deploy/",
     "tests/web/",
-)  # the many short files of tests/unit come last, so both workers end at about the same time
+)
+BEGAN = time.monotonic()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option by which continuous integration bounds the time of the long tests."""
+    parser.addoption("--minutes", type=float, help="skip every test that would begin after so many minutes")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -46,6 +54,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next((place for place, path in enumerate(LONGEST) if item.nodeid.startswith(path)), len(LONGEST))
 
     items.sort(key=rank)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test whose tool is missing, and a test for which no time is left."""
+    minutes = item.config.getoption("--minutes")
+    if minutes is not None and time.monotonic() - BEGAN > minutes * 60:
+        pytest.skip(f"{minutes:g} minutes are over")
+    for marker in item.iter_markers("needs"):
+        for tool in marker.args:
+            if tool == "chromium":
+                if chromium.find() is None and not chromium.REQUIRED:
+                    pytest.skip(chromium.HOW)
+            elif find(tool) is None:
+                pytest.skip(f"{tool} is missing: `make setup-test-long` gets it")
 
 
 @pytest.fixture(autouse=True)

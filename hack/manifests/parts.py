@@ -168,7 +168,7 @@ def helm(*arguments: str | Path, home: Path) -> str:
     """Run helm and return its output; helm may write below `home`. Raises HelmError."""
     found = find("helm")
     if found is None:
-        raise HelmError("helm is missing: `make setup-test` gets it")
+        raise HelmError("helm is missing: `make setup-test-long` gets it")
     folders = {f"HELM_{kind}_HOME": str(home / kind.lower()) for kind in ("CACHE", "CONFIG", "DATA")}
     answer = subprocess.run(
         [found.path, *arguments],

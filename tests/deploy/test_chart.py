@@ -23,6 +23,8 @@ from bridge.sidecar.rbac import rules
 from hack.manifests.generate import stale
 from hack.manifests.parts import CHART, OWN_SETTINGS, HelmError, Objects, helm, one, template
 
+pytestmark = pytest.mark.needs("helm")
+
 Values = Mapping[str, Any]
 VALUES: dict[str, Values] = {
     "as it is": {},

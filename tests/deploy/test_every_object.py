@@ -15,6 +15,8 @@ from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually_blocking
 from tests.integration.objects import crd
 
+pytestmark = pytest.mark.long
+
 PATIENCE = 300.0  # seconds
 CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/policy-bridge"
 STORAGE = "/apis/storage.k8s.io/v1"

@@ -16,6 +16,8 @@ from hack.manifests.parts import CHART, ROOT, helm, one
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 
+pytestmark = pytest.mark.long
+
 DEPLOY = ROOT / "deploy"
 INSTALL = ROOT / "docs" / "how-to" / "install-on-a-cluster.md"
 CONFIGURATIONS = [f"/apis/{API_VERSION}/{which.plural}" for which in KINDS]

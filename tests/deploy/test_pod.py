@@ -17,6 +17,8 @@ import trustme
 from hack.manifests.parts import CHART, template
 from tests.deploy.pod import Pod
 
+pytestmark = pytest.mark.long
+
 PATIENCE = 300.0  # seconds
 AUTHORITY = trustme.CA()
 SERVED = AUTHORITY.issue_cert("127.0.0.1")

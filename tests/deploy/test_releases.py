@@ -15,6 +15,8 @@ from hack.manifests.parts import CHART, ROOT, HelmError, helm
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 
+pytestmark = pytest.mark.long
+
 PAGE = ROOT / "docs" / "how-to" / "install-on-a-cluster.md"
 CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/policy-bridge"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

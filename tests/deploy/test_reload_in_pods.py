@@ -9,7 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from hack.manifests.parts import CHART, ROOT, one, template
+
+pytestmark = pytest.mark.long
 
 PAGE = ROOT / "docs" / "how-to" / "configure.md"
 

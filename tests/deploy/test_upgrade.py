@@ -27,6 +27,8 @@ from tests.deploy.pod import Pod, wait_until_ready
 from tests.deploy.service import Service
 from tests.eventually import eventually_blocking
 
+pytestmark = pytest.mark.long
+
 PATIENCE = 300.0  # seconds
 HEARS_LATE = 1.0  # seconds after which an API server knows that a Pod goes
 CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/policy-bridge"

@@ -14,6 +14,8 @@ from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import ROOT, SHOP
 
+pytestmark = pytest.mark.long
+
 PATIENCE = 300.0  # seconds
 CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/policy-bridge"
 SALE = """

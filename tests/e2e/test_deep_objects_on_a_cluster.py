@@ -13,6 +13,8 @@ from tests.controlplane.plane import ControlPlane
 from tests.e2e.serving import bridge_runs
 from tests.integration.objects import crd
 
+pytestmark = pytest.mark.long
+
 PATIENCE = 300.0  # seconds
 GROUP = "deep.example.com"
 THINGS = f"/apis/{GROUP}/v1/namespaces/default/things"

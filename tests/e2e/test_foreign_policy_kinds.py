@@ -19,6 +19,8 @@ from tests.e2e.conftest import Run
 from tests.e2e.serving import Serving, bridge_runs
 from tests.integration.test_remediator_on_a_cluster import Place, place
 
+pytestmark = pytest.mark.long
+
 __all__ = ["place"]  # the fixture
 
 PATIENCE = 300.0  # seconds

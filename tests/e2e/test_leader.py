@@ -26,6 +26,8 @@ from tests.controlplane.plane import ControlPlane
 from tests.e2e.audit_log import POLICY, without_the_lease, writes
 from tests.e2e.conftest import ROOT
 
+pytestmark = pytest.mark.long
+
 USERS = ("bridge-a", "bridge-b")
 PATIENCE = 300.0  # seconds
 TAKEN_OVER = 15.0  # seconds within which another one writes after the holder was killed

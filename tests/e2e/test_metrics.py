@@ -17,6 +17,8 @@ from hack.tools import ensure
 from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import fresh_name
 
+pytestmark = pytest.mark.long
+
 PATIENCE = 300.0  # seconds
 _SAMPLE = re.compile(r"^(policy_bridge_[a-z_]+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})? (\S+)$")
 

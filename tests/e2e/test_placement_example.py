@@ -17,6 +17,8 @@ from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import ROOT, Run
 
+pytestmark = pytest.mark.long
+
 EXAMPLE = ROOT / "examples" / "placement"
 PREFERENCES = "federation.kubernetes.io/replica-set-preferences"
 PATIENCE = 300.0  # seconds

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.controlplane.fixtures import Apply
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import Run
@@ -81,6 +83,7 @@ def test_a_cluster_that_is_unavailable_is_reported_at_once(
     assert "check the server there, or choose another --context" in answer.stderr
 
 
+@pytest.mark.long
 def test_a_cluster_without_gateway_api_is_named(bridge: Run, bare_control_plane: ControlPlane) -> None:
     plane = bare_control_plane
     answer = bridge("get", "httproutes", "--kubeconfig", plane.kubeconfig)

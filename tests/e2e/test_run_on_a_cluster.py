@@ -13,6 +13,8 @@ from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import ROOT, SHOP
 
+pytestmark = pytest.mark.long
+
 PATIENCE = 300.0  # seconds
 POLICIES = "/apis/example.com/v1/namespaces/{}/{}/{}"
 KINDS = {"colorpolicies", "timeoutpolicies"}

@@ -15,6 +15,8 @@ from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import ROOT, SHOP
 from tests.e2e.test_run_on_a_cluster import KINDS, wait_for
 
+pytestmark = pytest.mark.long
+
 STATUSES = {
     ("infra", "colorpolicies", "accessibility"): {"Accepted": "Accepted", "Programmed": "Programmed"},
     ("blog", "colorpolicies", "posts-contrast"): {"Accepted": "Accepted", "Programmed": "Overridden"},

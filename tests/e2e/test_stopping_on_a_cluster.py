@@ -25,6 +25,8 @@ import pytest
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import SHOP
 
+pytestmark = pytest.mark.long
+
 PATIENCE = 300.0  # seconds
 POLICIES = "/api/v1/namespaces/opa-policies"
 POLICY = {

@@ -26,6 +26,8 @@ from tests.e2e.conftest import ROOT, Run
 from tests.in_process import run_with_opa
 from tests.integration.objects import crd
 
+pytestmark = pytest.mark.long
+
 EXAMPLE = ROOT / "examples" / "three-gateways"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 TARGETS = (

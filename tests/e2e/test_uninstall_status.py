@@ -20,6 +20,8 @@ from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.e2e.conftest import ROOT, SHOP, Run
 
+pytestmark = pytest.mark.long
+
 PATIENCE = 300.0  # seconds
 OWN_CRDS = {f"{plural}.policybridge.io" for plural in ("policykinds", "regopolicies", "constraints")}
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/policy-bridge"

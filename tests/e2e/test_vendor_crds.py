@@ -12,6 +12,8 @@ import yaml
 from tests.e2e.conftest import Run
 from tests.integration.objects import crd
 
+pytestmark = pytest.mark.long
+
 GATEWAY = Path("examples/envoy-gateway")
 GATEWAY_API = "gateway.networking.k8s.io"
 ENVOY = "gateway.envoyproxy.io"

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from bridge.telemetry.metrics import FAMILIES, PREFIX
-from hack.tools import ensure
+from hack.tools import find
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 RULES = DEPLOY / "alerts" / "policy-bridge.rules.yaml"
@@ -26,7 +26,9 @@ HISTOGRAMS = {family.exposed for family in FAMILIES if family.type == "histogram
 
 @pytest.fixture(scope="module")
 def promtool() -> Path:
-    return ensure("promtool").path
+    found = find("promtool")
+    assert found
+    return found.path
 
 
 def _run(*command: str | Path) -> tuple[int, str]:
@@ -40,11 +42,13 @@ def _unknown(expression: str) -> set[str]:
     return names - (EXPOSED - HISTOGRAMS) - series
 
 
+@pytest.mark.needs("promtool")
 def test_promtool_takes_the_rules(promtool: Path) -> None:
     code, said = _run(promtool, "check", "rules", "--lint=all", "--lint-fatal", RULES)
     assert code == 0, said
 
 
+@pytest.mark.needs("promtool")
 def test_every_alert_fires_and_stays_quiet_as_its_tests_say(promtool: Path) -> None:
     code, said = _run(promtool, "test", "rules", TESTS)
     assert code == 0, said
@@ -65,6 +69,7 @@ def test_a_query_of_the_dashboard_asks_of_what_is_exposed(query: str) -> None:
     assert _unknown(query) == set()
 
 
+@pytest.mark.needs("promtool")
 def test_every_query_of_the_dashboard_is_promql(promtool: Path, tmp_path: Path) -> None:
     rules = [
         {"record": f"query_{number}", "expr": query.replace("$__rate_interval", "5m")}

@@ -7,7 +7,7 @@ from tests.web.bridges import Bridge
 from tests.web.page import Opened
 from tests.web.test_widths import SIZES
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
 
 CHOSEN = "object=gateway.networking.k8s.io/HTTPRoute/shop/cart%23checkout"
 REQUEST = "tab=request&r.host=shop.example.com&r.path=/checkout/pay"

@@ -11,7 +11,7 @@ from hack.bench.load import Load
 from tests.web.bridges import Bridge
 from tests.web.page import Opened
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
 
 GROUP = "gateway.networking.k8s.io"
 CHECKOUT = f"{GROUP}/HTTPRoute/shop/cart#checkout"

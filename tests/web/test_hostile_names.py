@@ -9,7 +9,7 @@ import pytest
 from tests.web.bridges import SHOP, Bridge
 from tests.web.page import Opened
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
 
 MARKUP = '"><img src=x onerror="globalThis.harmed=1"><script>globalThis.harmed=1</script>'
 RULE = '<b onclick=harmed()>"><img src=x onerror="globalThis.harmed=1">'  # names of objects are not taken with markup

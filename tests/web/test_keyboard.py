@@ -5,7 +5,7 @@ import pytest
 from tests.web.bridges import Bridge
 from tests.web.page import Opened
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
 
 UNNAMED = """[...document.querySelectorAll('button, input, select, textarea, [tabindex], [role=treeitem]')]
   .filter((one) => one.checkVisibility() && !one.closest('[hidden], dialog'))

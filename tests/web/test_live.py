@@ -8,7 +8,7 @@ import pytest
 from tests.web.bridges import SHOP, Bridge
 from tests.web.page import Opened
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
 
 CART = "gateway.networking.k8s.io/HTTPRoute/shop/cart"
 ADMIN = "gateway.networking.k8s.io/HTTPRoute/shop/admin"

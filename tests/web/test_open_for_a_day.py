@@ -11,7 +11,7 @@ from tests.integration.proxy import Proxy
 from tests.web.bridges import ROOT, SHOP, Bridge
 from tests.web.page import Opened
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
 
 ADMIN = "gateway.networking.k8s.io/HTTPRoute/shop/admin"
 CHECKOUT = "gateway.networking.k8s.io/HTTPRoute/shop/cart#checkout"

@@ -5,17 +5,10 @@ import pytest
 from tests.web.bridges import Bridge
 from tests.web.page import Opened
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
 
 CHECKOUT = "gateway.networking.k8s.io/HTTPRoute/shop/cart#checkout"
 CART = "gateway.networking.k8s.io/HTTPRoute/shop/cart"
-
-
-async def test_topology_is_drawn_with_policies(shop: Bridge, page: Opened) -> None:
-    await page.go(shop.url)
-    await page.shows("#counts", "39 nodes · 16 policies")
-    assert (await page.position(CHECKOUT)) is not None
-    await page.shows("#state", "live")
 
 
 async def test_nothing_is_fetched_from_elsewhere(shop: Bridge, page: Opened) -> None:
@@ -35,17 +28,6 @@ async def test_overridden_policy_looks_overridden_in_picture_and_outline(shop: B
     assert style == "line-through"
 
 
-async def test_click_tells_effective_policies_with_origins_and_why(shop: Bridge, page: Opened) -> None:
-    await page.go(shop.url)
-    await page.click_node(CHECKOUT)
-    await page.shows("#details h3", "cart#checkout")
-    await page.shows("#details .fields", "colors.accent red CP shop/checkout")
-    await page.shows("#details .stack", "shop/cart overridden")
-    await page.page.locator("#details .why summary").first.click()
-    await page.shows("#details .why", "challenges. By PatchDefaults")
-    assert "object=gateway.networking.k8s.io/HTTPRoute/shop/cart%23checkout" in page.page.url
-
-
 async def test_policy_shows_what_it_reaches(shop: Bridge, page: Opened) -> None:
     await page.go(f"{shop.url}#object=example.com/ColorPolicy/infra/brand")
     await page.shows("#details h3", "brand")
@@ -53,19 +35,6 @@ async def test_policy_shows_what_it_reaches(shop: Bridge, page: Opened) -> None:
     await page.shows("#details", "HTTPRoute/blog/posts")
     await page.shows("#details .conditions", "PartiallyProgrammed")
     await page.shows("#details .difference", "Before")
-
-
-async def test_request_is_tried(shop: Bridge, page: Opened) -> None:
-    await page.go(shop.url)
-    await page.page.get_by_role("tab", name="Try a request").click()
-    await page.page.fill("#request-host", "shop.example.com")
-    await page.page.fill("#request-path", "/checkout/pay")
-    await page.page.get_by_role("button", name="Try it").click()
-    await page.shows("#request-answer .verdict", "Served by HTTPRoute/shop/cart#checkout")
-    await page.shows("#request-answer", "Service/payments/ledger#http port 80 10 %")
-    lit = await page.position(CHECKOUT)
-    assert lit is not None
-    assert "dim" not in lit["classes"]
 
 
 async def test_pasted_url_is_split_into_the_fields_of_its_parts(shop: Bridge, page: Opened) -> None:
@@ -81,32 +50,6 @@ async def test_request_without_a_rule_shows_the_nearest_one(shop: Bridge, page: 
     await page.go(f"{shop.url}#tab=request&r.host=payments.example.com&r.path=/bank&r.port=443")
     await page.shows("#request-answer .verdict", "NoRoute")
     await page.shows("#request-answer", "NotAllowedByListeners")
-
-
-MANIFEST = """
-apiVersion: example.com/v1
-kind: ColorPolicy
-metadata: {name: new, namespace: shop}
-spec:
-  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: cart}]
-  overrides: {theme: neon}
----
-apiVersion: example.com/v1
-metadata: {name: broken}
-"""
-
-
-async def test_pasted_manifest_is_reported_and_marked_in_the_picture(shop: Bridge, page: Opened) -> None:
-    await page.go(shop.url)
-    await page.page.get_by_role("tab", name="What if").click()
-    await page.page.fill("#changes-text", MANIFEST)
-    await page.page.get_by_role("button", name="See what would change").click()
-    await page.shows("#changes-answer .mistakes", "kind")
-    await page.shows("#changes-answer .summary", "1 created: ColorPolicy shop/new")
-    await page.shows("#changes-answer .difference", "After")
-    marked = await page.position(CHECKOUT)
-    assert marked is not None
-    assert "changed" in marked["classes"]
 
 
 async def test_filters_leave_transitive_links_over_hidden_kinds(shop: Bridge, page: Opened) -> None:

@@ -8,7 +8,7 @@ from tests.web.bridges import SHOP, Bridge
 from tests.web.page import Opened
 
 RIGHT = "the-right-token-0123456789-abcdefgh"
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
 
 
 async def test_page_asks_for_the_token_and_keeps_it(page: Opened, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 from tests.web.bridges import Bridge
 from tests.web.page import Opened
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
 
 ROUTE = "gateway.networking.k8s.io/HTTPRoute/shop/orders"
 POLICY = "kuadrant.io/AuthPolicy/shop/orders"

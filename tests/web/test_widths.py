@@ -5,7 +5,7 @@ import pytest
 from tests.web.bridges import Bridge
 from tests.web.page import Opened
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
 
 CHECKOUT = "gateway.networking.k8s.io/HTTPRoute/shop/cart#checkout"
 WIDE = [(1440, 900), (1280, 720)]

@@ -8,7 +8,7 @@ from playwright.async_api import async_playwright
 from tests.web.bridges import Bridge
 from tests.web.page import LAUNCH, Opened
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
 
 CHECKOUT = "gateway.networking.k8s.io/HTTPRoute/shop/cart#checkout"
 RECORD = """(() => {

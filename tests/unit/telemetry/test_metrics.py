@@ -9,7 +9,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from bridge.model.observability import Histogram
 from bridge.telemetry.metrics import FAMILIES, Metrics, add_metrics
-from hack.tools import ensure
+from hack.tools import find
 
 
 async def page_of(metrics: Metrics) -> list[str]:
@@ -74,9 +74,11 @@ async def test_every_family_is_exposed_with_what_it_says() -> None:
         assert f"# HELP {family.exposed} {family.text}" in lines
 
 
+@pytest.mark.needs("promtool")
 async def test_promtool_finds_nothing_to_improve() -> None:
     page = "\n".join(line for line in await page_of(Metrics()) if "policy_bridge_" in line) + "\n"
-    promtool = await asyncio.to_thread(ensure, "promtool")
+    promtool = find("promtool")
+    assert promtool
     checking = await asyncio.create_subprocess_exec(
         promtool.path, "check", "metrics", stdin=PIPE, stdout=PIPE, stderr=STDOUT
     )
