@@ -6,26 +6,35 @@ Its address and the bridge's credentials are from a kubeconfig or the pod's serv
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
+import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
+import aiohttp
 import msgspec
 
 from bridge import tracing
 from bridge.files import read_file
-from bridge.kube.errors import ConfigurationError, Garbled, Unauthorized, api_error, one_line, translated
+from bridge.kube.errors import (
+    ConfigurationError,
+    Garbled,
+    TimedOut,
+    Unauthorized,
+    Unreachable,
+    Untrusted,
+    api_error,
+    one_line,
+)
 from bridge.model.changes import Object
 from bridge.model.keys import Key
 from bridge.model.nesting import decode
 from bridge.model.types import ResourceType
-
-if TYPE_CHECKING:
-    import aiohttp
 
 Read = Callable[[], Awaitable[bytes]]
 
@@ -119,8 +128,6 @@ class KubeClient:
         timeout: float = _ANSWER,
     ) -> bytes:
         """Send one request and return the response's bytes. `timeout` is in seconds, for the whole request."""
-        import aiohttp
-
         limits = aiohttp.ClientTimeout(total=timeout, sock_connect=_CONNECT)
         with self._noted(method):
             headers = {"Accept": accept, "Content-Type": content_type}
@@ -158,8 +165,6 @@ class KubeClient:
         server has accepted the request: more than `opening` seconds until then raise TimedOut, and so do more than
         `silence` seconds without a byte. Leaving the block closes the connection.
         """
-        import aiohttp
-
         limits = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT, sock_read=silence)
         response = await self._send("GET", path, {"Accept": JSON}, opening, params=params, timeout=limits)
 
@@ -221,7 +226,6 @@ class KubeClient:
 
     async def _connections(self) -> aiohttp.ClientSession:
         """Return the connection pool, a new one after a plugin has provided another client certificate."""
-        import aiohttp
         from kubernetes.aio.client.rest import RESTClientObject
 
         configuration = self.access.configuration
@@ -239,6 +243,24 @@ class KubeClient:
             if outdated is not None:
                 await outdated.close()
         return self._session
+
+
+@contextmanager
+def translated(server: str) -> Iterator[None]:
+    """Raise errors of the HTTP library inside the block as KubeErrors. The text names `server`."""
+    try:
+        yield
+    except (aiohttp.ClientSSLError, ssl.SSLError) as error:
+        raise Untrusted(f"no trusted TLS connection to {server}: {one_line(error)}") from error
+    except TimeoutError as error:
+        raise TimedOut(f"{server} did not respond in time") from error
+    except aiohttp.ClientConnectorError as error:
+        if error.os_error.errno == errno.ECONNREFUSED:
+            raise Unreachable(f"{server} refuses connections") from error
+        raise Unreachable(f"{server} cannot be reached: {one_line(error.os_error)}") from error
+    except (aiohttp.ClientError, OSError) as error:
+        said = one_line(error) or type(error).__name__
+        raise Unreachable(f"the connection to {server} broke: {said}") from error
 
 
 def parse(data: bytes) -> Any:

@@ -34,19 +34,10 @@ class Discovery:
     def __init__(self, client: KubeClient, versions: Mapping[str, str] | None = None) -> None:
         self._client = client
         self._versions = versions or {}
-        self._types: dict[str, ResourceType] = {}
-        self._unknown: set[str] = set()
+        self.types: Mapping[str, ResourceType] = {}  # every served type by its id, each in its preferred version
+        # Groups that did not respond (an aggregated API server is unavailable): their types are unknown.
+        self.unknown_groups: frozenset[str] = frozenset()
         self._unready_since = 0.0  # 0: it was ready at the last check
-
-    @property
-    def types(self) -> Mapping[str, ResourceType]:
-        """Return every served type by its id, each in its preferred version."""
-        return self._types
-
-    @property
-    def unknown_groups(self) -> frozenset[str]:
-        """Return groups that did not respond (an aggregated API server is unavailable): their types are unknown."""
-        return frozenset(self._unknown)
 
     async def trusted(self) -> bool:
         """Return whether types that a `refresh` from now on does not find are missing.
@@ -77,11 +68,7 @@ class Discovery:
                 raise Garbled(f"the answer to {root} is not that of Kubernetes 1.27 or newer") from error
             types |= found
             unknown |= stale
-        self._types, self._unknown = types, unknown
-
-    def resolve(self, type_ids: Iterable[str]) -> dict[str, ResourceType | None]:
-        """Return the type for each id (`<group>/<Kind>`), None for those that were not served. Sends no request."""
-        return {type_id: self._types.get(type_id) for type_id in type_ids}
+        self.types, self.unknown_groups = types, frozenset(unknown)
 
 
 def read_aggregated(

@@ -24,10 +24,6 @@ The text of each is one line for people. The library's error, if there was one, 
 
 from __future__ import annotations
 
-import errno
-import ssl
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -177,26 +173,6 @@ def status_error(status: dict[str, Any], http_status: int = 500, retry_after: fl
 
 def _kind_of(status: int) -> type[ApiError]:
     return _BY_STATUS.get(status) or (ServerError if status >= 500 else ApiError)
-
-
-@contextmanager
-def translated(server: str) -> Iterator[None]:
-    """Raise errors of the HTTP library inside the block as errors of this module. The text names `server`."""
-    import aiohttp  # here, because callers that only catch these errors should not pay for it
-
-    try:
-        yield
-    except (aiohttp.ClientSSLError, ssl.SSLError) as error:
-        raise Untrusted(f"no trusted TLS connection to {server}: {one_line(error)}") from error
-    except TimeoutError as error:
-        raise TimedOut(f"{server} did not respond in time") from error
-    except aiohttp.ClientConnectorError as error:
-        if error.os_error.errno == errno.ECONNREFUSED:
-            raise Unreachable(f"{server} refuses connections") from error
-        raise Unreachable(f"{server} cannot be reached: {one_line(error.os_error)}") from error
-    except (aiohttp.ClientError, OSError) as error:
-        said = one_line(error) or type(error).__name__
-        raise Unreachable(f"the connection to {server} broke: {said}") from error
 
 
 def explain_access(error: KubeError, origin: str) -> str:

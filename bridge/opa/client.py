@@ -10,7 +10,10 @@ import io
 import json
 import re
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+import time
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -22,17 +25,16 @@ from yarl import URL
 from bridge import tracing
 from bridge.model.keys import Key, parse_key
 from bridge.model.nesting import Decoded, NestingError, decode
+from bridge.model.observability import Histogram
 from bridge.opa.address import TlsFiles, Trust, connector, read_address, segments_of, url_path
 from bridge.opa.bundle import BUNDLE_NAME
 from bridge.opa.errors import (
-    Failing,
     OpaError,
     OpaRejected,
     OpaTimeout,
     OpaUnavailable,
     OpaUndefined,
     QueryError,
-    Requests,
 )
 
 QUERIES = "bridge/v1"  # the package of the queries for clients
@@ -361,6 +363,81 @@ def _author_of(module_id: str) -> Key | None:
     """Return the object that submitted a module, None for a shipped one: the module's path ends with its key."""
     found = _SUBMITTED.search(module_id)
     return parse_key(found[1]) if found else None
+
+
+MOST_FAILING = 1_000  # further ones are logged only
+
+
+class Failing:
+    """Why queries fail on single items, by query and name of the item. `changed` is called after a change."""
+
+    def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
+        self.errors: dict[tuple[str, str], OpaError] = {}
+        self._changed = changed
+
+    def add(self, query: str, name: str, error: OpaError) -> None:
+        """Note that a query fails on an item."""
+        if len(self.errors) < MOST_FAILING:
+            self.errors[query, name] = error
+            self._changed()
+
+    def drop(self, query: str, names: Iterable[str]) -> None:
+        """Note that a query succeeds on items, or that they are removed."""
+        found = [self.errors.pop((query, name), None) for name in names] if self.errors else []
+        if any(found):
+            self._changed()
+
+
+MOST_NAMES = 64  # further names count as OTHER: unknown clients' requests make no new series
+OTHER = "other"
+FAILURES = ("rejected", "unavailable", "abandoned")  # error response; no response; cancelled by the client
+_QUERIES = "/v1/data/bridge/v1/"
+_STATES = ("/health", "/v1/status", "/v1/config")
+
+
+class Requests:
+    """Requests to OPA. `seconds` by query, `errors` by query and failure: one of FAILURES."""
+
+    def __init__(self) -> None:
+        self.seconds: defaultdict[str, Histogram] = defaultdict(Histogram)
+        self.errors: Counter[tuple[str, str]] = Counter()
+
+    @contextmanager
+    def measured(self, method: str, path: str) -> Iterator[None]:
+        """Count the request that the block sends."""
+        began = time.perf_counter()
+        failure = ""
+        try:
+            yield
+        except OpaRejected:
+            failure = "rejected"
+            raise
+        except OpaUnavailable:
+            failure = "unavailable"
+            raise
+        except asyncio.CancelledError:
+            failure = "abandoned"
+            raise
+        finally:
+            name = request_name(method, path)
+            if name not in self.seconds and len(self.seconds) >= MOST_NAMES:
+                name = OTHER
+            self.seconds[name].observe(time.perf_counter() - began)
+            if failure:
+                self.errors[name, failure] += 1
+
+
+def request_name(method: str, path: str) -> str:
+    """Return the name of a request: a query's name, or `write`, `document`, `decision`, `adhoc`, `state`."""
+    if path.startswith(_QUERIES):
+        return path[len(_QUERIES) :].partition("?")[0]
+    if method in {"PATCH", "PUT"}:
+        return "write"
+    if path == "/v1/query":
+        return "adhoc"
+    if path.startswith(_STATES):
+        return "state"
+    return "document" if method == "GET" else "decision"
 
 
 Item = TypeVar("Item")

@@ -1,4 +1,4 @@
-"""Errors between the bridge and OPA; and the durations and failures of requests, by request.
+"""Errors between the bridge and OPA.
 
 OpaError
       OpaUnavailable      no response: refused, interrupted
@@ -14,14 +14,8 @@ A library's error behind one of these is its `__cause__`.
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-from bridge.model.observability import Histogram
 
 
 class OpaError(Exception):
@@ -111,78 +105,3 @@ def _one_line(error: Mapping[str, Any]) -> str:
     location = error.get("location")
     where = f"{location.get('file')}:{location.get('row')}: " if isinstance(location, Mapping) else ""
     return f"{where}{error.get('message', error.get('code', ''))}"
-
-
-MOST_FAILING = 1_000  # further ones are logged only
-
-
-class Failing:
-    """Why queries fail on single items, by query and name of the item. `changed` is called after a change."""
-
-    def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
-        self.errors: dict[tuple[str, str], OpaError] = {}
-        self._changed = changed
-
-    def add(self, query: str, name: str, error: OpaError) -> None:
-        """Note that a query fails on an item."""
-        if len(self.errors) < MOST_FAILING:
-            self.errors[query, name] = error
-            self._changed()
-
-    def drop(self, query: str, names: Iterable[str]) -> None:
-        """Note that a query succeeds on items, or that they are removed."""
-        found = [self.errors.pop((query, name), None) for name in names] if self.errors else []
-        if any(found):
-            self._changed()
-
-
-MOST_NAMES = 64  # further names count as OTHER: unknown clients' requests make no new series
-OTHER = "other"
-FAILURES = ("rejected", "unavailable", "abandoned")  # error response; no response; cancelled by the client
-_QUERIES = "/v1/data/bridge/v1/"
-_STATES = ("/health", "/v1/status", "/v1/config")
-
-
-class Requests:
-    """Requests to OPA. `seconds` by query, `errors` by query and failure: one of FAILURES."""
-
-    def __init__(self) -> None:
-        self.seconds: defaultdict[str, Histogram] = defaultdict(Histogram)
-        self.errors: Counter[tuple[str, str]] = Counter()
-
-    @contextmanager
-    def measured(self, method: str, path: str) -> Iterator[None]:
-        """Count the request that the block sends."""
-        began = time.perf_counter()
-        failure = ""
-        try:
-            yield
-        except OpaRejected:
-            failure = "rejected"
-            raise
-        except OpaUnavailable:
-            failure = "unavailable"
-            raise
-        except asyncio.CancelledError:
-            failure = "abandoned"
-            raise
-        finally:
-            name = request_name(method, path)
-            if name not in self.seconds and len(self.seconds) >= MOST_NAMES:
-                name = OTHER
-            self.seconds[name].observe(time.perf_counter() - began)
-            if failure:
-                self.errors[name, failure] += 1
-
-
-def request_name(method: str, path: str) -> str:
-    """Return the name of a request: a query's name, or `write`, `document`, `decision`, `adhoc`, `state`."""
-    if path.startswith(_QUERIES):
-        return path[len(_QUERIES) :].partition("?")[0]
-    if method in {"PATCH", "PUT"}:
-        return "write"
-    if path == "/v1/query":
-        return "adhoc"
-    if path.startswith(_STATES):
-        return "state"
-    return "document" if method == "GET" else "decision"

@@ -22,8 +22,8 @@ from datetime import UTC, datetime
 import structlog
 
 from bridge.model.keys import Key
-from bridge.opa.client import STATES_OF_MODULES, Opa
-from bridge.opa.errors import Failing, OpaError, OpaRejected
+from bridge.opa.client import STATES_OF_MODULES, Failing, Opa
+from bridge.opa.errors import OpaError, OpaRejected
 from bridge.opa.shipped import Shipped
 from bridge.policy_loader.activation import Activation, BundleEndpoint, BundleRefused
 from bridge.policy_loader.assembly import digest

@@ -13,8 +13,8 @@ import structlog
 from bridge.http.bundles import Tokens
 from bridge.opa.address import TlsFiles
 from bridge.opa.bundle import BundleTrust, opa_config
-from bridge.opa.client import Opa
-from bridge.opa.errors import Failing, OpaRejected, OpaStartError, Requests
+from bridge.opa.client import Failing, Opa, Requests
+from bridge.opa.errors import OpaRejected, OpaStartError
 from bridge.opa.process import ManagedOpa, TokenGuard
 from bridge.resources import authorization_policy
 from bridge.settings.model import Settings

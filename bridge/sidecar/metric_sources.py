@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from bridge import __version__
 from bridge.http.request_guard import WrongTokens
-from bridge.opa.errors import Requests
+from bridge.opa.client import Requests
 from bridge.remediator.audit import Audit
 from bridge.remediator.placement import Placement
 from bridge.remediator.remediator import Remediator

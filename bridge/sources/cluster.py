@@ -106,7 +106,7 @@ class ClusterSource:
 
     def resource(self, type_id: str) -> ResourceType | None:
         """Return how a type is served, as last seen."""
-        return self._discovery.resolve([type_id])[type_id]
+        return self._discovery.types.get(type_id)
 
     async def changes(self) -> AsyncIterator[Change]:
         """Return the change stream of all wanted types, ordered within a type. One iteration at a time."""
@@ -168,8 +168,8 @@ class ClusterSource:
             for type_id in missing:
                 await self._tell(type_id, f"cannot discover what the API server serves: {why}", unknown=True)
             return False
-        for type_id, resource in self._discovery.resolve(sorted(wanted)).items():
-            running = self._running.get(type_id)
+        for type_id in sorted(wanted):
+            resource, running = self.resource(type_id), self._running.get(type_id)
             if resource is not None:
                 if running is None or running.resource != resource:
                     await self._start(type_id, resource)

@@ -31,7 +31,7 @@ from bridge.http.request_guard import is_local
 from bridge.kube.recording import RESULTS as EVENT_RESULTS
 from bridge.model.observability import Histogram
 from bridge.model.text import plain
-from bridge.opa.errors import FAILURES
+from bridge.opa.client import FAILURES
 from bridge.policy_loader.authors import STATES
 from bridge.policy_loader.loader import BUNDLES
 from bridge.replicator.changes import AUDITS, FILLS

@@ -24,7 +24,7 @@ async def test_types_are_resolved_in_their_preferred_version(client: KubeClient)
     served = Discovery(client)
     await served.refresh()
     route, namespace, nothing = "gateway.networking.k8s.io/HTTPRoute", "core/Namespace", "nobody.example.com/Nothing"
-    assert served.resolve([route, namespace, nothing]) == {
+    assert {type_id: served.types.get(type_id) for type_id in (route, namespace, nothing)} == {
         route: ResourceType("gateway.networking.k8s.io", "v1", "HTTPRoute", "httproutes", namespaced=True),
         namespace: ResourceType("core", "v1", "Namespace", "namespaces", namespaced=False),
         nothing: None,

@@ -17,8 +17,7 @@ from bridge.admission.admission import Admission, Question, read_rules
 from bridge.admission.endpoint import Terms
 from bridge.admission.queries import Joint
 from bridge.model.keys import Key
-from bridge.opa.client import Answer, Opa
-from bridge.opa.errors import Requests
+from bridge.opa.client import Answer, Opa, Requests
 from bridge.opa.shipped import shipped
 from bridge.policy_loader.assembly import JOINT_DECISION, assemble, generated
 from bridge.policy_loader.submissions import Submission

@@ -10,8 +10,7 @@ import pytest
 
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
-from bridge.opa.client import Opa
-from bridge.opa.errors import Requests
+from bridge.opa.client import Opa, Requests
 from bridge.opa.process import ManagedOpa
 from bridge.replicator.documents import Documents, Entries
 from bridge.replicator.links import BATCH, Linking, Made

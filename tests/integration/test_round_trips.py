@@ -14,7 +14,7 @@ import yaml
 
 from bridge.model.changes import Object
 from bridge.model.keys import parse_key
-from bridge.opa.errors import Requests
+from bridge.opa.client import Requests
 from bridge.replicator import replicator as replicating
 from tests.properties.test_incremental_statuses import Bridge, as_it_was, at_work
 from tests.warm_opa import WarmOpa

@@ -15,8 +15,7 @@ import pytest
 
 from bridge.model.changes import Object
 from bridge.model.types import ALWAYS
-from bridge.opa.client import Opa
-from bridge.opa.errors import Requests
+from bridge.opa.client import Opa, Requests
 from bridge.opa.shipped import shipped_bundle
 from bridge.remediator.ledger import Ledger
 from bridge.remediator.remediator import Remediator

@@ -3,6 +3,7 @@ from __future__ import annotations
 import aiohttp
 import pytest
 
+from bridge.kube.client import translated
 from bridge.kube.errors import (
     ApiError,
     Conflict,
@@ -18,7 +19,6 @@ from bridge.kube.errors import (
     Unreachable,
     api_error,
     status_error,
-    translated,
 )
 
 

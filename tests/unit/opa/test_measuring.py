@@ -2,7 +2,8 @@ import asyncio
 
 import pytest
 
-from bridge.opa.errors import MOST_NAMES, OTHER, OpaRejected, OpaUnavailable, Requests, request_name
+from bridge.opa.client import MOST_NAMES, OTHER, Requests, request_name
+from bridge.opa.errors import OpaRejected, OpaUnavailable
 
 
 @pytest.mark.parametrize(
