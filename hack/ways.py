@@ -2,21 +2,24 @@
 
 `python -m hack.ways` traces a changed HTTPRoute until its status is patched, and a changed ConfigMap with Rego until
 its status is reported, both on a cluster, and the imports of `bridge effective` on a folder. A way back leads from a
-file to one that was entered before. Files that every part uses (logs, traces, keys, types) are left out.
+file to one that was entered before. Files that every part uses (logs, metrics, traces, keys, types) are left out, and so
+are functions that an idle bridge calls too (it renews its Lease, looks at OPA, and repeats what waits).
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import runpy
 import signal
 import subprocess
 import sys
 import tempfile
+from enum import Enum, auto
 from itertools import pairwise
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from hack.bench.api import ROUTES, create, patch, session_of, watching
@@ -24,9 +27,11 @@ from hack.bench.load import Load, custom_resources, policy_kind
 from hack.cluster import collection, running_cluster
 from hack.processes import HERE, ROOT, BridgeProcess, Program
 
-SHARED = ("telemetry/", "tracing/", "model/keys.py", "model/types.py", "model/nesting.py", "work.py", "__init__.py")
+SHARED = ("telemetry/", "tracing/", "work.py", "__init__.py")
+SHARED += ("model/keys.py", "model/types.py", "model/nesting.py", "model/observability.py", "model/text.py")
 PATIENCE = 120.0
 SETTLING = 8.0  # seconds after the first statuses, until nothing of the start is under way
+IDLE = 12.0  # seconds in which an idle bridge is recorded
 CONFIG_MAP = {
     "apiVersion": "v1",
     "kind": "ConfigMap",
@@ -36,8 +41,19 @@ CONFIG_MAP = {
 COMMAND = ("effective", "httproute/cart#checkout", "-n", "shop", "--manifests", str(ROOT / "examples" / "shop"))
 
 
+class _Period(Enum):
+    """What is recorded now."""
+
+    IDLE = auto()
+    CHANGE = auto()
+    NOTHING = auto()
+
+
 class _Traced(Program):
-    """A bridge that records the entered files between two SIGUSR1, and prints them on the second one."""
+    """A bridge that records its calls: from the first SIGUSR1 to the second one those of an idle bridge.
+
+    From the second one to the third it records the entered files, and prints them on that, and so on.
+    """
 
     def command(self, *arguments: str) -> list[str]:
         return [sys.executable, "-P", "-m", "hack.ways", "bridge", *arguments]
@@ -62,13 +78,13 @@ async def main() -> None:
                     await bridge.start()
                     await watched.until_all_observed(load.routes)
                     await asyncio.sleep(SETTLING)
-                    bridge.signal("bridge", signal.SIGUSR1)
+                    await _record_idle(bridge)
                     route = next(load.http_routes())
                     changed = await patch(api, route, {"spec": {"hostnames": ["other.l0.g0.example.com"]}})
                     await watched.until_observed(changed)
                     await _print(bridge, "a changed HTTPRoute, until its status is patched", 1)
                     await asyncio.sleep(SETTLING)
-                    bridge.signal("bridge", signal.SIGUSR1)
+                    await _record_idle(bridge)
                     await create(api, [CONFIG_MAP])
                     await _until_reported(plane)
                     await _print(bridge, "a ConfigMap with Rego, until its status is reported", 2)
@@ -78,6 +94,13 @@ async def main() -> None:
     imported = await asyncio.to_thread(subprocess.run, command, env=HERE.environment(), check=True, capture_output=True)
     files = json.loads(imported.stderr.splitlines()[-1])["imported"]
     print(f"\n`bridge effective` on a folder without Rego: {len(files)} imported files\n\n{_listed(files)}")
+
+
+async def _record_idle(bridge: BridgeProcess) -> None:
+    bridge.signal("bridge", signal.SIGUSR1)
+    await asyncio.sleep(IDLE)
+    bridge.signal("bridge", signal.SIGUSR1)
+    await asyncio.sleep(0.1)
 
 
 async def _until_reported(plane: Any) -> None:
@@ -115,21 +138,28 @@ def _bridge(arguments: list[str]) -> None:
     """Run `bridge` in this process with the recorder; at its end print the imported files on standard error."""
     inside = f"{ROOT / 'bridge'}/"
     entered: list[str] = []
+    idle: set[CodeType] = set()
+    periods = itertools.cycle((_Period.IDLE, _Period.CHANGE, _Period.NOTHING))
+    period = _Period.NOTHING
 
     def record(frame: FrameType, event: str, _: object) -> None:
-        file = frame.f_code.co_filename
-        if event == "call" and file.startswith(inside):
-            short = file.removeprefix(inside)
-            if not short.endswith(SHARED) and not short.startswith(SHARED) and (not entered or entered[-1] != short):
-                entered.append(short)
+        code = frame.f_code
+        if event != "call" or not code.co_filename.startswith(inside):
+            return
+        if period is _Period.IDLE:
+            idle.add(code)
+            return
+        short = code.co_filename.removeprefix(inside)
+        if code not in idle and not short.endswith(SHARED) and not short.startswith(SHARED) and entered[-1:] != [short]:
+            entered.append(short)
 
     def toggle(*_: object) -> None:
-        if sys.getprofile() is None:
-            entered.clear()
-            sys.setprofile(record)
-        else:
-            sys.setprofile(None)
+        nonlocal period
+        period = next(periods)
+        sys.setprofile(None if period is _Period.NOTHING else record)
+        if period is _Period.NOTHING:
             print(json.dumps({"event": "way", "files": entered}), file=sys.stderr, flush=True)
+            entered.clear()
 
     signal.signal(signal.SIGUSR1, toggle)
     sys.argv = ["bridge", *arguments]
@@ -137,7 +167,7 @@ def _bridge(arguments: list[str]) -> None:
         runpy.run_module("bridge.cli.main", run_name="__main__")
     finally:
         loaded = [getattr(module, "__file__", None) or "" for module in list(sys.modules.values())]
-        files = [file.removeprefix(inside) for file in loaded if file.startswith(inside)]
+        files = [file.removeprefix(inside) for file in loaded if file.startswith(inside) and "__init__" not in file]
         print(json.dumps({"imported": files}), file=sys.stderr, flush=True)
 
 

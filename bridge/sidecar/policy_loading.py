@@ -37,8 +37,10 @@ class PolicyLoading:
         def view() -> str:
             return kubernetes_view((type_id, store.plural(type_id)) for type_id in types)
 
-        self._settings = settings
-        self.loader = Loader(opa, endpoint, checker, found, view if settings.kubernetes_view else str, self._decision)
+        self._decision = _decision_of(settings)
+        self.loader = Loader(
+            opa, endpoint, checker, found, view if settings.kubernetes_view else str, lambda: self._decision
+        )
         self.authors = Authors(self.loader, settings.policy_namespaces)
         self.source: Source = store.source
         self._own_source = store.policies
@@ -48,14 +50,9 @@ class PolicyLoading:
 
     def change(self, settings: Settings) -> None:
         """Load modules with other settings from now on: `webhook_decision`."""
-        before, self._settings = self._decision(), settings
-        if self._decision() != before:
+        before, self._decision = self._decision, _decision_of(settings)
+        if self._decision != before:
             self.loader.reconsider()
-
-    def _decision(self) -> tuple[str, ...]:
-        """Return the path of the placement decision that the webhook queries here, empty if there is none."""
-        url, path = self._settings.admission_decision
-        return tuple(path.split("/")) if self._settings.webhook_listen and path and not url else ()
 
     async def run(self) -> None:
         """Follow authors, load their submissions, and report the results."""
@@ -65,6 +62,12 @@ class PolicyLoading:
             tasks.create_task(self._store.report_policies(self.authors))
             if self._own_source is not None:
                 tasks.create_task(self.authors.follow(self._own_source))
+
+
+def _decision_of(settings: Settings) -> tuple[str, ...]:
+    """Return the path of the placement decision that the webhook queries here, empty if there is none."""
+    url, path = settings.admission_decision
+    return tuple(path.split("/")) if settings.webhook_listen and path and not url else ()
 
 
 def policies_of(loading: PolicyLoading, unready: Callable[[], str]) -> Policies:

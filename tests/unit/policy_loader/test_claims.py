@@ -3,7 +3,7 @@
 import pytest
 
 from bridge.model.keys import Key
-from bridge.policy_loader.ownership import disputes, flaws, package_of, roots
+from bridge.policy_loader.judgement import disputes, flaws, package_of, roots
 from bridge.policy_loader.submissions import Submission
 
 
