@@ -15,7 +15,7 @@ from bridge.opa.client import Opa
 from bridge.opa.errors import OpaUnavailable
 from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
-from bridge.policy_loader.judgement import WRITTEN
+from bridge.policy_loader.submissions import WRITTEN
 from bridge.replicator.replicator import QUERIES_OF_SYNC
 from bridge.resources import rego_root
 

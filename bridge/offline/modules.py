@@ -21,8 +21,16 @@ from bridge.policy_loader import reports
 from bridge.policy_loader.assembly import kubernetes_view
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.compile_check import Checker
-from bridge.policy_loader.judgement import Judge, failures_by_author, flaws, packages, select
-from bridge.policy_loader.submissions import CONFIG_MAP, ModuleProblem, Submission, Verdict, config_maps_in
+from bridge.policy_loader.judgement import Judge, failures_by_author, select
+from bridge.policy_loader.submissions import (
+    CONFIG_MAP,
+    ModuleProblem,
+    Submission,
+    Verdict,
+    config_maps_in,
+    flaws,
+    packages,
+)
 from bridge.resources import rego_root
 from bridge.settings.loading import load_settings
 from bridge.settings.model import SETTINGS, Settings

@@ -12,8 +12,7 @@ from bridge.opa.address import pointer
 from bridge.opa.bundle import BUNDLE_CONTENT_TYPE, BUNDLE_NAME, Bundle
 from bridge.opa.client import BundleStatus, Opa
 from bridge.opa.errors import OpaRejected
-from bridge.policy_loader.judgement import overlap
-from bridge.policy_loader.submissions import DataPath
+from bridge.policy_loader.submissions import DataPath, overlap
 
 LONGEST_WAIT = 60.0  # seconds; clients that request more get a response by then
 

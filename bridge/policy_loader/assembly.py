@@ -19,8 +19,7 @@ import structlog
 from bridge.model.keys import CORE
 from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.shipped import Shipped
-from bridge.policy_loader.judgement import package_of, packages, roots
-from bridge.policy_loader.submissions import DataPath, Places, Submission
+from bridge.policy_loader.submissions import DataPath, Places, Submission, package_of, packages, roots
 
 log = structlog.get_logger(__name__)
 

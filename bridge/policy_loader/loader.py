@@ -29,23 +29,30 @@ from bridge.policy_loader.activation import Activation, BundleEndpoint, BundleRe
 from bridge.policy_loader.assembly import digest
 from bridge.policy_loader.compile_check import PARSE_ERROR, PASSING, Checker, CheckError
 from bridge.policy_loader.judgement import (
-    HIERARCHY,
-    STRATEGIES,
-    VIEW,
     Chosen,
     Judge,
     Problems,
     fails_on_examples,
     failures_by_author,
     fault_of,
-    flaws,
     joined,
-    packages,
     problems_of,
     select,
 )
 from bridge.policy_loader.reports import summary, summary_of_failing
-from bridge.policy_loader.submissions import DataPath, Fault, ModuleProblem, Places, Submission, Verdict
+from bridge.policy_loader.submissions import (
+    HIERARCHY,
+    STRATEGIES,
+    VIEW,
+    DataPath,
+    Fault,
+    ModuleProblem,
+    Places,
+    Submission,
+    Verdict,
+    flaws,
+    packages,
+)
 
 log = structlog.get_logger(__name__)
 

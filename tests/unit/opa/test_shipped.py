@@ -4,7 +4,7 @@ import tarfile
 from pathlib import Path
 
 from bridge.opa.shipped import shipped, shipped_bundle
-from bridge.policy_loader.judgement import package_of
+from bridge.policy_loader.submissions import package_of
 from bridge.resources import rego_root
 
 

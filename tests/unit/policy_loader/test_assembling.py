@@ -12,8 +12,8 @@ from bridge.opa.bundle import Bundle
 from bridge.opa.shipped import Shipped
 from bridge.policy_loader.assembly import JOINT_FILE, assemble, digest, generated
 from bridge.policy_loader.compile_check import Checker
-from bridge.policy_loader.judgement import HIERARCHY, STRATEGIES, Judge
-from bridge.policy_loader.submissions import Places, Submission
+from bridge.policy_loader.judgement import Judge
+from bridge.policy_loader.submissions import HIERARCHY, STRATEGIES, Places, Submission
 
 SHIPPED = Shipped({"bridge/v1/a.rego": "package bridge.v1\n"}, {"bridge_settings": {}}, frozenset({"bridge/v1"}))
 LINKS = "package bridge.extensions.hierarchy.x\n\nimport data.bridge.lib.keys\n"

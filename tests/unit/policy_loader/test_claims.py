@@ -3,8 +3,7 @@
 import pytest
 
 from bridge.model.keys import Key
-from bridge.policy_loader.judgement import disputes, flaws, package_of, roots
-from bridge.policy_loader.submissions import Submission
+from bridge.policy_loader.submissions import Submission, disputes, flaws, package_of, roots
 
 
 def submission(name: str, *packages: str, data: tuple[tuple[str, ...], ...] = ()) -> Submission:
