@@ -2,7 +2,7 @@
 
 `python -m hack.ways` traces a changed HTTPRoute until its status is patched, and a changed ConfigMap with Rego until
 its status is reported, both on a cluster, and the imports of `bridge effective` on a folder. A way back leads from a
-file to one that was entered before. Files that every part uses (logs, metrics, traces, keys, types) are left out, and
+file to one that was entered before. Files that every part uses (logs, metrics, traces, values) are left out, and
 so are functions that an idle bridge calls too (it renews its Lease, looks at OPA, and repeats what waits).
 """
 
@@ -27,10 +27,7 @@ from hack.bench.load import Load, custom_resources, policy_kind
 from hack.cluster import collection, running_cluster
 from hack.processes import HERE, ROOT, BridgeProcess, Program
 
-SHARED = (
-    *("telemetry/", "tracing/", "work.py", "__init__.py", "model/keys.py", "model/types.py", "model/nesting.py"),
-    *("model/observability.py", "model/text.py"),
-)
+SHARED = ("telemetry/", "tracing/", "work.py", "__init__.py", "model/")
 PATIENCE = 120.0
 SETTLING = 8.0  # seconds after the first statuses, until nothing of the start is under way
 IDLE = 12.0  # seconds in which an idle bridge is recorded

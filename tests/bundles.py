@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
+from bridge.files import rego_root
 from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.shipped import shipped
 from bridge.policy_loader.assembly import DISPATCH_FILE, dispatcher
-from bridge.resources import rego_root
 
 _PACKAGE = re.compile(r"^package ([\w.]+)$", re.MULTILINE)
 

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
+from bridge.files import rego_root
 from bridge.opa.bundle import Bundle
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaUnavailable
@@ -17,7 +18,6 @@ from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
 from bridge.policy_loader.submissions import WRITTEN
 from bridge.replicator.replicator import QUERIES_OF_SYNC
-from bridge.resources import rego_root
 
 _KEPT = 2  # idle processes in a worker, of 150 MiB each
 _Result = TypeVar("_Result")

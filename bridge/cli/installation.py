@@ -177,7 +177,7 @@ def opa_config(
 
 
 def _policy() -> str:
-    from bridge.resources import authorization_policy
+    from bridge.files import authorization_policy
 
     return authorization_policy().rstrip()
 
@@ -230,7 +230,7 @@ def crds() -> None:
         # Install the CRDs in a cluster
         bridge crds | kubectl apply -f -
     """
-    from bridge.resources import crds_root
+    from bridge.files import crds_root
 
     texts = [file.read_text(encoding="utf-8").strip() for file in sorted(crds_root().glob("*.yaml"))]
     click.echo("\n---\n".join(texts))

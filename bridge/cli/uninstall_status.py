@@ -172,11 +172,11 @@ async def _connected(settings: Settings) -> KubeClient:
 
 @contextlib.asynccontextmanager
 async def _removal(client: KubeClient, settings: Settings) -> AsyncIterator[Removal]:
+    from bridge.files import rego_root
     from bridge.opa.client import Opa
     from bridge.opa.executable import ensure_opa
     from bridge.opa.process import ManagedOpa
     from bridge.opa.shipped import shipped_bundle
-    from bridge.resources import rego_root
     from bridge.sidecar.removal import Removal, read_lease
 
     executable = await asyncio.to_thread(ensure_opa)

@@ -19,8 +19,8 @@ def version() -> None:
         # For a bug report
         bridge version
     """
+    from bridge.files import rego_root
     from bridge.opa.shipped import shipped_bundle
-    from bridge.resources import rego_root
 
     click.echo(f"bridge {__version__}")
     click.echo(f"rego {shipped_bundle(rego_root()).revision} ({rego_root()})")

@@ -1,11 +1,16 @@
-"""Keys: the text form of an object, or of a section of an object (`group/Kind/namespace/name[#section][@role]`)."""
+"""Keys: the text form of an object, or of a section of an object (`group/Kind/namespace/name[#section][@role]`).
+
+And JSON Pointers: the text form of a place in an object, or of a document of OPA.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from sys import intern
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 CORE = "core"  # the core API group, whose name is empty
 CLUSTER = "-"  # the namespace of a cluster-scoped object
@@ -92,3 +97,20 @@ def key_of(obj: Mapping[str, Any]) -> Key:
     namespace = metadata.get("namespace") or CLUSTER
     # Many keys share these: each text is stored once.
     return Key(intern(group_of(obj["apiVersion"])), obj["kind"], intern(namespace), metadata["name"])
+
+
+def pointer(*segments: str) -> str:
+    """Return the JSON Pointer of a document under `data`, as in JSON Patch: `pointer("x", "a/b")` is `/x/a~1b`."""
+    return "".join("/" + segment.replace("~", "~0").replace("/", "~1") for segment in segments)
+
+
+def segments_of(path: str) -> list[str]:
+    """Return the segments of a JSON Pointer; its leading slash is optional, and `` is the whole of `data`."""
+    stripped = path.removeprefix("/")
+    return [part.replace("~1", "/").replace("~0", "~") for part in stripped.split("/")] if stripped else []
+
+
+@lru_cache(maxsize=256)  # most are used repeatedly
+def url_path(path: str) -> str:
+    """Return the path of the same document in OPA's data API, without a leading slash: segments are percent-encoded."""
+    return "/".join(quote(segment, safe="") for segment in segments_of(path))

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from bridge.files import rego_root
 from bridge.model.changes import Change, Listed, Object, Rejected, Source, Tapped, Trouble
 from bridge.model.keys import CLUSTER, Key, group_of
 from bridge.model.types import ALWAYS, GATEWAY_API
@@ -19,7 +20,6 @@ from bridge.opa.executable import ensure_opa
 from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
 from bridge.replicator.replicator import QUERIES_OF_SYNC, Replicator, without_collector
-from bridge.resources import rego_root
 from bridge.sources.manifests import ManifestSource
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from bridge.files import rego_root
 from bridge.model.changes import Change, Object, Trouble, Upserted
 from bridge.model.keys import CLUSTER, Key, key_of
 from bridge.model.types import ALWAYS, plural_by_rule
@@ -31,7 +32,6 @@ from bridge.policy_loader.submissions import (
     flaws,
     packages,
 )
-from bridge.resources import rego_root
 from bridge.settings.loading import load_settings
 from bridge.settings.model import SETTINGS, Settings
 

@@ -1,13 +1,12 @@
-"""The address of an OPA with its TLS trust (http, https, or a Unix socket), and the paths of documents in it."""
+"""The address of an OPA with its TLS trust: http, https, or a Unix socket."""
 
 from __future__ import annotations
 
 import ssl
 import time
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import aiohttp
 import structlog
@@ -126,20 +125,3 @@ def connector(address: Address, at_once: int) -> aiohttp.BaseConnector:
     if address.socket:
         return aiohttp.UnixConnector(address.socket, limit=at_once)
     return aiohttp.TCPConnector(limit=at_once)
-
-
-def pointer(*segments: str) -> str:
-    """Return the JSON Pointer of a document under `data`, as in JSON Patch: `pointer("x", "a/b")` is `/x/a~1b`."""
-    return "".join("/" + segment.replace("~", "~0").replace("/", "~1") for segment in segments)
-
-
-def segments_of(path: str) -> list[str]:
-    """Return the segments of a JSON Pointer; its leading slash is optional, and `` is the whole of `data`."""
-    stripped = path.removeprefix("/")
-    return [part.replace("~1", "/").replace("~0", "~") for part in stripped.split("/")] if stripped else []
-
-
-@lru_cache(maxsize=256)  # most are used repeatedly
-def url_path(path: str) -> str:
-    """Return the path of the same document in OPA's data API, without a leading slash: segments are percent-encoded."""
-    return "/".join(quote(segment, safe="") for segment in segments_of(path))

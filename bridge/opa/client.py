@@ -23,10 +23,10 @@ import structlog
 from yarl import URL
 
 from bridge import tracing
-from bridge.model.keys import Key, parse_key
+from bridge.model.keys import Key, parse_key, segments_of, url_path
 from bridge.model.nesting import Decoded, NestingError, decode
 from bridge.model.observability import Histogram
-from bridge.opa.address import TlsFiles, Trust, connector, read_address, segments_of, url_path
+from bridge.opa.address import TlsFiles, Trust, connector, read_address
 from bridge.opa.bundle import BUNDLE_NAME
 from bridge.opa.errors import (
     OpaError,
@@ -96,7 +96,7 @@ class Opa:
     `recover` returns whether a query that failed in evaluation can be repeated. `requests` counts requests. `failing`
     are the items on which batches of queries fail (`bridge.opa.client`). At most
     `at_once` requests are in progress; others wait for them within their own time. Paths of documents are JSON Pointers
-    (`bridge.opa.address.pointer`), with or without the leading slash. Every method raises OpaUnavailable without a
+    (`bridge.model.keys.pointer`), with or without the leading slash. Every method raises OpaUnavailable without a
     response and OpaRejected for an error response.
     """
 

@@ -23,9 +23,9 @@ from typing import Any
 import msgspec
 import yaml
 
+from bridge.files import crds_root
 from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.executable import cache_root
-from bridge.resources import crds_root
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def shipped(
     ones), `versions` are those of types that are not read in the API server's preferred version.
     With `queries` the modules have only the rules that these reach.
 
-    Other folders are not part of a bundle: OPA gets them as files (`bridge.resources.authorization_policy`). The
+    Other folders are not part of a bundle: OPA gets them as files (`bridge.files.authorization_policy`). The
     modules own only their packages: `bridge.strategies` and `bridge.extensions` are for others' modules.
     """
     modules, prepared = _files(root)

@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
-from bridge.opa.address import pointer
+from bridge.model.keys import pointer
 from bridge.opa.bundle import BUNDLE_CONTENT_TYPE, BUNDLE_NAME, Bundle
 from bridge.opa.client import BundleStatus, Opa
 from bridge.opa.errors import OpaRejected

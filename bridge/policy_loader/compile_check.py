@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from bridge.files import outside_access_rules
 from bridge.model.nesting import MAX_DEPTH, decode
 from bridge.policy_loader.submissions import SUFFIX
-from bridge.resources import outside_access_rules
 
 # Functions that send requests, or read the machine.
 UNSAFE = frozenset({"http.send", "net.lookup_ip_addr", "opa.runtime"})

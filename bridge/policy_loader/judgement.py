@@ -11,8 +11,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from dataclasses import replace
 from typing import Any
 
-from bridge.model.keys import Key
-from bridge.opa.address import pointer
+from bridge.model.keys import Key, pointer
 from bridge.opa.bundle import Bundle
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUndefined

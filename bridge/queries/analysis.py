@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.files import read_stream
 from bridge.model.changes import Object, Trouble
-from bridge.model.keys import Key, key_of, parse_key
+from bridge.model.keys import Key, key_of, parse_key, pointer
 from bridge.model.types import CONSTRAINT, CRD, DESCRIBING
-from bridge.opa.address import pointer
 from bridge.opa.client import Opa
 from bridge.queries.asking import Entry, Selects, by_batches, in_batches, objects, selected
 from bridge.sources.manifests import MOST_BYTES, ManifestError, ManifestSource

@@ -7,8 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from bridge.model.keys import CLUSTER, FRONTEND, Key, parse_key
-from bridge.opa.address import pointer
+from bridge.model.keys import CLUSTER, FRONTEND, Key, parse_key, pointer
 from bridge.opa.client import Opa, at_targets_of, batches, in_parts
 from bridge.opa.errors import QueryError
 from bridge.queries.names import (

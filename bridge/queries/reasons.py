@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from bridge.resources import reasons_page
+from bridge.files import reasons_page
 
 PAGE = "https://github.com/policy-bridge/policy-bridge/blob/main/docs/reference/reasons.md"
 _ROW = re.compile(r"^\| `(\w+)`(?: of a CRD)? \| (.+) \| (.+) \|$")

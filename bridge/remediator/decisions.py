@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bridge.model.keys import Key
+from bridge.model.keys import Key, pointer
 from bridge.model.placement import Decision, DecisionError, Path, Placed, differing, read_decision
-from bridge.opa.address import pointer
 from bridge.opa.client import Opa, batches
 from bridge.opa.errors import OpaRejected, OpaUnavailable
 

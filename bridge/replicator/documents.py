@@ -17,8 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from bridge.model.changes import Object
-from bridge.model.keys import Key
-from bridge.opa.address import pointer
+from bridge.model.keys import Key, pointer
 
 Path = tuple[str, ...]  # from the root of OPA's data, or below `index`
 Operation = dict[str, Any]  # of a JSON Patch (RFC 6902)

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple, TypeVar
 import structlog
 
 from bridge.model.changes import Object
-from bridge.model.keys import Key, parse_key
+from bridge.model.keys import Key, parse_key, pointer
 from bridge.model.types import DESCRIBING
-from bridge.opa.address import pointer
 from bridge.opa.client import Opa, batches
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined
 from bridge.replicator.documents import FACTS, INDEX, NO_LINKS, Documents, Facts, Index, Operation, Path

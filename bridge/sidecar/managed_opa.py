@@ -10,13 +10,13 @@ from pathlib import Path
 
 import structlog
 
+from bridge.files import authorization_policy
 from bridge.http.bundles import Tokens
 from bridge.opa.address import TlsFiles
 from bridge.opa.bundle import BundleTrust, opa_config
 from bridge.opa.client import Failing, Opa, Requests
 from bridge.opa.errors import OpaRejected, OpaStartError
 from bridge.opa.process import ManagedOpa, TokenGuard
-from bridge.resources import authorization_policy
 from bridge.settings.model import Settings
 from bridge.work import STARTING, Backoff
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
+from bridge.files import rego_root
 from bridge.model.changes import Source, Tapped
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Answer, Opa
@@ -15,7 +16,6 @@ from bridge.policy_loader.assembly import kubernetes_view
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.compile_check import MEBIBYTE, Checker
 from bridge.policy_loader.loader import Loader
-from bridge.resources import rego_root
 from bridge.settings.model import Settings
 from bridge.sidecar.store import Store
 from bridge.sidecar.webhook import Policies

@@ -16,6 +16,7 @@ import msgspec
 import structlog
 from aiohttp import web
 
+from bridge.files import rego_root
 from bridge.http.bundles import Bundles
 from bridge.http.listeners import listen, new_runner
 from bridge.http.request_guard import WrongTokens
@@ -31,7 +32,6 @@ from bridge.remediator.placement import Placement
 from bridge.remediator.remediator import Remediator
 from bridge.remediator.writer import StatusSink
 from bridge.replicator.replicator import Replicator
-from bridge.resources import rego_root
 from bridge.settings.model import Settings, TypeSettings
 from bridge.sidecar.managed_opa import OpaAccess, OwnOpa, reach_opa
 from bridge.sidecar.metric_sources import (

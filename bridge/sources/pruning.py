@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from bridge.model.changes import Object
+from bridge.model.keys import segments_of
 from bridge.model.nesting import decode
 from bridge.model.types import Fields
-from bridge.opa.address import segments_of
 
 _CRD = "CustomResourceDefinition"
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"

@@ -14,10 +14,9 @@ from bridge.http.request_guard import Refused
 from bridge.kube.errors import KubeError
 from bridge.kube.listwatch import _changes, _Position, read_event, read_object, read_page
 from bridge.model.changes import Change, Rejected, Upserted
-from bridge.model.keys import Key, KeyFormatError, is_key, parse_key
+from bridge.model.keys import Key, KeyFormatError, is_key, parse_key, pointer, segments_of, url_path
 from bridge.model.nesting import MAX_DEPTH, cut, exceeds
 from bridge.model.types import ResourceType
-from bridge.opa.address import pointer, segments_of, url_path
 from bridge.opa.client import _decode, _rejected
 from bridge.opa.errors import OpaError
 from bridge.policy_loader.submissions import DATA_LABEL, _with_documents, read_config_map, read_rego_policy

@@ -9,8 +9,8 @@ from typing import Any
 
 from bridge.cli.output import to_yaml
 from bridge.cli.rbac import KindSource, read_needs
+from bridge.files import authorization_policy
 from bridge.opa.executable import say
-from bridge.resources import authorization_policy
 from bridge.sidecar.rbac import role_objects
 from hack.manifests import parts
 from hack.manifests.parts import CHART, ROOT, one, template

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from bridge.resources import crds_root
+from bridge.files import crds_root
 
 _HEAD = """# Custom resources
 

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from bridge.resources import rego_root
+from bridge.files import rego_root
 from hack.tools import ensure
 
 PACKAGES = {

@@ -21,8 +21,8 @@ import aiohttp
 import pytest
 import yaml
 
+from bridge.files import rego_root
 from bridge.opa.bundle import BUNDLE_PATH
-from bridge.resources import rego_root
 from bridge.web.queries import ALLOWED
 from tests.e2e.conftest import SHOP, Run
 from tests.e2e.serving import bridge_runs

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bridge.files import rego_root
 from bridge.kube.client import KubeClient
 from bridge.kube.listwatch import Pace
 from bridge.model.changes import Notice, Object
@@ -21,7 +22,6 @@ from bridge.opa.errors import OpaError, OpaUnavailable
 from bridge.opa.shipped import shipped_bundle
 from bridge.replicator.replicator import Replicator
 from bridge.replicator.writer import MARKER
-from bridge.resources import rego_root
 from bridge.sources.cluster import ClusterSource
 from tests.controlplane.api import ApiError
 from tests.controlplane.plane import ControlPlane

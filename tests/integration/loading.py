@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from aiohttp import web
 
+from bridge.files import rego_root
 from bridge.model.keys import Key
 from bridge.opa.bundle import opa_config
 from bridge.opa.client import Opa
@@ -20,7 +21,6 @@ from bridge.opa.shipped import Shipped, shipped
 from bridge.policy_loader.compile_check import Checker
 from bridge.policy_loader.loader import Loader
 from bridge.policy_loader.submissions import Submission, Verdict
-from bridge.resources import rego_root
 from bridge.sidecar.policy_loading import PolicyLoading, policies_of
 from bridge.sidecar.webhook import Policies
 from tests.bundle_trust import shared_trust, signed_endpoint, unguarded

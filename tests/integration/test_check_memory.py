@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from bridge.files import rego_root
 from bridge.opa.shipped import shipped
 from bridge.policy_loader.compile_check import MEBIBYTE, Checker
-from bridge.resources import rego_root
 from tests.integration.loading import loading
 
 pytestmark = pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="this system does not bound a process' memory")

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from bridge.files import rego_root
 from bridge.model.changes import Object
 from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
 from bridge.opa.shipped import shipped_bundle
 from bridge.replicator.replicator import Replicator
-from bridge.resources import rego_root
 from hack.processes import opa_below
 from tests import builders
 from tests.builders import target_ref

@@ -12,13 +12,13 @@ import pytest
 import structlog
 import yaml
 
+from bridge.files import rego_root
 from bridge.kube.client import KubeClient
 from bridge.model.changes import Notice, Object, Source
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
 from bridge.opa.shipped import shipped_bundle
 from bridge.replicator.replicator import Replicator
-from bridge.resources import rego_root
 from bridge.sources.cluster import ClusterSource
 from bridge.sources.manifests import ManifestSource
 from tests import builders

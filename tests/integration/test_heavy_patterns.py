@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from bridge.files import rego_root
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
-from bridge.resources import rego_root
 from hack.processes import opa_below
 from tests.builders import gateway, http_route
 

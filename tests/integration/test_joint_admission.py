@@ -16,12 +16,12 @@ import pytest
 from bridge.admission.admission import Admission, Question, read_rules
 from bridge.admission.endpoint import Terms
 from bridge.admission.queries import Joint
+from bridge.files import rego_root
 from bridge.model.keys import Key
 from bridge.opa.client import Answer, Opa, Requests
 from bridge.opa.shipped import shipped
 from bridge.policy_loader.assembly import JOINT_DECISION, assemble, generated
 from bridge.policy_loader.submissions import Submission
-from bridge.resources import rego_root
 from tests.warm_opa import WarmOpa
 
 PATH = "io/k8s/federation/admission"

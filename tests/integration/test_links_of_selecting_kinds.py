@@ -7,10 +7,10 @@ from typing import Any
 
 import yaml
 
+from bridge.files import rego_root
 from bridge.model.changes import Object
 from bridge.opa.client import Opa
 from bridge.opa.shipped import shipped_bundle
-from bridge.resources import rego_root
 from tests.integration.scripted import ScriptedSource
 from tests.integration.test_stored_facts import assert_current, replicated
 from tests.warm_opa import WarmOpa

@@ -9,10 +9,10 @@ from typing import Any
 import aiohttp
 import pytest
 
+from bridge.files import rego_root
 from bridge.model.changes import Object
 from bridge.model.keys import key_of
 from bridge.opa.shipped import shipped_bundle
-from bridge.resources import rego_root
 from tests.properties.test_incremental_statuses import Bridge, at_work
 from tests.warm_opa import WarmOpa
 

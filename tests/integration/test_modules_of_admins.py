@@ -6,9 +6,9 @@ import contextlib
 import http.client
 from pathlib import Path
 
+from bridge.files import rego_root
 from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
-from bridge.resources import rego_root
 from tests.e2e.conftest import ROOT
 
 EXTENSIONS = ROOT / "examples" / "extensions"

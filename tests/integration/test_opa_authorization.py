@@ -16,12 +16,12 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from bridge.files import authorization_policy, rego_root
 from bridge.http import bundles as token_module
 from bridge.http.bundles import Tokens
 from bridge.opa.bundle import TOKENS_NAME, opa_arguments, opa_config
 from bridge.opa.client import Opa
 from bridge.opa.shipped import shipped_bundle
-from bridge.resources import authorization_policy, rego_root
 from tests.bundle_trust import shared_credentials, shared_trust, signed_endpoint, unguarded
 from tests.eventually import eventually
 

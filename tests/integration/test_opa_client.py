@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from bridge.opa.address import pointer
+from bridge.model.keys import pointer
 from bridge.opa.bundle import BUNDLE_CONTENT_TYPE, BUNDLE_NAME, BUNDLE_PATH, build_bundle, opa_config
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined, QueryError

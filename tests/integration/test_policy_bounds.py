@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from bridge.files import rego_root
 from bridge.model.changes import Object
 from bridge.offline.modules import settle_manifests
 from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.client import Opa
 from bridge.opa.shipped import shipped
 from bridge.replicator.replicator import Replicator
-from bridge.resources import rego_root
 from bridge.settings.model import Settings
 from tests.builders import policy, policy_kind, service, target_ref
 from tests.integration.scripted import BARRIER, Notices, ScriptedSource

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
+from bridge.files import rego_root
 from bridge.opa.client import Opa
-from bridge.resources import rego_root
 from tests.warm_opa import WarmOpa
 
 LABEL = "gateway.networking.k8s.io/policy"

@@ -15,6 +15,7 @@ import pytest
 import yaml
 from structlog.testing import capture_logs
 
+from bridge.files import rego_root
 from bridge.kube.client import KubeClient
 from bridge.kube.lease import Lease, Term
 from bridge.model.types import ALWAYS
@@ -23,7 +24,6 @@ from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
 from bridge.remediator.remediator import Remediator
 from bridge.replicator.replicator import Replicator
-from bridge.resources import rego_root
 from bridge.sidecar.store import ClusterSink
 from bridge.sources.cluster import ClusterSource
 from bridge.work import Budget

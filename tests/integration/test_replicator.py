@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from bridge.files import rego_root
 from bridge.model.changes import Listing, Notice, Object, Trouble, Upserted
 from bridge.model.keys import Key, key_of
 from bridge.opa.bundle import Bundle, build_bundle
@@ -22,7 +23,6 @@ from bridge.opa.shipped import shipped_bundle
 from bridge.replicator import replicator
 from bridge.replicator.replicator import BATCH, Replicator
 from bridge.replicator.writer import MARKER
-from bridge.resources import rego_root
 from tests.builders import GATEWAY_API, backends, gateway, http_route, policy, policy_kind, service, target_ref
 from tests.eventually import eventually
 from tests.faults.comparing import declared_ends, differences, held

@@ -10,8 +10,8 @@ import pytest
 import pytest_asyncio
 import yaml
 
+from bridge.files import rego_root
 from bridge.opa.client import Opa
-from bridge.resources import rego_root
 from bridge.sources.defaults import CLUSTER_SCOPED_POLICIES
 from hack.tools import known_fields
 from hack.tools.crds import VENDORS, Vendor, crds_of

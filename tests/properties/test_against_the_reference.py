@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from bridge.files import rego_root
 from bridge.opa.client import Opa
 from bridge.opa.shipped import shipped_bundle
-from bridge.resources import rego_root
 from tests.properties.compare import Object, bundle_of_both, differences, shrunken
 from tests.properties.random_clusters import random_cluster
 from tests.properties.random_stacks import random_stack

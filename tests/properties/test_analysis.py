@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from bridge.files import rego_root
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
 from bridge.model.types import ALWAYS
@@ -26,7 +27,6 @@ from bridge.opa.client import Opa
 from bridge.opa.shipped import shipped_bundle
 from bridge.queries.analysis import Analysis, analyze
 from bridge.replicator.replicator import Replicator
-from bridge.resources import rego_root
 from tests.integration.scripted import BARRIER, Notices, ScriptedSource
 from tests.properties.random_clusters import NAMESPACES, random_cluster
 from tests.properties.random_policies import GROUP

@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bridge.opa.address import pointer
+from bridge.model.keys import pointer
 from bridge.opa.bundle import build_bundle
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa

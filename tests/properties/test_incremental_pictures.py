@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
+from bridge.files import rego_root
 from bridge.model.keys import parse_key
 from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
 from bridge.opa.shipped import shipped_bundle
 from bridge.queries.asking import effective_at
 from bridge.queries.names import CommandError
-from bridge.resources import rego_root
 from bridge.sidecar.run import Backing
 from bridge.web.picture import PagePicture
 from bridge.web.picture_updates import Drawing

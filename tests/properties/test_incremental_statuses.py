@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from bridge.files import rego_root
 from bridge.model.changes import Object
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa, Requests
@@ -20,7 +21,6 @@ from bridge.opa.shipped import shipped_bundle
 from bridge.remediator.ledger import Ledger
 from bridge.remediator.remediator import Remediator
 from bridge.replicator.replicator import Replicator
-from bridge.resources import rego_root
 from bridge.work import Budget
 from tests.integration.scripted import BARRIER, Notices, ScriptedSink, ScriptedSource
 from tests.properties.shown import MARKED, marks_shown, marks_wanted, said, shown

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bridge.files import rego_root
 from bridge.model.keys import key_of
 from bridge.replicator.documents import INDEXES, links_of
-from bridge.resources import rego_root
 from tests.properties.random_clusters import random_cluster
 
 if TYPE_CHECKING:

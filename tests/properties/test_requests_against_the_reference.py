@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import yaml
 
+from bridge.files import rego_root
 from bridge.opa.client import Opa
 from bridge.opa.shipped import shipped_bundle
-from bridge.resources import rego_root
 from tests.properties.drawing import Object
 from tests.properties.random_requests import random_requests, random_routing
 from tests.properties.test_incremental_statuses import at_work

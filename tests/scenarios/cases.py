@@ -12,9 +12,9 @@ from typing import Any
 
 import yaml
 
+from bridge.files import rego_root
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
-from bridge.resources import rego_root
 from bridge.sources.manifests import ManifestSource
 from bridge.sources.yaml import Document, read_documents
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from bridge.resources import rego_root
+from bridge.files import rego_root
 from hack.pages.rego import PACKAGES, WHERE
 from hack.rego_layers import query
 

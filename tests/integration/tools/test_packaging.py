@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from bridge import __version__
-from bridge.resources import crds_root, rego_root
+from bridge.files import crds_root, rego_root
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 SHOP = REPOSITORY / "examples" / "shop"

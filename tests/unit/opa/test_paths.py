@@ -1,4 +1,4 @@
-from bridge.opa.address import pointer, segments_of, url_path
+from bridge.model.keys import pointer, segments_of, url_path
 
 KEY = "core/Service/shop/cart#http"
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from bridge.files import rego_root
 from bridge.opa.executable import ensure_opa
 from bridge.opa.shipped import prepare, reached
-from bridge.resources import rego_root
 from hack import rego_layers
 
 A = "package bridge.a\n\n# METADATA\n# description: x\nused(x) := _inner(x)\n\n_inner(x) := x\n\nspare := 1\n"

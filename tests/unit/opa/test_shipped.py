@@ -3,9 +3,9 @@ import json
 import tarfile
 from pathlib import Path
 
+from bridge.files import rego_root
 from bridge.opa.shipped import shipped, shipped_bundle
 from bridge.policy_loader.submissions import package_of
-from bridge.resources import rego_root
 
 
 def files(root: Path) -> dict[str, bytes]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from bridge.opa.address import segments_of
+from bridge.model.keys import segments_of
 from bridge.replicator.documents import Operation
 
 
