@@ -194,6 +194,11 @@ class RetryQueue(Generic[T]):
         if self._due:
             self._added.set()
 
+    def discard(self, key: T) -> None:
+        """Remove a key."""
+        self._due.discard(key)
+        self._ticket.pop(key, None)
+
     def failed(self, key: T) -> None:
         """Retry this key later, with growing delays, unless it was added meanwhile."""
         count = self._failures[key] = self._failures.get(key, 0) + 1

@@ -13,7 +13,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import os
 import re
@@ -21,7 +20,7 @@ import socket
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -30,7 +29,7 @@ import structlog
 from bridge.kube.client import KubeClient
 from bridge.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotFound
 from bridge.model.observability import EventType
-from bridge.work import FAILED, Backoff, Budget
+from bridge.work import FAILED, Backoff, Budget, RetryQueue
 
 log = structlog.get_logger(__name__)
 
@@ -43,8 +42,7 @@ PATIENCE = 600.0
 NOTE_BYTES = 1024  # the API server's limit, in bytes of UTF-8
 RESULTS = ("written", "refused", "dropped")
 
-_Identity = tuple[str, ...]
-_Group = tuple[str, str]  # namespace and reason
+_Identity = tuple[str, ...]  # the group (namespace and reason), then the rest of the report
 
 
 @dataclass(slots=True)
@@ -63,12 +61,12 @@ class _RecordedEvent:
     counted: int = 0  # counts of the replica, or the earlier process, that wrote the Event first
     written: int = 0  # the part of `count` in the Event
     wrote: float = 0.0  # time of the last write
-    waiting_since: float = field(default=0.0)
+    waiting_since: float = 0.0
 
-    @property
-    def group(self) -> _Group:
-        """Return the group with which it takes turns."""
-        return self.regarding.get("namespace", ""), self.reason
+
+def _group(identity: _Identity) -> str:
+    """Return the group with which a report takes turns."""
+    return "/".join(identity[:2])
 
 
 class Recorder:
@@ -79,8 +77,8 @@ class Recorder:
         self._component = component
         self._instance = f"{socket.gethostname()}-{os.getpid()}"[:128]
         self._events: OrderedDict[_Identity, _RecordedEvent] = OrderedDict()
-        self._waiting: OrderedDict[_Group, dict[_Identity, None]] = OrderedDict()  # the group that is next first
-        self._woken = asyncio.Event()
+        self._queue: RetryQueue[_Identity] = RetryQueue(_group)
+        self._writing: _Identity = ()  # what is written now
         self._forbidden = False
         self._dropping = False
         self.results: Counter[str] = Counter()  # results of writes: RESULTS
@@ -88,7 +86,7 @@ class Recorder:
     @property
     def waiting(self) -> int:
         """Return the number of waiting Events."""
-        return sum(map(len, self._waiting.values()))
+        return len(self._queue) + bool(self._writing)
 
     def record(self, regarding: Mapping[str, Any], event_type: EventType, reason: str, message: str) -> None:
         """Report on an object (apiVersion, kind and metadata are read). Never raises, and returns immediately.
@@ -106,17 +104,27 @@ class Recorder:
         budget = Budget(RATE, BURST)
         backoff = Backoff(FAILED)
         while True:
-            identity = await self._next()
+            [identity] = await self._queue.take(1)
+            event = self._events.get(identity)
+            if event is None:  # it was dropped meanwhile
+                continue
+            self._writing = identity
             await budget.spend()
-            if await self._write(identity):
-                backoff.reset()
-            else:
+            count = event.count
+            written = await self._write(event, count)
+            self._writing = ()
+            if not written:
+                self._queue.add([identity], first=True)  # of its group: the others have their turns before
                 await backoff.wait()
+                continue
+            backoff.reset()
+            if event.count > count and event.name:
+                self._wait(identity, event)
 
     def _note(self, regarding: Mapping[str, Any], event_type: EventType, reason: str, message: str) -> None:
         reference = _reference(regarding)
         note = _cut(message)
-        identity = (*map(str, reference.values()), event_type, reason, note)
+        identity = (reference.get("namespace", ""), reason, *map(str, reference.values()), event_type, note)
         now, clock = datetime.now(UTC), time.monotonic()
         event = self._events.get(identity)
         if event is None or clock - event.seen > WINDOW:
@@ -126,65 +134,37 @@ class Recorder:
             event.count += 1
             event.last, event.seen = now, clock
         self._events.move_to_end(identity)
-        group = self._waiting.setdefault(event.group, {})
-        if identity not in group:
+        if identity not in self._queue and identity != self._writing:
             event.waiting_since = clock
-            group[identity] = None
+            self._wait(identity, event)
         self._make_room()
-        self._woken.set()
+
+    def _wait(self, identity: _Identity, event: _RecordedEvent) -> None:
+        """Let an event wait for its write; one that was written with a count waits longer."""
+        if event.written > 1:
+            self._queue.add_later(identity, event.wrote + HEARTBEAT - time.monotonic())
+        else:
+            self._queue.add([identity])
 
     def _make_room(self) -> None:
+        """Forget the oldest event that is written; if all wait, drop the oldest one of the largest group."""
         while len(self._events) > ROOM:
-            written = self.waiting < len(self._events)
-            if written:
-                identity = next(one for one, event in self._events.items() if not self._waits(one, event))
-            else:
-                largest = max(self._waiting.values(), key=len)
-                identity = next(iter(largest))
-            event = self._events.pop(identity)
-            if written:
+            waiting = [one for one in self._events if one in self._queue]
+            if self.waiting < len(self._events):
+                waits = {*waiting, self._writing}
+                del self._events[next(one for one in self._events if one not in waits)]
                 continue
-            self._stop_waiting(identity, event)
+            [(largest, _)] = Counter(map(_group, waiting)).most_common(1)
+            dropped = next(one for one in waiting if _group(one) == largest)
+            del self._events[dropped]
+            self._queue.discard(dropped)
             self.results["dropped"] += 1
             if not self._dropping:
                 self._dropping = True
                 log.warning("Events dropped, rate limit exceeded", per_second=RATE, waiting=ROOM)
 
-    def _waits(self, identity: _Identity, event: _RecordedEvent) -> bool:
-        return identity in self._waiting.get(event.group, ())
-
-    def _stop_waiting(self, identity: _Identity, event: _RecordedEvent) -> None:
-        group = self._waiting.get(event.group, {})
-        group.pop(identity, None)
-        if not group:
-            self._waiting.pop(event.group, None)
-
-    async def _next(self) -> _Identity:
-        """Return the next due Event of the group whose turn it is; it stays in the queue."""
-        while True:
-            self._woken.clear()
-            now = time.monotonic()
-            soonest = None
-            for group, identities in self._waiting.items():
-                for identity in identities:
-                    event = self._events[identity]
-                    due = event.wrote + HEARTBEAT if event.written > 1 else now
-                    if due <= now:
-                        self._waiting.move_to_end(group)
-                        return identity
-                    soonest = due if soonest is None else min(soonest, due)
-            try:
-                async with asyncio.timeout(None if soonest is None else soonest - now):
-                    await self._woken.wait()
-            except TimeoutError:
-                continue
-
-    async def _write(self, identity: _Identity) -> bool:
-        """Write one; False if the API server needs a pause."""
-        event = self._events.get(identity)
-        if event is None:  # it was dropped meanwhile
-            return True
-        count = event.count
+    async def _write(self, event: _RecordedEvent, count: int) -> bool:
+        """Write one with its count; False if the API server needs a pause."""
         try:
             await self._send(event, count)
         except Forbidden as error:
@@ -202,8 +182,6 @@ class Recorder:
             self.results["written"] += 1
             self._forbidden = self._dropping = False
             event.written, event.wrote = count, time.monotonic()
-        if event.count == count or not event.name:
-            self._stop_waiting(identity, event)
         return True
 
     async def _send(self, event: _RecordedEvent, count: int) -> None:

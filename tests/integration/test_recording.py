@@ -188,7 +188,7 @@ async def test_that_rbac_forbids_it_is_reported_once(
                 for number in range(3):
                     recorder.record(config_map, "Normal", "Forbidden", str(number))
                 async with asyncio.timeout(300):
-                    while recorder._waiting:  # noqa: ASYNC110
+                    while recorder.waiting:  # noqa: ASYNC110
                         await asyncio.sleep(0.05)
     reported = [line for line in logs if line["event"].startswith("cannot write Events")]
     assert len(reported) == 1
