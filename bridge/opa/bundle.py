@@ -122,12 +122,11 @@ def build_bundle(
     modules: Mapping[str, str],
     data: Mapping[str, Any],
     roots: Iterable[str],
-    revision: str | None = None,
 ) -> Bundle:
     """Put `modules` (path in the bundle, such as `bridge/status/status.rego`, to text) and `data` into one bundle.
 
-    `roots` have slashes, as in OPA (names may contain dots). By default `revision` follows from the content: equal
-    content has an equal revision. The bytes depend on nothing else: no time, no order of the mappings.
+    `roots` have slashes, as in OPA (names may contain dots). `revision` follows from the content: equal content has an
+    equal revision. The bytes depend on nothing else: no time, no order of the mappings.
 
     Raises ValueError for a module path that is absolute, leaves the bundle, or does not end with `.rego`.
     """
@@ -137,8 +136,7 @@ def build_bundle(
     owned = tuple(sorted({root.strip("/") for root in roots}))
     files = {path: text.encode() for path, text in sorted(modules.items())}
     files["data.json"] = msgspec.json.encode(data, order="deterministic")
-    if revision is None:
-        revision = _digest(files, owned)
+    revision = _digest(files, owned)
     manifest = msgspec.json.encode({"revision": revision, "roots": list(owned)}, order="deterministic")
     return Bundle({".manifest": manifest, **files}, revision, owned)
 

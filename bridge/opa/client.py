@@ -246,10 +246,10 @@ class Opa:
         config: dict[str, Any] = _decode(await self._send_read("GET", "/v1/config")).get("result", {})
         return config
 
-    async def ready(self, *, bundles: bool = False) -> bool:
-        """Return whether OPA responds and is healthy; with `bundles`, also whether all its bundles are activated."""
+    async def ready(self) -> bool:
+        """Return whether OPA responds and is healthy."""
         try:
-            await self._send_read("GET", "/health?bundles=true" if bundles else "/health")
+            await self._send_read("GET", "/health")
         except (OpaUnavailable, OpaRejected):
             return False
         return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from bridge import __version__
 from bridge.http.request_guard import WrongTokens
@@ -51,9 +51,25 @@ def measure_work(
     metrics: Metrics, store: Store, replicator: Replicator, loading: PolicyLoading, writers: Writers
 ) -> None:
     """Register metrics of writes to OPA, of admins' Rego, and of results and statuses."""
-    _measure_replicator(metrics, replicator)
-    _measure_policies(metrics, loading)
-    _measure_writers(metrics, writers)
+    counted, loader = replicator.counted, loading.loader
+    metrics.read("replicated_objects", lambda: replicator.objects)
+    metrics.read("rejected_objects", lambda: replicator.rejected)
+    metrics.read("unavailable_types", lambda: len(replicator.troubles.serious))
+    metrics.read("replication_lag_seconds", lambda: counted.lag)
+    metrics.read("replication_batch_objects", lambda: counted.batch_objects)
+    metrics.read("replication_batch_bytes", lambda: counted.batch_bytes)
+    metrics.read("opa_syncs", lambda: counted.fills)
+    metrics.read("opa_sync_duration_seconds", lambda: counted.fill_seconds)
+    metrics.read("opa_audits", lambda: counted.audits)
+    metrics.read("rego_policies", lambda: Counter(author.state for author in loading.authors.known.values()))
+    metrics.read("rego_modules", lambda: loader.modules)
+    metrics.read("rego_bundles", lambda: loader.bundles)
+    remediator, audit, placement = writers
+    metrics.read("effective_recomputations", lambda: remediator.computed)
+    metrics.read("status_writes", lambda: _writes(writers))
+    metrics.read("audited_objects", lambda: audit.audited.judged)
+    metrics.read("constraint_violations", lambda: audit.audited.violations)
+    metrics.read("placement_events", lambda: placement.counts)
     metrics.read("queue_depth", lambda: _depths(store, replicator, writers))
 
 
@@ -65,41 +81,10 @@ def measure_admission(metrics: Metrics, webhook: Webhook) -> None:
     metrics.read("webhook_connections_closed", lambda: webhook.gate.closed if webhook.gate else {})
 
 
-def _measure_replicator(metrics: Metrics, replicator: Replicator) -> None:
-    counted = replicator.counted
-    metrics.read("replicated_objects", lambda: replicator.objects)
-    metrics.read("rejected_objects", lambda: replicator.rejected)
-    metrics.read("unavailable_types", lambda: len(replicator.troubles.serious))
-    metrics.read("replication_lag_seconds", lambda: counted.lag)
-    metrics.read("replication_batch_objects", lambda: counted.batch_objects)
-    metrics.read("replication_batch_bytes", lambda: counted.batch_bytes)
-    metrics.read("opa_syncs", lambda: counted.fills)
-    metrics.read("opa_sync_duration_seconds", lambda: counted.fill_seconds)
-    metrics.read("opa_audits", lambda: counted.audits)
-
-
-def _measure_policies(metrics: Metrics, loading: PolicyLoading) -> None:
-    metrics.read("rego_policies", lambda: Counter(author.state for author in loading.authors.known.values()))
-    metrics.read("rego_modules", lambda: loading.loader.modules)
-    metrics.read("rego_bundles", lambda: loading.loader.bundles)
-
-
-def _measure_writers(metrics: Metrics, writers: Writers) -> None:
+def _writes(writers: Writers) -> dict[tuple[str, str], int]:
     remediator, audit, placement = writers
-    results: dict[str, Callable[[], Mapping[str, int]]] = {
-        "status": lambda: remediator.results,
-        "constraint": lambda: audit.results,
-        "placement": lambda: placement.results,
-    }
-
-    def writes() -> dict[tuple[str, str], int]:
-        return {(writer, result): read().get(result, 0) for writer, read in results.items() for result in RESULTS}
-
-    metrics.read("effective_recomputations", lambda: remediator.computed)
-    metrics.read("status_writes", writes)
-    metrics.read("audited_objects", lambda: audit.audited.judged)
-    metrics.read("constraint_violations", lambda: audit.audited.violations)
-    metrics.read("placement_events", lambda: placement.counts)
+    counts = {"status": remediator.results, "constraint": audit.results, "placement": placement.results}
+    return {(writer, result): found.get(result, 0) for writer, found in counts.items() for result in RESULTS}
 
 
 def _depths(store: Store, replicator: Replicator, writers: Writers) -> dict[str, int]:

@@ -92,9 +92,9 @@ def span(
     return _OFF if _traces is None else _traces.span(name, kind, links, carrier, attributes)
 
 
-def child(name: str, *, kind: Kind = "client", attributes: Attributes = _NO_ATTRIBUTES) -> AbstractContextManager[None]:
-    """Open a span around a block inside another span: a trace of only a health check is useless."""
-    return _OFF if _traces is None or not _traces.in_span() else _traces.span(name, kind, (), None, attributes)
+def child(name: str, *, attributes: Attributes = _NO_ATTRIBUTES) -> AbstractContextManager[None]:
+    """Open a client's span around a block inside another span: a trace of only a health check is useless."""
+    return _OFF if _traces is None or not _traces.in_span() else _traces.span(name, "client", (), None, attributes)
 
 
 def opened(name: str, since: Mapping[str, float]) -> AbstractContextManager[Sequence[Context]]:

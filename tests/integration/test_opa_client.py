@@ -96,7 +96,7 @@ async def test_writing_below_a_bundles_root_is_rejected(opa: Opa) -> None:
 
 async def test_an_opa_with_a_bundle_file_tells_its_revision(opa: Opa) -> None:
     assert await opa.bundle_revision() == BUNDLE.revision
-    assert await opa.ready(bundles=True)
+    assert await opa.ready()
 
 
 async def test_an_opa_without_a_bundle_has_no_revision(opa_path: Path) -> None:

@@ -40,10 +40,6 @@ def test_any_change_of_modules_data_or_roots_changes_the_revision() -> None:
     assert len({bundle.revision for bundle in bundles}) == len(bundles)
 
 
-def test_a_given_revision_is_kept() -> None:
-    assert build_bundle(MODULES, {}, ["a"], revision="r7").revision == "r7"
-
-
 @pytest.mark.parametrize("path", ["/a.rego", "../a.rego", "a/../../b.rego", "a.txt"])
 def test_a_module_path_that_opa_would_not_load_is_refused(path: str) -> None:
     with pytest.raises(ValueError, match="is not a path of a module"):
