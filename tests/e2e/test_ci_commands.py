@@ -46,6 +46,7 @@ def clone(tmp_path: Path) -> Path:
     return clone
 
 
+@pytest.mark.long
 def test_the_action_reports_what_a_pull_request_introduces(
     clone: Path, bridge_path: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
@@ -70,6 +71,7 @@ def test_the_action_reports_what_a_pull_request_introduces(
     assert _git(clone, "status", "--porcelain") == ""
 
 
+@pytest.mark.long
 def test_the_action_compares_what_a_command_prints_at_both_commits(
     clone: Path, bridge_path: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
@@ -161,6 +163,7 @@ def test_the_action_keeps_one_comment_of_its_own_login(tmp_path: Path, environme
         assert f"body=@{tmp_path}/policy-bridge.md" in calls.read_text()
 
 
+@pytest.mark.long
 def test_the_template_for_gitlab_writes_failed_tests(
     clone: Path, bridge_path: Path, environment: dict[str, str]
 ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.controlplane.fixtures import Apply
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import SHOP, Run
@@ -103,6 +105,7 @@ def test_problems_of_a_folder_without_problems(bridge: Run, tmp_path: Path) -> N
     assert bridge("problems", "--manifests", tmp_path).returncode == 0
 
 
+@pytest.mark.long
 def test_rejected_rego_of_others_is_one_warning_and_events_are_shown(
     bridge: Run, control_plane: ControlPlane, kubectl_apply: Apply
 ) -> None:

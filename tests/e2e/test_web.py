@@ -67,6 +67,7 @@ def served(
         yield found
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 def test_thousand_clients_that_read_nothing_cost_little_memory(served: Served) -> None:
     host, port = served.url.removeprefix("http://").split(":")
@@ -284,6 +285,7 @@ async def test_a_pasted_manifest_is_analysed_and_all_its_mistakes_are_reported(s
         assert status == code
 
 
+@pytest.mark.long
 async def test_abandoned_pastes_end_and_delay_no_other(served: Served) -> None:
     host, _, port = served.url.removeprefix("http://").partition(":")
     pasted = b"- []\n" * 800_000

@@ -112,6 +112,7 @@ async def test_update_that_repairs_a_policy_on_which_a_strategy_fails_is_admitte
     assert (await webhook.review(json.dumps(review).encode()))["allowed"]
 
 
+@pytest.mark.long
 async def test_strategy_that_is_slow_at_a_tenants_route_does_not_deny_the_gateways_policy(
     opa_path: Path, tmp_path: Path
 ) -> None:

@@ -14,6 +14,8 @@ from bridge.offline.engine import Engine
 from tests.eventually import eventually
 from tests.integration.loading import DEADLINE, Bench, loading
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 async def bench(opa_path: Path) -> AsyncIterator[Bench]:

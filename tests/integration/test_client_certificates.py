@@ -8,11 +8,14 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
 from structlog.testing import capture_logs
 
 from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import make_namespace
 from tests.integration.webhook import AtWork, free_port, webhook_at_work
+
+pytestmark = pytest.mark.long
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "verify-the-api-server.md"
 FOLDER = "/etc/kubernetes/policy-bridge"

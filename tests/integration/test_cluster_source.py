@@ -321,6 +321,7 @@ async def test_stopping_leaves_no_task_behind(client: KubeClient) -> None:
     assert asyncio.all_tasks() == before
 
 
+@pytest.mark.long
 async def test_an_api_server_that_is_unavailable_at_the_start_is_waited_for(bare_control_plane: ControlPlane) -> None:
     plane = bare_control_plane
     await asyncio.to_thread(plane.stop_api_server)

@@ -154,6 +154,7 @@ async def test_change_costs_little_where_policies_of_others_name_classes(opa_pat
     assert seconds < 0.08
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("same_level", [{}, {"sameLevel": "ConflictOnOverlap"}], ids=["merged", "compared"])
 async def test_query_costs_little_where_many_large_policies_have_one_target(
     opa_path: Path, same_level: dict[str, str]

@@ -131,7 +131,7 @@ async def test_too_deep_object_is_dropped_and_its_type_continues(
     assert sorted(events) == [("beyond", message), ("deep", message), ("deeper", message)]
 
 
-@pytest.mark.parametrize("depth", [BARELY_PYTHON, MOST])
+@pytest.mark.parametrize("depth", [BARELY_PYTHON, pytest.param(MOST, marks=pytest.mark.long)])
 async def test_object_that_becomes_too_deep_leaves_opa_and_comes_back_when_it_is_fixed(
     depth: int, control_plane: ControlPlane, opa_path: Path, things: Things
 ) -> None:

@@ -12,6 +12,8 @@ from bridge.sources.defaults import Defaulter
 from bridge.sources.manifests import read_content
 from tests.controlplane.kubectl import Kubectl
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from pathlib import Path
 

@@ -98,6 +98,7 @@ async def test_a_listing_is_the_beginning_of_the_watch(control_plane: ControlPla
     assert [params.get("sendInitialEvents") for params in requested.params] == ["true"]
 
 
+@pytest.mark.long
 async def test_an_api_server_that_cannot_stream_a_listing_is_requested_in_pages(
     bare_control_plane: ControlPlane,
 ) -> None:
@@ -231,6 +232,7 @@ async def test_a_watch_that_is_accepted_and_never_answered_is_requested_again(
     assert Listing("core/ConfigMap") not in changes
 
 
+@pytest.mark.long
 async def test_lists_again_after_its_history_expired(bare_control_plane: ControlPlane, tmp_path: Path) -> None:
     plane = bare_control_plane
     namespace = await make_namespace(plane.api)
@@ -253,6 +255,7 @@ async def test_lists_again_after_its_history_expired(bare_control_plane: Control
     assert [name for name in names(again) if name.startswith("map-")] == ["map-0000", "map-0002"]
 
 
+@pytest.mark.long
 async def test_an_api_server_that_comes_back_is_noticed_within_two_seconds(bare_control_plane: ControlPlane) -> None:
     plane = bare_control_plane
     namespace = await make_namespace(plane.api)

@@ -128,6 +128,7 @@ async def test_links_are_made_again_when_their_modules_change(opa_path: Path) ->
         assert await links(bench) == {}
 
 
+@pytest.mark.long
 async def test_objects_stay_where_they_are_while_links_are_made_again(opa_path: Path) -> None:
     async with loading(opa_path, whole=True) as bench, filling(bench) as (replicator, _):
         gone = []
@@ -147,6 +148,7 @@ async def test_objects_stay_where_they_are_while_links_are_made_again(opa_path: 
         assert not any(gone)
 
 
+@pytest.mark.long
 async def test_links_follow_modules_that_were_taken_back_once_before_opa_had_them(
     opa_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,6 +175,7 @@ async def test_links_follow_modules_that_were_taken_back_once_before_opa_had_the
         assert "gateway.networking.k8s.io/Gateway/infra/other" in str(await links(bench))
 
 
+@pytest.mark.long
 async def test_links_made_by_modules_that_were_active_for_a_moment_are_made_again(
     opa_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,6 +215,7 @@ async def test_other_modules_change_no_link(opa_path: Path) -> None:
         await until(lambda: notices == [Notice(refilling=True), Notice(refilled=True)])
 
 
+@pytest.mark.long
 async def test_a_module_that_fails_for_links_goes_and_the_query_is_sent_again(opa_path: Path) -> None:
     async with loading(opa_path, whole=True) as bench:
         bench.put("below", EXTENSION)
@@ -277,6 +281,7 @@ async def test_module_that_fails_on_one_object_stays_and_the_object_is_left_out(
             assert not any(notice.refilling for notice in notices)
 
 
+@pytest.mark.long
 async def test_object_that_was_left_out_returns_with_another_version_of_the_module(opa_path: Path) -> None:
     source = ScriptedSource([odd("odd")])
     async with loading(opa_path, whole=True) as bench:
@@ -290,6 +295,7 @@ async def test_object_that_was_left_out_returns_with_another_version_of_the_modu
             await until(lambda: not bench.verdicts["below"].failing)
 
 
+@pytest.mark.long
 async def test_object_on_which_an_extension_is_slow_is_left_out_and_stops_no_other(opa_path: Path) -> None:
     source = ScriptedSource([service("s", "infra"), odd("first")])
     async with loading(opa_path, whole=True) as bench:
@@ -307,6 +313,7 @@ async def test_object_on_which_an_extension_is_slow_is_left_out_and_stops_no_oth
             assert await services(bench) == {"s", "quick", "first", "later"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("recreated", [False, True])
 async def test_further_changes_of_a_slow_object_delay_no_write_of_others(opa_path: Path, recreated: bool) -> None:
     source = ScriptedSource([service("s", "infra")])
@@ -356,6 +363,7 @@ async def test_strategy_that_fails_at_one_target_stays_for_the_others(opa_path: 
             await until(lambda: not bench.verdicts["odd"].failing)
 
 
+@pytest.mark.long
 async def test_a_module_that_runs_for_seconds_ends_with_the_question(opa_path: Path) -> None:
     async with loading(opa_path, whole=True) as bench:
         bench.put("endless", ENDLESS)

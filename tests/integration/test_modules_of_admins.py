@@ -6,10 +6,14 @@ import contextlib
 import http.client
 from pathlib import Path
 
+import pytest
+
 from bridge.files import rego_root
 from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
 from tests.e2e.conftest import ROOT
+
+pytestmark = pytest.mark.long
 
 EXTENSIONS = ROOT / "examples" / "extensions"
 

@@ -190,6 +190,7 @@ async def test_a_config_map_is_active_refused_fixed_and_gone(
         await until(lambda: bridge.ask(name) is None)
 
 
+@pytest.mark.long
 async def test_a_module_that_waits_for_anothers_becomes_active_with_it(shared: Shared, tenant: Admin) -> None:
     name = tenant.namespace.replace("-", "_")
     bridge = shared.bridge
@@ -200,6 +201,7 @@ async def test_a_module_that_waits_for_anothers_becomes_active_with_it(shared: S
     await until(lambda: tenant.status("user") == {"status": "ok"})
 
 
+@pytest.mark.long
 async def test_data_stands_where_kube_mgmt_puts_it_and_goes_alone(shared: Shared, tenant: Admin) -> None:
     bridge = shared.bridge
     tenant.apply("one", {"x.json": '{"a": [1, 2]}', "y": "b: true\n"}, DATA)
@@ -217,6 +219,7 @@ async def test_data_stands_where_kube_mgmt_puts_it_and_goes_alone(shared: Shared
     assert bridge.ask("objects/core/Namespace") == held  # kube-mgmt would have emptied OPA here
 
 
+@pytest.mark.long
 async def test_rego_written_for_kube_mgmt_comes_from_several_namespaces_and_binary_data_is_reported(
     shared: Shared, tenant: Admin, admin: Admin, control_plane: ControlPlane, kubectl_path: Path
 ) -> None:
@@ -300,6 +303,7 @@ async def test_of_two_bridges_one_alone_annotates(
     assert events.count("PolicyRefused") == 1
 
 
+@pytest.mark.long
 async def test_a_config_map_of_a_megabyte_with_200_modules_is_active(shared: Shared, tenant: Admin) -> None:
     name = tenant.namespace.replace("-", "_")
     filler = "# " + "x" * 4800 + "\n"
