@@ -147,7 +147,7 @@ async def _settle(authors: Authors, received: _Received, unread: Mapping[str, st
     await authors.read_waiting()
     found = shipped(rego_root(), policy_settings().policy_bounds)
     executable = await asyncio.to_thread(ensure_opa)
-    view = kubernetes_view((type_id, plural_by_rule(type_id)) for type_id in ALWAYS)
+    view = kubernetes_view(ALWAYS, plural_by_rule)
     judge = Judge(Checker(executable.path, found.modules), found)
     judge.generate(view, ())
     problems = {key: tuple(claims) for key, one in received.items() if (claims := flaws(one))}

@@ -10,7 +10,7 @@ import copy
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -171,14 +171,15 @@ _RESERVED = {
 _RESERVED |= {"package", "some", "true", "with"}
 
 
-def kubernetes_view(plurals: Iterable[tuple[str, str]]) -> str:
+def kubernetes_view(types: Iterable[str], plural_of: Callable[[str], str]) -> str:
     """Return a module with one rule for each type: `data.kubernetes.<plural>[namespace][name]`, or only `[name]`.
 
-    `plurals` are types (`<group>/<Kind>`) with their plural names. Of two types with one name the core group's comes
-    first, then Kubernetes' own groups, then the others by name; `data.objects` has the other ones.
+    Of two types (`<group>/<Kind>`) with one plural name the core group's comes first, then Kubernetes' own groups, then
+    the others by name; `data.objects` has the other ones.
     """
     chosen: dict[str, str] = {}
-    for type_id, plural in sorted(plurals, key=_rank):
+    for type_id in sorted(types, key=_rank):
+        plural = plural_of(type_id)
         if _NAME.fullmatch(plural) and plural not in _RESERVED:
             chosen.setdefault(plural, type_id)
     rules = [_rule(plural, *type_id.split("/")) for plural, type_id in sorted(chosen.items())]
@@ -191,7 +192,7 @@ def _rule(plural: str, group: str, kind: str) -> str:
     return f'{plural} := {objects}["-"] if {{\n\t{objects}["-"]\n}} else := {objects}'
 
 
-def _rank(named: tuple[str, str]) -> tuple[int, str]:
-    group = named[0].partition("/")[0]
+def _rank(type_id: str) -> tuple[int, str]:
+    group = type_id.partition("/")[0]
     own = "." not in group or group.endswith(".k8s.io")
-    return (0 if group == CORE else 1 if own else 2, named[0])
+    return (0 if group == CORE else 1 if own else 2, type_id)

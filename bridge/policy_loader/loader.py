@@ -173,8 +173,8 @@ class Loader:
 
     `put` and `remove` are for followers of the authors' objects, and return immediately; `run` does the work until it
     is cancelled. Listeners get each changed verdict. `kubernetes` returns the text of that view, which is omitted if
-    OPA has other documents there; empty: it is disabled. `decision` returns the path of the placement decision that the
-    webhook queries; call `reconsider` when it changes.
+    OPA has other documents there; empty: it is disabled. `decision` is the path of the placement decision that the
+    webhook queries, empty for none.
     """
 
     def __init__(
@@ -184,7 +184,7 @@ class Loader:
         checker: Checker,
         shipped: Shipped,
         kubernetes: Callable[[], str] = str,
-        decision: Callable[[], DataPath] = tuple,
+        decision: DataPath = (),
     ) -> None:
         self._opa = opa
         self._activation = Activation(opa, endpoint)
@@ -262,6 +262,12 @@ class Loader:
         self._stale = True
         self._loaded.clear()
         self._wake.set()
+
+    def decide_by(self, decision: DataPath) -> None:
+        """Generate the webhook's query for another placement decision from now on."""
+        if decision != self._decision:
+            self._decision = decision
+            self.reconsider()
 
     def listed(self) -> None:
         """Note that all existing authors have submitted: from here on the set is served."""
@@ -438,7 +444,7 @@ class Loader:
         if view and await self._in_the_way([VIEW]):
             log.warning("data.kubernetes is in use, view disabled")
             self._kubernetes, view = str, ""
-        self._judge.generate(view, self._decision())
+        self._judge.generate(view, self._decision)
         for failure in self._failures:
             if entry := self._entries.get(failure.version.author):
                 entry.withdraw(failure)

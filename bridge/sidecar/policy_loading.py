@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -33,14 +34,8 @@ class PolicyLoading:
         memory = settings.check_memory_mib * MEBIBYTE
         checker = Checker(executable, found.modules, allowed=settings.allowed_builtins, memory=memory)
         types = (*ALWAYS, *(one.type for one in settings.selected_types))
-
-        def view() -> str:
-            return kubernetes_view((type_id, store.plural(type_id)) for type_id in types)
-
-        self._decision = _decision_of(settings)
-        self.loader = Loader(
-            opa, endpoint, checker, found, view if settings.kubernetes_view else str, lambda: self._decision
-        )
+        view = functools.partial(kubernetes_view, types, store.plural) if settings.kubernetes_view else str
+        self.loader = Loader(opa, endpoint, checker, found, view, _decision_of(settings))
         self.authors = Authors(self.loader, settings.policy_namespaces)
         self.source: Source = store.source
         self._own_source = store.policies
@@ -50,9 +45,7 @@ class PolicyLoading:
 
     def change(self, settings: Settings) -> None:
         """Load modules with other settings from now on: `webhook_decision`."""
-        before, self._decision = self._decision, _decision_of(settings)
-        if self._decision != before:
-            self.loader.reconsider()
+        self.loader.decide_by(_decision_of(settings))
 
     async def run(self) -> None:
         """Follow authors, load their submissions, and report the results."""

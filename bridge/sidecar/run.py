@@ -171,7 +171,7 @@ async def _started(
             reach_opa(settings, bridge_url, bundles.tokens, bundles.trust, executable.path)
         )
         parts = await _make_parts(stack, settings, store, access, own_opa, bundles, executable.path, bridge_url)
-        _connect(parts, bundles)
+        _connect(parts, bundles, settings)
         ready |= parts.readiness
         _measure(metrics, parts, access)
         readers = await stack.enter_async_context(access.open(timeout=READERS_TIMEOUT, at_once=READERS_AT_ONCE))
@@ -228,13 +228,15 @@ async def _make_parts(
     )
 
 
-def _connect(parts: Parts, bundles: Bundles) -> None:
+def _connect(parts: Parts, bundles: Bundles, settings: Settings) -> None:
     """Let parts listen to each other's changes."""
     replicator = parts.replicator
     bundles.modules.on_fresh_start(replicator.doubt)
     parts.loading.loader.before_rules_change(replicator.rules_change)
-    for part in (parts.remediator, parts.audit, parts.store, parts.placement):
+    for part in (parts.remediator, parts.audit, parts.store):
         replicator.listen(part.note)
+    if settings.placed_types:
+        replicator.listen(parts.placement.note)
     if parts.webhook:
         replicator.listen(parts.webhook.note)
 

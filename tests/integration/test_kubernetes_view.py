@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bridge.model.types import plural_by_rule
 from bridge.policy_loader.assembly import kubernetes_view
 from tests.integration.loading import loading
 
@@ -35,7 +36,7 @@ OBJECTS = {
 
 
 def view() -> str:
-    return kubernetes_view([("core/Namespace", "namespaces"), ("core/Service", "services")])
+    return kubernetes_view(["core/Namespace", "core/Service"], plural_by_rule)
 
 
 async def test_it_finds_objects_where_kube_mgmt_has_them(opa_path: Path) -> None:

@@ -13,8 +13,12 @@ def rules(text: str) -> dict[str, str]:
     }
 
 
+def view(plurals: list[tuple[str, str]]) -> str:
+    return kubernetes_view([type_id for type_id, _ in plurals], dict(plurals).__getitem__)
+
+
 def test_each_type_has_a_rule() -> None:
-    text = kubernetes_view([("core/Namespace", "namespaces"), ("apps/Deployment", "deployments")])
+    text = view([("core/Namespace", "namespaces"), ("apps/Deployment", "deployments")])
     assert text.startswith("package kubernetes\n")
     assert rules(text) == {"deployments": '["apps"]["Deployment"]', "namespaces": '["core"]["Namespace"]'}
 
@@ -23,7 +27,7 @@ def test_of_two_types_with_one_plural_kubernetes_own_comes_first() -> None:
     gateways = [("networking.istio.io/Gateway", "gateways"), ("gateway.networking.k8s.io/Gateway", "gateways")]
     events = [("events.k8s.io/Event", "events"), ("core/Event", "events")]
     others = [("z.example.com/Thing", "things"), ("a.example.com/Thing", "things")]
-    assert rules(kubernetes_view([*gateways, *events, *others])) == {
+    assert rules(view([*gateways, *events, *others])) == {
         "events": '["core"]["Event"]',
         "gateways": '["gateway.networking.k8s.io"]["Gateway"]',
         "things": '["a.example.com"]["Thing"]',
@@ -31,7 +35,7 @@ def test_of_two_types_with_one_plural_kubernetes_own_comes_first() -> None:
 
 
 def test_what_can_be_no_name_of_a_rule_is_left_out() -> None:
-    assert kubernetes_view([("a.b/C", "import"), ("a.b/D", "my-things"), ("a.b/E", "9s")]) == "package kubernetes\n"
+    assert view([("a.b/C", "import"), ("a.b/D", "my-things"), ("a.b/E", "9s")]) == "package kubernetes\n"
 
 
 def test_plurals_by_the_rule() -> None:
