@@ -39,6 +39,16 @@ LONGEST = (
     "tests/deploy/",
     "tests/web/",
 )
+# Of the long tests, those that take many minutes for one fact: where the time is bounded, all others have run before.
+LAST = (
+    "tests/properties/",
+    "tests/faults/",
+    "tests/journeys/",
+    "tests/fuzz/",
+    "tests/soak/",
+    "tests/e2e/test_against_egctl.py",
+    "tests/integration/tools/",
+)
 BEGAN = time.monotonic()
 
 
@@ -48,12 +58,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest files."""
+    """Begin with the longest files, and end with the longest tests."""
 
     def rank(item: pytest.Item) -> int:
-        return next((place for place, path in enumerate(LONGEST) if item.nodeid.startswith(path)), len(LONGEST))
+        if item.get_closest_marker("long") and item.nodeid.startswith(LAST):
+            return len(LONGEST) + 1 + _place(item, LAST)
+        return _place(item, LONGEST)
 
     items.sort(key=rank)
+
+
+def _place(item: pytest.Item, paths: tuple[str, ...]) -> int:
+    return next((place for place, path in enumerate(paths) if item.nodeid.startswith(path)), len(paths))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

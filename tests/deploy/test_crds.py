@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from bridge.opa.client import Opa
 from tests.controlplane.api import ApiError
 from tests.controlplane.plane import ControlPlane
-from tests.warm_opa import WarmOpa
 
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 GROUP = "/apis/policybridge.io/v1alpha1"
@@ -143,15 +141,6 @@ def test_a_policykind_that_makes_none_is_refused_with_the_field(
     with pytest.raises(ApiError) as refused:
         _dry_run(served, "policykinds", _object("PolicyKind", spec))
     assert message in str(refused.value)
-
-
-async def test_rego_refuses_the_same_in_a_folder(opa_path: Path) -> None:
-    async with WarmOpa(opa_path) as managed, Opa(managed.url) as opa:
-        for wrong, (spec, _) in {**REFUSED, "": (WHOLE, "")}.items():
-            obj = _object("PolicyKind", spec)
-            key = "policybridge.io/PolicyKind/-/tested-crd"
-            [told] = await opa.query("status", {"policies": [key], "changes": {"upsert": [obj]}})
-            assert (told["conditions"][0]["status"] == "False") == bool(wrong), (wrong, told)
 
 
 @pytest.mark.parametrize(("spec", "message"), REGO_POLICIES.values(), ids=REGO_POLICIES.keys())

@@ -1,4 +1,4 @@
-"""Links in README.md and docs/ lead somewhere, and every page and decision is linked."""
+"""Links in README.md and docs/ lead somewhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-DECISIONS = DOCS / "explanation" / "decisions"
 TOP = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")]
 PAGES = [*TOP, *sorted(DOCS.rglob("*.md"))]
 CODE = re.compile(r"`[^`\n]*`")
@@ -45,19 +44,3 @@ def _leads_somewhere(page: Path, link: str) -> bool:
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
 def test_links_lead_somewhere(page: Path) -> None:
     assert [link for link in _links(page) if not _leads_somewhere(page, link)] == []
-
-
-def test_every_page_is_linked_from_another() -> None:
-    linked = {
-        (page.parent / link.partition("#")[0]).resolve() for page in PAGES for link in _links(page) if link[0] != "#"
-    }
-    assert [page for page in PAGES if page not in linked and page != ROOT / "README.md"] == []
-
-
-def test_decisions_have_numbers_of_their_own_and_are_listed_in_order() -> None:
-    files = sorted(path.name for path in DECISIONS.glob("[0-9]*.md"))
-    assert len({name[:4] for name in files}) == len(files)
-    text = (DECISIONS / "README.md").read_text()
-    listed = re.findall(r"^- \[(\d+)\. [^\]]+\]\((\d{4}[\w-]+\.md)\)$", text, re.MULTILINE)
-    assert [name for _, name in listed] == files
-    assert all(int(number) == int(name[:4]) for number, name in listed)
