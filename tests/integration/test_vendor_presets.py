@@ -17,6 +17,8 @@ from hack.tools import known_fields
 from hack.tools.crds import VENDORS, Vendor, crds_of
 from tests.warm_opa import WarmOpa
 
+pytestmark = pytest.mark.long
+
 Crd = dict[str, Any]
 PRESETS = {
     f"{spec['group']}/{spec['kind']}": spec
