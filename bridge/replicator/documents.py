@@ -243,7 +243,9 @@ Facts = dict[str, dict[str, dict[str, dict[str, Any]]]]  # the document `facts`,
 Index = dict[str, Any]  # the document `index`: parts of it are deeper than others
 
 
-class _Known(NamedTuple):
+class Known(NamedTuple):
+    """What OPA has of an object."""
+
     version: str
     essence: int | None  # None: written by an earlier bridge
     paths: tuple[Path, ...]  # in the index
@@ -252,6 +254,7 @@ class _Known(NamedTuple):
     facts: bytes = NO_FACTS  # as JSON
 
 
+_NOT_THERE = Known("", None, ())
 _OWN = object()  # among the values: a list of only the object's own key, as most are
 
 
@@ -271,9 +274,9 @@ class Documents:
     """Plans the writes of objects with their links, and knows key, version and index paths of each object in OPA."""
 
     def __init__(self) -> None:
-        self._known: dict[Key, _Known] = {}
+        self._known: dict[Key, Known] = {}
         self._paths: dict[Path, Path] | None = {}  # each once, because many objects share them in a full sync
-        self._former: dict[Key, _Known] = {}  # like `_known`, from before `begin`
+        self._former: dict[Key, Known] = {}  # like `_known`, from before `begin`
         self._bytes = 0
         self._skeleton = Skeleton(_FLOORS)
         self.counts: Counter[str] = Counter()  # objects by type (`<group>/<Kind>`)
@@ -283,6 +286,9 @@ class Documents:
 
     def __len__(self) -> int:
         return len(self._known)
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._known
 
     @property
     def planned(self) -> int:
@@ -333,7 +339,7 @@ class Documents:
             self._skeleton.adopt((OBJECTS, *_place(key)))
             own = tuple(paths.pop(str(key), ()))
             text = msgspec.json.encode(stored.pop(key)) if key in stored else NO_FACTS
-            self._known[key] = _Known(version if linked else "", None, own, facts=text)
+            self._known[key] = Known(version if linked else "", None, own, facts=text)
             self.counts[key.type_id] += 1
         for key in stored:
             self._skeleton.remove((FACTS, *_place(key)))
@@ -377,25 +383,14 @@ class Documents:
         """Return the types (`<group>/<Kind>`) of OPA's objects."""
         return {type_id for type_id, count in self.counts.items() if count}
 
-    def version(self, key: Key) -> str | None:
-        """Return the written resourceVersion of an object; None if OPA has no such object."""
-        known = self._known.get(key)
-        return known.version if known else None
+    def known(self, key: Key) -> Known:
+        """Return what OPA has of an object; empty values if it has no such object."""
+        return self._known.get(key, _NOT_THERE)
 
     def has(self, key: Key, obj: Object) -> bool:
         """Return whether this version of an object was written; False for one without versions."""
-        version = self.version(key)
+        version = self.known(key).version
         return bool(version) and version == obj["metadata"].get("resourceVersion")
-
-    def essence(self, key: Key) -> int | None:
-        """Return the written essence of an object; None if OPA has no such object, or it was adopted."""
-        known = self._known.get(key)
-        return known.essence if known else None
-
-    def index_paths(self, key: Key) -> tuple[Path, ...]:
-        """Return the index paths of an object."""
-        known = self._known.get(key)
-        return known.paths if known else ()
 
     def made_from(self, key: Key) -> int | None:
         """Return the hash of the fields that an object's links were made from; None if unknown."""
@@ -410,7 +405,7 @@ class Documents:
         self._remember(key)
         text = sys.intern(str(key))
         known = self._known.get(key)
-        last = known or self._former.pop(key, None) or _Known("", None, ())
+        last = known or self._former.pop(key, _NOT_THERE)
         if links is None:
             paths, values, facts = last.paths, last.values, last.facts
         else:
@@ -430,7 +425,7 @@ class Documents:
         version = obj["metadata"].get("resourceVersion", "")
         if not known:
             self.counts[key.type_id] += 1
-        self._known[key] = _Known(version, hash(declared), paths, values, made_from, facts)
+        self._known[key] = Known(version, hash(declared), paths, values, made_from, facts)
 
     def outdated(self, stamps: Mapping[str, str]) -> list[Key]:
         """Return the objects whose facts have other inputs than the `stamps` of their types (`<group>/<Kind>`)."""

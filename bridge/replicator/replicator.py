@@ -401,7 +401,7 @@ class Replicator:
     async def _write_objects(self, batch: dict[Key, Object | None]) -> None:
         written = await self._writer.write(batch)
         self.counted.in_opa(self._intake.pending.arrivals)
-        keys = [key for key, before in written.items() if before.essence != self._writer.documents.essence(key)]
+        keys = [key for key, before in written.items() if before.essence != self._writer.documents.known(key).essence]
         if kinds := self._writer.kinds_outdated:
             await self._describe()
             await self._writer.renew_facts()

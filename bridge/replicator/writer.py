@@ -19,7 +19,7 @@ from bridge.model.keys import Key, parse_key, pointer
 from bridge.model.types import DESCRIBING
 from bridge.opa.client import Opa, batches
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined
-from bridge.replicator.documents import FACTS, INDEX, NO_LINKS, Documents, Facts, Index, Operation, Path
+from bridge.replicator.documents import FACTS, INDEX, NO_LINKS, Documents, Facts, Index, Known, Operation
 from bridge.replicator.links import Linking
 from bridge.work import RETURNING, Backoff
 
@@ -29,13 +29,6 @@ MOST_OPERATIONS = 500  # of a write: OPA's cost grows with their square, and oth
 FACTS_BATCH = 200  # objects whose facts are computed in one query, so a change waits for few
 FACTS_AUDITED = 1_000  # objects whose facts one audit compares
 MOST_BYTES = 32 << 20  # of a write: OPA accepts 256 MiB, and its memory peaks at several times the body
-
-
-class Before(NamedTuple):
-    """OPA's state of an object before a write: its essence (None: none) and its index paths."""
-
-    essence: int | None
-    paths: tuple[Path, ...]
 
 
 class Writer:
@@ -137,7 +130,7 @@ class Writer:
         """
         if not self._unaudited:
             self._unaudited = list(self.documents)
-        keys = [key for key in self._unaudited[-FACTS_AUDITED:] if self.documents.version(key) is not None]
+        keys = [key for key in self._unaudited[-FACTS_AUDITED:] if key in self.documents]
         del self._unaudited[-FACTS_AUDITED:]
         astray = False
         for batch in batches(keys, FACTS_BATCH):
@@ -177,12 +170,12 @@ class Writer:
         if keys:
             log.info("facts refreshed", objects=len(keys))
 
-    async def write(self, batch: dict[Key, Object | None]) -> dict[Key, Before]:
+    async def write(self, batch: dict[Key, Object | None]) -> dict[Key, Known]:
         """Write differences to OPA; return the changed objects, in their previous state.
 
         None means a deleted object.
         """
-        deletes = [key for key, obj in batch.items() if obj is None and self.documents.version(key) is not None]
+        deletes = [key for key, obj in batch.items() if obj is None and key in self.documents]
         upserts: dict[Key, Object] = {}
         for key, obj in batch.items():
             if obj is not None and self.documents.has(key, obj):
@@ -194,11 +187,11 @@ class Writer:
         # Other queries about an object may fail, too, if its links do.
         for key, why in [(key, one.failure) for key, one in made.items() if one.failure]:
             self._refuse(key, upserts.pop(key), f"evaluation fails on it ({why})")
-            if self.documents.version(key) is not None:
+            if key in self.documents:
                 deletes.append(key)
-        written: dict[Key, Before] = {}
+        written: dict[Key, Known] = {}
         for key in (*deletes, *upserts):
-            written[key] = Before(self.documents.essence(key), self.documents.index_paths(key))
+            written[key] = self.documents.known(key)
 
         def plan(key: Key) -> None:
             if key in upserts:
@@ -209,7 +202,7 @@ class Writer:
         for key in await self._write_or_refuse(deletes, upserts, plan):
             del written[key]
         self.kinds_outdated |= any(
-            key.type_id in DESCRIBING and before.essence != self.documents.essence(key)
+            key.type_id in DESCRIBING and before.essence != self.documents.known(key).essence
             for key, before in written.items()
         )
         return written
@@ -220,7 +213,7 @@ class Writer:
         """Write each object; return those that OPA has as before."""
         refused = await self._write_each([*deletes, *upserts], plan)
         # Policies must not be evaluated with a former state of an object.
-        former = [key for key in refused if key in upserts and self.documents.version(key) is not None]
+        former = [key for key in refused if key in upserts and key in self.documents]
         kept = await self._write_each(former, self.documents.remove) if former else {}
         for key, why in refused.items():
             self._refuse(key, upserts.get(key), f"OPA refuses it ({why})")

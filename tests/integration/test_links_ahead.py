@@ -13,8 +13,9 @@ from structlog.testing import capture_logs
 from bridge.model.changes import Listed, Listing, Object, Upserted
 from bridge.model.keys import Key
 from bridge.replicator import changes, links, replicator
+from bridge.replicator.documents import Known
 from bridge.replicator.links import Linking
-from bridge.replicator.writer import Before, Writer
+from bridge.replicator.writer import Writer
 from tests.eventually import eventually
 from tests.integration.scripted import ScriptedSource
 from tests.integration.test_replicator import BUNDLE, route
@@ -80,7 +81,7 @@ async def test_of_objects_that_opa_holds_already_no_links_are_queried_and_nothin
         requested.append(len(batch))
         return await query(self, reading, batch)
 
-    async def writing(self: Writer, batch: dict[Key, Object | None]) -> dict[Key, Before]:
+    async def writing(self: Writer, batch: dict[Key, Object | None]) -> dict[Key, Known]:
         written = await write(self, batch)
         kept.append(len(self.linking._ahead))
         return written
@@ -122,7 +123,7 @@ async def until_written(writer: Writer, monkeypatch: pytest.MonkeyPatch, begin: 
     kept: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     write = writer.write
 
-    async def writing(batch: dict[Key, Object | None]) -> dict[Key, Before]:
+    async def writing(batch: dict[Key, Object | None]) -> dict[Key, Known]:
         written = await write(batch)
         if len(batch) > BATCH and not kept.done():
             kept.set_result(len(writer.linking._ahead))

@@ -191,12 +191,12 @@ def test_what_is_known_of_an_object_is_what_was_put_last() -> None:
     documents = Documents()
     documents.begin()
     key = key_of(service("one"))
-    assert (documents.version(key), documents.essence(key), documents.index_paths(key)) == (None, None, ())
+    assert (key in documents, documents.known(key).essence, documents.known(key).paths) == (False, None, ())
     obj = service("one", resourceVersion="7")
     documents.put(key, obj, Links([(("parents", "x"), 1)]))
-    assert documents.version(key) == "7"
-    assert documents.essence(key) == essence(obj)
-    assert documents.index_paths(key) == (("parents", "x"),)
+    assert documents.known(key).version == "7"
+    assert documents.known(key).essence == essence(obj)
+    assert documents.known(key).paths == (("parents", "x"),)
 
 
 def test_objects_are_counted_by_type_whatever_is_put_removed_or_adopted() -> None:
@@ -243,7 +243,7 @@ def test_an_object_whose_links_are_as_they_were_is_one_operation() -> None:
     documents.put(key, service("one", resourceVersion="2"), None, 17)
     (operation,) = documents.take_plan()
     assert operation["value"] == service("one", resourceVersion="2")
-    assert documents.index_paths(key) == (("children", "gateway"),)
+    assert documents.known(key).paths == (("children", "gateway"),)
     documents.remove(key)
     paths = [operation["path"] for operation in documents.take_plan()]
     assert paths == ["/objects/core", "/facts/core", "/index/children/gateway"]
