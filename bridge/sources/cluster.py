@@ -40,12 +40,6 @@ class _Failed:
     error: BaseException
 
 
-@dataclass(frozen=True, slots=True)
-class _Running:
-    resource: ResourceType
-    task: asyncio.Task[None]
-
-
 class ClusterSource:
     """A `Source` for an API server.
 
@@ -73,7 +67,7 @@ class ClusterSource:
         self._queue: asyncio.Queue[tuple[int, Change | _Failed]] = asyncio.Queue(_ROOM)
         self._epoch = 0  # changes of earlier epochs are not for the reader anymore
         self._wanted: frozenset[str] = frozenset()
-        self._running: dict[str, _Running] = {}
+        self._running: dict[str, tuple[ResourceType, asyncio.Task[None]]] = {}  # by type
         self._delivered: set[str] = set()  # types whose objects the reader may have
         self._ever: set[str] = set()  # types whose objects the reader has ever got
         self._reported: dict[str, str] = {}  # the last reported Trouble of a type that is not running
@@ -109,9 +103,9 @@ class ClusterSource:
         return self._discovery.types.get(type_id)
 
     async def changes(self) -> AsyncIterator[Change]:
-        """Return the change stream of all wanted types, ordered within a type. One iteration at a time."""
+        """Return the change stream of all wanted types, ordered within a type. It can be iterated once."""
         if self._iterated:
-            raise RuntimeError("a ClusterSource has one reader")
+            raise RuntimeError("a ClusterSource has one reader, once")
         self._iterated = True
         steering = asyncio.create_task(self._guarded(self._steer), name="cluster source")
         try:
@@ -122,17 +116,10 @@ class ClusterSource:
                 if epoch == self._epoch:
                     yield change
         finally:
-            tasks = [steering, *(running.task for running in self._running.values())]
+            tasks = [steering, *(task for _, task in self._running.values())]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            self._running.clear()
-            self._delivered.clear()
-            self._ever.clear()
-            self._reported.clear()
-            self._coming.clear()
-            self._queue = asyncio.Queue(_ROOM)
-            self._iterated = False
 
     async def _steer(self) -> None:
         """Start and stop types, as they are wanted and served."""
@@ -171,7 +158,7 @@ class ClusterSource:
         for type_id in sorted(wanted):
             resource, running = self.resource(type_id), self._running.get(type_id)
             if resource is not None:
-                if running is None or running.resource != resource:
+                if running is None or running[0] != resource:
                     await self._start(type_id, resource)
             elif running is None and trusted:
                 await self._report_absent(type_id)
@@ -188,7 +175,7 @@ class ClusterSource:
         self._stopped.discard(type_id)
         follow = partial(self._follow, type_id, resource, self._epoch)
         task = asyncio.create_task(self._guarded(follow), name=f"watch {type_id}")
-        self._running[type_id] = _Running(resource, task)
+        self._running[type_id] = resource, task
 
     async def _restart(self) -> None:
         self._again = False
@@ -202,8 +189,8 @@ class ClusterSource:
 
     async def _stop(self, type_id: str) -> None:
         if running := self._running.get(type_id):
-            running.task.cancel()
-            await asyncio.gather(running.task, return_exceptions=True)
+            running[1].cancel()
+            await asyncio.gather(running[1], return_exceptions=True)
             self._running.pop(type_id, None)
 
     async def _report_absent(self, type_id: str) -> None:
