@@ -94,10 +94,9 @@ class Opa:
     `tls` are files for https; a server's certificate is always verified. `token` is a bearer token, or a callable that
     returns the current one for each request. `timeout` is in seconds, for a whole request: an initial sync is large.
     `recover` returns whether a query that failed in evaluation can be repeated. `requests` counts requests. `failing`
-    are the items on which batches of queries fail (`bridge.opa.client`). At most
-    `at_once` requests are in progress; others wait for them within their own time. Paths of documents are JSON Pointers
-    (`bridge.model.keys.pointer`), with or without the leading slash. Every method raises OpaUnavailable without a
-    response and OpaRejected for an error response.
+    are the items on which batches of queries fail (`parts`). At most `at_once` requests are in progress; others wait
+    for them within their own time. Paths of documents are JSON Pointers (`bridge.model.keys.pointer`), with or without
+    the leading slash. Every method raises OpaUnavailable without a response and OpaRejected for an error response.
     """
 
     def __init__(
