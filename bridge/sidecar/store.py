@@ -9,7 +9,6 @@ import os
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import structlog
@@ -28,7 +27,7 @@ from bridge.policy_loader.submissions import CONFIG_MAP, config_maps_in
 from bridge.remediator.writer import Gone, MemorySink, Names, Patch, StatusSink, WriteConflict, WriteRefused
 from bridge.settings.model import Settings
 from bridge.sources.cluster import ClusterSource
-from bridge.sources.manifests import STDIN, ManifestSource, find_files
+from bridge.sources.manifests import ManifestSource
 
 log = structlog.get_logger(__name__)
 
@@ -105,11 +104,9 @@ class FolderStore(Store):
     """Files of manifests. Statuses stay in memory. Raises ManifestError for a path that does not exist."""
 
     def __init__(self, manifests: Sequence[str]) -> None:
-        for path in manifests:
-            if path != STDIN:
-                find_files(Path(path))  # a wrong path is an error before anything starts
         self.name = ", ".join(manifests)
         self._manifests = ManifestSource(manifests, follow=True)
+        self._manifests.check_paths()  # a wrong path is an error before anything starts
         self.source = self._manifests
         self.sink = MemorySink()
 

@@ -1,4 +1,12 @@
-"""Building a tool with Go at its pinned version, in a temporary module."""
+"""Building a tool with Go at its pinned version, in a temporary module; and what every installation reports.
+
+Its steps are on standard error. Its errors:
+
+ToolError (of `bridge.opa.executable`)
+├── DownloadError      the release could not be fetched
+│   └── ChecksumError  it differs from the published file: never used
+└── BuildError         Go is missing, or failed
+"""
 
 from __future__ import annotations
 
@@ -8,12 +16,50 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bridge.opa.executable import cache_root, locked
+from bridge.opa.executable import ToolError, cache_root, locked, say
 from hack.tools.catalog import GoBuild
-from hack.tools.progress import BuildError, step
+
+_BEAT = 20.0  # seconds between two lines
+
+
+class DownloadError(ToolError):
+    """The release could not be fetched."""
+
+
+class ChecksumError(DownloadError):
+    """The fetched file differs from the published one."""
+
+
+class BuildError(ToolError):
+    """Go is missing, or could not build the tool."""
+
+
+@contextmanager
+def step(line: str) -> Iterator[None]:
+    """Print the beginning of a step, and repeat it with its duration while the block runs."""
+    say(line)
+    ended = threading.Event()
+    started = time.monotonic()
+
+    def beat() -> None:
+        while not ended.wait(_BEAT):
+            say(f"{line} {time.monotonic() - started:.0f} s")
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
 
 _LAST_LINES = 12  # of Go's output when it fails
 _USUAL_PLACE = Path("/usr/local/go/bin/go")  # the location of Go's installer, often without PATH

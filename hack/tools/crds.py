@@ -14,9 +14,8 @@ from typing import Any
 import yaml
 
 from bridge.opa.executable import ToolError, cache_root, locked, new_folder, say, write_source
-from hack.tools.building import download_module, find_go
+from hack.tools.building import BuildError, ChecksumError, DownloadError, download_module, find_go, step
 from hack.tools.catalog import GATEWAY_API_DIGEST, GATEWAY_API_VERSION
-from hack.tools.progress import BuildError, ChecksumError, DownloadError, step
 from hack.tools.releases import fetch_file
 
 CRDS = "gateway-api-crds"  # their name among the tools

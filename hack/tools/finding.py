@@ -19,9 +19,8 @@ from bridge.opa.executable import (
     tool_folder,
     write_source,
 )
-from hack.tools.building import build_executable
+from hack.tools.building import BuildError, ChecksumError, DownloadError, build_executable
 from hack.tools.catalog import TOOLS, Tool
-from hack.tools.progress import BuildError, ChecksumError, DownloadError
 from hack.tools.releases import download_executable, pin_variable
 
 PREFER_GO = "BRIDGE_PREFER_GO"  # this variable with the value `1` builds with Go, and downloads what Go cannot build

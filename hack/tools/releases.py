@@ -17,8 +17,8 @@ from pathlib import Path, PurePosixPath
 from urllib.error import HTTPError
 
 from bridge.opa.executable import CHECKSUMS, DOWNLOADS, RELEASE, RELEASE_FILES, fetch, published_checksum, say
+from hack.tools.building import ChecksumError, DownloadError, step
 from hack.tools.catalog import Release
-from hack.tools.progress import ChecksumError, DownloadError, step
 
 _COSIGN_TIMEOUT = 120.0  # seconds; it may query a transparency log
 _unreachable: set[str] = set()  # hosts that did not respond to this process, so each delays it only once

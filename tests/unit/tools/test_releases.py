@@ -13,8 +13,8 @@ import pytest
 
 from bridge.opa.executable import RELEASE_FILES, published_checksum
 from hack.tools import releases
+from hack.tools.building import ChecksumError, DownloadError
 from hack.tools.catalog import Release
-from hack.tools.progress import ChecksumError, DownloadError
 from hack.tools.releases import download_executable, fetch_file, write_checksums
 
 PROGRAM = b"#!/bin/sh\necho 1.0.0\n"

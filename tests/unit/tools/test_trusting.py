@@ -16,9 +16,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from bridge.opa.executable import ToolError, cache_root
+from hack.tools.building import ChecksumError
 from hack.tools.catalog import TOOLS, Release, Signer
 from hack.tools.finding import ensure_tool
-from hack.tools.progress import ChecksumError
 from hack.tools.releases import download_executable
 from tests.unit.tools.test_installing import GO
 from tests.unit.tools.test_releases import PROGRAM, Site, site
