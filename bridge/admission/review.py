@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from bridge.model.keys import pointer
 from bridge.model.nesting import MAX_DEPTH, MAX_MESSAGE_DEPTH, NestingError, cut, decode, exceeds, is_too_deep
 from bridge.model.placement import Decision
 
@@ -214,7 +215,7 @@ def annotation_patch(review: ReviewRequest, wanted: Mapping[str, str]) -> list[d
         return [{"op": "add", "path": "/metadata/annotations", "value": dict(wanted)}]
     # An `add` to a member that exists replaces it.
     return [
-        {"op": "add", "path": f"/metadata/annotations/{_escaped(name)}", "value": value}
+        {"op": "add", "path": pointer("metadata", "annotations", name), "value": value}
         for name, value in wanted.items()
     ]
 
@@ -244,10 +245,6 @@ def answer(
 def shortened(text: str) -> str:
     """Return a text from a client, cut to the maximum length in errors and the log."""
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
-
-
-def _escaped(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")
 
 
 LONGEST_WARNING = 256  # characters; the API server may cut longer ones

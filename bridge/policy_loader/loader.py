@@ -17,7 +17,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 
 import structlog
 
@@ -39,7 +38,7 @@ from bridge.policy_loader.judgement import (
     problems_of,
     select,
 )
-from bridge.policy_loader.reports import summary, summary_of_failing
+from bridge.policy_loader.reports import summary, summary_of_failing, utc_now
 from bridge.policy_loader.submissions import (
     HIERARCHY,
     STRATEGIES,
@@ -73,10 +72,6 @@ _REFUSED = "bundle_error"
 Listener = Callable[[Verdict], None]
 
 
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 @dataclass(frozen=True, slots=True)
 class Failure:
     """A version that OPA rejects, or that fails in an evaluation, together with `others`."""
@@ -107,14 +102,14 @@ class Entry:
     reported: Verdict | None = None
     since: int = 0  # the number of the set that added `chosen`
     revision: str = ""  # of the bundle that brought `confirmed` to OPA
-    submitted_at: str = field(default_factory=_now)
+    submitted_at: str = field(default_factory=utc_now)
 
     def __post_init__(self) -> None:
         self.submit(self.submitted)
 
     def submit(self, submission: Submission) -> None:
         """Replace the submitted version. One that follows a slow one is checked alone."""
-        self.submitted, self.submitted_at = submission, _now()
+        self.submitted, self.submitted_at = submission, utc_now()
         self.problems, self.others, self.alone, self.due = (), (), self.slow, 0.0
         if found := flaws(submission):
             self.reject(tuple(found), _NEVER)

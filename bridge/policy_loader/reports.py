@@ -95,6 +95,11 @@ def summary_of_failing(failing: Sequence[ModuleProblem]) -> str:
     return f"{place(first)}{_cut(first.message)}{more}; the modules stay active without these objects"
 
 
+def utc_now() -> str:
+    """Return the current time as Kubernetes writes it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def place(problem: ModuleProblem) -> str:
     """Return `file:line:column: `, or the known part of it."""
     parts = [problem.file, *(str(number) for number in (problem.line, problem.column) if number)]
@@ -276,7 +281,7 @@ class Reporter:
             self._tell(key, author, refused_before='"status":"error"' in before, news=value != before)
             annotated = {"metadata": {"annotations": {ANNOTATION: value}}}
             return author.identity, annotated if value != before else None
-        wanted = status(verdict, int(metadata.get("generation") or 0), author.status, _time())
+        wanted = status(verdict, int(metadata.get("generation") or 0), author.status, utc_now())
         current = {one.get("type"): one.get("status") for one in author.status.get("conditions") or ()}
         self._tell(key, author, refused_before=current.get("Accepted") == "False", news=wanted != author.status)
         changed = {"status": {**dict.fromkeys(author.status), **wanted}}  # None removes missing fields
@@ -299,7 +304,3 @@ class Reporter:
 
 def _annotated(obj: Object) -> bool:
     return ANNOTATION in (obj["metadata"].get("annotations") or {})
-
-
-def _time() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
