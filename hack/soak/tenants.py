@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import aiohttp
 import yaml
 
+from hack.bench.api import session_of
 from hack.cluster import apply_all, running_cluster
 from hack.figures import percentile, progress, short, table
 from hack.processes import HERE, BridgeProcess, highest_memory
@@ -86,26 +86,11 @@ class Measured:
 class WellBehaved:
     """The tenant. Its requests to the API server use few connections, as a controller's do."""
 
-    def __init__(self, api: ApiServer) -> None:
+    def __init__(self, api: ApiServer, session: aiohttp.ClientSession) -> None:
         self.measured = Measured()
         self._api = api
-        self._session: aiohttp.ClientSession | None = None
+        self._session = session
         self._changes = 0
-
-    async def __aenter__(self) -> Self:
-        self._session = aiohttp.ClientSession(
-            self._api.url,
-            headers={"Authorization": f"Bearer {self._api.token}"},
-            connector=aiohttp.TCPConnector(ssl=self._api.context),
-            timeout=aiohttp.ClientTimeout(total=_GIVE_UP),
-        )
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._session:
-            await self._session.close()
 
     def prepare(self) -> None:
         """Create its objects. Blocks."""
@@ -169,9 +154,8 @@ class WellBehaved:
     async def _send(
         self, method: str, path: str, body: Any = None, content_type: str = "application/json"
     ) -> tuple[int, Any]:
-        assert self._session is not None
-        headers = {"Content-Type": content_type}
-        async with self._session.request(method, path, json=body, headers=headers) as answer:
+        headers, timeout = {"Content-Type": content_type}, aiohttp.ClientTimeout(total=_GIVE_UP)
+        async with self._session.request(method, path, json=body, headers=headers, timeout=timeout) as answer:
             return answer.status, await answer.json(content_type=None)
 
 
@@ -212,7 +196,8 @@ async def soak_tenants(minutes: float, seed: int, folder: Path, acts: Sequence[s
         try:
             await _define(plane.api, url)
             await bridge.start()
-            async with WellBehaved(plane.api) as tenant:
+            async with session_of(plane) as session:
+                tenant = WellBehaved(plane.api, session)
                 await _until_admission_decides(plane.api, bridge)
                 await asyncio.to_thread(tenant.prepare)
                 first = bridge.pids()
