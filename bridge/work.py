@@ -33,6 +33,8 @@ FAILED = Delays(0.1, 30.0)  # work that failed for a reason that may pass at onc
 STARTING = Delays(0.1, 10.0)  # a start or a sync of OPA that failed: the whole bridge waits for it
 TOO_SLOW = Delays(10.0, 600.0)  # a query of one object that takes too long: OPA commits no write meanwhile
 PAUSE = 0.5  # until something is checked again that reports no change: the right to write, an OPA that is away
+FILES = 2.0  # until files are looked at again whose change must count soon: tokens, the webhook's certificate
+CREDENTIALS = 60.0  # until credentials are looked at again that may have been rotated: the former are still accepted
 
 
 class Backoff:

@@ -12,10 +12,9 @@ from typing import Any
 import structlog
 
 from bridge.files import read_file
+from bridge.work import FILES
 
 log = structlog.get_logger(__name__)
-
-LOOK = 2.0  # seconds between two checks of the files
 
 
 class CertificateError(Exception):
@@ -94,7 +93,7 @@ class Certificates:
     async def follow(self) -> None:
         """Load changes, until cancelled. An invalid certificate is logged, and the last one stays."""
         while True:
-            await asyncio.sleep(LOOK)
+            await asyncio.sleep(FILES)
             try:
                 if self.load():
                     log.info("webhook certificate reloaded", file=str(self._certificate))

@@ -47,6 +47,7 @@ from bridge.opa.credentials import (
 )
 from bridge.policy_loader.activation import BundleEndpoint
 from bridge.settings.model import Settings
+from bridge.work import FILES
 
 log = structlog.get_logger(__name__)
 
@@ -115,7 +116,6 @@ def _credentials(settings: Settings) -> BundleCredentials:
         raise ServeError(str(error)) from error
 
 
-LOOK = 2.0  # seconds between two checks of the files
 OVERLAP = 600.0
 _LONGEST_WAIT = 20.0  # seconds for OPA to load it
 
@@ -164,7 +164,7 @@ class Tokens:
         """Serve the tokens, and follow the files, until cancelled."""
         await self._serve()
         while True:
-            await asyncio.sleep(LOOK)
+            await asyncio.sleep(FILES)
             try:
                 own, readers = await asyncio.to_thread(lambda: (self._read_own(), self._read_readers()))
                 self._refuse_the_same(own, readers)

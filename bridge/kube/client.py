@@ -35,6 +35,7 @@ from bridge.model.changes import Object
 from bridge.model.keys import Key
 from bridge.model.nesting import decode
 from bridge.model.types import ResourceType
+from bridge.work import CREDENTIALS
 
 Read = Callable[[], Awaitable[bytes]]
 
@@ -318,7 +319,6 @@ def _at_version(patch: Patch, resource_version: str) -> Patch:
 
 
 _SERVICE_ACCOUNT_TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
-_LOOK_AGAIN = 60.0  # seconds between two checks of credentials that may have been rotated
 
 
 class KubeAccess:
@@ -334,7 +334,7 @@ class KubeAccess:
         self._loader = loader
         self._plugin = plugin
         self._refused = False
-        self._next_look = time.monotonic() + _LOOK_AGAIN
+        self._next_look = time.monotonic() + CREDENTIALS
         configuration.refresh_api_key_hook = self._refresh
 
     async def authorization(self) -> str | None:
@@ -357,7 +357,7 @@ class KubeAccess:
         now = time.monotonic()
         if not self._refused and now < self._next_look:
             return
-        self._next_look = now + _LOOK_AGAIN
+        self._next_look = now + CREDENTIALS
         refused, self._refused = self._refused, False
         expires = hasattr(self._loader, "exec_plugin_expiry")
         if self._plugin and not refused and not expires:

@@ -12,10 +12,10 @@ import aiohttp
 import structlog
 
 from bridge.opa.errors import OpaError
+from bridge.work import CREDENTIALS
 
 log = structlog.get_logger(__name__)
 
-_LOOK_AGAIN = 60.0  # seconds between two checks of certificate files that may have been renewed
 _LONGEST_SOCKET = 103  # bytes of a socket's path: the limit of common systems
 
 
@@ -75,7 +75,7 @@ class Trust:
     def __init__(self, files: TlsFiles) -> None:
         self._files = files
         self._seen = self._stamps()
-        self._next_look = time.monotonic() + _LOOK_AGAIN
+        self._next_look = time.monotonic() + CREDENTIALS
         if files.key_file and not files.cert_file:
             raise OpaError("a key for TLS to OPA needs its certificate: set both")
         self.context = self._made()
@@ -84,7 +84,7 @@ class Trust:
         """Load changed files, at most once a minute; invalid files change nothing."""
         if time.monotonic() < self._next_look:
             return
-        self._next_look = time.monotonic() + _LOOK_AGAIN
+        self._next_look = time.monotonic() + CREDENTIALS
         stamps = self._stamps()
         if stamps == self._seen:
             return

@@ -25,6 +25,7 @@ from bridge.model.types import POLICY_KIND, ResourceType
 from bridge.opa.client import Opa
 from bridge.remediator.plan import Traces, plan_removal, without_nulls
 from bridge.sidecar.store import MARKED
+from bridge.work import PAUSE
 
 PAGE = "500"  # objects
 ATTEMPTS = 5  # for an object that other writers change meanwhile
@@ -186,7 +187,6 @@ def _webhook_patch(found: TracedObject) -> list[dict[str, Any]]:
     return operations
 
 
-LOOK = 0.5  # seconds between two checks whether its holder renews it
 TAKING = 20.0  # seconds in which a free Lease must be acquired
 
 
@@ -221,7 +221,7 @@ async def insist_on_none(client: KubeClient, namespace: str, name: str, tell: Ca
     tell(f"checks for at most {duration:g} seconds whether {holder} still renews the Lease {namespace}/{name}")
     until = time.monotonic() + duration
     while time.monotonic() < until:
-        await asyncio.sleep(LOOK)
+        await asyncio.sleep(PAUSE)
         lease = await read_lease(client, namespace, name)
         if not holder_of(lease):
             return

@@ -26,6 +26,7 @@ from bridge.sources.bounded_reading import TooCostlyError, read_manifests
 from bridge.sources.pruning import prune
 from bridge.web.responses import Event, Streams, answer, body_of, decoded
 from bridge.web.subscriptions import Followed, Following, Reader
+from bridge.work import PAUSE
 
 # Queries for people and programs. None of them writes.
 ALLOWED = frozenset({
@@ -43,7 +44,6 @@ ALLOWED = frozenset({
     "types",
     "violations",
 })  # fmt: skip
-_LOOK = 0.5  # seconds between two checks of OPA, or of the connection
 MOST_INPUT = 4 << 20  # bytes of a body: `changes` may contain many objects
 
 
@@ -105,7 +105,7 @@ class Changes:
             raise Refused(400, "InvalidInput", "nothing to analyze: send manifests, as YAML or JSON, or ?delete=OBJECT")
         analyzing = asyncio.create_task(self._analyze(content, deleted))
         try:
-            while not (await asyncio.wait({analyzing}, timeout=_LOOK))[0]:
+            while not (await asyncio.wait({analyzing}, timeout=PAUSE))[0]:
                 if request.transport is None or request.transport.is_closing():
                     raise Refused(499, "Disconnected", "the client has disconnected")
             return await analyzing
@@ -197,7 +197,7 @@ class EffectiveStream:
                 for place in places:
                     yield self._event(place, followed, revision)
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_LOOK):
+                async with asyncio.timeout(PAUSE):
                     await reader.wake.wait()
             reader.wake.clear()
 

@@ -12,11 +12,11 @@ from aiohttp import web
 from bridge.http.request_guard import Refused
 from bridge.web.picture_updates import Drawing
 from bridge.web.responses import Event, Streams, answer
+from bridge.work import PAUSE
 
 MOST = 50_000  # nodes of a response
 FIRST_WAIT = 0.5  # seconds that the first request waits for the picture
 _LARGE = 500  # nodes of a change from which on clients should request everything again
-_LOOK = 0.5  # seconds between two checks of the state
 _QUIET = 0.05  # seconds in which changes are combined
 _RELOAD_PAUSE = 1.0
 _HEARTBEAT = Event("heartbeat", {})  # by its absence a page notices that its connection is dead
@@ -70,7 +70,7 @@ class Topology:
                 state = present
                 yield Event("state", state)
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_LOOK):
+                async with asyncio.timeout(PAUSE):
                     await journal.after(revision)
             if journal.revision > revision:
                 await asyncio.sleep(_QUIET)

@@ -56,7 +56,7 @@ class Guarded:
 @pytest.fixture
 async def guarded(opa_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Guarded]:
     """Such an OPA, whose bundles are not served yet."""
-    monkeypatch.setattr(token_module, "LOOK", 0.1)
+    monkeypatch.setattr(token_module, "FILES", 0.1)
     readers = tmp_path / "readers"
     readers.mkdir()
     (readers / "gateway").write_text(f"# of the gateway\n{READER}\n")

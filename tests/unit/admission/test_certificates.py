@@ -92,7 +92,7 @@ def write(folder: Path, pair: trustme.LeafCert) -> tuple[Path, Path]:
 async def test_another_certificate_is_taken_up_while_connections_continue(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "LOOK", 0.02)
+    monkeypatch.setattr(module, "FILES", 0.02)
     other = trustme.CA()
     files = write(tmp_path, AUTHORITY.issue_cert("127.0.0.1"))
     certificates = Certificates(*files)
@@ -136,7 +136,7 @@ def client(folder: Path, authority: trustme.CA, name: str) -> tuple[Path, Path]:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LOOK", 0.02)
+    monkeypatch.setattr(module, "FILES", 0.02)
     monkeypatch.setattr(listeners, "LOG_PERIOD", 0.0)
 
 

@@ -99,7 +99,7 @@ async def test_a_token_file_is_read_again_when_the_token_was_refused(tmp_path: P
 
 
 async def test_a_token_file_is_read_again_from_time_to_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_LOOK_AGAIN", 0.0)
+    monkeypatch.setattr(module, "CREDENTIALS", 0.0)
     token = tmp_path / "token"
     token.write_text("first")
     access = await load_access(kubeconfig(tmp_path, {"tokenFile": str(token)}))
@@ -151,7 +151,7 @@ async def test_the_token_of_a_pod_is_read_again_when_it_was_refused(pod: Path) -
 
 
 async def test_the_token_of_a_pod_is_read_again_from_time_to_time(monkeypatch: pytest.MonkeyPatch, pod: Path) -> None:
-    monkeypatch.setattr(module, "_LOOK_AGAIN", 0.0)
+    monkeypatch.setattr(module, "CREDENTIALS", 0.0)
     access = await load_access()
     pod.write_text("second")
     assert await access.authorization() == "bearer second"
