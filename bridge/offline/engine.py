@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 POLL = 1.0  # seconds between two checks of an OPA that another bridge syncs
 PATIENCE = 10.0  # seconds for a cluster's first response, and for its ConfigMaps and RegoPolicies
 
-# Texts of which an author's manifest contains one, unless it is written with escapes.
-MARKS = (b"openpolicyagent.org/", b"RegoPolicy")
+# An author's manifest, or a Constraint with a guardrail, contains one of these texts, unless it has escapes.
+MARKS = (b"openpolicyagent.org/", b"RegoPolicy", b"bridge.guardrails.")
 _AUTHORS = ("ConfigMap", "RegoPolicy")  # kinds of objects that may have Rego
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from bridge.files import rego_root
 from bridge.model.changes import Change, Object, Trouble, Upserted
 from bridge.model.keys import CLUSTER, Key, key_of
-from bridge.model.types import ALWAYS, plural_by_rule
+from bridge.model.types import ALWAYS, CONSTRAINT, plural_by_rule
 from bridge.offline.engine import PATIENCE
 from bridge.opa.bundle import Bundle
 from bridge.opa.errors import OpaError
@@ -32,6 +32,7 @@ from bridge.policy_loader.submissions import (
     flaws,
     packages,
 )
+from bridge.policy_loader.used_guardrails import guardrail_of
 from bridge.settings.loading import load_settings
 from bridge.settings.model import SETTINGS, Settings
 
@@ -59,9 +60,12 @@ async def settle_manifests(objects: Iterable[Object]) -> SettledModules:
     """
     received = _Received()
     authors = Authors(received, policy_settings().policy_namespaces)
+    guardrails = set()
     for obj in objects:
         authors.note(Upserted(key_of(obj).type_id, (obj,)))
-    return await _settle(authors, received, {})
+        if key_of(obj).type_id == CONSTRAINT:
+            guardrails.add(guardrail_of(obj))
+    return await _settle(authors, received, {}, guardrails)
 
 
 async def settle_cluster(client: KubeClient) -> SettledModules:
@@ -84,7 +88,18 @@ async def settle_cluster(client: KubeClient) -> SettledModules:
                     break
     except TimeoutError:
         unread = {**authors.unlisted, **unread}
-    return await _settle(authors, received, unread)
+    return await _settle(authors, received, unread, await _used_guardrails(client))
+
+
+async def _used_guardrails(client: KubeClient) -> set[str]:
+    """Return the guardrails that a cluster's Constraints name; none where these cannot be read."""
+    from bridge.kube.errors import KubeError
+
+    try:
+        constraints = await client.get("/apis/policybridge.io/v1alpha1/constraints")
+    except KubeError:
+        return set()
+    return set(map(guardrail_of, constraints["items"]))
 
 
 def troubles(
@@ -143,13 +158,15 @@ class _Received(dict[Key, Submission]):
         pass
 
 
-async def _settle(authors: Authors, received: _Received, unread: Mapping[str, str]) -> SettledModules:
+async def _settle(
+    authors: Authors, received: _Received, unread: Mapping[str, str], guardrails: Iterable[str]
+) -> SettledModules:
     await authors.read_waiting()
     found = shipped(rego_root(), policy_settings().policy_bounds)
     executable = await asyncio.to_thread(ensure_opa)
     view = kubernetes_view(ALWAYS, plural_by_rule)
     judge = Judge(Checker(executable.path, found.modules), found)
-    judge.generate(view, ())
+    judge.generate(view, (), frozenset(guardrails))
     problems = {key: tuple(claims) for key, one in received.items() if (claims := flaws(one))}
     sound = sorted((one for key, one in received.items() if key not in problems), key=lambda one: one.age)
     selected, rejected = await select((), sound, judge.faults)

@@ -23,7 +23,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from bridge.files import crds_root
+from bridge.files import crds_root, rego_root
 from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.executable import cache_root
 
@@ -77,6 +77,16 @@ def _files(root: Path) -> tuple[Mapping[str, str], Prepared]:
     }
     paths = (*sorted((root / "bridge/kinds/presets").glob("*.yaml")), *sorted(crds_root().glob("*.yaml")))
     return modules, prepare(modules, {path: path.read_bytes() for path in paths}, _described)
+
+
+EFFECTIVE_TARGETS = "bridge.effective_targets"  # the package that every guardrail needs
+
+
+def shipped_guardrails(packages: Iterable[str]) -> dict[str, str]:
+    """Return the modules of the shipped guardrails that have these packages, by path; other names have none."""
+    names = {name.rpartition(".")[2] for name in packages if name.startswith("bridge.")}
+    files = {f"guardrails/{name}.rego": rego_root() / "guardrails" / f"{name}.rego" for name in sorted(names)}
+    return {path: file.read_text(encoding="utf-8") for path, file in files.items() if file.is_file()}
 
 
 def _described(files: Mapping[Path, bytes]) -> dict[str, Any]:

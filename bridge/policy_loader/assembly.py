@@ -1,7 +1,8 @@
 """One bundle of the shipped modules and a set of submissions, with the modules that the bridge generates for the set.
 
 Rego cannot refer to a package whose name is data, so the bridge generates modules that do: for policies of Constraints,
-strategies and hierarchies of admins, one query for both decisions on a request, and the `kubernetes` view.
+strategies and hierarchies of admins, one query for both decisions on a request, and the `kubernetes` view. The shipped
+guardrails are added to a set only where a Constraint or an admin's guardrail uses them.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ import structlog
 
 from bridge.model.keys import CORE
 from bridge.opa.bundle import Bundle, build_bundle
-from bridge.opa.shipped import Shipped
-from bridge.policy_loader.submissions import DataPath, Places, Submission, package_of, packages, roots
+from bridge.opa.shipped import EFFECTIVE_TARGETS, Shipped, shipped_guardrails
+from bridge.policy_loader.submissions import GUARDRAILS, DataPath, Places, Submission, package_of, packages, roots
 
 log = structlog.get_logger(__name__)
 
@@ -30,16 +31,33 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _VIOLATION = re.compile(r"^[ \t]*(?:default[ \t]+)?violation\b(?![ \t]*\()", re.MULTILINE)
 
 
+_JUDGED = """{reported |
+	some target in input.targets
+	some found in data.%s.violations with input as object.union(input, target)
+	reported := data.bridge.effective_targets.reported(target, found)
+}"""
+
+
+def _is_guardrail(package: Package) -> bool:
+    return package[:2] == GUARDRAILS and len(package) == len(GUARDRAILS) + 1
+
+
 def dispatcher(modules: Iterable[tuple[Package, str]]) -> str:
     """Return the module `bridge.constraints.dispatch` for the packages of these modules that have rules `violation`.
 
     `modules` are admins', each with its package. A Constraint names a policy in the form of the package declaration
     (`k8s.limits`, `acme["memory-limits"]`). Rego cannot refer to a package whose name is data, but it can look up a
-    rule's key.
+    rule's key. Guardrails, the packages below `bridge.guardrails`, judge each effective target at an object, and have
+    rules `violations`.
     """
-    names = sorted({_name(package) for package, text in modules if _VIOLATION.search(text)})
+    modules = list(modules)
+    guardrails = {_name(package) for package, _ in modules if _is_guardrail(package)}
+    names = sorted({_name(package) for package, text in modules if _VIOLATION.search(text)} | guardrails)
     listed = ", ".join(map(json.dumps, names))
-    rules = [f"violations[{json.dumps(name)}] := data.{name}.violation" for name in names]
+    rules = [
+        f"violations[{json.dumps(name)}] := {_JUDGED % name if name in guardrails else f'data.{name}.violation'}"
+        for name in names
+    ]
     policies = f"policies := {{{listed}}}" if names else "policies := set()"
     return "\n\n".join(["package bridge.constraints.dispatch", policies, *rules]) + "\n"
 
@@ -78,18 +96,25 @@ _subject := object if {{
 """
 
 
-def generated(submissions: Sequence[Submission], kubernetes: str = "", decision: DataPath = ()) -> dict[str, str]:
+def generated(
+    submissions: Sequence[Submission], kubernetes: str = "", decision: DataPath = (), guardrails: Iterable[str] = ()
+) -> dict[str, str]:
     """Return the modules for a set, by their paths in the bundle.
 
     The `kubernetes` view is included if its text is given; the joint decision is included if a module of the set has
-    the placement decision at the path `decision`.
+    the placement decision at the path `decision`; a shipped guardrail if it is among `guardrails`, which Constraints
+    name.
     """
     found = [
         (package, submission.modules[name])
         for submission in submissions
         for name, package in packages(submission).items()
     ]
-    made = {DISPATCH_FILE: dispatcher(found)}
+    owned = {package for package, _ in found}
+    shipped = {path: text for path, text in shipped_guardrails(guardrails).items() if package_of(text) not in owned}
+    made = {DISPATCH_FILE: dispatcher([*found, *((package_of(text) or (), text) for text in shipped.values())])}
+    if shipped or any(map(_is_guardrail, owned)):
+        made |= shipped | shipped_guardrails([EFFECTIVE_TARGETS])
     if kubernetes:
         made[VIEW_FILE] = kubernetes
     if any(package == decision[: len(package)] for package, _ in found):

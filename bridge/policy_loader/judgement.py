@@ -54,19 +54,23 @@ class Judge:
         self._in_the_way = in_the_way
         self._view = ""
         self._decision: DataPath = ()
+        self._guardrails: frozenset[str] = frozenset()
         self._compiled: dict[frozenset[int], tuple[Sequence[Submission], Sequence[Fault]]] = {}
         self._passed: dict[int, Submission] = {}  # those whose tests need not run again
         self._harmless: dict[int, Submission] = {}
 
-    def generate(self, view: str, decision: DataPath) -> None:
-        """Add the `kubernetes` view (unless empty) to sets from now on, and a query for the decision at that path."""
-        if (view, decision) != (self._view, self._decision):
-            self._view, self._decision = view, decision
+    def generate(self, view: str, decision: DataPath, guardrails: frozenset[str] = frozenset()) -> None:
+        """Add to sets from now on what is generated for them, see `assembly.generated`."""
+        if (view, decision, guardrails) != (self._view, self._decision, self._guardrails):
+            self._view, self._decision, self._guardrails = view, decision, guardrails
             self._compiled.clear()
+
+    def _generated(self, submissions: Sequence[Submission]) -> dict[str, str]:
+        return generated(submissions, self._view, self._decision, self._guardrails)
 
     def bundle(self, submissions: Sequence[Submission]) -> Bundle:
         """Return the bundle of a set."""
-        return assemble(self._shipped, submissions, generated(submissions, self._view, self._decision))
+        return assemble(self._shipped, submissions, self._generated(submissions))
 
     async def faults(self, submissions: Sequence[Submission]) -> Sequence[Fault]:
         """Return all faults of a set. Raises OpaError if OPA does not respond, CheckError if `opa` is broken."""
@@ -90,7 +94,7 @@ class Judge:
         if name in self._compiled:
             return self._compiled[name][1]
         places = Places(submissions)
-        added = generated(submissions, self._view, self._decision)
+        added = self._generated(submissions)
         found = [fault for submission in submissions for fault in await self._outside_access(submission)]
         if not found:
             found = _faults(await self._checker.check(places.modules, added), places)

@@ -169,7 +169,8 @@ class Loader:
     `put` and `remove` are for followers of the authors' objects, and return immediately; `run` does the work until it
     is cancelled. Listeners get each changed verdict. `kubernetes` returns the text of that view, which is omitted if
     OPA has other documents there; empty: it is disabled. `decision` is the path of the placement decision that the
-    webhook queries, empty for none.
+    webhook queries, empty for none; `guardrails` returns the shipped ones that Constraints name: call `reconsider` when
+    these change.
     """
 
     def __init__(
@@ -180,11 +181,13 @@ class Loader:
         shipped: Shipped,
         kubernetes: Callable[[], str] = str,
         decision: DataPath = (),
+        guardrails: Callable[[], frozenset[str]] = frozenset,
     ) -> None:
         self._opa = opa
         self._activation = Activation(opa, endpoint)
         self._kubernetes = kubernetes
         self._decision = decision
+        self._guardrails = guardrails
         self._judge = Judge(checker, shipped, self._in_the_way)
         self._entries: dict[Key, Entry] = {}
         self._listed = asyncio.Event()
@@ -439,7 +442,7 @@ class Loader:
         if view and await self._in_the_way([VIEW]):
             log.warning("data.kubernetes is in use, view disabled")
             self._kubernetes, view = str, ""
-        self._judge.generate(view, self._decision)
+        self._judge.generate(view, self._decision, self._guardrails())
         for failure in self._failures:
             if entry := self._entries.get(failure.version.author):
                 entry.withdraw(failure)

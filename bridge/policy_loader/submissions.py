@@ -9,8 +9,8 @@ With both labels it is data, as in kube-mgmt. Unlike kube-mgmt, YAML is accepted
 objects. RegoPolicies (`deploy/crds/regopolicies.yaml`) have modules, and tests that run before these are served.
 
 Each submission claims parts of `data` (docs/reference/modules.md):
-- `bridge.*` is the bridge's, except for `bridge.extensions.hierarchy.<name>` and `bridge.strategies.<name>`, each of
-  which belongs to one author; `system.*` is OPA's;
+- `bridge.*` is the bridge's, except for `bridge.extensions.hierarchy.<name>`, `bridge.strategies.<name>` and
+  `bridge.guardrails.<name>`, each of which belongs to one author; `system.*` is OPA's;
 - the documents that the bridge writes are its own;
 - data is allowed where no other author has modules or data;
 - ordinary packages may be shared.
@@ -359,6 +359,7 @@ WRITTEN = (
 )  # documents of the bridge itself
 HIERARCHY = ("bridge", "extensions", "hierarchy")  # modules below declare links
 STRATEGIES = ("bridge", "strategies")  # modules below merge effective policies
+GUARDRAILS = ("bridge", "guardrails")  # modules below judge what is in effect
 VIEW = ("kubernetes",)  # the package of the view of replicated objects
 _OWN = "claim_refused"  # the code of these problems
 
@@ -462,14 +463,15 @@ def _refused(path: DataPath, *, data: bool = False) -> str:
         return "kubernetes is the view of replicated objects: choose a package below it, such as kubernetes.admission"
     if path[0] == "bridge" and (data or not _point(path)):
         return (
-            "bridge is reserved for the bridge, except bridge.extensions.hierarchy.<name> and bridge.strategies.<name>"
+            "bridge is reserved for the bridge, except bridge.extensions.hierarchy.<name>, bridge.strategies.<name> "
+            "and bridge.guardrails.<name>"
         )
     return ""
 
 
 def _point(package: DataPath) -> DataPath:
     """Return the name below an extension point of a package; empty if it is below none."""
-    for point in (HIERARCHY, STRATEGIES):
+    for point in (HIERARCHY, STRATEGIES, GUARDRAILS):
         if package[: len(point)] == point and len(package) > len(point):
             return package[: len(point) + 1]
     return ()

@@ -17,6 +17,7 @@ from bridge.policy_loader.assembly import kubernetes_view
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.compile_check import MEBIBYTE, Checker
 from bridge.policy_loader.loader import Loader
+from bridge.policy_loader.used_guardrails import UsedGuardrails
 from bridge.settings.model import Settings
 from bridge.sidecar.store import Store
 from bridge.sidecar.webhook import Policies
@@ -35,17 +36,21 @@ class PolicyLoading:
         checker = Checker(executable, found.modules, allowed=settings.allowed_builtins, memory=memory)
         types = (*ALWAYS, *(one.type for one in settings.selected_types))
         view = functools.partial(kubernetes_view, types, store.plural) if settings.kubernetes_view else str
-        self.loader = Loader(opa, endpoint, checker, found, view, _decision_of(settings))
+        guardrails = UsedGuardrails(self._reconsider)
+        self.loader = Loader(opa, endpoint, checker, found, view, _decision_of(settings), guardrails.packages)
         self.authors = Authors(self.loader, settings.policy_namespaces)
-        self.source: Source = store.source
+        self.source: Source = Tapped(store.source, frozenset(), guardrails.note)
         self._own_source = store.policies
         self._store = store
         if self._own_source is None:
-            self.source = Tapped(store.source, self.authors.types, self.authors.note)
+            self.source = Tapped(self.source, self.authors.types, self.authors.note)
 
     def change(self, settings: Settings) -> None:
         """Load modules with other settings from now on: `webhook_decision`."""
         self.loader.decide_by(_decision_of(settings))
+
+    def _reconsider(self) -> None:
+        self.loader.reconsider()
 
     async def run(self) -> None:
         """Follow authors, load their submissions, and report the results."""

@@ -94,9 +94,16 @@ _violations_by(done, key) := violations_of(done.policy, answer) if {
 	policy := done.policy
 
 	# With the changes of the query: a policy may read what is in effect.
-	asked := object.union({"parameters": done.parameters, "review": _review(key)}, {"changes": changes | changes := input.changes})
+	asked := object.union_n([
+		{"parameters": done.parameters, "review": _review(key)},
+		{"changes": changes | changes := input.changes},
+		{"targets": targets | startswith(policy, "bridge.guardrails."); targets := _targets(key)},
+	])
 	answer := dispatch.violations[policy] with input as asked
 }
+
+# The effective targets at an object, which guardrails judge: all of them the same, so OPA computes them once.
+_targets(key) := data.bridge.effective_targets.by_object[parts.type][parts.namespace][parts.name] if parts := keys.parse(key)
 
 # The review of a stored object in the form of Gatekeeper's audit: without operation, user and old object, which are
 # unknown.

@@ -80,3 +80,20 @@ def test_links_depend_on_what_their_modules_can_see() -> None:
     seeing = LINKS + "import data.b\n"
     seen = digest([submission("a", seeing), submission("b", "package b\n")], HIERARCHY)
     assert seen != digest([submission("a", seeing), submission("b", "package b\n\nx := 1\n")], HIERARCHY)
+
+
+def test_a_shipped_guardrail_is_in_the_set_while_a_constraint_names_it() -> None:
+    made = generated([], guardrails=["bridge.guardrails.same_value", "bridge.guardrails.unknown", ""])
+    assert sorted(made) == [
+        "bridge/constraints/dispatch.rego",
+        "guardrails/effective_targets.rego",
+        "guardrails/same_value.rego",
+    ]
+    assert "data.bridge.guardrails.same_value.violations" in made["bridge/constraints/dispatch.rego"]
+    assert [*generated([])] == ["bridge/constraints/dispatch.rego"]
+
+
+def test_a_guardrail_of_an_admin_replaces_the_shipped_one() -> None:
+    own = submission("a", "package bridge.guardrails.same_value\n\nviolations contains 1\n")
+    made = generated([own], guardrails=["bridge.guardrails.same_value"])
+    assert sorted(made) == ["bridge/constraints/dispatch.rego", "guardrails/effective_targets.rego"]

@@ -1,0 +1,43 @@
+"""The guardrails that Constraints name: shipped ones are loaded only while a Constraint uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bridge.model.changes import Change, Deleted, Object, Upserted
+from bridge.model.keys import Key, key_of
+from bridge.model.types import CONSTRAINT
+
+_PREFIX = "bridge.guardrails."
+
+
+def guardrail_of(constraint: Object) -> str:
+    """Return the package of the guardrail that a Constraint names; "" if it names another policy."""
+    spec = constraint.get("spec")
+    policy = spec.get("policy") if isinstance(spec, dict) else None
+    return policy if isinstance(policy, str) and policy.startswith(_PREFIX) else ""
+
+
+class UsedGuardrails:
+    """Follows Constraints; calls `changed` when they name other guardrails than before."""
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._changed = changed
+        self._by_constraint: dict[Key, str] = {}
+
+    def packages(self) -> frozenset[str]:
+        """Return the packages of all guardrails that a Constraint names."""
+        return frozenset(self._by_constraint.values())
+
+    def note(self, change: Change) -> None:
+        """Process one change of a source; changes of other types may be included."""
+        before = self.packages()
+        match change:
+            case Upserted(type_id, objects) if type_id == CONSTRAINT:
+                self._by_constraint |= {key_of(obj): guardrail_of(obj) for obj in objects}
+            case Deleted(type_id, key) if type_id == CONSTRAINT:
+                self._by_constraint.pop(key, None)
+            case _:
+                return
+        if self.packages() - {""} != before - {""}:
+            self._changed()

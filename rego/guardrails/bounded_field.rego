@@ -1,0 +1,43 @@
+# METADATA
+# title: Bounded field
+# description: |
+#   The `field` (a JSON pointer) of the effective policy of `kind` must be at least `minimum`, at most `maximum` and one
+#   of `allowed`, as far as these are given. Durations such as 1h30m and quantities such as 10Mi are compared by their
+#   size. With `required`, the field must be in effect.
+package bridge.guardrails.bounded_field
+
+import data.bridge.effective_targets
+
+violations contains {"message": message, "severity": "medium", "field": parameters.field} if {
+	some word, field in {"at least": "minimum", "at most": "maximum"}
+	bound := parameters[field]
+	not _is_within(word, bound)
+	message := sprintf("%s of %s must be %s %v, not %v", [parameters.field, _kind, word, bound, _value])
+}
+
+violations contains {"message": message, "severity": "medium", "field": parameters.field} if {
+	not _value in parameters.allowed
+	message := sprintf("%s of %s must be one of %v, not %v", [parameters.field, _kind, parameters.allowed, _value])
+}
+
+violations contains {"message": message, "severity": "high", "field": parameters.field} if {
+	parameters.required
+	not _has_value
+	not input.policies[parameters.kind].unknown
+	message := sprintf("%s of %s is not in effect", [parameters.field, _kind])
+}
+
+violations contains {"message": sprintf("%s is unknown: %s", [parameters.kind, why]), "severity": "unknown"} if {
+	why := input.policies[parameters.kind].unknown
+}
+
+parameters := input.parameters
+
+_kind := split(parameters.kind, "/")[1]
+
+_value := effective_targets.value(input.policies[parameters.kind], parameters.field)
+
+_has_value if _value != null
+
+_is_within("at least", bound) if effective_targets.size(_value) >= effective_targets.size(bound)
+_is_within("at most", bound) if effective_targets.size(_value) <= effective_targets.size(bound)

@@ -1,0 +1,214 @@
+# METADATA
+# title: Effective targets
+# description: |
+#   What a guardrail judges: the listeners of a Gateway, the rules of a route, or another object of the hierarchy itself,
+#   once for each path, with everything that is in effect there. A policy is a target too, with its conditions. A bundle
+#   has this package only if it has a guardrail.
+package bridge.effective_targets
+
+import data.bridge.effective as engine
+import data.bridge.hierarchy
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lib.levels
+import data.bridge.lookup
+import data.bridge.outcomes
+import data.bridge.scopes
+import data.bridge.status as reporting
+
+# METADATA
+# description: |
+#   The targets at each object, by `<group>/<Kind>`, namespace (`-` without one) and name. One evaluation for all
+#   guardrails; OPA computes only the objects that a query names.
+by_object[type][namespace][name] := _targets_at(concat("/", [type, namespace, name])) if {
+	some type in lookup.types
+	some namespace in lookup.namespaces_of(type)
+	some name, _ in lookup.objects_in(type, namespace)
+}
+
+_targets_at(object_key) := [{"target": object_key, "path": [object_key], "labels": {}, "policies": {}, "conditions": conditions}] if {
+	kinds.of_policy(object_key)
+	conditions := reporting.outcome_conditions(object_key, outcomes.tallies(object_key))
+} else := [_target(node, path) |
+	levels.of(object_key) != "Namespace"
+	hierarchy.has_place(object_key)
+	some node in _nodes(object_key)
+	some path in sort(hierarchy.paths(node, false))
+	hierarchy.counts_for(path, "")
+]
+
+# The accepted listeners or the rules of an object, or the object itself. A port of a backend is not a target.
+_nodes(object_key) := sections if {
+	levels.of(object_key) != "Backend"
+	sections := hierarchy.accepted_sections(object_key)
+	count(sections) > 0
+} else := {object_key}
+
+_target(node, path) := object.union_n(array.concat([{_fields[levels.of(on)]: on} | some on in path], [{
+	"target": node,
+	"path": path,
+	"labels": {key: _labels(key) | some key in (objects | namespaces)},
+	"hostnames": _hostnames(path),
+	"policies": {kind: effect | some kind in kinds.in_use; effect := _effect(kind, path)},
+}])) if {
+	objects := {keys.object_of(on) | some on in path}
+	namespaces := {keys.format("", "Namespace", "", namespace) |
+		some key in objects
+		namespace := keys.namespace(key)
+		namespace != ""
+	}
+}
+
+_fields := {
+	"Gateway": "gateway",
+	"Listener": "listener",
+	"Route": "route",
+	"Rule": "rule",
+	"Backend": "backend",
+}
+
+_labels(key) := lookup.namespace_labels(keys.parse(key).name) if {
+	startswith(key, "core/Namespace/")
+} else := labels if {
+	labels := lookup.get(key).metadata.labels
+} else := {}
+
+# What a policy kind has in effect for the traffic of a path: at the most specific node of the path where the kind acts.
+# `unknown` says why it cannot be computed. Undefined if no policy is in effect.
+_effect(kind, path) := effect if {
+	places := [place | some node in array.reverse(path); place := _place(kind, node)]
+	some entry in engine.policies_of(kind, places[0], "")
+	_is_on_path(kind, entry.path, path)
+	effect := _reported(entry)
+}
+
+_place(kind, node) := node if scopes.acts_at(kind, node)
+
+_is_on_path(kind, _, _) if kinds.is_direct(kind)
+
+_is_on_path(kind, whole, path) if {
+	not kinds.is_direct(kind)
+	nodes := [node | some node in whole; not startswith(node, "core/Namespace/")]
+	nodes == array.slice(path, 0, count(nodes))
+}
+
+_reported(entry) := {"unknown": entry.error.message, "policies": policies} if {
+	policies := [one.policy | some one in entry.policies]
+} else := {
+	"spec": entry.spec,
+	"origins": entry.origins,
+	"outcomes": {one.policy: one.outcome | some one in entry.policies},
+	"targets": {one.policy: one.target | some one in entry.policies},
+}
+
+# The hostnames of a path's requests: those of its route that its listener serves (Gateway API, HTTPRouteSpec.hostnames).
+# `*` is any.
+_hostnames(path) := names if {
+	own := [lower(name) | some on in path; levels.of(on) == "Route"; some name in lookup.get(on).spec.hostnames]
+	served := array.concat([name | some on in path; levels.of(on) == "Listener"; name := _listener_hostname(on)], ["*"])[0]
+	names := {name | own == []; name := served} | {name |
+		some one in own
+		name := _narrower(one, served)
+	}
+}
+
+_listener_hostname(node) := name if {
+	[object_key, section] := split(node, "#")
+	some listener in lookup.get(object_key).spec.listeners
+	listener.name == section
+	name := lower(listener.hostname)
+	name != ""
+}
+
+_narrower(one, other) := one if {
+	covers(other, one)
+} else := other if {
+	covers(one, other)
+}
+
+# METADATA
+# description: "A hostname, which may begin with `*.` or be `*`, covers another one."
+covers("*", _)
+
+covers(hostname, hostname)
+
+covers(wildcard, hostname) if {
+	startswith(wildcard, "*.")
+	endswith(hostname, substring(wildcard, 1, -1))
+}
+
+# METADATA
+# description: |
+#   A guardrail's violation in the form of a Constraint's, `{msg, details}`. `found` is `{message, severity?, field?}`.
+reported(target, found) := {
+	"msg": sprintf("%s%s: %s", [_named(target.target), _via(target), message]),
+	"details": object.union_n([
+		{"target": target.target, "path": target.path, "severity": object.get(found, "severity", "high")},
+		{"field": field | field := found.field},
+	]),
+} if {
+	message := _message(found)
+}
+
+_message(found) := found.message if {
+	is_string(found.message)
+} else := sprintf("a violation has no message: %s", [json.marshal(found)])
+
+_named(node) := sprintf("%s %s", [lower(levels.of(node)), keys.parse(node).section]) if {
+	contains(node, "#")
+} else := keys.describe(node)
+
+# The listener or Gateway above the target; for a backend also the rule.
+_via(target) := sprintf(" via %s", [concat(" > ", [keys.describe(node) | some node in above])]) if {
+	doors := [node | some field in ["listener", "gateway"]; node := target[field]; node != target.target]
+	above := array.concat(array.slice(doors, 0, 1), [target.rule | target.backend == target.target])
+	above != []
+} else := ""
+
+# METADATA
+# description: The value of a field (a JSON pointer) of what is in effect. Undefined if it has none.
+value(effect, pointer) := found if {
+	is_object(effect.spec)
+	found := object.get(effect.spec, _segments(pointer), null)
+	not is_null(found)
+}
+
+# METADATA
+# description: |
+#   What is in effect has a value at a field or below it; any, if the field is "". Where every policy applies, one of them
+#   has it.
+has_field(effect, "") if effect.spec
+
+has_field(effect, field) if {
+	some pointer, _ in effect.origins
+	startswith(concat("", [pointer, "/"]), concat("", [field, "/"]))
+}
+
+has_field(effect, field) if {
+	is_array(effect.spec)
+	some policy_spec in effect.spec
+	object.get(policy_spec, _segments(field), null) != null
+}
+
+_segments(pointer) := [replace(replace(segment, "~1", "/"), "~0", "~") | some segment in split(trim_prefix(pointer, "/"), "/")]
+
+# METADATA
+# description: The policies that an origin names.
+owners(origin) := [origin] if is_string(origin)
+owners(origin) := origin if is_array(origin)
+
+# METADATA
+# description: A number, or a duration (in nanoseconds) or quantity as a number, to compare it.
+size(value) := value if {
+	is_number(value)
+} else := time.parse_duration_ns(value) if {
+	regex.match(`^([0-9.]+(h|ms|m|us|ns|s))+$`, value)
+} else := units.parse(value)
+
+# METADATA
+# description: A key as messages show it.
+described(key) := keys.describe(key)
+
+# METADATA
+# description: The key of a target's object.
+object_of(node) := keys.object_of(node)

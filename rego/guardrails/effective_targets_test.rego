@@ -1,0 +1,96 @@
+package bridge.effective_targets_test
+
+import data.bridge.effective_targets
+import data.bridge.testing
+
+_dark := testing.color("infra", "dark", 1, [testing.ref("Gateway", "public")], {"theme": "dark"})
+
+_at(type, namespace, name, more) := found if {
+	found := effective_targets.by_object[type][namespace][name] with input as {"changes": {"upsert": array.concat(testing.world, more)}}
+}
+
+_cart(more) := found if found := _at("gateway.networking.k8s.io/HTTPRoute", "shop", "cart", more)
+
+test_each_rule_on_each_path_is_a_target if {
+	targets := _cart([])
+	testing.cart_pay in {target.target | some target in targets}
+	some target in targets
+	target.target == testing.cart_pay
+	target.path == testing.cart_pay_path
+	target.route == testing.cart_route
+	target.listener == testing.listener_http
+	target.gateway == "gateway.networking.k8s.io/Gateway/infra/public"
+	target.rule == testing.cart_pay
+	target.policies == {}
+}
+
+test_what_is_in_effect_has_origins_and_outcomes if {
+	some target in _cart([_dark])
+	target.target == testing.cart_pay
+	effect := target.policies["example.com/ColorPolicy"]
+	effect.spec == {"theme": "dark"}
+	effect.origins == {"/theme": "example.com/ColorPolicy/infra/dark"}
+	effect.outcomes == {"example.com/ColorPolicy/infra/dark": "Programmed"}
+}
+
+test_a_backend_has_what_its_rule_has if {
+	some target in _at("core/Service", "shop", "cart", [_dark])
+	target.backend == "core/Service/shop/cart"
+	target.policies["example.com/ColorPolicy"].spec == {"theme": "dark"}
+}
+
+test_a_policy_is_a_target_with_its_conditions if {
+	[target] := _at("example.com/ColorPolicy", "infra", "dark", [_dark])
+	target.target == "example.com/ColorPolicy/infra/dark"
+	some condition in target.conditions
+	condition.reason == "Programmed"
+}
+
+test_a_namespace_is_no_target if {
+	_at("core/Namespace", "-", "shop", []) == []
+}
+
+test_targets_have_the_labels_of_their_objects_and_namespaces if {
+	some target in _cart([])
+	target.labels["core/Namespace/-/shop"] == {"kubernetes.io/metadata.name": "shop"}
+	target.labels[testing.cart_route] == {}
+}
+
+test_hostnames_are_those_that_the_listener_serves if {
+	effective_targets._narrower("shop.example.com", "*.example.com") == "shop.example.com"
+	effective_targets._narrower("*", "shop.example.com") == "shop.example.com"
+	not effective_targets._narrower("shop.example.com", "*.example.org")
+	some target in _cart([])
+	target.hostnames == {"*"}
+}
+
+test_sizes_are_numbers_durations_or_quantities if {
+	effective_targets.size(3) == 3
+	effective_targets.size("1m30s") == 90000000000
+	effective_targets.size("2k") == 2000
+	not effective_targets.size("much")
+}
+
+test_a_pointer_is_escaped if {
+	effective_targets.value({"spec": {"a/b": 1}}, "/a~1b") == 1
+	not effective_targets.value({"spec": {"a": null}}, "/a")
+}
+
+test_a_policy_that_cannot_be_merged_is_unknown if {
+	effect := effective_targets._reported({"error": {"message": "too many"}, "policies": [{"policy": "a"}]})
+	effect == {"unknown": "too many", "policies": ["a"]}
+}
+
+test_a_violation_without_a_message_is_reported_as_one if {
+	target := {"target": "core/Service/shop/cart", "path": []}
+	effective_targets.reported(target, {"text": 1}).msg == `Service shop/cart: a violation has no message: {"text":1}`
+}
+
+test_a_violation_names_its_place if {
+	some target in _cart([])
+	target.target == testing.cart_pay
+	effective_targets.reported(target, {"message": "bad", "severity": "low", "field": "/a"}) == {
+		"msg": "rule pay via Gateway infra/public#http: bad",
+		"details": {"target": testing.cart_pay, "path": target.path, "severity": "low", "field": "/a"},
+	}
+}

@@ -1,0 +1,148 @@
+package bridge.guardrails_test
+
+import data.bridge.guardrails.bounded_field
+import data.bridge.guardrails.field_owner
+import data.bridge.guardrails.no_policy_without_effect
+import data.bridge.guardrails.no_weakening
+import data.bridge.guardrails.required_policy
+import data.bridge.guardrails.same_value
+
+_jwt := "example.com/SecurityPolicy/infra/jwt"
+
+_public := "gateway.networking.k8s.io/Gateway/infra/public"
+
+_internal := "gateway.networking.k8s.io/Gateway/infra/internal"
+
+_service := "core/Service/shop/cart"
+
+_secured := {"example.com/SecurityPolicy": {
+	"spec": {"jwt": {"issuer": "a"}, "timeout": "30s"},
+	"origins": {"/jwt/issuer": _jwt, "/timeout": _jwt},
+}}
+
+_target(policies, parameters) := {
+	"target": _service,
+	"path": [_public, _service],
+	"gateway": _public,
+	"hostnames": {"shop.example.com", "shop.internal"},
+	"policies": policies,
+	"parameters": parameters,
+}
+
+_unknown := {"example.com/SecurityPolicy": {"unknown": "more than 512 policies meet here"}}
+
+_messages(found) := {one.message | some one in found}
+
+_required := {"kinds": ["example.com/SecurityPolicy"], "internalHostnames": ["*.internal"]}
+
+test_a_required_policy_is_in_effect if {
+	every field in ["", "/jwt", "/jwt/issuer"] {
+		found := required_policy.violations with input as _target(_secured, object.union(_required, {"field": field}))
+		found == set()
+	}
+}
+
+test_a_required_policy_is_missing if {
+	found := required_policy.violations with input as _target({}, _required)
+	_messages(found) == {"no SecurityPolicy is in effect for shop.example.com"}
+}
+
+test_a_required_field_is_missing if {
+	found := required_policy.violations with input as _target(_secured, object.union(_required, {"field": "/oidc"}))
+	_messages(found) == {"no SecurityPolicy with /oidc is in effect for shop.example.com"}
+}
+
+test_a_required_field_of_one_policy_of_a_list if {
+	listed := {"example.com/SecurityPolicy": {"spec": [{"jwt": {}}, {"oidc": 1}], "origins": {"/0": _jwt, "/1": _jwt}}}
+	found := required_policy.violations with input as _target(listed, object.union(_required, {"field": "/oidc"}))
+	found == set()
+	missing := required_policy.violations with input as _target(listed, object.union(_required, {"field": "/basic"}))
+	count(missing) == 1
+}
+
+test_internal_hostnames_need_no_policy if {
+	target := object.union(_target({}, _required), {"hostnames": {"shop.internal"}})
+	found := required_policy.violations with input as target
+	found == set()
+}
+
+test_what_is_unknown_never_passes if {
+	field := {"kind": "example.com/SecurityPolicy", "field": "/a"}
+	required := required_policy.violations with input as _target(_unknown, _required)
+	bounded := bounded_field.violations with input as _target(_unknown, field)
+	owned := field_owner.violations with input as _target(_unknown, field)
+	same := same_value.violations with input as _target(_unknown, field)
+	every found in [required, bounded, owned, same] {
+		{one.severity | some one in found} == {"unknown"}
+	}
+}
+
+test_a_guardrail_without_its_parameters_never_passes if {
+	found := required_policy.violations with input as _target(_secured, {})
+	_messages(found) == {"parameters.kinds must be a list of policy kinds"}
+}
+
+_bounded(bounds) := found if {
+	parameters := object.union({"kind": "example.com/SecurityPolicy", "field": "/timeout"}, bounds)
+	found := bounded_field.violations with input as _target(_secured, parameters)
+}
+
+test_a_field_within_its_bounds if {
+	_bounded({"minimum": "1s", "maximum": "1m", "allowed": ["30s"], "required": true}) == set()
+}
+
+test_a_field_outside_of_its_bounds if {
+	_messages(_bounded({"maximum": "10s"})) == {"/timeout of SecurityPolicy must be at most 10s, not 30s"}
+	_messages(_bounded({"minimum": "1h"})) == {"/timeout of SecurityPolicy must be at least 1h, not 30s"}
+	_messages(_bounded({"allowed": ["1s"]})) == {`/timeout of SecurityPolicy must be one of ["1s"], not 30s`}
+}
+
+test_a_field_that_cannot_be_compared_is_outside if {
+	count(_bounded({"maximum": "much"})) == 1
+}
+
+test_a_bounded_field_that_is_not_set if {
+	_bounded({"field": "/other", "maximum": 1}) == set()
+	_messages(_bounded({"field": "/other", "required": true})) == {"/other of SecurityPolicy is not in effect"}
+}
+
+_owned(namespaces) := found if {
+	parameters := {"kind": "example.com/SecurityPolicy", "field": "/jwt", "namespaces": namespaces}
+	found := field_owner.violations with input as _target(_secured, parameters)
+}
+
+test_a_field_of_a_permitted_namespace if {
+	_owned(["inf*"]) == set()
+	_messages(_owned(["shop"])) == {"/jwt/issuer is set by SecurityPolicy infra/jwt, which is in namespace infra"}
+}
+
+test_a_policy_without_effect if {
+	conditions := [{"type": "Programmed", "status": "False", "reason": "Overridden", "message": "Overridden on 2 scopes"}]
+	found := no_policy_without_effect.violations with input as {"conditions": conditions}
+	_messages(found) == {"Overridden on 2 scopes"}
+}
+
+test_one_value_through_all_gateways if {
+	first := _target(_secured, {"kind": "example.com/SecurityPolicy", "field": "/timeout"})
+	other := object.union(_target({}, first.parameters), {"gateway": _internal})
+	found := same_value.violations with input as object.union(other, {"targets": [first, other]})
+	_messages(found) == {"/timeout of SecurityPolicy is not set, and 30s via Gateway infra/public"}
+	same := same_value.violations with input as object.union(first, {"targets": [first, other]})
+	same == set()
+}
+
+_weakened(before, parameters) := found if {
+	target := object.union(_target({}, parameters), {"changes": {"delete": [_jwt]}})
+	found := no_weakening.violations with input as target
+		with no_weakening._before as [_target(before, {})]
+}
+
+test_a_field_that_is_no_longer_in_effect if {
+	_messages(_weakened(_secured, {"kinds": ["example.com/SecurityPolicy"]})) == {"what SecurityPolicy infra/jwt sets is no longer in effect: /jwt/issuer, /timeout"}
+	_messages(_weakened(_secured, {"kinds": ["example.com/SecurityPolicy"], "fields": ["/timeout"]})) == {"what SecurityPolicy infra/jwt sets is no longer in effect: /timeout"}
+}
+
+test_without_a_change_nothing_is_weakened if {
+	found := no_weakening.violations with input as _target({}, {"kinds": ["example.com/SecurityPolicy"]})
+	found == set()
+}

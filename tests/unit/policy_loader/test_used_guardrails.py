@@ -1,0 +1,35 @@
+"""Which guardrails Constraints use."""
+
+from typing import Any
+
+from bridge.model.changes import Deleted, Upserted
+from bridge.model.keys import key_of
+from bridge.model.types import CONSTRAINT
+from bridge.policy_loader.used_guardrails import UsedGuardrails, guardrail_of
+
+
+def constraint(name: str, policy: Any) -> dict[str, Any]:
+    metadata = {"name": name}
+    return {
+        "apiVersion": "policybridge.io/v1alpha1",
+        "kind": "Constraint",
+        "metadata": metadata,
+        "spec": {"policy": policy},
+    }
+
+
+def test_the_use_of_a_guardrail_begins_and_ends_with_its_constraint() -> None:
+    changes: list[frozenset[str]] = []
+    used = UsedGuardrails(lambda: changes.append(used.packages()))
+    first = constraint("a", "bridge.guardrails.same_value")
+    used.note(Upserted(CONSTRAINT, (first,)))
+    used.note(Upserted(CONSTRAINT, (constraint("b", "bridge.guardrails.same_value"),)))
+    used.note(Deleted(CONSTRAINT, key_of(first)))
+    assert changes == [{"bridge.guardrails.same_value"}]
+    used.note(Upserted(CONSTRAINT, (constraint("b", "k8s.memory"),)))
+    assert changes[1:] == [{""}]
+
+
+def test_other_policies_are_no_guardrails() -> None:
+    assert [guardrail_of(constraint("a", policy)) for policy in ("k8s.memory", 3, None)] == ["", "", ""]
+    assert guardrail_of({"spec": None}) == ""
