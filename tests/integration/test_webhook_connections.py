@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import aiohttp
+import pytest
 import pytest_asyncio
 
 from bridge.admission.endpoint import LARGEST
@@ -51,6 +52,7 @@ async def test_bodies_that_are_held_back_keep_no_small_review_waiting(tmp_path: 
             writer.transport.abort()
 
 
+@pytest.mark.long
 async def test_two_thousand_idle_tls_connections_keep_no_review_waiting(tmp_path: Path, opa: ManagedOpa) -> None:
     async with serving(tmp_path, opa.url) as ask:
         held: list[asyncio.StreamWriter] = []
@@ -75,6 +77,7 @@ async def test_two_thousand_idle_tls_connections_keep_no_review_waiting(tmp_path
             writer.transport.abort()
 
 
+@pytest.mark.long
 async def test_four_thousand_silent_connections_are_counted_before_tls(tmp_path: Path, opa: ManagedOpa) -> None:
     async with serving(tmp_path, opa.url) as ask:
         held = []
