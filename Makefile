@@ -61,8 +61,8 @@ test-long: setup-test-long ## The other tests: an hour and more (PYTEST_ARGS="--
 
 .PHONY: test-laws
 test-laws: setup-test
-	@echo "test: laws of merging, with more examples"
-	@$(BIN)/pytest -q --hypothesis-profile=thorough tests/properties/test_merge_laws.py
+	@echo "test: laws of merging and replication, with 50 times as many examples"
+	@$(BIN)/pytest -q --hypothesis-profile=thorough tests/properties/test_merge_laws.py tests/properties/test_replication.py
 
 test-all: test test-long test-laws ## Every test
 

@@ -17,7 +17,7 @@ pytest_plugins = ["tests.controlplane.fixtures"]
 
 # A deadline would measure how busy the machine is.
 settings.register_profile("policy-bridge", deadline=None)
-settings.register_profile("thorough", deadline=None, max_examples=2_000)
+settings.register_profile("thorough", deadline=None, max_examples=5_000)
 settings.load_profile("policy-bridge")
 
 # Credentials for bundles that a bridge keeps for its user: the tests have their own.

@@ -82,6 +82,7 @@ def rendered(home: Path) -> Objects:
     return template(CHART, home)
 
 
+@pytest.mark.long
 def test_generated_manifests_are_up_to_date() -> None:
     assert stale() == [], "run `make manifests`"
 

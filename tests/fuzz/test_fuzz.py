@@ -9,6 +9,7 @@ from hack.fuzz.fuzzing import fuzz
 SEED = 713
 
 
+@pytest.mark.long
 async def test_five_hundred_requests_break_nothing() -> None:
     report = await fuzz(500, SEED)
     assert not report.findings, str(report)

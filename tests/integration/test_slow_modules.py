@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from tests.integration.loading import loading
 
 # No numbers have this product, so the test runs until it is ended.
@@ -19,6 +21,7 @@ test_slow if {
 """
 
 
+@pytest.mark.long
 async def test_slow_check_at_the_start_delays_no_other_author(opa_path: Path) -> None:
     async with loading(opa_path, listed=False, patience=60) as bench:
         for number in range(4):

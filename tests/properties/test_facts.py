@@ -154,7 +154,7 @@ async def walk(seed: int, steps: int, modules_in: float, opa_path: Path) -> None
 
 
 async def test_stored_facts_equal_freshly_made_ones(opa_path: Path) -> None:
-    await walk(1, 60, 0.05, opa_path)
+    await walk(1, 25, 0.05, opa_path)
 
 
 @pytest.mark.long

@@ -38,19 +38,19 @@ async def empty_opa(opa_path: File) -> AsyncIterator[Opa]:
 
 
 async def test_no_query_fails_whatever_objects_hold(empty_opa: Opa) -> None:
-    await no_query_fails(empty_opa, 0)
+    await no_query_fails(empty_opa, 0, worlds=10)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(1, 20))
+@pytest.mark.parametrize("seed", range(20))
 async def test_no_query_fails_in_many_clusters_whatever_objects_hold(seed: int, empty_opa: Opa) -> None:
     await no_query_fails(empty_opa, seed)
 
 
-async def no_query_fails(empty_opa: Opa, seed: int) -> None:
+async def no_query_fails(empty_opa: Opa, seed: int, worlds: int = WORLDS) -> None:
     chance = random.Random(seed)
     cases = [case for case in all_cases() if not case.modules and len(case.objects) <= 40]
-    for number in range(WORLDS):
+    for number in range(worlds):
         case = chance.choice(cases)
         world = _hostile(case, chance)
         policies, statuses = await _ask_everything(empty_opa, world)

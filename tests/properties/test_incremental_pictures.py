@@ -65,13 +65,13 @@ async def looking(opa_url: str, world: SmallWorld) -> AsyncIterator[Looking]:
             await asyncio.gather(*tasks, return_exceptions=True)
 
 
-@pytest.mark.parametrize("seed", [1, 3])
+@pytest.mark.parametrize("seed", [1])
 async def test_after_every_change_picture_and_stream_equal_those_from_scratch(seed: int, opa_path: Path) -> None:
     await walk(seed, 15, opa_path)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(100, 112))
+@pytest.mark.parametrize("seed", [3, *range(100, 112)])
 async def test_after_many_changes_picture_and_stream_equal_those_from_scratch(seed: int, opa_path: Path) -> None:
     await walk(seed, 150, opa_path)
 

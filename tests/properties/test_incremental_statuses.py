@@ -78,7 +78,7 @@ async def at_work(
             await asyncio.gather(*tasks, return_exceptions=True)
 
 
-@pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.parametrize("seed", [1])
 async def test_after_every_change_statuses_and_ledger_equal_those_from_scratch(seed: int, opa_path: Path) -> None:
     await walk(seed, 40, opa_path)
 

@@ -24,13 +24,13 @@ from tests.warm_opa import WarmOpa
 Event = Callable[[Bridge], None]
 
 
-@pytest.mark.parametrize("seeds", [range(20)], ids=str)
+@pytest.mark.parametrize("seeds", [range(5)], ids=str)
 async def test_statuses_are_complete_after_any_start(seeds: range, opa_path: Path) -> None:
     await every_start(seeds, opa_path)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seeds", [range(20, 200)], ids=str)
+@pytest.mark.parametrize("seeds", [range(5, 200)], ids=str)
 async def test_statuses_are_complete_after_200_starts(seeds: range, opa_path: Path) -> None:
     await every_start(seeds, opa_path)
 

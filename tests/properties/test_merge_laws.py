@@ -35,8 +35,8 @@ Object = dict[str, Any]
 UPWARD = st.sampled_from([{}, {"sameLevel": "OldestWins"}])
 ANY = st.one_of(UPWARD, st.just({"parentLevels": ["Gateway", "Listener", "Route"]}))
 
-# Each example is a query. `make test-long` has more of them: `pytest --hypothesis-profile=thorough`.
-law = settings(max_examples=settings().max_examples // 4, suppress_health_check=[HealthCheck.too_slow])
+# Each example is a query: `make test` has 10 of each law, `make test-laws` 500.
+law = settings(max_examples=settings().max_examples // 10, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.fixture(scope="module")

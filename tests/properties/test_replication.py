@@ -22,7 +22,7 @@ from tests.warm_opa import WarmOpa
 
 SERVICE = "core/Service"
 ROUTE = "gateway.networking.k8s.io/HTTPRoute"
-EXAMPLES = 25
+EXAMPLES = settings().max_examples // 20  # each takes a second
 NAMES = ("a", "b", "c")
 FAULTS: dict[str, Fault] = {
     "lost": lose,

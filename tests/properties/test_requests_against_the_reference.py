@@ -34,12 +34,12 @@ async def opa(opa_path: Path) -> AsyncIterator[Opa]:
         yield client
 
 
-async def test_200_random_requests_are_served_as_the_reference_serves_them(opa: Opa) -> None:
-    await every_request_agrees(opa, range(20))
+async def test_100_random_requests_are_served_as_the_reference_serves_them(opa: Opa) -> None:
+    await every_request_agrees(opa, range(10))
 
 
-async def test_40_random_routings_attach_as_the_reference_attaches(opa: Opa) -> None:
-    await every_attachment_agrees(opa, range(40))
+async def test_20_random_routings_attach_as_the_reference_attaches(opa: Opa) -> None:
+    await every_attachment_agrees(opa, range(20))
 
 
 @pytest.mark.long

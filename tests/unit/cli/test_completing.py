@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -72,8 +73,16 @@ def test_where_nothing_can_be_read_nothing_is_offered_or_said(
 
 
 def test_what_takes_too_long_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+
+    async def wait(*_: object) -> list[str]:
+        ended.wait()
+        return ["HTTPRoute/shop/late"]
+
+    monkeypatch.setattr(completion, "_offered", wait)
     monkeypatch.setattr(completion, "PATIENCE", 0.0)
     assert completed("explain", *READ, "HTTPR") == []
+    ended.set()
 
 
 def test_a_name_that_a_shell_would_obey_is_not_offered(tmp_path: Path) -> None:
