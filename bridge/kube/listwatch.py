@@ -14,7 +14,7 @@ import asyncio
 import math
 import random
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -344,7 +344,6 @@ class _Target:
     pace: Pace
     namespace: str
     parameters: Mapping[str, str]
-    listing_begins: Callable[[str], None]
 
     @property
     def path(self) -> str:
@@ -358,19 +357,18 @@ async def list_and_watch(
     *,
     selection: Selection = EVERYTHING,
     namespace: str = "",
-    listing_begins: Callable[[str], None] = lambda _: None,
 ) -> AsyncGenerator[Change, None]:
     """Yield all changes of the objects of one type, in the form of the change stream.
 
     `selection` has the selectors; with `namespace` only objects in it are read, and listings have it too.
-    `listing_begins` gets the reason of each listing except the first: EXPIRED or INTERRUPTED.
+    A Listing has the reason of each except the first: EXPIRED or INTERRUPTED.
 
     The listing is the beginning of the watch if the API server supports that (`sendInitialEvents`), otherwise pages. An
     interrupted one is followed by a new one, which begins with `Listing` again. After a Trouble, an Upserted without
     objects means that the watch is open again. Errors do not end the iterator, with one exception: it raises NotFound
     if the API server does not serve the type (anymore).
     """
-    target = _Target(client, resource, pace, namespace, selection.parameters, listing_begins)
+    target = _Target(client, resource, pace, namespace, selection.parameters)
     position = _Position(streams=pace.streams)
     backoff = WatchBackoff(pace)
     trouble = ""
@@ -441,10 +439,8 @@ async def _list(target: _Target, position: _Position) -> AsyncGenerator[Change |
 
 
 def _listing(target: _Target, position: _Position) -> Listing:
-    if position.why:
-        target.listing_begins(position.why)
-    position.why = INTERRUPTED  # unless an error has a more specific reason
-    return Listing(target.resource.id, target.namespace)
+    why, position.why = position.why, INTERRUPTED  # the next one's, unless an error has a more specific reason
+    return Listing(target.resource.id, target.namespace, why)
 
 
 async def _watch(target: _Target, position: _Position) -> AsyncGenerator[Change | None, None]:

@@ -26,10 +26,14 @@ Object = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A source begins to deliver the current state of one type (`<group>/<Kind>`), in all namespaces or in one."""
+    """A source begins to deliver the current state of one type (`<group>/<Kind>`), in all namespaces or in one.
+
+    `why` is the reason of one that is not the first, for metrics.
+    """
 
     type_id: str
     namespace: str = ""
+    why: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

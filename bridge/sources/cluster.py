@@ -245,14 +245,7 @@ class ClusterSource:
             await self._put(epoch, Listing(type_id))
 
         async def deliver(namespace: str) -> None:
-            following = list_and_watch(
-                self._client,
-                resource,
-                self._pace,
-                selection=selection,
-                namespace=namespace,
-                listing_begins=self._count_listing,
-            )
+            following = list_and_watch(self._client, resource, self._pace, selection=selection, namespace=namespace)
             async with aclosing(following) as changes:
                 async for change in changes:
                     await self._put(epoch, change)
@@ -274,9 +267,6 @@ class ClusterSource:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _count_listing(self, why: str) -> None:
-        self.listings[why] += 1
-
     async def _put(self, epoch: int, change: Change) -> None:
         if not isinstance(change, Trouble):
             type_id = change.subject if isinstance(change, Resolved) else change.type_id
@@ -284,6 +274,8 @@ class ClusterSource:
             self._ever.add(type_id)
         if isinstance(change, Upserted):
             change = Upserted(change.type_id, tuple(map(prune, change.objects)))
+        elif isinstance(change, Listing) and change.why:
+            self.listings[change.why] += 1
         await self._queue.put((epoch, change))
 
     async def _guarded(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
