@@ -101,8 +101,8 @@ class ManagedOpa:
     `executable` is the `opa` binary, `config` OPA's configuration (`bridge.opa.bundle.opa_config`, or `{}`). `port` is
     a loopback port; None picks a free one. With `socket`, the path of a Unix socket, there is no port. `bundle` is
     loaded at the start, for one-shot use without a bridge that serves it. With `guard` it requires tokens, which its
-    `config` must fetch. `start_timeout` is in seconds. A restart after `exited` is the caller's decision. As a context
-    manager it is started and stopped.
+    `config` must fetch. `start_timeout` is in seconds. A restart after `exited` is the caller's decision; it keeps the
+    port. `starts` counts. As a context manager it is started and stopped.
     """
 
     def __init__(
@@ -127,6 +127,7 @@ class ManagedOpa:
         self._reader: asyncio.Task[None] | None = None
         self._last_words: deque[str] = deque(maxlen=50)
         self.url = ""
+        self.starts = 0
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -144,6 +145,7 @@ class ManagedOpa:
             raise OpaStartError("this OPA is already running")
         if self._socket:
             await self._start_at(f"unix://{self._socket}")
+            self.starts += 1
             return self.url
         for attempt in range(_ATTEMPTS):
             port = _free_port() if self._fixed_port is None else self._fixed_port
@@ -155,6 +157,8 @@ class ManagedOpa:
                 if self._fixed_port is not None or attempt == _ATTEMPTS - 1:
                     raise
             else:
+                self._fixed_port = port
+                self.starts += 1
                 break
         return self.url
 

@@ -61,53 +61,29 @@ def tls_files(settings: Settings) -> TlsFiles:
 HEALTHY = 30.0  # seconds of uptime after which the waits start again from the first
 
 
-class OwnOpa:
-    """Starts an OPA and restarts it whenever it ends, at the same address.
-
-    `make` returns one (not started) on a loopback port, None for a free one; with a socket, the port is ignored.
-    """
-
-    def __init__(self, make: Callable[[int | None], ManagedOpa], port: int | None) -> None:
-        self._make = make
-        self._opa = make(port)
-        self.url = ""
-        self.restarts = 0
-
-    async def start(self) -> None:
-        """Start it. Raises OpaStartError with OPA's output, PortTaken if its port is in use."""
-        self.url = await self._opa.start()
-
-    async def keep(self, ended: Callable[[], None]) -> None:
-        """Restart it whenever it ends, until cancelled. `ended` is called each time that it runs again."""
-        backoff = Backoff(STARTING)
-        port = None if self.url.startswith("unix:") else int(self.url.rpartition(":")[2])
+async def keep_running(opa: ManagedOpa, restarted: Callable[[], None]) -> None:
+    """Restart a started OPA whenever it ends, at the same address, until cancelled; then call `restarted`."""
+    backoff = Backoff(STARTING)
+    while True:
+        began = asyncio.get_running_loop().time()
+        status = await opa.exited()
+        log.warning("OPA exited, restarting", status=status, output="; ".join(opa.last_words[-3:]))
+        if asyncio.get_running_loop().time() - began > HEALTHY:
+            backoff.reset()
         while True:
-            began = asyncio.get_running_loop().time()
-            status = await self._opa.exited()
-            log.warning("OPA exited, restarting", status=status, output="; ".join(self._opa.last_words[-3:]))
-            if asyncio.get_running_loop().time() - began > HEALTHY:
-                backoff.reset()
-            while True:
-                await backoff.wait()
-                self._opa = self._make(port)
-                try:
-                    await self._opa.start()
-                    self.restarts += 1
-                    ended()
-                    break
-                except OpaStartError as error:
-                    log.error("OPA failed to start", why=str(error))
-
-    async def stop(self) -> None:
-        """Stop it, gracefully first."""
-        await self._opa.stop()
-        log.info("OPA stopped")
+            await backoff.wait()
+            try:
+                await opa.start()
+                restarted()
+                break
+            except OpaStartError as error:
+                log.error("OPA failed to start", why=str(error))
 
 
 @contextlib.asynccontextmanager
 async def reach_opa(
     settings: Settings, bridge_url: str, tokens: Tokens, trust: BundleTrust, executable: Path
-) -> AsyncIterator[tuple[OpaAccess, OwnOpa | None]]:
+) -> AsyncIterator[tuple[OpaAccess, ManagedOpa | None]]:
     """Yield access to the OPA of the settings, or to the bridge's own, which is started and stopped.
 
     `bridge_url` serves the bundles, including that of `tokens`; the bridge's own OPA verifies them by `trust`. Raises
@@ -122,18 +98,17 @@ async def reach_opa(
     finally:
         if own is not None:
             await own.stop()
+            log.info("OPA stopped")
         following.cancel()
         await asyncio.gather(following, return_exceptions=True)
 
 
-def _own(settings: Settings, bridge_url: str, tokens: Tokens, trust: BundleTrust, executable: Path) -> OwnOpa:
+def _own(settings: Settings, bridge_url: str, tokens: Tokens, trust: BundleTrust, executable: Path) -> ManagedOpa:
     guard = (
         TokenGuard(authorization_policy(), tokens.own, settings.opa_listen) if settings.opa_requires_tokens else None
     )
     decision_ids = settings.webhook_listen is not None
     config = opa_config(bridge_url, trust, decision_ids=decision_ids, authorization=guard is not None)
 
-    def make(port: int | None) -> ManagedOpa:
-        return ManagedOpa(executable, config, port=port, socket=settings.opa_socket or "", guard=guard)
-
-    return OwnOpa(make, settings.opa_port)
+    socket = settings.opa_socket or ""
+    return ManagedOpa(executable, config, port=settings.opa_port, socket=socket, guard=guard)

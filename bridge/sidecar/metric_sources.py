@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from bridge import __version__
 from bridge.http.request_guard import WrongTokens
 from bridge.opa.client import Requests
+from bridge.opa.process import ManagedOpa
 from bridge.remediator.audit import Audit
 from bridge.remediator.placement import Placement
 from bridge.remediator.remediator import Remediator
 from bridge.remediator.writer import RESULTS
 from bridge.replicator.replicator import Replicator
-from bridge.sidecar.managed_opa import OwnOpa
 from bridge.sidecar.policy_loading import PolicyLoading
 from bridge.sidecar.signals import Reloading
 from bridge.sidecar.store import Store
@@ -40,11 +40,11 @@ def measure_guards(metrics: Metrics, guards: Mapping[str, WrongTokens]) -> None:
     metrics.read("wrong_tokens", lambda: {listener: guard.total for listener, guard in guards.items()})
 
 
-def measure_opa(metrics: Metrics, requests: Requests, own: OwnOpa | None) -> None:
+def measure_opa(metrics: Metrics, requests: Requests, own: ManagedOpa | None) -> None:
     """Register metrics of requests to OPA, and of the bridge's own OPA."""
     metrics.read("opa_request_duration_seconds", lambda: requests.seconds)
     metrics.read("opa_request_failures", lambda: requests.errors)
-    metrics.read("opa_restarts", lambda: own.restarts if own else 0)
+    metrics.read("opa_restarts", lambda: max(own.starts - 1, 0) if own else 0)
 
 
 def measure_work(

@@ -26,6 +26,7 @@ from bridge.model.types import ALWAYS
 from bridge.offline.engine import Engine
 from bridge.opa.client import Opa
 from bridge.opa.executable import ensure_opa
+from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
 from bridge.remediator.audit import Audit
 from bridge.remediator.placement import Placement
@@ -33,7 +34,7 @@ from bridge.remediator.remediator import Remediator
 from bridge.remediator.writer import StatusSink
 from bridge.replicator.replicator import Replicator
 from bridge.settings.model import Settings, TypeSettings
-from bridge.sidecar.managed_opa import OpaAccess, OwnOpa, reach_opa
+from bridge.sidecar.managed_opa import OpaAccess, keep_running, reach_opa
 from bridge.sidecar.metric_sources import (
     Writers,
     measure_admission,
@@ -118,7 +119,7 @@ class Parts:
     audit: Audit
     placement: Placement
     webhook: Webhook | None
-    own_opa: OwnOpa | None
+    own_opa: ManagedOpa | None
 
     @property
     def writers(self) -> Writers:
@@ -131,7 +132,7 @@ class Parts:
         runs: list[Run] = [self.replicator.run, *(writer.run for writer in self.writers)]
         runs += [self.loading.run, self.store.run]
         if self.own_opa:
-            runs.append(functools.partial(self.own_opa.keep, self.replicator.doubt))
+            runs.append(functools.partial(keep_running, self.own_opa, self.replicator.doubt))
         if self.webhook:
             runs.append(self.webhook.run)
         return runs
@@ -193,7 +194,7 @@ async def _make_parts(
     settings: Settings,
     store: Store,
     access: OpaAccess,
-    own_opa: OwnOpa | None,
+    own_opa: ManagedOpa | None,
     bundles: Bundles,
     executable: Path,
     bridge_url: str,
