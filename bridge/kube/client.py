@@ -364,7 +364,9 @@ class KubeAccess:
             return  # credentials without an expiry are valid until the API server rejects them, as in kubectl
         if refused and expires:
             del self._loader.exec_plugin_expiry  # otherwise the loader keeps the rejected token until that time
-        await self._loader.load_and_set(configuration)
+        loading = self._loader.load_and_set(configuration)
+        if loading is not None:  # the library's loader for pods is no coroutine
+            await loading
 
 
 def is_in_pod() -> bool:
@@ -388,30 +390,16 @@ async def load_access(kubeconfig: str | os.PathLike[str] | None = None, context:
 
 
 def _from_service_account(configuration: Any) -> KubeAccess:
-    loader = _ServiceAccount()
+    from kubernetes.aio.config import incluster_config as library
+
+    files = (library.SERVICE_TOKEN_FILENAME, library.SERVICE_CERT_FILENAME)
+    # Its own hook reads the token once a minute, even after the API server has rejected the current one.
+    loader = library.InClusterConfigLoader(*files, try_refresh_token=False)
     try:
-        loader.load(configuration)
+        loader.load_and_set(configuration)
     except Exception as error:
         raise ConfigurationError(f"the pod's service account cannot be used: {one_line(error)}") from error
     return KubeAccess(configuration, "the pod's service account", loader)
-
-
-class _ServiceAccount:
-    """The library's loader for pods, with the interface of its loader for kubeconfigs.
-
-    Its own hook reads the token once a minute, even after the API server has rejected the current one.
-    """
-
-    def load(self, configuration: Any) -> None:
-        """Read the account's files."""
-        from kubernetes.aio.config import incluster_config as library
-
-        files = (library.SERVICE_TOKEN_FILENAME, library.SERVICE_CERT_FILENAME)
-        library.InClusterConfigLoader(*files, try_refresh_token=False).load_and_set(configuration)
-
-    async def load_and_set(self, configuration: Any) -> None:
-        """Do the same, with the other loader's name."""
-        self.load(configuration)
 
 
 async def _from_kubeconfig(configuration: Any, paths: str, context: str | None) -> KubeAccess:
