@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import structlog
 
 from bridge.admission.endpoint import MUTATING_PATH, VALIDATING_PATH
-from bridge.kube.client import JSON_PATCH, KubeClient
+from bridge.kube.client import KubeClient, patch_parts
 from bridge.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotFound
 
 log = structlog.get_logger(__name__)
@@ -271,9 +271,7 @@ class Keeper:
             found = await self._client.get(path)
             patch = differences(found, exist, self._authority)
             if patch and self._held():  # the Lease may have been lost during the read
-                version = found["metadata"]["resourceVersion"]
-                guard = {"op": "replace", "path": "/metadata/resourceVersion", "value": version}
-                await self._client.patch(path, [guard, *patch], JSON_PATCH)
+                await patch_parts(self._client, path, patch, found["metadata"]["resourceVersion"])
                 log.info("webhook configuration written", kind=which.kind, name=self._name, policies_exist=exist)
         except Conflict:
             return False

@@ -274,8 +274,6 @@ def parse(data: bytes) -> Any:
 
 FIELD_MANAGER = "policy-bridge"
 
-Patch = Mapping[str, Any] | Sequence[Mapping[str, Any]]
-
 
 async def read_object(client: KubeClient, resource: ResourceType, key: Key) -> Object:
     """Return the current object. Raises NotFound, or another KubeError."""
@@ -287,16 +285,15 @@ async def patch_object(
     client: KubeClient,
     resource: ResourceType,
     key: Key,
-    patch: Patch,
+    patch: Mapping[str, Any],
     *,
     subresource: Literal["status"] | None = None,
     resource_version: str | None = None,
 ) -> Object:
     """Change an object and return the result.
 
-    `patch` is a JSON Merge Patch (a mapping, RFC 7386) or a JSON Patch (a list of operations, RFC 6902). With
-    `resource_version` the API server rejects it if the object has changed since. A patch without changes keeps the
-    resourceVersion.
+    `patch` is a JSON Merge Patch (RFC 7386). With `resource_version` the API server rejects it if the object has
+    changed since. A patch without changes keeps the resourceVersion.
 
     Raises Conflict if the object has changed, NotFound if it was deleted or has no such subresource, Invalid if the API
     server rejects the result, or another KubeError.
@@ -304,18 +301,20 @@ async def patch_object(
     path = resource.object_path(key.namespace, key.name)
     if subresource:
         path = f"{path}/{subresource}"
-    params = {"fieldManager": FIELD_MANAGER}
-    merge = isinstance(patch, Mapping)
-    body = _at_version(patch, resource_version) if resource_version else patch
-    answer: Object = await client.patch(path, body, MERGE_PATCH if merge else JSON_PATCH, params=params)
+    if resource_version:
+        patch = {**patch, "metadata": {**(patch.get("metadata") or {}), "resourceVersion": resource_version}}
+    answer: Object = await client.patch(path, patch, params={"fieldManager": FIELD_MANAGER})
     return answer
 
 
-def _at_version(patch: Patch, resource_version: str) -> Patch:
-    if isinstance(patch, Mapping):
-        return {**patch, "metadata": {**(patch.get("metadata") or {}), "resourceVersion": resource_version}}
+async def patch_parts(client: KubeClient, path: str, operations: Sequence[Mapping[str, Any]], version: str) -> None:
+    """Change the object at a path, if it still has this resourceVersion, by a JSON Patch (RFC 6902).
+
+    Raises Conflict if the object has changed, or another KubeError.
+    """
     # Not "test", whose failure is a 422 that looks like a wrong patch: a stale version in the result is a 409.
-    return [{"op": "replace", "path": "/metadata/resourceVersion", "value": resource_version}, *patch]
+    guard = {"op": "replace", "path": "/metadata/resourceVersion", "value": version}
+    await client.patch(path, [guard, *operations], JSON_PATCH)
 
 
 _SERVICE_ACCOUNT_TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")

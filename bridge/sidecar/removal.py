@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from bridge.kube.client import FIELD_MANAGER, JSON, JSON_PATCH, KubeClient, patch_object, read_object
+from bridge.kube.client import FIELD_MANAGER, JSON, KubeClient, patch_object, patch_parts, read_object
 from bridge.kube.discovery import Discovery
 from bridge.kube.errors import Conflict, Invalid, KubeError, NotFound
 from bridge.kube.lease import Lease
@@ -100,8 +100,7 @@ class Removal:
         path = found.resource.object_path(found.key.namespace, found.key.name)
         if "webhooks" in found.traces:
             version = found.obj["metadata"]["resourceVersion"]
-            guard = {"op": "replace", "path": "/metadata/resourceVersion", "value": version}
-            await self.client.patch(path, [guard, *_webhook_patch(found)], JSON_PATCH)
+            await patch_parts(self.client, path, _webhook_patch(found), version)
             return
         version = found.obj["metadata"]["resourceVersion"]
         for patch in plan_removal(found.obj, found.traces):
