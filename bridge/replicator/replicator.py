@@ -102,7 +102,8 @@ class Replicator:
         self.counted = ReplicationCounts()
         self._opa = opa
         self._types = frozenset(types)
-        self._writer = Writer(opa, Claim(opa, owner, content, self._waits_for_opa), self._set_aside, self._retry)
+        self._claim = Claim(opa, owner, content, self._waits_for_opa)
+        self._writer = Writer(opa, self._claim, self._set_aside, self._retry)
         pending = Pending(self._writer.documents.keys_of, fields or {})
         self._intake = Intake(source, pending, self.counted, configured, record)
         self._undescribed: dict[str, str] = {}  # by undescribed type of policies, the last logged message
@@ -168,7 +169,7 @@ class Replicator:
         """
         if links:
             # From now on links may be made by either; no bridge may reuse them.
-            self._writer.doubt_links()
+            self._claim.rules_doubtful = True
         if self._machine.on(SyncEvent.MODULES_CHANGE) is SyncState.RELOADING:  # before, listeners have no results
             self._tell(Notice(refilling=True))
         self._intake.wake.set()
@@ -378,7 +379,7 @@ class Replicator:
         rules = self._rules() if self.state is SyncState.RELOADING else None
         if rules is None:
             return
-        if rules != self._linked_by or self._writer.links_doubtful:
+        if rules != self._linked_by or self._claim.rules_doubtful:
             raise Lost("the active modules compute different links", reason="modules")
         self._machine.on(SyncEvent.MODULES_LOADED)
         await self._describe()  # modules define levels, which traits of kinds depend on

@@ -58,15 +58,6 @@ class Writer:
         self._unaudited: list[Key] = []  # objects whose facts are compared next
         self._astray = False  # OPA's index is wrong and cannot be reused
 
-    def doubt_links(self) -> None:
-        """Note in OPA's marker that links from now on may be made by other rules than earlier ones."""
-        self._claim.doubt_rules()
-
-    @property
-    def links_doubtful(self) -> bool:
-        """Return whether links since `begin` may be made by other rules."""
-        return self._claim.rules_doubtful
-
     async def begin(self, rules: str = "") -> bool:
         """Reuse OPA's data, if it has the same origin: then True. Otherwise the next write replaces all of it.
 
@@ -337,7 +328,8 @@ class Claim:
         self._owner = owner or uuid.uuid4().hex
         self._content = content
         self._rules = ""
-        self.rules_doubtful = False  # since `take`, links may be made by other rules
+        # Since `take`, links may be made by other rules: the marker names none from the next write on.
+        self.rules_doubtful = False
         self._waiting = waiting
         self._stalled = False
         self._epoch = ""
@@ -366,10 +358,6 @@ class Claim:
         self._epoch, self._number, self._at, self._beginning = uuid.uuid4().hex, 0, marker.at, True
         usable = bool(marker.at and self._content and marker.content == self._content)
         return FoundMarker(usable, marker.rules == rules and not doubtful)
-
-    def doubt_rules(self) -> None:
-        """Let the marker name no rules from the next write on: links may be made by old or new ones."""
-        self.rules_doubtful = True
 
     async def write(self, operations: Sequence[Operation], *, filled: bool) -> None:
         """Apply a JSON Patch exactly once. `filled` means that OPA then has everything.
