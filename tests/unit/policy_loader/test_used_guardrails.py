@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import msgspec
+
 from bridge.model.changes import Deleted, Upserted
 from bridge.model.keys import key_of
 from bridge.model.types import CONSTRAINT
@@ -33,3 +35,8 @@ def test_the_use_of_a_guardrail_begins_and_ends_with_its_constraint() -> None:
 def test_other_policies_are_no_guardrails() -> None:
     assert [guardrail_of(constraint("a", policy)) for policy in ("k8s.memory", 3, None)] == ["", "", ""]
     assert guardrail_of({"spec": None}) == ""
+
+
+def test_the_spec_of_an_object_of_a_cluster_is_json_text() -> None:
+    found = constraint("a", "bridge.guardrails.x")
+    assert guardrail_of({**found, "spec": msgspec.Raw(msgspec.json.encode(found["spec"]))}) == "bridge.guardrails.x"
