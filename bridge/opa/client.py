@@ -57,7 +57,6 @@ class BundleStatus(msgspec.Struct, frozen=True):
 
     name: str
     active_revision: str = ""
-    last_successful_activation: str = ""
     last_request: str = ""
     code: str = ""
     message: str = ""
