@@ -19,9 +19,9 @@ LOCK_ARGS ?= --upgrade
 SOAK_ONLY ?=
 MUTANTS_ARGS ?=
 BENCH_ARGS ?=
-# Most tests wait for a real server: two at once take half the time. Each worker has a control plane of its own, and the
-# tests of one file stay together and in their order.
-PYTEST_WORKERS ?= 2
+# Tests often wait for a real server: three at once keep two cores at work. Each worker has a control plane of its own, and
+# the tests of one file stay together and in their order.
+PYTEST_WORKERS ?= 3
 PYTEST = $(BIN)/pytest -q -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: help setup setup-test setup-test-long run test test-long test-all check-release bench soak lint fmt rego-lint rego-test reference docs wheel lock sbom release audit picture vendor clean

@@ -87,6 +87,7 @@ def test_generated_manifests_are_up_to_date() -> None:
     assert stale() == [], "run `make manifests`"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("values", VALUES.values(), ids=VALUES.keys())
 def test_helm_finds_nothing_wrong(values: Values, home: Path) -> None:
     file = home / "lint.yaml"
@@ -128,6 +129,7 @@ def test_rights_are_those_that_the_command_prints_for_its_settings(chosen: str, 
     assert granted == {(namespace, rule) for namespace, found in needed.items() for rule in _single(found)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("values", [one for name, one in VALUES.items() if name != "no webhook"])
 def test_both_webhook_configurations_are_what_the_command_prints(values: Values, home: Path) -> None:
     objects = template(CHART, home, values)

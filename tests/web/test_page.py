@@ -117,21 +117,6 @@ async def test_unreadable_yaml_is_an_error(shop: Bridge, page: Opened, text: str
     await page.shows("#changes-answer .mistakes", "Line ")
 
 
-async def test_chips_of_kinds_with_the_same_initials_differ(shop: Bridge, page: Opened) -> None:
-    await page.go(shop.url)
-    kinds = ["AuthPolicy", "AuthorizationPolicy", "ColorPolicy", "ClientPolicy", "CachePolicy"]
-    found = await page.page.evaluate(
-        """async (types) => {
-          const { assign, monogramOf } = await import('/colors.js');
-          assign(types.values()); // an iterator, as the page passes
-          return types.map(monogramOf);
-        }""",
-        [f"example.com/{kind}" for kind in kinds],
-    )
-    assert len(set(found)) == len(kinds), found
-    assert all(len(chip) <= 3 for chip in found), found
-
-
 async def test_links_in_the_details_keep_the_focus(shop: Bridge, page: Opened) -> None:
     await page.go(f"{shop.url}#object=gateway.networking.k8s.io/HTTPRoute/shop/cart%23checkout")
     await page.shows("#details .fields", "colors.accent")

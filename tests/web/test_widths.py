@@ -70,36 +70,6 @@ async def test_whole_example_is_in_the_first_picture(shop: Bridge, page: Opened,
     assert (await page.view())["nodes"] > 39
 
 
-@pytest.mark.parametrize(("width", "height"), SIZES[2:])
-async def test_zoom_buttons_have_a_row_of_their_own_on_a_narrow_screen(
-    three_gateways: Bridge, page: Opened, width: int, height: int
-) -> None:
-    await page.page.set_viewport_size({"width": width, "height": height})
-    await page.go(three_gateways.url)
-    picture, buttons = [await page.page.locator(selector).bounding_box() for selector in ("#graph", ".zoom")]
-    assert picture
-    assert buttons
-    assert picture["y"] + picture["height"] <= buttons["y"]
-    await page.until(f"({ABOVE}).length === 0")  # what is high enough for the picture is not cut at its top
-
-
-@pytest.mark.parametrize(("width", "height"), SIZES[:3])
-async def test_no_card_is_below_the_zoom_buttons(three_gateways: Bridge, page: Opened, width: int, height: int) -> None:
-    await page.page.set_viewport_size({"width": width, "height": height})
-    await page.go(three_gateways.url)
-    await page.until(f"({BELOW_BUTTONS}).length === 0")
-
-
-@pytest.mark.parametrize(("width", "height"), SIZES)
-async def test_short_values_and_headings_stay_on_one_line(
-    three_gateways: Bridge, page: Opened, width: int, height: int
-) -> None:
-    await page.page.set_viewport_size({"width": width, "height": height})
-    await page.go(f"{three_gateways.url}#object={READ}")
-    await page.shows("#details .fields", "30s")
-    assert await page.page.evaluate(BROKEN) == []
-
-
 async def test_picture_is_fitted_again_until_the_user_chooses_a_part(shop: Bridge, page: Opened) -> None:
     await page.go(shop.url)
     await page.page.set_viewport_size({"width": 1100, "height": 700})
