@@ -115,7 +115,7 @@ def test_files_that_cannot_be_used_are_named(files: TlsFiles, said: str) -> None
 async def test_files_that_are_renewed_are_taken_up_by_new_connections(
     secured: Secured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bridge.opa.address._LOOK_AGAIN", 0.0)
+    monkeypatch.setattr("bridge.opa.address.CREDENTIALS", 0.0)
     ours = tmp_path / "ours.crt"
     ours.write_bytes(Path(secured.stranger).read_bytes())
     async with Opa(secured.url, tls=TlsFiles(str(ours))) as opa:
