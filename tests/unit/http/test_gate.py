@@ -108,13 +108,15 @@ async def test_second_head_of_a_connection_has_the_same_time(hasty: Served) -> N
     writer.close()
 
 
-async def test_request_whose_head_has_arrived_takes_its_time(hasty: Served) -> None:
-    reader, writer = await hasty.connect()
-    for part in (b"POST / HTTP/1.1\r\nHost: x\r", b"\nConnection: close\r\nContent-Length: 2\r\n", b"\r\nok"):
-        writer.write(part)
-        await asyncio.sleep(0.05)
-    assert (await ends(reader)).endswith(b"ok")
-    writer.close()
+async def test_request_whose_head_has_arrived_takes_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "LONGEST_HEAD", 2.0)
+    async with serving(Limits(MOST), takes=2.5) as served:
+        reader, writer = await served.connect()
+        for part in (b"POST / HTTP/1.1\r\nHost: x\r", b"\nConnection: close\r\nContent-Length: 2\r\n", b"\r\nok"):
+            writer.write(part)
+            await asyncio.sleep(0.01)
+        assert (await ends(reader)).endswith(b"ok")
+        writer.close()
 
 
 @pytest.mark.usefixtures("quiet")
