@@ -110,6 +110,13 @@ A_POLICY = (
 )
 
 
+# Objects whose deletion can change what is in effect: Gateway API's, and policies.
+OF_THE_HIERARCHY = (
+    "of-the-hierarchy",
+    ("request.resource.group == 'gateway.networking.k8s.io' || " + A_POLICY[1].replace("object", "oldObject")),
+)
+
+
 def not_named(resources: Iterable[str]) -> tuple[str, str]:
     """Return the condition that excludes `resources` (`<plural>.<group>`), which another webhook reviews."""
     named = []
@@ -189,14 +196,20 @@ def webhook_configuration(
     """Return a configuration of one of KINDS.
 
     `exempt` are namespaces whose objects are excluded. `resources` (`<plural>.<group>`) are the reviewed ones, by
-    default every object; `policies` adds a second webhook for objects in the form of a policy, of any group.
+    default every object; `policies` adds a second webhook for objects in the form of a policy, of any group,
+    and to the validating configuration one for deletions that guardrails judge.
     `conditions` (names and CEL) apply in addition to CONDITIONS. failurePolicy is Ignore until a bridge finds that
     policies exist.
     """
     left_out = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": sorted(set(exempt))}
     shared = tuple(conditions)
 
-    def webhook(webhook_name: str, rules: Iterable[Mapping[str, Any]], *more: tuple[str, str]) -> dict[str, Any]:
+    def webhook(
+        webhook_name: str,
+        rules: Iterable[Mapping[str, Any]],
+        *more: tuple[str, str],
+        operations: Sequence[str] = ("CREATE", "UPDATE"),
+    ) -> dict[str, Any]:
         return {
             "name": webhook_name,
             "admissionReviewVersions": ["v1"],
@@ -208,14 +221,16 @@ def webhook_configuration(
                 {"name": name, "expression": expression} for name, expression in (*CONDITIONS, *shared, *more)
             ],
             **({"reinvocationPolicy": "IfNeeded"} if which is MUTATING else {}),
-            "rules": [{"operations": ["CREATE", "UPDATE"], **rule} for rule in rules],
+            "rules": [{"operations": list(operations), **rule} for rule in rules],
             "sideEffects": "NoneOnDryRun",
             "timeoutSeconds": timeout,
         }
 
     webhooks = [webhook(which.webhook, [rule_for(resource, which) for resource in resources or ["*.*"]])]
+    every = {**rule_for("*.*", which), "resources": ["*"]}
+    if policies and which is VALIDATING:
+        webhooks.append(webhook(f"deletions.{which.webhook}", [every], OF_THE_HIERARCHY, operations=["DELETE"]))
     if resources and policies:
-        every = {**rule_for("*.*", which), "resources": ["*"]}
         webhooks.append(webhook(f"policies.{which.webhook}", [every], A_POLICY, not_named(resources)))
     return {
         "apiVersion": API_VERSION,

@@ -79,7 +79,8 @@ def _files(root: Path) -> tuple[Mapping[str, str], Prepared]:
     return modules, prepare(modules, {path: path.read_bytes() for path in paths}, _described)
 
 
-EFFECTIVE_TARGETS = "bridge.effective_targets"  # the package that every guardrail needs
+# What every guardrail needs: its input, and the judgement of changes.
+OF_GUARDRAILS = ("bridge.effective_targets", "bridge.guarded_changes", "bridge.v1.guarded")
 
 
 def shipped_guardrails(packages: Iterable[str]) -> dict[str, str]:

@@ -19,7 +19,7 @@ import structlog
 
 from bridge.model.keys import CORE
 from bridge.opa.bundle import Bundle, build_bundle
-from bridge.opa.shipped import EFFECTIVE_TARGETS, Shipped, shipped_guardrails
+from bridge.opa.shipped import OF_GUARDRAILS, Shipped, shipped_guardrails
 from bridge.policy_loader.submissions import GUARDRAILS, DataPath, Places, Submission, package_of, packages, roots
 
 log = structlog.get_logger(__name__)
@@ -114,7 +114,7 @@ def generated(
     shipped = {path: text for path, text in shipped_guardrails(guardrails).items() if package_of(text) not in owned}
     made = {DISPATCH_FILE: dispatcher([*found, *((package_of(text) or (), text) for text in shipped.values())])}
     if shipped or any(map(_is_guardrail, owned)):
-        made |= shipped | shipped_guardrails([EFFECTIVE_TARGETS])
+        made |= shipped | shipped_guardrails(OF_GUARDRAILS)
     if kubernetes:
         made[VIEW_FILE] = kubernetes
     if any(package == decision[: len(package)] for package, _ in found):

@@ -37,6 +37,36 @@ _targets_at(object_key) := [{"target": object_key, "path": [object_key], "labels
 	hierarchy.counts_for(path, "")
 ]
 
+# METADATA
+# description: |
+#   The same targets as guardrails judge them: with `before`, what was in effect there before the change of the query.
+judged[type][namespace][name] := [object.union(target, before) |
+	former := _before(concat("/", [type, namespace, name]))
+	some target in by_object[type][namespace][name]
+	before := {"before": object.get(former, [target.target, json.marshal(target.path)], {}) | input.changes}
+] if {
+	some type in lookup.types
+	some namespace in lookup.namespaces_of(type)
+	some name, _ in lookup.objects_in(type, namespace)
+}
+
+# What was in effect before the change of the query, by target and path as JSON; empty without a change. A query about
+# many objects has it as `input.before`, because each evaluation with another input drops the cached results.
+_before(object_key) := input.before[object_key] if {
+	true
+} else := policies_by_path(targets) if {
+	input.changes
+	[group, kind, namespace, name] := split(object_key, "/")
+	targets := by_object[concat("/", [group, kind])][namespace][name] with input as {}
+} else := {}
+
+# METADATA
+# description: What is in effect at targets, by target and path as JSON.
+policies_by_path(targets) := {node: by_path |
+	some node in {target.target | some target in targets}
+	by_path := {json.marshal(target.path): target.policies | some target in targets; target.target == node}
+}
+
 # The accepted listeners or the rules of an object, or the object itself. A port of a backend is not a target.
 _nodes(object_key) := sections if {
 	levels.of(object_key) != "Backend"
@@ -208,7 +238,3 @@ size(value) := value if {
 # METADATA
 # description: A key as messages show it.
 described(key) := keys.describe(key)
-
-# METADATA
-# description: The key of a target's object.
-object_of(node) := keys.object_of(node)

@@ -9,14 +9,10 @@ package bridge.guardrails.no_weakening
 import data.bridge.effective_targets
 
 violations contains {"message": message, "severity": "high", "field": fields[0]} if {
-	input.changes
-	some target in _before
-	target.target == input.target
-	target.path == input.path
 	some kind in input.parameters.kinds
 	not input.policies[kind].unknown
 	lost := {pointer: origin |
-		some pointer, origin in target.policies[kind].origins
+		some pointer, origin in input.before[kind].origins
 		_counts(pointer)
 		not _is_in_effect(kind, pointer)
 	}
@@ -26,11 +22,6 @@ violations contains {"message": message, "severity": "high", "field": fields[0]}
 		effective_targets.described(policy),
 		concat(", ", fields),
 	])
-}
-
-_before := targets if {
-	parts := split(effective_targets.object_of(input.target), "/")
-	targets := effective_targets.by_object[concat("/", [parts[0], parts[1]])][parts[2]][parts[3]] with input as {}
 }
 
 _counts(_) if not input.parameters.fields

@@ -156,3 +156,37 @@ def test_policies_and_objects_are_checked_on_their_way_in(
     until(kubectl, create, "", "failed calling webhook")
     code, reported = kubectl("apply", "-f", "-", text=POLICY.replace("team is", "team was"))  # its namespace is exempt
     assert code == 0, reported
+
+
+GUARDRAIL = """
+apiVersion: policybridge.io/v1alpha1
+kind: Constraint
+metadata: {name: public-routes-have-colors}
+spec:
+  policy: bridge.guardrails.required_policy
+  match: {kinds: [{apiGroups: [gateway.networking.k8s.io], kinds: [HTTPRoute]}]}
+  parameters: {kinds: [example.com/ColorPolicy]}
+"""
+
+
+def test_a_deletion_that_a_guardrail_does_not_allow_is_denied(kubectl: Said, bridge: subprocess.Popen[bytes]) -> None:
+    assert bridge.poll() is None
+    assert kubectl("apply", "-f", "-", text=GUARDRAIL)[0] == 0
+    delete = ["delete", "colorpolicy", "--namespace=infra"]
+    denied = (
+        "[public-routes-have-colors] HTTPRoute infra/redirect: rule to-https via Gateway infra/public#http: "
+        "no ColorPolicy is in effect for *"
+    )
+    until(kubectl, [*delete, "brand", "--dry-run=server"], "", denied)
+    code, reported = kubectl(*delete, "brand")
+    assert (code, denied in reported) == (1, True), reported
+    # The route has another policy then, and the deletion introduces no violation.
+    kept = SALE.replace("name: sale, namespace: shop", "name: kept, namespace: infra").replace(
+        "name: cart", "name: redirect"
+    )
+    assert kubectl("apply", "-f", "-", text=kept)[0] == 0
+    until(kubectl, [*delete, "brand", "--dry-run=server"], "", "deleted")
+    assert kubectl(*delete, "brand")[0] == 0
+    # A label by which a listener admits no routes of a namespace, or a route that moves, is judged in the same way.
+    code, reported = kubectl(*delete, "kept")
+    assert (code, denied in reported) == (1, True), reported

@@ -51,6 +51,7 @@ _messages := union({
 		not constraints.is_loaded(input.object.spec.policy)
 	},
 	{[action, sprintf("[%s] %s", [name, message])] | some name in _matching; some [action, message] in _judgments(name)},
+	{found | some found in data.bridge.guarded_changes.messages},
 })
 
 # The problems of the policy that a request writes, as if it had been applied, and its effects if it is valid. The API

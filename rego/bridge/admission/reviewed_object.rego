@@ -34,7 +34,7 @@ _spec_stays if {
 # entrypoint: true
 review_scope := {
 	"any": count(_open) > 0,
-	"types": sort((({constraints.type, kinds.policykind_type} | kinds.names) | _constrained)),
+	"types": sort(union({{constraints.type, kinds.policykind_type}, kinds.names, _constrained, {type | some type in data.bridge.guarded_changes.types}})),
 	"depends_on": sort({constraints.type, kinds.policykind_type, kinds.crd_type}),
 }
 

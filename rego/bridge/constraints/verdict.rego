@@ -103,7 +103,7 @@ _violations_by(done, key) := violations_of(done.policy, answer) if {
 }
 
 # The effective targets at an object, which guardrails judge: all of them the same, so OPA computes them once.
-_targets(key) := data.bridge.effective_targets.by_object[parts.type][parts.namespace][parts.name] if parts := keys.parse(key)
+_targets(key) := data.bridge.effective_targets.judged[parts.type][parts.namespace][parts.name] if parts := keys.parse(key)
 
 # The review of a stored object in the form of Gatekeeper's audit: without operation, user and old object, which are
 # unknown.

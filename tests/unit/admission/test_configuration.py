@@ -101,3 +101,17 @@ def test_a_service_is_in_the_namespace_that_its_url_names() -> None:
     assert namespace_of("http://opa.policies.svc:8181") == "policies"
     assert not namespace_of("http://127.0.0.1:8181")
     assert not namespace_of("https://opa.example.com")
+
+
+def test_deletions_of_what_is_in_effect_are_requested_of_the_validating_webhook_alone() -> None:
+    target = Target(url="https://h/admission")
+    found = {
+        which: webhook_configuration(which, "x", target, exempt=[], timeout=10)["webhooks"]
+        for which in (MUTATING, VALIDATING)
+    }
+    assert [one["name"] for one in found[MUTATING]] == ["admission.policybridge.io"]
+    [_, deletions] = found[VALIDATING]
+    assert deletions["name"] == "deletions.validation.policybridge.io"
+    assert [rule["operations"] for rule in deletions["rules"]] == [["DELETE"]]
+    conditions = {one["name"]: one["expression"] for one in deletions["matchConditions"]}
+    assert "has(oldObject.spec.targetRefs)" in conditions["of-the-hierarchy"]

@@ -1,0 +1,122 @@
+# METADATA
+# title: Guarded changes
+# description: |
+#   What a change may do to guardrails: the objects that it concerns, and the violations by them that it introduces. A
+#   bundle has this package only if it has a guardrail.
+package bridge.guarded_changes
+
+import data.bridge.constraints
+import data.bridge.effective_targets
+import data.bridge.hierarchy
+import data.bridge.lib.keys
+import data.bridge.lib.levels
+import data.bridge.lookup
+import data.bridge.queries
+
+# The maximum number of objects that one request judges: a decision must be made within the webhook's budget.
+object_bound := 200
+
+_shown := 5 # messages of one action
+
+# METADATA
+# description: The types of objects that can change what is in effect.
+types := object.keys(levels.by_type) | {"gateway.networking.k8s.io/ReferenceGrant"}
+
+# METADATA
+# description: |
+#   The objects of which the query's change of `input.keys` may alter what is in effect, or that are below such an object.
+concerned := {below |
+	some key in _changed_above
+	some below in hierarchy.objects_below(key)
+} | {policy | some policy in queries.dependents.policies}
+
+_changed_above := {keys.object_of(target) | some targets in queries.dependents.scopes; some target in targets} | {key | some key in queries.dependents.objects}
+
+# METADATA
+# description: |
+#   The messages of guardrails about an AdmissionRequest, as `[action, message]`: the violations that exist after the
+#   request and not before. `dryrun` has none. Objects of a namespace that is being deleted may always go.
+messages := {[action, _listed(found, action)[_]] | some action in {"deny", "warn"}; found := _introduced} if {
+	count(_guardrails) > 0
+	not _leaves_with_its_namespace
+	count(_objects) <= object_bound
+} else := {[_actions_of_failure[_policy_of_failure(name)], text] |
+	some name in _guardrails
+	text := sprintf("[%s] the change concerns more than %d objects, which are not judged here: the audit reports them", [name, object_bound])
+} if {
+	count(_guardrails) > 0
+	not _leaves_with_its_namespace
+} else := set()
+
+# METADATA
+# description: The messages of guardrails that OPA cannot compute, by their failurePolicy.
+unjudged := {[_actions_of_failure[_policy_of_failure(name)], text] |
+	some name in _guardrails
+	text := sprintf("[%s] is not judged: OPA could not compute it", [name])
+}
+
+_actions_of_failure := {"Fail": "deny", "Ignore": "warn"}
+
+_policy_of_failure(name) := object.get(constraints.active_constraints[name], "failurePolicy", "Ignore")
+
+_guardrails := {name |
+	_changed_key
+	some name, spec in constraints.active_constraints
+	startswith(spec.policy, "bridge.guardrails.")
+	constraints.action(spec) != "dryrun"
+}
+
+_changed_key := keys.of(_written) if {
+	input.operation in {"CREATE", "UPDATE"}
+	object.get(input, "subResource", "") == ""
+} else := keys.of(input.oldObject) if {
+	input.operation == "DELETE"
+}
+
+_written := object.union(
+	{"metadata": {"name": concat("", [object.get(input.object.metadata, "generateName", ""), "?"])}},
+	object.union(_in_namespace, input.object),
+)
+
+_in_namespace := {"metadata": {"namespace": input.namespace}} if {
+	object.get(input, "namespace", "") != ""
+	input.kind.kind != "Namespace"
+} else := {}
+
+_change := {"delete": [_changed_key]} if {
+	input.operation == "DELETE"
+} else := {"upsert": [_written]}
+
+_leaves_with_its_namespace if {
+	input.operation == "DELETE"
+	lookup.get(keys.format("", "Namespace", "", input.namespace)).metadata.deletionTimestamp
+}
+
+_objects := before | after if {
+	key := _changed_key
+	changes := _change
+	before := concerned with input as {"keys": [key], "was": {}}
+	after := concerned with input as {"keys": [key], "was": {}, "changes": changes}
+}
+
+_introduced := {row | some row in after; not [row.constraint, row.object, row.message] in known} if {
+	names := _guardrails
+	judged := _objects
+	changes := _change
+	targets := {key: effective_targets.policies_by_path(at) |
+		some key in judged
+		[group, kind, namespace, name] := split(key, "/")
+		at := effective_targets.by_object[concat("/", [group, kind])][namespace][name]
+	} with input as {}
+	after := constraints.violations(names, judged) with input as {"changes": changes, "before": targets}
+	before := constraints.violations(names, judged) with input as {}
+	known := {[row.constraint, row.object, row.message] | some row in before}
+}
+
+_listed(rows, action) := array.concat(array.slice(texts, 0, _shown), [sprintf("and %d more violations", [left]) | left > 0]) if {
+	texts := sort({sprintf("[%s] %s: %s", [row.constraint, keys.describe(row.object), row.message]) |
+		some row in rows
+		row.enforcementAction == action
+	})
+	left := count(texts) - _shown
+}

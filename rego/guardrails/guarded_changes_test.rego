@@ -1,0 +1,117 @@
+package bridge.guarded_changes_test
+
+import data.bridge.guarded_changes
+import data.bridge.kinds
+import data.bridge.testing
+import data.bridge.v1
+
+_constraint(name, spec) := testing.with_spec(
+	testing.resource("policybridge.io/v1alpha1", "Constraint", "", name),
+	object.union(
+		{
+			"policy": "bridge.guardrails.required_policy",
+			"match": {"kinds": [{"kinds": ["HTTPRoute"]}]},
+			"parameters": {"kinds": ["example.com/ColorPolicy"]},
+		},
+		spec,
+	),
+)
+
+_dark := testing.color("infra", "dark", 1, [testing.ref("Gateway", "public")], {"theme": "dark"})
+
+_deletion := {
+	"operation": "DELETE",
+	"kind": {"group": "example.com", "version": "v1", "kind": "ColorPolicy"},
+	"namespace": "infra",
+	"name": "dark",
+	"object": null,
+	"oldObject": _dark,
+}
+
+_messages(constraints, more, request) := found if {
+	objects := array.concat(testing.world, array.concat(constraints, more))
+	stored := testing.stored(objects)
+	kinds_there := kinds.active_kinds with data.objects as stored
+	found := guarded_changes.messages with input as request
+		with data.objects as stored
+		with data.index as testing.stored_index(objects)
+		with data.kinds as kinds_there
+		with data.bridge.constraints.dispatch.policies as {"bridge.guardrails.required_policy"}
+}
+
+_missing := "[colors] HTTPRoute shop/cart: rule pay via Gateway infra/public#http: no ColorPolicy is in effect for *"
+
+test_a_deletion_that_introduces_violations_is_denied if {
+	found := _messages([_constraint("colors", {})], [_dark], _deletion)
+	["deny", _missing] in found
+}
+
+test_the_action_of_the_constraint_counts if {
+	warned := _messages([_constraint("colors", {"enforcementAction": "warn"})], [_dark], _deletion)
+	["warn", _missing] in warned
+	_messages([_constraint("colors", {"enforcementAction": "dryrun"})], [_dark], _deletion) == set()
+}
+
+test_a_violation_that_exists_already_denies_nothing if {
+	other := testing.color("infra", "other", 1, [testing.section_ref("Gateway", "public", "alt")], {"theme": "dark"})
+	_messages([_constraint("colors", {})], [other], object.union(_deletion, {"oldObject": other})) == set()
+}
+
+test_an_update_and_a_creation_are_judged_as_they_will_be if {
+	moved := object.union(_dark, {"spec": {"targetRefs": [testing.ref("Gateway", "other")]}})
+	update := object.union(_deletion, {"operation": "UPDATE", "object": moved})
+	["deny", _missing] in _messages([_constraint("colors", {})], [_dark], update)
+	fresh := testing.route("fresh", [{"name": "public", "namespace": "infra"}], [{"name": "all"}])
+	create := {
+		"operation": "CREATE",
+		"kind": {"group": "gateway.networking.k8s.io", "kind": "HTTPRoute"},
+		"namespace": "shop",
+		"object": object.remove(fresh, ["status"]),
+	}
+	created := _messages([_constraint("colors", {})], [], create)
+	some ["deny", message] in created
+	startswith(message, "[colors] HTTPRoute shop/fresh: rule all via Gateway infra/public#")
+}
+
+test_what_leaves_with_its_namespace_is_let_go if {
+	leaving := {"metadata": {"name": "infra", "deletionTimestamp": "2026-01-01T00:00:00Z"}, "apiVersion": "v1", "kind": "Namespace"}
+	world := [obj | some obj in testing.world; [obj.kind, obj.metadata.name] != ["Namespace", "infra"]]
+	found := guarded_changes._leaves_with_its_namespace with input as _deletion
+		with data.objects as testing.stored(array.concat(world, [leaving]))
+	found
+}
+
+test_too_many_objects_are_not_judged_but_said if {
+	text := "[colors] the change concerns more than 0 objects, which are not judged here: the audit reports them"
+	ignored := _messages([_constraint("colors", {})], [_dark], _deletion) with guarded_changes.object_bound as 0
+	ignored == {["warn", text]}
+	failed := _messages([_constraint("colors", {"failurePolicy": "Fail"})], [_dark], _deletion) with guarded_changes.object_bound as 0
+	failed == {["deny", text]}
+}
+
+test_a_guardrail_that_cannot_be_computed_is_said if {
+	found := guarded_changes.unjudged with input as _deletion
+		with data.objects as testing.stored([_constraint("colors", {"failurePolicy": "Fail"})])
+	found == {["deny", "[colors] is not judged: OPA could not compute it"]}
+}
+
+test_at_most_five_violations_are_listed if {
+	rows := {{"constraint": "c", "object": testing.cart_route, "message": sprintf("%d", [number]), "enforcementAction": "deny"} |
+		some number in numbers.range(1, 7)
+	}
+	listed := guarded_changes._listed(rows, "deny")
+	count(listed) == 6
+	listed[5] == "and 2 more violations"
+}
+
+test_the_objects_below_a_changed_policy_are_judged_again if {
+	found := v1.guarded with input as {"keys": ["example.com/ColorPolicy/infra/dark"], "was": {}, "changes": {"upsert": array.concat(testing.world, [_dark])}}
+	testing.cart_route in found
+	"core/Service/shop/cart" in found
+	v1.guarded.error.code == "InvalidInput" with input as {}
+}
+
+test_everything_of_the_hierarchy_can_change_what_is_in_effect if {
+	"core/Namespace" in guarded_changes.types
+	"gateway.networking.k8s.io/HTTPRoute" in guarded_changes.types
+}
