@@ -228,10 +228,10 @@ def webhook_configuration(
 
     webhooks = [webhook(which.webhook, [rule_for(resource, which) for resource in resources or ["*.*"]])]
     every = {**rule_for("*.*", which), "resources": ["*"]}
-    if policies and which is VALIDATING:
-        webhooks.append(webhook(f"deletions.{which.webhook}", [every], OF_THE_HIERARCHY, operations=["DELETE"]))
     if resources and policies:
         webhooks.append(webhook(f"policies.{which.webhook}", [every], A_POLICY, not_named(resources)))
+    if policies and which is VALIDATING:
+        webhooks.append(webhook(f"deletions.{which.webhook}", [every], OF_THE_HIERARCHY, operations=["DELETE"]))
     return {
         "apiVersion": API_VERSION,
         "kind": which.kind,

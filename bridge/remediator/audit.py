@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime
@@ -15,13 +16,14 @@ from bridge.model.changes import Notice
 from bridge.model.keys import Key, parse_key
 from bridge.model.types import CONSTRAINT
 from bridge.opa.client import Opa, in_parts
-from bridge.opa.errors import OpaError
+from bridge.opa.errors import OpaError, OpaUndefined
 from bridge.remediator.plan import plan_constraint
 from bridge.remediator.writer import Planned, StatusSink, WriteLoop
 from bridge.work import PAUSE, Budget
 
 EXEMPT = "policybridge.io"  # the group whose objects no Constraint matches
 NAMESPACE = "core/Namespace"
+GUARDRAILS = "bridge.guardrails."  # the packages below judge what is in effect
 BATCH = 500  # objects of a query
 SHOWN = 20  # violations that a status has
 
@@ -37,6 +39,7 @@ class Audited:
         # Objects to evaluate, each with these Constraints only, or (None) with all.
         self._waiting: dict[str, frozenset[str] | None] = {}
         self._active: set[str] = set()
+        self._guardrails: set[str] = set()  # active Constraints that judge what is in effect at objects
         self._differing: set[str] = set()
         self.judged = 0  # evaluations of objects
         self._begun: set[str] = set()  # Constraints whose evaluation is incomplete, and not reported
@@ -60,6 +63,7 @@ class Audited:
         """Drop everything, because OPA is synced again."""
         self._found.clear()
         self._active.clear()
+        self._guardrails.clear()
         self._waiting.clear()
         self._differing.clear()
         self._begun.clear()
@@ -96,6 +100,20 @@ class Audited:
                 self._add(keys, frozenset([name]))
         touched = [key for key in (*notice.keys, *notice.reported) if key.group != EXEMPT]
         self._add(map(str, touched), None)
+        if self._guardrails:
+            await self._judge_affected(notice)
+
+    async def _judge_affected(self, notice: Notice) -> None:
+        """Let guardrails judge the objects where a change may alter what is in effect."""
+        if notice.kinds:
+            await self._judge_whole(self._guardrails)
+            return
+        was = {str(key): paths for key, paths in notice.was.items()}
+        keys = [str(key) for key in notice.keys if key.type_id != CONSTRAINT]
+        # Undefined until OPA has the guardrail; then everything is evaluated.
+        with contextlib.suppress(OpaUndefined):
+            for _, affected in await in_parts(self._opa, "guarded", "keys", keys, {"was": was}):
+                self._add(affected, frozenset(self._guardrails))
 
     async def again(self) -> None:
         """Evaluate everything, for example after a change of the policies. Raises OpaError."""
@@ -126,6 +144,11 @@ class Audited:
         audited = await self._opa.query("audit_keys", {"constraints": names})
         self._active.difference_update(names)
         self._active.update(audited)
+        self._guardrails.difference_update(names)
+        if audited:
+            entries = await self._opa.query("constraints", {"constraints": names})
+            guardrails = {one["constraint"] for one in entries if one["policy"].startswith(GUARDRAILS)}
+            self._guardrails |= guardrails & self._active
         for name in names:
             keys = dict.fromkeys(audited.get(name, []))
             kept = {key: rows for key, rows in self._found.pop(name, {}).items() if key in keys}

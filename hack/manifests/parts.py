@@ -17,6 +17,7 @@ from bridge.admission.webhook_configuration import (
     CONDITIONS,
     KINDS,
     METADATA_RESOURCES,
+    OF_THE_HIERARCHY,
     POD_SUBRESOURCES,
     POLICIES_ANYWHERE,
     SYSTEM_NAMESPACES,
@@ -99,6 +100,7 @@ def webhook_part() -> str:
             "podSubresources": list(POD_SUBRESOURCES),
             "metadataResources": {of: list(names) for of, names in METADATA_RESOURCES.items()},
             "aPolicy": _condition(A_POLICY),
+            "ofTheHierarchy": _condition(OF_THE_HIERARCHY),
             "exempt": list(SYSTEM_NAMESPACES),
             "conditions": {
                 "always": [_condition(one) for one in CONDITIONS],

@@ -187,6 +187,5 @@ def test_a_deletion_that_a_guardrail_does_not_allow_is_denied(kubectl: Said, bri
     assert kubectl("apply", "-f", "-", text=kept)[0] == 0
     until(kubectl, [*delete, "brand", "--dry-run=server"], "", "deleted")
     assert kubectl(*delete, "brand")[0] == 0
-    # A label by which a listener admits no routes of a namespace, or a route that moves, is judged in the same way.
     code, reported = kubectl(*delete, "kept")
     assert (code, denied in reported) == (1, True), reported

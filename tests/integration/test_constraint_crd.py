@@ -27,6 +27,7 @@ WHOLE = {
         "name": "cart-*",
     },
     "enforcementAction": "warn",
+    "failurePolicy": "Fail",
     "parameters": {"limit": "16Gi", "nested": {"list": [1, {"a": "b"}]}},
     "parameterSelection": [{"match": {"name": "a"}, "parameters": {"limit": 1}}, {"parameters": {}}],
     "parameterSelectionBehavior": "MatchAny",
@@ -110,6 +111,7 @@ def test_an_api_server_fills_in_what_a_short_one_means(with_constraints: Control
     assert with_constraints.api.apply(f"{CONSTRAINTS}/short", short)["spec"] == {
         "policy": "k8s.limits",
         "enforcementAction": "deny",
+        "failurePolicy": "Ignore",
         "parameterSelectionBehavior": "MatchFirst",
         "onParameterSelectionNoMatch": "proceed",
     }

@@ -60,7 +60,7 @@ async def test_what_others_change_in_a_configuration_is_fixed_and_the_rest_is_th
     monkeypatch.setattr("bridge.admission.webhook_configuration.AUDIT", 0.2)
     name = fresh_name("config")
     target = Target(url="https://127.0.0.1:1/admission")
-    document = webhook_configuration(which, name, target, exempt=["a"], timeout=5)
+    document = webhook_configuration(which, name, target, exempt=["a"], timeout=5, policies=False)
     document["webhooks"][0]["namespaceSelector"]["matchExpressions"] = [
         {"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["nowhere"]}
     ]

@@ -16,6 +16,7 @@ from bridge.policy_loader.judgement import Judge
 from bridge.policy_loader.submissions import HIERARCHY, STRATEGIES, Places, Submission
 
 SHIPPED = Shipped({"bridge/v1/a.rego": "package bridge.v1\n"}, {"bridge_settings": {}}, frozenset({"bridge/v1"}))
+OF_GUARDRAILS = [f"guardrails/{name}.rego" for name in ("effective_targets", "guarded", "guarded_changes")]
 LINKS = "package bridge.extensions.hierarchy.x\n\nimport data.bridge.lib.keys\n"
 
 
@@ -84,11 +85,7 @@ def test_links_depend_on_what_their_modules_can_see() -> None:
 
 def test_a_shipped_guardrail_is_in_the_set_while_a_constraint_names_it() -> None:
     made = generated([], guardrails=["bridge.guardrails.same_value", "bridge.guardrails.unknown", ""])
-    assert sorted(made) == [
-        "bridge/constraints/dispatch.rego",
-        "guardrails/effective_targets.rego",
-        "guardrails/same_value.rego",
-    ]
+    assert sorted(made) == ["bridge/constraints/dispatch.rego", *OF_GUARDRAILS, "guardrails/same_value.rego"]
     assert "data.bridge.guardrails.same_value.violations" in made["bridge/constraints/dispatch.rego"]
     assert [*generated([])] == ["bridge/constraints/dispatch.rego"]
 
@@ -96,4 +93,4 @@ def test_a_shipped_guardrail_is_in_the_set_while_a_constraint_names_it() -> None
 def test_a_guardrail_of_an_admin_replaces_the_shipped_one() -> None:
     own = submission("a", "package bridge.guardrails.same_value\n\nviolations contains 1\n")
     made = generated([own], guardrails=["bridge.guardrails.same_value"])
-    assert sorted(made) == ["bridge/constraints/dispatch.rego", "guardrails/effective_targets.rego"]
+    assert sorted(made) == ["bridge/constraints/dispatch.rego", *OF_GUARDRAILS]

@@ -10,7 +10,7 @@ from bridge.model.changes import Notice
 from bridge.model.keys import parse_key
 from bridge.model.types import CONSTRAINT
 from bridge.opa.client import Opa
-from bridge.remediator.audit import Audit
+from bridge.remediator.audit import Audit, Audited
 from bridge.remediator.writer import MemorySink
 from bridge.work import Budget
 from tests.unit.fake_time import run
@@ -27,7 +27,11 @@ class Answers(Opa):
     async def query(self, name: str, input_document: Any) -> Any:
         """The Constraint, and its objects."""
         await asyncio.sleep(1.0)
-        return {"constraints": [{"constraint": "c"}], "audit_keys": {"c": []}, "current_statuses": {}}[name]
+        return {
+            "constraints": [{"constraint": "c", "policy": "k8s.limits"}],
+            "audit_keys": {"c": []},
+            "current_statuses": {},
+        }[name]
 
     async def bundle_revision(self) -> str:
         """Always the same."""
@@ -70,3 +74,37 @@ def test_no_results_count_before_a_sync_has_ended() -> None:
         await audit.settled()
 
     auditing(steps)
+
+
+class WithGuardrail(Opa):
+    """An OPA with one guardrail: what is in effect at a Service depends on a Gateway."""
+
+    def __init__(self) -> None:
+        super().__init__("http://localhost")
+        self.judged: list[list[str]] = []
+
+    async def query(self, name: str, input_document: Any) -> Any:
+        """The guardrail, what it must judge again, and no violations."""
+        if name == "violations":
+            self.judged.append(input_document["objects"])
+        if name == "guarded":
+            assert input_document == {"keys": [str(GATEWAY)], "was": {str(GATEWAY): (("parents", "x"),)}}
+        answers = {"constraints": [{"constraint": "c", "policy": "bridge.guardrails.mine"}], "audit_keys": {"c": []}}
+        return (answers | {"guarded": [AFFECTED], "violations": []})[name]
+
+
+GATEWAY = parse_key("gateway.networking.k8s.io/Gateway/infra/public")
+AFFECTED = "core/Service/shop/cart"
+
+
+def test_a_guardrail_judges_the_objects_that_a_change_affects() -> None:
+    async def main() -> None:
+        opa = WithGuardrail()
+        audited = Audited(opa)
+        await audited.take(Notice(refilled=True))
+        await audited.take(Notice((GATEWAY,), was={GATEWAY: (("parents", "x"),)}))
+        while audited.waiting:
+            await audited.judge_some()
+        assert sorted(key for keys in opa.judged for key in keys) == [AFFECTED, str(GATEWAY)]
+
+    run(main())
