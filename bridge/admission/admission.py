@@ -229,7 +229,7 @@ class Admission:
         placement = self.placement
         if request.flaw:
             return {rules.name: _Response(failure=request.flaw)}
-        decides_rules_alone = request.group == OURS or request.is_beside_object or request.operation == "DELETE"
+        decides_rules_alone = request.group == OURS or request.is_beside_object or request.deletes_of_the_hierarchy
         if placement is None or not request.subject_given or decides_rules_alone:
             return {rules.name: await _query_one(rules, request.request, budget)}
         silent = self.silence(request.type_id) if placement.same_opa and request.type_id else ""

@@ -20,6 +20,7 @@ import msgspec
 from bridge.model.keys import pointer
 from bridge.model.nesting import MAX_DEPTH, MAX_MESSAGE_DEPTH, NestingError, cut, decode, exceeds, is_too_deep
 from bridge.model.placement import Decision
+from bridge.model.types import GATEWAY_API
 
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
@@ -119,6 +120,12 @@ class ReviewRequest:
     def group(self) -> str:
         """Return the object's API group, empty for the core group."""
         return self._kind.group or ""
+
+    @property
+    def deletes_of_the_hierarchy(self) -> bool:
+        """Return whether it deletes an object of Gateway API or a policy: only guardrails decide about these."""
+        of_the_hierarchy = self.group == GATEWAY_API or self._kind.kind.endswith("Policy")
+        return self.operation == "DELETE" and of_the_hierarchy
 
     @property
     def type_id(self) -> str:

@@ -19,8 +19,11 @@ object_bound := 200
 _shown := 5 # messages of one action
 
 # METADATA
-# description: The types of objects that can change what is in effect.
-types := object.keys(levels.by_type) | {"gateway.networking.k8s.io/ReferenceGrant"}
+# description: The types of objects that can change what is in effect; undefined while no Constraint has a guardrail.
+types := object.keys(levels.by_type) | {"gateway.networking.k8s.io/ReferenceGrant"} if {
+	some spec in constraints.active_constraints
+	startswith(spec.policy, "bridge.guardrails.")
+}
 
 # METADATA
 # description: |

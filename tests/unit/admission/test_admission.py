@@ -174,11 +174,14 @@ async def test_what_policies_are_fixed_by_is_not_locked() -> None:
     assert not response["allowed"]
 
 
-async def test_a_deletion_is_decided_by_the_rules_alone() -> None:
+async def test_a_deletion_is_decided_by_what_there_was_and_changes_nothing() -> None:
     gone: dict[str, Any] = {"operation": "DELETE", "object": None, "oldObject": {"metadata": {"name": "a"}}}
     response = await requested(admission({"annotations": {"a": 1}}), **gone)
     assert (response["allowed"], "patch" in response) == (True, False)
-    assert (await requested(admission({"errors": ["it may not be here"]}), **gone))["allowed"]
+    assert not (await requested(admission({"errors": ["it stays"]}), **gone))["allowed"]
+    for group, kind in (("gateway.networking.k8s.io", "Gateway"), ("example.com", "ColorPolicy")):
+        of_the_hierarchy = {**gone, "kind": {"group": group, "version": "v1", "kind": kind}}
+        assert (await requested(admission({"errors": ["it stays"]}), **of_the_hierarchy))["allowed"]
 
 
 @pytest.mark.parametrize(
