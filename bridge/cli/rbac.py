@@ -154,6 +154,11 @@ _LACKS = 1  # exit code
     ),
     option("--as", "user", metavar="USER", default="", help="With --check: the user to check. Default: you."),
     option(
+        "--reader",
+        is_flag=True,
+        help="Only what `bridge` commands read in a cluster: roles called NAME-reader, for you to bind to users.",
+    ),
+    option(
         "--name", metavar="NAME", default="policy-bridge", show_default=True, help="The name of the roles and bindings."
     ),
     option(
@@ -166,7 +171,15 @@ _LACKS = 1  # exit code
     output_option("yaml", "json", "table", "values"),
 )
 def rbac(
-    config: Path | None, user: str, name: str, service_account: str, output: str, *, check: bool, **where: Any
+    config: Path | None,
+    user: str,
+    name: str,
+    service_account: str,
+    output: str,
+    *,
+    check: bool,
+    reader: bool,
+    **where: Any,
 ) -> int:
     """Print the ClusterRole, Roles and bindings that a bridge with these settings needs, and nothing more.
 
@@ -182,8 +195,10 @@ def rbac(
         bridge rbac --config bridge.yaml --cluster -o table
         # Permissions that a bridge's ServiceAccount lacks (exit code 1 if any)
         bridge rbac --config bridge.yaml --check --as system:serviceaccount:policy-bridge:policy-bridge
+        # A role for users of `bridge explain`, `bridge describe`, …
+        bridge rbac --cluster --reader | kubectl apply -f -
     """
-    from bridge.sidecar.rbac import role_objects
+    from bridge.sidecar.rbac import READ, role_objects
 
     if where["manifests"] and (where["kubeconfig"] or where["kube_context"] or where["cluster"]):
         raise CommandError("--manifests and a cluster exclude each other: give the one with the policy kinds")
@@ -194,9 +209,14 @@ def rbac(
     if not namespace or not slash or not account:
         raise CommandError(f"--service-account {service_account}: write NAMESPACE/NAME")
     needs, in_part = read_needs(config, kind_source, check=check)
+    if reader:
+        needs = [one for one in needs if one.verbs == READ]
     code = 0
     if check:
         code = _check(kind_source, needs, user, output)
+    elif reader:
+        objects = role_objects(needs, f"{name}-reader", (namespace, account))
+        _print(output, needs, [one for one in objects if "rules" in one])
     else:
         _print(output, needs, role_objects(needs, name, (namespace, account)))
     return INPUT_ERROR if in_part else code

@@ -260,7 +260,7 @@ def _report_faults(engine: Engine) -> bool:
         kinds = first_of([subject.partition("/")[2] for subject in unreadable], _KINDS)
         print_error(
             f"error: you may not read {kinds} in all namespaces, so the result lacks them and their effects; complete "
-            "answers need get, list and watch on them, or the OPA of a bridge (--opa URL)"
+            "answers need the role that `bridge rbac --reader` prints, or the OPA of a bridge (--opa URL)"
         )
     objects = list(dict.fromkeys(one.subject for one in engine.warnings if one.subject not in unreadable))
     if objects:

@@ -60,6 +60,49 @@ def test_a_cluster_is_read_by_its_kubeconfig(bridge: Run, control_plane: Control
     assert again.stdout == answer.stdout
 
 
+BINDING = f"""\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {{name: {NAME}}}
+roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: {NAME}-reader}}
+subjects: [{{kind: ServiceAccount, name: developer, namespace: {NAME}}}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {{name: {NAME}, namespace: opa-policies}}
+roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: {NAME}-reader}}
+subjects: [{{kind: ServiceAccount, name: developer, namespace: {NAME}}}]
+"""
+USER = f"""\
+apiVersion: v1
+kind: ServiceAccount
+metadata: {{name: developer, namespace: {NAME}}}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {{name: opa-policies}}
+"""
+
+
+def test_a_user_without_rights_gets_a_line_and_a_complete_answer_with_the_role_of_a_reader(
+    bridge: Run, control_plane: ControlPlane, kubectl_apply: Apply, tmp_path: Path
+) -> None:
+    kubectl_apply(OBJECTS + "---\n" + USER)
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    path = f"/api/v1/namespaces/{NAME}/serviceaccounts/developer/token"
+    made = control_plane.api.request("POST", path, body)
+    kubeconfig = control_plane.write_kubeconfig(tmp_path / "developer", str(made["status"]["token"]))
+    ask = ("effective", "svc/cart", "-n", NAME, "--kubeconfig", kubeconfig, "-o", "json")
+    lines = bridge(*ask).stderr.splitlines()
+    assert len([line for line in lines if "`bridge rbac --reader` prints" in line]) == 1, lines
+    printed = bridge("rbac", "--reader", "--name", NAME, "--kubeconfig", control_plane.kubeconfig)
+    assert printed.returncode == 0, printed.stderr
+    kubectl_apply(printed.stdout + "---\n" + BINDING)
+    complete = bridge(*ask)
+    assert (complete.returncode, complete.stderr) == (0, "")
+    assert {entry["policyKind"] for entry in _effective(complete.stdout)} == {f"{GATEWAY_API}/BackendTLSPolicy"}
+
+
 def test_a_crd_that_was_just_applied_keeps_no_command_from_answering(bridge: Run, control_plane: ControlPlane) -> None:
     crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     made = crd("freshpolicies", "FreshPolicy", group="fresh.example.com")
