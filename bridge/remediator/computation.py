@@ -49,6 +49,7 @@ class Computing:
         self.former: list[Names] = []  # former kinds: their conditions may still exist
         self._observes = False
         self.kinds_differ = True  # whether the counted kinds may differ
+        self.partial = False  # whether rows are missing: everything, or all of a kind, is being computed
 
     @property
     def observes(self) -> bool:
@@ -74,21 +75,49 @@ class Computing:
         then are already in `dirty`.
         """
         self.kinds_differ |= notice.kinds or notice.refilled
-        observes = self._observes
-        kinds = await self._active_kinds() if self.kinds_differ else self._kinds
-        self._retire(kinds)
-        if notice.refilled:
-            scopes = await self._everything(dirty)
-        else:
-            dirty.note(map(str, (*notice.keys, *notice.reported)))
-            scopes = await self._all_described(kinds, dirty)
-            if notice.keys:
-                reports |= await self._remediate(notice, kinds, scopes, dirty)
-                if any(scopes[kind] for kind in scopes.keys() & kinds.keys()):
-                    yield
-        async for _ in self._compute(kinds, scopes, dirty, size or BatchSize(TARGETS_BATCH)):
+        size = size or BatchSize(TARGETS_BATCH)
+        if self.kinds_differ:
+            async for _ in self._settle_all(notice, dirty, reports, size):
+                yield
+            return
+        dirty.note(map(str, (*notice.keys, *notice.reported)))
+        scopes: _Scopes = {}
+        if notice.keys:
+            reports |= await self._remediate(notice, scopes, dirty)
+            if any(scopes[kind] for kind in scopes.keys() & self._kinds.keys()):
+                yield
+        async for _ in self._compute(scopes, dirty, size):
             yield
-        self._kinds, self.kinds_differ = kinds, observes != self._observes  # it may have changed meanwhile
+
+    async def _settle_all(
+        self, notice: Notice, dirty: Dirty, reports: dict[Item, Report], size: BatchSize
+    ) -> AsyncGenerator[None]:
+        """Compute a change that may affect every policy of a kind. After the first yield others may have turns."""
+        former, observes = self._kinds, self._observes
+        kinds = await self._active_kinds()
+        self._retire(kinds)
+        self.partial = True
+        scopes: _Scopes = {}
+        try:
+            if notice.refilled:
+                self._ledger.clear()
+                self._recomputing.clear()
+            else:
+                dirty.note(map(str, (*notice.keys, *notice.reported)))
+                scopes = await self._all_described(kinds, dirty)
+            self._kinds, self.kinds_differ = kinds, observes != self._observes  # it may have changed meanwhile
+            if notice.refilled:
+                async for _ in self._everything(dirty, scopes):
+                    yield
+            elif notice.keys:
+                reports |= await self._remediate(notice, scopes, dirty)
+            yield
+            async for _ in self._compute(scopes, dirty, size):
+                yield
+        except OpaError:
+            self._kinds, self.kinds_differ, self.partial = former, True, False
+            raise
+        self.partial = False
 
     async def recompute(self, place: Place, dirty: Dirty) -> None:
         """Compute one effective target again, in addition to the current computation. Raises OpaError."""
@@ -124,12 +153,13 @@ class Computing:
         present = [_names(kind) for kind in kinds.values() if kind["mode"] == "Manage"]
         self.former += [names for names in self.names() if names not in (*present, *self.former)]
 
-    async def _everything(self, dirty: Dirty) -> _Scopes:
-        self._ledger.clear()
-        self._recomputing.clear()
+    async def _everything(self, dirty: Dirty, scopes: _Scopes) -> AsyncGenerator[None]:
         dirty.policies.update(await self._patient.query("policies", {}), await self._patient.query("policykinds", {}))
+        yield
         dirty.objects.update(await self._patient.query("marked_objects", {"former": self.former}))
-        return {kind: set(targets) for kind, targets in (await self._patient.query("scopes", {})).items()}
+        yield
+        for kind, targets in (await self._patient.query("scopes", {})).items():
+            scopes[kind] = set(targets)
 
     async def _all_described(self, kinds: Mapping[str, Any], dirty: Dirty) -> _Scopes:
         """Drop the results of changed policy kinds; return the scopes to compute for them."""
@@ -146,16 +176,18 @@ class Computing:
                 scopes[kind] = set((await self._patient.query("scopes", {"policyKind": kind}))[kind])
         return scopes
 
-    async def _remediate(
-        self, notice: Notice, kinds: Mapping[str, Any], scopes: _Scopes, dirty: Dirty
-    ) -> dict[Item, Report]:
+    async def _remediate(self, notice: Notice, scopes: _Scopes, dirty: Dirty) -> dict[Item, Report]:
         """Compute a small change in one query, and return its reports.
 
         Adds scopes that remain to be computed to `scopes`: all of a large change.
         """
+        kinds = self._kinds
         near = {str(key) for key in notice.keys} | _targeted_before(notice)
         before = {place for key in near for place in self._ledger.targets_of(key)}
-        kept = self._ledger.tallies_without(before) if len(before) <= SMALL and not scopes else None
+        kept: Tallies | None = None
+        if len(before) <= SMALL and not scopes:
+            # Without kept tallies OPA counts all of a policy, and reports only those whose targets the change covers.
+            kept = {} if self.partial else self._ledger.tallies_without(before)
         found = await self._ask(notice, before, kept)
         dirty.policies.update(found["policies"])
         for kind, targets in found["scopes"].items():
@@ -205,12 +237,10 @@ class Computing:
         found = await self._opa.query("dependents", change)
         return found
 
-    async def _compute(
-        self, kinds: Mapping[str, Any], scopes: _Scopes, dirty: Dirty, size: BatchSize
-    ) -> AsyncGenerator[None]:
+    async def _compute(self, scopes: _Scopes, dirty: Dirty, size: BatchSize) -> AsyncGenerator[None]:
         """Compute effective targets; yield before each further query. Adds those that take too long to `slow`."""
         further = False
-        for kind in sorted(scopes.keys() & kinds.keys()):
+        for kind in sorted(scopes.keys() & self._kinds.keys()):
             waiting = deque(sorted(scopes[kind]))
             clock = asyncio.get_running_loop().time  # tests stop it
             while waiting:
@@ -289,6 +319,7 @@ class Shares:
         self._wake = wake
         self._shares: OrderedDict[str, _Share] = OrderedDict()  # by namespace, whose turn it is in front
         self._all: _Share | None = None  # the change that affects everything
+        self._others = False  # whether another one had the last turn beside it
         self._timeouts: Counter[Key] = Counter()
         self._long: set[str] = set()  # namespaces whose last computation was long
         self._generation = 0
@@ -302,7 +333,7 @@ class Shares:
         """Add a change."""
         self._noted += 1
         self._waiting.update(dict.fromkeys(map(str, notice.keys), self._noted))
-        if self._all is None and not notice.refilled and not notice.kinds and (notice.keys or notice.reported):
+        if not notice.refilled and not notice.kinds and (notice.keys or notice.reported):
             for namespace, own in _by_namespace(notice).items():
                 self._shares.setdefault(namespace, _Share()).notices.append(own)
             return
@@ -318,6 +349,7 @@ class Shares:
         self._waiting.clear()
         self._shares.clear()
         self._all = None
+        self._computing.partial = False
         self._timeouts.clear()
         self._generation += 1
 
@@ -367,14 +399,18 @@ class Shares:
         return None
 
     def _turn(self) -> tuple[str, _Share]:
-        if self._all is None:
+        everything = self._all
+        beside = self._computing.partial and everything is not None and not everything.notices and not self._others
+        if everything is None or (beside and self._shares):
             namespace = next(iter(self._shares))
             share = self._shares[namespace]
             first = share.current.notice if share.current else share.notices[0]
             if not self._computing.concerns_all(first):
+                self._others = True
                 return self._with_others(namespace, share)
-        everything = self._all = self._all or _Share()
-        if self._shares:
+        self._others = False
+        everything = self._all = everything or _Share()
+        if self._shares and everything.current is None:
             # All waiting changes are computed with it: the kind's description may have changed.
             for share in self._shares.values():
                 if share.current:

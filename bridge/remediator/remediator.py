@@ -116,6 +116,7 @@ class Remediator(WriteLoop[Item]):
                     self._slow_again()
                     if settled is not None:
                         self._report(settled.dirty, settled.reports, settled.traces, set(map(str, settled.notice.keys)))
+                        self._queue.look_again()
                         if settled.notice.refilled:
                             self._whole = filling
                             if self._computing.kinds_differ:  # a follower came meanwhile
@@ -162,7 +163,7 @@ class Remediator(WriteLoop[Item]):
         """Store the names of marks for a later bridge; remove marks of former kinds."""
         while True:
             recalled, names = list(self._sink.recall()), self._computing.names()
-            if self._may_write() and recalled != names:
+            if self._whole == self._filling and self._may_write() and recalled != names:
                 gone = [former for former in recalled if former not in names]
                 dirty = Dirty()
                 with self._working():
@@ -197,9 +198,16 @@ class Remediator(WriteLoop[Item]):
     def _limit(self) -> int:
         return min(self._batch.now, self._budget.soon(BUDGET_AHEAD))
 
+    def _may_write(self) -> bool:
+        return self._sink.may_write()
+
     def _fits(self, item: Item) -> bool:
-        """Return whether a status now would match the object as in OPA, and could be written."""
-        return super()._fits(item) and not self._changes.concern(item[1])
+        """Return whether a status now would match the object as in OPA, and could be written.
+
+        While everything is computed, that is the case only for what OPA has reported with a change.
+        """
+        known = item in self._reported or (self._whole == self._filling and not self._computing.partial)
+        return known and super()._fits(item) and not self._changes.concern(item[1])
 
     def _set_aside(self) -> None:
         self._reported.clear()
