@@ -10,7 +10,7 @@ import pytest
 
 from bridge.model.changes import Notice
 from bridge.model.keys import Key
-from bridge.opa.errors import OpaTimeout
+from bridge.opa.errors import OpaTimeout, OpaUnavailable
 from bridge.remediator.computation import Computing, SettledShare, Shares
 from bridge.remediator.ledger import Ledger
 from tests.unit.fake_time import run
@@ -228,3 +228,71 @@ def test_change_that_is_computed_with_an_initial_sync_is_settled_with_it() -> No
         assert not shares.concern("g/R/a/x")
 
     run(main())
+
+
+class Full(Costly):
+    """An OPA with effective targets of an initial sync; notes the tallies that queries say are kept."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.kept: list[Any] = []
+        self.controller = "x/c"
+
+    async def get(self, path: str) -> Any:
+        """The policy kind, of one controller or another."""
+        return {KIND: {"mode": "Manage", "controllerName": self.controller, "kind": "P"}}
+
+    async def query(self, name: str, input_document: Any) -> Any:
+        """All scopes are those of one namespace."""
+        if error := self.failing(name, input_document):
+            raise error
+        if name == "scopes":
+            return {KIND: [f"g/R/a/r{number}" for number in range(5_000)]}
+        if name == "remediation":
+            self.kept.append(input_document["kept"])
+            return {"scopes": {KIND: ["g/R/a/r1"]}, "objects": [], "policies": [], **REPORTED}
+        return await super().query(name, input_document)
+
+
+REPORTED = {
+    "outcomes": {KIND: {"g/R/a/r1": [ROW]}},
+    "reports": [{"item": ["policy", "x/P/n/p"], "desired": {}, "current": {}}],
+}
+
+
+def test_small_change_is_settled_while_everything_is_computed_and_without_counts_that_are_not_complete() -> None:
+    async def main() -> list[tuple[bool, int]]:
+        opa = Full()
+        shares = Shares(Computing(opa, Ledger()), opa, lambda: None)
+        shares.note(Notice(refilled=True))
+        for _ in range(6):  # it has computed some targets of this policy
+            assert await shares.step() is None
+        shares.note(changed("a/r1"))
+        found = await settle(opa, shares)
+        assert opa.kept == [{}]
+        shares.note(changed("a/r1"))
+        await settle(opa, shares)
+        assert opa.kept[1] != {}
+        return [(one.notice.refilled, len(one.reports)) for _, one in found]
+
+    assert run(main()) == [(False, 1), (True, 0)]
+
+
+def test_error_while_all_of_a_kind_is_computed_loses_none_of_its_targets() -> None:
+    async def main() -> int:
+        opa, ledger = Full(), Ledger()
+        shares = Shares(Computing(opa, ledger), opa, lambda: None)
+        shares.note(Notice(refilled=True))
+        await settle(opa, shares)
+        assert len(ledger) == 5_000
+        opa.controller = "x/another"
+        failures = [OpaUnavailable("away")]
+        opa.failing = lambda name, _: failures.pop() if failures and name == "outcomes" else None
+        shares.note(Notice((Key("policybridge.io", "PolicyKind", "a", "k"),), kinds=True))
+        with pytest.raises(OpaUnavailable):
+            await settle(opa, shares)
+        assert len(ledger) < 5_000
+        await settle(opa, shares)
+        return len(ledger)
+
+    assert run(main()) == 5_000
