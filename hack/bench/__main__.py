@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hack.bench import admission, cluster, expressions, starts
+from hack.bench import admission, cluster, expressions, starts, wide
 from hack.bench.table import Figures, printed
 from hack.figures import progress
 from hack.processes import HERE, ROOT, Program
@@ -28,6 +28,7 @@ PARTS: dict[str, Callable[[Program, int, Path], Coroutine[Any, Any, Figures]]] =
     "starts": starts.measure,
     "expressions": expressions.measure,
     "cluster": cluster.measure,
+    "wide": wide.measure,
     "admission": admission.measure,
 }
 

@@ -17,6 +17,7 @@ import aiohttp
 from bridge.model.changes import Object
 from hack.bench import queries
 from hack.bench.api import POLICIES, ROUTES, Watched, create, list_raw, patch, session_of, watching
+from hack.bench.expressions import count_one
 from hack.bench.load import (
     POLICY_KIND,
     Load,
@@ -73,7 +74,7 @@ async def _settled(api: aiohttp.ClientSession, watched: Watched, bridge: BridgeP
         progress("marks")
         await _quiet(opa, bridge.opa_url)
         progress("changes")
-        found: dict[str, float] = {}
+        found: dict[str, float] = {"effective_large": await count_one(opa, bridge.opa_url)}
         found |= await _changes(api, opa, watched, bridge, load)
         progress("burst")
         before = await _writes(opa, bridge.opa_url)

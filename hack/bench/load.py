@@ -48,7 +48,7 @@ class Load:
             yield _object("Gateway", f"gateway-{number}", "infra", spec=_gateway_spec(number))
         for number in range(NAMESPACES):
             for index in range(SERVICES):
-                yield _service(f"team-{number}", f"service-{index}")
+                yield service(f"team-{number}", f"service-{index}")
 
     def http_routes(self) -> Iterator[Object]:
         """Return the routes; each has a hostname of one listener of one Gateway."""
@@ -72,6 +72,10 @@ class Load:
         """Return all objects, as an API server returns them."""
         yield from (*custom_resources(), policy_kind(), *self.bases(), *self.http_routes(), *self.policies())
 
+    def rules(self) -> list[str]:
+        """Return the keys of all rules."""
+        return [rule_key(number, name) for number in range(self.routes) for name in ("first", "[1]")]
+
     def routes_with_policy(self) -> list[int]:
         """Return the numbers of the routes with a policy of their own, which is part of its name and target."""
         return chosen(round(self.routes * ROUTE_SHARE), self.routes, seed=5)
@@ -87,7 +91,7 @@ def namespace_of(route: int) -> str:
     return f"team-{route % NAMESPACES}"
 
 
-def _gateway_of(route: int) -> int:
+def gateway_of(route: int) -> int:
     """Return the Gateway that a route is attached to."""
     return route % GATEWAYS
 
@@ -119,6 +123,12 @@ def accent(number: int) -> str:
     return f"#{number % 0xFFFFFF:06x}"
 
 
+def bare_gateway(name: str) -> Object:
+    """Return a Gateway to which nothing is attached yet."""
+    listener = {"name": "http", "port": 80, "protocol": "HTTP", "allowedRoutes": {"namespaces": {"from": "All"}}}
+    return _object("Gateway", name, "infra", spec={"gatewayClassName": "bench", "listeners": [listener]})
+
+
 def write(file: Path, objects: Iterable[Object]) -> None:
     """Write manifests, each as JSON in a line, which is YAML."""
     with file.open("w") as opened:
@@ -146,7 +156,7 @@ def _gateway_spec(number: int) -> Object:
     return {"gatewayClassName": "bench", "listeners": listeners}
 
 
-def _service(namespace: str, name: str) -> Object:
+def service(namespace: str, name: str) -> Object:
     """Return a Service with two ports."""
     ports = [{"name": "http", "port": 80, "targetPort": 8080}, {"name": "metrics", "port": 9090, "targetPort": 9090}]
     spec = {"clusterIP": "None", "selector": {"app": name}, "ports": ports}
@@ -154,7 +164,7 @@ def _service(namespace: str, name: str) -> Object:
 
 
 def _route(number: int) -> Object:
-    gateway, listener = _gateway_of(number), number // GATEWAYS % LISTENERS
+    gateway, listener = gateway_of(number), number // GATEWAYS % LISTENERS
     namespace = namespace_of(number)
     spec = {
         "parentRefs": [{"name": f"gateway-{gateway}", "namespace": "infra"}],

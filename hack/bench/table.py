@@ -27,6 +27,9 @@ ROWS = (
     Row("command", "`bridge effective` of one rule in examples/three-gateways, processor time", "s", share=0.5),
     Row("config_map", "a changed ConfigMap with Rego is active, OPA's processor time", "s", share=0.4),
     Row("effective", "`effective` of one rule, with a tenth of the routes", "expressions", aim=500),
+    Row("effective_large", "the same, with all routes", "expressions", aim=500),
+    Row("effective_batch", "`effective`, each further target of a batch", "expressions", share=0.67),
+    Row("outcomes_batch", "`outcomes`, each further target of a batch", "expressions", share=0.66),
     Row("explain", "`explain` of one rule", "expressions", aim=1_200),
     Row("links", "`links` of one policy", "expressions", aim=500),
     Row("remediation", "`remediation` of one route policy", "expressions", aim=2_500),
@@ -39,10 +42,17 @@ ROWS = (
     Row("burst_writes", "a burst of 2,000 changes, writes to OPA", "writes", aim=150),
     Row("killed_cpu", "OPA killed until synced, processor time of both", "s", share=0.55),
     Row("killed", "the same, from the kill", "s", share=0.55),
+    Row(
+        "gateway_change",
+        "a changed Gateway policy over all routes to one batched query, processor time",
+        "times",
+        aim=3,
+    ),
     Row("webhook", "webhook to OPA's own webhook, 16 clients, p50", "times", aim=1.8),
     Row("webhook_cpu", "the same, processor time of a request", "times"),
     Row("memory_opa", "OPA's memory with all routes, to an OPA with one raw PUT of them", "times", aim=1.5),
     Row("memory_bridge", "memory of the bridge after the initial sync", "MiB", aim=100),
+    Row("stack", "a stack of 64 policies to a stack of 1, OPA's time", "times", share=1),
 )
 
 

@@ -1,0 +1,101 @@
+"""Measure one change with the widest effect: the policy of a Gateway that all routes are attached to."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import aiohttp
+
+from bridge.model.changes import Object
+from hack.bench import queries
+from hack.bench.load import GATEWAY_API, POLICY_KIND, Load, accent, gateway_of, write
+from hack.bench.table import Figures
+from hack.figures import progress
+from hack.processes import BridgeProcess, Program
+
+CHANGES = 2
+BATCH = 1_000
+GATEWAY = "gateway-0"
+PATIENCE = 1_800.0  # seconds until everything is quiet
+IDLE = 0.1  # of a core, which a bridge and its OPA need at rest
+QUIET = 3.0  # seconds of it
+
+
+async def measure(program: Program, routes: int, folder: Path) -> Figures:
+    """Return the processor time of a change until it is quiet again, relative to one batched query of all rules."""
+    load = Load(routes)
+    manifests = folder / "manifests"
+    manifests.mkdir()
+    write(manifests / "load.yaml", _below_one_gateway(load))
+    write(manifests / "policy.yaml", [_policy(1)])
+    options = ["--manifests", str(manifests), "--listen", "127.0.0.1:0"]
+    settings = {"BRIDGE_STATUS_WRITES_PER_SECOND": "100000"}  # what is measured is the bridge, not its budget
+    bridge = BridgeProcess("wide", folder, options, settings, program)
+    try:
+        await bridge.start()
+        await bridge.logged("OPA synced")
+        await _quiet(bridge)
+        before = sum(bridge.processor_times().values())
+        for number in range(CHANGES):
+            progress(f"the policy of {GATEWAY} changes")
+            write(manifests / "policy.yaml", [_policy(number)])
+            await asyncio.sleep(1)  # until the bridge has noticed
+            await _quiet(bridge)
+        changed = (sum(bridge.processor_times().values()) - before) / CHANGES
+        return {"gateway_change": changed / await _one_batched_query(bridge, load)}
+    finally:
+        await asyncio.to_thread(bridge.kill)
+
+
+async def _quiet(bridge: BridgeProcess) -> None:
+    """Wait until the bridge and its OPA have been idle for some time."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        before = sum(bridge.processor_times().values())
+        await asyncio.sleep(QUIET)
+        if sum(bridge.processor_times().values()) - before < IDLE * QUIET:
+            return
+    raise RuntimeError("the bridge does not become idle")
+
+
+async def _one_batched_query(bridge: BridgeProcess, load: Load) -> float:
+    """Return the processor time of OPA for `effective` of all rules in batches."""
+    rules = load.rules()
+    random.Random(2).shuffle(rules)
+    before = bridge.processor_times()["opa"]
+    async with aiohttp.ClientSession() as session:
+        for start in range(0, len(rules), BATCH):
+            batch = {"targets": rules[start : start + BATCH], "policyKind": POLICY_KIND}
+            await queries.ask(session, bridge.opa_url, "effective", batch)
+    return bridge.processor_times()["opa"] - before
+
+
+def _below_one_gateway(load: Load) -> Iterator[Object]:
+    """Yield the load without the policy of the first Gateway, and with every route moved to that Gateway."""
+    for obj in load.objects():
+        if obj["kind"] == "ColorPolicy" and obj["metadata"]["name"] == GATEWAY:
+            continue
+        if obj["kind"] == "HTTPRoute":
+            number = int(obj["metadata"]["name"].removeprefix("route-"))
+            hostnames = [name.replace(f".g{gateway_of(number)}.", ".g0.") for name in obj["spec"]["hostnames"]]
+            moved = {"parentRefs": [{"name": GATEWAY, "namespace": "infra"}], "hostnames": hostnames}
+            yield {**obj, "spec": {**obj["spec"], **moved}}
+        else:
+            yield obj
+
+
+def _policy(number: int) -> Object:
+    """Return alternately an override, which overrides all policies below, and a default."""
+    wrapper = "overrides" if number % 2 == 0 else "defaults"
+    ref = {"group": GATEWAY_API, "kind": "Gateway", "name": GATEWAY}
+    body = {"strategy": "atomic", "theme": "dark", "colors": {"accent": accent(number)}}
+    return {
+        "apiVersion": "example.com/v1",
+        "kind": "ColorPolicy",
+        "metadata": {"name": GATEWAY, "namespace": "infra"},
+        "spec": {"targetRefs": [ref], wrapper: body},
+    }
