@@ -10,7 +10,6 @@ import data.bridge.lookup
 reviewed_object := named if {
 	input.operation in {"CREATE", "UPDATE"}
 	object.get(input, "subResource", "") == ""
-	is_object(input.object.metadata)
 	not _spec_stays
 	not input.object.metadata.deletionTimestamp
 	named := object.union(input.object, {"metadata": object.union_n([

@@ -68,3 +68,11 @@ test_metadata_and_status_do_not_count if {
 	not index.excess(object.union(small, {"status": _leaves(20)})) with data.bridge_settings.bounds as {"leaves": 10}
 	not index.excess(object.union(small, {"metadata": {"labels": _leaves(20)}})) with data.bridge_settings.bounds as {"leaves": 10}
 }
+
+test_stored_facts_count_while_the_levels_of_modules_are_those_that_they_were_computed_with if {
+	route := testing.route("cart", [], [])
+	key := "gateway.networking.k8s.io/HTTPRoute/shop/cart"
+	stored := {by: {"gateway.networking.k8s.io": {"HTTPRoute": {"shop": {"cart": {"by": by, "sections": ["stored"]}}}}} | some by in ["", "other"]}
+	index.facts(key).sections == ["stored"] with data.objects as testing.stored([route]) with data.facts as stored[""]
+	index.facts(key).sections != ["stored"] with data.objects as testing.stored([route]) with data.facts as stored.other
+}

@@ -28,3 +28,20 @@ test_kinds_with_sections_are_known if {
 	levels.has_sections("core/Service")
 	not levels.has_sections("core/Namespace")
 }
+
+test_a_module_may_assign_levels_of_objects_and_of_sections_but_not_those_of_nodes if {
+	every level in [
+		{"object": "Backend"},
+		{"object": "Route", "section": "Rule"},
+		{"object": "Gateway", "section": "Listener"},
+		{"object": "Tenant", "section": "Port"},
+	] {
+		levels.is_level(level)
+	}
+	every name in ["Listener", "Rule", "Port", "Frontend", "Target", "Namespace", "tenant", "Two Words", ""] {
+		not levels.is_level({"object": name})
+	}
+	every level in ["Route", {}, {"section": "Rule"}, {"object": "Route", "section": "Part"}] {
+		not levels.is_level(level)
+	}
+}
