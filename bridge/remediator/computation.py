@@ -16,7 +16,7 @@ import structlog
 
 from bridge import tracing
 from bridge.model.changes import Notice, merge_notices
-from bridge.model.keys import Key
+from bridge.model.keys import Key, parse_key
 from bridge.opa.client import Opa, at_targets_of, parts
 from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout
 from bridge.remediator.ledger import Dirty, Ledger, Tallies
@@ -24,6 +24,7 @@ from bridge.remediator.writer import Names
 from bridge.work import FAILED, BatchSize
 
 TARGETS_BATCH = 1_000  # effective targets of a query
+POLICIES = 20  # policies of the first query for effective targets: those of Gateways have thousands
 SMALL = 100  # effective targets that the query `remediation` computes together with their statuses
 
 Item = tuple[str, str]  # ("policy" or "object", key)
@@ -100,18 +101,16 @@ class Computing:
         scopes: _Scopes = {}
         try:
             if notice.refilled:
-                self._ledger.clear()
-                self._recomputing.clear()
+                policies = await self._everything(dirty)
             else:
                 dirty.note(map(str, (*notice.keys, *notice.reported)))
-                scopes = await self._all_described(kinds, dirty)
+                policies = await self._all_described(kinds, dirty)
             self._kinds, self.kinds_differ = kinds, observes != self._observes  # it may have changed meanwhile
-            if notice.refilled:
-                async for _ in self._everything(dirty, scopes):
-                    yield
-            elif notice.keys:
+            async for _ in self._find_scopes(policies, scopes):
+                yield
+            if notice.keys and not notice.refilled:
                 reports |= await self._remediate(notice, scopes, dirty)
-            yield
+                yield
             async for _ in self._compute(scopes, dirty, size):
                 yield
         except OpaError:
@@ -153,17 +152,32 @@ class Computing:
         present = [_names(kind) for kind in kinds.values() if kind["mode"] == "Manage"]
         self.former += [names for names in self.names() if names not in (*present, *self.former)]
 
-    async def _everything(self, dirty: Dirty, scopes: _Scopes) -> AsyncGenerator[None]:
-        dirty.policies.update(await self._patient.query("policies", {}), await self._patient.query("policykinds", {}))
-        yield
+    async def _everything(self, dirty: Dirty) -> list[str]:
+        """Drop all results; return the policies to compute."""
+        self._ledger.clear()
+        self._recomputing.clear()
+        policies: list[str] = await self._patient.query("policies", {})
+        dirty.policies.update(policies, await self._patient.query("policykinds", {}))
         dirty.objects.update(await self._patient.query("marked_objects", {"former": self.former}))
-        yield
-        for kind, targets in (await self._patient.query("scopes", {})).items():
-            scopes[kind] = set(targets)
+        return policies
 
-    async def _all_described(self, kinds: Mapping[str, Any], dirty: Dirty) -> _Scopes:
-        """Drop the results of changed policy kinds; return the scopes to compute for them."""
-        scopes: _Scopes = {}
+    async def _find_scopes(self, policies: Iterable[str], scopes: _Scopes) -> AsyncGenerator[None]:
+        """Add the effective targets of the counted policies to `scopes`; yield after each query."""
+        waiting = deque(policy for policy in policies if parse_key(policy).type_id in self._kinds)
+        size = BatchSize(TARGETS_BATCH, first=POLICIES)
+        clock = asyncio.get_running_loop().time  # tests stop it
+        while waiting:
+            batch = [waiting.popleft() for _ in range(min(size.now, len(waiting)))]
+            began = clock()
+            for kind, targets in (await self._patient.query("scopes", {"policies": batch})).items():
+                if targets:
+                    scopes.setdefault(kind, set()).update(targets)
+            size.learn(len(batch), clock() - began)
+            yield
+
+    async def _all_described(self, kinds: Mapping[str, Any], dirty: Dirty) -> list[str]:
+        """Drop the results of changed policy kinds; return their policies, to compute them."""
+        policies: list[str] = []
         differing = {kind for kind in self._kinds.keys() | kinds.keys() if self._kinds.get(kind) != kinds.get(kind)}
         if differing:
             # The marks of the previous description.
@@ -172,9 +186,9 @@ class Computing:
         for kind in differing:
             dirty.update(self._ledger.drop(kind))
             if kind in kinds:
-                dirty.policies.update(await self._patient.query("policies", {"policyKind": kind}))
-                scopes[kind] = set((await self._patient.query("scopes", {"policyKind": kind}))[kind])
-        return scopes
+                policies += await self._patient.query("policies", {"policyKind": kind})
+        dirty.policies.update(policies)
+        return policies
 
     async def _remediate(self, notice: Notice, scopes: _Scopes, dirty: Dirty) -> dict[Item, Report]:
         """Compute a small change in one query, and return its reports.

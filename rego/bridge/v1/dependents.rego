@@ -24,14 +24,18 @@ neighbors := problem if {
 } else := sort({keys.object_of(node) | some key in input.keys; some node in queries.neighbors_of(key)})
 
 # METADATA
-# description: Every effective target of policies, by policy kind.
+# description: Every effective target of policies, by policy kind; with `policies` those of these policies.
 # entrypoint: true
 scopes := problem if {
-	problem := queries.input_problem
+	problem := queries.problem([["policies", "optional keys"]])
 } else := {kind: sort(nodes) |
 	some kind in queries.policy_kinds
-	nodes := {node | some policy in lookup.keys_of(kind); some node in acting.candidate_scopes(policy)}
+	nodes := {node | some policy in _policies_of(kind); some node in acting.candidate_scopes(policy)}
 }
+
+_policies_of(kind) := {policy | some policy in input.policies; keys.type_of(policy) == kind} if {
+	input.policies
+} else := lookup.keys_of(kind)
 
 # METADATA
 # description: The keys of all policies of the active kinds.

@@ -228,6 +228,10 @@ test_scopes_are_what_the_policies_of_each_kind_reach if {
 	one := v1.scopes with input as _query_input([_warm, _slow], {"policyKind": _color})
 	all == {_color: [_rule_one, testing.cart_pay], "example.com/TimeoutPolicy": _services}
 	one == {_color: [_rule_one, testing.cart_pay]}
+	some_of := v1.scopes with input as _query_input([_warm, _slow], {"policies": [_slow_key, "example.com/ColorPolicy/shop/deleted"]})
+	some_of == {_color: [], "example.com/TimeoutPolicy": _services}
+	wrong := v1.scopes with input as _query_input([_warm], {"policies": ["warm"]})
+	wrong.error.code == "InvalidInput"
 }
 
 test_policies_are_the_keys_of_all_policies if {
