@@ -9,7 +9,7 @@ import asyncio
 import heapq
 import itertools
 import random
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Hashable, Iterable
 from contextlib import asynccontextmanager, nullcontext
 from typing import Generic, NamedTuple, TypeVar
@@ -69,6 +69,10 @@ class BatchSize:
         self._most = most
         self._seconds = seconds
         self.now = min(first, most)
+
+    def take(self, waiting: deque[T]) -> list[T]:
+        """Remove and return the items of the next query."""
+        return [waiting.popleft() for _ in range(min(self.now, len(waiting)))]
 
     def learn(self, count: int, seconds: float) -> None:
         """Update it with the duration of a query of `count` items."""

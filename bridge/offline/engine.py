@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.files import rego_root
 from bridge.model.changes import Change, Listed, Object, Rejected, Source, Tapped, Trouble
 from bridge.model.keys import CLUSTER, Key, group_of
-from bridge.model.types import ALWAYS, GATEWAY_API
+from bridge.model.types import ALWAYS, GATEWAY_API, GUARDRAIL_PREFIX
 from bridge.opa.address import TlsFiles
 from bridge.opa.bundle import Bundle
 from bridge.opa.client import Opa
@@ -32,7 +32,7 @@ POLL = 1.0  # seconds between two checks of an OPA that another bridge syncs
 PATIENCE = 10.0  # seconds for a cluster's first response, and for its ConfigMaps and RegoPolicies
 
 # An author's manifest, or a Constraint with a guardrail, contains one of these texts, unless it has escapes.
-MARKS = (b"openpolicyagent.org/", b"RegoPolicy", b"bridge.guardrails.")
+MARKS = (b"openpolicyagent.org/", b"RegoPolicy", GUARDRAIL_PREFIX.encode())
 _AUTHORS = ("ConfigMap", "RegoPolicy")  # kinds of objects that may have Rego
 
 

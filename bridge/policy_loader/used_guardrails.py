@@ -6,17 +6,15 @@ from collections.abc import Callable
 
 from bridge.model.changes import Change, Deleted, Object, Upserted
 from bridge.model.keys import Key, key_of
-from bridge.model.types import CONSTRAINT
+from bridge.model.types import CONSTRAINT, GUARDRAIL_PREFIX
 from bridge.policy_loader.submissions import field_of
-
-_PREFIX = "bridge.guardrails."
 
 
 def guardrail_of(constraint: Object) -> str:
     """Return the package of the guardrail that a Constraint names; "" if it names another policy."""
     spec = field_of(constraint, "spec")  # JSON text, if it comes from a cluster
     policy = spec.get("policy") if isinstance(spec, dict) else None
-    return policy if isinstance(policy, str) and policy.startswith(_PREFIX) else ""
+    return policy if isinstance(policy, str) and policy.startswith(GUARDRAIL_PREFIX) else ""
 
 
 class UsedGuardrails:

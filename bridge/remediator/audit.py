@@ -14,7 +14,7 @@ import structlog
 
 from bridge.model.changes import Notice
 from bridge.model.keys import Key, parse_key
-from bridge.model.types import CONSTRAINT
+from bridge.model.types import CONSTRAINT, GUARDRAIL_PREFIX
 from bridge.opa.client import Opa, in_parts
 from bridge.opa.errors import OpaError, OpaUndefined
 from bridge.remediator.plan import plan_constraint
@@ -23,7 +23,6 @@ from bridge.work import PAUSE, Budget
 
 EXEMPT = "policybridge.io"  # the group whose objects no Constraint matches
 NAMESPACE = "core/Namespace"
-GUARDRAILS = "bridge.guardrails."  # the packages below judge what is in effect
 BATCH = 500  # objects of a query
 SHOWN = 20  # violations that a status has
 
@@ -147,7 +146,7 @@ class Audited:
         self._guardrails.difference_update(names)
         if audited:
             entries = await self._opa.query("constraints", {"constraints": names})
-            guardrails = {one["constraint"] for one in entries if one["policy"].startswith(GUARDRAILS)}
+            guardrails = {one["constraint"] for one in entries if one["policy"].startswith(GUARDRAIL_PREFIX)}
             self._guardrails |= guardrails & self._active
         for name in names:
             keys = dict.fromkeys(audited.get(name, []))

@@ -167,7 +167,7 @@ class Computing:
         size = BatchSize(TARGETS_BATCH, first=POLICIES)
         clock = asyncio.get_running_loop().time  # tests stop it
         while waiting:
-            batch = [waiting.popleft() for _ in range(min(size.now, len(waiting)))]
+            batch = size.take(waiting)
             began = clock()
             for kind, targets in (await self._patient.query("scopes", {"policies": batch})).items():
                 if targets:
@@ -261,7 +261,7 @@ class Computing:
                 if further:
                     yield
                 further = True
-                targets = [waiting.popleft() for _ in range(min(size.now, len(waiting)))]
+                targets = size.take(waiting)
                 self.computed[kind] += len(targets)
                 too_slow = functools.partial(self._note_slow, kind)
                 began = clock()

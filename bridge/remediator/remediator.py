@@ -97,7 +97,7 @@ class Remediator(WriteLoop[Item]):
 
     def _count_observed(self) -> None:
         self._computing.observes = bool(self._followers)
-        if self._whole == self._filling:  # otherwise everything is about to be computed anyway
+        if self._is_whole:  # otherwise everything is about to be computed anyway
             self.note(Notice())
 
     async def _compute(self) -> None:
@@ -163,7 +163,7 @@ class Remediator(WriteLoop[Item]):
         """Store the names of marks for a later bridge; remove marks of former kinds."""
         while True:
             recalled, names = list(self._sink.recall()), self._computing.names()
-            if self._whole == self._filling and self._may_write() and recalled != names:
+            if self._is_whole and self._may_write() and recalled != names:
                 gone = [former for former in recalled if former not in names]
                 dirty = Dirty()
                 with self._working():
@@ -206,7 +206,7 @@ class Remediator(WriteLoop[Item]):
 
         While everything is computed, that is the case only for what OPA has reported with a change.
         """
-        known = item in self._reported or (self._whole == self._filling and not self._computing.partial)
+        known = item in self._reported or (self._is_whole and not self._computing.partial)
         return known and super()._fits(item) and not self._changes.concern(item[1])
 
     def _set_aside(self) -> None:

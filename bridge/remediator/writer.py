@@ -210,8 +210,13 @@ class WriteLoop(ABC, Generic[T]):
         """Return what plans depend on as a whole: a change makes them outdated."""
         return self._filling
 
+    @property
+    def _is_whole(self) -> bool:
+        """Return whether all results are from the current sync of OPA."""
+        return self._whole == self._filling
+
     def _may_write(self) -> bool:
-        return self._whole == self._filling and self._sink.may_write()
+        return self._is_whole and self._sink.may_write()
 
     def _set_aside(self) -> None:
         """Note that this bridge does not write now."""
@@ -283,6 +288,6 @@ class WriteLoop(ABC, Generic[T]):
             self._note_idle()
 
     def _note_idle(self) -> None:
-        if self._whole == self._filling and not self._busy and not len(self._queue) and not self._computes():
+        if self._is_whole and not self._busy and not len(self._queue) and not self._computes():
             self._settle()
             self._idle.set()

@@ -10,6 +10,7 @@ import data.bridge.effective as engine
 import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lib.leaves
 import data.bridge.lib.levels
 import data.bridge.lookup
 import data.bridge.outcomes
@@ -162,10 +163,7 @@ covers("*", _)
 
 covers(hostname, hostname)
 
-covers(wildcard, hostname) if {
-	startswith(wildcard, "*.")
-	endswith(hostname, substring(wildcard, 1, -1))
-}
+covers(wildcard, hostname) if hierarchy.is_below_wildcard(hostname, wildcard)
 
 # METADATA
 # description: |
@@ -220,7 +218,7 @@ has_field(effect, field) if {
 	object.get(policy_spec, _segments(field), null) != null
 }
 
-_segments(pointer) := [replace(replace(segment, "~1", "/"), "~0", "~") | some segment in split(trim_prefix(pointer, "/"), "/")]
+_segments(pointer) := leaves.segments(concat("", ["/", trim_prefix(pointer, "/")]))
 
 # METADATA
 # description: The policies that an origin names.

@@ -22,7 +22,7 @@ _shown := 5 # messages of one action
 # description: The types of objects that can change what is in effect; undefined while no Constraint has a guardrail.
 types := object.keys(levels.by_type) | {"gateway.networking.k8s.io/ReferenceGrant"} if {
 	some spec in constraints.active_constraints
-	startswith(spec.policy, "bridge.guardrails.")
+	constraints.is_guardrail(spec.policy)
 }
 
 # METADATA
@@ -65,7 +65,7 @@ _policy_of_failure(name) := object.get(constraints.active_constraints[name], "fa
 _guardrails := {name |
 	_changed_key
 	some name, spec in constraints.active_constraints
-	startswith(spec.policy, "bridge.guardrails.")
+	constraints.is_guardrail(spec.policy)
 	constraints.action(spec) != "dryrun"
 }
 

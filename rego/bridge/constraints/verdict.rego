@@ -97,10 +97,13 @@ _violations_by(done, key) := violations_of(done.policy, answer) if {
 	asked := object.union_n([
 		{"parameters": done.parameters, "review": _review(key)},
 		{"changes": changes | changes := input.changes},
-		{"targets": targets | startswith(policy, "bridge.guardrails."); targets := _targets(key)},
+		{"targets": targets | is_guardrail(policy); targets := _targets(key)},
 	])
 	answer := dispatch.violations[policy] with input as asked
 }
+
+# The policy judges effective targets instead of an object.
+is_guardrail(policy) if startswith(policy, "bridge.guardrails.")
 
 # The effective targets at an object, which guardrails judge: all of them the same, so OPA computes them once.
 _targets(key) := data.bridge.effective_targets.judged[parts.type][parts.namespace][parts.name] if parts := keys.parse(key)

@@ -239,12 +239,12 @@ hostnames_meet(hostnames, hostname) if {
 }
 
 # Two hostnames in lower case have a common name. `*.` matches one or more labels on the left (Gateway API, Hostname).
-_hostnames_intersect(left, right) if {
-	left == right
-} else if {
-	startswith(left, "*.")
-	endswith(right, substring(left, 1, -1))
-} else if {
-	startswith(right, "*.")
-	endswith(left, substring(right, 1, -1))
+_hostnames_intersect(hostname, hostname)
+_hostnames_intersect(left, right) if is_below_wildcard(right, left)
+_hostnames_intersect(left, right) if is_below_wildcard(left, right)
+
+# A hostname is one that a hostname with a wildcard stands for.
+is_below_wildcard(hostname, wildcard) if {
+	startswith(wildcard, "*.")
+	endswith(hostname, substring(wildcard, 1, -1))
 }
