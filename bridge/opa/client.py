@@ -13,7 +13,7 @@ import ssl
 import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -494,7 +494,8 @@ async def parts(  # noqa: PLR0913 - independent options of one query
     while waiting:
         part = waiting.pop(0)
         try:
-            answer = await _query_within(limit, opa, query, {**more, name: shape(part)})
+            async with within(limit):
+                answer = await opa.query(query, {**more, name: shape(part)})
         except (OpaRejected, OpaTimeout, QueryError) as error:
             slow = isinstance(error, OpaTimeout)
             if not (await opa.ready() if slow else _is_of_an_item(error)):
@@ -519,10 +520,12 @@ async def parts(  # noqa: PLR0913 - independent options of one query
             yield part, answer
 
 
-async def _query_within(limit: float | None, opa: Opa, query: str, query_input: Mapping[str, Any]) -> Any:
+@asynccontextmanager
+async def within(limit: float | None) -> AsyncIterator[None]:
+    """Raise OpaTimeout if the block takes longer than `limit` seconds; None is no limit."""
     try:
         async with asyncio.timeout(limit):
-            return await opa.query(query, query_input)
+            yield
     except TimeoutError as error:
         raise OpaTimeout(f"OPA gave no answer within {limit:g} s") from error
 

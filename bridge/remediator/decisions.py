@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,8 +9,8 @@ from typing import Any
 
 from bridge.model.keys import Key, pointer
 from bridge.model.placement import Decision, DecisionError, Path, Placed, differing, read_decision
-from bridge.opa.client import Opa, batches
-from bridge.opa.errors import OpaRejected, OpaUnavailable
+from bridge.opa.client import Opa, batches, within
+from bridge.opa.errors import OpaRejected, OpaTimeout
 
 DEADLINE = 10.0  # seconds for one query of OPA; cancelling it makes OPA stop evaluating
 
@@ -91,9 +90,9 @@ class Deciding:
             if not error.in_evaluation:
                 raise
             return await self._parted(path, keys, error.details)
-        except TimeoutError as error:
+        except OpaTimeout:
             if not await self._opa.ready():
-                raise OpaUnavailable(f"OPA did not respond within {DEADLINE:g} s") from error
+                raise
             return await self._parted(path, keys, f"the decision takes longer than {DEADLINE:g} s")
         return {key: _read(found) for key, found in answer.items()}
 
@@ -110,7 +109,7 @@ class Deciding:
         return {**await self.decide(path, keys[:half]), **await self.decide(path, keys[half:])}
 
     async def _ask(self, query: str, name: str, query_input: Mapping[str, Any]) -> Any:
-        async with asyncio.timeout(DEADLINE):
+        async with within(DEADLINE):
             answers = await self._opa.evaluate(query, query_input)
         return answers[0][name] if answers else {}
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -20,16 +22,20 @@ from bridge.kube.lease import Lease, Term
 from bridge.model.placement import Mode, Placed, decision_path
 from bridge.model.types import Selection
 from bridge.opa.client import Opa
+from bridge.opa.errors import OpaTimeout
 from bridge.opa.process import ManagedOpa
+from bridge.remediator import decisions
+from bridge.remediator.decisions import Deciding
 from bridge.remediator.placement import Placement
 from bridge.replicator.replicator import Replicator
 from bridge.sidecar.store import ClusterSink
 from bridge.sources.cluster import ClusterSource
 from bridge.work import Budget
+from hack.processes import opa_below
 from tests.controlplane.api import ApiServer
 from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import apply_crd, crd, fresh_name, make_namespace
-from tests.warm_opa import sync_bundle
+from tests.warm_opa import WarmOpa, sync_bundle
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "placement"
 POLICY = yaml.safe_load((EXAMPLE / "20-policy.yaml").read_text())["data"]["placement.rego"]
@@ -461,6 +467,30 @@ async def test_a_conflict_is_decided_again(control_plane: ControlPlane, opa_path
 
 
 @pytest.mark.long
+async def test_an_opa_that_does_not_answer_in_time_is_waited_for_with_every_question(
+    opa: WarmOpa, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decisions, "DEADLINE", 0.2)
+    frozen = opa_below(opa.pid)
+    assert frozen is not None
+    async with Opa(opa.url, timeout=1.0) as client:
+        deciding = Deciding(client)
+        decision = decision_path("data.io.k8s.federation.admission")
+        os.kill(frozen, signal.SIGSTOP)
+        try:
+            for question in (
+                deciding.revisions(),
+                deciding.keys(DEPLOYMENT),
+                deciding.declared([f"{DEPLOYMENT}/shop/checkout"]),
+                deciding.decide(decision, [f"{DEPLOYMENT}/shop/checkout"]),
+            ):
+                with pytest.raises(OpaTimeout):  # which the placement waits and asks again for
+                    await question
+        finally:
+            os.kill(frozen, signal.SIGCONT)
+        assert await deciding.keys(DEPLOYMENT) == []
+
+
 async def test_only_the_holder_of_the_lease_writes_and_tells(
     control_plane: ControlPlane, opa_path: Path, place: Place
 ) -> None:
