@@ -1,5 +1,5 @@
-# Everything that a developer types. `make run` and `make test` need nothing before them but Python 3.11 or newer, and
-# the internet or a Go toolchain. Every step prints one line; a second run builds and fetches nothing.
+# Everything that a developer types. `make run` needs nothing before it but Python 3.11 or newer, and the internet or Go;
+# `make test` needs Go too, which builds etcd, kube-apiserver and kubectl once. Every step prints one line; a second run builds and fetches nothing.
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 

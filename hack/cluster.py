@@ -10,7 +10,8 @@ from pathlib import Path
 import yaml
 
 from bridge.model.changes import Object
-from hack.tools import ensure, ensure_crds
+from hack.tools import ensure
+from hack.tools.crds import ensure_crds
 from tests.controlplane.api import ApiServer
 from tests.controlplane.plane import ControlPlane
 from tests.scenarios.custom_resources import plural_of

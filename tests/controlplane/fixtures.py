@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from hack.tools import find, find_crds
+from hack.tools import find
+from hack.tools.crds import find_crds
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 

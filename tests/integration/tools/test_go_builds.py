@@ -1,4 +1,4 @@
-"""Where nothing can be downloaded, Go builds every tool by itself."""
+"""Go builds every tool by itself."""
 
 from __future__ import annotations
 

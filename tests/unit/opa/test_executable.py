@@ -3,20 +3,57 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from bridge.opa import executable
-from bridge.opa.executable import OPA, ToolError, ensure_opa, main, tool_folder
+from bridge.opa.executable import OPA, RELEASE_FILES, ToolError, ensure_opa, main, published_checksum, tool_folder
+from hack.supply.release import write_checksums_of_opa
 from tests.unit.tools.conftest import bare_machine
-from tests.unit.tools.test_releases import Site, site
 
-__all__ = ["bare_machine", "site"]  # fixtures
+__all__ = ["bare_machine"]  # a fixture
 
 PROGRAM = b"#!/bin/sh\necho Version: 1.22.0\n"
 DIGEST = hashlib.sha256(PROGRAM).hexdigest()
 OTHER = "ab" * 32
+
+
+class Site:
+    """An HTTP server on loopback with files in memory."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+        files = self.files
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                content = files.get(self.path)
+                self.send_response(404 if content is None else 200)
+                self.end_headers()
+                self.wfile.write(content or b"")
+
+            def log_message(self, *arguments: object) -> None:
+                """Print nothing: the test reports errors."""
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    monkeypatch.delenv("BRIDGE_DOWNLOADS", raising=False)
+    monkeypatch.delenv("OPA_SHA256", raising=False)
+    site = Site()
+    thread = Thread(target=site.server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield site
+    site.server.shutdown()
+    site.server.server_close()
+    thread.join()
 
 
 @pytest.fixture
@@ -90,3 +127,30 @@ def test_the_command_installs_and_prints_the_path(
     assert main(["install"]) == 0
     assert main(["which"]) == 0
     assert capsys.readouterr().out == f"{tool_folder(OPA) / 'opa'}\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{'ab' * 32}\n",
+        f"{'ab' * 32}  opa\n",
+        f"{'ab' * 32} *opa\n",
+        f"{'cd' * 32}  opa.exe\n{'AB' * 32}  ./dist/opa\n",
+    ],
+)
+def test_every_usual_form_of_a_checksum_file_is_read(text: str) -> None:
+    assert published_checksum(text, "opa", "SUMS") == "ab" * 32
+
+
+def test_a_release_of_the_bridge_has_the_checksums_of_opas_release(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in {"RELEASE": site.url, "CHECKSUMS": tmp_path / "sums"}.items():
+        monkeypatch.setattr(executable, name, value)
+    write_checksums_of_opa()
+    assert "the wheel has no checksums of OPA" in capsys.readouterr().err
+    digests = {file: hashlib.sha256(file.encode()).hexdigest() for file in RELEASE_FILES.values()}
+    site.files |= {f"/{file}.sha256": f"{digest}\n".encode() for file, digest in digests.items()}
+    write_checksums_of_opa()
+    text = (tmp_path / "sums").read_text()
+    assert {file: published_checksum(text, file, "") for file in digests} == digests

