@@ -26,7 +26,7 @@ _BROKEN_PIPE = 141  # the shell's exit code for a program that SIGPIPE ended
 # The commands by the heading of the help; each is in the module with its name, except those of _MODULES.
 _SECTIONS = {
     "Ask": ("effective", "explain", "request", "describe", "get", "tree", "graph"),
-    "Review": ("analyze", "impact", "test", "problems", "violations", "status", "placement", "reasons"),
+    "Review": ("analyze", "impact", "compare", "test", "problems", "violations", "status", "placement", "reasons"),
     "Run": ("run", "doctor", "uninstall-status"),
     "Set up": (
         *("init", "crds", "rbac", "config", "opa-config", "webhook-config"),

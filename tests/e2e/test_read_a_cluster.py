@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.controlplane.fixtures import Apply
 from tests.controlplane.plane import ControlPlane
@@ -58,6 +59,29 @@ def test_a_cluster_is_read_by_its_kubeconfig(bridge: Run, control_plane: Control
     more = {"BRIDGE_OPA_URL": "http://127.0.0.1:9"}
     again = bridge("effective", "svc/cart", "-n", NAME, "--kubeconfig", kubeconfig, "-o", "json", more=more)
     assert again.stdout == answer.stdout
+
+
+def test_a_cluster_is_compared_with_another_and_with_a_folder(
+    bridge: Run, control_plane: ControlPlane, kubectl_apply: Apply, tmp_path: Path
+) -> None:
+    kubectl_apply(OBJECTS)
+    config = yaml.safe_load(control_plane.kubeconfig.read_text())
+    config["contexts"] = [{**config["contexts"][0], "name": name} for name in ("staging", "production")]
+    (tmp_path / "kubeconfig").write_text(yaml.safe_dump(config))
+    (tmp_path / "objects.yaml").write_text(OBJECTS.replace("hostname: cart.example.com", "hostname: old.example.com"))
+    compare = ("compare", "--kubeconfig", tmp_path / "kubeconfig", "--context", "staging", "-n", NAME)
+
+    same = bridge(*compare, "--context", "production")
+    assert (same.returncode, same.stderr) == (0, "")
+    assert same.stdout == "Effective policies do not differ; 2 paths are equal.\n"
+    answer = bridge(*compare, "--manifests", tmp_path / "objects.yaml", "-o", "json")
+    assert answer.returncode == 1
+    for one in json.loads(answer.stdout)["effective"]:
+        hostnames = [one[side]["spec"]["validation"]["hostname"] for side in ("before", "after")]
+        assert hostnames == ["cart.example.com", "old.example.com"]
+    unknown = bridge(*compare, "--context", "prod")
+    assert unknown.returncode == 2
+    assert "prod" in unknown.stderr
 
 
 BINDING = f"""\

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -425,3 +426,27 @@ def test_problem_of_an_unchanged_object_has_the_changes_that_cause_it(shop: Run,
     (cause,), (victim,) = result["locations"], result["relatedLocations"]
     assert cause["logicalLocations"][0]["fullyQualifiedName"] == "example.com/ColorPolicy/infra/accessibility"
     assert victim["logicalLocations"][0]["fullyQualifiedName"] == "example.com/ColorPolicy/blog/feeds"
+
+
+def test_compare_shows_what_differs_between_two_folders(bridge: Run, tmp_path: Path) -> None:
+    folder = copytree(SHOP, tmp_path / "production")
+    (folder / "61-accessibility.yaml").unlink()
+    (folder / "67-no-such-target.yaml").unlink()
+    answer = bridge("compare", "--manifests", SHOP, "--manifests", folder, "--kind", "cp", "-n", "blog", "-o", "json")
+    document = json.loads(answer.stdout)
+    assert (answer.returncode, document["before"], document["after"]) == (1, str(SHOP), str(folder))
+    assert {
+        one["target"].rpartition("/")[2]: (one["before"]["spec"]["contrast"], one["after"]["spec"]["contrast"])
+        for one in document["effective"]
+    } == {"feeds#atom": (7, 4), "feeds#rss": (7, 4), "posts#read": (7, 2), "posts#write": (7, 2)}
+
+    answer = bridge("compare", "--manifests", SHOP, "--manifests", folder)
+    assert re.search(r"ONLY IN .*shop +PROBLEM +MESSAGE\nColorPolicy/.*TargetNotFound", answer.stdout), answer.stdout
+    same = bridge("compare", "--manifests", SHOP, "--manifests", SHOP)
+    assert (same.returncode, same.stdout) == (0, "Effective policies do not differ; 23 paths are equal.\n")
+
+
+def test_compare_needs_two_sources(bridge: Run) -> None:
+    answer = bridge("compare", "--manifests", SHOP)
+    assert answer.returncode == 2
+    assert answer.stderr == "error: give two sources to compare, not 1: --context, --opa or --manifests twice\n"

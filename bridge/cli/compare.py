@@ -1,0 +1,125 @@
+"""`bridge compare`: the differences of effective policies and problems between two clusters, OPAs or folders."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bridge.cli.command import ONLY_KIND, command, kind_option, namespace_options, option, output_option
+from bridge.cli.impact import differences_table
+from bridge.cli.notation import Entry
+from bridge.cli.output import print_document
+from bridge.cli.problems import problems_table
+from bridge.cli.reading import STDIN, read
+from bridge.cli.source import kubeconfig_option, opa_options, read_input
+from bridge.cli.table import print_tables
+from bridge.queries.names import CommandError
+
+if TYPE_CHECKING:
+    from bridge.cli.source import Input
+    from bridge.offline.engine import Engine
+
+_DIFFERENT = 1  # exit code
+_Place = tuple[str, str, str, str]  # target, policy kind, path, namespace of the requests
+_Side = tuple[dict[_Place, Entry], dict[tuple[str, str, str], Entry]]  # effective policies, problems
+
+
+@command(
+    "Compare two clusters, OPAs or folders",
+    option("--context", "contexts", metavar="NAME", multiple=True, help="A context in the kubeconfig. Repeatable."),
+    kubeconfig_option("The kubeconfig of the contexts.  [default: kubectl's]"),
+    option("--opa", "opas", metavar="URL", multiple=True, help="The OPA of a bridge. Repeatable."),
+    opa_options("", "Bearer token for the OPAs.")[1],
+    option(
+        "--manifests",
+        "folders",
+        metavar="PATH",
+        type=click.Path(),
+        multiple=True,
+        help="A file, or a folder with all its files. Repeatable.",
+    ),
+    kind_option(ONLY_KIND),
+    namespace_options("Only this namespace.")[0],
+    output_option("table", "wide", "json", "yaml"),
+)
+def compare(
+    contexts: tuple[str, ...],
+    opas: tuple[str, ...],
+    folders: tuple[str, ...],
+    kind: str | None,
+    namespace: str | None,
+    output: str,
+    **options: Any,
+) -> int:
+    """Show where effective policies and problems differ between two sources: clusters, OPAs of bridges, folders.
+
+    The sources are two in any combination. Contexts come first, then OPAs, then folders. Objects count by their kind,
+    namespace and name, so both clusters should have the same namespaces. Nothing is written. Exits with 1 if they
+    differ.
+
+    Examples:
+        # Two clusters of the kubeconfig
+        bridge compare --context staging --context production
+        # One policy kind in one namespace
+        bridge compare --context staging --context production --kind btp -n shop
+        # A cluster, and the manifests that it should have
+        bridge compare --context production --manifests deploy/
+    """
+    sources = [(name, read_input(None, None, (), options["kubeconfig"], name)) for name in contexts]
+    sources += [(url, read_input(url, options["opa_token_file"])) for url in opas]
+    sources += [("standard input" if path == STDIN else path, read_input(None, None, (path,))) for path in folders]
+    if len(sources) != 2:
+        raise CommandError(f"give two sources to compare, not {len(sources)}: --context, --opa or --manifests twice")
+    (before, after), codes = zip(*(_side(source, kind, namespace) for _, source in sources), strict=True)
+    (first, _), (second, _) = sources
+    differing = _differences(before[0], after[0])
+    only = {name: _without(one, other) for name, one, other in ((first, before, after), (second, after, before))}
+    if output in {"json", "yaml"}:
+        problems = {"before": only[first], "after": only[second]}
+        print_document(output, {"before": first, "after": second, "effective": differing, "problems": problems})
+    else:
+        table = differences_table(differing, output == "wide").titled(BEFORE=first, AFTER=second)
+        lost = [problems_table(found, lambda _: None, f"ONLY IN {name}") for name, found in only.items()]
+        same = len(before[0].keys() | after[0].keys()) - len(differing)
+        print_tables([_summary(differing, same), *(one for one in (table, *lost) if one.rows)])
+    return max(codes) or (_DIFFERENT if differing or any(only.values()) else 0)
+
+
+def _side(source: Input, kind: str | None, namespace: str | None) -> tuple[_Side, int]:
+    async def ask(engine: Engine) -> _Side:
+        from bridge.queries.analysis import all_problems
+        from bridge.queries.asking import effective_everywhere, policy_kind
+
+        chosen = await policy_kind(engine.opa, kind) if kind else None
+        effective = {
+            (entry["target"], entry["policyKind"], json.dumps(one["path"]), one.get("sourceNamespace", "")): one
+            for entry in await effective_everywhere(engine.opa, chosen, namespace)
+            for one in entry["paths"]
+        }
+        problems = await all_problems(engine.opa, None, namespace) if kind is None else []
+        return effective, {(one["subject"], one["about"], one["reason"]): one for one in problems}
+
+    return read(source, ask)
+
+
+def _differences(before: dict[_Place, Entry], after: dict[_Place, Entry]) -> list[Entry]:
+    """Return the places with another spec, or other policies, in the form of the query `differences`."""
+    return [
+        {"target": place[0], "policyKind": place[1], "path": json.loads(place[2])}
+        | ({"sourceNamespace": place[3]} if place[3] else {})
+        | {"before": before.get(place), "after": after.get(place)}
+        for place in sorted(before.keys() | after.keys())
+        if before.get(place) != after.get(place)
+    ]
+
+
+def _without(one: _Side, other: _Side) -> list[Entry]:
+    return [problem for name, problem in one[1].items() if name not in other[1]]
+
+
+def _summary(differing: list[Entry], same: int) -> str:
+    targets = len({(one["target"], one["policyKind"]) for one in differing})
+    where = f"differ at {targets:,} target{'' if targets == 1 else 's'}" if targets else "do not differ"
+    return f"Effective policies {where}; {same:,} path{'' if same == 1 else 's'} are equal."
