@@ -21,7 +21,7 @@ from bridge.cli.command import (
 from bridge.cli.impact import differences_table
 from bridge.cli.notation import Place, Position
 from bridge.cli.output import print_document, print_error
-from bridge.cli.problems import problems_table
+from bridge.cli.problems import known, problems_table
 from bridge.cli.reading import INPUT_ERROR, STDIN, Asked, asked_for, read, take_standard_input
 from bridge.cli.reports import FORMATS, print_report, summary_with_names
 from bridge.cli.source import SOURCE, Input
@@ -146,6 +146,12 @@ async def _analysis(engine: Engine, asked: Asked, files: tuple[str, ...]) -> tup
         asked.source_namespace,
         doubts_before=doubtful(engine.doubts(crds)),
         doubts_after=doubtful(applied.source.doubts()),
+    )
+    found = dataclasses.replace(
+        found,
+        introduced=known(engine, found.introduced),
+        fixed=known(engine, found.fixed),
+        remaining=known(engine, found.remaining),
     )
     return found, applied
 

@@ -147,11 +147,13 @@ def file_option(name: str, about: str) -> click.Option:
     return option(name, metavar="FILE", type=click.Path(path_type=Path), help=about)
 
 
-def namespace_options(only: str) -> tuple[click.Option, click.Option]:
-    """`-n` and `-A`; `only` is the help of `-n`."""
+def namespace_options(
+    only: str, otherwise: str = "default, except for a cluster: the context's namespace"
+) -> tuple[click.Option, click.Option]:
+    """`-n` and `-A`; `only` is the help of `-n`, and `otherwise` describes the default."""
     return (
         option("-n", "--namespace", metavar="NS", shell_complete=completing("namespaces"), help=only),
-        option("-A", "--all-namespaces", is_flag=True, help="All namespaces (default)."),
+        option("-A", "--all-namespaces", is_flag=True, help=f"All namespaces ({otherwise})."),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bridge.cli.command import namespace_options, words
@@ -10,7 +11,7 @@ from bridge.cli.effective import effective_table
 from bridge.cli.impact import impact_tables
 from bridge.cli.notation import Entry, brief, compact, name_of, namespace_cell
 from bridge.cli.output import Answer
-from bridge.cli.problems import problems_table
+from bridge.cli.problems import known, problems_table
 from bridge.cli.reading import Asked, read_command
 from bridge.cli.table import Block, Fields, Table, filled
 from bridge.model.keys import parse_key
@@ -51,7 +52,8 @@ async def describe(engine: Engine, asked: Asked) -> Answer:
     from bridge.queries.description import describe as described
 
     keys = await some_targets(engine.opa, asked.words, asked.namespace)
-    found = [await described(engine.opa, key, await engine.events(key)) for key in keys]
+    every = [await described(engine.opa, key, await engine.events(key)) for key in keys]
+    found = [replace(one, problems=known(engine, one.problems)) for one in every]
     documents = [one.document() for one in found]
     return Answer(
         lambda: [block for one in found for block in description(one, asked.wide)],

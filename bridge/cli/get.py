@@ -81,6 +81,7 @@ async def get(engine: Engine, asked: Asked) -> Answer:
         nothing_to_list(asked.words),
         found.entries,
         names=lambda: _names(found),
+        namespaced=found.form not in _TITLES,
     )
 
 

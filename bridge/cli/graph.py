@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     kind_option("Only policies of this kind: ColorPolicy, colorpolicies.example.com, …"),
     DEPTH,
     option("--all", "everything", is_flag=True, help="Draw every node, including ports without policies."),
-    *namespace_options("The namespace of a ROOT without one; without ROOT, draw its nodes and those above and below."),
+    *namespace_options(
+        "The namespace of a ROOT without one; without ROOT, draw its nodes and those above and below.", "default"
+    ),
     *SOURCE,
     output_option("dot", "mermaid", "svg"),
 )

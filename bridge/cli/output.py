@@ -26,7 +26,7 @@ class Answer:
     `tables` makes tables, with titles between them. If none has rows, `nothing` is printed on standard error, as in
     kubectl. `document` is the data for JSON, YAML and templates. `names` makes the names for `-o name`, by default
     those of the document's entries. `code` is the exit code. `whole`: the tables belong together, so `--watch` shows
-    all of them again when one differs.
+    all of them again when one differs. `namespaced`: the option for a namespace chooses the entries.
     """
 
     tables: Callable[[], Iterable[Block]]
@@ -35,6 +35,7 @@ class Answer:
     names: Callable[[], Iterable[str]] | None = None
     code: int = 0
     whole: bool = False
+    namespaced: bool = True
 
 
 def print_answer(output: str, answer: Answer) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bridge.cli.command import SCHEMAS, SELECTOR, namespace_options, words
 from bridge.cli.notation import Entry, Place, Position
@@ -45,7 +45,7 @@ async def problems(engine: Engine, asked: Asked) -> Answer:
 
     keys = await target_keys(engine.opa, asked.words, asked.namespace) if asked.words else None
     doubts = doubtful(engine.doubts(read_crds(asked.more["schemas"])))
-    found = await all_problems(engine.opa, keys, asked.namespace, asked.selects, doubts)
+    found = known(engine, await all_problems(engine.opa, keys, asked.namespace, asked.selects, doubts))
     return Answer(
         lambda: [problems_table(found, engine.position)],
         "No problems found.",
@@ -53,6 +53,11 @@ async def problems(engine: Engine, asked: Asked) -> Answer:
         names=lambda: [problem["subject"] for problem in found],
         code=_FOUND if any(map(is_error, found)) else 0,
     )
+
+
+def known(engine: Engine, problems: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return problems without those about objects that may exist where the user may not read them."""
+    return [problem for problem in problems if engine.knows(parse_key(problem["about"]))]
 
 
 def problems_table(found: Sequence[Entry], position: Position, title: str = "OBJECT") -> Table:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.cli.command import command, file_option, option, output_option
-from bridge.cli.output import print_document, print_objects
+from bridge.cli.output import print_document, print_error, print_objects
 from bridge.cli.reading import INPUT_ERROR, report_problems, take_standard_input
 from bridge.cli.source import CONTEXT, kubeconfig_option
 from bridge.cli.table import Table, print_tables
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bridge.sidecar.rbac import Facts
 
 _CRDS = "/objects/apiextensions.k8s.io/CustomResourceDefinition/-"
+_NAMESPACES = "/objects/core/Namespace/-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +86,13 @@ async def _read(settings: Settings, kind_source: KindSource, *, in_cluster: bool
         if in_cluster:  # invalid policies do not affect permissions, unlike unreadable types
             engine.problems = [one for one in engine.problems if one.subject.count("/") == 1]
         in_part = await report_problems(engine)
-        facts = await _facts(engine, settings, kind_source if in_cluster else None)
-    return needed_access(settings, facts), in_part
+        needs = needed_access(settings, await _facts(engine, settings, kind_source if in_cluster else None))
+        existing = await engine.opa.get(_NAMESPACES) if in_cluster else None
+        for name in sorted({one.namespace for one in needs} - {"", *existing}) if existing else ():
+            print_error(
+                f"warning: namespace {name} does not exist, so its roles cannot: kubectl create namespace {name}"
+            )
+    return needs, in_part
 
 
 async def _facts(engine: Engine, settings: Settings, cluster: KindSource | None) -> Facts:
@@ -216,10 +222,20 @@ def rbac(
         code = _check(kind_source, needs, user, output)
     elif reader:
         objects = role_objects(needs, f"{name}-reader", (namespace, account))
-        _print(output, needs, [one for one in objects if "rules" in one])
+        roles = [one for one in objects if "rules" in one]
+        if output == "yaml":
+            print("\n".join(map(_binding, roles)))
+        _print(output, needs, roles)
     else:
         _print(output, needs, role_objects(needs, name, (namespace, account)))
     return INPUT_ERROR if in_part else code
+
+
+def _binding(role: Mapping[str, Any]) -> str:
+    """Return the command that binds a role to a user, as a comment; a Role needs its namespace."""
+    kind, name = role["kind"].lower(), role["metadata"]["name"]
+    place = f" -n {role['metadata']['namespace']}" if kind == "role" else ""
+    return f"# kubectl create {kind}binding {name}{place} --{kind}={name} --user=USER"
 
 
 def _check(kind_source: KindSource, needs: list[Access], user: str, output: str) -> int:

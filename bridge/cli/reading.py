@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import io
-import re
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -28,14 +27,15 @@ _Result = TypeVar("_Result")
 STDIN = "-"
 INPUT_ERROR = 2  # exit code, although the rest was printed
 _NOT_OPA = "no_opa_error"  # code of an error body that is not from OPA
-_KINDS = 5  # kinds that a message lists
-_FORBIDDEN = re.compile(r"reading \S+ is forbidden: ")  # of `bridge.kube.errors.explain`
 _NAMED = 3  # objects that a warning lists
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The options of a read command. Those that a command does not have keep their defaults; `more` are its own."""
+    """The options of a read command. Those that a command does not have keep their defaults; `more` are its own.
+
+    Without `all_namespaces` and a namespace, the one of the kubeconfig's context is meant.
+    """
 
     source: Input
     output: str = "table"
@@ -43,6 +43,7 @@ class Asked:
     words: tuple[str, ...] = ()
     kind: str | None = None
     namespace: str | None = None
+    all_namespaces: bool = True
     source_namespace: str | None = None
     selects: Selects | None = None
     depth: int | None = None
@@ -77,14 +78,16 @@ def read_command(
     """
 
     def declare(function: Ask) -> click.Command:
+        ask = in_context(function)
+
         def callback(**options: Any) -> int:
             asked = asked_for(options)
             types = check(asked)
             if asked.watch:
                 from bridge.cli.watching import watch
 
-                watch(asked, function, types)
-            answer, code = read(asked.source, lambda engine: function(engine, asked), types, queries=queries)
+                watch(asked, ask, types)
+            answer, code = read(asked.source, lambda engine: ask(engine, asked), types, queries=queries)
             print_answer(asked.output, answer)
             return code or answer.code
 
@@ -95,6 +98,25 @@ def read_command(
     return declare
 
 
+def in_context(ask: Ask) -> Ask:
+    """Return `ask` for the namespace of the kubeconfig's context, as in kubectl, unless the options choose.
+
+    An object that is not in that namespace is searched in all.
+    """
+
+    async def ask_there(engine: Engine, asked: Asked) -> Answer:
+        if asked.namespace or asked.all_namespaces or not engine.namespace:
+            return await ask(engine, asked)
+        try:
+            answer = await ask(engine, replace(asked, namespace=engine.namespace))
+        except NameNotFoundError:
+            return await ask(engine, asked)
+        where = f" in namespace {engine.namespace} (-A: in all namespaces)." if answer.namespaced else "."
+        return replace(answer, nothing=answer.nothing.rstrip(".") + where)
+
+    return ask_there
+
+
 _WATCH = option("-w", "--watch", is_flag=True, help="After the table, print changed rows until Ctrl-C.")
 
 
@@ -103,7 +125,7 @@ def asked_for(options: dict[str, Any], *, reads_commit: bool = False) -> Asked:
 
     With `reads_commit` a commit is the source, instead of one that the options name.
     """
-    if options.pop("all_namespaces", False) and options["namespace"]:
+    if options.get("all_namespaces") and options["namespace"]:
         raise CommandError("-n and -A exclude each other: -n selects one namespace, -A all of them")
     source = {name: options.pop(name) for name in [one.name for one in SOURCE] if name in options}
     known = {one.name for one in fields(Asked)} & options.keys()
@@ -111,6 +133,9 @@ def asked_for(options: dict[str, Any], *, reads_commit: bool = False) -> Asked:
     if reads_commit and (given := next(filter(None, source.values()), None)):
         raise CommandError(f"--base COMMIT is the source: it excludes another one ({given!r})")
     chosen = Input() if reads_commit else read_input(**source)
+    named = [word.partition("#")[0].split("/") for word in options.get("words", ())]
+    namespaces = [options.get("namespace"), *(parts[-2] for parts in named if len(parts) > 2)]
+    chosen = replace(chosen, namespaces=tuple(filter(None, namespaces)))
     return Asked(chosen, **{name: options[name] for name in known}, more=more)
 
 
@@ -166,7 +191,7 @@ async def _read(
         except NameNotFoundError as error:
             # The kind may be missing because its file is broken, or because its PolicyKind is rejected.
             await report_problems(engine)
-            if _unreadable(engine):
+            if any(one.forbidden for one in engine.problems):
                 raise CommandError(f"{error.args[0].partition(';')[0]} among the objects that you may read") from error
             raise
         except OpaRejected as error:
@@ -202,6 +227,7 @@ def opened(
         manifests=source.manifests,
         kubeconfig=source.kubeconfig,
         kube_context=source.kube_context,
+        namespaces=source.namespaces,
         types=types,
         follow=follow,
         queries=None if queries is None else {*queries, *_QUERIES},
@@ -252,26 +278,16 @@ def _report_faults(engine: Engine) -> bool:
 
     Rejected Rego of other authors is one warning, because the result is correct without it.
     """
-    unreadable = _unreadable(engine)
+    from bridge.cli.rights import missing_rights
+
     for problem in engine.problems:
-        if problem.subject not in unreadable:
+        if not problem.forbidden:
             print_error(f"error: {problem.subject}: {problem.message}")
-    if unreadable:
-        kinds = first_of([subject.partition("/")[2] for subject in unreadable], _KINDS)
-        print_error(
-            f"error: you may not read {kinds} in all namespaces, so the result lacks them and their effects; complete "
-            "answers need the role that `bridge rbac --reader` prints, or the OPA of a bridge (--opa URL)"
-        )
-    objects = list(dict.fromkeys(one.subject for one in engine.warnings if one.subject not in unreadable))
-    if objects:
+    if forbidden := [one for one in engine.problems if one.forbidden]:
+        print_error(f"error: {missing_rights(forbidden)}")
+    if objects := list(dict.fromkeys(one.subject for one in engine.rejected)):
         print_error(
             f"warning: Rego of {first_of(objects, _NAMED)} is rejected and not part of this result "
             "(`bridge get modules` shows why)"
         )
     return bool(engine.problems)
-
-
-def _unreadable(engine: Engine) -> list[str]:
-    """Return the types that this user's permissions do not let the command read."""
-    found = [*engine.problems, *engine.warnings]
-    return list(dict.fromkeys(one.subject for one in found if _FORBIDDEN.match(one.message)))

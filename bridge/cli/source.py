@@ -23,7 +23,7 @@ class Input:
     """The source of a read command: the OPA at `opa_url`, `manifests` (paths, `-`), or else a cluster.
 
     `tls` are files for an https OPA: the authorities, the client certificate, its key. `kubeconfig` and `kube_context`
-    select the cluster; None means kubectl's choice.
+    select the cluster; None means kubectl's choice. `namespaces` are read by users without permissions in all.
     """
 
     opa_url: str | None = None
@@ -32,6 +32,7 @@ class Input:
     kubeconfig: str | None = None
     kube_context: str | None = None
     tls: tuple[str | None, ...] = (None, None, None)
+    namespaces: tuple[str, ...] = ()
 
 
 CONTEXT = option("--context", "kube_context", metavar="NAME", help="The context in the kubeconfig.")

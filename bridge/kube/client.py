@@ -70,6 +70,7 @@ class KubeClient:
         self._unchanging.set()
         self.server = str(access.configuration.host)
         self.origin = access.origin
+        self.namespace = access.namespace
 
     @classmethod
     async def connect(cls, kubeconfig: str | os.PathLike[str] | None = None, context: str | None = None) -> Self:
@@ -324,12 +325,16 @@ class KubeAccess:
     """The library's configuration with its credentials.
 
     `configuration` is a `kubernetes.aio` Configuration whose `auth_settings()` returns a current token; `origin` names
-    its source. `loader` is the library's; `plugin` is the command of the credentials, None without one.
+    its source, and `namespace` the one of its context. `loader` is the library's; `plugin` is the command of the
+    credentials, None without one.
     """
 
-    def __init__(self, configuration: Any, origin: str, loader: Any, plugin: str | None = None) -> None:
+    def __init__(
+        self, configuration: Any, origin: str, loader: Any, plugin: str | None = None, namespace: str = "default"
+    ) -> None:
         self.configuration = configuration
         self.origin = origin
+        self.namespace = namespace
         self._loader = loader
         self._plugin = plugin
         self._refused = False
@@ -398,7 +403,13 @@ def _from_service_account(configuration: Any) -> KubeAccess:
         loader.load_and_set(configuration)
     except Exception as error:
         raise ConfigurationError(f"the pod's service account cannot be used: {one_line(error)}") from error
-    return KubeAccess(configuration, "the pod's service account", loader)
+    namespace = Path(library.SERVICE_TOKEN_FILENAME).with_name("namespace")
+    return KubeAccess(
+        configuration,
+        "the pod's service account",
+        loader,
+        namespace=namespace.read_text().strip() if namespace.exists() else "default",
+    )
 
 
 async def _from_kubeconfig(configuration: Any, paths: str, context: str | None) -> KubeAccess:
@@ -422,7 +433,9 @@ async def _from_kubeconfig(configuration: Any, paths: str, context: str | None) 
         raise ConfigurationError(f"kubeconfig {paths} has insecure-skip-tls-verify: name certificate-authority instead")
     if plugin and not configuration.api_key and not configuration.cert_file:  # the library only logs the failure
         raise ConfigurationError(f"{plugin}, which kubeconfig {paths} names, provided no credentials: run it manually")
-    return KubeAccess(configuration, f"kubeconfig {paths}, context {loader.current_context['name']}", loader, plugin)
+    current = loader.current_context
+    namespace = str(current["context"].get("namespace") or "default")
+    return KubeAccess(configuration, f"kubeconfig {paths}, context {current['name']}", loader, plugin, namespace)
 
 
 def _plugin_of(paths: str, loader: Any) -> str | None:

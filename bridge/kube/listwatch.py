@@ -402,7 +402,7 @@ async def list_and_watch(
             ):
                 trouble = message
                 unknown = isinstance(error, Unreachable | Unauthorized) or is_starting(error)
-                yield Trouble(resource.id, message, unknown=unknown)
+                yield Trouble(resource.id, message, unknown=unknown, forbidden=isinstance(error, Forbidden))
         if opened is not None or error is not None:  # after pages the watch begins immediately
             lasted = opened is not None and (changed or time.monotonic() - opened > _SOON)
             await _pause(backoff, error, lasted=lasted)

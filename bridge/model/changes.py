@@ -79,7 +79,8 @@ class Trouble:
 
     `subject` is the type's id, or `file:line` of a manifest. `retried` means that the source retries. `unknown` means
     that the objects of the type are unknown (the API server is unavailable), so it must not count as empty; `absent`
-    means that the API server does not serve the type, which only matters if a setting names it.
+    means that the API server does not serve the type, which only matters if a setting names it. `forbidden` means that
+    RBAC does not allow to read the type, except in `namespaces`.
     """
 
     subject: str
@@ -87,6 +88,8 @@ class Trouble:
     retried: bool = True
     unknown: bool = False
     absent: bool = False
+    forbidden: bool = False
+    namespaces: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from bridge.files import rego_root
 from bridge.model.changes import Change, Listed, Object, Rejected, Source, Tapped, Trouble
 from bridge.model.keys import CLUSTER, Key, group_of
-from bridge.model.types import ALWAYS, GATEWAY_API, GUARDRAIL_PREFIX
+from bridge.model.types import ALWAYS, CRD, GATEWAY_API, GUARDRAIL_PREFIX, Access, plural_by_rule
 from bridge.opa.address import TlsFiles
 from bridge.opa.bundle import Bundle
 from bridge.opa.client import Opa
 from bridge.opa.executable import ensure_opa
 from bridge.opa.process import ManagedOpa
-from bridge.opa.shipped import shipped_bundle
+from bridge.opa.shipped import preset_kinds, shipped_bundle
 from bridge.replicator.replicator import QUERIES_OF_SYNC, Replicator, without_collector
 from bridge.sources.manifests import ManifestSource
 
@@ -40,24 +40,31 @@ _AUTHORS = ("ConfigMap", "RegoPolicy")  # kinds of objects that may have Rego
 class Engine:
     """An OPA to query. For objects that were read for it also their problems, and the positions of manifests' objects.
 
-    `problems` are errors of the input; `warnings` are errors of others, such as a rejected ConfigMap of an admin in a
-    cluster. `doubts` returns unknown kinds and fields of manifests, by the schemas of these CRDs and the manifests'
-    own. `replicated` are the types of objects from a cluster, None for all. `changed` waits until the contents may
-    differ. `empty` means that manifests have no objects. `running` means that the OPA was there before. `settled` are
-    admins' modules, None without any and for a running OPA; `events` returns the Events of an object.
+    `problems` are errors of the input, and what cannot be read; `rejected` is Rego of others in a cluster. `doubts`
+    returns unknown kinds and fields of manifests, by the schemas of these CRDs and the manifests' own. `replicated` are
+    the types of objects from a cluster, None for all, and `namespace` is the context's, None for other sources.
+    `changed` waits until the contents may differ. `empty` means that manifests have no objects. `running` means that
+    the OPA was there before. `settled` are admins' modules, None without any and for a running OPA; `events` returns
+    the Events of an object.
     """
 
     opa: Opa
     problems: list[Trouble] = field(default_factory=list)
-    warnings: list[Trouble] = field(default_factory=list)
+    rejected: list[Trouble] = field(default_factory=list)
     position: Callable[[Key], tuple[str, int] | None] = lambda _: None
     doubts: Callable[[Sequence[Object]], list[tuple[Key, Doubt]]] = lambda _: []
     replicated: Sequence[str] | None = None
+    namespace: str | None = None
     changed: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(POLL)
     empty: bool = False
     running: bool = False
     settled: SettledModules | None = None
     events: Callable[[Key], Awaitable[list[dict[str, Any]]]] = lambda _: _no_events()
+
+    def knows(self, key: Key) -> bool:
+        """Return whether the OPA would have an object if it existed: the user may read its type in its namespace."""
+        forbidden = [one for one in self.problems if one.forbidden and one.subject == key.type_id]
+        return all(key.namespace in one.namespaces for one in forbidden)
 
     async def modules(self) -> list[dict[str, Any]]:
         """Return admins' Rego by object, `{name, packages, state, message}`: the state Active, Pending or Rejected."""
@@ -103,6 +110,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
     manifests: Sequence[str] = (),
     kubeconfig: str | None = None,
     kube_context: str | None = None,
+    namespaces: Sequence[str] = (),
     types: Sequence[str] = (),
     follow: bool = False,
     empty: bool = False,
@@ -111,9 +119,10 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
     """Yield an engine on a running OPA, on manifests (paths, `-` for standard input), or else on a cluster.
 
     `opa_url` is a running one's, with `token` and `tls`. The others have a temporary OPA; a cluster is `kubeconfig`'s,
-    None for kubectl's; `types` are read in addition to Gateway API's and the policy kinds'. With `follow` they read
-    changes. With `empty` the engine has no objects, only the shipped Rego. `queries` are those that the command may
-    send: a temporary OPA for manifests without Rego has only the rules that they reach; by default it has all.
+    None for kubectl's. Types that may not be read in all its namespaces are read in `namespaces` and the context's.
+    `types` are read in addition to Gateway API's and the policy kinds'. With `follow` they read changes. With `empty`
+    the engine has no objects, only the shipped Rego. `queries` are those that the command may send: a temporary OPA for
+    manifests without Rego has only the rules that they reach; by default it has all.
 
     Raises ManifestError for a missing path, KubeError for a cluster that does not respond, OpaError if OPA cannot be
     reached or started, ToolError if no `opa` is available.
@@ -161,16 +170,18 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
 
     async with await KubeClient.connect(kubeconfig, kube_context) as client:
         lacking = await _meet(client)
+        types = (*types, *await _undiscovered(client))
         found = await settle_cluster(client)
         unread = _Troubles()
-        served = Tapped(ClusterSource(client), frozenset(), unread.note)
+        instead = tuple(dict.fromkeys((*namespaces, client.namespace)))
+        served = Tapped(ClusterSource(client, instead=instead), frozenset(), unread.note)
         async with _starting(found.bundle) as starting, _filled_from(served, starting, types) as (opa, changed):
             yield Engine(
                 opa,
-                [*lacking, *unread.sorted()],
-                # Rejected Rego of another team must not fail a reader.
+                [*lacking, *found.unread, *unread.sorted()],
                 troubles(found),
                 replicated=(*ALWAYS, *types),
+                namespace=client.namespace,
                 changed=changed,
                 settled=found,
                 events=lambda key: _events_of(client, key),
@@ -199,6 +210,18 @@ async def _meet(client: KubeClient) -> list[Trouble]:
         return []  # the types themselves have the reason
     fix = f"apply its CRDs (https://gateway-api.sigs.k8s.io), or choose another than {client.origin}"
     return [Trouble(client.server, f"the API server does not serve Gateway API: {fix}", retried=False)]
+
+
+async def _undiscovered(client: KubeClient) -> list[str]:
+    """Return the policy kinds with presets for a user who may not read CRDs: they are read where they are served."""
+    from bridge.kube.discovery import lacking
+    from bridge.kube.errors import KubeError
+
+    try:
+        hidden = await lacking(client, [Access("", group_of(CRD), plural_by_rule(CRD), ("list",))])
+    except KubeError:  # the types themselves have the reason
+        return []
+    return preset_kinds(rego_root()) if hidden else []
 
 
 async def _events_of(client: KubeClient, key: Key) -> list[dict[str, Any]]:

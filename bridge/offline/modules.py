@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
 class SettledModules:
     """The bundle with everything that compiles together, and the problems of omitted objects.
 
-    `submissions` are all read ones, accepted or not. `unread` has, by type, why its objects could not be read.
+    `submissions` are all read ones, accepted or not. `unread` has why objects of a type could not be read.
     """
 
     bundle: Bundle
     problems: Mapping[Key, tuple[ModuleProblem, ...]]
-    unread: Mapping[str, str]
+    unread: Sequence[Trouble]
     submissions: Mapping[Key, Submission]
 
 
@@ -65,14 +65,14 @@ async def settle_manifests(objects: Iterable[Object]) -> SettledModules:
         authors.note(Upserted(key_of(obj).type_id, (obj,)))
         if key_of(obj).type_id == CONSTRAINT:
             guardrails.add(guardrail_of(obj))
-    return await _settle(authors, received, {}, guardrails)
+    return await _settle(authors, received, (), guardrails)
 
 
 async def settle_cluster(client: KubeClient) -> SettledModules:
-    """Return the bundle for a cluster. Types that may not be read are among its problems, by the type's key."""
+    """Return the bundle for a cluster, from the types that can be read."""
     from bridge.sources.cluster import ClusterSource
 
-    received, unread = _Received(), dict[str, str]()
+    received, unread = _Received(), dict[str, Trouble]()
     authors = Authors(received, policy_settings().policy_namespaces)
     source = ClusterSource(client, {CONFIG_MAP: config_maps_in(policy_settings().policy_namespaces)})
     source.want(authors.types)
@@ -80,15 +80,20 @@ async def settle_cluster(client: KubeClient) -> SettledModules:
         stream = cast("AsyncGenerator[Change, None]", source.changes())
         async with asyncio.timeout(PATIENCE), aclosing(stream) as changes:
             async for change in changes:
-                if isinstance(change, Trouble) and change.subject in authors.types and not change.absent:
-                    unread[change.subject] = change.message
+                if isinstance(change, Trouble) and change.subject in authors.types and not _is_passing(change):
+                    unread[change.subject] = change
                 else:
                     authors.note(change)
                 if unread.keys() >= authors.unlisted.keys():
                     break
     except TimeoutError:
-        unread = {**authors.unlisted, **unread}
-    return await _settle(authors, received, unread, await _used_guardrails(client))
+        unread = {name: Trouble(name, why) for name, why in authors.unlisted.items()} | unread
+    return await _settle(authors, received, [*unread.values()], await _used_guardrails(client))
+
+
+def _is_passing(trouble: Trouble) -> bool:
+    """Return whether a type is not served, or its objects will probably be known soon."""
+    return trouble.absent or trouble.unknown
 
 
 async def _used_guardrails(client: KubeClient) -> set[str]:
@@ -114,7 +119,6 @@ def troubles(
             subject = f"{place[0]}:{place[1]}" if place else str(key)
             text = f"{reports.place(problem)}{problem.message}"
             reported.append(Trouble(subject, f"{key.kind} {name}: {text}" if place else text, retried=False))
-    reported += [Trouble(type_id, why, retried=False) for type_id, why in found.unread.items()]
     return reported
 
 
@@ -159,7 +163,7 @@ class _Received(dict[Key, Submission]):
 
 
 async def _settle(
-    authors: Authors, received: _Received, unread: Mapping[str, str], guardrails: Iterable[str]
+    authors: Authors, received: _Received, unread: Sequence[Trouble], guardrails: Iterable[str]
 ) -> SettledModules:
     await authors.read_waiting()
     found = shipped(rego_root(), policy_settings().policy_bounds)

@@ -79,6 +79,11 @@ def _files(root: Path) -> tuple[Mapping[str, str], Prepared]:
     return modules, prepare(modules, {path: path.read_bytes() for path in paths}, _described)
 
 
+def preset_kinds(root: Path) -> list[str]:
+    """Return the policy kinds, `<group>/<Kind>`, that the shipped presets describe."""
+    return [f"{spec['group']}/{spec['kind']}" for spec in _files(root)[1].data["presets"].values()]
+
+
 # What every guardrail needs: its input, and the judgement of changes.
 OF_GUARDRAILS = ("bridge.effective_targets", "bridge.guarded_changes", "bridge.v1.guarded")
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from bridge.model.keys import CLUSTER, FRONTEND, Key, parse_key, pointer
+from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa, at_targets_of, batches, in_parts
 from bridge.opa.errors import QueryError
 from bridge.queries.names import (
@@ -66,9 +67,10 @@ async def target_keys(opa: Opa, texts: Sequence[str], namespace: str | None) -> 
 
 
 async def _names_of_kinds(opa: Opa) -> dict[str, list[str]]:
-    """Return the names of each kind; each policy kind also has those of POLICY_WORDS."""
+    """Return the names of each kind, with objects or without; each policy kind also has those of POLICY_WORDS."""
     types = await opa.query("types", {})
-    return {name: [*about["names"], *(POLICY_WORDS if about["policy"] else ())] for name, about in types.items()}
+    words = {name: [*about["names"], *(POLICY_WORDS if about["policy"] else ())] for name, about in types.items()}
+    return {name: [] for name in ALWAYS} | words
 
 
 async def policy_keys(opa: Opa, texts: Sequence[str], namespace: str | None) -> list[Key]:

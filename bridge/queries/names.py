@@ -45,6 +45,7 @@ _ROUTES = tuple(
 )
 _NAMED = 3  # kinds that a suggestion lists
 _NEAR = 0.6  # the lowest similarity of a suggestion, by difflib
+_AS_NEAR = 0.05  # the largest distance of a suggestion from the most similar kind
 _GROUPS = {"routes": _ROUTES, "route": _ROUTES}
 _LIKELY = (*_ROUTES, "gateway.networking.k8s.io/Gateway", "core/Service", "gateway.networking.k8s.io/GatewayClass")
 
@@ -80,7 +81,8 @@ def suggest_kinds(text: str, types: Mapping[str, Sequence[str]]) -> str:
         type_id: max(_likeness(wanted, spelling) for spelling in _spellings(type_id, names))
         for type_id, names in types.items()
     }
-    near = [type_id for type_id, found in likeness.items() if found >= _NEAR]
+    least = max([_NEAR, *(found - _AS_NEAR for found in likeness.values())])
+    near = [type_id for type_id, found in likeness.items() if found >= least]
     kinds = sorted(near, key=lambda type_id: (-likeness[type_id], _likely(type_id), type_id))[:_NAMED]
     if kinds:
         return f"; did you mean {either(_shortest(kinds, types))}?"

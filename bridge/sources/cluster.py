@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 
 from bridge.kube.client import KubeClient
-from bridge.kube.discovery import Discovery
+from bridge.kube.discovery import Discovery, lacking
 from bridge.kube.errors import KubeError, NotFound, explain_access
 from bridge.kube.listwatch import EXPIRED, INTERRUPTED, Pace, list_and_watch
 from bridge.model.changes import Change, Listed, Listing, Resolved, Trouble, Upserted
 from bridge.model.keys import CORE
-from bridge.model.types import EVERYTHING, ResourceType, Selection, regular_plural
+from bridge.model.types import EVERYTHING, Access, ResourceType, Selection, regular_plural
 from bridge.sources.pruning import prune
 
 _ROOM = 64  # changes that may wait for the reader; then the watches wait too
@@ -26,6 +26,7 @@ _LONGEST_WITHOUT_ANSWER = 1.0  # seconds, so a server's return is detected soon
 _AFTER_LOSS = 0.5  # seconds: discovery follows a CRD with a delay
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _LONGEST_ESTABLISHING = 10.0  # seconds from a read of a CRD until the API server serves its type
+_ONLY = "only some namespaces may be read"
 _STANDARD_PACE = Pace()
 FIRST = "first"  # of a type
 AGAIN = "served-again"  # the type was missing, or is served in another version
@@ -44,7 +45,8 @@ class ClusterSource:
     """A `Source` for an API server.
 
     `selections` limit, by type id, the delivered objects; for other types all are. With namespaces, each is listed and
-    watched separately, so permissions in these namespaces are sufficient.
+    watched separately, so permissions in these namespaces are sufficient. A type that may not be listed in all
+    namespaces is read in those of `instead` where that is allowed; a Trouble after its listing has these namespaces.
 
     A missing type gets a Trouble and is checked again, at least every `poll` seconds, and immediately after
     `rediscover`. When a type is no longer wanted, or its CRD is deleted, an empty listing removes its objects.
@@ -55,10 +57,12 @@ class ClusterSource:
         client: KubeClient,
         selections: Mapping[str, Selection] | None = None,
         *,
+        instead: Sequence[str] = (),
         pace: Pace = _STANDARD_PACE,
         poll: float = 5.0,
     ) -> None:
         self._client = client
+        self._instead = tuple(instead)
         self._selections = selections or {}
         versions = {type_id: one.version for type_id, one in self._selections.items() if one.version}
         self._discovery = Discovery(client, versions)
@@ -240,6 +244,8 @@ class ClusterSource:
         """Deliver one type until the API server no longer serves it."""
         selection = self._selections.get(type_id, EVERYTHING)
         namespaces = selection.namespaces if resource.namespaced else ()
+        instead = await self._readable_instead(resource) if resource.namespaced and not namespaces else ()
+        namespaces = namespaces or instead
         begun = set(namespaces)
         if namespaces:
             await self._put(epoch, Listing(type_id))
@@ -253,6 +259,8 @@ class ClusterSource:
                         begun.remove(change.namespace)
                         if not begun:
                             await self._put(epoch, Listed(type_id))
+                            if instead:
+                                await self._put(epoch, Trouble(type_id, _ONLY, forbidden=True, namespaces=instead))
 
         tasks = [asyncio.create_task(deliver(namespace)) for namespace in namespaces or ("",)]
         try:
@@ -266,6 +274,17 @@ class ClusterSource:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _readable_instead(self, resource: ResourceType) -> tuple[str, ...]:
+        """Return those of the namespaces `instead` of all in which a type may be listed; none if it may be in all."""
+        group = "" if resource.group == CORE else resource.group
+        places = ("", *self._instead) if self._instead else ()
+        wanted = [Access(place, group, resource.plural, ("list",)) for place in places]
+        try:
+            forbidden = {one.namespace for one in await lacking(self._client, wanted)}
+        except KubeError:  # the list itself has the reason
+            return ()
+        return tuple(place for place in self._instead if place not in forbidden) if "" in forbidden else ()
 
     async def _put(self, epoch: int, change: Change) -> None:
         if not isinstance(change, Trouble):

@@ -108,14 +108,88 @@ metadata: {{name: opa-policies}}
 """
 
 
+ROLE = f"""\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {{name: routes, namespace: {NAME}}}
+rules:
+- {{apiGroups: [{GATEWAY_API}], resources: [httproutes, backendtlspolicies], verbs: [list, watch]}}
+- {{apiGroups: [""], resources: [services], verbs: [list, watch]}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {{name: routes, namespace: {NAME}}}
+roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: routes}}
+subjects: [{{kind: ServiceAccount, name: tenant, namespace: {NAME}}}]
+---
+apiVersion: {GATEWAY_API}/v1
+kind: HTTPRoute
+metadata: {{name: cart, namespace: {NAME}}}
+spec:
+  parentRefs: [{{name: public, namespace: {NAME}-infra}}]
+  rules: [{{name: all, backendRefs: [{{name: missing, port: 80}}]}}]
+"""
+
+
+def _kubeconfig_of(control_plane: ControlPlane, account: str, file: Path) -> Path:
+    """Write the kubeconfig of a ServiceAccount."""
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    path = f"/api/v1/namespaces/{NAME}/serviceaccounts/{account}/token"
+    made = control_plane.api.request("POST", path, body)
+    return control_plane.write_kubeconfig(file, str(made["status"]["token"]))
+
+
+def test_a_user_with_a_role_in_one_namespace_reads_that_and_learns_what_is_missing(
+    bridge: Run, control_plane: ControlPlane, kubectl_apply: Apply, tmp_path: Path
+) -> None:
+    kubectl_apply(f"{OBJECTS}---\n{USER.replace('developer', 'tenant')}---\n{ROLE}")
+    kubeconfig = _kubeconfig_of(control_plane, "tenant", tmp_path / "tenant")
+    there = ("-n", NAME, "--kubeconfig", kubeconfig)
+    effective = bridge("effective", "svc/cart", *there, "-o", "json")
+    assert {entry["policyKind"] for entry in _effective(effective.stdout)} == {f"{GATEWAY_API}/BackendTLSPolicy"}
+    (line,) = effective.stderr.splitlines()
+    assert f"HTTPRoutes, Services, policies only in namespace {NAME}, and no Gateways, " in line
+    for words in ("ReferenceGrants", "Rego of admins", "--opa URL", "the page", "`bridge rbac --reader` prints"):
+        assert words in line
+    assert "in all namespaces" not in line
+    assert "rejected" not in line
+    # What this user may not read may exist; the missing Service would be visible.
+    problems = bridge("problems", *there, "-o", "json")
+    assert [one["reason"] for one in json.loads(problems.stdout)] == ["BackendNotFound"]
+    assert bridge("get", "routes", *there, "-o", "name").stdout.split() == [f"httproute.{GATEWAY_API}/cart"]
+    by_name = bridge("describe", f"httproute/{NAME}/cart", "--kubeconfig", kubeconfig, "-o", "name")
+    assert by_name.stdout.split() == [f"httproute.{GATEWAY_API}/cart"]
+    elsewhere = bridge("get", "routes", "--kubeconfig", kubeconfig)
+    assert elsewhere.stderr.splitlines()[-1] == "No routes found in namespace default (-A: in all namespaces)."
+    assert "choose a namespace that you may read" in elsewhere.stderr
+
+
+def test_lists_are_of_the_namespace_of_the_context_and_names_are_found_everywhere(
+    bridge: Run, control_plane: ControlPlane, kubectl_apply: Apply, tmp_path: Path
+) -> None:
+    kubectl_apply(OBJECTS)
+    config = yaml.safe_load(control_plane.kubeconfig.read_text())
+
+    def listed(namespace: str, *words: str) -> list[str]:
+        config["contexts"][0]["context"]["namespace"] = namespace
+        file = tmp_path / "config"
+        file.write_text(yaml.safe_dump(config))
+        return bridge(*words, "--kubeconfig", file, "-o", "name").stdout.split()
+
+    service = f"core/Service/{NAME}/cart"
+    assert service in listed(NAME, "effective")
+    assert service not in listed("default", "effective")
+    assert service in listed("default", "effective", "-A")
+    assert service in listed("default", "effective", "-n", NAME)
+    assert listed("default", "effective", f"svc/{NAME}/cart") == listed(NAME, "effective", "svc/cart")
+    assert listed("default", "get", "gateways", "edge") == listed(NAME, "get", "gateways", "edge") != []
+
+
 def test_a_user_without_rights_gets_a_line_and_a_complete_answer_with_the_role_of_a_reader(
     bridge: Run, control_plane: ControlPlane, kubectl_apply: Apply, tmp_path: Path
 ) -> None:
-    kubectl_apply(OBJECTS + "---\n" + USER)
-    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
-    path = f"/api/v1/namespaces/{NAME}/serviceaccounts/developer/token"
-    made = control_plane.api.request("POST", path, body)
-    kubeconfig = control_plane.write_kubeconfig(tmp_path / "developer", str(made["status"]["token"]))
+    kubectl_apply(f"{OBJECTS}---\n{USER}")
+    kubeconfig = _kubeconfig_of(control_plane, "developer", tmp_path / "developer")
     ask = ("effective", "svc/cart", "-n", NAME, "--kubeconfig", kubeconfig, "-o", "json")
     lines = bridge(*ask).stderr.splitlines()
     assert len([line for line in lines if "`bridge rbac --reader` prints" in line]) == 1, lines

@@ -113,7 +113,7 @@ async def ask(cluster: ControlPlane, folder: Path) -> AsyncIterator[Callable[...
                 answers.append(json.loads(answer.stdout))
             return answers[0], answers[1]
 
-        assert not one.problems + one.warnings + other.problems
+        assert not one.problems + one.rejected + other.problems
         yield requested
 
 
