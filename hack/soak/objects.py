@@ -1,8 +1,8 @@
 """Objects of a hostile tenant: valid for the API server, and meant to cost others time, memory or availability.
 
 `ATTACKS` has them by name. A maker gets a number and returns the objects of one attack; the same number gives the same
-names, so that attacks replace their own objects. All of them are in the tenant's namespace, and
-data for policies in POLICIES.
+names, so that attacks replace their own objects. All of them are in the tenant's namespace, and data for policies in
+POLICIES.
 """
 
 from __future__ import annotations
@@ -29,68 +29,48 @@ BYTES = (250_000, 1_000_000)
 
 WORDS: dict[str, list[Any]] = json.loads((Path(__file__).parent / "words.json").read_text())
 ODD_NAMES = (*WORDS["odd_names"], "é" * 200, "x" * 20_000)
-TAGS = (*WORDS["tags"], f"a: 0x{'f' * 5_000}")
 ODD_VALUES, PATTERNS = WORDS["odd_values"], WORDS["patterns"]
-
-_MERGED = (f"k{number}: {{<<: [{', '.join(['*all'] * 50)}]}}" for number in range(1_000))
-_ALIASES = (f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]" for level in range(1, 12))
-# Costly to read, and all refused: what is valid would change the modules' bundle, which is another cost.
+# Data for policies that costs much to read, or that no parser expects. All of it is refused: what is valid would change
+# the modules' bundle, which is another cost.
 DATA = (
-    "\n".join((f"all: &all {{{', '.join(f'x{number}: 1' for number in range(100))}}}", *_MERGED)),
-    "\n".join(("a0: &a0 [1, 1, 1, 1]", *_ALIASES)),
+    *WORDS["tags"],
+    f"a: 0x{'f' * 5_000}",
     "{}" * 120_000,
     "- []\n" * 150_000 + "a: 1",
     f"a: &a {'x' * 20_000}\nb: [{', '.join(['*a'] * 20_000)}]",
-    "[" + "[], " * 150_000 + "]: 1",
 )
 
 
-def policy(name: str, spec: Any, kind: str = "LimitPolicy") -> Object:
-    """Return a policy of the tenant with exactly this `spec`."""
-    return _object(f"{GROUP}/v1", kind, name, spec=spec)
-
-
-def wide_policies(number: int) -> Iterable[Object]:
-    """Return policies with the largest allowed number of leaves, and with more."""
+def wide(number: int) -> Iterable[Object]:
+    """Return a policy with the largest allowed number of leaves, or with more."""
     leaves = LEAVES[number % 2]
     yield policy(f"wide-{number}", {"targetRefs": [_route(0)], **{f"f{leaf}": leaf for leaf in range(leaves)}})
 
 
-def deep_policies(number: int) -> Iterable[Object]:
-    """Return policies with many levels of objects and of lists."""
-    depth = DEPTHS[number % 3]
-    yield policy(f"deep-{number}", {"targetRefs": [_route(0)], "a": nested(depth, lists=number % 2 == 1)})
+def deep(number: int) -> Iterable[Object]:
+    """Return a policy and another object with many levels of objects or of lists."""
+    value = nested(DEPTHS[number % 3], lists=number % 2 == 1)
+    yield policy(f"deep-{number}", {"targetRefs": [_route(0)], "a": value})
+    yield _object("example.com/v1", "Thing", f"deep-{number}", spec=value)
 
 
-def deep_things(number: int) -> Iterable[Object]:
-    """Return deep objects of a type whose fields are all replicated."""
-    yield _object("example.com/v1", "Thing", f"deep-{number}", spec=nested(DEPTHS[number % 3], lists=number % 2 == 0))
-
-
-def huge_policies(number: int) -> Iterable[Object]:
-    """Return a policy with one large text."""
-    yield policy(f"huge-{number}", {"targetRefs": [_route(0)], "text": "x" * BYTES[number % 2]})
-
-
-def huge_things(number: int) -> Iterable[Object]:
-    """Return an object with one large text and large annotations."""
-    thing = _object("example.com/v1", "Thing", f"huge-{number}", spec={"text": "y" * BYTES[number % 2]})
+def huge(number: int) -> Iterable[Object]:
+    """Return a policy and another object with one large text, and large annotations."""
+    text = "x" * BYTES[number % 2]
+    yield policy(f"huge-{number}", {"targetRefs": [_route(0)], "text": text})
+    thing = _object("example.com/v1", "Thing", f"huge-{number}", spec={"text": text})
     thing["metadata"]["annotations"] = {f"example.com/a{count}": "z" * 20_000 for count in range(12)}
     yield thing
 
 
 def many_refs(number: int) -> Iterable[Object]:
-    """Return policies with many targets: existing routes, and names without an object."""
+    """Return policies with many targets (existing routes, and names without an object) and many selectors."""
     refs = REFS[number % 2]
     yield policy(f"refs-{number}", {"targetRefs": [_route(ref % 60) for ref in range(refs)], "requests": number})
     missing = [{**_route(0), "name": f"missing-{ref}"} for ref in range(REFS[0])]
     yield policy(f"missing-{number}", {"targetRefs": missing})
-
-
-def selected_by_everything(number: int) -> Iterable[Object]:
-    """Return policies with many selectors that select everything."""
-    selector = {"group": GATEWAY_API, "kind": "HTTPRoute"}
-    yield policy(f"select-{number}", {"targetSelectors": [selector] * 50, "requests": number})
+    everything = {"group": GATEWAY_API, "kind": "HTTPRoute"}
+    yield policy(f"select-{number}", {"targetSelectors": [everything] * 50, "requests": number})
 
 
 def many_policies_on_one_route(number: int) -> Iterable[Object]:
@@ -99,8 +79,10 @@ def many_policies_on_one_route(number: int) -> Iterable[Object]:
         yield policy(f"stack-{number}-{count}", {"targetRefs": [_route(1)], "requests": count, f"f{number}": None})
 
 
-def large_routes(number: int) -> Iterable[Object]:
-    """Return routes with the largest allowed number of rules, parents and backends, on the shared Gateway."""
+def many_routes(number: int) -> Iterable[Object]:
+    """Return ordinary routes of the tenant, and one with the largest allowed number of rules, parents and backends."""
+    for count in range(number * 10, number * 10 + 10):
+        yield route(f"route-{count}", [{"backendRefs": [{"name": "cart", "port": 80}]}])
     backends = [{"name": f"service-{count}", "port": 80} for count in range(16)]
     rules = [{"backendRefs": backends, "matches": [_path(f"/{rule}")]} for rule in range(16)]
     parents = [{**SHARED, "sectionName": "web", "port": 80 + count} for count in range(31)] + [dict(SHARED)]
@@ -116,25 +98,17 @@ def routes_of_many_gateways(number: int) -> Iterable[Object]:
     ]
     gateway = {"gatewayClassName": "main", "listeners": listeners}
     yield _object(f"{GATEWAY_API}/v1", "Gateway", names[number % len(names)], spec=gateway)
+    backends = [{"name": f"service-{count}", "port": 80} for count in range(16)]
     rules = [
-        {
-            "matches": [_path(f"/{number}/{rule}/{match}") for match in range(8)],
-            "backendRefs": [{"name": f"service-{count}", "port": 80} for count in range(16)],
-        }
+        {"matches": [_path(f"/{number}/{rule}/{match}") for match in range(8)], "backendRefs": backends}
         for rule in range(16)
     ]
     hostnames = [f"a{count}.h{count % 3}.example.com" for count in range(16)]
-    yield route(f"everywhere-{number % 20}", rules, parentRefs=[{"name": name} for name in names], hostnames=hostnames)
-
-
-def routes(number: int) -> Iterable[Object]:
-    """Return many ordinary routes of the tenant."""
-    for count in range(number * 10, number * 10 + 10):
-        yield route(f"route-{count}", [{"backendRefs": [{"name": "cart", "port": 80}]}])
+    yield route(f"everywhere-{number}", rules, parentRefs=[{"name": name} for name in names], hostnames=hostnames)
 
 
 def regexes(number: int) -> Iterable[Object]:
-    """Return routes with patterns that are expensive for an engine of regular expressions, for every hostname."""
+    """Return a route with patterns that are expensive for an engine of regular expressions, for every hostname."""
     matches = [
         {
             "path": {"type": "RegularExpression", "value": f"/{number}/{count}/{PATTERNS[count % len(PATTERNS)]}"},
@@ -146,16 +120,9 @@ def regexes(number: int) -> Iterable[Object]:
     yield route(f"regex-{number}", rules, hostnames=["*.example.com"])
 
 
-def escaped_paths(number: int) -> Iterable[Object]:
-    """Return a route with paths that a URL or a JSON Pointer escapes; its paths change with the number."""
-    paths = ("/a%20b", "/%25", "/%2F", "/a%7E1b", "/~0", "/a//b", "/a%2Fb")
-    matches = [_path(path) for path in paths[number % 3 :]]
-    yield route(f"escaped-{number % 4}", [{"matches": matches, "backendRefs": [{"name": "cart", "port": 80}]}])
-
-
 def odd_data(number: int) -> Iterable[Object]:
-    """Return data for policies in YAML that takes much time or memory, or has tags on values of another kind."""
-    for count, text in enumerate((DATA[number % len(DATA)], TAGS[number % len(TAGS)])):
+    """Return data for policies."""
+    for count, text in enumerate(DATA[number % 3 :: 3]):
         made = _object("v1", "ConfigMap", f"odd-{number}-{count}", data={"k": text})
         made["metadata"] |= {"namespace": POLICIES, "labels": {"openpolicyagent.org/data": "opa"}}
         yield made
@@ -168,22 +135,16 @@ def failed_extensions(number: int) -> Iterable[Object]:
     yield thing
 
 
-def odd_backend_names(number: int) -> Iterable[Object]:
-    """Return references with names that no object can have."""
-    names = [name for name in ODD_NAMES if 0 < len(name) <= 253]
-    chosen = names[number % len(names)]
-    rules = [{"backendRefs": [{"name": chosen, "port": 80}, {"group": "example.com", "kind": "Thing", "name": chosen}]}]
-    yield route(f"odd-{number}", rules, parentRefs=[dict(SHARED), {"name": chosen}])
-
-
-def odd_policy_names(number: int) -> Iterable[Object]:
-    """Return policies with refs, fields and values of an invalid name or type."""
+def odd_names(number: int) -> Iterable[Object]:
+    """Return refs, fields and values with names that no object can have, or of another type."""
     name = ODD_NAMES[number % len(ODD_NAMES)]
     value = ODD_VALUES[number % len(ODD_VALUES)]
-    ref = {"group": GATEWAY_API, "kind": "HTTPRoute", "name": name, "sectionName": name, "namespace": name}
+    ref = {**_route(0), "name": name, "sectionName": name, "namespace": name}
     yield policy(f"odd-ref-{number}", {"targetRefs": [ref, {**_route(0), "name": value}, value], name: value})
     yield policy(f"odd-refs-{number}", {"targetRefs": value, "targetSelectors": value, "strategy": value})
     yield policy(f"odd-spec-{number}", value)
+    backends = [{"name": name, "port": 80}, {"group": "example.com", "kind": "Thing", "name": name}]
+    yield route(f"odd-{number}", [{"backendRefs": backends}], parentRefs=[dict(SHARED), {"name": name}])
 
 
 def odd_statuses(number: int) -> Iterable[Object]:
@@ -193,6 +154,11 @@ def odd_statuses(number: int) -> Iterable[Object]:
     for count, status in enumerate(({"conditions": value}, {"ancestors": value}, {"ancestors": entries}, value)):
         body = policy(f"status-{number}-{count}", {"targetRefs": [_route(0)], "requests": number})
         yield body if status is None else {**body, "status": status}
+
+
+def policy(name: str, spec: Any) -> Object:
+    """Return a policy of the tenant with exactly this `spec`."""
+    return _object(f"{GROUP}/v1", "LimitPolicy", name, spec=spec)
 
 
 def nested(depth: int, *, lists: bool) -> Any:
@@ -220,26 +186,8 @@ def _object(api_version: str, kind: str, name: str, **rest: Any) -> Object:
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": HOSTILE}, **rest}
 
 
-ATTACKS: dict[str, Callable[[int], Iterable[Object]]] = {
-    made.__name__: made
-    for made in (
-        wide_policies,
-        deep_policies,
-        deep_things,
-        huge_policies,
-        huge_things,
-        many_refs,
-        selected_by_everything,
-        many_policies_on_one_route,
-        large_routes,
-        routes_of_many_gateways,
-        routes,
-        regexes,
-        escaped_paths,
-        odd_data,
-        failed_extensions,
-        odd_backend_names,
-        odd_policy_names,
-        odd_statuses,
-    )
-}
+_MAKERS: tuple[Callable[[int], Iterable[Object]], ...] = (
+    *(wide, deep, huge, many_refs, many_policies_on_one_route, many_routes, routes_of_many_gateways, regexes),
+    *(odd_data, failed_extensions, odd_names),
+)
+ATTACKS = {make.__name__: make for make in _MAKERS}
