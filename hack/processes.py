@@ -145,9 +145,9 @@ def processor_time(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def opa_below(pid: int) -> int | None:
+def opa_below(pid: int | None) -> int | None:
     """Return the process id of an OPA that serves below a process; None if there is none, or no /proc."""
-    return _running_below(pid, "opa", b"--server")
+    return _running_below(pid, "opa", b"--server") if pid else None
 
 
 def _running_below(pid: int, name: str, argument: bytes) -> int | None:

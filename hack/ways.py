@@ -22,7 +22,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-from hack.bench.api import ROUTES, create, patch, session_of, watching
+from hack.bench.api import ROUTES, create, patch, session_of, until_all_observed, until_observed
 from hack.bench.load import Load, custom_resources, policy_kind
 from hack.cluster import collection, running_cluster
 from hack.processes import HERE, ROOT, BridgeProcess, Program
@@ -71,24 +71,20 @@ async def main() -> None:
             await create(api, [namespace])
             for objects in (load.bases(), load.http_routes(), [policy_kind()], load.policies()):
                 await create(api, objects)
-            bridge = BridgeProcess("ways", folder, ["--kubeconfig", str(plane.kubeconfig)], {}, _Traced())
-            async with watching(api, ROUTES) as watched:
-                try:
-                    await bridge.start()
-                    await watched.until_all_observed(load.routes)
-                    await asyncio.sleep(SETTLING)
-                    await _record_idle(bridge)
-                    route = next(load.http_routes())
-                    changed = await patch(api, route, {"spec": {"hostnames": ["other.l0.g0.example.com"]}})
-                    await watched.until_observed(changed)
-                    await _print(bridge, "a changed HTTPRoute, until its status is patched", 1)
-                    await asyncio.sleep(SETTLING)
-                    await _record_idle(bridge)
-                    await create(api, [CONFIG_MAP])
-                    await _until_reported(plane)
-                    await _print(bridge, "a ConfigMap with Rego, until its status is reported", 2)
-                finally:
-                    await asyncio.to_thread(bridge.kill)
+            options = ["--kubeconfig", str(plane.kubeconfig)]
+            async with BridgeProcess(folder, options, program=_Traced()) as bridge:
+                await until_all_observed(api, ROUTES)
+                await asyncio.sleep(SETTLING)
+                await _record_idle(bridge)
+                route = next(load.http_routes())
+                changed = await patch(api, route, {"spec": {"hostnames": ["other.l0.g0.example.com"]}})
+                await until_observed(api, changed, PATIENCE)
+                await _print(bridge, "a changed HTTPRoute, until its status is patched", 1)
+                await asyncio.sleep(SETTLING)
+                await _record_idle(bridge)
+                await create(api, [CONFIG_MAP])
+                await _until_reported(plane)
+                await _print(bridge, "a ConfigMap with Rego, until its status is reported", 2)
     command = _Traced().command(*COMMAND)
     imported = await asyncio.to_thread(subprocess.run, command, env=HERE.environment(), check=True, capture_output=True)
     files = json.loads(imported.stderr.splitlines()[-1])["imported"]

@@ -6,18 +6,13 @@ import asyncio
 import json
 import random
 import signal
-import socket
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import aiohttp
 
 from bridge.model.changes import Object
-from hack.bench import queries
-from hack.bench.api import POLICIES, ROUTES, Watched, create, list_raw, patch, session_of, watching
-from hack.bench.expressions import count_one
+from hack.bench.api import POLICIES, ROUTES, create, list_raw, patch, session_of, until_all_observed, until_observed
 from hack.bench.load import (
     POLICY_KIND,
     Load,
@@ -28,13 +23,12 @@ from hack.bench.load import (
     route_policy,
     rule_key,
 )
+from hack.bench.opa import ask, plain_opa
 from hack.bench.table import Figures
 from hack.cluster import running_cluster
 from hack.figures import percentile, progress
 from hack.processes import BridgeProcess, Program, memory, opa_below
-from hack.tools import ensure
 from tests.controlplane.plane import ControlPlane
-from tests.controlplane.process import ServerProcess
 
 CHANGES = 30
 PENDING = 20  # changes while first statuses and marks are pending
@@ -54,41 +48,32 @@ async def measure(program: Program, routes: int, folder: Path) -> Figures:
         await _create(plane, api, load)
         floor, floor_memory = await _floor(api, folder)
         options = ["--kubeconfig", str(plane.kubeconfig), "--listen", "127.0.0.1:0"]
-        bridge = BridgeProcess("cluster", folder, options, _SETTINGS, program)
-        try:
-            async with watching(api, POLICIES) as watched:
-                await bridge.start()
-                listing = time.monotonic()
-                await bridge.logged("OPA synced")
-                found = _synced(bridge, time.monotonic() - listing, floor, floor_memory)
-                found["status_pending_p99"] = await _pending(api, watched, load)
-                progress("first statuses")
-                await watched.until_all_observed(sum(1 for _ in load.policies()))
-                return {**found, **await _settled(api, watched, bridge, load)}
-        finally:
-            await asyncio.to_thread(bridge.kill)
+        async with BridgeProcess(folder, options, _SETTINGS, program) as bridge:
+            listing = time.monotonic()
+            await bridge.logged("OPA synced")
+            found = _synced(bridge, time.monotonic() - listing, floor, floor_memory)
+            found["status_pending_p99"] = await _pending(api, load)
+            progress("first statuses")
+            await until_all_observed(api, POLICIES)
+            return {**found, **await _settled(api, bridge, load)}
 
 
-async def _settled(api: aiohttp.ClientSession, watched: Watched, bridge: BridgeProcess, load: Load) -> dict[str, float]:
+async def _settled(api: aiohttp.ClientSession, bridge: BridgeProcess, load: Load) -> dict[str, float]:
     async with aiohttp.ClientSession() as opa:
         progress("marks")
         await _quiet(opa, bridge.opa_url)
         progress("changes")
-        found: dict[str, float] = {"effective_large": await count_one(opa, bridge.opa_url)}
-        found |= await _changes(api, opa, watched, bridge, load)
+        found = await _changes(api, opa, bridge, load)
         progress("burst")
         before = await _writes(opa, bridge.opa_url)
         await _burst(api, load)
         await _quiet(opa, bridge.opa_url)
         found["burst_writes"] = await _writes(opa, bridge.opa_url) - before
     progress("OPA is killed")
-    before_kill, killed = bridge.processor_times()["bridge"], time.monotonic()
+    killed = time.monotonic()
     bridge.signal("opa", signal.SIGKILL)
     await bridge.logged("OPA synced", count=2)
-    found["killed"] = time.monotonic() - killed
-    used = bridge.processor_times()
-    found["killed_cpu"] = used["bridge"] - before_kill + used["opa"]
-    return found
+    return {**found, "killed": time.monotonic() - killed}
 
 
 def _synced(bridge: BridgeProcess, seconds: float, floor: float, floor_memory: float) -> dict[str, float]:
@@ -96,7 +81,6 @@ def _synced(bridge: BridgeProcess, seconds: float, floor: float, floor_memory: f
     return {
         "sync_to_floor": seconds / floor,
         "sync_cpu_bridge": used["bridge"],
-        "sync_cpu_opa": used["opa"],
         "memory_opa": memories["opa"] / floor_memory,
         "memory_bridge": memories["bridge"],
     }
@@ -119,48 +103,26 @@ async def _floor(api: aiohttp.ClientSession, folder: Path) -> tuple[float, float
         metadata = {name: value for name, value in route["metadata"].items() if name != "managedFields"}
         metadata["annotations"] = {n: v for n, v in metadata.get("annotations", {}).items() if n != _APPLIED}
         objects.setdefault(metadata["namespace"], {})[metadata["name"]] = {**route, "metadata": metadata}
-    async with _plain_opa(folder) as (url, pid), aiohttp.ClientSession() as session:
+    async with aiohttp.ClientSession() as session, plain_opa(folder, session) as (url, shell):
         body = json.dumps(objects).encode()
         began = time.monotonic()
         async with session.put(f"{url}/v1/data/floor", data=body) as answer:
             answer.raise_for_status()
             await answer.read()
-        return listed + time.monotonic() - began, memory(pid) or 1.0
+        return listed + time.monotonic() - began, memory(opa_below(shell) or 0)
 
 
-@asynccontextmanager
-async def _plain_opa(folder: Path) -> AsyncIterator[tuple[str, int]]:
-    """Start an OPA without modules; yield its URL and its process id."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    url = f"http://127.0.0.1:{port}"
-    command = [str(ensure("opa").path), "run", "--server", f"--addr=127.0.0.1:{port}", "--log-level=error"]
-    process = ServerProcess([*command, "--skip-version-check"], folder / "floor.log")
-    try:
-        async with asyncio.timeout(PATIENCE), aiohttp.ClientSession() as session:
-            while True:
-                try:
-                    async with session.get(f"{url}/health"):
-                        break
-                except aiohttp.ClientError:
-                    await asyncio.sleep(0.05)
-        yield url, opa_below(process.pid) or 0
-    finally:
-        await asyncio.to_thread(process.kill)
-
-
-async def _pending(api: aiohttp.ClientSession, watched: Watched, load: Load) -> float:
+async def _pending(api: aiohttp.ClientSession, load: Load) -> float:
     """Change policies right after the initial sync; return the p99 of the milliseconds until each has its status."""
     took = []
     for number, route in enumerate(load.routes_with_policy()[:PENDING]):
         changed, answered = await _change(api, route, 0x200000 + number)
-        took.append((await _observed(watched, changed) - answered) * 1e3)
+        took.append((await until_observed(api, changed, PATIENCE) - answered) * 1e3)
     return percentile(took, 0.99)
 
 
 async def _changes(
-    api: aiohttp.ClientSession, opa: aiohttp.ClientSession, watched: Watched, bridge: BridgeProcess, load: Load
+    api: aiohttp.ClientSession, opa: aiohttp.ClientSession, bridge: BridgeProcess, load: Load
 ) -> dict[str, float]:
     """Change route policies one by one; return the p50 of the milliseconds until OPA and the status follow."""
     effective, status = [], []
@@ -169,11 +131,11 @@ async def _changes(
     for number in range(CHANGES):
         route = chosen[number % len(chosen)]
         changed, answered = await _change(api, route, 0x100000 + number)
-        reported = asyncio.create_task(_observed(watched, changed))
+        reported = asyncio.create_task(until_observed(api, changed, PATIENCE))
         target = {"targets": [rule_key(route, "[1]")], "policyKind": POLICY_KIND}
         async with asyncio.timeout(PATIENCE):
             while True:
-                found, _ = await queries.ask(opa, bridge.opa_url, "effective", target)
+                found = await ask(opa, bridge.opa_url, "effective", target)
                 if found[0]["paths"][0]["spec"]["colors"]["accent"] == accent(0x100000 + number):
                     break
                 await asyncio.sleep(0.001)
@@ -191,17 +153,12 @@ async def _change(api: aiohttp.ClientSession, route: int, color: int) -> tuple[O
     return changed, time.monotonic()
 
 
-async def _observed(watched: Watched, changed: Object) -> float:
-    async with asyncio.timeout(PATIENCE):
-        return await watched.until_observed(changed)
-
-
 async def _winning(opa: aiohttp.ClientSession, url: str, load: Load) -> list[int]:
     """Return routes whose own policy gives their second rule its accent, so that a change of it can be seen there."""
     routes = load.routes_with_policy()
     random.Random(4).shuffle(routes)
     targets = {rule_key(route, "[1]"): route for route in routes[: 4 * CHANGES]}
-    found, _ = await queries.ask(opa, url, "effective", {"targets": list(targets), "policyKind": POLICY_KIND})
+    found = await ask(opa, url, "effective", {"targets": list(targets), "policyKind": POLICY_KIND})
     winning = []
     for entry in found:
         route = targets[entry["target"]]

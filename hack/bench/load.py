@@ -123,12 +123,6 @@ def accent(number: int) -> str:
     return f"#{number % 0xFFFFFF:06x}"
 
 
-def bare_gateway(name: str) -> Object:
-    """Return a Gateway to which nothing is attached yet."""
-    listener = {"name": "http", "port": 80, "protocol": "HTTP", "allowedRoutes": {"namespaces": {"from": "All"}}}
-    return _object("Gateway", name, "infra", spec={"gatewayClassName": "bench", "listeners": [listener]})
-
-
 def write(file: Path, objects: Iterable[Object]) -> None:
     """Write manifests, each as JSON in a line, which is YAML."""
     with file.open("w") as opened:

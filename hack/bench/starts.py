@@ -6,10 +6,8 @@ import asyncio
 import json
 import resource
 import subprocess
-import time
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import aiohttp
 
@@ -29,20 +27,15 @@ async def measure(program: Program, routes: int, folder: Path) -> Figures:
     manifests.mkdir()
     _write(manifests, 0)
     options = ["--manifests", str(manifests), "--listen", "127.0.0.1:0"]
-    bridge = BridgeProcess("starts", folder, options, {}, program)
-    try:
-        await bridge.start()
+    async with BridgeProcess(folder, options, program=program) as bridge, aiohttp.ClientSession() as session:
         await bridge.logged("OPA synced")
         start = bridge.processor_times()["opa"]
-        async with aiohttp.ClientSession() as session:
-            await _active(session, bridge.opa_url, 0)
-            before = bridge.processor_times()["opa"]
-            for number in range(1, CHANGES + 1):
-                _write(manifests, number)
-                await _active(session, bridge.opa_url, number)
-            changes = (bridge.processor_times()["opa"] - before) / CHANGES
-    finally:
-        await asyncio.to_thread(bridge.kill)
+        await _active(session, bridge.opa_url, 0)
+        before = bridge.processor_times()["opa"]
+        for number in range(1, CHANGES + 1):
+            _write(manifests, number)
+            await _active(session, bridge.opa_url, number)
+        changes = (bridge.processor_times()["opa"] - before) / CHANGES
     return {"command": median(runs), "start_opa": start, "config_map": changes}
 
 
@@ -55,22 +48,17 @@ def _command(program: Program) -> float:
 
 
 def _write(folder: Path, number: int) -> None:
-    labels = {"openpolicyagent.org/policy": "rego"}
-    text = f"package bench.changed\n\nvalue := {number}\n"
-    config_map: dict[str, Any] = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "changed", "namespace": "opa-policies", "labels": labels},
-        "data": {"main.rego": text},
-    }
+    metadata = {"name": "changed", "namespace": "opa-policies", "labels": {"openpolicyagent.org/policy": "rego"}}
+    data = {"main.rego": f"package bench.changed\n\nvalue := {number}\n"}
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
     (folder / "changed.json").write_text(json.dumps(config_map))
 
 
 async def _active(session: aiohttp.ClientSession, opa_url: str, number: int) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        async with session.get(f"{opa_url}/v1/data/bench/changed/value") as answer:
-            if (await answer.json()).get("result") == number:
-                return
-        await asyncio.sleep(0.05)
-    raise RuntimeError(f"version {number} of the ConfigMap is not active")
+    """Wait until OPA uses this version of the ConfigMap."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            async with session.get(f"{opa_url}/v1/data/bench/changed/value") as answer:
+                if (await answer.json()).get("result") == number:
+                    return
+            await asyncio.sleep(0.05)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import aiohttp
 
 from bridge.model.changes import Object
-from hack.bench import queries
 from hack.bench.load import GATEWAY_API, POLICY_KIND, Load, accent, gateway_of, write
+from hack.bench.opa import ask
 from hack.bench.table import Figures
 from hack.figures import progress
 from hack.processes import BridgeProcess, Program
@@ -34,9 +33,7 @@ async def measure(program: Program, routes: int, folder: Path) -> Figures:
     write(manifests / "policy.yaml", [_policy(1)])
     options = ["--manifests", str(manifests), "--listen", "127.0.0.1:0"]
     settings = {"BRIDGE_STATUS_WRITES_PER_SECOND": "100000"}  # what is measured is the bridge, not its budget
-    bridge = BridgeProcess("wide", folder, options, settings, program)
-    try:
-        await bridge.start()
+    async with BridgeProcess(folder, options, settings, program) as bridge:
         await bridge.logged("OPA synced")
         await _quiet(bridge)
         before = sum(bridge.processor_times().values())
@@ -47,19 +44,16 @@ async def measure(program: Program, routes: int, folder: Path) -> Figures:
             await _quiet(bridge)
         changed = (sum(bridge.processor_times().values()) - before) / CHANGES
         return {"gateway_change": changed / await _one_batched_query(bridge, load)}
-    finally:
-        await asyncio.to_thread(bridge.kill)
 
 
 async def _quiet(bridge: BridgeProcess) -> None:
     """Wait until the bridge and its OPA have been idle for some time."""
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        before = sum(bridge.processor_times().values())
-        await asyncio.sleep(QUIET)
-        if sum(bridge.processor_times().values()) - before < IDLE * QUIET:
-            return
-    raise RuntimeError("the bridge does not become idle")
+    async with asyncio.timeout(PATIENCE):
+        used = QUIET
+        while used > IDLE * QUIET:
+            before = sum(bridge.processor_times().values())
+            await asyncio.sleep(QUIET)
+            used = sum(bridge.processor_times().values()) - before
 
 
 async def _one_batched_query(bridge: BridgeProcess, load: Load) -> float:
@@ -70,7 +64,7 @@ async def _one_batched_query(bridge: BridgeProcess, load: Load) -> float:
     async with aiohttp.ClientSession() as session:
         for start in range(0, len(rules), BATCH):
             batch = {"targets": rules[start : start + BATCH], "policyKind": POLICY_KIND}
-            await queries.ask(session, bridge.opa_url, "effective", batch)
+            await ask(session, bridge.opa_url, "effective", batch)
     return bridge.processor_times()["opa"] - before
 
 
