@@ -1,7 +1,6 @@
 """`python -m hack.web.vendoring`: download the page's vendored modules from npm at their pinned versions.
 
-The manifest has for each package its version, the integrity of its archive as npm knows it, and for each file that is
-taken its name here and its sha512.
+The manifest has each package's version, and each taken file's name here and its sha512: a changed file changes it.
 """
 
 from __future__ import annotations
@@ -20,57 +19,32 @@ VENDOR = Path(__file__).resolve().parents[2] / "bridge" / "web" / "static" / "ve
 MANIFEST = VENDOR / "manifest.json"
 
 
-def manifest() -> list[dict[str, Any]]:
-    """Return the vendored packages."""
-    packages: list[dict[str, Any]] = json.loads(MANIFEST.read_text())
-    return packages
-
-
 def digest(content: bytes) -> str:
     """Return the digest in npm's form, `sha512-<base64>`."""
     return "sha512-" + base64.b64encode(hashlib.sha512(content).digest()).decode()
 
 
-def fetch(package: dict[str, Any], folder: Path) -> Path:
-    """Download a package's archive with npm. Raises CalledProcessError, and ValueError if the integrity differs."""
-    packed = subprocess.run(
-        ["npm", "pack", "--json", f"{package['name']}@{package['version']}"],
-        cwd=folder,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    filename: str = json.loads(packed.stdout)[0]["filename"]
-    archive = folder / filename
-    found = digest(archive.read_bytes())
-    if package.get("integrity") not in {None, found}:
-        raise ValueError(f"{package['name']}@{package['version']}: npm gives {found}, pinned is {package['integrity']}")
-    package["integrity"] = found
-    return archive
+def take(package: dict[str, Any], folder: Path) -> None:
+    """Write the files of a package, and their digests into its entry. Raises CalledProcessError and KeyError."""
+    command = ["npm", "pack", "--json", f"{package['name']}@{package['version']}"]
+    packed = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+    with tarfile.open(folder / json.loads(packed.stdout)[0]["filename"]) as opened:
+        opened.extractall(folder, filter="data")
+    for file in package["files"]:
+        content = (folder / "package" / file["from"]).read_bytes()
+        (VENDOR / file["to"]).write_bytes(content)
+        file["sha512"] = digest(content)
 
 
-def take(package: dict[str, Any], archive: Path) -> None:
-    """Write the files of a package, and their digests into its entry."""
-    with tarfile.open(archive) as opened:
-        for file in package["files"]:
-            member = opened.extractfile(f"package/{file['from']}")
-            if member is None:
-                raise ValueError(f"{package['name']} has no file {file['from']}")
-            content = member.read()
-            (VENDOR / file["to"]).write_bytes(content)
-            file["sha512"] = digest(content)
-
-
-def main() -> int:
-    """Download all packages. After a change of a version, remove its integrity from the manifest by hand first."""
-    packages = manifest()
-    with tempfile.TemporaryDirectory() as folder:
-        for package in packages:
-            take(package, fetch(package, Path(folder)))
-            sys.stderr.write(f"vendor: {package['name']} {package['version']}\n")
+def main() -> None:
+    """Download all packages."""
+    packages: list[dict[str, Any]] = json.loads(MANIFEST.read_text())
+    for package in packages:
+        with tempfile.TemporaryDirectory() as folder:
+            take(package, Path(folder))
+        sys.stderr.write(f"vendor: {package['name']} {package['version']}\n")
     MANIFEST.write_text(json.dumps(packages, indent=2) + "\n")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,4 +1,4 @@
-// The rules for the page's modules; hack/web/javascript.py runs them.
+// The rules for the page's modules; `make lint` checks a copy of them.
 
 import js from "@eslint/js";
 import globals from "globals";
