@@ -6,7 +6,7 @@ their scope.
 
 The rules are those of "Defaulting and Nullable" in the documentation of custom resources: a default is set if a field
 is missing, or null without being nullable; any other null in a field that is not nullable is removed. Both walk object
-and schema together and change the object in place. `hack.tools.crd_defaults` writes the shipped defaults.
+and schema together and change the object in place. `hack.tools.fields` writes the shipped defaults.
 """
 
 from __future__ import annotations

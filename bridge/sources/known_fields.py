@@ -3,7 +3,7 @@
 An API server drops a field that the schema does not have, and `kubectl apply` refuses it ("strict decoding error:
 unknown field"). A folder has no API server, so the same check is made here: by the CRDs among the manifests and those
 of `--schemas`, otherwise by the releases of Gateway API and vendors in known_fields.json, which
-`python -m hack.tools.known_fields` writes.
+`python -m hack.tools.fields` writes.
 """
 
 from __future__ import annotations

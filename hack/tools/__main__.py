@@ -1,4 +1,4 @@
-"""`python -m hack.tools`: install tools, or print where they are."""
+"""`python -m hack.tools install|which NAME…`: install missing tools into the cache, or print where they are."""
 
 from __future__ import annotations
 
@@ -33,13 +33,8 @@ def print_path(name: str) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m hack.tools", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    for command, explanation in (
-        ("install", "find tools, and install those that are missing into the cache"),
-        ("which", "print where tools are; installs nothing"),
-    ):
-        named = commands.add_parser(command, help=explanation)
-        named.add_argument("names", nargs="+", metavar="NAME", choices=NAMES, help=", ".join(NAMES))
+    parser.add_argument("command", choices=("install", "which"))
+    parser.add_argument("names", nargs="+", metavar="NAME", choices=NAMES, help=", ".join(NAMES))
     options = parser.parse_args(arguments)
     try:
         for name in options.names:
@@ -47,9 +42,6 @@ def main(arguments: list[str] | None = None) -> int:
     except ToolError as error:
         say(f"error: {error}")
         return 1
-    except KeyboardInterrupt:
-        say("interrupted")
-        return 130
     return 0
 
 

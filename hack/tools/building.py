@@ -39,34 +39,29 @@ def build_executable(name: str, build: GoBuild, folder: Path) -> None:
 
     Raises BuildError with the last lines of Go's output.
     """
-    go = find_go()
+    find_go()
     say(f"{name}: building {build.package}@{build.version} with Go ({build.about})")
-    flags = ["-trimpath", "-ldflags", link_flags(build)]
-    if build.tags:
-        flags += ["-tags", ",".join(build.tags)]
+    # Without symbol tables, which are a third of the size, and with the version for the tool's output.
+    linked = ["-s", "-w", *(f"-X {variable}={build.stamp or build.version}" for variable in build.stamps)]
+    flags = ["-trimpath", "-ldflags", " ".join(linked), "-tags", ",".join(build.tags)]
     with tempfile.TemporaryDirectory(prefix="go-", dir=folder) as scratch:
         workspace = Path(scratch)
-        write_module(build, workspace)
+        _write_module(build, workspace)
         package = "." if build.main else build.package
-        run_go(go, ["build", "-mod=mod", *flags, "-o", str(folder / name), package], workspace)
+        run_go(["build", "-mod=mod", *flags, "-o", str(folder / name), package], workspace)
 
 
-def link_flags(build: GoBuild) -> str:
-    """Return the linker flags: no symbol tables (a third of the size), and the version for the tool's output."""
-    return " ".join(["-s", "-w", *(f"-X {variable}={build.stamp or build.version}" for variable in build.stamps)])
-
-
-def write_module(build: GoBuild, workspace: Path) -> None:
+def _write_module(build: GoBuild, workspace: Path) -> None:
     """Write `go.mod`, and `main.go` if the tool needs one, into an empty folder."""
-    replaced = [f"{module} => {module} {build.staging}" for module in staging_modules(build, workspace)]
-    lines = ["module build", "", f"require {build.module} {build.version}"]
+    replaced = [f"{module} => {module} {build.staging}" for module in _staging_modules(build, workspace)]
+    lines = ["module build", "", "go 1.21", "", f"require {build.module} {build.version}"]
     lines += [f"replace {line}" for line in (*replaced, *build.replaced)]
     (workspace / "go.mod").write_text("\n".join([*lines, ""]), encoding="utf-8")
     if build.main:
         (workspace / "main.go").write_text(build.main, encoding="utf-8")
 
 
-def staging_modules(build: GoBuild, workspace: Path) -> list[str]:
+def _staging_modules(build: GoBuild, workspace: Path) -> list[str]:
     """Return the modules that `build.module` replaces by its own folders and that are published too."""
     if not build.staging:
         return []
@@ -79,16 +74,7 @@ def download_module(module: str, workspace: Path) -> dict[str, Any]:
 
     A module that requires a newer Go than this one has no Dir, but its Zip can be read. Raises BuildError.
     """
-    command: list[str | Path] = [find_go(), "mod", "download", "-json", module]
-    answer = subprocess.run(
-        command,
-        cwd=workspace,
-        env=_environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    answer = _go(["mod", "download", "-json", module], workspace)
     try:
         report = json.loads(answer.stdout)
     except json.JSONDecodeError:
@@ -98,27 +84,20 @@ def download_module(module: str, workspace: Path) -> dict[str, Any]:
     return dict(report)
 
 
-def run_go(go: Path, arguments: list[str], workspace: Path, **variables: str) -> None:
+def run_go(arguments: list[str], workspace: Path, **variables: str) -> None:
     """Run Go; raises BuildError with the end of its output."""
-    answer = subprocess.run(
-        [go, *arguments],
-        cwd=workspace,
-        env=_environment() | variables,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    answer = _go(arguments, workspace, **variables)
     if answer.returncode != 0:
-        said = [line for line in answer.stdout.splitlines() if not line.startswith("go: downloading ")]
+        said = [line for line in answer.stderr.splitlines() if not line.startswith("go: downloading ")]
         raise BuildError(f"`go {arguments[0]}` failed:\n  " + "\n  ".join(said[-_LAST_LINES:]))
 
 
-def _environment() -> dict[str, str]:
+def _go(arguments: list[str], workspace: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     # A user's settings for other builds (a workspace, a target, a vendor folder) must not affect this one.
     kept = {k: v for k, v in os.environ.items() if k not in {"GOOS", "GOARCH", "GOBIN"}}
-    return kept | {"CGO_ENABLED": "0", "GOWORK": "off", "GO111MODULE": "on"}
+    environment = kept | {"CGO_ENABLED": "0", "GOWORK": "off", "GO111MODULE": "on"} | variables
+    command: list[str | Path] = [find_go(), *arguments]
+    return subprocess.run(command, cwd=workspace, env=environment, capture_output=True, text=True, check=False)
 
 
 def go_command(package: str, version: str) -> Path:
@@ -128,5 +107,5 @@ def go_command(package: str, version: str) -> Path:
     with locked(f"test-{name}"):
         if not (folder / name).exists():
             folder.mkdir(parents=True, exist_ok=True)
-            run_go(find_go(), ["install", f"{package}@{version}"], folder, GOBIN=str(folder))
+            run_go(["install", f"{package}@{version}"], folder, GOBIN=str(folder))
     return folder / name

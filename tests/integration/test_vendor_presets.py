@@ -13,8 +13,8 @@ import yaml
 from bridge.files import rego_root
 from bridge.opa.client import Opa
 from bridge.sources.defaults import CLUSTER_SCOPED_POLICIES
-from hack.tools import known_fields
 from hack.tools.crds import VENDORS, Vendor, crds_of
+from hack.tools.fields import KNOWN_FIELDS, render_known_fields
 from tests.warm_opa import WarmOpa
 
 pytestmark = pytest.mark.long
@@ -143,4 +143,4 @@ async def test_the_crds_change_nothing_that_the_presets_say(opa: Opa, crds: dict
 
 
 def test_known_fields_are_those_of_the_releases() -> None:
-    assert known_fields.PATH.read_text() == known_fields.render(), "run python -m hack.tools.known_fields"
+    assert KNOWN_FIELDS.read_text() == render_known_fields(), "run python -m hack.tools.fields"

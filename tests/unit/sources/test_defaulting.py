@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from bridge.sources.defaults import Defaulter, drop_nulls, set_defaults
-from hack.tools.crd_defaults import defaults_of
+from hack.tools.fields import defaults_of
 
 GATEWAY_API = "gateway.networking.k8s.io"
 

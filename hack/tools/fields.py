@@ -1,0 +1,97 @@
+"""Fields of CRDs, for commands on a folder of manifests: `python -m hack.tools.fields`.
+
+Writes bridge/sources/gateway_api_defaults.json, the defaults of Gateway API's CRDs, and known_fields.json, the field
+names of Gateway API's and vendors' kinds. One line for each kind shows the changes of a new release. The experimental
+channel has every kind, and the fields and defaults of the standard one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from bridge.model.keys import Key
+from bridge.sources import defaults, known_fields
+from bridge.sources.defaults import GatewayApiDefaults, KindDefaults, mapping_of
+from hack.tools.crds import GATEWAY_API_VERSION, VENDORS, crds_of, ensure_crds
+
+DEFAULTS = Path(defaults.__file__).with_name(defaults.FILE)
+KNOWN_FIELDS = Path(known_fields.__file__).with_name(known_fields.FILE)
+
+
+def defaults_of(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a schema that `set_defaults` needs, empty without defaults."""
+    kept: dict[str, Any] = {}
+    if "default" in schema:
+        kept["default"] = schema["default"]
+    properties = {
+        name: part
+        for name, field in mapping_of(schema, "properties").items()
+        if isinstance(field, dict) and (part := defaults_of(field))
+    }
+    if properties:
+        kept["properties"] = properties
+    for name in ("items", "additionalProperties"):
+        if (inner := mapping_of(schema, name)) and (part := defaults_of(inner)):
+            kept[name] = part
+    if kept and schema.get("nullable"):
+        kept["nullable"] = True
+    return kept
+
+
+def extract_defaults(crd_dir: Path, channel: str = "experimental") -> GatewayApiDefaults:
+    """Return the defaults of one channel of Gateway API's CRDs.
+
+    Raises ValueError if two served versions of a kind have different defaults, which the file cannot represent.
+    """
+    kinds = {}
+    for crd in _crds_in(crd_dir / channel):
+        spec = crd["spec"]
+        served = {one["name"]: one["schema"]["openAPIV3Schema"] for one in spec["versions"] if one["served"]}
+        first, *rest = map(defaults_of, served.values())
+        type_id = Key(spec["group"], spec["names"]["kind"], "", "").type_id
+        if any(schema != first for schema in rest):
+            raise ValueError(f"the served versions of {type_id} differ in their defaults")
+        kinds[type_id] = KindDefaults(spec["scope"] == "Namespaced", tuple(served), first)
+    return GatewayApiDefaults(crd["metadata"]["annotations"]["gateway.networking.k8s.io/bundle-version"], kinds)
+
+
+def render_defaults(found: GatewayApiDefaults) -> str:
+    """Return the text of the file with defaults."""
+    return f'{{"release": {_json(found.release)}, "kinds": {_lines(found.kinds)}}}\n'
+
+
+def render_known_fields() -> str:
+    """Return the text of the file with field names."""
+    crds = [(f"Gateway API v{GATEWAY_API_VERSION}", crd) for crd in _crds_in(ensure_crds() / "experimental")]
+    crds += [(f"{vendor.title} {vendor.version}", crd) for vendor in VENDORS for crd in crds_of(vendor).values()]
+    kinds = {
+        type_id: known_fields.Released(release, fields)
+        for release, crd in crds
+        for type_id, fields in known_fields.fields_of(crd)
+    }
+    return f"{_lines(kinds)}\n"
+
+
+def _crds_in(folder: Path) -> Iterator[dict[str, Any]]:
+    for file in sorted(folder.glob("*.yaml")):
+        for crd in yaml.safe_load_all(file.read_text(encoding="utf-8")):
+            if crd and crd.get("kind") == "CustomResourceDefinition":
+                yield crd
+
+
+def _lines(kinds: dict[str, Any]) -> str:
+    return "{\n" + ",\n".join(f"  {_json(type_id)}: {_json(kind)}" for type_id, kind in sorted(kinds.items())) + "\n}"
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value, order="sorted").decode()
+
+
+if __name__ == "__main__":
+    DEFAULTS.write_text(render_defaults(extract_defaults(ensure_crds())), encoding="utf-8")
+    KNOWN_FIELDS.write_text(render_known_fields(), encoding="utf-8")
