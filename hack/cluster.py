@@ -22,11 +22,9 @@ BRIDGE_CRDS = Path(__file__).resolve().parents[1] / "deploy" / "crds"
 @asynccontextmanager
 async def running_cluster(folder: Path) -> AsyncIterator[ControlPlane]:
     """Start etcd and kube-apiserver with their data in `folder`, and with Gateway API's CRDs and the bridge's own."""
-    etcd, server, _ = await asyncio.gather(
-        *(asyncio.to_thread(ensure, name) for name in ("etcd", "kube-apiserver", "opa"))
-    )
+    etcd, server = [(await asyncio.to_thread(ensure, name)).path for name in ("etcd", "kube-apiserver")]
     crds = await asyncio.to_thread(ensure_crds)
-    plane = ControlPlane(folder, etcd=etcd.path, kube_apiserver=server.path)
+    plane = ControlPlane(folder, etcd=etcd, kube_apiserver=server)
     try:
         await asyncio.to_thread(plane.start)
         await asyncio.to_thread(plane.api.apply_crds, crds / "experimental")

@@ -38,13 +38,8 @@ def main() -> int:
 
 
 def _missing(file: dict[str, Any]) -> str:
-    ranges: list[list[int]] = []
-    for first, last in sorted((part["start"]["row"], part["end"]["row"]) for part in file.get("not_covered", [])):
-        if ranges and first <= ranges[-1][1] + 1:
-            ranges[-1][1] = max(last, ranges[-1][1])
-        else:
-            ranges.append([first, last])
-    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
+    parts = sorted((part["start"]["row"], part["end"]["row"]) for part in file.get("not_covered", []))
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
 
 
 if __name__ == "__main__":

@@ -22,8 +22,8 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-from hack.bench.api import ROUTES, create, patch, session_of, until_all_observed, until_observed
-from hack.bench.load import Load, custom_resources, policy_kind
+from hack.bench.api import ROUTES, create, create_load, patch, session_of, until_all_observed, until_observed
+from hack.bench.load import Load
 from hack.cluster import collection, running_cluster
 from hack.processes import HERE, ROOT, BridgeProcess, Program
 
@@ -64,13 +64,8 @@ async def main() -> None:
         folder = Path(name)
         async with running_cluster(folder / "control-plane") as plane, session_of(plane) as api:
             load = Load(20)
-            own = [crd for crd in custom_resources() if crd["metadata"]["name"].endswith("example.com")]
-            await create(api, own)
-            await asyncio.to_thread(plane.api.wait_for_crds, {crd["metadata"]["name"] for crd in own})
-            namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "opa-policies"}}
-            await create(api, [namespace])
-            for objects in (load.bases(), load.http_routes(), [policy_kind()], load.policies()):
-                await create(api, objects)
+            await create_load(plane, api, load)
+            await create(api, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "opa-policies"}}])
             options = ["--kubeconfig", str(plane.kubeconfig)]
             async with BridgeProcess(folder, options, program=_Traced()) as bridge:
                 await until_all_observed(api, ROUTES)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
 import subprocess
 import sys
@@ -40,7 +39,6 @@ def main() -> int:
     parser.add_argument("--only", choices=PARTS, action="append", help="measure this part; give it again for more")
     parser.add_argument("--against", metavar="COMMIT", help="measure this commit too, in turn")
     parser.add_argument("--rounds", type=int, default=2, help="of turns with --against (default: %(default)s)")
-    parser.add_argument("--save", type=Path, metavar="FILE", help="add all measured values to this file, as JSON lines")
     options = parser.parse_args()
     progress(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {options.routes:,} routes")
     found: dict[str, list[Figures]] = {"before": [], "now": []}
@@ -60,9 +58,6 @@ def main() -> int:
                     failed = True
                     continue
                 found[turn].append(figures)
-                if options.save:
-                    with options.save.open("a") as file:
-                        file.write(json.dumps({"turn": turn, "routes": options.routes, **figures}) + "\n")
     print(printed(found["before"], found["now"]))
     return 1 if failed else 0
 

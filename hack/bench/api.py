@@ -12,8 +12,9 @@ from typing import Any
 import aiohttp
 
 from bridge.model.changes import Object
-from hack.bench.load import GATEWAY_API
+from hack.bench.load import GATEWAY_API, Load, custom_resources, policy_kind
 from hack.cluster import collection
+from hack.figures import progress
 from tests.controlplane.plane import ControlPlane
 
 CONNECTIONS = 16
@@ -44,6 +45,16 @@ async def _create_each(session: aiohttp.ClientSession, waiting: Iterator[Object]
         async with session.post(collection(obj) + "?fieldManager=kubectl-client-side-apply", json=obj) as response:
             if response.status != 201:
                 raise RuntimeError(f"{obj['kind']} {obj['metadata']['name']}: {await response.text()}")
+
+
+async def create_load(plane: ControlPlane, session: aiohttp.ClientSession, load: Load) -> None:
+    """Create the objects of a load, and their CRDs."""
+    crds = [crd for crd in custom_resources() if crd["metadata"]["name"].endswith("example.com")]
+    await create(session, crds)
+    await asyncio.to_thread(plane.api.wait_for_crds, {crd["metadata"]["name"] for crd in crds})
+    for objects in (load.bases(), load.http_routes(), [policy_kind()], load.policies()):
+        await create(session, objects)
+    progress("the load is created")
 
 
 async def patch(session: aiohttp.ClientSession, obj: Object, change: Object) -> Object:

@@ -12,23 +12,23 @@ from pathlib import Path
 import aiohttp
 
 from bridge.model.changes import Object
-from hack.bench.api import POLICIES, ROUTES, create, list_raw, patch, session_of, until_all_observed, until_observed
-from hack.bench.load import (
-    POLICY_KIND,
-    Load,
-    accent,
-    custom_resources,
-    namespace_of,
-    policy_kind,
-    route_policy,
-    rule_key,
+from bridge.sources.pruning import prune
+from hack.bench.api import (
+    POLICIES,
+    ROUTES,
+    create_load,
+    list_raw,
+    patch,
+    session_of,
+    until_all_observed,
+    until_observed,
 )
+from hack.bench.load import POLICY_KIND, Load, accent, namespace_of, route_policy, rule_key
 from hack.bench.opa import ask, plain_opa
 from hack.bench.table import Figures
 from hack.cluster import running_cluster
 from hack.figures import percentile, progress
 from hack.processes import BridgeProcess, Program, memory, opa_below
-from tests.controlplane.plane import ControlPlane
 
 CHANGES = 30
 PENDING = 20  # changes while first statuses and marks are pending
@@ -37,7 +37,6 @@ AT_ONCE = 16  # changes of a burst under way at once
 PATIENCE = 120.0  # seconds for one change
 QUIET = 4.0  # seconds with few writes, after which a burst is over
 _ACCENT = "/colors/accent"
-_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _SETTINGS = {"BRIDGE_STATUS_WRITES_PER_SECOND": "100000"}  # what is measured is the bridge, not its budget
 
 
@@ -45,7 +44,7 @@ async def measure(program: Program, routes: int, folder: Path) -> Figures:
     """Return all figures of a cluster with this many routes."""
     load = Load(routes)
     async with running_cluster(folder / "control-plane") as plane, session_of(plane) as api:
-        await _create(plane, api, load)
+        await create_load(plane, api, load)
         floor, floor_memory = await _floor(api, folder)
         options = ["--kubeconfig", str(plane.kubeconfig), "--listen", "127.0.0.1:0"]
         async with BridgeProcess(folder, options, _SETTINGS, program) as bridge:
@@ -86,23 +85,12 @@ def _synced(bridge: BridgeProcess, seconds: float, floor: float, floor_memory: f
     }
 
 
-async def _create(plane: ControlPlane, api: aiohttp.ClientSession, load: Load) -> None:
-    own = [crd for crd in custom_resources() if crd["metadata"]["name"].endswith("example.com")]
-    await create(api, own)
-    await asyncio.to_thread(plane.api.wait_for_crds, {crd["metadata"]["name"] for crd in own})
-    for objects in (load.bases(), load.http_routes(), [policy_kind()], load.policies()):
-        await create(api, objects)
-    progress("the load is created")
-
-
 async def _floor(api: aiohttp.ClientSession, folder: Path) -> tuple[float, float]:
     """Return the seconds of one raw LIST of the routes and one raw PUT into an OPA, and the memory of this OPA."""
     routes, listed = await list_raw(api, ROUTES)
     objects: dict[str, dict[str, Object]] = {}
     for route in routes:
-        metadata = {name: value for name, value in route["metadata"].items() if name != "managedFields"}
-        metadata["annotations"] = {n: v for n, v in metadata.get("annotations", {}).items() if n != _APPLIED}
-        objects.setdefault(metadata["namespace"], {})[metadata["name"]] = {**route, "metadata": metadata}
+        objects.setdefault(route["metadata"]["namespace"], {})[route["metadata"]["name"]] = prune(route)
     async with aiohttp.ClientSession() as session, plain_opa(folder, session) as (url, shell):
         body = json.dumps(objects).encode()
         began = time.monotonic()

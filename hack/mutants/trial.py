@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 ROOT = Path(__file__).resolve().parents[2]
-_COPIED = ("bridge", "rego", "tests", "hack", "deploy", "examples", "docs", "pyproject.toml")
-_LINKED = (".venv", "README.md", "CHANGELOG.md", "LICENSE")
+_NOT_COPIED = (".*", "__pycache__", "dist", "build")
 _PATIENCE = 300.0  # seconds for each command: a mutant that hangs is noticed
 
 Verdict = Literal["killed", "survived", "invalid"]
@@ -81,13 +80,8 @@ def copy_of_repository(opa: Path) -> Iterator[Copy]:
     """Make a copy for trials, and remove it at the end."""
     with tempfile.TemporaryDirectory(prefix="policy-bridge-mutants-") as name:
         folder = Path(name)
-        for part in _COPIED:
-            if (ROOT / part).is_dir():
-                shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
-            else:
-                shutil.copy(ROOT / part, folder / part)
-        for part in _LINKED:
-            (folder / part).symlink_to(ROOT / part)
+        shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*_NOT_COPIED), dirs_exist_ok=True)
+        (folder / ".venv").symlink_to(ROOT / ".venv")
         yield Copy(folder, opa)
 
 

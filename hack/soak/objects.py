@@ -16,7 +16,6 @@ GATEWAY_API = "gateway.networking.k8s.io"
 GROUP = "tenants.example.com"
 HOSTILE = "hostile"  # the tenant's namespace
 POLICIES = "opa-policies"  # where it may write data for policies
-TWICE = ("tenants.example.com/below", "tenants.example.com/also")  # annotations: the admin's extension expects one
 SHARED = {"name": "shared", "namespace": "infra"}  # the Gateway of all tenants
 
 Object = dict[str, Any]
@@ -89,24 +88,6 @@ def many_routes(number: int) -> Iterable[Object]:
     yield route(f"large-{number}", rules, parentRefs=parents)
 
 
-def routes_of_many_gateways(number: int) -> Iterable[Object]:
-    """Return Gateways with the largest allowed number of listeners, and a route with many parents."""
-    names = [f"wide-{count}" for count in range(10)]
-    listeners = [
-        {"name": f"l{count}", "port": 80 + count, "protocol": "HTTP", "hostname": f"*.h{count % 3}.example.com"}
-        for count in range(64)
-    ]
-    gateway = {"gatewayClassName": "main", "listeners": listeners}
-    yield _object(f"{GATEWAY_API}/v1", "Gateway", names[number % len(names)], spec=gateway)
-    backends = [{"name": f"service-{count}", "port": 80} for count in range(16)]
-    rules = [
-        {"matches": [_path(f"/{number}/{rule}/{match}") for match in range(8)], "backendRefs": backends}
-        for rule in range(16)
-    ]
-    hostnames = [f"a{count}.h{count % 3}.example.com" for count in range(16)]
-    yield route(f"everywhere-{number}", rules, parentRefs=[{"name": name} for name in names], hostnames=hostnames)
-
-
 def regexes(number: int) -> Iterable[Object]:
     """Return a route with patterns that are expensive for an engine of regular expressions, for every hostname."""
     matches = [
@@ -126,13 +107,6 @@ def odd_data(number: int) -> Iterable[Object]:
         made = _object("v1", "ConfigMap", f"odd-{number}-{count}", data={"k": text})
         made["metadata"] |= {"namespace": POLICIES, "labels": {"openpolicyagent.org/data": "opa"}}
         yield made
-
-
-def failed_extensions(number: int) -> Iterable[Object]:
-    """Return an object on which the admin's extension fails."""
-    thing = _object("example.com/v1", "Thing", f"twice-{number}", spec={})
-    thing["metadata"]["annotations"] = {name: f"{place}-{number}" for place, name in enumerate(TWICE)}
-    yield thing
 
 
 def odd_names(number: int) -> Iterable[Object]:
@@ -187,7 +161,6 @@ def _object(api_version: str, kind: str, name: str, **rest: Any) -> Object:
 
 
 _MAKERS: tuple[Callable[[int], Iterable[Object]], ...] = (
-    *(wide, deep, huge, many_refs, many_policies_on_one_route, many_routes, routes_of_many_gateways, regexes),
-    *(odd_data, failed_extensions, odd_names),
+    *(wide, deep, huge, many_refs, many_policies_on_one_route, many_routes, regexes, odd_data, odd_names),
 )
 ATTACKS = {make.__name__: make for make in _MAKERS}

@@ -7,7 +7,6 @@ API server, and statuses a new computation.
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
 import subprocess
 import sys
@@ -24,7 +23,7 @@ from hack.cluster import apply_all, running_cluster
 from hack.figures import percentile, progress, short, table
 from hack.processes import HERE, BridgeProcess, highest_memory
 from hack.soak.comparison import Places, wrong_in_opa
-from hack.soak.objects import GATEWAY_API, GROUP, HOSTILE, POLICIES
+from hack.soak.objects import GATEWAY_API, GROUP, HOSTILE
 from hack.soak.tenants import ChangingTenants, Measured, WellBehaved
 from tests.controlplane.api import ApiError, ApiServer
 from tests.controlplane.process import ServerProcess
@@ -42,10 +41,8 @@ _IDLE_SHARE = 0.15  # of the time, before the hostile tenant comes
 _IDLE_MOST = 60.0  # seconds
 _REPORT = 20.0  # seconds between two lines of progress
 _PATIENCE = 300.0  # seconds until admission decides, and until everything is equal at the end
-_MODULES = ("labels", "below")
 _HOSTILE_COLLECTIONS = (
     f"/apis/{GATEWAY_API}/v1/namespaces/{HOSTILE}/httproutes",
-    f"/apis/{GATEWAY_API}/v1/namespaces/{HOSTILE}/gateways",
     f"/apis/{GROUP}/v1/namespaces/{HOSTILE}/limitpolicies",
     f"/apis/example.com/v1/namespaces/{HOSTILE}/things",
 )
@@ -84,7 +81,6 @@ async def soak(minutes: float, seed: int, folder: Path) -> None:
             progress(f"answers to the hostile tenant: {hostile.last_lines(1)}")
             _print(before, beside, changing)
             wrong += [*_too_slow(before, beside), *before.wrong[:10], *beside.wrong[:10], *_exceeded(bridge, first)]
-            wrong += await asyncio.to_thread(_inactive_modules, plane.api)
             wrong += await _differences_at_rest(plane.api, bridge)
             wrong += [line for line in bridge.errors() if "Traceback" in line or '"level": "critical"' in line]
             if wrong:
@@ -178,17 +174,6 @@ def _exceeded(bridge: BridgeProcess, first: dict[str, int]) -> list[str]:
 
 def _mebibytes(quantity: str) -> float:
     return float(quantity[:-2]) * {"Ki": 2**-10, "Mi": 1.0, "Gi": 2.0**10}[quantity[-2:]]
-
-
-def _inactive_modules(api: ApiServer) -> list[str]:
-    """Return the admin's modules that are not active."""
-    found = []
-    for name in _MODULES:
-        module = api.request("GET", f"/api/v1/namespaces/{POLICIES}/configmaps/{name}")
-        status = (module["metadata"].get("annotations") or {}).get("policybridge.io/status", "{}")
-        if json.loads(status).get("status") != "ok":
-            found.append(f"the admin's module {name} is not active: {status}")
-    return found
 
 
 async def _differences_at_rest(api: ApiServer, bridge: BridgeProcess) -> list[str]:
