@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli.command import ONLY_KIND, SELECTOR, completing, kind_option, namespace_options
+from bridge.cli.command import ONLY_KIND, SELECTOR, completing, kind_option, namespace_options, option
 from bridge.cli.notation import MARKS, kind_text, name_of, namespace_cell
 from bridge.cli.output import Answer
 from bridge.cli.reading import Asked, read_command
 from bridge.cli.table import Table
 from bridge.model.keys import CLUSTER, CORE, parse_key
 from bridge.model.text import TIE
-from bridge.queries.names import CommandError, NameNotFoundError, identity, object_name, short_key
+from bridge.queries.names import CommandError, NameNotFoundError, exemption_text, identity, object_name, short_key
 
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
@@ -44,6 +44,8 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 def _check(asked: Asked) -> Sequence[str]:
     if not asked.words:
         raise CommandError("missing list: give policies, policykinds, targets, modules or a kind such as routes")
+    if asked.more["without"] and (LIST_OF.get(asked.words[0].lower()) != "targets" or asked.kind):
+        raise CommandError("--without KIND lists targets: bridge get targets --without KIND")
     return ()
 
 
@@ -53,6 +55,12 @@ def _check(asked: Asked) -> Sequence[str]:
     kind_option(ONLY_KIND),
     *namespace_options("Only objects in this namespace."),
     SELECTOR,
+    option(
+        "--without",
+        metavar="KIND[.spec.FIELD]",
+        shell_complete=completing("kinds"),
+        help="Of targets: those to which a path leads without such a policy, or such a field, in effect.",
+    ),
     check=_check,
 )
 async def get(engine: Engine, asked: Asked) -> Answer:
@@ -72,13 +80,19 @@ async def get(engine: Engine, asked: Asked) -> Answer:
         bridge get policykinds
         # The targets of one policy kind
         bridge get targets --kind ColorPolicy
+        # The targets to which requests get without a JWT policy in effect
+        bridge get targets --without securitypolicy.spec.jwt
         # Admins' Rego and whether OPA has it
         bridge get modules
     """
-    found = await listing(engine, asked.words, asked.kind, asked.namespace, asked.selects)
+    without = asked.more["without"]
+    if without:
+        found = ListedObjects("uncovered", await uncovered_targets(engine.opa, without, asked.namespace, asked.selects))
+    else:
+        found = await listing(engine, asked.words, asked.kind, asked.namespace, asked.selects)
     return Answer(
         lambda: [_LISTS[found.form].table(found.entries, asked.wide)],
-        nothing_to_list(asked.words),
+        f"No targets without {without} found." if without else nothing_to_list(asked.words),
         found.entries,
         names=lambda: _names(found),
         namespaced=found.form not in _TITLES,
@@ -236,6 +250,23 @@ async def listed_targets(opa: Opa, kind: str | None, namespace: str | None, sele
     ]
 
 
+async def uncovered_targets(opa: Opa, text: str, namespace: str | None, selects: Selects | None) -> list[Entry]:
+    """Return the targets without a policy of a kind, or a field, as the option names them: `KIND[.spec.FIELD]`.
+
+    Each is an entry of the query `uncovered`, with the `identity` of its object. Raises NameNotFoundError for an
+    unknown kind.
+    """
+    from bridge.queries.asking import in_batches, objects, policy_kind, selected
+
+    kind, _, field = text.partition(".spec.")
+    of_kind = {"policyKind": await policy_kind(opa, kind.removesuffix(".spec"))}
+    more = of_kind | ({"field": "/" + field.replace(".", "/")} if field else {})
+    targets = await opa.query("coverable", {**of_kind, "namespace": namespace})
+    entries = await selected(opa, await in_batches(opa, "uncovered", "targets", targets, more), "target", selects)
+    held = await objects(opa, dict.fromkeys(parse_key(entry["target"]).object for entry in entries))
+    return [identity(held.get(parse_key(entry["target"]).object, {})) | entry for entry in entries]
+
+
 def _module(entry: Entry) -> Entry:
     key = parse_key(entry["name"])  # a ConfigMap or RegoPolicy
     version = "v1" if key.group == CORE else f"{key.group}/v1alpha1"
@@ -315,7 +346,7 @@ def _outcomes(paths: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 def _names(found: ListedObjects) -> list[str]:
     """Return kubectl's names; effective targets and policy kinds are not objects, so they have their keys."""
     field = _LISTS[found.form].named_by
-    if found.form in {"targets", "policykinds"}:
+    if found.form in {"targets", "uncovered", "policykinds"}:
         return [entry[field] for entry in found.entries]
     return [object_name(parse_key(entry[field])) for entry in found.entries]
 
@@ -354,6 +385,20 @@ def _targets_table(entries: Sequence[Entry], wide: bool) -> Table:
         what = short_key(parse_key(entry["target"])), kind_text(entry["policyKind"], wide=wide)
         table.rows.append([*what, str(entry["paths"]), ", ".join(outcomes)])
     return table
+
+
+def _uncovered_table(entries: Sequence[Entry], wide: bool) -> Table:
+    """Return a row for each target and path without a policy. Wide: also the policy kind."""
+    table = Table(["TARGET", "POLICY KIND", "VIA", "UNKNOWN", "EXEMPTION"], long=("UNKNOWN", "EXEMPTION"))
+    for entry in entries:
+        target, kind = parse_key(entry["target"]), kind_text(entry["policyKind"], wide=True) if wide else ""
+        for path in entry["paths"]:
+            above = [key for key in map(parse_key, path["path"]) if key.object != target.object]
+            doors = [key for key in above if key.kind == "Gateway"]
+            via = " > ".join(short_key(key) for key in [*doors[-1:], *(key for key in above if key.section)])
+            exemptions = "; ".join(map(exemption_text, path["exemptions"]))
+            table.rows.append([short_key(target), kind, via or "<none>", path.get("unknown", ""), exemptions])
+    return table.without_empty("POLICY KIND", "UNKNOWN", "EXEMPTION")
 
 
 def _objects_table(entries: Sequence[Entry], wide: bool) -> Table:
@@ -416,5 +461,6 @@ _LISTS = {
     "policies": _List("policy", _policies_table),
     "policykinds": _List("policyKind", _kinds_table),
     "targets": _List("target", _targets_table),
+    "uncovered": _List("target", _uncovered_table),
     "modules": _List("name", _modules_table),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from bridge.cli.reading import INPUT_ERROR, Asked, read_command, report_at
 from bridge.cli.table import Table
 from bridge.model.keys import parse_key
 from bridge.model.text import nearest
-from bridge.queries.names import NameNotFoundError, short_key
+from bridge.queries.names import NameNotFoundError, exemption_text, short_key
 
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
@@ -52,6 +53,8 @@ async def violations(engine: Engine, asked: Asked) -> Answer:
     rows.sort(key=lambda row: (row["constraint"], row["object"], row["message"]))
     at_fault = _report_inactive(engine, constraints)
     found = await selected(engine.opa, rows, "object", asked.selects)
+    if asked.namespace is None:
+        await _report_exemptions(engine, [entry["constraint"] for entry in constraints], rows)
     denied = any(row["enforcementAction"] == "deny" for row in found)
     return Answer(
         lambda: [_violation_table(found, wide=asked.wide)],
@@ -91,11 +94,24 @@ def _report_inactive(engine: Engine, constraints: Sequence[Entry]) -> bool:
     return at_fault
 
 
+async def _report_exemptions(engine: Engine, names: Sequence[str], rows: Sequence[Entry]) -> None:
+    """Report on standard error the exemptions that have expired, and those that exempt none of all violations."""
+    exempted: dict[str, Counter[str]] = {name: Counter() for name in names}
+    for row in rows:
+        if "exemption" in row:
+            exempted[row["constraint"]][str(row["exemption"]["number"])] += 1
+    counted = {name: {"total": 0, "first": [], "exempted": found} for name, found in exempted.items()}
+    for entry in await engine.opa.query("constraints", {"constraints": names, "counted": counted}):
+        for remark in entry["exemptions"]:
+            print_error(f"warning: Constraint {entry['constraint']}: {remark}")
+
+
 def _violation_table(rows: Sequence[Entry], *, wide: bool) -> Table:
     """Return a row for each violation; `wide` adds the policy's details."""
-    table = Table(["CONSTRAINT", "ACTION", "OBJECT", "MESSAGE", "DETAILS"], long=("DETAILS",))
+    table = Table(["CONSTRAINT", "ACTION", "OBJECT", "MESSAGE", "EXEMPTION", "DETAILS"], long=("DETAILS", "EXEMPTION"))
     for row in rows:
         details = json.dumps(row["details"], sort_keys=True) if wide else ""
+        exemption = exemption_text(row["exemption"]) if "exemption" in row else ""
         cells = [row["constraint"], row["enforcementAction"], short_key(parse_key(row["object"])), row["message"]]
-        table.rows.append([*cells, details])
-    return table.without_empty("DETAILS")
+        table.rows.append([*cells, exemption, details])
+    return table.without_empty("EXEMPTION", "DETAILS")

@@ -49,7 +49,7 @@ def shipped(
     versions: Mapping[str, str] = _NONE,
     queries: Iterable[str] | None = None,
 ) -> Shipped:
-    """Return the modules below `root/bridge` without tests, and `data.bridge_settings`.
+    """Return the modules of every bundle (below `root/bridge`, and IN_EVERY_BUNDLE), and `data.bridge_settings`.
 
     The settings are `{presets, schemas, bounds, versions}`: `presets` are policy kinds by file name, `schemas` the
     schemas of `spec` of the bridge's own kinds. `bounds` limit the size of a policy (the Rego has defaults for missing
@@ -62,7 +62,7 @@ def shipped(
     modules, prepared = _files(root)
     if queries is not None:
         modules = reached(prepared.modules, queries)
-    packages = {"/".join(path.removesuffix(".rego").split("/")[:2]) for path in modules}
+    packages = {f"bridge/{prepared.modules[path].package.partition('.')[0]}" for path in modules}
     data = {SETTINGS: {**prepared.data, "bounds": dict(bounds), "versions": dict(versions)}}
     return Shipped(modules, data, frozenset({*packages, SETTINGS}))
 
@@ -70,19 +70,20 @@ def shipped(
 @cache
 def _files(root: Path) -> tuple[Mapping[str, str], Prepared]:
     """Return the modules by path, and their prepared form with `{presets, schemas}`, as of the first call."""
-    modules = {
-        str(path.relative_to(root)): path.read_text(encoding="utf-8")
-        for path in sorted((root / "bridge").rglob("*.rego"))
-        if not path.name.endswith("_test.rego")
-    }
-    paths = (*sorted((root / "bridge/kinds/presets").glob("*.yaml")), *sorted(crds_root().glob("*.yaml")))
-    return modules, prepare(modules, {path: path.read_bytes() for path in paths}, _described)
+    paths = [path for path in (root / "bridge").rglob("*.rego") if not path.name.endswith("_test.rego")]
+    paths += [path for path in (root / "guardrails").glob("*.rego") if path.stem in IN_EVERY_BUNDLE]
+    modules = {str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in sorted(paths)}
+    described = (*sorted((root / "bridge/kinds/presets").glob("*.yaml")), *sorted(crds_root().glob("*.yaml")))
+    return modules, prepare(modules, {path: path.read_bytes() for path in described}, _described)
 
 
 def preset_kinds(root: Path) -> list[str]:
     """Return the policy kinds, `<group>/<Kind>`, that the shipped presets describe."""
     return [f"{spec['group']}/{spec['kind']}" for spec in _files(root)[1].data["presets"].values()]
 
+
+# Of the folder `guardrails`: what needs no guardrail.
+IN_EVERY_BUNDLE = ("coverage", "exemptions", "uncovered")
 
 # What every guardrail needs: its input, and the judgement of changes.
 OF_GUARDRAILS = ("bridge.effective_targets", "bridge.guarded_changes", "bridge.v1.guarded")

@@ -19,6 +19,7 @@ from bridge.model.keys import Key, key_of, parse_key, pointer
 from bridge.model.types import CONSTRAINT, CRD, DESCRIBING
 from bridge.opa.client import Opa
 from bridge.queries.asking import Entry, Selects, by_batches, in_batches, objects, selected
+from bridge.queries.names import exemption_text
 from bridge.sources.manifests import MOST_BYTES, ManifestError, ManifestSource
 from bridge.sources.pruning import prune
 
@@ -341,12 +342,15 @@ async def _judged(
 async def _violations(opa: Opa, judged: Sequence[str], changes: Changes) -> dict[Name, Entry]:
     more = {"changes": changes} if changes else {}
     return {
-        (row["object"], row["constraint"], row["message"]): {
+        (row["object"], row["constraint"], message): {
             "subject": row["object"],
             "about": f"{CONSTRAINT}/-/{row['constraint']}",
             "reason": "Violation",
-            "message": row["message"],
+            "message": message,
             "enforcementAction": row["enforcementAction"],
+            **({"exemption": row["exemption"]} if "exemption" in row else {}),
         }
         for row in await in_batches(opa, "violations", "objects", judged, more)
+        for exempt in [f" (exempt: {exemption_text(row['exemption'])})" if "exemption" in row else ""]
+        for message in [row["message"] + exempt]
     }

@@ -256,6 +256,11 @@ def short_key(key: Key) -> str:
     return f"{key.kind}/{namespace}{key.name}{section}" + (f"@{key.role}" if key.role else "")
 
 
+def exemption_text(exemption: Mapping[str, Any]) -> str:
+    """Return an exemption of a Constraint for people: its owner, last day and reason."""
+    return f"{exemption['owner']} until {exemption['until']}, {exemption['reason']}"
+
+
 _IDENTITY = ("name", "namespace", "labels", "creationTimestamp")
 
 

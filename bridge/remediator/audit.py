@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import structlog
 
 from bridge.model.changes import Notice
-from bridge.model.keys import Key, parse_key
+from bridge.model.keys import Key, namespace_in, parse_key
 from bridge.model.types import CONSTRAINT, GUARDRAIL_PREFIX
 from bridge.opa.client import Opa, in_parts
 from bridge.opa.errors import OpaError, OpaUndefined
@@ -27,6 +28,11 @@ BATCH = 500  # objects of a query
 SHOWN = 20  # violations that a status has
 
 Row = dict[str, Any]
+
+
+def counts(row: Mapping[str, Any]) -> bool:
+    """Return whether a violation counts: no exemption names it."""
+    return "exemption" not in row
 
 
 class Audited:
@@ -54,9 +60,20 @@ class Audited:
         return len(self._waiting)
 
     @property
-    def violations(self) -> int:
-        """Return the number of violations of all active Constraints."""
-        return sum(len(rows) for found in self._found.values() for rows in found.values())
+    def violations(self) -> Counter[tuple[str, str]]:
+        """Return the number of violations by Constraint and action, `exempt` among these."""
+        every = (rows for found in self._found.values() for rows in found.values())
+        return Counter((row["constraint"], row["enforcementAction"]) for rows in every for row in rows)
+
+    @property
+    def violating(self) -> Counter[tuple[str, str]]:
+        """Return the number of objects with violations, without exempted ones, by Constraint and namespace."""
+        return Counter(
+            (name, namespace_in(key))
+            for name, found in self._found.items()
+            for key, rows in found.items()
+            if any(map(counts, rows))
+        )
 
     def forget(self) -> None:
         """Drop everything, because OPA is synced again."""
@@ -68,10 +85,15 @@ class Audited:
         self._begun.clear()
 
     def counted(self, name: str) -> dict[str, Any]:
-        """Return the violations of one Constraint, `{total, first}`: their number, and the first in a stable order."""
+        """Return the violations of one Constraint, `{total, first, exempted}`.
+
+        These are their number, the first in a stable order, and the number of exempted ones by their exemption's.
+        """
         found = self._found.get(name, {})
-        rows = [row for key in sorted(found) for row in found[key]]
-        return {"total": len(rows), "first": rows[:SHOWN]}
+        every = [row for key in sorted(found) for row in found[key]]
+        rows = [row for row in every if counts(row)]
+        exempted = Counter(str(row["exemption"]["number"]) for row in every if not counts(row))
+        return {"total": len(rows), "first": rows[:SHOWN], "exempted": exempted}
 
     def take_differing(self) -> list[str]:
         """Return the Constraints whose status may differ since the last call, after their complete evaluation."""

@@ -12,7 +12,7 @@ from typing import Any
 Condition = Mapping[str, Any]
 Current = Mapping[str, Any]  # {status, annotations}, in the form of the query `current_statuses`
 Patch = dict[str, Any]  # {status: its fields} or {metadata: {annotations}}; a merge patch (RFC 7386)
-_COUNTED = ("totalViolations", "violations", "auditTimestamp")  # of a Constraint
+_COUNTS = ("totalViolations", "violations", "exemptedViolations")  # of a Constraint
 _SAID = ("status", "reason", "message", "observedGeneration")  # fields that make two conditions of one type equal
 
 
@@ -140,12 +140,13 @@ def plan_constraint(current: Current, wanted: Mapping[str, Any], now: str) -> Pa
     """
     status = _mapping(current["status"])
     part: Patch = {"conditions": plan_conditions(_list(status, "conditions"), [wanted["condition"]], (), now)}
-    counts = {name: wanted[name] for name in ("totalViolations", "violations") if name in wanted}
+    counts = {name: wanted[name] for name in _COUNTS if name in wanted}
     if counts and any(status.get(name) != value for name, value in counts.items()):
         part |= counts | {"auditTimestamp": now}
     patch = _status_patch(part)
-    if not counts and (gone := [name for name in _COUNTED if status.get(name) is not None]):
-        # An invalid Constraint has no effect: its earlier violations are removed.
+    kept = {*counts, "auditTimestamp"} if counts else set()
+    if gone := [name for name in (*_COUNTS, "auditTimestamp") if name not in kept and status.get(name) is not None]:
+        # An invalid Constraint has no effect: its earlier violations are removed. One without exemptions exempts none.
         patch = {"status": {**(patch["status"] if patch else {}), **dict.fromkeys(gone)}}
     return patch
 

@@ -69,6 +69,7 @@ def measure_work(
     metrics.read("status_writes", lambda: _writes(writers))
     metrics.read("audited_objects", lambda: audit.audited.judged)
     metrics.read("constraint_violations", lambda: audit.audited.violations)
+    metrics.read("constraint_violating_objects", lambda: audit.audited.violating)
     metrics.read("placement_events", lambda: placement.counts)
     metrics.read("queue_depth", lambda: _depths(store, replicator, writers))
 

@@ -1,7 +1,8 @@
 """Every metric that the bridge exposes; `/metrics` in Prometheus's format, and the probes `/livez` and `/readyz`.
 
 Parts count in plain numbers, which are read at each scrape. The reference page is made from the families. Names have
-the prefix `policy_bridge_` and base units. No label contains an object's name, because their number is unlimited.
+the prefix `policy_bridge_` and base units. Labels name no objects but Constraints and
+namespaces, because their number is unlimited.
 """
 
 from __future__ import annotations
@@ -137,7 +138,18 @@ FAMILIES = (
         ("queue",),
     ),
     Family("audited_objects", "counter", "Evaluations of objects by the audit of Constraints."),
-    Family("constraint_violations", "gauge", "Current violations of all Constraints, from the audit."),
+    Family(
+        "constraint_violations",
+        "gauge",
+        "Current violations from the audit, by Constraint and action; exempted ones have the action exempt.",
+        ("constraint", "enforcement_action"),
+    ),
+    Family(
+        "constraint_violating_objects",
+        "gauge",
+        "Objects with violations from the audit, without exempted ones, by Constraint and the objects' namespace.",
+        ("constraint", "object_namespace"),
+    ),
     Family("placement_events", "counter", "Placement actions and reports, by event.", ("event",)),
     Family("events", "counter", "Kubernetes Events, by result.", ("result",), EVENT_RESULTS),
     Family("admission_requests", "counter", "Admission requests, by outcome.", ("outcome",), OUTCOMES),

@@ -6,11 +6,11 @@
 #   has this package only if it has a guardrail.
 package bridge.effective_targets
 
+import data.bridge.coverage
 import data.bridge.effective as engine
 import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
-import data.bridge.lib.leaves
 import data.bridge.lib.levels
 import data.bridge.lookup
 import data.bridge.outcomes
@@ -197,28 +197,9 @@ _via(target) := sprintf(" via %s", [concat(" > ", [keys.describe(node) | some no
 # description: The value of a field (a JSON pointer) of what is in effect. Undefined if it has none.
 value(effect, pointer) := found if {
 	is_object(effect.spec)
-	found := object.get(effect.spec, _segments(pointer), null)
+	found := object.get(effect.spec, coverage.segments(pointer), null)
 	not is_null(found)
 }
-
-# METADATA
-# description: |
-#   What is in effect has a value at a field or below it; any, if the field is "". Where every policy applies, one of them
-#   has it.
-has_field(effect, "") if effect.spec
-
-has_field(effect, field) if {
-	some pointer, _ in effect.origins
-	startswith(concat("", [pointer, "/"]), concat("", [field, "/"]))
-}
-
-has_field(effect, field) if {
-	is_array(effect.spec)
-	some policy_spec in effect.spec
-	object.get(policy_spec, _segments(field), null) != null
-}
-
-_segments(pointer) := leaves.segments(concat("", ["/", trim_prefix(pointer, "/")]))
 
 # METADATA
 # description: The policies that an origin names.

@@ -5,6 +5,7 @@
 #   outside can arrive: at targets with a hostname that none of `internalHostnames` covers.
 package bridge.guardrails.required_policy
 
+import data.bridge.coverage
 import data.bridge.effective_targets
 
 violations contains {"message": message, "severity": "high"} if {
@@ -35,7 +36,7 @@ _is_internal(name) if {
 
 _is_met if {
 	some kind in input.parameters.kinds
-	effective_targets.has_field(input.policies[kind], object.get(input.parameters, "field", ""))
+	coverage.has_field(input.policies[kind], object.get(input.parameters, "field", ""))
 }
 
 _is_unknown if {

@@ -48,6 +48,25 @@ data:
 """
 
 
+def test_targets_without_a_policy_or_a_field_of_it(shop: Run) -> None:
+    answer = shop("get", "targets", "--without", "timeoutpolicy", "-n", "shop", "-o", "name")
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert "core/Service/shop/cart#http" in answer.stdout.splitlines()
+    assert "core/Service/shop/catalog#http" not in answer.stdout.splitlines()
+    answer = shop("get", "targets", "--without", "timeoutpolicy.spec.connect", "-n", "shop", "-o", "name")
+    assert "core/Service/shop/catalog#http" in answer.stdout.splitlines()
+
+
+def test_targets_without_an_unknown_kind(shop: Run) -> None:
+    answer = shop("get", "targets", "--without", "timeoutpolcy")
+    assert (answer.returncode, answer.stderr) == (
+        2,
+        "error: there is no policy kind 'timeoutpolcy'; did you mean TimeoutPolicy?\n",
+    )
+    answer = shop("get", "routes", "--without", "timeoutpolicy")
+    assert (answer.returncode, answer.stdout) == (2, "")
+
+
 def test_policies_have_class_target_outcome_and_scopes(shop: Run) -> None:
     answer = shop("get", "policies", "-n", "shop", "--kind", "cp")
     assert (answer.returncode, answer.stderr) == (0, "")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import yaml
+
 from tests.e2e.conftest import ROOT, Run
 
 SHOP = ROOT / "examples" / "shop"
@@ -68,3 +70,46 @@ def test_a_guardrail_of_an_admin(bridge: Run, tmp_path: Path) -> None:
         "rule checkout via Gateway infra/public#https: contrast 7",
         "rule checkout via Gateway infra/internal#http: contrast 10",
     }
+
+
+_MOVES = {"owner": "team web", "reason": "it moves", "until": "2999-01-01"}
+EXEMPTIONS = [
+    {"match": {"namespaces": ["shop"], "name": "cart"}} | _MOVES,
+    {"match": {"namespaces": ["shop"], "name": "gone"}} | _MOVES,
+    {"match": {"namespaces": ["shop"]}} | _MOVES | {"until": "2020-01-01"},
+]
+
+
+def test_an_exempted_violation_is_listed_and_does_not_count(bridge: Run, tmp_path: Path) -> None:
+    documents = list(yaml.safe_load_all(OWN))
+    documents[-1]["spec"]["exemptions"] = EXEMPTIONS
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump_all(documents))
+    done = bridge("violations", "--manifests", SHOP, "--manifests", tmp_path)
+    assert done.returncode == 0
+    assert "team web until 2999-01-01, it moves" in done.stdout
+    assert done.stderr.splitlines() == [
+        "warning: Constraint checkout: exemptions[1] of team web exempts no violation",
+        "warning: Constraint checkout: exemptions[2] of team web expired on 2020-01-01",
+    ]
+    done = bridge("violations", "--manifests", SHOP, "--manifests", tmp_path, "-o", "json")
+    assert {row["exemption"]["number"] for row in json.loads(done.stdout)} == {0}
+    assert {row["enforcementAction"] for row in json.loads(done.stdout)} == {"exempt"}
+
+
+def test_targets_without_a_policy_have_the_exemptions_of_the_rule(bridge: Run, tmp_path: Path) -> None:
+    documents = list(yaml.safe_load_all(OWN))[-1:]
+    documents[0]["spec"] |= {
+        "policy": "bridge.guardrails.required_policy",
+        "parameters": {"kinds": ["example.com/ColorPolicy"], "field": "/font"},
+        "exemptions": EXEMPTIONS,
+    }
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump_all(documents))
+    asked = ["get", "targets", "--without", "colorpolicy.spec.font", "-n", "shop", "-o", "json"]
+    done = bridge(*asked, "--manifests", SHOP, "--manifests", tmp_path)
+    owners = {
+        (entry["target"].partition("#")[0].rpartition("/")[2], one["owner"])
+        for entry in json.loads(done.stdout)
+        for path in entry["paths"]
+        for one in path["exemptions"]
+    }
+    assert owners == {("cart", "team web")}

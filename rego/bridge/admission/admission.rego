@@ -101,10 +101,10 @@ _writes_constraint if {
 _type := concat("/", [keys.group_name(input.kind.group), input.kind.kind])
 
 _judgments(name) := {[action, message] | some [message, _] in _violations(name)} | {["warn", message] |
-	action != "dryrun"
+	action in {"deny", "warn"}
 	message := constraints.step(name, _reviewed).warning
 } if {
-	action := constraints.action(constraints.active_constraints[name])
+	action := data.bridge.exemptions.action(constraints.active_constraints[name], _reviewed)
 }
 
 _violations(name) := {[message, {}]} if {

@@ -55,13 +55,10 @@ violations(names, object_keys) := {violation |
 	it := subject(lookup.get(key))
 	matches(object.get(spec, "match", {}), it)
 	some [message, details] in _violations_by(step(name, it), key)
-	violation := {
-		"constraint": name,
-		"object": key,
-		"enforcementAction": action(spec),
-		"message": message,
-		"details": details,
-	}
+	violation := object.union(
+		{"constraint": name, "object": key, "message": message, "details": details, "enforcementAction": data.bridge.exemptions.action(spec, it)},
+		{"exemption": exemption | exemption := data.bridge.exemptions.of(spec, it)},
+	)
 }
 
 # The keys of the stored objects whose kind a Constraint names, or of all audited objects if it names none.
@@ -140,14 +137,14 @@ problems(spec) := array.flatten([
 
 # The condition Accepted of a Constraint: whether it is valid and its policy is loaded. `replicated` are the types that
 # the audit covers, null for all; the message lists the types that the Constraint names and the audit does not cover.
-accepted(name, replicated) := reporting.with_generation(concat("/", [type, "-", name]), object.union(
+accepted(name, replicated, counted) := reporting.with_generation(concat("/", [type, "-", name]), object.union(
 	{"type": "Accepted", "status": {true: "True", false: "False"}[reason == "Accepted"]},
 	{"reason": reason, "message": message},
 )) if {
-	[reason, message] := _acceptance(name, replicated)
+	[reason, message] := _acceptance(name, replicated, counted)
 }
 
-_acceptance(name, _) := ["Invalid", concat("; ", wrong)] if {
+_acceptance(name, _, _) := ["Invalid", concat("; ", wrong)] if {
 	wrong := problems(object.get(all_constraints[name], "spec", null))
 	wrong != []
 } else := ["PolicyNotFound", policy_missing(spec.policy, action(spec))] if {
@@ -155,8 +152,9 @@ _acceptance(name, _) := ["Invalid", concat("; ", wrong)] if {
 	not is_loaded(spec.policy)
 }
 
-_acceptance(name, replicated) := ["Accepted", concat("; ", array.concat(["Constraint is active"], unaudited))] if {
+_acceptance(name, replicated, counted) := ["Accepted", concat("; ", array.flatten(["Constraint is active", unaudited, remarks]))] if {
 	is_loaded(active_constraints[name].policy)
+	remarks := data.bridge.exemptions.remarks(active_constraints[name], counted)
 	unaudited := [sprintf("not audited, because not replicated (setting types): %s", [concat(", ", missing)]) |
 		missing := sort(_not_replicated(name, replicated))
 		missing != []
@@ -180,14 +178,15 @@ _not_replicated(name, replicated) := {concat("/", [keys.group_name(group), kind]
 } - union({{object_type | some object_type in replicated}, lookup.types, kinds.names})
 
 # The report on a Constraint; `unaudited` are the types that it names and that are not replicated. It includes
-# violations if they were counted: `counted` is `{total, first}`, their number and the first rows, or null. A Constraint
-# that is not active has no violations.
-report(name, replicated, counted) := object.union(
+# violations if they were counted: `counted` is `{total, first, exempted}`, their number, the first rows, and the number of
+# exempted ones by the number of their exemption, or null. A Constraint that is not active has no violations.
+report(name, replicated, counted) := object.union_n([
 	{
 		"constraint": name,
 		"policy": object.get(spec, "policy", ""),
 		"enforcementAction": action(spec),
-		"condition": accepted(name, replicated),
+		"condition": accepted(name, replicated, counted),
+		"exemptions": [text | some text in data.bridge.exemptions.remarks(active_constraints[name], counted)],
 		"unaudited": sort(_not_replicated(name, replicated)),
 	},
 	{field: value |
@@ -198,7 +197,8 @@ report(name, replicated, counted) := object.union(
 			"violations": [_status_entry(violation) | some violation in counted.first],
 		}
 	},
-) if spec := object.get({"": all_constraints[name].spec | is_object(all_constraints[name].spec)}, "", {})
+	{"exemptedViolations": number | active_constraints[name].exemptions; number := sum(counted.exempted)},
+]) if spec := object.get({"": all_constraints[name].spec | is_object(all_constraints[name].spec)}, "", {})
 
 _status_entry(violation) := {
 	"group": api_group(parts.group),

@@ -156,7 +156,7 @@ test_expressions_have_the_values_that_their_operator_needs if {
 
 _accepted(spec, replicated) := [condition.status, condition.reason, condition.message] if {
 	stored := testing.stored([object.union(constraint("c", spec), {"metadata": {"generation": 4}})])
-	condition := constraints.accepted("c", replicated) with data.objects as stored
+	condition := constraints.accepted("c", replicated, null) with data.objects as stored
 	condition.observedGeneration == 4
 }
 

@@ -1,0 +1,44 @@
+package bridge.coverage_test
+
+import data.bridge.coverage
+import data.bridge.testing
+import data.bridge.v1
+
+_colors := "example.com/ColorPolicy"
+
+_listener := testing.color("infra", "dark", 1, [testing.section_ref("Gateway", "public", "http")], {"theme": "dark"})
+
+_uncovered(more, field) := {[entry.target, path.path[2]] | some entry in found; some path in entry.paths} if {
+	query := {"policyKind": _colors, "changes": {"upsert": array.concat(testing.world, more)}}
+	targets := v1.coverable with input as query
+	found := v1.uncovered with input as object.union(query, {"targets": targets, "field": field})
+}
+
+test_every_path_without_a_policy_is_listed if {
+	rules := {testing.cart_pay, concat("", [testing.cart_route, "#[1]"])}
+	_uncovered([], "") == {[rule, testing.listener_http] | some rule in rules}
+	of_pay := testing.color("shop", "pay", 1, [testing.section_ref("HTTPRoute", "cart", "pay")], {"theme": "dark"})
+	_uncovered([of_pay], "") == {[concat("", [testing.cart_route, "#[1]"]), testing.listener_http]}
+}
+
+test_a_field_that_no_policy_sets_is_not_covered if {
+	_uncovered([_listener], "/theme") == _uncovered([_listener], "")
+	_uncovered([_listener], "/text") == _uncovered([], "")
+}
+
+test_what_cannot_be_computed_is_unknown if {
+	effects := [{"path": testing.cart_pay_path, "error": {"code": "BoundExceeded", "message": "too many"}, "policies": []}]
+	found := coverage.uncovered_paths(_colors, "", testing.cart_pay, "") with input as testing.changed([])
+		with data.bridge.effective.policies_of as effects
+	{"path": testing.cart_pay_path, "exemptions": [], "unknown": "too many"} in found
+}
+
+test_targets_of_one_namespace if {
+	found := v1.coverable with input as object.union(testing.changed([]), {"policyKind": _colors, "namespace": "nowhere"})
+	found == []
+}
+
+test_bad_input_is_an_error if {
+	v1.coverable.error.code == "InvalidInput" with input as {}
+	v1.uncovered.error.code == "InvalidInput" with input as object.union(testing.changed([]), {"policyKind": _colors})
+}

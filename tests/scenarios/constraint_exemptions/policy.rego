@@ -1,0 +1,4 @@
+# Violated by each object.
+package scenarios.exempt
+
+violation contains {"msg": "no"}
