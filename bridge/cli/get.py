@@ -394,8 +394,8 @@ def _uncovered_table(entries: Sequence[Entry], wide: bool) -> Table:
         target, kind = parse_key(entry["target"]), kind_text(entry["policyKind"], wide=True) if wide else ""
         for path in entry["paths"]:
             above = [key for key in map(parse_key, path["path"]) if key.object != target.object]
-            doors = [key for key in above if key.kind == "Gateway"]
-            via = " > ".join(short_key(key) for key in [*doors[-1:], *(key for key in above if key.section)])
+            last = {key.object: key for key in above if key.section or key.kind == "Gateway"}  # a Gateway's listener
+            via = " > ".join(map(short_key, last.values()))
             exemptions = "; ".join(map(exemption_text, path["exemptions"]))
             table.rows.append([short_key(target), kind, via or "<none>", path.get("unknown", ""), exemptions])
     return table.without_empty("POLICY KIND", "UNKNOWN", "EXEMPTION")

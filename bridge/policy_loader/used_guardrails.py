@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bridge.model.changes import Change, Deleted, Object, Upserted
+from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Upserted
 from bridge.model.keys import Key, key_of
 from bridge.model.types import CONSTRAINT, GUARDRAIL_PREFIX
 from bridge.policy_loader.submissions import field_of
@@ -23,6 +23,7 @@ class UsedGuardrails:
     def __init__(self, changed: Callable[[], None]) -> None:
         self._changed = changed
         self._by_constraint: dict[Key, str] = {}
+        self._unlisted: set[Key] = set()  # those that a list in progress has not delivered yet
 
     def packages(self) -> frozenset[str]:
         """Return the packages of all guardrails that a Constraint names."""
@@ -32,8 +33,16 @@ class UsedGuardrails:
         """Process one change of a source; changes of other types may be included."""
         before = self.packages()
         match change:
+            case Listing(type_id) if type_id == CONSTRAINT:
+                self._unlisted = set(self._by_constraint)
             case Upserted(type_id, objects) if type_id == CONSTRAINT:
-                self._by_constraint |= {key_of(obj): guardrail_of(obj) for obj in objects}
+                found = {key_of(obj): guardrail_of(obj) for obj in objects}
+                self._by_constraint |= found
+                self._unlisted -= found.keys()
+            case Listed(type_id) if type_id == CONSTRAINT:
+                for key in self._unlisted:  # deleted while no watch was open
+                    self._by_constraint.pop(key, None)
+                self._unlisted = set()
             case Deleted(type_id, key) if type_id == CONSTRAINT:
                 self._by_constraint.pop(key, None)
             case _:

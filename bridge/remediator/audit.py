@@ -48,6 +48,7 @@ class Audited:
         self._differing: set[str] = set()
         self.judged = 0  # evaluations of objects
         self._begun: set[str] = set()  # Constraints whose evaluation is incomplete, and not reported
+        self._changed: set[str] | None = None  # objects whose violations differ from the last take_changed; None: any
 
     @property
     def needed(self) -> bool:
@@ -83,6 +84,7 @@ class Audited:
         self._waiting.clear()
         self._differing.clear()
         self._begun.clear()
+        self._changed = None
 
     def counted(self, name: str) -> dict[str, Any]:
         """Return the violations of one Constraint, `{total, first, exempted}`.
@@ -102,6 +104,24 @@ class Audited:
         ready = sorted(self._differing - self._begun)
         self._differing.difference_update(ready)
         return ready
+
+    def objects(self) -> set[str]:
+        """Return the objects with violations."""
+        return {key for found in self._found.values() for key in found}
+
+    def rows_of(self, key: str) -> list[Row]:
+        """Return the violations by an object, without exempted ones."""
+        found = (self._found[name].get(key, ()) for name in sorted(self._found))
+        return [row for rows in found for row in rows if counts(row)]
+
+    def take_changed(self) -> set[str] | None:
+        """Return the objects whose violations may have changed since the last call; None: those of any."""
+        changed, self._changed = self._changed, set()
+        return changed
+
+    def _note_changed(self, keys: Iterable[str]) -> None:
+        if self._changed is not None:
+            self._changed.update(keys)
 
     async def take(self, notice: Notice) -> None:
         """Process a change. Raises OpaError; then call it again."""
@@ -172,7 +192,9 @@ class Audited:
             self._guardrails |= guardrails & self._active
         for name in names:
             keys = dict.fromkeys(audited.get(name, []))
-            kept = {key: rows for key, rows in self._found.pop(name, {}).items() if key in keys}
+            found = self._found.pop(name, {})
+            kept = {key: rows for key, rows in found.items() if key in keys}
+            self._note_changed(found.keys() - kept.keys())
             if kept:
                 self._found[name] = kept
             self._add(keys, frozenset([name]))
@@ -195,6 +217,7 @@ class Audited:
                 new = fresh.get(name, {}).get(key)
                 if new != found.get(key):
                     self._differing.add(name)
+                    self._note_changed([key])
                     if new is None:
                         del found[key]
                     else:
@@ -230,6 +253,7 @@ class Audit(WriteLoop[str]):
         self._audited = Audited(opa)
         self._notices: list[Notice] = []
         self._wake = asyncio.Event()
+        self._follow: Callable[[Collection[str] | None], None] = lambda _: None
         self._begun = -1  # the sync whose objects are evaluated
         self._revision: str | None = None  # of the policies with which everything was evaluated
         self._due = 0.0  # the time of the next full evaluation
@@ -244,6 +268,10 @@ class Audit(WriteLoop[str]):
             self._notices.append(notice)
         self._idle.clear()
         self._wake.set()
+
+    def listen(self, follow: Callable[[Collection[str] | None], None]) -> None:
+        """Call `follow` after each whole evaluation with the result of `Audited.take_changed`."""
+        self._follow = follow
 
     @property
     def audited(self) -> Audited:
@@ -278,6 +306,8 @@ class Audit(WriteLoop[str]):
                     continue
                 if not self._audited.waiting:
                     self._whole = self._begun
+                    if self._is_whole:
+                        self._follow(self._audited.take_changed())
                 self._queue.add(self._audited.take_differing())
             self._note_idle()
 

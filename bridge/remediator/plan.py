@@ -237,7 +237,7 @@ def describe(traces: Traces) -> list[str]:
         "annotations": "annotations",
     }
     said = [f"{text} {', '.join(sorted(traces[name]))}" for name, text in listed.items() if name in traces]
-    said += ["status"] if "status" in traces else []
+    said += [name for name in ("status", "report") if name in traces]
     said += [", ".join(sorted({field for one in traces.get("webhooks", ()) for field in one["fields"]}))]
     return [text for text in said if text]
 

@@ -13,6 +13,7 @@ from bridge.opa.process import ManagedOpa
 from bridge.remediator.audit import Audit
 from bridge.remediator.placement import Placement
 from bridge.remediator.remediator import Remediator
+from bridge.remediator.violation_reports import ViolationReports
 from bridge.remediator.writer import RESULTS
 from bridge.replicator.replicator import Replicator
 from bridge.sidecar.policy_loading import PolicyLoading
@@ -48,7 +49,12 @@ def measure_opa(metrics: Metrics, requests: Requests, own: ManagedOpa | None) ->
 
 
 def measure_work(
-    metrics: Metrics, store: Store, replicator: Replicator, loading: PolicyLoading, writers: Writers
+    metrics: Metrics,
+    store: Store,
+    replicator: Replicator,
+    loading: PolicyLoading,
+    writers: Writers,
+    reports: ViolationReports,
 ) -> None:
     """Register metrics of writes to OPA, of admins' Rego, and of results and statuses."""
     counted, loader = replicator.counted, loading.loader
@@ -66,12 +72,12 @@ def measure_work(
     metrics.read("rego_bundles", lambda: loader.bundles)
     remediator, audit, placement = writers
     metrics.read("effective_recomputations", lambda: remediator.computed)
-    metrics.read("status_writes", lambda: _writes(writers))
+    metrics.read("status_writes", lambda: _writes(writers, reports))
     metrics.read("audited_objects", lambda: audit.audited.judged)
     metrics.read("constraint_violations", lambda: audit.audited.violations)
     metrics.read("constraint_violating_objects", lambda: audit.audited.violating)
     metrics.read("placement_events", lambda: placement.counts)
-    metrics.read("queue_depth", lambda: _depths(store, replicator, writers))
+    metrics.read("queue_depth", lambda: _depths(store, replicator, writers, reports))
 
 
 def measure_admission(metrics: Metrics, webhook: Webhook) -> None:
@@ -82,19 +88,21 @@ def measure_admission(metrics: Metrics, webhook: Webhook) -> None:
     metrics.read("webhook_connections_closed", lambda: webhook.gate.closed if webhook.gate else {})
 
 
-def _writes(writers: Writers) -> dict[tuple[str, str], int]:
+def _writes(writers: Writers, reports: ViolationReports) -> dict[tuple[str, str], int]:
     remediator, audit, placement = writers
     counts = {"status": remediator.results, "constraint": audit.results, "placement": placement.results}
+    counts["report"] = reports.results
     return {(writer, result): found.get(result, 0) for writer, found in counts.items() for result in RESULTS}
 
 
-def _depths(store: Store, replicator: Replicator, writers: Writers) -> dict[str, int]:
+def _depths(store: Store, replicator: Replicator, writers: Writers, reports: ViolationReports) -> dict[str, int]:
     remediator, audit, placement = writers
     return {
         "replication": replicator.waiting,
         "status": remediator.waiting,
         "constraint": audit.waiting,
         "audit": audit.audited.waiting,
+        "report": reports.waiting,
         "placement-judge": placement.to_judge,
         "placement-patch": placement.waiting,
         "events": store.events.waiting if store.events else 0,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bridge.admission.webhook_configuration import GROUP, KINDS
+from bridge.kube.violation_reports import FORMS
 from bridge.model.keys import CORE
 from bridge.model.types import ALWAYS, Access, plural_by_rule, regular_plural
 from bridge.policy_loader.submissions import CONFIG_MAP, REGO_POLICY
@@ -96,6 +97,9 @@ def _of_itself(settings: Settings) -> Iterator[Access]:
     yield Access(where, "coordination.k8s.io", "leases", ("create",), why=why)
     yield Access(where, "coordination.k8s.io", "leases", ("get", "update"), lease, why=why)
     yield Access("", "events.k8s.io", "events", ("create", "patch"), why="Events")
+    for form in FORMS:
+        for one in form:
+            yield Access("", one.group, one.plural, ("create", "delete", "list", "patch"), why="reports of violations")
     if settings.webhook_listen is None:
         return
     configuration = (settings.webhook_configuration,)

@@ -19,6 +19,7 @@ from bridge.kube.client import FIELD_MANAGER, JSON, KubeClient, patch_object, pa
 from bridge.kube.discovery import Discovery
 from bridge.kube.errors import Conflict, Invalid, KubeError, NotFound
 from bridge.kube.lease import Lease
+from bridge.kube.violation_reports import FORMS, LABEL
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
 from bridge.model.types import POLICY_KIND, ResourceType
@@ -28,6 +29,7 @@ from bridge.sidecar.store import MARKED
 from bridge.work import PAUSE
 
 PAGE = "500"  # objects
+REPORTS = frozenset(one for form in FORMS for one in form)
 ATTEMPTS = 5  # for an object that other writers change meanwhile
 # Events expire, and of Leases only the bridge's own is written, which is removed last.
 _PASSED_OVER = {"core/Event", "events.k8s.io/Event", "coordination.k8s.io/Lease"}
@@ -98,6 +100,9 @@ class Removal:
 
     async def _take_back(self, found: TracedObject) -> None:
         path = found.resource.object_path(found.key.namespace, found.key.name)
+        if "report" in found.traces:
+            await self.client.delete(path)
+            return
         if "webhooks" in found.traces:
             version = found.obj["metadata"]["resourceVersion"]
             await patch_parts(self.client, path, _webhook_patch(found), version)
@@ -132,6 +137,9 @@ class Removal:
         # Items of a list of a built-in type do not name their type.
         typed = {"apiVersion": resource.api_version, "kind": resource.kind}
         by_key = {str(key_of({**obj, **typed})): {**obj, **typed} for obj in objects}
+        if resource in REPORTS:
+            own = [obj for obj in by_key.values() if LABEL in (obj["metadata"].get("labels") or {}).items()]
+            return [TracedObject(resource, key_of(obj), obj, {"report": []}) for obj in own]
         if not by_key:
             return []
         query_input = {"objects": list(by_key.values()), "former": self._former, "manager": FIELD_MANAGER}

@@ -31,6 +31,7 @@ from bridge.opa.shipped import shipped_bundle
 from bridge.remediator.audit import Audit
 from bridge.remediator.placement import Placement
 from bridge.remediator.remediator import Remediator
+from bridge.remediator.violation_reports import ViolationReports
 from bridge.remediator.writer import StatusSink
 from bridge.replicator.replicator import Replicator
 from bridge.settings.model import Settings, TypeSettings
@@ -117,6 +118,7 @@ class Parts:
     budget: Budget
     remediator: Remediator
     audit: Audit
+    reports: ViolationReports
     placement: Placement
     webhook: Webhook | None
     own_opa: ManagedOpa | None
@@ -130,7 +132,7 @@ class Parts:
     def work(self) -> list[Run]:
         """What each part does until it is cancelled."""
         runs: list[Run] = [self.replicator.run, *(writer.run for writer in self.writers)]
-        runs += [self.loading.run, self.store.run]
+        runs += [self.reports.run, self.loading.run, self.store.run]
         if self.own_opa:
             runs.append(functools.partial(keep_running, self.own_opa, self.replicator.doubt))
         if self.webhook:
@@ -213,6 +215,8 @@ async def _make_parts(
     )
     replicator = _replicator(settings, store, loading, recovering, bridge_url)
     budget = Budget(settings.status_writes_per_second, BURST)
+    replicated = None if settings.manifests else (*ALWAYS, *_configured_types(settings))
+    audit = Audit(opa, store.sink, budget, lambda: replicated)
     return Parts(
         opa=opa,
         store=store,
@@ -220,9 +224,8 @@ async def _make_parts(
         replicator=replicator,
         budget=budget,
         remediator=Remediator(impatient, store.sink, budget, patient=recovering),
-        audit=Audit(
-            opa, store.sink, budget, lambda: None if settings.manifests else (*ALWAYS, *_configured_types(settings))
-        ),
+        audit=audit,
+        reports=ViolationReports(audit.audited, opa, store.sink, budget, store.record, store.reports),
         placement=make_placement(opa, store, settings),
         webhook=_webhook(settings, store, access, policies_of(loading, lambda: replicator.unready)),
         own_opa=own_opa,
@@ -234,8 +237,9 @@ def _connect(parts: Parts, bundles: Bundles, settings: Settings) -> None:
     replicator = parts.replicator
     bundles.modules.on_fresh_start(replicator.doubt)
     parts.loading.loader.before_rules_change(replicator.rules_change)
-    for part in (parts.remediator, parts.audit, parts.store):
+    for part in (parts.remediator, parts.audit, parts.reports, parts.store):
         replicator.listen(part.note)
+    parts.audit.listen(parts.reports.take)
     if settings.placed_types:
         replicator.listen(parts.placement.note)
     if parts.webhook:
@@ -244,7 +248,7 @@ def _connect(parts: Parts, bundles: Bundles, settings: Settings) -> None:
 
 def _measure(metrics: Metrics, parts: Parts, access: OpaAccess) -> None:
     measure_opa(metrics, access.requests, parts.own_opa)
-    measure_work(metrics, parts.store, parts.replicator, parts.loading, parts.writers)
+    measure_work(metrics, parts.store, parts.replicator, parts.loading, parts.writers, parts.reports)
     if parts.webhook:
         measure_admission(metrics, parts.webhook)
 

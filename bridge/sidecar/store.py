@@ -17,6 +17,7 @@ from bridge.kube import errors
 from bridge.kube.client import KubeClient, patch_object, read_object
 from bridge.kube.lease import FencedClient, Lease
 from bridge.kube.recording import Recorder
+from bridge.kube.violation_reports import ReportClient
 from bridge.model.changes import Notice, Source, Trouble
 from bridge.model.keys import Key
 from bridge.model.observability import EventType
@@ -45,8 +46,8 @@ class Cluster:
 class Store:
     """The source of objects and the sink of statuses: a cluster, or a folder of manifests.
 
-    `policies` is the source of policy authors' objects, None if these are among the objects of `source`. `cluster` and
-    `events` are None for a folder.
+    `policies` is the source of policy authors' objects, None if these are among the objects of `source`. `cluster`,
+    `events` and `reports` are None for a folder.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Store:
     policies: Source | None = None
     cluster: Cluster | None = None
     events: Recorder | None = None
+    reports: ReportClient | None = None
 
     async def run(self) -> None:
         """Do the store's own work, in addition to its source, until cancelled."""
@@ -219,6 +221,7 @@ class ClusterStore(Store):
         self.sink = ClusterSink(self._writing, self._objects.resource, self._lease)
         self.cluster = Cluster(self._writing, lambda: self._lease.held)
         self.events = self._recorder
+        self.reports = ReportClient(self._writing)
 
     async def run(self) -> None:
         """Keep the Lease and write Events."""

@@ -127,14 +127,14 @@ FAMILIES = (
     Family(
         "status_writes",
         "counter",
-        "Writes to the API server, by purpose (status, constraint, placement) and result.",
+        "Writes to the API server, by purpose (status, constraint, report, placement) and result.",
         ("writer", "result"),
     ),
     Family(
         "queue_depth",
         "gauge",
-        "Queue lengths: objects for OPA (replication), statuses (status, constraint), objects to evaluate (audit, "
-        "placement-judge) and to patch (placement-patch), Events (events).",
+        "Queue lengths: objects for OPA (replication), statuses (status, constraint), reports of violations (report), "
+        "objects to evaluate (audit, placement-judge) and to patch (placement-patch), Events (events).",
         ("queue",),
     ),
     Family("audited_objects", "counter", "Evaluations of objects by the audit of Constraints."),

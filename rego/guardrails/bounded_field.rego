@@ -8,14 +8,14 @@ package bridge.guardrails.bounded_field
 
 import data.bridge.effective_targets
 
-violations contains {"message": message, "severity": "medium", "field": parameters.field} if {
+violations contains {"message": message, "severity": "medium", "field": parameters.field, "policies": _owners} if {
 	some word, field in {"at least": "minimum", "at most": "maximum"}
 	bound := parameters[field]
 	not _is_within(word, bound)
 	message := sprintf("%s of %s must be %s %v, not %v", [parameters.field, _kind, word, bound, _value])
 }
 
-violations contains {"message": message, "severity": "medium", "field": parameters.field} if {
+violations contains {"message": message, "severity": "medium", "field": parameters.field, "policies": _owners} if {
 	not _value in parameters.allowed
 	message := sprintf("%s of %s must be one of %v, not %v", [parameters.field, _kind, parameters.allowed, _value])
 }
@@ -36,6 +36,8 @@ parameters := input.parameters
 _kind := split(parameters.kind, "/")[1]
 
 _value := effective_targets.value(input.policies[parameters.kind], parameters.field)
+
+_owners := {policy | some policy in effective_targets.owners_at(input.policies[parameters.kind], parameters.field)}
 
 _has_value if _value != null
 

@@ -167,12 +167,14 @@ covers(wildcard, hostname) if hierarchy.is_below_wildcard(hostname, wildcard)
 
 # METADATA
 # description: |
-#   A guardrail's violation in the form of a Constraint's, `{msg, details}`. `found` is `{message, severity?, field?}`.
+#   A guardrail's violation in the form of a Constraint's, `{msg, details}`. `found` is `{message, severity?, field?,
+#   policies?}`; `policies` are those at fault.
 reported(target, found) := {
 	"msg": sprintf("%s%s: %s", [_named(target.target), _via(target), message]),
 	"details": object.union_n([
 		{"target": target.target, "path": target.path, "severity": object.get(found, "severity", "high")},
 		{"field": field | field := found.field},
+		{"policies": sort(policies) | policies := {policy | some policy in found.policies}; count(policies) > 0},
 	]),
 } if {
 	message := _message(found)
@@ -199,6 +201,15 @@ value(effect, pointer) := found if {
 	is_object(effect.spec)
 	found := object.get(effect.spec, coverage.segments(pointer), null)
 	not is_null(found)
+}
+
+# METADATA
+# description: The policies of which a value at a field (a JSON pointer), below it or above it is in effect.
+owners_at(effect, field) := {policy |
+	some pointer, origin in effect.origins
+	at := [concat("", [one, "/"]) | some one in [pointer, field]]
+	true in {startswith(at[0], at[1]), startswith(at[1], at[0])}
+	some policy in owners(origin)
 }
 
 # METADATA

@@ -7,7 +7,7 @@ package bridge.guardrails.field_owner
 
 import data.bridge.effective_targets
 
-violations contains {"message": message, "severity": "high", "field": pointer} if {
+violations contains {"message": message, "severity": "high", "field": pointer, "policies": {policy}} if {
 	some pointer, origin in input.policies[input.parameters.kind].origins
 	_is_at(pointer)
 	some policy in effective_targets.owners(origin)

@@ -1,5 +1,6 @@
 package bridge.guardrails_test
 
+import data.bridge.effective_targets
 import data.bridge.guardrails.bounded_field
 import data.bridge.guardrails.field_owner
 import data.bridge.guardrails.no_policy_without_effect
@@ -97,6 +98,17 @@ test_a_field_outside_of_its_bounds if {
 	_messages(_bounded({"allowed": ["1s"]})) == {`/timeout of SecurityPolicy must be one of ["1s"], not 30s`}
 }
 
+test_a_violation_names_the_policies_at_fault if {
+	{one.policies | some one in _bounded({"maximum": "10s"})} == {{_jwt}}
+	{one.policies | some one in _bounded({"field": "/other", "required": true})} == set()
+	without := required_policy.violations with input as _target(_outcomes, object.union(_required, {"field": "/oidc"}))
+	{one.policies | some one in without} == {{_jwt}}
+	reported := effective_targets.reported(_target({}, {}), {"message": "no", "policies": {_jwt}})
+	reported.details.policies == [_jwt]
+}
+
+_outcomes := {"example.com/SecurityPolicy": object.union(_secured["example.com/SecurityPolicy"], {"outcomes": {_jwt: "Programmed"}})}
+
 test_a_field_that_cannot_be_compared_is_outside if {
 	count(_bounded({"maximum": "much"})) == 1
 }
@@ -118,7 +130,7 @@ test_a_field_of_a_permitted_namespace if {
 
 test_a_policy_without_effect if {
 	conditions := [{"type": "Programmed", "status": "False", "reason": "Overridden", "message": "Overridden on 2 scopes"}]
-	found := no_policy_without_effect.violations with input as {"conditions": conditions}
+	found := no_policy_without_effect.violations with input as {"target": _jwt, "conditions": conditions}
 	_messages(found) == {"Overridden on 2 scopes"}
 }
 

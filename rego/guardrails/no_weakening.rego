@@ -8,7 +8,7 @@ package bridge.guardrails.no_weakening
 
 import data.bridge.effective_targets
 
-violations contains {"message": message, "severity": "high", "field": fields[0]} if {
+violations contains {"message": message, "severity": "high", "field": fields[0], "policies": {policy}} if {
 	some kind in input.parameters.kinds
 	not input.policies[kind].unknown
 	lost := {pointer: origin |

@@ -8,7 +8,7 @@ package bridge.guardrails.required_policy
 import data.bridge.coverage
 import data.bridge.effective_targets
 
-violations contains {"message": message, "severity": "high"} if {
+violations contains {"message": message, "severity": "high", "policies": _others} if {
 	input.parameters.kinds[0]
 	input.gateway
 	public := [name | some name in sort(input.hostnames); not _is_internal(name)]
@@ -43,6 +43,9 @@ _is_unknown if {
 	some kind in input.parameters.kinds
 	input.policies[kind].unknown
 }
+
+# The policies of these kinds that are in effect and lack the field.
+_others := {policy | some kind in input.parameters.kinds; some policy, _ in input.policies[kind].outcomes}
 
 _wanted := sprintf("%s%s", [
 	concat(" or ", [split(kind, "/")[1] | some kind in input.parameters.kinds]),

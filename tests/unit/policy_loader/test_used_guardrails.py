@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from bridge.model.changes import Deleted, Upserted
+from bridge.model.changes import Deleted, Listed, Listing, Upserted
 from bridge.model.keys import key_of
 from bridge.model.types import CONSTRAINT
 from bridge.policy_loader.used_guardrails import UsedGuardrails, guardrail_of
@@ -30,6 +30,20 @@ def test_the_use_of_a_guardrail_begins_and_ends_with_its_constraint() -> None:
     assert changes == [{"bridge.guardrails.same_value"}]
     used.note(Upserted(CONSTRAINT, (constraint("b", "k8s.memory"),)))
     assert changes[1:] == [{""}]
+
+
+def test_a_constraint_that_a_later_list_lacks_is_deleted() -> None:
+    changes: list[frozenset[str]] = []
+    used = UsedGuardrails(lambda: changes.append(used.packages()))
+    both = (constraint("a", "bridge.guardrails.same_value"), constraint("b", "bridge.guardrails.no_weakening"))
+    for change in (Listing(CONSTRAINT), Upserted(CONSTRAINT, both), Listed(CONSTRAINT)):
+        used.note(change)
+    for change in (Listing(CONSTRAINT), Upserted(CONSTRAINT, both[:1]), Listed(CONSTRAINT)):
+        used.note(change)
+    assert changes == [
+        {"bridge.guardrails.same_value", "bridge.guardrails.no_weakening"},
+        {"bridge.guardrails.same_value"},
+    ]
 
 
 def test_other_policies_are_no_guardrails() -> None:

@@ -1,0 +1,234 @@
+"""Reports of violations on a real API server, in the form of the CRDs that are installed there."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bridge.kube.client import KubeClient
+from bridge.kube.lease import FencedClient, Lease
+from bridge.kube.violation_reports import LABEL, ReportClient
+from bridge.model.types import ALWAYS
+from bridge.opa.client import Opa
+from bridge.remediator.audit import Audit
+from bridge.remediator.violation_reports import ViolationReports
+from bridge.replicator.replicator import Replicator
+from bridge.sidecar.store import ClusterSink
+from bridge.sources.cluster import ClusterSource
+from bridge.work import Budget
+from tests.bundles import bundle_with
+from tests.controlplane.plane import ControlPlane
+from tests.integration.objects import apply_crd, fresh_name, make_namespace
+from tests.integration.test_audit_on_a_cluster import CONSTRAINTS, CRDS, POLICY, TERM, Place
+from tests.warm_opa import WarmOpa
+
+
+@pytest.fixture
+async def place(control_plane: ControlPlane) -> AsyncIterator[Place]:
+    """A namespace and a Constraint of the test's own."""
+    await apply_crd(control_plane.api, yaml.safe_load((CRDS / "constraints.yaml").read_text()))
+    found = Place(control_plane.api, await make_namespace(control_plane.api))
+    yield found
+    await asyncio.to_thread(control_plane.api.request, "DELETE", f"{CONSTRAINTS}/{found.constraint}")
+
+
+_REFERENCE = {
+    "type": "object",
+    "properties": {name: {"type": "string"} for name in ("apiVersion", "kind", "namespace", "name", "uid")},
+}
+_RESULT = {
+    "type": "object",
+    "required": ["policy"],
+    "properties": {
+        **{name: {"type": "string"} for name in ("source", "policy", "message")},
+        "severity": {"type": "string", "enum": ["critical", "high", "medium", "low", "info"]},
+        "result": {"type": "string", "enum": ["pass", "fail", "warn", "error", "skip"]},
+        "scored": {"type": "boolean"},
+        "properties": {"type": "object", "additionalProperties": {"type": "string"}},
+    },
+}
+
+
+def report_crds(group: str, version: str, kind: str) -> list[dict[str, Any]]:
+    """CRDs of reports with the fields that the bridge writes; other fields would be dropped."""
+    schema = {
+        "type": "object",
+        "properties": {
+            **({"source": {"type": "string"}} if group == "openreports.io" else {}),
+            "scope": _REFERENCE,
+            "summary": {"type": "object", "additionalProperties": {"type": "integer"}},
+            "results": {"type": "array", "items": _RESULT},
+        },
+    }
+    return [
+        {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": f"{name.lower()}s.{group}"},
+            "spec": {
+                "group": group,
+                "scope": scope,
+                "names": {"kind": name, "plural": f"{name.lower()}s", "singular": name.lower()},
+                "versions": [
+                    {"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}},
+                ],
+            },
+        }
+        for name, scope in ((kind, "Namespaced"), (f"Cluster{kind}", "Cluster"))
+    ]
+
+
+OPEN_REPORTS = report_crds("openreports.io", "v1alpha1", "Report")
+POLICY_REPORTS = report_crds("wgpolicyk8s.io", "v1alpha2", "PolicyReport")
+OTHER_VERSION = report_crds("openreports.io", "v9", "Report")
+
+
+@asynccontextmanager
+async def crds(plane: ControlPlane, found: list[dict[str, Any]]) -> AsyncIterator[None]:
+    """These CRDs are installed, and gone afterwards."""
+    for crd in found:
+        await apply_crd(plane.api, crd)
+    yield
+    await asyncio.to_thread(plane.api.delete_crds, {crd["metadata"]["name"] for crd in found})
+
+
+Told = list[tuple[str, str, str]]
+
+
+@asynccontextmanager
+async def reporting(plane: ControlPlane, opa_path: Path) -> AsyncIterator[tuple[ViolationReports, Told]]:
+    """An audit with its reports, and the Events that it records: `(name, reason, message)`."""
+    told: Told = []
+
+    def record(regarding: Mapping[str, Any], event_type: str, reason: str, message: str) -> None:
+        told.append((regarding["metadata"]["name"], reason, message))
+
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(await KubeClient.connect(str(plane.kubeconfig), None))
+        managed = await stack.enter_async_context(WarmOpa(opa_path, bundle=bundle_with([POLICY])))
+        opa = await stack.enter_async_context(Opa(managed.url))
+        source = ClusterSource(client)
+        lease = Lease(client, "default", fresh_name("lease"), fresh_name("bridge"), term=TERM)
+        replicator = Replicator(source, opa, ALWAYS)
+        sink, budget = ClusterSink(client, source.resource, lease), Budget(1000, 1000)
+        audit = Audit(opa, sink, budget, lambda: ALWAYS)
+        reports = ViolationReports(audit.audited, opa, sink, budget, record, ReportClient(FencedClient(client, lease)))
+        replicator.listen(audit.note)
+        replicator.listen(reports.note)
+        audit.listen(reports.take)
+        runs = (replicator.run, audit.run, reports.run, lease.run)
+        tasks = [asyncio.create_task(work()) for work in runs]
+        try:
+            await asyncio.wait_for(replicator.filled.wait(), 300)
+            yield reports, told
+            assert not any(task.done() for task in tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _reports(place: Place, path: str) -> list[dict[str, Any]]:
+    label = "%3D".join(LABEL).replace("/", "%2F")
+    answer = await asyncio.to_thread(place.api.get, f"{path}?labelSelector={label}")
+    found: list[dict[str, Any]] = answer["items"]
+    return found
+
+
+async def _until(place: Place, path: str, wanted: Callable[[list[dict[str, Any]]], bool]) -> list[dict[str, Any]]:
+    deadline = time.monotonic() + 100
+    while not wanted(found := await _reports(place, path)):
+        assert time.monotonic() < deadline, found
+        await asyncio.sleep(0.1)
+    return found
+
+
+def _at(group: str, version: str, place: Place, plural: str) -> str:
+    return f"/apis/{group}/{version}/namespaces/{place.namespace}/{plural}"
+
+
+async def test_an_object_with_violations_has_one_report_that_goes_with_them(
+    control_plane: ControlPlane,
+    opa_path: Path,
+    place: Place,
+) -> None:
+    async with crds(control_plane, [*OPEN_REPORTS, *POLICY_REPORTS]), reporting(control_plane, opa_path) as (_, told):
+        path = _at("openreports.io", "v1alpha1", place, "reports")
+        await place.constrain(enforcementAction="warn")
+        await place.service("cart", 2)
+        [report] = await _until(place, path, lambda found: len(found) == 1)
+        cart = await asyncio.to_thread(place.api.get, f"/api/v1/namespaces/{place.namespace}/services/cart")
+        identity = {"apiVersion": "v1", "kind": "Service", "name": "cart", "uid": cart["metadata"]["uid"]}
+        assert report["metadata"]["ownerReferences"] == [identity]
+        assert report["scope"] == identity | {"namespace": place.namespace}
+        assert report["summary"] == {"pass": 0, "fail": 0, "warn": 1, "error": 0, "skip": 0}
+        assert report["source"] == "policy-bridge"
+        assert report["results"] == [
+            {
+                "source": "policy-bridge",
+                "policy": place.constraint,
+                "result": "warn",
+                "scored": False,
+                "message": "2 ports are more than 1",
+                "properties": {"enforcementAction": "warn", "violations": "1"},
+            }
+        ]
+        assert await _reports(place, _at("wgpolicyk8s.io", "v1alpha2", place, "policyreports")) == []
+
+        await place.service("cart", 3)
+        [changed] = await _until(place, path, lambda found: found[0]["results"][0]["message"].startswith("3"))
+        await place.service("cart", 1)
+        await _until(place, path, lambda found: found == [])
+        assert changed["metadata"]["uid"] == report["metadata"]["uid"]
+        assert [one for one in told if one[0] == "cart"] == [
+            ("cart", "PolicyViolation", f"[{place.constraint}] 2 ports are more than 1"),
+            ("cart", "PolicyViolationResolved", f"[{place.constraint}] is no longer violated"),
+        ]
+
+
+async def test_an_equal_report_is_not_written_again(
+    control_plane: ControlPlane,
+    opa_path: Path,
+    place: Place,
+) -> None:
+    async with crds(control_plane, POLICY_REPORTS):
+        path = _at("wgpolicyk8s.io", "v1alpha2", place, "policyreports")
+        await place.constrain()
+        await place.service("cart", 2)
+        async with reporting(control_plane, opa_path) as (reports, _):
+            [before] = await _until(place, path, lambda found: len(found) == 1)
+        async with reporting(control_plane, opa_path) as (reports, told):
+            await place.service("stock", 2)
+            after = await _until(place, path, lambda found: len(found) == 2)
+            await asyncio.wait_for(reports.settled(), 300)
+            assert reports.writes == 1
+            assert before["metadata"]["resourceVersion"] in {one["metadata"]["resourceVersion"] for one in after}
+            assert {one[0] for one in told} <= {"stock"}
+
+
+async def test_a_report_appears_when_the_crds_are_installed(
+    control_plane: ControlPlane,
+    opa_path: Path,
+    place: Place,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    await place.constrain()
+    await place.service("cart", 2)
+    async with reporting(control_plane, opa_path) as (reports, _):
+        async with crds(control_plane, OTHER_VERSION):
+            deadline = time.monotonic() + 100
+            while "report CRDs have another version" not in (said := capsys.readouterr().out):
+                assert time.monotonic() < deadline, said
+                await asyncio.sleep(0.2)
+            assert reports.writes == 0
+        await place.until_named("cart")
+        async with crds(control_plane, OPEN_REPORTS):
+            path = _at("openreports.io", "v1alpha1", place, "reports")
+            await _until(place, path, lambda found: len(found) == 1)

@@ -1,0 +1,247 @@
+"""Which reports and Events follow from an audit, without an API server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+from bridge.kube.errors import Forbidden
+from bridge.kube.violation_reports import FORMS, Form, StoredReport
+from bridge.model.keys import parse_key
+from bridge.opa.client import Opa
+from bridge.remediator import violation_reports
+from bridge.remediator.audit import Audited
+from bridge.remediator.violation_reports import ViolationReports, report_of
+from bridge.remediator.writer import MemorySink
+from bridge.work import Budget
+from tests.unit.fake_time import run
+
+OPEN, OLD = FORMS
+CART = "gateway.networking.k8s.io/HTTPRoute/shop/cart"
+PAY = "gateway.networking.k8s.io/HTTPRoute/shop/pay"
+
+
+def row(constraint: str, message: str, severity: str = "high", action: str = "deny", **details: Any) -> dict[str, Any]:
+    """A violation."""
+    about = {"severity": severity, **details}
+    return {"constraint": constraint, "message": message, "enforcementAction": action, "details": about}
+
+
+class Found(Audited):
+    """An audit that found these violations, by object."""
+
+    def __init__(self) -> None:
+        super().__init__(Opa("http://localhost"))
+        self.rows: dict[str, list[dict[str, Any]]] = {}
+
+    def objects(self) -> set[str]:
+        """The objects with violations."""
+        return set(self.rows)
+
+    def rows_of(self, key: str) -> list[dict[str, Any]]:
+        """The violations of one."""
+        return self.rows.get(key, [])
+
+
+class Objects(Opa):
+    """An OPA that has every object."""
+
+    def __init__(self) -> None:
+        super().__init__("http://localhost")
+
+    async def get(self, path: str) -> Any:
+        """The object."""
+        name = path.rpartition("/")[2]
+        metadata = {"namespace": "shop", "name": name, "uid": f"uid-{name}"}
+        return {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": metadata}
+
+
+class Server:
+    """The reports of an API server that serves `forms`."""
+
+    def __init__(self, *forms: Form) -> None:
+        self.forms = list(forms)
+        self.reports: dict[str, Any] = {}
+        self.writes = 0
+        self.forbidden = False
+
+    async def served_forms(self) -> list[Form]:
+        """As given."""
+        return self.forms
+
+    async def stored(self, form: Form) -> list[StoredReport]:
+        """The written ones."""
+        group = f"/apis/{form.group}/"
+        return [
+            StoredReport(path, *one["metadata"]["annotations"].values())
+            for path, one in self.reports.items()
+            if path.startswith(group)
+        ]
+
+    async def apply(self, path: str, report: Mapping[str, Any]) -> None:
+        """Keep it."""
+        if self.forbidden:
+            raise Forbidden(403, "Forbidden", "no")
+        self.writes += 1
+        self.reports[path] = report
+
+    async def delete(self, path: str) -> None:
+        """Drop it."""
+        self.writes += 1
+        del self.reports[path]
+
+    @property
+    def about(self) -> list[str]:
+        """The objects that have a report."""
+        return sorted(one["scope"]["name"] for one in self.reports.values())
+
+
+Told = list[tuple[str, str, str]]
+
+
+def reporting(server: Server, steps: Callable[[ViolationReports, Found, Told], Coroutine[Any, Any, None]]) -> None:
+    """Run the steps beside reports that follow an audit."""
+
+    async def main() -> None:
+        audited, told = Found(), Told()
+
+        def record(regarding: Mapping[str, Any], event_type: str, reason: str, message: str) -> None:
+            told.append((regarding["metadata"]["name"], reason, message))
+
+        reports = ViolationReports(audited, Objects(), MemorySink(), Budget(1000, 1000), record, server)  # type: ignore[arg-type]
+        task = asyncio.create_task(reports.run())
+        await asyncio.sleep(1)
+        await steps(reports, audited, told)
+        assert not task.done(), task
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    run(main())
+
+
+def test_a_report_follows_the_violations_of_its_object() -> None:
+    server = Server(OPEN, OLD)
+
+    async def steps(reports: ViolationReports, audited: Found, told: Told) -> None:
+        audited.rows = {CART: [row("a", "one")]}
+        reports.take(None)
+        await asyncio.sleep(1)
+        assert (server.about, told) == (["cart"], [])
+        audited.rows = {PAY: [row("b", "two"), row("b", "three")]}
+        reports.take({CART, PAY})
+        await asyncio.sleep(1)
+        assert server.about == ["pay"]
+        assert sorted(told) == [
+            ("cart", "PolicyViolationResolved", "[a] is no longer violated"),
+            ("pay", "PolicyViolation", "[b] three (and 1 more)"),
+        ]
+        reports.take({PAY})
+        reports.take(None)
+        await asyncio.sleep(1000)
+        assert server.writes == 3
+
+    reporting(server, steps)
+
+
+def test_reports_of_an_earlier_bridge_are_compared() -> None:
+    server = Server(OPEN)
+    object_ = asyncio.run(Objects().get("/cart"))
+    body = report_of(OPEN, parse_key(CART), object_, [row("a", "one")])
+    other = report_of(OPEN, parse_key(PAY), object_, [row("a", "one")])
+    for one in (body, other):
+        server.reports[OPEN.namespaced.object_path("shop", one["metadata"]["name"])] = one
+
+    async def steps(reports: ViolationReports, audited: Found, told: Told) -> None:
+        audited.rows = {CART: [row("a", "one")]}
+        reports.take(None)
+        await asyncio.sleep(1)
+        assert (server.about, server.writes, told) == (["cart"], 1, [])
+
+    reporting(server, steps)
+
+
+def test_reports_of_another_form_are_deleted() -> None:
+    server = Server(OPEN, OLD)
+    object_ = asyncio.run(Objects().get("/cart"))
+    body = report_of(OLD, parse_key(CART), object_, [row("a", "one")])
+    server.reports[OLD.namespaced.object_path("shop", body["metadata"]["name"])] = body
+
+    async def steps(reports: ViolationReports, audited: Found, told: Told) -> None:
+        audited.rows = {CART: [row("a", "one")]}
+        reports.take(None)
+        await asyncio.sleep(1)
+        assert [path.split("/")[2] for path in server.reports] == [OPEN.group]
+
+    reporting(server, steps)
+
+
+def test_without_crds_there_are_only_events() -> None:
+    server = Server()
+
+    async def steps(reports: ViolationReports, audited: Found, told: Told) -> None:
+        reports.take(None)
+        audited.rows = {CART: [row("a", "one")]}
+        reports.take({CART})
+        await asyncio.sleep(1)
+        assert (server.reports, told) == ({}, [("cart", "PolicyViolation", "[a] one")])
+
+    reporting(server, steps)
+
+
+def test_a_forbidden_report_is_written_when_it_is_allowed() -> None:
+    server = Server(OPEN)
+    server.forbidden = True
+
+    async def steps(reports: ViolationReports, audited: Found, told: Told) -> None:
+        audited.rows = {CART: [row("a", "one")]}
+        reports.take(None)
+        await asyncio.sleep(100)
+        assert server.reports == {}
+        server.forbidden = False
+        await asyncio.sleep(100)
+        assert server.about == ["cart"]
+
+    reporting(server, steps)
+
+
+def test_the_most_severe_violations_have_reports(monkeypatch: Any) -> None:
+    monkeypatch.setattr(violation_reports, "MOST_REPORTS", 1)
+    server = Server(OPEN)
+
+    async def steps(reports: ViolationReports, audited: Found, told: Told) -> None:
+        audited.rows = {CART: [row("a", "one", "low")]}
+        reports.take(None)
+        await asyncio.sleep(1)
+        assert server.about == ["cart"]
+        audited.rows[PAY] = [row("a", "one", "high")]
+        reports.take({PAY})
+        await asyncio.sleep(1)
+        assert server.about == ["pay"]
+
+    reporting(server, steps)
+
+
+def test_a_report_has_the_most_severe_violation_of_each_constraint() -> None:
+    object_ = asyncio.run(Objects().get("/cart"))
+    rows = [
+        row("quiet", "c", "low", "dryrun"),
+        row("colors", "b", "medium", policies=["example.com/ColorPolicy/shop/b"]),
+        row("colors", "a", "high", field="/theme", policies=["example.com/ColorPolicy/shop/a"]),
+        row("unclear", "d", "unknown"),
+    ]
+    report = report_of(OLD, parse_key(CART), object_, rows)
+    assert [(one["policy"], one["result"], one["scored"], one.get("severity")) for one in report["results"]] == [
+        ("colors", "fail", True, "high"),
+        ("quiet", "warn", False, "low"),
+        ("unclear", "error", True, None),
+    ]
+    assert report["results"][0]["message"] == "a (and 1 more)"
+    assert report["results"][0]["properties"] == {
+        "enforcementAction": "deny",
+        "violations": "2",
+        "field": "/theme",
+        "policies": "example.com/ColorPolicy/shop/a, example.com/ColorPolicy/shop/b",
+    }
+    assert report["summary"] == {"pass": 0, "fail": 1, "warn": 1, "error": 1, "skip": 0}
+    assert "source" not in report
