@@ -5,6 +5,7 @@
 #   bundle has this package only if it has a guardrail.
 package bridge.guarded_changes
 
+import data.bridge.admission
 import data.bridge.constraints
 import data.bridge.effective_targets
 import data.bridge.hierarchy
@@ -69,26 +70,15 @@ _guardrails := {name |
 	constraints.action(spec) != "dryrun"
 }
 
-_changed_key := keys.of(_written) if {
-	input.operation in {"CREATE", "UPDATE"}
-	object.get(input, "subResource", "") == ""
+_changed_key := keys.of(admission.written_object) if {
+	true
 } else := keys.of(input.oldObject) if {
 	input.operation == "DELETE"
 }
 
-_written := object.union(
-	{"metadata": {"name": concat("", [object.get(input.object.metadata, "generateName", ""), "?"])}},
-	object.union(_in_namespace, input.object),
-)
-
-_in_namespace := {"metadata": {"namespace": input.namespace}} if {
-	object.get(input, "namespace", "") != ""
-	input.kind.kind != "Namespace"
-} else := {}
-
 _change := {"delete": [_changed_key]} if {
 	input.operation == "DELETE"
-} else := {"upsert": [_written]}
+} else := {"upsert": [admission.written_object]}
 
 _leaves_with_its_namespace if {
 	input.operation == "DELETE"

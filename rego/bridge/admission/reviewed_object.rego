@@ -5,23 +5,25 @@ import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
 
-# The object that a request writes, with its future name and namespace. Undefined if the request deletes an object,
-# writes a subresource, or leaves the spec unchanged, because then no decision changes.
-reviewed_object := named if {
+# The object that a request writes, with its future name and namespace. The API server generates a name from generateName
+# after admission. Undefined if the request deletes an object, or writes a subresource.
+written_object := named if {
 	input.operation in {"CREATE", "UPDATE"}
 	object.get(input, "subResource", "") == ""
-	not _spec_stays
-	not input.object.metadata.deletionTimestamp
 	named := object.union(input.object, {"metadata": object.union_n([
-		# The API server generates a name from generateName after admission.
 		{"name": concat("", [input.object.metadata.generateName, "?"]) | not input.object.metadata.name},
-		{"namespace": input.namespace | input.namespace != ""},
+		{"namespace": input.namespace | object.get(input, "namespace", "") != ""; input.kind.kind != "Namespace"},
 		input.object.metadata,
 	])})
 	keys.of(named)
 }
 
-_spec_stays if {
+# The same. Undefined also if the request leaves the spec unchanged, because then no decision changes.
+reviewed_object := written_object if not _is_unchanged
+
+_is_unchanged if input.object.metadata.deletionTimestamp
+
+_is_unchanged if {
 	input.operation == "UPDATE"
 	object.get(input.object, "spec", null) == object.get(input.oldObject, "spec", null)
 }

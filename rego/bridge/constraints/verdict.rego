@@ -177,9 +177,8 @@ _not_replicated(name, replicated) := {concat("/", [keys.group_name(group), kind]
 	not "*" in {group, kind}
 } - union({{object_type | some object_type in replicated}, lookup.types, kinds.names})
 
-# The report on a Constraint; `unaudited` are the types that it names and that are not replicated. It includes
-# violations if they were counted: `counted` is `{total, first, exempted}`, their number, the first rows, and the number of
-# exempted ones by the number of their exemption, or null. A Constraint that is not active has no violations.
+# The report on a Constraint; `unaudited` are the types that it names and that are not replicated. If it is active, it
+# includes violations if they were `counted`, `{total, first, exempted}`: `exempted` by the number of their exemption.
 report(name, replicated, counted) := object.union_n([
 	{
 		"constraint": name,
