@@ -135,7 +135,7 @@ sbom: $(STAMP) ## Bills of materials of the wheel and the image (CycloneDX), in 
 	@$(PY) -m hack.supply sbom
 
 # RELEASE_REPOSITORY=OWNER/NAME for a fork: where its image, chart and files are published.
-release: setup-test-long ## Everything that a release publishes, in dist/, with checksums, bills of materials and provenance
+release: setup-test-long ## Everything that a release publishes, in dist/, with checksums and bills of materials
 	@$(PY) -m hack.supply release $(if $(RELEASE_REPOSITORY),--repository $(RELEASE_REPOSITORY))
 
 audit: $(STAMP) ## Known vulnerabilities of the locked packages; skipped if the data is not available

@@ -1,16 +1,18 @@
-"""The components of a wheel and of an image, as CycloneDX 1.6 (https://cyclonedx.org/docs/1.6/json/)."""
+"""The components of the wheel and of the image, as CycloneDX 1.6, which cyclonedx-py reads from an environment."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import re
+import subprocess
+import sys
+import tempfile
 import tomllib
-import uuid
+import venv
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -24,9 +26,6 @@ from bridge import __version__
 from hack.tools.catalog import TOOLS
 
 ROOT = Path(__file__).resolve().parents[2]
-SPECIFICATION = "1.6"
-_HERE: Mapping[str, str] = MappingProxyType({})
-_OWN = "policy-bridge"
 _VENDORED = ROOT / "bridge" / "web" / "static" / "vendor" / "manifest.json"
 _ENTRY = re.compile(r"^[\w.-]+==[^\n]*\n(?:[ \t]+[^\n]*\n)*", re.MULTILINE)  # of the lock: a package with its hashes
 # Environments for which a marker may ask, beside the one of this machine.
@@ -35,28 +34,62 @@ _RUNS_ON: tuple[dict[str, str], ...] = tuple(
     for system, name in (("linux", "Linux"), ("darwin", "Darwin"))
     for version in ("3.11", "3.12", "3.13", "3.14")
 )
-_PINNED = re.compile(r"^([\w.-]+)==(\S+)")
 
 Document = dict[str, Any]
 
 
 def wheel_materials(wheel: Path) -> Document:
     """Return the bill of materials of a wheel: the wheel, its locked dependencies, vendored modules."""
+    document = _of_environment(wheel, locked_needs(), "library")
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
-    own = {**_own("library", f"pkg:pypi/{_OWN}@{__version__}"), "hashes": [{"alg": "SHA-256", "content": digest}]}
-    return _document(own, _parts())
+    document["metadata"]["component"]["hashes"] = [{"alg": "SHA-256", "content": digest}]
+    return document
 
 
-def image_materials(base: str) -> Document:
-    """Return the bill of materials of the image: that of the wheel, OPA, and the base image by name."""
-    own = _own("container", f"pkg:oci/{_OWN}@{__version__}")
+def image_materials(wheel: Path, base: str) -> Document:
+    """Return the bill of materials of the image: that of the wheel with traces, OPA, and the base image by name."""
+    document = _of_environment(wheel, locked_needs("otel"), "container")
     name, _, tag = base.rpartition(":")
     opa = TOOLS["opa"]
-    more = [
+    document["components"] += [
         _component("application", "opa", opa.version, f"pkg:golang/{opa.go.module}@v{opa.version}", "Apache-2.0"),
-        _component("container", name, tag, f"pkg:oci/{name.rpartition('/')[2]}?repository_url={name}&tag={tag}", ""),
+        _component("container", name, tag, f"pkg:oci/{name.rpartition('/')[2]}?repository_url={name}&tag={tag}"),
     ]
-    return _document(own, [*_parts("otel"), *((one, []) for one in more)])
+    return document
+
+
+def _of_environment(wheel: Path, requirements: str, kind: str) -> Document:
+    """Return the document of an environment with a wheel and its requirements, and with the vendored modules."""
+    with tempfile.TemporaryDirectory(prefix="policy-bridge-sbom-") as folder:
+        environment, locked = Path(folder) / "venv", Path(folder) / "requirements.txt"
+        venv.create(environment)
+        locked.write_text(requirements, encoding="utf-8")
+        pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", environment, "install", "--quiet"]
+        subprocess.run([*pip, "--require-hashes", "--requirement", locked], check=True)
+        subprocess.run([*pip, "--no-deps", wheel], check=True)
+        command: list[str | Path] = [Path(sys.executable).with_name("cyclonedx-py"), "environment"]
+        command += [
+            "--sv",
+            "1.6",
+            "--output-reproducible",
+            "--mc-type",
+            "library",
+            "--pyproject",
+            ROOT / "pyproject.toml",
+        ]
+        done = subprocess.run([*command, environment], check=True, capture_output=True)
+    document: Document = msgspec.json.decode(done.stdout)
+    purl = f"pkg:pypi/policy-bridge@{__version__}"
+    document["metadata"]["component"] |= {"type": kind, "version": __version__, "purl": purl}
+    for module in msgspec.json.decode(_VENDORED.read_bytes()):
+        purl = f"pkg:npm/{module['name'].replace('@', '%40')}@{module['version']}"
+        document["components"].append(_component("library", module["name"], module["version"], purl, module["license"]))
+    return document
+
+
+def _component(kind: str, name: str, version: str, purl: str, license_: str = "") -> Document:
+    licenses = {"licenses": [{"expression": license_}]} if license_ else {}
+    return {"type": kind, "bom-ref": purl, "name": name, "version": version, "purl": purl, **licenses}
 
 
 def base_image() -> str:
@@ -67,13 +100,14 @@ def base_image() -> str:
     return found[1]
 
 
-def locked_needs() -> str:
-    """Return the lines of requirements.lock, with hashes, for a wheel on Linux and macOS."""
+def locked_needs(*extras: str) -> str:
+    """Return the lines of requirements.lock, with hashes, for a wheel with these extras on Linux and macOS."""
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     entries = {canonicalize_name(entry.split("==", 1)[0]): entry for entry in _ENTRY.findall(lock)}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [*project["dependencies"], *(one for extra in extras for one in project["optional-dependencies"][extra])]
     seen: set[NormalizedName] = set()
-    waiting = [name for one in _RUNS_ON for name in _needed(project["dependencies"], one)]
+    waiting = [name for one in _RUNS_ON for name in _needed(wanted, one)]
     while waiting:
         name = waiting.pop()
         if name in seen:
@@ -84,83 +118,17 @@ def locked_needs() -> str:
     return "".join(entries[name] for name in sorted(seen))
 
 
-def flaws(document: Document) -> str:
-    """Return the errors of a document by CycloneDX's schema; empty if it is valid."""
-    found = JsonStrictValidator(SchemaVersion.V1_6).validate_str(msgspec.json.encode(document).decode())
-    return str(found.data.message) if found else ""
-
-
-def _parts(*extras: str) -> list[tuple[Document, list[str]]]:
-    """Return the components of the wheel with these extras, each with references to its dependencies."""
-    locked = _locked()
-    seen: dict[str, tuple[Document, list[str]]] = {}
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    wanted = [*project["dependencies"], *(one for extra in extras for one in project["optional-dependencies"][extra])]
-    waiting = list(_needed(wanted))
-    while waiting:
-        name = waiting.pop()
-        if name in seen:
-            continue
-        found = distribution(name)
-        if found.version != locked[name]:
-            raise ValueError(f"{name} {found.version} is installed, but {locked[name]} is locked: run `make setup`")
-        needed = list(_needed(found.requires or ()))
-        seen[name] = (_package(name, found), [_purl(other, locked[other]) for other in needed])
-        waiting += needed
-    return [*(seen[name] for name in sorted(seen)), *((module, []) for module in _vendored())]
-
-
-def _needed(requirements: Iterable[str], elsewhere: Mapping[str, str] = _HERE) -> Iterator[NormalizedName]:
-    environment: Mapping[str, Any] = {**default_environment(), "extra": "", **elsewhere}
+def _needed(requirements: Iterable[str], system: Mapping[str, str]) -> Iterator[NormalizedName]:
+    environment: Mapping[str, Any] = {**default_environment(), "extra": "", **system}
     for line in requirements:
         requirement = Requirement(line)
         if requirement.marker is None or requirement.marker.evaluate(dict(environment)):
             yield canonicalize_name(requirement.name)
 
 
-def _locked() -> dict[str, str]:
-    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
-    return {canonicalize_name(match[1]): match[2] for line in lines if (match := _PINNED.match(line))}
-
-
-def _package(name: str, found: Distribution) -> Document:
-    metadata: Any = found.metadata
-    license_ = metadata.get("License-Expression") or ""
-    return _component("library", name, found.version, _purl(name, found.version), license_)
-
-
-def _vendored() -> Iterator[Document]:
-    for module in msgspec.json.decode(_VENDORED.read_bytes()):
-        purl = f"pkg:npm/{module['name'].replace('@', '%40')}@{module['version']}"
-        yield _component("library", module["name"], module["version"], purl, module["license"])
-
-
-def _own(kind: str, purl: str) -> Document:
-    return _component(kind, _OWN, __version__, purl, "Apache-2.0")
-
-
-def _component(kind: str, name: str, version: str, purl: str, license_: str) -> Document:
-    licenses = {"licenses": [{"expression": license_}]} if license_ else {}
-    return {"type": kind, "bom-ref": purl, "name": name, "version": version, "purl": purl, **licenses}
-
-
-def _purl(name: str, version: str) -> str:
-    return f"pkg:pypi/{name}@{version}"
-
-
-def _document(own: Document, parts: list[tuple[Document, list[str]]]) -> Document:
-    needed = {reference for _, references in parts for reference in references}
-    direct = [component["bom-ref"] for component, _ in parts if component["bom-ref"] not in needed]
-    dependencies = [{"ref": own["bom-ref"], "dependsOn": sorted(direct)}]
-    dependencies += [{"ref": component["bom-ref"], "dependsOn": sorted(set(others))} for component, others in parts]
-    document = {
-        "$schema": f"http://cyclonedx.org/schema/bom-{SPECIFICATION}.schema.json",
-        "bomFormat": "CycloneDX",
-        "specVersion": SPECIFICATION,
-        "version": 1,
-        "metadata": {"component": own},
-        "components": [component for component, _ in parts],
-        "dependencies": dependencies,
-    }
-    serial = uuid.uuid5(uuid.NAMESPACE_URL, hashlib.sha256(msgspec.json.encode(document)).hexdigest())
-    return {**document, "serialNumber": f"urn:uuid:{serial}"}
+def write_document(file: Path, document: Document) -> None:
+    """Write a document. Raises ValueError if it does not match CycloneDX's schema."""
+    found = JsonStrictValidator(SchemaVersion.V1_6).validate_str(msgspec.json.encode(document).decode())
+    if found:
+        raise ValueError(f"{file.name} is not CycloneDX: {found.data.message}")
+    file.write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")

@@ -7,7 +7,6 @@ import gzip
 import hashlib
 import io
 import os
-import platform
 import shutil
 import subprocess
 import sys
@@ -15,33 +14,35 @@ import tarfile
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import yaml
 
 from bridge import __version__
 from bridge.cli.completion import SHELLS
 from bridge.opa import executable
 from bridge.opa.executable import say
-from hack.supply.materials import ROOT, base_image, flaws, image_materials, locked_needs, wheel_materials
+from hack.manifests.parts import helm
+from hack.supply.materials import ROOT, base_image, image_materials, locked_needs, wheel_materials, write_document
 from hack.tools import ensure
 
 DIST = ROOT / "dist"
 REPOSITORY = "policy-bridge/policy-bridge"
 STEM = f"policy-bridge-{__version__}"
 CHECKSUMS = "SHA256SUMS"
+MANIFEST = "bridge.yaml"  # krew wants the plugin's name
+LAUNCHER = "kubectl-bridge"
+KREW = ROOT / "deploy" / "krew"
 
 
 def release(arguments: Sequence[str] = (), folder: Path = DIST) -> int:
-    """Build all files of a release into `folder`, which is emptied before; 1 if one of them is not valid."""
+    """Build all files of a release into `folder`, which is emptied before. Raises an error if one is not valid."""
     parser = argparse.ArgumentParser(prog="release")
     parser.add_argument("--repository", default=REPOSITORY, help="OWNER/NAME on GitHub, and below ghcr.io")
     repository = parser.parse_args(arguments).repository
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     write_checksums_of_opa()
-    wheel = _python_packages(folder)
+    wheel = build_wheel(folder, "wheel", "sdist")
     requirements = folder / f"{STEM}-requirements.txt"
     requirements.write_text(locked_needs(), encoding="utf-8")
     _chart(folder, f"ghcr.io/{repository}")
@@ -50,15 +51,11 @@ def release(arguments: Sequence[str] = (), folder: Path = DIST) -> int:
     shutil.copy(ROOT / "deploy" / "ci" / "gitlab.yml", folder)
     archive = plugin_archive(folder, wheel, requirements)
     (folder / MANIFEST).write_text(plugin_manifest(archive, repository), encoding="utf-8")
-    for name, document in {"wheel": wheel_materials(wheel), "image": image_materials(base_image())}.items():
-        if flaw := flaws(document):
-            say(f"release: the bill of materials of the {name} is not CycloneDX: {flaw}")
-            return 1
-        _write_json(folder / f"{STEM}.{name}.cdx.json", document)
-    statement = provenance(sorted(folder.iterdir()), repository, revision())
-    _write_json(folder / f"{STEM}.provenance.json", statement)
+    write_document(folder / f"{STEM}.wheel.cdx.json", wheel_materials(wheel))
+    write_document(folder / f"{STEM}.image.cdx.json", image_materials(wheel, base_image()))
     files = sorted(folder.iterdir())
-    (folder / CHECKSUMS).write_text("".join(f"{digest(file)}  {file.name}\n" for file in files), encoding="utf-8")
+    sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in files]
+    (folder / CHECKSUMS).write_text("".join(sums), encoding="utf-8")
     for file in files:
         say(f"release: {file.name} {file.stat().st_size:,} bytes")
     return 0
@@ -83,20 +80,10 @@ def write_checksums_of_opa() -> None:
         executable.CHECKSUMS.write_text("".join(lines), encoding="utf-8")
 
 
-def digest(file: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal."""
-    return hashlib.sha256(file.read_bytes()).hexdigest()
-
-
-def revision() -> str:
-    """Return the commit of the build; empty outside of a clone."""
-    answer = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
-    return answer.stdout.strip()
-
-
-def _python_packages(folder: Path) -> Path:
-    """The source distribution and the wheel, which is returned."""
+def build_wheel(folder: Path, *targets: str) -> Path:
+    """Build the wheel, or these targets, into a folder; return the wheel."""
     command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
+    command += [argument for target in targets for argument in ("-t", target)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     (wheel,) = folder.glob("*.whl")
     return wheel
@@ -108,15 +95,21 @@ def _chart(folder: Path, image: str) -> None:
         copy = shutil.copytree(ROOT / "deploy" / "chart", Path(scratch) / "policy-bridge")
         values = copy / "values.yaml"
         values.write_text(_with_image(values.read_text(encoding="utf-8"), image), encoding="utf-8")
-        _helm("lint", "--strict", "--quiet", copy, home=Path(scratch))
-        _helm("package", copy, "--destination", folder, home=Path(scratch))
+        helm("lint", "--strict", "--quiet", copy, home=Path(scratch))
+        helm("package", copy, "--destination", folder, home=Path(scratch))
 
 
 def _manifests(folder: Path, image: str) -> None:
     """`deploy/manifests` and the CRDs, each as one file for `kubectl apply -f`."""
-    rendered = _kubectl("kustomize", ROOT / "deploy" / "manifests")
-    (folder / f"{STEM}.yaml").write_text(_with_image(rendered, image), encoding="utf-8")
-    (folder / f"{STEM}-crds.yaml").write_text(_kubectl("kustomize", ROOT / "deploy" / "crds"), encoding="utf-8")
+    (folder / f"{STEM}.yaml").write_text(_with_image(_kustomized("manifests"), image), encoding="utf-8")
+    (folder / f"{STEM}-crds.yaml").write_text(_kustomized("crds"), encoding="utf-8")
+
+
+def _kustomized(name: str) -> str:
+    command: list[str | Path] = [ensure("kubectl").path, "kustomize", ROOT / "deploy" / name]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert all(yaml.safe_load_all(text))
+    return text
 
 
 def _with_image(text: str, image: str) -> str:
@@ -133,59 +126,6 @@ def _completions(folder: Path) -> None:
         command = [str(Path(sys.executable).parent / "bridge"), "completion", shell]
         files[f"bridge.{shell}"] = subprocess.run(command, check=True, capture_output=True).stdout
     write_archive(folder / f"{STEM}-completions.tar.gz", files)
-
-
-def _helm(*arguments: str | Path, home: Path) -> None:
-    folders = {f"HELM_{kind}_HOME": str(home / kind.lower()) for kind in ("CACHE", "CONFIG", "DATA")}
-    subprocess.run([ensure("helm").path, *arguments], env=os.environ | folders, check=True, capture_output=True)
-
-
-def _kubectl(*arguments: str | Path) -> str:
-    command: list[str | Path] = [ensure("kubectl").path, *arguments]
-    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    yaml.safe_load_all(text)
-    return text
-
-
-def _write_json(file: Path, document: object) -> None:
-    file.write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
-
-
-def provenance(files: Sequence[Path], repository: str, revision: str) -> dict[str, Any]:
-    """Return the origin of files that are built from a commit on GitHub; "" for an unknown commit.
-
-    An in-toto statement with SLSA's provenance, https://slsa.dev/spec/v1.0/provenance. It is not signed: the release
-    workflow has GitHub sign a statement of its own about the same files.
-    """
-    page = f"https://github.com/{repository}"
-    source = {
-        "uri": f"git+{page}@refs/tags/v{__version__}",
-        **({"digest": {"gitCommit": revision}} if revision else {}),
-    }
-    lock = {"uri": "file:requirements.lock", "digest": _sha256(ROOT / "requirements.lock")}
-    return {
-        "_type": "https://in-toto.io/Statement/v1",
-        "subject": [{"name": file.name, "digest": _sha256(file)} for file in files],
-        "predicateType": "https://slsa.dev/provenance/v1",
-        "predicate": {
-            "buildDefinition": {
-                "buildType": f"{page}/blob/v{__version__}/Makefile#release",
-                "externalParameters": {"version": __version__, "repository": repository},
-                "internalParameters": {"python": platform.python_version()},
-                "resolvedDependencies": [source, lock],
-            },
-            "runDetails": {"builder": {"id": f"{page}/blob/v{__version__}/.github/workflows/release.yml"}},
-        },
-    }
-
-
-def _sha256(file: Path) -> dict[str, str]:
-    return {"sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
-
-
-MANIFEST = "bridge.yaml"  # krew wants the plugin's name
-LAUNCHER = "kubectl-bridge"
-KREW = ROOT / "deploy" / "krew"
 
 
 def plugin_archive(folder: Path, wheel: Path, requirements: Path) -> Path:

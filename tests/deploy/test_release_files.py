@@ -10,18 +10,21 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import venv
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from bridge import __version__
 from hack.manifests.parts import ROOT, helm
-from hack.supply.materials import flaws, locked_needs
+from hack.supply.materials import base_image, locked_needs, write_document
 from hack.supply.release import CHECKSUMS, LAUNCHER, MANIFEST, STEM, release
-from hack.tools import find
+from hack.tools import TOOLS, find
 
 KREW = shutil.which("krew") and shutil.which("validate-krew-manifest")
 FORK = "someone/fork"
@@ -40,18 +43,34 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_file_has_its_checksum_and_its_provenance(dist: Path) -> None:
+def test_every_file_has_its_checksum(dist: Path) -> None:
     lines = [line.split("  ") for line in (dist / CHECKSUMS).read_text().splitlines()]
     told = {name: digest for digest, name in lines}
     there = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in dist.iterdir()}
     del there[CHECKSUMS]
     assert told == there
-    statement = _json(dist / f"{STEM}.provenance.json")
-    subjects = {one["name"]: one["digest"]["sha256"] for one in statement["subject"]}
-    assert statement["_type"] == "https://in-toto.io/Statement/v1"
-    assert subjects == {name: digest for name, digest in there.items() if not name.endswith(".provenance.json")}
-    for part in ("wheel", "image"):
-        assert flaws(_json(dist / f"{STEM}.{part}.cdx.json")) == ""
+
+
+def test_the_bills_of_materials_name_what_is_run(dist: Path) -> None:
+    of_wheel: dict[str, Any] = {
+        canonicalize_name(one["name"]): one for one in _json(dist / f"{STEM}.wheel.cdx.json")["components"]
+    }
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    assert {canonicalize_name(Requirement(line).name) for line in declared} <= of_wheel.keys()
+    assert {"cytoscape", "aiosignal"} <= of_wheel.keys()  # vendored, and needed by a dependency
+    assert not {"pytest", "mypy", "ruff", "pip", "opentelemetry-sdk"} & of_wheel.keys()
+    assert of_wheel["aiosignal"]["licenses"]
+    of_image = {one["name"]: one["version"] for one in _json(dist / f"{STEM}.image.cdx.json")["components"]}
+    assert of_image["opa"] == TOOLS["opa"].version
+    assert of_image["docker.io/library/python"] == base_image().rpartition(":")[2]
+    assert "opentelemetry-sdk" in of_image
+
+
+def test_a_bill_of_materials_that_is_not_cyclonedx_is_refused(dist: Path, tmp_path: Path) -> None:
+    document = _json(dist / f"{STEM}.image.cdx.json")
+    del document["specVersion"]
+    with pytest.raises(ValueError, match="specVersion"):
+        write_document(tmp_path / "document", document)
 
 
 def test_the_wheel_runs_in_an_empty_environment_with_what_is_locked(dist: Path, tmp_path: Path) -> None:
