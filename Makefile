@@ -11,7 +11,7 @@ PIP := $(PY) -m pip --disable-pip-version-check --quiet --no-input
 TOOLS := $(PY) -m hack.tools
 OPA = "$$($(TOOLS) which opa)"
 
-REGO_COVERAGE := 90
+REGO_COVERAGE := 95 # percent of all lines, tests included: about 90 of the shipped ones
 MANIFESTS ?= examples/shop
 PYTEST_ARGS ?=
 SOAK_MINUTES ?= 30
@@ -108,7 +108,9 @@ rego-lint:
 
 rego-test: rego-lint ## Rego alone: opa check, fmt and test, with coverage
 	@echo "rego: test"
-	@GOGC=400 $(OPA) test --timeout 60s --ignore '*.yaml' --coverage --format json rego | $(PY) -m hack.rego_report --threshold $(REGO_COVERAGE)
+	@mkdir -p .make
+	@GOGC=400 $(OPA) test --timeout 60s --ignore '*.yaml' --threshold $(strip $(REGO_COVERAGE)) rego >.make/rego-test || \
+		{ grep -v '^[ {}]' .make/rego-test >&2; echo "rego: .make/rego-test has the failures, or the lines that no test covers" >&2; exit 1; }
 	@$(OPA) test --timeout 60s --ignore '*.yaml' --run '^data\.examples\.' rego examples/extensions >/dev/null || \
 		{ $(OPA) test --ignore '*.yaml' --run '^data\.examples\.' rego examples/extensions; exit 1; }
 
@@ -118,7 +120,7 @@ fmt: $(STAMP) ## Format Python and Rego
 	@$(OPA) fmt --write rego examples/extensions hack/rego_layers.rego
 
 reference: setup ## Generate the reference pages from the code
-	@$(PY) -m hack.pages
+	@$(PY) -m hack.pages.made
 
 docs: $(STAMP) ## Build the documentation site in .make/site; a broken link is an error
 	@echo "docs: mkdocs"

@@ -42,10 +42,15 @@ def collection(obj: Object) -> str:
     return f"{'/apis' if '/' in version else '/api'}/{version}{place}/{plural_of(obj['kind'])}"
 
 
+def path_of(obj: Object) -> str:
+    """Return the path of an object."""
+    return f"{collection(obj)}/{obj['metadata']['name']}"
+
+
 def apply_all(api: ApiServer, objects: Iterable[Object]) -> None:
     """Apply objects one after the other."""
     for obj in objects:
-        api.apply(f"{collection(obj)}/{obj['metadata']['name']}", obj)
+        api.apply(path_of(obj), obj)
 
 
 def _apply_own(plane: ControlPlane) -> None:

@@ -16,7 +16,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-from enum import Enum, auto
 from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FrameType
@@ -38,14 +37,6 @@ CONFIG_MAP = {
     "data": {"main.rego": "package ways.changed\n\nvalue := 1\n"},
 }
 COMMAND = ("effective", "httproute/cart#checkout", "-n", "shop", "--manifests", str(ROOT / "examples" / "shop"))
-
-
-class _Period(Enum):
-    """What is recorded now."""
-
-    IDLE = auto()
-    CHANGE = auto()
-    NOTHING = auto()
 
 
 class _Traced(Program):
@@ -129,14 +120,14 @@ def _bridge(arguments: list[str]) -> None:
     inside = f"{ROOT / 'bridge'}/"
     entered: list[str] = []
     idle: set[CodeType] = set()
-    periods = itertools.cycle((_Period.IDLE, _Period.CHANGE, _Period.NOTHING))
-    period = _Period.NOTHING
+    periods = itertools.cycle(("idle", "change", "nothing"))
+    period = "nothing"
 
     def record(frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
         if event != "call" or not code.co_filename.startswith(inside):
             return
-        if period is _Period.IDLE:
+        if period == "idle":
             idle.add(code)
             return
         short = code.co_filename.removeprefix(inside)
@@ -146,8 +137,8 @@ def _bridge(arguments: list[str]) -> None:
     def toggle(*_: object) -> None:
         nonlocal period
         period = next(periods)
-        sys.setprofile(None if period is _Period.NOTHING else record)
-        if period is _Period.NOTHING:
+        sys.setprofile(None if period == "nothing" else record)
+        if period == "nothing":
             print(json.dumps({"event": "way", "files": entered}), file=sys.stderr, flush=True)
             entered.clear()
 

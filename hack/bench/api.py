@@ -13,7 +13,7 @@ import aiohttp
 
 from bridge.model.changes import Object
 from hack.bench.load import GATEWAY_API, Load, custom_resources, policy_kind
-from hack.cluster import collection
+from hack.cluster import collection, path_of
 from hack.figures import progress
 from tests.controlplane.plane import ControlPlane
 
@@ -59,11 +59,10 @@ async def create_load(plane: ControlPlane, session: aiohttp.ClientSession, load:
 
 async def patch(session: aiohttp.ClientSession, obj: Object, change: Object) -> Object:
     """Merge a change into an object, and return the changed object."""
-    path = f"{collection(obj)}/{obj['metadata']['name']}"
-    async with session.patch(path, data=json.dumps(change), headers={"Content-Type": _MERGE_PATCH}) as response:
+    async with session.patch(path_of(obj), data=json.dumps(change), headers={"Content-Type": _MERGE_PATCH}) as response:
         answer: Object = await response.json()
     if response.status != 200:
-        raise RuntimeError(f"{path}: {answer}")
+        raise RuntimeError(f"{path_of(obj)}: {answer}")
     return answer
 
 

@@ -50,8 +50,14 @@ async def measure(program: Program, routes: int, folder: Path) -> Figures:
         async with BridgeProcess(folder, options, _SETTINGS, program) as bridge:
             listing = time.monotonic()
             await bridge.logged("OPA synced")
-            found = _synced(bridge, time.monotonic() - listing, floor, floor_memory)
-            found["status_pending_p99"] = await _pending(api, load)
+            took, memories = time.monotonic() - listing, bridge.memories()
+            found = {
+                "sync_to_floor": took / floor,
+                "sync_cpu_bridge": bridge.processor_times()["bridge"],
+                "memory_opa": memories["opa"] / floor_memory,
+                "memory_bridge": memories["bridge"],
+                "status_pending_p99": await _pending(api, load),
+            }
             progress("first statuses")
             await until_all_observed(api, POLICIES)
             return {**found, **await _settled(api, bridge, load)}
@@ -73,16 +79,6 @@ async def _settled(api: aiohttp.ClientSession, bridge: BridgeProcess, load: Load
     bridge.signal("opa", signal.SIGKILL)
     await bridge.logged("OPA synced", count=2)
     return {**found, "killed": time.monotonic() - killed}
-
-
-def _synced(bridge: BridgeProcess, seconds: float, floor: float, floor_memory: float) -> dict[str, float]:
-    used, memories = bridge.processor_times(), bridge.memories()
-    return {
-        "sync_to_floor": seconds / floor,
-        "sync_cpu_bridge": used["bridge"],
-        "memory_opa": memories["opa"] / floor_memory,
-        "memory_bridge": memories["bridge"],
-    }
 
 
 async def _floor(api: aiohttp.ClientSession, folder: Path) -> tuple[float, float]:

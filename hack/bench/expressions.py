@@ -7,7 +7,7 @@ from typing import Any
 
 import aiohttp
 
-from hack.bench.load import GATEWAYS, LISTENERS, POLICY_KIND, Load, namespace_of, rule_key, write
+from hack.bench.load import POLICY_KIND, Load, namespace_of, rule_key, write
 from hack.bench.opa import expressions
 from hack.bench.table import Figures
 from hack.processes import BridgeProcess, Program
@@ -18,7 +18,7 @@ RULE = rule_key(5, "[1]")
 
 async def measure(program: Program, routes: int, folder: Path) -> Figures:
     """Return the counts at a tenth of the routes."""
-    load = Load(max(routes // SMALL, 6 * GATEWAYS * LISTENERS))
+    load = Load(max(routes // SMALL, 100))
     manifests = folder / "manifests"
     manifests.mkdir()
     write(manifests / "load.yaml", load.objects())

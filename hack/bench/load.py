@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from string import Template
 
 import yaml
 
@@ -16,11 +16,9 @@ from bridge.model.changes import Object
 ROOT = Path(__file__).parents[2]
 GATEWAY_API = "gateway.networking.k8s.io"
 POLICY_KIND = "example.com/ColorPolicy"  # of examples/shop: Manage, Inherited, acts on rules
-GATEWAYS = 20
 LISTENERS = 4
 NAMESPACES = 50
 SERVICES = 2  # in each namespace
-RULES = 2  # of each route
 
 # Besides one policy on each Gateway and one on each listener (100): the share of routes that have one of their own, and
 # of those whose first rule has one. At 10,000 routes this makes 1,000 policies; the stacks are alike at any size.
@@ -28,8 +26,8 @@ ROUTE_SHARE = 0.07
 RULE_SHARE = 0.02
 
 _COLORS = ("red", "green", "blue", "orange", "ivory", "teal", "navy", "plum")
-_BUILTIN = "v1"
-_GATEWAY_VERSION = f"{GATEWAY_API}/v1"
+_OBJECTS = yaml.safe_load_all(Path(__file__).with_suffix(".yaml").read_text())
+_TEMPLATES = {obj["kind"]: Template(json.dumps(obj)) for obj in _OBJECTS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,27 +35,40 @@ class Load:
     """Objects in an order in which they can be created. `routes` is the number of HTTPRoutes."""
 
     routes: int
+    gateways: int = 20
 
     def bases(self) -> Iterator[Object]:
         """Return the namespaces, Gateways and Services that all other objects belong to."""
-        yield _object("GatewayClass", "bench", spec={"controllerName": "example.com/bench"})
-        for name in ("infra", *(f"team-{number}" for number in range(NAMESPACES))):
-            labels = {"team": name, "gateway-access": "yes"}
-            yield {"apiVersion": _BUILTIN, "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
-        for number in range(GATEWAYS):
-            yield _object("Gateway", f"gateway-{number}", "infra", spec=_gateway_spec(number))
-        for number in range(NAMESPACES):
-            for index in range(SERVICES):
-                yield service(f"team-{number}", f"service-{index}")
+        yield _made("GatewayClass")
+        teams = [f"team-{number}" for number in range(NAMESPACES)]
+        for namespace in ("infra", *teams):
+            yield _made("Namespace", namespace=namespace)
+        for gateway in range(self.gateways):
+            yield _made("Gateway", gateway=gateway)
+        for namespace in teams:
+            for service in range(SERVICES):
+                yield _made("Service", namespace=namespace, service=service)
 
     def http_routes(self) -> Iterator[Object]:
         """Return the routes; each has a hostname of one listener of one Gateway."""
         for number in range(self.routes):
-            yield _route(number)
+            route = _made(
+                "HTTPRoute",
+                route=number,
+                namespace=namespace_of(number),
+                gateway=number % self.gateways,
+                listener=number // self.gateways % LISTENERS,
+                service=number % SERVICES,
+                app=number % 200,
+            )
+            # As `kubectl apply` leaves it.
+            applied = json.dumps(route, separators=(",", ":"))
+            route["metadata"]["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": applied}
+            yield route
 
     def policies(self) -> Iterator[Object]:
         """Return ColorPolicies on Gateways, listeners, routes and rules, with every kind of strategy."""
-        for number in range(GATEWAYS):
+        for number in range(self.gateways):
             yield _policy(f"gateway-{number}", "infra", number, _ref("Gateway", f"gateway-{number}"))
             for listener in range(LISTENERS):
                 ref = _ref("Gateway", f"gateway-{number}", f"listener-{listener}")
@@ -72,10 +83,6 @@ class Load:
         """Return all objects, as an API server returns them."""
         yield from (*custom_resources(), policy_kind(), *self.bases(), *self.http_routes(), *self.policies())
 
-    def rules(self) -> list[str]:
-        """Return the keys of all rules."""
-        return [rule_key(number, name) for number in range(self.routes) for name in ("first", "[1]")]
-
     def routes_with_policy(self) -> list[int]:
         """Return the numbers of the routes with a policy of their own, which is part of its name and target."""
         return chosen(round(self.routes * ROUTE_SHARE), self.routes, seed=5)
@@ -89,11 +96,6 @@ def chosen(count: int, among: int, seed: int) -> list[int]:
 def namespace_of(route: int) -> str:
     """Return the namespace of a route by its number."""
     return f"team-{route % NAMESPACES}"
-
-
-def gateway_of(route: int) -> int:
-    """Return the Gateway that a route is attached to."""
-    return route % GATEWAYS
 
 
 def rule_key(route: int, rule: str) -> str:
@@ -129,71 +131,9 @@ def write(file: Path, objects: Iterable[Object]) -> None:
         opened.writelines(f"---\n{json.dumps(obj)}\n" for obj in objects)
 
 
-def _object(kind: str, name: str, namespace: str = "", **rest: Any) -> Object:
-    metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
-    return {"apiVersion": _GATEWAY_VERSION, "kind": kind, "metadata": metadata, **rest}
-
-
-def _gateway_spec(number: int) -> Object:
-    listeners = [
-        {
-            "name": f"listener-{index}",
-            "port": 8000 + index,
-            "protocol": "HTTP",
-            "hostname": f"*.l{index}.g{number}.example.com",
-            "allowedRoutes": {
-                "namespaces": {"from": "Selector", "selector": {"matchLabels": {"gateway-access": "yes"}}}
-            },
-        }
-        for index in range(LISTENERS)
-    ]
-    return {"gatewayClassName": "bench", "listeners": listeners}
-
-
-def service(namespace: str, name: str) -> Object:
-    """Return a Service with two ports."""
-    ports = [{"name": "http", "port": 80, "targetPort": 8080}, {"name": "metrics", "port": 9090, "targetPort": 9090}]
-    spec = {"clusterIP": "None", "selector": {"app": name}, "ports": ports}
-    return {"apiVersion": _BUILTIN, "kind": "Service", "metadata": {"name": name, "namespace": namespace}, "spec": spec}
-
-
-def _route(number: int) -> Object:
-    gateway, listener = gateway_of(number), number // GATEWAYS % LISTENERS
-    namespace = namespace_of(number)
-    spec = {
-        "parentRefs": [{"name": f"gateway-{gateway}", "namespace": "infra"}],
-        "hostnames": [f"route-{number}.l{listener}.g{gateway}.example.com"],
-        "rules": [
-            {
-                "name": "first",
-                "matches": [{"path": {"type": "PathPrefix", "value": "/api"}, "method": "GET"}],
-                "filters": [_header_filter("x-route", f"route-{number}")],
-                "backendRefs": [{"name": f"service-{number % SERVICES}", "port": 80}],
-            },
-            {
-                "matches": [{"path": {"type": "PathPrefix", "value": "/"}}],
-                "backendRefs": [
-                    {"name": "service-0", "port": 80, "weight": 90},
-                    {"name": "service-1", "port": 80, "weight": 10},
-                ],
-            },
-        ],
-    }
-    route = _object("HTTPRoute", f"route-{number}", namespace, spec=spec)
-    route["metadata"]["labels"] = {
-        "app.kubernetes.io/name": f"app-{number % 200}",
-        "app.kubernetes.io/part-of": namespace,
-        "app.kubernetes.io/managed-by": "Helm",
-        "helm.sh/chart": "app-1.12.3",
-    }
-    # As `kubectl apply` leaves it.
-    applied = json.dumps(route, separators=(",", ":"))
-    route["metadata"]["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": applied}
-    return route
-
-
-def _header_filter(name: str, value: str) -> Object:
-    return {"type": "RequestHeaderModifier", "requestHeaderModifier": {"set": [{"name": name, "value": value}]}}
+def _made(kind: str, **values: str | int) -> Object:
+    obj: Object = json.loads(_TEMPLATES[kind].substitute(values))
+    return obj
 
 
 def _ref(kind: str, name: str, section: str = "") -> Object:
@@ -206,7 +146,6 @@ def _policy(name: str, namespace: str, number: int, ref: Object) -> Object:
     colors = {"accent": accent(number), "text": _COLORS[number % 8]}
     body: Object = {"strategy": "patch", "colors": colors, "contrast": 3 + number % 15}
     shape = number * 7 % 10
-    wrapper = "overrides" if shape in {0, 1} else "defaults"
     if shape in {1, 2, 3}:
         body["strategy"] = "atomic"
     if number % 3 == 0:
@@ -215,5 +154,5 @@ def _policy(name: str, namespace: str, number: int, ref: Object) -> Object:
         "apiVersion": "example.com/v1",
         "kind": "ColorPolicy",
         "metadata": {"name": name, "namespace": namespace},
-        "spec": {"targetRefs": [ref], wrapper: body},
+        "spec": {"targetRefs": [ref], "overrides" if shape in {0, 1} else "defaults": body},
     }

@@ -9,23 +9,24 @@ from statistics import mean
 from hack.figures import short, table
 
 Figures = Mapping[str, float]
+SAME = 1.02  # two runs of one program differ by some percent
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A figure by its `name` in the parts. `aim` is the most in `unit`, `share` the most as a share of before."""
+    """A figure by its `name` in the parts. `aim` is the most in `unit`, with `share` as a share of before."""
 
     name: str
     text: str
     unit: str
     aim: float | None = None
-    share: float | None = None
+    share: bool = False
 
 
 ROWS = (
-    Row("start_opa", "start of OPA with all modules, its processor time", "s", share=0.55),
-    Row("command", "`bridge effective` of one rule in examples/three-gateways, processor time", "s", share=0.5),
-    Row("config_map", "a changed ConfigMap with Rego is active, OPA's processor time", "s", share=0.4),
+    Row("start_opa", "start of OPA with all modules, its processor time", "s", 0.55, share=True),
+    Row("command", "`bridge effective` of one rule in examples/three-gateways, processor time", "s", 0.5, share=True),
+    Row("config_map", "a changed ConfigMap with Rego is active, OPA's processor time", "s", 0.4, share=True),
     Row("effective", "`effective` of one rule, with a tenth of the routes", "expressions", aim=500),
     Row("explain", "`explain` of one rule", "expressions", aim=1_200),
     Row("links", "`links` of one policy", "expressions", aim=500),
@@ -36,7 +37,7 @@ ROWS = (
     Row("status_p50", "the same, its status is written, p50", "ms", aim=30),
     Row("status_pending_p99", "the same, while first statuses and marks are pending, p99", "ms", aim=1_000),
     Row("burst_writes", "a burst of 2,000 changes, writes to OPA", "writes", aim=150),
-    Row("killed", "OPA killed until synced", "s", share=0.55),
+    Row("killed", "OPA killed until synced", "s", 0.55, share=True),
     Row("gateway_change", "a changed Gateway policy over all routes to one batched query, processor time", "times", 3),
     Row("webhook", "webhook to OPA's own webhook, 16 clients, p50", "times", aim=1.8),
     Row("webhook_cpu", "the same, processor time of a request", "times"),
@@ -53,23 +54,11 @@ def printed(before: Sequence[Figures], now: Sequence[Figures]) -> str:
         if old is None and new is None:
             continue
         ratio = new / old if old and new is not None else None
-        aim, met = _judged(row, new, ratio)
+        judged = ratio if row.share else new
+        aim = "" if row.aim is None else short(row.aim) + (" of before" if row.share else "")
+        met = "" if row.aim is None or judged is None else "yes" if judged <= row.aim * SAME else "no"
         rows.append([row.text, row.unit, short(old), short(new), short(ratio), aim, met])
     return table(["figure", "unit", "before", "now", "ratio", "aim", "met"], rows)
-
-
-def _judged(row: Row, new: float | None, ratio: float | None) -> tuple[str, str]:
-    """Return the aim as text, and whether it is met: empty if that cannot be said."""
-    if row.aim is not None:
-        return short(row.aim), "" if new is None else _yes_or_no(new <= row.aim)
-    if row.share is not None:
-        # Two runs of one program differ by some percent.
-        return f"{row.share:g} of before", "" if ratio is None else _yes_or_no(ratio <= row.share * 1.02)
-    return "", ""
-
-
-def _yes_or_no(met: bool) -> str:
-    return "yes" if met else "no"
 
 
 def _mean(side: Sequence[Figures], name: str) -> float | None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterator
 from pathlib import Path
 
 import aiohttp
 
 from bridge.model.changes import Object
-from hack.bench.load import GATEWAY_API, POLICY_KIND, Load, accent, gateway_of, write
+from hack.bench.load import GATEWAY_API, POLICY_KIND, Load, accent, rule_key, write
 from hack.bench.opa import ask
 from hack.bench.table import Figures
 from hack.figures import progress
@@ -26,10 +25,11 @@ QUIET = 3.0  # seconds of it
 
 async def measure(program: Program, routes: int, folder: Path) -> Figures:
     """Return the processor time of a change until it is quiet again, relative to one batched query of all rules."""
-    load = Load(routes)
+    load = Load(routes, gateways=1)
     manifests = folder / "manifests"
     manifests.mkdir()
-    write(manifests / "load.yaml", _below_one_gateway(load))
+    others = (obj for obj in load.objects() if (obj["kind"], obj["metadata"]["name"]) != ("ColorPolicy", GATEWAY))
+    write(manifests / "load.yaml", others)
     write(manifests / "policy.yaml", [_policy(1)])
     options = ["--manifests", str(manifests), "--listen", "127.0.0.1:0"]
     settings = {"BRIDGE_STATUS_WRITES_PER_SECOND": "100000"}  # what is measured is the bridge, not its budget
@@ -58,7 +58,7 @@ async def _quiet(bridge: BridgeProcess) -> None:
 
 async def _one_batched_query(bridge: BridgeProcess, load: Load) -> float:
     """Return the processor time of OPA for `effective` of all rules in batches."""
-    rules = load.rules()
+    rules = [rule_key(number, name) for number in range(load.routes) for name in ("first", "[1]")]
     random.Random(2).shuffle(rules)
     before = bridge.processor_times()["opa"]
     async with aiohttp.ClientSession() as session:
@@ -66,20 +66,6 @@ async def _one_batched_query(bridge: BridgeProcess, load: Load) -> float:
             batch = {"targets": rules[start : start + BATCH], "policyKind": POLICY_KIND}
             await ask(session, bridge.opa_url, "effective", batch)
     return bridge.processor_times()["opa"] - before
-
-
-def _below_one_gateway(load: Load) -> Iterator[Object]:
-    """Yield the load without the policy of the first Gateway, and with every route moved to that Gateway."""
-    for obj in load.objects():
-        if obj["kind"] == "ColorPolicy" and obj["metadata"]["name"] == GATEWAY:
-            continue
-        if obj["kind"] == "HTTPRoute":
-            number = int(obj["metadata"]["name"].removeprefix("route-"))
-            hostnames = [name.replace(f".g{gateway_of(number)}.", ".g0.") for name in obj["spec"]["hostnames"]]
-            moved = {"parentRefs": [{"name": GATEWAY, "namespace": "infra"}], "hostnames": hostnames}
-            yield {**obj, "spec": {**obj["spec"], **moved}}
-        else:
-            yield obj
 
 
 def _policy(number: int) -> Object:

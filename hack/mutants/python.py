@@ -10,24 +10,20 @@ from pathlib import Path
 
 from hack.mutants.trial import Mutant
 
+_PAIRS = (
+    (ast.Eq, ast.NotEq),
+    (ast.Lt, ast.LtE),
+    (ast.Gt, ast.GtE),
+    (ast.Is, ast.IsNot),
+    (ast.In, ast.NotIn),
+    (ast.Add, ast.Sub),
+    (ast.BitOr, ast.BitAnd),
+    (ast.And, ast.Or),
+)
 _OTHERS: dict[type[ast.AST], ast.AST] = {
-    ast.Eq: ast.NotEq(),
-    ast.NotEq: ast.Eq(),
-    ast.Lt: ast.LtE(),
-    ast.LtE: ast.Lt(),
-    ast.Gt: ast.GtE(),
-    ast.GtE: ast.Gt(),
-    ast.Is: ast.IsNot(),
-    ast.IsNot: ast.Is(),
-    ast.In: ast.NotIn(),
-    ast.NotIn: ast.In(),
-    ast.Add: ast.Sub(),
-    ast.Sub: ast.Add(),
     ast.Mult: ast.Add(),
-    ast.BitOr: ast.BitAnd(),
-    ast.BitAnd: ast.BitOr(),
-    ast.And: ast.Or(),
-    ast.Or: ast.And(),
+    **{one: other() for one, other in _PAIRS},
+    **{other: one() for one, other in _PAIRS},
 }
 # What waits, sends or starts has its tests with real servers.
 _NOT_PURE = re.compile(

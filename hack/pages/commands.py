@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import os
 import re
 from pathlib import Path
-from unittest import mock
 
 import click
+from click.testing import CliRunner
 
 from bridge.cli.main import bridge
 
@@ -32,8 +29,6 @@ def commands_page(file: Path) -> str:
 
 
 def _help(name: str) -> str:
-    said = io.StringIO()
-    # The page's width, whatever the terminal's is.
-    with mock.patch.dict(os.environ, {"COLUMNS": "120"}), contextlib.redirect_stdout(said):
-        bridge.main([name, "--help"] if name else ["--help"], prog_name="bridge", standalone_mode=False)
-    return said.getvalue().rstrip("\n")
+    # 100 columns, as in any wide terminal, without click's margin.
+    arguments = [name, "--help"] if name else ["--help"]
+    return CliRunner().invoke(bridge, arguments, prog_name="bridge", terminal_width=98).output.rstrip("\n")

@@ -41,13 +41,10 @@ def _crd(spec: Mapping[str, Any]) -> str:
         text += "".join(_rows(schema, ""))
         rules = schema.get("x-kubernetes-validations", ())
         text += "".join(f"\n- {_line(rule.get('message', rule['rule']))}" for rule in rules) + ("\n" if rules else "")
-        columns = ", ".join(f"{column['name']} (`{column['jsonPath']}`)" for column in _columns(version))
+        shown = version.get("additionalPrinterColumns", ())
+        columns = ", ".join(f"{column['name']} (`{column['jsonPath']}`)" for column in shown)
         text += f"\n`kubectl get` shows {columns}.\n" if columns else ""
     return text
-
-
-def _columns(version: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return list(version.get("additionalPrinterColumns", ()))
 
 
 def _rows(schema: Mapping[str, Any], path: str) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 BRIDGE = Path(__file__).resolve().parents[2] / "bridge"
 LEVELS = ("debug", "info", "warning", "error")
@@ -21,32 +20,23 @@ _AREAS = {
 }  # the title of each section, and the packages that log its events
 
 
-class Line(NamedTuple):
-    """An event, with its level and its keys."""
-
-    area: str
-    event: str
-    levels: tuple[str, ...]
-    keys: tuple[str, ...]
-
-
 def logs_page(page: str) -> str:
     """Return the page with its generated tables: everything below a heading."""
     parts = [page.partition("\n## ")[0].rstrip() + "\n"]
     found = sorted(set(logged()))
     for title, areas in _AREAS.items():
         rows = [
-            f"| `{line.event}` | {' or '.join(line.levels)} | {', '.join(f'`{key}`' for key in line.keys)} |"
-            for line in found
-            if line.area in areas
+            f"| `{event}` | {' or '.join(levels)} | {', '.join(f'`{key}`' for key in keys)} |"
+            for area, event, levels, keys in found
+            if area in areas
         ]
         if rows:
             parts.append("\n".join([f"## {title}", "", "| event | level | keys |", "|---|---|---|", *rows]) + "\n")
     return "\n".join(parts)
 
 
-def logged() -> Iterator[Line]:
-    """Yield each place that logs an event."""
+def logged() -> Iterator[tuple[str, str, tuple[str, ...], tuple[str, ...]]]:
+    """Yield the package, the event, its levels and its keys for each place that logs an event."""
     for file in sorted(BRIDGE.rglob("*.py")):
         area = file.relative_to(BRIDGE).parts[0]
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
@@ -54,7 +44,7 @@ def logged() -> Iterator[Line]:
                 event = node.args[0]
                 if isinstance(event, ast.Constant):
                     keys = tuple(keyword.arg or "…" for keyword in node.keywords)
-                    yield Line(area, str(event.value), levels, keys)
+                    yield area, str(event.value), levels, keys
 
 
 def _levels(called: ast.expr) -> tuple[str, ...]:

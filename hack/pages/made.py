@@ -1,4 +1,4 @@
-"""The generated reference pages, each as a function that returns its text."""
+"""The generated reference pages, each as a function that returns its text; `make reference` writes them."""
 
 from __future__ import annotations
 
@@ -24,3 +24,8 @@ PAGES: dict[str, Callable[[], str]] = {
     "states.md": states_page,
     "logs.md": lambda: logs_page((REFERENCE / "logs.md").read_text(encoding="utf-8")),
 }
+
+
+if __name__ == "__main__":
+    for _name, _make in PAGES.items():
+        (REFERENCE / _name).write_text(_make(), encoding="utf-8")

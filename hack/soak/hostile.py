@@ -17,14 +17,13 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from hack.cluster import collection
+from hack.cluster import collection, path_of
 from hack.soak.objects import ATTACKS, Object, odd_statuses
 from tests.controlplane.api import ApiError, ApiServer
 
 NUMBERS = 6  # of each attack, so many at once
 _PAUSE = 0.3  # seconds between two attacks, on average
 _REPORT = 20.0
-_JSON = "application/json"
 _MERGE = "application/merge-patch+json"
 _NICE = 10  # an attacker computes on a machine of its own
 
@@ -43,30 +42,25 @@ class Hostile:
         for obj in ATTACKS[name](self._chance.randrange(NUMBERS)):
             self._replace(name, obj)
         for obj in odd_statuses(self._chance.randrange(NUMBERS)):
-            path, body = f"{_path(obj)}/status", {"status": obj.get("status")}
-            if self._send("status", "PATCH", path, body, _MERGE) == HTTPStatus.NOT_FOUND:
+            path, body = f"{path_of(obj)}/status", {"status": obj.get("status")}
+            if self._send("status", "PATCH", path, body) == HTTPStatus.NOT_FOUND:
                 self._replace("odd_statuses", {name: value for name, value in obj.items() if name != "status"})
 
     def _replace(self, name: str, obj: Object) -> None:
-        self._send("delete", "DELETE", _path(obj))
+        self._send("delete", "DELETE", path_of(obj))
         self._send(name, "POST", collection(obj), obj)
 
-    def _send(self, name: str, method: str, path: str, body: Object | None = None, content_type: str = _JSON) -> int:
-        status = 0
+    def _send(self, name: str, method: str, path: str, body: Object | None = None) -> int:
+        status, content_type = 0, _MERGE if method == "PATCH" else "application/json"
         try:
             self._api.request(method, path, body, content_type)
+            status = 200
         except ApiError as error:
             status = error.status
         except OSError:
             pass  # it took too long
-        else:
-            status = 200
         self.counts[f"{name} {status}"] += 1
         return status
-
-
-def _path(obj: Object) -> str:
-    return f"{collection(obj)}/{obj['metadata']['name']}"
 
 
 def api_of(kubeconfig: Path) -> ApiServer:

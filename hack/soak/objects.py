@@ -28,7 +28,7 @@ BYTES = (250_000, 1_000_000)
 
 WORDS: dict[str, list[Any]] = json.loads((Path(__file__).parent / "words.json").read_text())
 ODD_NAMES = (*WORDS["odd_names"], "é" * 200, "x" * 20_000)
-ODD_VALUES, PATTERNS = WORDS["odd_values"], WORDS["patterns"]
+ODD_VALUES = WORDS["odd_values"]
 # Data for policies that costs much to read, or that no parser expects. All of it is refused: what is valid would change
 # the modules' bundle, which is another cost.
 DATA = (
@@ -79,26 +79,9 @@ def many_policies_on_one_route(number: int) -> Iterable[Object]:
 
 
 def many_routes(number: int) -> Iterable[Object]:
-    """Return ordinary routes of the tenant, and one with the largest allowed number of rules, parents and backends."""
+    """Return ordinary routes of the tenant."""
     for count in range(number * 10, number * 10 + 10):
         yield route(f"route-{count}", [{"backendRefs": [{"name": "cart", "port": 80}]}])
-    backends = [{"name": f"service-{count}", "port": 80} for count in range(16)]
-    rules = [{"backendRefs": backends, "matches": [_path(f"/{rule}")]} for rule in range(16)]
-    parents = [{**SHARED, "sectionName": "web", "port": 80 + count} for count in range(31)] + [dict(SHARED)]
-    yield route(f"large-{number}", rules, parentRefs=parents)
-
-
-def regexes(number: int) -> Iterable[Object]:
-    """Return a route with patterns that are expensive for an engine of regular expressions, for every hostname."""
-    matches = [
-        {
-            "path": {"type": "RegularExpression", "value": f"/{number}/{count}/{PATTERNS[count % len(PATTERNS)]}"},
-            "headers": [{"type": "RegularExpression", "name": "x", "value": PATTERNS[(count + 1) % len(PATTERNS)]}],
-        }
-        for count in range(64)
-    ]
-    rules = [{"matches": matches[first : first + 16]} for first in range(0, 64, 16)]
-    yield route(f"regex-{number}", rules, hostnames=["*.example.com"])
 
 
 def odd_data(number: int) -> Iterable[Object]:
@@ -152,15 +135,11 @@ def _route(number: int) -> Object:
     return {"group": GATEWAY_API, "kind": "HTTPRoute", "name": f"route-{number}"}
 
 
-def _path(value: str) -> Object:
-    return {"path": {"type": "PathPrefix", "value": value}}
-
-
 def _object(api_version: str, kind: str, name: str, **rest: Any) -> Object:
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": HOSTILE}, **rest}
 
 
 _MAKERS: tuple[Callable[[int], Iterable[Object]], ...] = (
-    *(wide, deep, huge, many_refs, many_policies_on_one_route, many_routes, regexes, odd_data, odd_names),
+    *(wide, deep, huge, many_refs, many_policies_on_one_route, many_routes, odd_data, odd_names),
 )
 ATTACKS = {make.__name__: make for make in _MAKERS}

@@ -12,7 +12,7 @@ from typing import Any
 
 import aiohttp
 
-from hack.cluster import collection
+from hack.cluster import path_of
 from hack.figures import percentile
 from hack.soak.objects import GATEWAY_API, GROUP, SHARED, Object
 from tests.controlplane.api import ApiError, ApiServer
@@ -31,16 +31,18 @@ _OF_ADMINS = {"PolicyKind", "Namespace", "GatewayClass"}  # kinds that no tenant
 
 @dataclass
 class Measured:
-    """Seconds until a status is written and a request is admitted; wrong answers, a line each."""
+    """Seconds until a `status` is written and a request passes `admission`; wrong answers, a line each."""
 
-    status: list[float] = field(default_factory=list)
-    admission: list[float] = field(default_factory=list)
+    seconds: dict[str, list[float]] = field(default_factory=lambda: {"status": [], "admission": []})
     wrong: list[str] = field(default_factory=list)
+
+    def p99(self, kind: str) -> float:
+        """Return the p99; 0 if nothing was measured."""
+        return percentile(self.seconds[kind] or [0.0], 0.99)
 
     def __str__(self) -> str:
         """Return the p99 of each."""
-        p99 = [f"{percentile(times, 0.99):.2f} s" if times else "-" for times in (self.status, self.admission)]
-        return f"p99: status {p99[0]}, admission {p99[1]}; {len(self.wrong)} wrong answers"
+        return ", ".join([*(f"{kind} {self.p99(kind):.2f} s" for kind in self.seconds), f"{len(self.wrong)} wrong"])
 
 
 class WellBehaved:
@@ -83,7 +85,7 @@ class WellBehaved:
         while not _is_programmed(answer, generation) and time.monotonic() - began < _GIVE_UP:
             await asyncio.sleep(_POLL)
             _, answer = await self._send("GET", f"{_POLICY}/cart")
-        self.measured.status.append(time.monotonic() - began)
+        self.measured.seconds["status"].append(time.monotonic() - began)
         if not _is_programmed(answer, generation):
             self.measured.wrong.append(f"no status for generation {generation} after {_GIVE_UP:.0f} s")
 
@@ -94,7 +96,7 @@ class WellBehaved:
             route["metadata"]["labels"] = labels
             began = time.monotonic()
             status, answer = await self._send("POST", f"{_ROUTES}?dryRun=All", route)
-            self.measured.admission.append(time.monotonic() - began)
+            self.measured.seconds["admission"].append(time.monotonic() - began)
             if status != wanted:
                 self.measured.wrong.append(f"admission answered {status}, not {wanted}: {str(answer)[:300]}")
 
@@ -148,14 +150,10 @@ class ChangingTenants:
         # The rest of the metadata is the API server's.
         metadata = {name: value for name, value in obj["metadata"].items() if name in {"name", "namespace", "labels"}}
         try:
-            self._api.apply(_path(obj), {**obj, "metadata": metadata})
+            self._api.apply(path_of(obj), {**obj, "metadata": metadata})
         except ApiError:
             self.refused += 1
 
     def _delete(self, obj: Object) -> None:
         with contextlib.suppress(ApiError):  # the API server had refused it
-            self._api.request("DELETE", _path(obj))
-
-
-def _path(obj: Object) -> str:
-    return f"{collection(obj)}/{obj['metadata']['name']}"
+            self._api.request("DELETE", path_of(obj))
