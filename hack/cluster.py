@@ -47,6 +47,12 @@ def path_of(obj: Object) -> str:
     return f"{collection(obj)}/{obj['metadata']['name']}"
 
 
+def rego_config_map(name: str, text: str) -> Object:
+    """Return a ConfigMap with Rego in a namespace of policies."""
+    metadata = {"name": name, "namespace": "opa-policies", "labels": {"openpolicyagent.org/policy": "rego"}}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"main.rego": text}}
+
+
 def apply_all(api: ApiServer, objects: Iterable[Object]) -> None:
     """Apply objects one after the other."""
     for obj in objects:

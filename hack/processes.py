@@ -40,7 +40,10 @@ HERE = Program()
 
 
 class BridgeProcess:
-    """A context with a `bridge run`; its log is `folder/bridge.log`. Its OPA is not yet synced at the beginning."""
+    """A context with a `bridge run`, whose OPA is not yet synced at the beginning.
+
+    `log` is the file with its log, `url` its address, `opa_url` that of its OPA.
+    """
 
     def __init__(
         self,
@@ -54,9 +57,9 @@ class BridgeProcess:
         self._environment = program.environment(settings)
 
     async def __aenter__(self) -> Self:
-        self.began = time.monotonic()
         self._process = ServerProcess(self._command, self.log, self._environment)
-        self._running = await self.logged("running")
+        started = await self.logged("running")
+        self.url, self.opa_url = str(started["bridge"]), str(started["opa"])
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -66,16 +69,6 @@ class BridgeProcess:
     def running(self) -> bool:
         """Return whether the bridge runs."""
         return self._process.running
-
-    @property
-    def url(self) -> str:
-        """Return the URL of the bridge."""
-        return str(self._running["bridge"])
-
-    @property
-    def opa_url(self) -> str:
-        """Return the URL of its OPA."""
-        return str(self._running["opa"])
 
     async def logged(self, event: str, count: int = 1) -> dict[str, Any]:
         """Wait until an event is in the log for the `count`th time, and return it. Raises RuntimeError."""

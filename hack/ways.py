@@ -23,19 +23,14 @@ from typing import Any
 
 from hack.bench.api import ROUTES, create, create_load, patch, session_of, until_all_observed, until_observed
 from hack.bench.load import Load
-from hack.cluster import collection, running_cluster
+from hack.cluster import path_of, rego_config_map, running_cluster
 from hack.processes import HERE, ROOT, BridgeProcess, Program
 
 SHARED = ("telemetry/", "tracing/", "work.py", "__init__.py", "model/")
 PATIENCE = 120.0
 SETTLING = 8.0  # seconds after the first statuses, until nothing of the start is under way
 IDLE = 12.0  # seconds in which an idle bridge is recorded
-CONFIG_MAP = {
-    "apiVersion": "v1",
-    "kind": "ConfigMap",
-    "metadata": {"name": "changed", "namespace": "opa-policies", "labels": {"openpolicyagent.org/policy": "rego"}},
-    "data": {"main.rego": "package ways.changed\n\nvalue := 1\n"},
-}
+CONFIG_MAP = rego_config_map("changed", "package ways.changed\n\nvalue := 1\n")
 COMMAND = ("effective", "httproute/cart#checkout", "-n", "shop", "--manifests", str(ROOT / "examples" / "shop"))
 
 
@@ -87,7 +82,7 @@ async def _record_idle(bridge: BridgeProcess) -> None:
 async def _until_reported(plane: Any) -> None:
     async with asyncio.timeout(PATIENCE):
         while True:
-            found = await asyncio.to_thread(plane.api.get, f"{collection(CONFIG_MAP)}/changed")
+            found = await asyncio.to_thread(plane.api.get, path_of(CONFIG_MAP))
             if "policybridge.io/status" in found["metadata"].get("annotations", {}):
                 return
             await asyncio.sleep(0.05)

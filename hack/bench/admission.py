@@ -12,6 +12,7 @@ import aiohttp
 from hack.bench.opa import plain_opa
 from hack.bench.table import Figures
 from hack.certificates import write_certificate
+from hack.cluster import rego_config_map
 from hack.figures import percentile
 from hack.processes import BridgeProcess, Program, opa_below, processor_time
 
@@ -28,9 +29,7 @@ async def measure(program: Program, routes: int, folder: Path) -> Figures:
     """Return the ratio of the p50 of both, for a type without shipped rules; the number of routes does not matter."""
     context = write_certificate(folder)
     certificate, key = str(folder / "tls.crt"), str(folder / "tls.key")
-    metadata = {"name": "placement", "namespace": "opa-policies", "labels": {"openpolicyagent.org/policy": "rego"}}
-    data = {"placement.rego": (FILES / "policy.rego").read_text()}
-    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+    config_map = rego_config_map("placement", (FILES / "policy.rego").read_text())
     (folder / "objects").mkdir()
     (folder / "objects" / "policy.json").write_text(json.dumps(config_map))
     settings = {

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
-import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -59,13 +59,10 @@ async def plain_opa(
 
 
 async def _until_healthy(session: aiohttp.ClientSession, url: str) -> None:
-    deadline = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            async with session.get(url) as answer:
-                if answer.status == 200:
-                    return
-        except aiohttp.ClientError:
-            if time.monotonic() > deadline:
-                raise
-        await asyncio.sleep(0.05)
+    async with asyncio.timeout(_PATIENCE):
+        while True:
+            with contextlib.suppress(aiohttp.ClientError):
+                async with session.get(url) as answer:
+                    if answer.status == 200:
+                        return
+            await asyncio.sleep(0.05)

@@ -12,6 +12,7 @@ from statistics import median
 import aiohttp
 
 from hack.bench.table import Figures
+from hack.cluster import rego_config_map
 from hack.processes import ROOT, BridgeProcess, Program
 
 RUNS = 3
@@ -48,9 +49,7 @@ def _command(program: Program) -> float:
 
 
 def _write(folder: Path, number: int) -> None:
-    metadata = {"name": "changed", "namespace": "opa-policies", "labels": {"openpolicyagent.org/policy": "rego"}}
-    data = {"main.rego": f"package bench.changed\n\nvalue := {number}\n"}
-    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+    config_map = rego_config_map("changed", f"package bench.changed\n\nvalue := {number}\n")
     (folder / "changed.json").write_text(json.dumps(config_map))
 
 

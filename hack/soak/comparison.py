@@ -18,31 +18,20 @@ from tests.properties.small_world import POLICY_KINDS, THING
 TYPES = (*ALWAYS, THING, f"{GROUP}/LimitPolicy", *(f"{CHANGING_GROUP}/{kind}" for kind in POLICY_KINDS))
 
 
-class Places:
-    """The API server's paths of the replicated types, in its preferred version."""
-
-    def __init__(self, api: ApiServer) -> None:
-        self._api = api
-        roots = {"core": "/api/v1"}
-        for group in api.get("/apis")["groups"]:
-            roots[group["name"]] = f"/apis/{group['preferredVersion']['groupVersion']}"
-        groups = {type_id.partition("/")[0] for type_id in TYPES} & roots.keys()
-        self._paths = {
-            f"{roots[group]}/{one['name']}": one["kind"]
-            for group in groups
-            for one in api.get(roots[group])["resources"]
-            if f"{group}/{one['kind']}" in TYPES and "/" not in one["name"]
-        }
-
-    def objects(self) -> dict[Key, Object]:
-        """Return all objects. Blocks; raises OSError if the API server is unavailable."""
-        found: dict[Key, Object] = {}
-        for path, kind in self._paths.items():
-            answer = self._api.get(path)
-            for item in answer["items"]:
-                obj = {**item, "apiVersion": answer["apiVersion"], "kind": kind}
-                found[key_of(obj)] = obj
-        return found
+def replicated_objects(api: ApiServer) -> dict[Key, Object]:
+    """Return all objects of the replicated types, in their preferred version. Blocks; raises ApiError and OSError."""
+    roots = {"core": "/api/v1"}
+    for group in api.get("/apis")["groups"]:
+        roots[group["name"]] = f"/apis/{group['preferredVersion']['groupVersion']}"
+    found: dict[Key, Object] = {}
+    for group in {type_id.partition("/")[0] for type_id in TYPES} & roots.keys():
+        for served in api.get(roots[group])["resources"]:
+            if f"{group}/{served['kind']}" in TYPES and "/" not in served["name"]:
+                answer = api.get(f"{roots[group]}/{served['name']}")
+                for item in answer["items"]:
+                    obj = {**item, "apiVersion": answer["apiVersion"], "kind": served["kind"]}
+                    found[key_of(obj)] = obj
+    return found
 
 
 async def wrong_in_opa(opa: Opa, objects: Mapping[Key, Object]) -> list[str]:

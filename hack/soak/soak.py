@@ -22,7 +22,7 @@ from hack.bench.api import session_of
 from hack.cluster import apply_all, running_cluster
 from hack.figures import percentile, progress, short, table
 from hack.processes import HERE, BridgeProcess, highest_memory
-from hack.soak.comparison import Places, wrong_in_opa
+from hack.soak.comparison import replicated_objects, wrong_in_opa
 from hack.soak.objects import GATEWAY_API, GROUP, HOSTILE
 from hack.soak.tenants import ChangingTenants, Measured, WellBehaved
 from tests.controlplane.api import ApiError, ApiServer
@@ -35,7 +35,7 @@ from tests.scenarios.custom_resources import plural_of
 OBJECTS = Path(__file__).with_name("tenants.yaml")  # what the admin creates
 VALUES = Path(__file__).parents[2] / "deploy" / "chart" / "values.yaml"
 P99 = {"status": 2.0, "admission": 1.0}  # seconds
-SLOWER = 5.0  # times the p99 before: the bound on a machine that is slow already without the hostile tenant
+SLOWER = 4.0  # times the p99 of the API server alone at the same time: the bound on a loaded machine
 _IDLE_SHARE = 0.15  # of the time, before the hostile tenant comes
 _IDLE_MOST = 60.0  # seconds
 _REPORT = 20.0  # seconds between two lines of progress
@@ -79,7 +79,7 @@ async def soak(minutes: float, seed: int, folder: Path) -> None:
                 await asyncio.to_thread(hostile.kill)
             progress(f"answers to the hostile tenant: {hostile.last_lines(1)}")
             _print(before, beside, changing)
-            wrong += [*_too_slow(before, beside), *before.wrong[:10], *beside.wrong[:10], *_exceeded(bridge, first)]
+            wrong += [*_too_slow(beside), *before.wrong[:10], *beside.wrong[:10], *_exceeded(bridge, first)]
             wrong += await _differences_at_rest(plane.api, bridge)
             wrong += [line for line in bridge.errors() if "Traceback" in line or '"level": "critical"' in line]
             if wrong:
@@ -146,13 +146,13 @@ def _print(before: Measured, beside: Measured, changing: ChangingTenants) -> Non
     progress(f"{changing.changes} changes of the other tenants, {changing.refused} refused by the API server")
 
 
-def _too_slow(before: Measured, beside: Measured) -> list[str]:
+def _too_slow(measured: Measured) -> list[str]:
     """Return one line for each missed objective."""
-    bounds = {kind: max(least, SLOWER * before.p99(kind)) for kind, least in P99.items()}
+    bounds = {kind: max(least, SLOWER * measured.p99("api_server")) for kind, least in P99.items()}
     return [
-        f"p99 of {kind} for the well-behaved tenant: {beside.p99(kind):.2f} s, more than {bound:.2f} s"
+        f"p99 of {kind} for the well-behaved tenant: {measured.p99(kind):.2f} s, more than {bound:.2f} s"
         for kind, bound in bounds.items()
-        if beside.p99(kind) > bound or not beside.seconds[kind]
+        if measured.p99(kind) > bound or not measured.seconds[kind]
     ]
 
 
@@ -177,11 +177,10 @@ async def _differences_at_rest(api: ApiServer, bridge: BridgeProcess) -> list[st
     """Delete the hostile tenant's objects, and wait until everything is equal; return what is not in the end."""
     for path in _HOSTILE_COLLECTIONS:
         await asyncio.to_thread(api.request, "DELETE", path)
-    places = await asyncio.to_thread(Places, api)
     began = time.monotonic()
     while True:
         try:
-            objects = await asyncio.to_thread(places.objects)
+            objects = await asyncio.to_thread(replicated_objects, api)
             async with Opa(bridge.opa_url, timeout=60.0) as opa:
                 found = await wrong_in_opa(opa, objects)
         except (ApiError, OSError, OpaError) as error:

@@ -40,7 +40,7 @@ def build_executable(name: str, build: GoBuild, folder: Path) -> None:
     Raises BuildError with the last lines of Go's output.
     """
     find_go()
-    say(f"{name}: building {build.package}@{build.version} with Go ({build.about})")
+    say(f"{name}: building {build.package}@{build.version} with Go, which takes minutes")
     # Without symbol tables, which are a third of the size, and with the version for the tool's output.
     linked = ["-s", "-w", *(f"-X {variable}={build.stamp or build.version}" for variable in build.stamps)]
     flags = ["-trimpath", "-ldflags", " ".join(linked), "-tags", ",".join(build.tags)]

@@ -27,7 +27,6 @@ class GoBuild:
     tags: tuple[str, ...] = ()
     stamps: tuple[str, ...] = ()  # variables that get the version from the linker, for `--version`
     stamp: str = ""  # that version, if it differs from the module's
-    about: str = "1 to 3 minutes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,14 +44,13 @@ _PROMETHEUS = "3.13.5"
 _PROMETHEUS_MODULE = "v0.313.5"  # the same release, as a Go module
 
 
-def _kubernetes_build(name: str, about: str) -> GoBuild:
+def _kubernetes_build(name: str) -> GoBuild:
     return GoBuild(
         module="k8s.io/kubernetes",
         version=f"v{_KUBERNETES}",
         package=f"k8s.io/kubernetes/cmd/{name}",
         staging=_STAGING,
         stamps=("k8s.io/component-base/version.gitVersion", "k8s.io/client-go/pkg/version.gitVersion"),
-        about=about,
     )
 
 
@@ -95,7 +93,7 @@ _ALL = (
         minimum=Version(1, 36, 0),
         version_arguments=("--version",),
         folder_variables=("KUBEBUILDER_ASSETS",),
-        go=_kubernetes_build("kube-apiserver", "3 to 6 minutes"),
+        go=_kubernetes_build("kube-apiserver"),
     ),
     Tool(
         name="kubectl",
@@ -103,7 +101,7 @@ _ALL = (
         minimum=Version(1, 30, 0),  # whichever a person has: it only applies objects
         version_arguments=("version", "--client"),
         folder_variables=("KUBEBUILDER_ASSETS",),
-        go=_kubernetes_build("kubectl", "about 2 minutes"),
+        go=_kubernetes_build("kubectl"),
     ),
     Tool(
         name="helm",
@@ -116,7 +114,6 @@ _ALL = (
             f"v{_HELM}",
             "helm.sh/helm/v4/cmd/helm",
             stamps=("helm.sh/helm/v4/internal/version.version",),
-            about="3 to 6 minutes",
         ),
     ),
     Tool(
@@ -133,7 +130,6 @@ _ALL = (
             tags=("remove_all_sd",),  # without the clients of every cloud
             stamps=("github.com/prometheus/common/version.Version",),
             stamp=_PROMETHEUS,
-            about="2 to 5 minutes",
         ),
     ),
 )

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hack.certificates import write_certificate
+from hack.cluster import rego_config_map
 from hack.processes import ROOT, BridgeProcess
 from tests.fuzz.requests import DENIED, POLICY, Listener, Sent, well_formed
 
@@ -119,9 +120,7 @@ def _response(answer: Answer) -> dict[str, Any]:
 async def running_bridge(folder: Path) -> AsyncIterator[FuzzedBridge]:
     """Start a bridge with the example and a policy that denies by a label. `folder` is for its files."""
     context = write_certificate(folder)
-    metadata = {"name": "fuzz", "namespace": "opa-policies", "labels": {"openpolicyagent.org/policy": "rego"}}
-    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"fuzz.rego": POLICY}}
-    (folder / "policy.json").write_text(json.dumps(config_map))
+    (folder / "policy.json").write_text(json.dumps(rego_config_map("fuzz", POLICY)))
     settings = {"BRIDGE_WEBHOOK_CERT_FILE": str(folder / "tls.crt"), "BRIDGE_WEBHOOK_KEY_FILE": str(folder / "tls.key")}
     manifests = [f"--manifests={ROOT / 'examples' / 'shop'}", f"--manifests={folder / 'policy.json'}"]
     listeners = [f"--{name}=127.0.0.1:0" for name in ("listen", "webhook-listen", "probe-listen")]
