@@ -76,6 +76,7 @@ takes_part(policy_key) if not policies.fact(policy_key, "deleting")
 # The policies of a kind, or of all kinds, that select an object. The cost is that of the selectors for such objects in
 # their namespace.
 policies_selecting(object_key) := {policy |
+	policies.selecting_kinds != set()
 	parts := keys.parse(object_key)
 	some namespace in {parts.namespace, policies.any_namespace}
 	some [policy, text] in policies.policies_selecting(namespace, parts.type)

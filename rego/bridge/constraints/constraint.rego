@@ -113,7 +113,6 @@ _globbed(pattern, text) if {
 # value replaces the one below.
 _merge_parameters(layers) := json.patch(whole, [{"op": "replace", "path": path, "value": value} |
 	some path in _list_paths(layers)
-	is_array(object.get(whole, path, null))
 	value := _appended(_lists(layers, path))
 ]) if whole := object.union_n(layers)
 

@@ -18,10 +18,12 @@ links_above("Gateway", gateway) := {[class, ""] | some class in index.facts(gate
 # (Gateway API, RouteConditionReason); empty if it does.
 listener_rejection(object_key, listener, type, namespace) := unaccepted_listeners(object_key)[listener.name].reason if {
 	true
-} else := "" if {
-	_kind_allowed(listener, type)
-	allowed := object.get(listener, ["allowedRoutes", "namespaces"], {})
-	_namespaces_admit(allowed, "Same", keys.parse(object_key).namespace, namespace)
+} else := _refusal_by_rules(object.filter(listener, ["protocol", "tls", "allowedRoutes"]), type, keys.parse(object_key).namespace, namespace)
+
+# Most listeners of a Gateway have the same rules, so OPA evaluates these once.
+_refusal_by_rules(rules, type, own, namespace) := "" if {
+	_kind_allowed(rules, type)
+	_namespaces_admit(object.get(rules, ["allowedRoutes", "namespaces"], {}), "Same", own, namespace)
 } else := "NotAllowedByListeners"
 
 # The route kinds of a protocol if a listener does not list kinds (Gateway API, Listener.protocol).

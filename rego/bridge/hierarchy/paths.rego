@@ -95,26 +95,23 @@ _same_namespace_above(node) if {
 }
 
 # A list of sets: these nodes, then the nodes that each further step in a direction reaches, at most `depth` steps. Rego
-# has no recursion, so 16 steps are written out.
-frontiers(direction, nodes, depth) := [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] if {
-	a := nodes
-	b := _next(direction, a, depth)
-	c := _next(direction, b, depth - 1)
-	d := _next(direction, c, depth - 2)
-	e := _next(direction, d, depth - 3)
-	f := _next(direction, e, depth - 4)
-	g := _next(direction, f, depth - 5)
-	h := _next(direction, g, depth - 6)
-	i := _next(direction, h, depth - 7)
-	j := _next(direction, i, depth - 8)
-	k := _next(direction, j, depth - 9)
-	l := _next(direction, k, depth - 10)
-	m := _next(direction, l, depth - 11)
-	n := _next(direction, m, depth - 12)
-	o := _next(direction, n, depth - 13)
-	p := _next(direction, o, depth - 14)
-	q := _next(direction, p, depth - 15)
+# has no recursion, so 16 steps are written out, in parts of four: most searches end in the first.
+frontiers(direction, nodes, depth) := array.flatten([[nodes], a, b, c, d]) if {
+	a := _four_steps(direction, [nodes], depth)
+	b := _four_steps(direction, a, depth - 4)
+	c := _four_steps(direction, b, depth - 8)
+	d := _four_steps(direction, c, depth - 12)
 }
+
+# The next four steps after `done`; none where these end without nodes.
+_four_steps(direction, done, left) := [a, b, c, d] if {
+	last := done[count(done) - 1]
+	last != set()
+	a := _next(direction, last, left)
+	b := _next(direction, a, left - 1)
+	c := _next(direction, b, left - 2)
+	d := _next(direction, c, left - 3)
+} else := []
 
 _next(direction, nodes, left) := next_step(direction, nodes) if {
 	left > 0

@@ -97,10 +97,7 @@ is_untargeted(policy_kind, node) if {
 	not data.index.attached[policy_kind][node]
 	not data.index.selecting[policy_kind]
 	lookup.has_no_changes
-
-	# Ports and frontends have several forms.
-	not startswith(node, "core/Service/")
-	not contains(node, "@")
+	not regex.match(`^core/Service/|@`, node) # ports and frontends have several forms
 } else := false
 
 # The objects that policies of any kind name, whether they exist or not.

@@ -11,14 +11,16 @@ target_refs(policy) := [ref |
 	ref := target_ref(namespace, raw)
 ]
 
-target_ref(own_namespace, raw) := object.union(ref, {"class": class | class := named.className; class != ""}) if {
-	named := object.union(_no_names, {field: value | some field, value in raw; value != null})
-	regex.match(_form, concat("#", [named.group, named.kind, named.namespace, named.name, named.sectionName, named.className]))
-	target := keys.format(named.group, named.kind, _ref_namespace(own_namespace, named), named.name)
+target_ref(own_namespace, raw) := object.union(ref, {"class": class | class != ""}) if {
+	written := {field: value | some field, value in raw; value != null}
+	named := object.filter(object.union(_no_names, written), _text_fields)
+	{"group": group, "kind": kind, "namespace": namespace, "name": name, "sectionName": section, "className": class} = named
+	regex.match(_form, concat("#", [group, kind, namespace, name, section, class]))
+	target := keys.format(group, kind, _ref_namespace(own_namespace, group, kind, namespace), name)
 	ref := {
 		"object": target,
-		"section": named.sectionName,
-		"key": trim_suffix(keys.section(target, named.sectionName), "#"),
+		"section": section,
+		"key": trim_suffix(keys.section(target, section), "#"),
 	}
 }
 
@@ -35,13 +37,10 @@ raw_refs(policy) := policy.spec.targetRefs if {
 _no_names := {"group": "", "kind": "", "namespace": "", "name": "", "sectionName": "", "className": ""}
 
 # A ref without a namespace names an object of the policy's own namespace, or a cluster-scoped one.
-_ref_namespace(own_namespace, named) := named.namespace if {
-	named.namespace != ""
+_ref_namespace(own_namespace, group, kind, namespace) := namespace if {
+	namespace != ""
 } else := "" if {
-	concat("/", [keys.group_name(named.group), named.kind]) in {
-		"core/Namespace",
-		"gateway.networking.k8s.io/GatewayClass",
-	}
+	concat("/", [keys.group_name(group), kind]) in {"core/Namespace", "gateway.networking.k8s.io/GatewayClass"}
 } else := own_namespace
 
 # Why a ref cannot name any object, with its place in the policy; undefined if it can. Such a ref is Invalid by itself,
@@ -193,7 +192,13 @@ _selector_bound := 16
 
 # The bound that a policy object exceeds, with its count, as a message; undefined if it exceeds none (semantics T6).
 # Each step is linear in the JSON text and traverses no value, because tenants choose the size of the object.
-excess(policy) := _message("targetRefs", count(policy.spec.targetRefs), bounds.targetRefs) if {
+excess(policy) := message if {
+	message := _excess(policy)
+	message != ""
+}
+
+# The same, empty if there is none: OPA remembers only results that are defined.
+_excess(policy) := _message("targetRefs", count(policy.spec.targetRefs), bounds.targetRefs) if {
 	is_array(policy.spec.targetRefs)
 	count(policy.spec.targetRefs) > bounds.targetRefs
 } else := _message("targetSelectors", count(policy.spec.targetSelectors), _selector_bound) if {
@@ -207,7 +212,7 @@ excess(policy) := _message("targetRefs", count(policy.spec.targetRefs), bounds.t
 } else := sprintf("Policy is nested deeper than %d levels, the bound on a policy's depth", [bounds.depth]) if {
 	_brackets(_text(policy)) > bounds.depth
 	_deeper(object.remove(policy, _not_counted), bounds.depth)
-}
+} else := ""
 
 _message(what, number, bound) := sprintf("Policy has %d %s; at most %d are allowed", [number, what, bound])
 

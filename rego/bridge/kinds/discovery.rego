@@ -168,10 +168,10 @@ undescribed_crds[about.crd] := about.message if some about in undescribed
 
 # An object is a policy that no active policy kind describes.
 is_undescribed(key, obj) if {
-	_has_target_refs(obj)
 	type := keys.type_of(key)
 	not type in names
 	not levels.by_type[type]
+	_has_target_refs(obj)
 }
 
 undescribed_message(type) := sprintf("no policy kind describes %s, so this policy has no effect%s", [type, _hint(type)])

@@ -448,3 +448,65 @@ test_merge_type_is_the_challengers_choice_for_the_closest_above if {
 		"sameLevel": "Conflict",
 	}
 }
+
+_reasons(schema, label) := {guess.field: guess.why | some guess in found} if {
+	changes := {"upsert": [_crd(label, schema)]}
+	found := kinds.guessed("acme.io/RatePolicy") with input as {"guessedType": "acme.io/RatePolicy", "changes": changes}
+}
+
+test_each_guess_has_its_reason if {
+	_reasons(_plain, "") == {
+		"class": concat("", [
+			"the schema has no wrappers, no choice of strategy, and does not list several target kinds; ",
+			"set Inherited if a policy also acts below its target",
+		]),
+		"targets": "the schema lists no kinds (validation rules are not read): these are common ones",
+		"crossNamespace": "a target ref has no field namespace",
+		"sameLevel": "no field of the schema merges policies: only the older of two for one target is accepted",
+		"statusShape": "the schema has neither status.ancestors nor status.conditions",
+	}
+	merging := {"targetRefs": _list_of_refs({"kind": {"enum": ["Gateway"]}, "namespace": {}}), "strategy": {"type": "string"}}
+	wrappers := "the schema has wrappers, or a field by which a policy chooses its strategy"
+	_reasons(_schema(merging, {"conditions": {"type": "array"}}), "") == {
+		"class": "the schema has wrappers, a choice of strategy, or several target kinds",
+		"targets": "the kinds that the schema lists for a target ref",
+		"effectiveTarget": "a schema has no level: Backend if a listed kind is not Gateway API's, otherwise Rule",
+		"crossNamespace": "a target ref has the field namespace, so another namespace must grant it",
+		"specPaths": wrappers,
+		"strategies": wrappers,
+		"statusShape": "the fields of status in the schema",
+	}
+	_reasons(_plain, "Direct").class == "the label of the CRD"
+}
+
+# K1
+test_the_values_of_envoy_gateways_merge_type_have_their_strategies if {
+	_form({"mergeType": _enum(["JSONMerge", "StrategicMerge", "Replace", "Other"])}).strategies == {
+		"JSONMerge": "PatchDefaults",
+		"StrategicMerge": "PatchDefaults",
+		"Replace": "AtomicDefaults",
+	}
+	_form({"mergeType": {"type": "string"}}).strategies == {
+		"JSONMerge": "PatchDefaults",
+		"StrategicMerge": "PatchDefaults",
+		"Replace": "AtomicDefaults",
+	}
+}
+
+# T2
+test_what_the_schema_sets_beside_a_wrapper_is_known_by_field if {
+	wrapper := {"type": "object", "properties": {"strategy": {"type": "string", "default": "atomic"}, "limit": {"type": "integer", "default": 5}}}
+	schema := _schema(
+		{
+			"targetRef": {"type": "object", "properties": _ref_fields},
+			"color": {"type": "string", "default": "red"},
+			"defaults": wrapper,
+			"overrides": object.union(wrapper, {"default": {}}),
+		},
+		{},
+	)
+	given := _found([_crd("Inherited", schema)]).schemaDefaults
+	object.keys(given) == {"/spec/color", "/spec/defaults/strategy", "/spec/overrides", "/spec/overrides/strategy"}
+	given["/spec/color"] == {["/spec/color", "red"]}
+	given["/spec/overrides"] == {["/spec/overrides", {}], ["/spec/overrides/limit", 5], ["/spec/overrides/strategy", "atomic"]}
+}

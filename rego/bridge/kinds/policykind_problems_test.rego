@@ -80,8 +80,10 @@ test_parent_levels_merge_two_policies_of_an_inherited_kind if {
 test_merge_rules_are_of_the_kind_or_chosen_by_the_most_specific_policy if {
 	fields := {"strategies": {"own": {"strategy": "Patch", "merge": {"units": ["/a"]}}}}
 	_with(object.union(fields, {"parentLevels": ["Gateway"]})) == []
-	some message in _with(fields)
-	startswith(message, "strategies: merge rules for one strategy need parentLevels")
+	_with(fields) == [concat("", [
+		"strategies: merge rules for one strategy need parentLevels, ",
+		"where the most specific policy chooses them for both policies: set merge for the kind",
+	])]
 	_with({"custom": "rates", "merge": {"units": ["/a"]}}) == ["custom merges by its own Rego: merge has no effect on it"]
 }
 
@@ -205,4 +207,34 @@ test_a_preset_in_doubt_is_active if {
 		with input as {"changes": {"upsert": [_crd("", _schema({"settings": {"type": "object"}}, {}))]}}
 	found.layers == ["Preset", "CustomResourceDefinition"]
 	found.specPaths == _reading.rates.specPaths
+}
+
+# C4
+test_an_additive_kind_merges_nothing_and_alone_has_an_order if {
+	merging := concat("", [
+		"strategy Additive merges nothing, every policy applies: set it as defaultStrategy, without strategies, ",
+		"strategyPath, sameLevel, parentLevels, custom and merge",
+	])
+	every fields in [
+		{"strategies": {"all": "Additive"}},
+		{"defaultStrategy": "Additive", "specPaths": [{"path": "/spec", "strategyPath": "/spec/strategy"}]},
+		{"defaultStrategy": "Additive", "merge": {"units": ["/a"]}},
+		{"defaultStrategy": "Additive", "sameLevel": "Conflict"},
+		{"defaultStrategy": "Additive", "parentLevels": ["Gateway"]},
+		{"defaultStrategy": "Additive", "strategies": {"merge": "Patch"}},
+	] {
+		merging in _with(fields)
+	}
+	_with({"defaultStrategy": "Additive", "order": [{"path": "/spec/priority"}]}) == []
+	_with({"order": [{"path": "/spec/priority"}]}) == ["order needs defaultStrategy Additive: it orders policies that all apply"]
+}
+
+# C3
+test_a_policy_may_target_every_kind_of_the_core_group if {
+	kinds_of_objects := [
+		"ConfigMap", "Endpoints", "Event", "LimitRange", "Namespace", "Node", "PersistentVolume", "PersistentVolumeClaim", "Pod",
+		"PodTemplate", "ReplicationController", "ResourceQuota", "Secret", "Service", "ServiceAccount",
+	]
+	_with({"targets": [{"kind": kind} | some kind in kinds_of_objects]}) == []
+	_with({"targets": [{"kind": "Serviceaccount"}]}) == [`targets[0]: the core group has no kind "Serviceaccount"; did you mean "ServiceAccount"?`]
 }

@@ -69,8 +69,7 @@ namespace_name(text) := "-" if text == ""
 namespace_name(text) := text if text != ""
 
 # The namespace of a key in Kubernetes' form, empty for a cluster-scoped object.
-namespace(key) := "" if parse(key).namespace == "-"
-namespace(key) := parse(key).namespace if parse(key).namespace != "-"
+namespace(key) := object.get({"-": ""}, name, name) if name := parse(key).namespace
 
 # `<namespace>/<name>`, the order of objects with the same age (GEP-713, "Established and challenger policy specs";
 # semantics F1). For a cluster-scoped object it begins with the slash.

@@ -80,11 +80,16 @@ _patch_sides(sides) := _patch_nonempty([side | some side in sides; side.spec != 
 _patch_nonempty([], sides) := sides[0]
 _patch_nonempty([side], _) := side
 
-_patch_nonempty(sides, _) := {"spec": spec, "origins": object.filter(origins, leaves.pointers(spec))} if {
+_patch_nonempty(sides, _) := {"spec": spec, "origins": _remaining(object.union_n([side.origins | some side in sides]), spec)} if {
 	count(sides) > 1
 	spec := object.union_n([side.spec | some side in sides])
-	origins := object.union_n([side.origins | some side in sides])
 }
+
+# The origins of a spec's leaves. Usually no leaf of one side is inside a leaf of another, so the spec has all of them: that
+# saves … of the expressions of `effective` of one rule.
+_remaining(origins, spec) := origins if {
+	not strings.any_prefix_match(object.keys(origins), [concat("", [pointer, "/"]) | some pointer, _ in origins])
+} else := object.filter(origins, leaves.pointers(spec))
 
 # A policy's spec as a side `{spec, origins, lists, units}` for merging by rules. A list merged by key is an object by
 # its items' keys, with their order in `lists`, so pointers do not depend on places. A unit is a list of one item, so it

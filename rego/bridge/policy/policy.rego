@@ -66,15 +66,17 @@ _facts_within_bounds(obj) := object.union_n([
 		"refs": refs,
 	},
 	{"deleting": true | obj.metadata.deletionTimestamp},
-	{"near": {ref.key: true | some ref in refs; is_near(key, ref)} | _may_be_near(type, obj)},
-	{"invalid": message | message := _invalidity(type, obj)},
+	{"near": {ref.key: true | some ref in refs; is_near(key, ref)} | invalid == {}; _may_be_near(type, obj)},
+	invalid,
 	{"breadth": breadth(type, obj) | kinds.has_selectors(type)},
-	_spec_facts(type, obj, _spec_proper(type, obj)),
+	_spec_facts(type, obj, spec_facts),
 ]) if {
 	type := keys.type(obj.apiVersion, obj.kind)
 	kinds.get(type)
 	key := keys.of(obj)
 	refs := index.target_refs(obj)
+	spec_facts := _spec_proper(type, obj)
+	invalid := {"invalid": message | message := _invalidity(obj, spec_facts)}
 }
 
 # Of a kind whose policies select by fields, wider policies come before narrower ones.
@@ -93,15 +95,14 @@ _spec_facts(type, obj, spec_facts) := object.union_n([
 	not spec_facts.error
 } else := {}
 
-_invalidity(type, obj) := _spec_proper(type, obj).error if {
+_invalidity(obj, spec_facts) := spec_facts.error if {
 	true
 } else := _stanza_problem(obj)
 
-# A valid policy that is not being deleted, of a kind whose policies do not conflict at a target.
+# A policy that is not being deleted, of a kind whose policies do not conflict at a target.
 _may_be_near(type, obj) if {
 	not obj.metadata.deletionTimestamp
 	not kinds.get(type).sameLevel in {"Conflict", "ConflictOnOverlap"}
-	not _invalidity(type, obj)
 }
 
 strategy_of(key) := fact(key, "strategy")
@@ -161,11 +162,13 @@ _value_at(obj, segments) := object.get(obj, segments, null)
 _is_written(type, obj, segments) if {
 	value := _value_at(obj, segments)
 	value != null
-	not _is_default(type, leaves.pointer(segments), value)
+	not _is_default(type, segments, value)
 }
 
-_is_default(type, field, value) if {
-	given := kinds.get(type).schemaDefaults[field]
+_is_default(type, segments, value) if {
+	defaults := kinds.get(type).schemaDefaults
+	field := leaves.pointer(segments)
+	given := defaults[field]
 	every leaf in leaves.values(field, value) {
 		leaf in given
 	}

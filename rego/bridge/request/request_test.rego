@@ -73,3 +73,25 @@ test_long_host_or_path_is_a_mistake if {
 	request.input_problem == "path must have at most 8192 characters" with input as {"path": path}
 	not request.input_problem with input as {"path": substring(path, 0, 8192), "host": substring(long, 0, 253)}
 }
+
+test_a_mistake_is_explained_by_the_expected_form if {
+	every row in [
+		[{"host": 1}, "host must be a string"],
+		[{"protocol": "FTP"}, "protocol must be one of GRPC, HTTP, HTTPS, TCP, TLS, UDP"],
+		[{"port": 0}, "port must be a number from 1 to 65535"],
+		[{"path": "cart"}, "path must begin with / and must not contain ?: use query for parameters"],
+		[{"path": "/cart?a=b"}, "path must begin with / and must not contain ?: use query for parameters"],
+		[{"grpc": {"service": "cart"}}, "grpc must have service and method, both strings without /"],
+		[{"grpc": {"service": "shop/cart", "method": "Get"}}, "grpc must have service and method, both strings without /"],
+		[{"grpc": {"service": "cart", "method": "shop/Get"}}, "grpc must have service and method, both strings without /"],
+		[{"headers": {"a": 1}}, "headers must be an object of strings, or of lists of strings"],
+		[{"query": {"a": []}}, "query must be an object of strings, or of lists of strings"],
+		[{"query": {"a": ["b", 1]}}, "query must be an object of strings, or of lists of strings"],
+		[{"gateway": "core/Service/shop/cart"}, concat("", [
+			"gateway must be the key of a Gateway, or of a mesh frontend, ",
+			"<group>/<Kind>/<namespace>/<name>[@frontend]",
+		])],
+	] {
+		request.input_problem == row[1] with input as row[0]
+	}
+}

@@ -172,8 +172,8 @@ acts_at(policy_kind, node) if {
 	hierarchy.is_unaccepted(node)
 } else if {
 	not kinds.acts_at_targets(policy_kind)
-	_has_place(policy_kind, keys.parse(node).object)
 	levels.of(node) == kinds.get(policy_kind).effectiveTarget
+	_has_place(policy_kind, keys.parse(node).object)
 	kinds.acts_on(policy_kind, keys.parse(node).type)
 } else if {
 	kinds.acts_at_targets(policy_kind)
@@ -187,7 +187,7 @@ acts_at(policy_kind, node) if {
 	kinds.may_target_sections(policy_kind, keys.parse(node).type)
 	_may_act_on(policy_kind, keys.parse(node).type)
 	_has_protocol(policy_kind, node)
-}
+} else := false
 
 # An existing node of a type at whose objects or sections a policy kind always acts, as most nodes in queries are. Saves
 # an eighth of the expressions of `effective` of one rule.
@@ -201,13 +201,15 @@ _is_of_acting_type(policy_kind, node) if {
 
 # The type of a section's object. Undefined for other nodes and for listeners that are not accepted.
 _type_of_section(node) := known.type if {
-	[object_key, _] := split(node, "#")
-	known := index.facts(object_key)
-	not known.claims
-} else := index.facts(object_key).type if {
-	# Only objects with listeners claim ports.
 	[object_key, name] := split(node, "#")
-	not hierarchy.unaccepted_listeners(object_key)[name]
+	known := index.facts(object_key)
+	not _is_refused(known, object_key, name)
+}
+
+# Only objects with listeners claim ports.
+_is_refused(known, object_key, name) if {
+	known.claims
+	hierarchy.unaccepted_listeners(object_key)[name]
 }
 
 # A node at which a kind acts is the only effective target at it, unless an extension module links objects of one

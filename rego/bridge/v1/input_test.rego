@@ -57,3 +57,38 @@ test_bad_policies_are_an_error if {
 		found.error == _invalid(row[1])
 	}
 }
+
+test_a_field_of_another_form_is_an_error_that_explains_the_form if {
+	keys_by_kind := "scopes must be lists of keys by policy kind, {<group>/<Kind>: [<keys>]}"
+	not_a_key := "warm is not a key: write <group>/<Kind>/<namespace>/<name>"
+	every row in [
+		[{"sourceNamespace": 1}, "policies", "sourceNamespace must be the name of a namespace"],
+		[{}, "differences", keys_by_kind],
+		[{"scopes": {"example.com/ColorPolicy": "all"}}, "watch_results", keys_by_kind],
+		[{"targets": []}, "outcomes", "policyKind must name a policy kind, <group>/<Kind>"],
+		[{"guessedType": 1}, "guessed", "guessedType must be a type, <group>/<Kind>"],
+		[{"types": "core/Service"}, "names", "types must be a list of <group>/<Kind>"],
+		[{"replicated": {}}, "writable_types", "replicated must be a list of <group>/<Kind>"],
+		[{"policies": ["warm"]}, "scopes", not_a_key],
+		[{"objects": ["warm"]}, "problems", not_a_key],
+		[{"objects": ["warm"]}, "violations", not_a_key],
+		[{"root": "warm"}, "tree", "root must be a key, <group>/<Kind>/<namespace>/<name>[#<section>]"],
+		[{"gateway": "core/Namespace/-/shop"}, "request", concat("", [
+			"gateway must be the key of a Gateway, or of a mesh frontend, ",
+			"<group>/<Kind>/<namespace>/<name>[@frontend]",
+		])],
+		[{"depth": 16}, "tree", "depth must be a number from 0 to 15"],
+		[{"depth": -1}, "tree", "depth must be a number from 0 to 15"],
+		[{"items": [["route", "core/Service/shop/cart"]]}, "reports", "items must be a list of pairs, [policy, <key>] or [object, <key>]"],
+		[{"constraints": "all"}, "constraints", "constraints must be a list of names of Constraints"],
+		[{"replicated": [1]}, "constraints", "replicated must be a list of types, <group>/<Kind>"],
+		[{"namespaces": "shop"}, "audit_keys", "namespaces must be a list of names of namespaces"],
+		[{"operation": "CREATE"}, "admission", "the input must be an AdmissionRequest, with operation and kind"],
+		[{"objects": [], "reads": []}, "links", "links reads other fields now than reads has: query link_fields again"],
+		[{"keys": "warm"}, "stale_facts", "keys must be a list of keys"],
+	] {
+		[query_input, query, message] := row
+		found := v1[query] with input as query_input
+		found.error.message == message
+	}
+}

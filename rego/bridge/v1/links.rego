@@ -19,7 +19,7 @@ links := queries.error("InvalidInput", "objects must be a list of objects with a
 	not queries.is_list("objects")
 	not queries.is_list("keys")
 } else := queries.error("OtherFields", "links reads other fields now than reads has: query link_fields again") if {
-	object.get(input, "reads", link_fields) != link_fields
+	input.reads != link_fields
 } else := {key: stored |
 	some obj in object.get(input, "objects", [obj | some key in input.keys; obj := lookup.get(key)])
 	type := keys.type(obj.apiVersion, obj.kind)
