@@ -155,7 +155,6 @@ _slot_conflict(slot, others, protocol) := "HostnameConflict" if {
 # The listeners of a ListenerSet that lose to earlier objects of its Gateway.
 _lost(listener_set) := {name: {"reason": reason, "rival": rival} |
 	gateway := taking_gateway(listener_set)
-	gateway != ""
 	some port, slots in index.facts(listener_set).claims
 	some slot, listeners in slots
 	[rival, others] := _earlier(gateway, port, slot, listener_set)

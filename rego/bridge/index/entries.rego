@@ -196,16 +196,14 @@ _paths_text(parent, name) := concat("\n", array.concat(
 _literal(text) := concat("", [`\Q`, replace(text, `\E`, `\E\\E\Q`), `\E`])
 
 # The objects above this one by any object's declaration, whether that counts or not.
-declared_parents(key) := (linked - {default_gateways_key}) | default_gateways if {
-	linked := _declared_neighbors("parents", key)
-	default_gateways_key in linked
-} else := _declared_neighbors("parents", key)
+declared_parents(key) := _with_default_gateways("parents", _declared_neighbors("parents", key))
 
 # The objects below this one by any object's declaration, whether that counts or not.
-declared_children(key) := (linked - {default_gateways_key}) | _declared_neighbors("children", default_gateways_key) if {
-	linked := _declared_neighbors("children", key)
+declared_children(key) := _with_default_gateways("children", _declared_neighbors("children", key))
+
+_with_default_gateways(direction, linked) := (linked - {default_gateways_key}) | _declared_neighbors(direction, default_gateways_key) if {
 	default_gateways_key in linked
-} else := _declared_neighbors("children", key)
+} else := linked
 
 # The Gateways that routes have as default Gateways (Gateway API, Gateway.spec.defaultScope).
 default_gateways := _declared_neighbors("parents", default_gateways_key)

@@ -17,11 +17,7 @@ target_ref(own_namespace, raw) := object.union(ref, {"class": class | class != "
 	{"group": group, "kind": kind, "namespace": namespace, "name": name, "sectionName": section, "className": class} = named
 	regex.match(_form, concat("#", [group, kind, namespace, name, section, class]))
 	target := keys.format(group, kind, _ref_namespace(own_namespace, group, kind, namespace), name)
-	ref := {
-		"object": target,
-		"section": section,
-		"key": trim_suffix(keys.section(target, section), "#"),
-	}
+	ref := {"object": target, "section": section, "key": trim_suffix(keys.section(target, section), "#")}
 }
 
 # What `ref_flaw` admits, in one match: strings without separators of keys, and a kind and a name.
@@ -210,7 +206,7 @@ _excess(policy) := _message("targetRefs", count(policy.spec.targetRefs), bounds.
 	strings.count(_text(policy), ",") >= bounds.leaves
 	_leaves(_text(policy)) > bounds.leaves
 } else := sprintf("Policy is nested deeper than %d levels, the bound on a policy's depth", [bounds.depth]) if {
-	_brackets(_text(policy)) > bounds.depth
+	strings.count(_text(policy), "{") + strings.count(_text(policy), "[") > bounds.depth
 	_deeper(object.remove(policy, _not_counted), bounds.depth)
 } else := ""
 
@@ -223,8 +219,6 @@ _text(policy) := json.marshal(object.remove(policy, _not_counted))
 
 # JSON text has one more value than commas, not counting the objects and lists that contain others.
 _leaves(text) := strings.count(regex.replace(text, `"(?:[^"\\]|\\.)*"`, ""), ",") + 1
-
-_brackets(text) := strings.count(text, "{") + strings.count(text, "[")
 
 # OPA stops at the first path that is too long.
 _deeper(value, bound) if {

@@ -109,7 +109,8 @@ undecided_rules(entry) := array.slice([rule | some [_, rule] in sort(best)], 0, 
 	best := {min({one | some one in open; one[1].node == rule.node}) | some [_, rule] in open}
 }
 
-_outranked(entry, rank) if first_match(entry)[0] < rank
+# Matches with equal ranks are of one rule, which serves the request then.
+_outranked(entry, rank) if first_match(entry)[0] <= rank
 
 # The best match at an entry point of a route that is attached, `[rank, route, place, {}]`.
 first_match(entry) := _attached_matches(entry, array.slice(_known(entry), 0, _looked_at))[0] if {

@@ -30,3 +30,23 @@ test_rules_with_the_paths_that_are_most_alike_are_nearest if {
 	found.reached == "Route"
 	[one.node | some one in found.candidates] == ["gateway.networking.k8s.io/HTTPRoute/shop/a#all"]
 }
+
+_heavy := {"name": "a", "type": "RegularExpression", "value": "[a-k1]{1000}"}
+
+_answer_of(matches) := found if {
+	route := testing.with_spec(testing.resource(testing.gateway_api, "HTTPRoute", "shop", "odd"), {
+		"parentRefs": [{"name": "public", "namespace": "infra"}],
+		"hostnames": ["odd.example.com"],
+		"rules": [{"name": "r", "matches": matches}],
+	})
+	query_input := {"host": "odd.example.com", "path": "/b", "headers": {"a": "x"}}
+	found := request.answer with input as object.union(query_input, testing.changed([route]))
+}
+
+test_rule_with_a_heavy_pattern_is_undecided_unless_it_serves_the_request_anyway if {
+	open := _answer_of([{"headers": [_heavy]}])
+	[open.rule, open.nearest.reason] == [null, "CannotTell"]
+	[entry.node | some entry in open.undecided] == ["gateway.networking.k8s.io/HTTPRoute/shop/odd#r"]
+	served := _answer_of([{"headers": [_heavy]}, {"headers": [{"name": "a", "value": "x"}]}])
+	[served.rule, served.undecided] == ["gateway.networking.k8s.io/HTTPRoute/shop/odd#r", []]
+}

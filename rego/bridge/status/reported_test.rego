@@ -153,3 +153,17 @@ test_a_status_that_is_invalid_is_no_report if {
 		_reports({"statusShape": "Ancestors"}, shown, [_everywhere]) == []
 	}
 }
+
+# A folder may have any content.
+test_status_of_another_form_has_no_reports if {
+	every shown in [
+		{"conditions": {"type": "Accepted", "status": "False"}},
+		{"conditions": "Accepted"},
+		{"conditions": [{"type": "Accepted"}, {"status": "True"}, {"type": 1, "status": "True"}, "Accepted", null]},
+		{"conditions": {"a": _says("Accepted", "False", "Invalid")}},
+		{"ancestors": [_entry_of({"a": _says("Accepted", "False", "Invalid")}, _public)]},
+		{"ancestors": [object.remove(_entry_of([_says("Accepted", "False", "Invalid")], _public), ["controllerName"])]},
+	] {
+		_reports({}, shown, []) == []
+	}
+}

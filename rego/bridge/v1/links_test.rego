@@ -123,3 +123,89 @@ test_linked_counts_each_policy_at_a_target_and_by_a_selector if {
 		"claims": {"g/Gateway/n/a": {"80": {"HTTP/*": {"g/ListenerSet/n/s": true, "g/ListenerSet/n/t": true}}}},
 	}
 }
+
+_linked_route := {
+	"apiVersion": "gateway.networking.k8s.io/v1",
+	"kind": "HTTPRoute",
+	"metadata": {"name": "cart", "namespace": "shop"},
+	"spec": {"parentRefs": [{"name": "public"}], "hostnames": [], "rules": [{
+		"name": "a",
+		"matches": [{"path": {"value": "/"}, "method": "GET"}],
+		"filters": [{"type": "RequestMirror", "requestMirror": {"backendRef": {"name": "mirror"}}}],
+		"backendRefs": [{
+			"group": "",
+			"kind": "Service",
+			"name": "cart",
+			"namespace": "shop",
+			"filters": [{"type": "RequestMirror", "requestMirror": {"backendRef": {"name": "shadow"}}}],
+		}],
+	}]},
+}
+
+_linked_grpc_route := object.union(_linked_route, {"kind": "GRPCRoute", "spec": {"rules": [{"matches": [{"method": {"service": "a"}}]}]}})
+
+_linked_gateway := testing.gateway("public", [testing.listener("http", 80)])
+
+_linked_listener_set := {
+	"apiVersion": "gateway.networking.k8s.io/v1",
+	"kind": "ListenerSet",
+	"metadata": {"name": "more", "namespace": "shop"},
+	"spec": {"parentRef": {"name": "public"}, "listeners": []},
+}
+
+_external := {"type": "ExternalAuth", "externalAuth": {"backendRef": {"name": "auth"}}}
+
+_links_of(obj) := found if {
+	found := v1.links with input as object.union({"objects": [obj]}, testing.changed([_warm]))
+}
+
+# A change of a field changes the links of an object, so a client must send the field.
+test_fields_that_change_links_are_link_fields if {
+	every row in [
+		[_linked_route, "/kind", "TCPRoute", "/kind"],
+		[_linked_route, "/apiVersion", "acme.io/v1", "/apiVersion"],
+		[_linked_route, "/metadata/name", "other", "/metadata/name"],
+		[_linked_route, "/metadata/namespace", "other", "/metadata/namespace"],
+		[_warm, "/metadata/creationTimestamp", "2030-01-01T00:00:00Z", "/metadata/creationTimestamp"],
+		[_warm, "/metadata/deletionTimestamp", "2030-01-01T00:00:00Z", "/metadata/deletionTimestamp"],
+		[_linked_gateway, "/spec/defaultScope", "All", "/spec/defaultScope"],
+		[_linked_gateway, "/spec/gatewayClassName", "other", "/spec/gatewayClassName"],
+		[_linked_gateway, "/spec/listeners/0/port", 81, "/spec/listeners"],
+		[_linked_listener_set, "/spec/parentRef/name", "other", "/spec/parentRef"],
+		[_linked_route, "/spec/hostnames", ["shop.example.com"], "/spec/hostnames"],
+		[_linked_route, "/spec/parentRefs/0/name", "other", "/spec/parentRefs"],
+		[_linked_route, "/spec/useDefaultGateways", "All", "/spec/useDefaultGateways"],
+		[_linked_route, "/spec/rules/0/name", "b", "/spec/rules/*/name"],
+		[_linked_route, "/spec/rules/0/matches/0/path/value", "/a", "/spec/rules/*/matches/*/path"],
+		[_linked_grpc_route, "/spec/rules/0/matches/0/method/service", "b", "/spec/rules/*/matches/*/method"],
+		[_linked_route, "/spec/rules/0/filters/0/type", "URLRewrite", "/spec/rules/*/filters/*/type"],
+		[_linked_route, "/spec/rules/0/filters/0/requestMirror/backendRef/name", "b", "/spec/rules/*/filters/*/requestMirror/backendRef"],
+		[_linked_route, "/spec/rules/0/filters/0", _external, "/spec/rules/*/filters/*/externalAuth/backendRef"],
+	] {
+		[obj, pointer, value, field] := row
+		_links_of(obj) != _links_of(json.patch(obj, [{"op": "add", "path": pointer, "value": value}]))
+		field in v1.link_fields
+	}
+	every row in [
+		["group", "acme.io"], ["kind", "Bucket"], ["name", "other"], ["namespace", "other"],
+		["filters/0/type", "URLRewrite"], ["filters/0/requestMirror/backendRef/name", "other"],
+		["filters/0", _external],
+	] {
+		[field, value] := row
+		changed := json.patch(_linked_route, [
+			{"op": "remove", "path": "/spec/rules/0/filters"},
+			{"op": "add", "path": concat("/", ["/spec/rules/0/backendRefs/0", field]), "value": value},
+		])
+		_links_of(json.patch(_linked_route, [{"op": "remove", "path": "/spec/rules/0/filters"}])) != _links_of(changed)
+	}
+	fields := {
+		"group", "kind", "name", "namespace",
+		"filters/*/type", "filters/*/requestMirror/backendRef", "filters/*/externalAuth/backendRef",
+	}
+	every field in fields {
+		concat("/", ["/spec/rules/*/backendRefs/*", field]) in v1.link_fields
+	}
+	every field in ["targetRef", "targetRefs", "targetSelectors"] {
+		{"with": concat("/", ["/spec", field])} in v1.link_fields
+	}
+}

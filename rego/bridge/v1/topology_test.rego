@@ -236,3 +236,10 @@ test_route_and_listener_have_their_hostnames_in_the_picture if {
 	# Another listener accepts the route for the same parentRef.
 	found[keys[0]].refused == []
 }
+
+test_link_of_an_extension_to_a_missing_listener_is_refused if {
+	child := "core/Service/shop/cart"
+	links := {"links": {["gateway.networking.k8s.io/Gateway/infra/public#gone", child]}}
+	found := _tree([], {"refused": true}) with data.bridge.extensions.hierarchy as {"acme": links}
+	[[link.reason, link.child] | some link in found.refused; contains(link.parent, "#gone")] == [["ParentNotFound", child]]
+}
