@@ -85,8 +85,7 @@ _patch_nonempty(sides, _) := {"spec": spec, "origins": _remaining(object.union_n
 	spec := object.union_n([side.spec | some side in sides])
 }
 
-# The origins of a spec's leaves. Usually no leaf of one side is inside a leaf of another, so the spec has all of them. Saves a
-# twentieth of the expressions of `effective` of one rule.
+# The origins of a spec's leaves. The test whether a leaf is inside another saves 5% of the expressions of `effective`.
 _remaining(origins, spec) := origins if {
 	not strings.any_prefix_match(object.keys(origins), [concat("", [pointer, "/"]) | some pointer, _ in origins])
 } else := object.filter(origins, leaves.pointers(spec))
