@@ -42,14 +42,14 @@ async def violations(engine: Engine, asked: Asked) -> Answer:
         # The JSON result of the query
         bridge violations --manifests examples/constraints -o json
     """
-    from bridge.queries.asking import in_batches, selected
+    from bridge.queries.asking import selected, violations_by
 
     constraints = await _constraints(engine, asked.words)
     query_input = {"constraints": list(asked.words)} if asked.words else {}
     audited: dict[str, list[str]] = await engine.opa.query("audit_keys", query_input)
     everything = {key for keys in audited.values() for key in keys}
     keys = sorted(key for key in everything if asked.namespace in {None, parse_key(key).namespace})
-    rows = await in_batches(engine.opa, "violations", "objects", keys, query_input)
+    rows = await violations_by(engine.opa, keys, asked.words or None)
     rows.sort(key=lambda row: (row["constraint"], row["object"], row["message"]))
     at_fault = _report_inactive(engine, constraints)
     found = await selected(engine.opa, rows, "object", asked.selects)

@@ -498,7 +498,7 @@ async def parts(  # noqa: PLR0913 - independent options of one query
                 answer = await opa.query(query, {**more, name: shape(part)})
         except (OpaRejected, OpaTimeout, QueryError) as error:
             slow = isinstance(error, OpaTimeout)
-            if not (await opa.ready() if slow else _is_of_an_item(error)):
+            if not (await opa.ready() if slow else fails_at_items(error)):
                 raise
             if slow and too_slow is not None:
                 limit = min(limit or PART_LIMIT, PART_LIMIT)
@@ -530,6 +530,6 @@ async def within(limit: float | None) -> AsyncIterator[None]:
         raise OpaTimeout(f"OPA gave no answer within {limit:g} s") from error
 
 
-def _is_of_an_item(error: OpaError) -> bool:
+def fails_at_items(error: OpaError) -> bool:
     """Return whether other items may succeed."""
     return error.in_evaluation if isinstance(error, OpaRejected) else getattr(error, "code", "") in _OF_ITEMS

@@ -18,7 +18,7 @@ from bridge.model.changes import Object, Trouble
 from bridge.model.keys import Key, key_of, parse_key, pointer
 from bridge.model.types import CONSTRAINT, CRD, DESCRIBING
 from bridge.opa.client import Opa
-from bridge.queries.asking import Entry, Selects, by_batches, in_batches, objects, selected
+from bridge.queries.asking import Entry, Selects, by_batches, in_batches, objects, selected, violations_by
 from bridge.queries.names import exemption_text
 from bridge.sources.manifests import MOST_BYTES, ManifestError, ManifestSource
 from bridge.sources.pruning import prune
@@ -350,7 +350,7 @@ async def _violations(opa: Opa, judged: Sequence[str], changes: Changes) -> dict
             "enforcementAction": row["enforcementAction"],
             **({"exemption": row["exemption"]} if "exemption" in row else {}),
         }
-        for row in await in_batches(opa, "violations", "objects", judged, more)
+        for row in await violations_by(opa, judged, None, more)
         for exempt in [f" (exempt: {exemption_text(row['exemption'])})" if "exemption" in row else ""]
         for message in [row["message"] + exempt]
     }

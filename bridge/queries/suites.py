@@ -31,7 +31,7 @@ from bridge.model.text import nearest
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.queries.analysis import held_crds, read_applied
-from bridge.queries.asking import Entry, effective_everywhere, in_batches, one_target, policy_kind
+from bridge.queries.asking import Entry, effective_everywhere, in_batches, one_target, policy_kind, violations_by
 from bridge.queries.names import CommandError, NameNotFoundError, short_key
 from bridge.queries.statuses import condition_groups
 from bridge.sources.manifests import MOST_BYTES, SUITE_GROUP, find_files, is_suite
@@ -238,16 +238,20 @@ class _Judge:
         for name, wanted in test.status.items():
             async for text in self._status(await self._key(name), wanted):
                 yield text
-        for query, subject, reason, findings in (
-            ("problems", "subject", "reason", test.problems),
-            ("violations", "object", "constraint", test.violations),
-        ):
+        for what, findings in (("problems", test.problems), ("violations", test.violations)):
             for name, names in findings.items():
                 key = (await self._key(name)).object
-                answer = await in_batches(self._opa, query, "objects", [str(key)], self._more)
-                there = sorted({one[reason] for one in answer if one[subject] == str(key) and "exemption" not in one})
+                there = sorted(await self._found_names(what, str(key)))
                 if there != sorted(names):
-                    yield f"{short_key(key)}: {query}: expected {_listed(sorted(names))}, found {_listed(there)}"
+                    yield f"{short_key(key)}: {what}: expected {_listed(sorted(names))}, found {_listed(there)}"
+
+    async def _found_names(self, what: str, key: str) -> set[str]:
+        """Return the reasons of an object's problems, or the Constraints that it violates without an exemption."""
+        if what == "violations":
+            rows = await violations_by(self._opa, [key], None, self._more)
+            return {row["constraint"] for row in rows if "exemption" not in row}
+        answer = await in_batches(self._opa, what, "objects", [key], self._more)
+        return {one["reason"] for one in answer if one["subject"] == key}
 
     async def _at(self, at: At) -> AsyncIterator[str]:
         key = await self._key(at.target)

@@ -18,6 +18,7 @@ from bridge.model.keys import Key, namespace_in, parse_key
 from bridge.model.types import CONSTRAINT, GUARDRAIL_PREFIX
 from bridge.opa.client import Opa, in_parts
 from bridge.opa.errors import OpaError, OpaUndefined
+from bridge.opa.judging import Judging, Row
 from bridge.remediator.plan import plan_constraint
 from bridge.remediator.writer import Planned, StatusSink, WriteLoop
 from bridge.work import PAUSE, Budget
@@ -26,8 +27,6 @@ EXEMPT = "policybridge.io"  # the group whose objects no Constraint matches
 NAMESPACE = "core/Namespace"
 BATCH = 500  # objects of a query
 SHOWN = 20  # violations that a status has
-
-Row = dict[str, Any]
 
 
 def counts(row: Mapping[str, Any]) -> bool:
@@ -40,6 +39,7 @@ class Audited:
 
     def __init__(self, opa: Opa) -> None:
         self._opa = opa
+        self._judging = Judging(opa)
         self._found: dict[str, dict[str, list[Row]]] = {}
         # Objects to evaluate, each with these Constraints only, or (None) with all.
         self._waiting: dict[str, frozenset[str] | None] = {}
@@ -158,6 +158,7 @@ class Audited:
 
     async def again(self) -> None:
         """Evaluate everything, for example after a change of the policies. Raises OpaError."""
+        self._judging.slow.clear()
         constraints = await self._opa.query("constraints", {})
         await self._judge_whole([entry["constraint"] for entry in constraints])
 
@@ -167,18 +168,16 @@ class Audited:
             return
         names = next(iter(self._waiting.values()))
         keys = list(islice((key for key, wanted in self._waiting.items() if wanted == names), BATCH))
-        more = {} if names is None else {"constraints": sorted(names)}
         for key in keys:
             del self._waiting[key]
         try:
-            answers = await in_parts(self._opa, "violations", "objects", keys, more)
+            rows = await self._judging.rows(keys, None if names is None else sorted(names))
         except BaseException:
             for key in keys:
                 self._add([key], names)
             raise
         self.judged += len(keys)
-        for judged, rows in answers:
-            self._replace(judged, names, rows)
+        self._replace(keys, names, rows)
 
     async def _judge_whole(self, names: Iterable[str]) -> None:
         names = list(names)

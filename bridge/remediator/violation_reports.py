@@ -25,7 +25,8 @@ from bridge.model.observability import Record
 from bridge.model.types import CRD
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
-from bridge.remediator.audit import Audited, Row
+from bridge.opa.judging import Row
+from bridge.remediator.audit import Audited
 from bridge.remediator.writer import Planned, StatusSink, WriteLoop
 from bridge.work import PAUSE, Budget
 

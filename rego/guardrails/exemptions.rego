@@ -19,12 +19,6 @@ of(spec, it) := [object.union(object.remove(exemption, ["match"]), {"number": nu
 	constraints.matches(exemption.match, it)
 ][0] if spec.exemptions
 
-# METADATA
-# description: "The action for a violation by a subject: the Constraint's, or `exempt`."
-action(spec, it) := "exempt" if {
-	of(spec, it)
-} else := constraints.action(spec)
-
 # Until the end of its last day, UTC.
 _is_valid(exemption) if exemption.until >= sprintf("%04d-%02d-%02d", time.date(time.now_ns()))
 

@@ -8,6 +8,7 @@ package bridge.guarded_changes
 import data.bridge.admission
 import data.bridge.constraints
 import data.bridge.effective_targets
+import data.bridge.evaluation
 import data.bridge.hierarchy
 import data.bridge.lib.keys
 import data.bridge.lib.levels
@@ -23,7 +24,7 @@ _shown := 5 # messages of one action
 # description: The types of objects that can change what is in effect; undefined while no Constraint has a guardrail.
 types := object.keys(levels.by_type) | {"gateway.networking.k8s.io/ReferenceGrant"} if {
 	some spec in constraints.active_constraints
-	constraints.is_guardrail(spec.policy)
+	evaluation.is_guardrail(spec.policy)
 }
 
 # METADATA
@@ -66,7 +67,7 @@ _policy_of_failure(name) := object.get(constraints.active_constraints[name], "fa
 _guardrails := {name |
 	_changed_key
 	some name, spec in constraints.active_constraints
-	constraints.is_guardrail(spec.policy)
+	evaluation.is_guardrail(spec.policy)
 	constraints.action(spec) != "dryrun"
 }
 

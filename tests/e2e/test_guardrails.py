@@ -113,3 +113,39 @@ def test_targets_without_a_policy_have_the_exemptions_of_the_rule(bridge: Run, t
         for one in path["exemptions"]
     }
     assert owners == {("cart", "team web")}
+
+
+FAILING = """apiVersion: v1
+kind: ConfigMap
+metadata: {name: failing, namespace: opa-policies, labels: {openpolicyagent.org/policy: rego}}
+data:
+  failing.rego: |
+    package bridge.guardrails.failing
+
+    violations contains {"message": sprintf("%d", [value])} if value
+
+    value := 1 if endswith(input.target, "#checkout")
+
+    value := 2 if input.route == "gateway.networking.k8s.io/HTTPRoute/shop/cart"
+---
+apiVersion: policybridge.io/v1alpha1
+kind: Constraint
+metadata: {name: failing}
+spec: {policy: bridge.guardrails.failing, match: {kinds: [{apiGroups: [gateway.networking.k8s.io]}]}}
+"""
+
+
+def test_a_guardrail_that_fails_is_reported_and_the_others_go_on(bridge: Run, tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(OWN)
+    (tmp_path / "failing.yaml").write_text(FAILING)
+    done = bridge("violations", "--manifests", SHOP, "--manifests", tmp_path, "-o", "json")
+    rows = json.loads(done.stdout)
+    assert {row["message"] for row in rows if row["constraint"] == "checkout"} == {
+        "rule checkout via Gateway infra/public#https: contrast 7",
+        "rule checkout via Gateway infra/internal#http: contrast 10",
+    }
+    [failed] = [row for row in rows if row["constraint"] == "failing"]
+    assert failed["object"] == "gateway.networking.k8s.io/HTTPRoute/shop/cart"
+    assert failed["message"].startswith("cannot be judged: ")
+    assert "failing.rego" in failed["message"]
+    assert (failed["enforcementAction"], failed["details"]) == ("warn", {"severity": "unknown"})

@@ -104,7 +104,7 @@ _judgments(name) := {[action, message] | some [message, _] in _violations(name)}
 	action in {"deny", "warn"}
 	message := constraints.step(name, _reviewed).warning
 } if {
-	action := data.bridge.exemptions.action(constraints.active_constraints[name], _reviewed)
+	action := data.bridge.evaluation.action(name, _reviewed)
 }
 
 _violations(name) := {[message, {}]} if {

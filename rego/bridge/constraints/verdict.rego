@@ -54,9 +54,9 @@ violations(names, object_keys) := {violation |
 	some key in _keys_to_judge(name, object_keys)
 	it := subject(lookup.get(key))
 	matches(object.get(spec, "match", {}), it)
-	some [message, details] in _violations_by(step(name, it), key)
+	some [message, details] in _violations_by(name, step(name, it), key)
 	violation := object.union(
-		{"constraint": name, "object": key, "message": message, "details": details, "enforcementAction": data.bridge.exemptions.action(spec, it)},
+		{"constraint": name, "object": key, "message": message, "details": details, "enforcementAction": data.bridge.evaluation.action(name, it)},
 		{"exemption": exemption | exemption := data.bridge.exemptions.of(spec, it)},
 	)
 }
@@ -84,25 +84,22 @@ _keys_to_judge(name, object_keys) := {key |
 	matches_type(object.get(active_constraints[name], "match", {}), parts.type)
 } if object_keys != null
 
-_violations_by(done, _) := {[done.violation, {}]} if done.violation
-
-_violations_by(done, key) := violations_of(done.policy, answer) if {
+_violations_by(name, done, key) := {unjudged} if {
+	done.policy
+	unjudged := data.bridge.evaluation.unjudged(name)
+} else := {[done.violation, {}]} if {
+	done.violation
+} else := violations_of(done.policy, answer) if {
 	policy := done.policy
 
 	# With the changes of the query: a policy may read what is in effect.
 	asked := object.union_n([
 		{"parameters": done.parameters, "review": _review(key)},
 		{"changes": changes | changes := input.changes},
-		{"targets": targets | is_guardrail(policy); targets := _targets(key)},
+		{"targets": targets | data.bridge.evaluation.is_guardrail(policy); targets := data.bridge.evaluation.targets(key)},
 	])
 	answer := dispatch.violations[policy] with input as asked
 }
-
-# The policy judges effective targets instead of an object.
-is_guardrail(policy) if startswith(policy, "bridge.guardrails.")
-
-# The effective targets at an object, which guardrails judge: all of them the same, so OPA computes them once.
-_targets(key) := data.bridge.effective_targets.judged[parts.type][parts.namespace][parts.name] if parts := keys.parse(key)
 
 # The review of a stored object in the form of Gatekeeper's audit: without operation, user and old object, which are
 # unknown.

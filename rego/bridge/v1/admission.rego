@@ -70,6 +70,7 @@ _audit_problem := queries.problem([
 	["replicated", _texts, "replicated must be a list of types, <group>/<Kind>"],
 	["namespaces", _texts, "namespaces must be a list of names of namespaces"],
 	["objects", "optional keys"],
+	["unjudged", {"type": "object"}, "unjudged must have reasons by the names of Constraints"],
 ])
 
 _texts := {"type": ["array", "null"], "items": {"type": "string"}}

@@ -1,0 +1,92 @@
+"""Violations of Constraints by many objects, where a policy may fail or take too long at some of them.
+
+Rego has no catch, so one policy that fails would hide what all others find. Such a policy is evaluated alone; an object
+at which it fails gets the violation `cannot be judged`, and a policy that is slow at several is not evaluated further.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import structlog
+
+from bridge.opa.client import PART_LIMIT, Opa, fails_at_items
+from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, QueryError
+
+log = structlog.get_logger(__name__)
+
+Row = dict[str, Any]
+
+_TRIED = 2  # objects at which a policy is tried alone
+_SLOW = f"it takes more than {PART_LIMIT:g} s"
+
+
+class Judging:
+    """Evaluates Constraints; `more` is further input of the query `violations`, such as changes."""
+
+    def __init__(self, opa: Opa, more: Mapping[str, Any] | None = None) -> None:
+        self._opa = opa
+        self._more = more or {}
+        self.slow: set[str] = set()  # Constraints that are not evaluated
+
+    async def rows(self, keys: Sequence[str], names: Sequence[str] | None) -> list[Row]:
+        """Return the violations by objects of these Constraints, or of all. Raises OpaError if OPA does not answer."""
+        if names is None and self.slow:
+            names = await self._all_names()
+        slow = {name: _SLOW for name in names or () if name in self.slow}
+        named = {} if names is None else {"constraints": [name for name in names if name not in slow]}
+        rows = await self._query(keys, {"constraints": [*slow], "unjudged": slow}) if slow else []
+        try:
+            return rows + await self._query(keys, named)
+        except OpaError as error:
+            if not await self._is_of_items(error):
+                raise
+        for name in named["constraints"] if named else await self._all_names():
+            rows += await self._rows_of_one(name, keys)
+        return rows
+
+    async def _rows_of_one(self, name: str, keys: Sequence[str]) -> list[Row]:
+        rows: list[Row] = []
+        waiting = [part for part in (*([key] for key in keys[:_TRIED]), keys[_TRIED:]) if part]
+        left = _TRIED
+        while waiting:
+            part = waiting.pop(0)
+            try:
+                rows += await self._query(part, {"constraints": [name]})
+                continue
+            except OpaError as error:
+                if not await self._is_of_items(error):
+                    raise
+                if len(part) > 1:
+                    half = len(part) // 2
+                    waiting[:0] = [part[:half], part[half:]]
+                    continue
+                slow = isinstance(error, OpaTimeout)
+                why = _SLOW if slow else error.details
+            log.warning("policy of a Constraint failed", constraint=name, object=part[0], why=why)
+            left -= slow
+            unjudged = [*part, *(key for others in waiting for key in others)] if not left else part
+            rows += await self._query(unjudged, {"constraints": [name], "unjudged": {name: why}})
+            if not left:
+                self.slow.add(name)
+                return rows
+        return rows
+
+    async def _query(self, keys: Sequence[str], named: Mapping[str, Any]) -> list[Row]:
+        try:
+            async with asyncio.timeout(PART_LIMIT):
+                found: list[Row] = await self._opa.query("violations", {**self._more, **named, "objects": list(keys)})
+                return found
+        except TimeoutError as error:
+            raise OpaTimeout(f"OPA gave no answer within {PART_LIMIT:g} s") from error
+
+    async def _all_names(self) -> list[str]:
+        return [entry["constraint"] for entry in await self._opa.query("constraints", self._more)]
+
+    async def _is_of_items(self, error: OpaError) -> bool:
+        """Return whether a part of the query may succeed."""
+        if isinstance(error, OpaTimeout):
+            return await self._opa.ready()
+        return isinstance(error, OpaRejected | QueryError) and fails_at_items(error)
