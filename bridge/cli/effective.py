@@ -80,4 +80,5 @@ def effective_table(entries: Sequence[Entry], *, wide: bool = False) -> Table:
 def _effective(at_path: Entry, *, wide: bool) -> str:
     if "error" in at_path:
         return f"error: {at_path['error']['message']}"
-    return compact(at_path["spec"], at_path.get("origins", {}) if wide else {})
+    text = compact(at_path["spec"], at_path.get("origins", {}) if wide else {})
+    return "; ".join([text, *(f"incomplete: {why}" for why in at_path.get("incomplete", ()))])

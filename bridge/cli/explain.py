@@ -183,6 +183,7 @@ def _spec(at_path: Entry) -> Table:
     rows: list[Sequence[str]] = [
         [_field(pointer), _value_at(at_path["spec"], pointer), origin_text(origin)] for pointer, origin in origins
     ]
+    rows += [["(incomplete)", why, ""] for why in at_path.get("incomplete", ())]
     return Table(["EFFECTIVE FIELD", "VALUE", "FROM"], rows)
 
 

@@ -99,7 +99,8 @@ def _of_itself(settings: Settings) -> Iterator[Access]:
     yield Access("", "events.k8s.io", "events", ("create", "patch"), why="Events")
     for form in FORMS:
         for one in form:
-            yield Access("", one.group, one.plural, ("create", "delete", "list", "patch"), why="reports of violations")
+            yield Access("", one.group, one.plural, ("list", "delete"), why="reports")
+            yield Access("", one.group, one.plural, ("create", "patch"), why="reports")
     if settings.webhook_listen is None:
         return
     configuration = (settings.webhook_configuration,)

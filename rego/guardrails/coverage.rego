@@ -35,9 +35,20 @@ uncovered_paths(kind, field, node, source) := [object.union({"path": path, "exem
 	some path in sort(hierarchy.kind_paths(kind, node))
 	hierarchy.counts_for(path, source)
 	effect := object.get(effects, [path], {})
-	not has_field(effect, field)
-	unknown := {"unknown": message | message := effect.error.message}
+	not _is_certain(effect, field)
+	unknown := {"unknown": why | why := unknown_because(effect)}
 ]
+
+_is_certain(effect, field) if {
+	has_field(effect, field)
+	not effect.incomplete
+}
+
+# METADATA
+# description: Why it is not known what is in effect. Undefined if it is.
+unknown_because(effect) := effect.error.message
+
+unknown_because(effect) := concat("; ", effect.incomplete)
 
 # METADATA
 # description: |

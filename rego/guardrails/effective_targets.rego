@@ -123,7 +123,8 @@ _is_on_path(kind, whole, path) if {
 	nodes == array.slice(path, 0, count(nodes))
 }
 
-_reported(entry) := {"unknown": entry.error.message, "policies": policies} if {
+_reported(entry) := {"unknown": why, "policies": policies} if {
+	why := coverage.unknown_because(entry)
 	policies := [one.policy | some one in entry.policies]
 } else := {
 	"spec": entry.spec,

@@ -24,6 +24,13 @@ violations contains {"message": message, "severity": "high", "field": fields[0],
 	])
 }
 
+violations contains {"message": sprintf("%s is unknown: %s", [kind, why]), "severity": "unknown"} if {
+	some kind in input.parameters.kinds
+	why := input.policies[kind].unknown
+	some pointer, _ in input.before[kind].origins
+	_counts(pointer)
+}
+
 _counts(_) if not input.parameters.fields
 
 _counts(pointer) if {

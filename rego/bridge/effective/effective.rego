@@ -15,11 +15,13 @@ import data.bridge.policy as policies
 
 # The effective policy of one kind at one effective target, for each path that has a policy and counts for requests from
 # a namespace ("": from any, see `stacks`): `{path, spec, origins, policies}`; `{path, error, policies}` if the stack or
-# the path exceeds its bound.
-policies_of(policy_kind, node, source) := [_entry(path, attached) | some [path, attached] in stacks(policy_kind, node, source)]
+# the path exceeds its bound; with `incomplete` if a policy uses what is not modeled.
+policies_of(policy_kind, node, source) := [data.bridge.modeling.marked(_entry(path, attached)) |
+	some [path, attached] in stacks(policy_kind, node, source)
+]
 
 # The result of `policies_of` for only these paths to an effective target.
-policies_on(policy_kind, paths_to_node, source) := [_entry(path, attached) |
+policies_on(policy_kind, paths_to_node, source) := [data.bridge.modeling.marked(_entry(path, attached)) |
 	some [path, attached] in stacks_on(policy_kind, hierarchy.counted_paths(policy_kind, paths_to_node), source)
 ]
 

@@ -1,0 +1,64 @@
+package bridge.modeling_test
+
+import data.bridge.coverage
+import data.bridge.effective
+import data.bridge.effective_targets
+import data.bridge.guardrails.no_weakening
+import data.bridge.modeling
+import data.bridge.testing
+
+_dark := testing.color("infra", "dark", 1, [testing.ref("Gateway", "public")], {"theme": "dark", "rules": {"a": {"when": "x"}}})
+
+_world(features) := {"changes": {"upsert": [described |
+	some obj in array.concat(testing.world, [_dark])
+	described := object.union(obj, {"spec": {"notModeled": features | obj.metadata.name == "colorpolicy"; obj.kind == "PolicyKind"}})
+]}}
+
+_entries(features) := found if {
+	found := effective.policies_of("example.com/ColorPolicy", testing.cart_pay, "") with input as _world(features)
+}
+
+_why(features) := [one | some entry in _entries(features); some one in entry.incomplete]
+
+test_a_feature_that_is_not_modeled_makes_the_result_incomplete if {
+	_why([{"path": "/spec/rules/*/when", "message": "it has conditions"}]) == ["ColorPolicy infra/dark: it has conditions"]
+	_why([{"path": "/spec/theme", "value": "dark", "message": "dark"}]) == ["ColorPolicy infra/dark: dark"]
+	_why([{"path": "/spec/rules/*", "message": "rules"}]) == ["ColorPolicy infra/dark: rules"]
+}
+
+test_other_features_do_not if {
+	every feature in [
+		{"path": "/spec/rules/*/unless", "message": "no"},
+		{"path": "/spec/theme", "value": "light", "message": "no"},
+		{"path": "/metadata/annotations/a~1b", "message": "no"},
+	] {
+		_why([feature]) == []
+	}
+	_why([]) == []
+}
+
+test_an_overridden_policy_does_not_count if {
+	entry := {"policies": [{"policy": "example.com/ColorPolicy/infra/dark", "outcome": "Overridden"}], "spec": {}}
+	modeling.marked(entry) == entry with input as _world([{"path": "/spec/theme", "message": "no"}])
+}
+
+test_guardrails_and_coverage_do_not_know_it if {
+	features := [{"path": "/spec/theme", "message": "who knows"}]
+	[entry] := _entries(features)
+	effective_targets._reported(entry) == {
+		"unknown": "ColorPolicy infra/dark: who knows",
+		"policies": ["example.com/ColorPolicy/infra/dark"],
+	}
+	[path] := coverage.uncovered_paths("example.com/ColorPolicy", "/theme", testing.cart_pay, "") with input as _world(features)
+	path.unknown == "ColorPolicy infra/dark: who knows"
+}
+
+test_what_becomes_unknown_may_be_weakened if {
+	kind := "example.com/ColorPolicy"
+	found := no_weakening.violations with input as {
+		"parameters": {"kinds": [kind]},
+		"policies": {kind: {"unknown": "who knows"}},
+		"before": {kind: {"spec": {"theme": "dark"}, "origins": {"/theme": "example.com/ColorPolicy/infra/dark"}}},
+	}
+	{[one.severity, one.message] | some one in found} == {["unknown", "example.com/ColorPolicy is unknown: who knows"]}
+}
