@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from bridge.cli.command import namespace_options, words
 from bridge.cli.effective import effective_table
 from bridge.cli.impact import impact_tables
-from bridge.cli.notation import Entry, brief, compact, name_of, namespace_cell
-from bridge.cli.output import Answer
+from bridge.cli.notation import Entry, brief, name_of, namespace_cell
+from bridge.cli.output import Answer, to_yaml
 from bridge.cli.problems import known, problems_table
 from bridge.cli.reading import Asked, read_command
-from bridge.cli.table import Block, Fields, Table, filled
+from bridge.cli.table import Block, Document, Fields, Table, filled
 from bridge.model.keys import parse_key
 from bridge.queries.names import first_of, object_name, short_key
 
@@ -71,11 +71,14 @@ def description(found: Description, wide: bool = False) -> list[Block]:
 
 def _blocks(found: Description, wide: bool) -> Iterator[Block]:
     yield _summary(found, wide)
+    if found.impact is not None:
+        yield Document(["Spec:", *(f"  {line}" for line in to_yaml(found.object.get("spec") or {}).splitlines())])
     yield from _titled("Conditions", _conditions(found.object))
     if found.status is not None:
         yield from _titled("Status as the bridge computes it", _wanted(found.status, wide))
         yield from _titled("Reports that differ", _differing(found.status))
     if found.impact is not None:
+        yield "Effects, and what would change without it"
         yield from impact_tables(found.impact, wide)
     yield from _titled("Policies attached here", _attached(found.attached))
     yield from _titled("Policies inherited from above", _inherited(found.inherited))
@@ -106,7 +109,6 @@ def _summary(found: Description, wide: bool) -> Fields:
             ("Created", str(metadata.get("creationTimestamp") or "")),
             ("Above", ", ".join(short_key(parse_key(node)) for node in found.parents)),
             ("Below", first_of([short_key(parse_key(node)) for node in found.children], most)),
-            ("Spec", compact(obj.get("spec") or {}) if found.impact is not None else ""),
         ]
     )
 

@@ -25,6 +25,7 @@ from bridge.cli.source import (
     read_input,
 )
 from bridge.cli.table import Table
+from bridge.model.text import TIE
 from bridge.queries.names import first_of
 
 
@@ -194,7 +195,8 @@ def check_tables(checks: Sequence[Check]) -> list[Table]:
     return [
         Table(
             ["WHAT", "STATE", "FOUND", "FOR"],
-            [[check.name, check.state, check.found, check.needed_for] for check in checks],
+            [[check.name.replace(" ", TIE), check.state, check.found, check.needed_for] for check in checks],
+            spare=("FOR",),
         ),
         Table(["MISSING", "FIX"], [[check.name, check.fix] for check in checks if check.fix]),
     ]

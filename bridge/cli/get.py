@@ -354,7 +354,8 @@ def _names(found: ListedObjects) -> list[str]:
 def _policies_table(entries: Sequence[Entry], wide: bool) -> Table:
     """Return a row for each policy. Wide: also the mode and the message."""
     what = "NAMESPACE", "NAME", "KIND", "CLASS", "MODE", "TARGET"
-    table = Table([*what, "ACCEPTED", "PROGRAMMED", "SCOPES", "AGE", "MESSAGE"], spare=() if wide else ("CLASS",))
+    spare = () if wide else ("CLASS", "AGE", "SCOPES", "TARGET")
+    table = Table([*what, "ACCEPTED", "PROGRAMMED", "SCOPES", "AGE", "MESSAGE"], spare=spare)
     for entry in entries:
         key = parse_key(entry["policy"])
         targets, mode = ", ".join(entry["targets"]) or "<none>", entry["mode"] if wide else ""
@@ -369,7 +370,7 @@ def _policies_table(entries: Sequence[Entry], wide: bool) -> Table:
 def _kinds_table(entries: Sequence[Entry], wide: bool) -> Table:
     """Return a row for each policy kind."""
     titles = ["KIND", "CLASS", "MODE", "ACTS AT", "STRATEGIES", "SOURCE", "ACCEPTED", "MESSAGE"]
-    table = Table(titles, spare=() if wide else ("CLASS",))
+    table = Table(titles, spare=() if wide else ("CLASS", "SOURCE", "STRATEGIES"))
     for entry in entries:
         lists = ", ".join(entry["strategies"]), ", ".join(entry["source"])
         what = entry["policyKind"], entry["class"], entry["mode"], entry["effectiveTarget"]
@@ -405,7 +406,8 @@ def _objects_table(entries: Sequence[Entry], wide: bool) -> Table:
     """Return a row for each object, with the columns of its kind. Wide: also policies that are not accepted."""
     names = list(dict.fromkeys(name for entry in entries for name in entry["details"]))
     several = len({parse_key(entry["object"]).kind for entry in entries}) > 1
-    table = Table(["NAMESPACE", "NAME", "KIND", *names, "ROUTES", "POLICIES", "AGE"], long=names)
+    spare = () if wide else ("AGE", "ADDRESSES", "TYPE", "HOSTNAMES", "PROGRAMMED")
+    table = Table(["NAMESPACE", "NAME", "KIND", *names, "ROUTES", "POLICIES", "AGE"], long=names, spare=spare)
     for entry in entries:
         key = parse_key(entry["object"])
         policies = [_attached(policy) for policy in entry["policies"] if wide or policy["accepted"]]

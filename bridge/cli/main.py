@@ -131,6 +131,9 @@ def run_command(arguments: Sequence[str], called_by: str = "bridge") -> int:
     try:
         code = bridge.main(list(arguments), prog_name=called_by, standalone_mode=False)
         sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as missing:  # a group without a command
+        click.echo(missing.format_message())
+        return 0
     except (KeyboardInterrupt, click.Abort):
         return _INTERRUPTED
     except BrokenPipeError:

@@ -19,6 +19,7 @@ Position = Callable[[Key], Place]  # the place of an object
 MARKS = {"PartiallyProgrammed": f"{TIE}(partly)", "Overridden": f"{TIE}(overridden)"}
 _SENTENCES = 3  # of a message that are printed unless a table is wide
 _SENTENCE_END = re.compile(r"\. (?=[A-Z])")
+_COUNTED = re.compile(r"( on [\d,]+ scopes?\b.*?): .*")
 _PLAIN = re.compile(r"[^\s,=\"'{}\[\]]+")  # a text that needs no quotes
 
 
@@ -65,6 +66,11 @@ def via_text(path: Sequence[Key], target: Key) -> str:
         if key.kind != "Namespace":
             nodes.append(name_of(key))
     return " > ".join(nodes) or "-"
+
+
+def counts_of(message: str) -> str:
+    """Return a message about scopes with their number and the policies, without the scopes."""
+    return ". ".join(_COUNTED.sub(r"\1", sentence) for sentence in _SENTENCE_END.split(message))
 
 
 def brief(message: str) -> str:

@@ -263,8 +263,8 @@ def _print(output: str, access: list[Access], objects: list[dict[str, object]]) 
 
 def access_table(access: Iterable[Access]) -> Table:
     """Return a row for each resource and its purpose; several resource names are listed separately."""
-    table = Table(["NAMESPACE", "RESOURCE", "VERBS", "NAMES", "FOR"])
+    table = Table(["NAMESPACE", "RESOURCE", "VERBS", "NAMES", "FOR"], spare=("FOR", "NAMES"))
     for one in access:
-        lists = ", ".join(one.verbs), ", ".join(one.names) or "*"
+        lists = ",".join(one.verbs), ",".join(one.names) or "*"
         table.rows.append([one.namespace or "*", one.what, *lists, one.why])
     return table

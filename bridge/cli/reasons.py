@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 from bridge.cli.command import command, output_option, words
 from bridge.cli.output import Answer, print_answer
-from bridge.cli.table import Table
+from bridge.cli.table import Block, Fields, Table
 from bridge.model.text import nearest
 from bridge.queries.names import CommandError
 
@@ -36,6 +37,9 @@ def reasons(words: tuple[str, ...], output: str) -> None:
             raise CommandError(f'unknown reason "{name}"{hint}')
     wanted = {name.lower() for name in words} or by_name.keys()
     chosen = [dataclasses.asdict(reason) | {"url": reason.url} for reason in known if reason.name.lower() in wanted]
-    titles = ["REASON", "ABOUT", "MEANING", "DO"]
-    table = Table(titles, [[one["name"], one["about"], one["meaning"], one["fix"]] for one in chosen], long=titles[2:])
-    print_answer(output, Answer(lambda: [table], "", chosen, names=lambda: [one["name"] for one in chosen]))
+    titles = ["REASON", "MEANING", "DO", "ABOUT"]
+    rows = [[one["name"], one["meaning"], one["fix"], one["about"]] for one in chosen]
+    table = Table(titles, [*rows], long=titles[1:3], spare=("ABOUT", "DO"))
+    fields = [Fields([(title.capitalize(), cell) for title, cell in zip(titles, row, strict=True)]) for row in rows]
+    blocks: Sequence[Block] = fields if words else [table]
+    print_answer(output, Answer(lambda: blocks, "", chosen, names=lambda: [one["name"] for one in chosen]))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from bridge.cli.command import SELECTOR, namespace_options, words
-from bridge.cli.notation import Entry, brief, kind_text, name_of
+from bridge.cli.notation import Entry, brief, counts_of, kind_text, name_of
 from bridge.cli.output import Answer
 from bridge.cli.reading import Asked, read_command
 from bridge.cli.table import Table
@@ -67,20 +67,20 @@ def status_tables(answer: Statuses, wide: bool = False) -> list[Table]:
     policies = Table(
         ["POLICY", "KIND", "MODE", "ANCESTOR", "ACCEPTED", "PROGRAMMED", "REPORTED", "MESSAGE"],
         [row for entry in answer.policies for row in _policy_rows(entry, wide)],
-        cut=() if wide else ("MESSAGE",),
+        spare=() if wide else ("MODE",),
     )
-    affected = Table(["AFFECTED", "CONDITION", "MESSAGE"], cut=policies.cut)
+    affected = Table(["AFFECTED", "AT", "CONDITION", "MESSAGE"], spare=() if wide else ("CONDITION",))
     for entry in answer.affected:
         name = short_key(parse_key(entry["object"]))
         for place, condition in conditions_in(entry):
             kind = condition["type"] if wide else condition["type"].rpartition("/")[2]
-            affected.rows.append([name + place, kind, condition["message"]])
+            affected.rows.append([*(name + place).partition(" at ")[::2], kind, condition["message"]])
     differing = Table(["POLICY", "KIND", "DIFFERENCE"])
     for entry in answer.policies:
         key = parse_key(entry["policy"])
         differing.rows.extend([name_of(key), kind_text(key.type_id, wide=wide), text] for text in differences(entry))
     # Only Observe is marked; written statuses are the normal case.
-    return [policies.without_empty("MODE", "ANCESTOR", "REPORTED"), affected, differing]
+    return [policies.without_empty("MODE", "ANCESTOR", "REPORTED"), affected.without_empty("AT"), differing]
 
 
 def _policy_rows(entry: Entry, wide: bool) -> Iterator[Sequence[str]]:
@@ -119,7 +119,7 @@ def _condition_cells(conditions: Sequence[Entry], entry: Entry, wide: bool) -> t
     if "but not for" in accepted["message"]:  # some of its targets are rejected, which must not be lost
         message = f"{accepted['message']}; {message}"
     reasons = ", ".join(condition["reason"] for condition in outcomes)
-    return accepted["status"], reasons, _reported(entry), message if wide else brief(message)
+    return accepted["status"], reasons, _reported(entry), message if wide else brief(counts_of(message))
 
 
 def _ancestor(reference: Entry) -> str:

@@ -1,9 +1,9 @@
 """Tables in kubectl's style: columns separated by spaces, no lines; colors for people.
 
 On a terminal that is too narrow, cells are broken between words. If that is not enough, optional columns are omitted,
-then long cells are printed below their row, the longest first, and finally other cells from the right. A word is broken
-only if it is longer than the terminal is wide. In other outputs (a pipe, a file) each row is one line of any length,
-which grep and awk can process.
+the least important first, then long cells are printed below their row, the longest first, and finally other cells from
+the right. A word is broken only if it is longer than the terminal is wide. In other outputs (a pipe, a file) each row
+is one line of any length, which grep and awk can process.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from bridge.model.text import TIE, plain
 _GAP = 3  # spaces between columns
 _LEAST_GAP = 2
 _READABLE = 40  # the least width of a long cell that is broken between words; a narrower one is printed below its row
-_LEAST_CUT = 24  # the minimum rest of a cut cell; a shorter one is printed below
 _INDENT = "  "  # of cells below a row
 
 # The look of a column is that of its title, in every table. The first column of a table names its rows.
@@ -38,22 +37,22 @@ _PAINTED = frozenset(  # words of outcomes are colored
         *("PROGRAMMED", "REASON", "REPORTED", "STATE", "STATUS", "TYPE", "WITH IT", "WITHOUT IT"),
     )
 )
-_TREE = "HIERARCHY"  # cells are branches, which continue next to broken cells
+_TREE = "HIERARCHY"  # cells are branches, which continue next to broken cells and below their row
+_NONE = frozenset({"", "-", "<none>"})  # cells that are omitted below their row
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """Titles of columns, and rows with one cell for each.
 
-    `long`, `spare` and `cut` are columns whose cells may be printed below their row, omitted, or cut to one line, where
-    not every table with such a title does so.
+    `long` are columns whose cells may be printed below their row, where not every table with such a title does so.
+    `spare` are columns that may be omitted, the least important first.
     """
 
     titles: Sequence[str]
     rows: list[Sequence[str]] = field(default_factory=list)
     long: Collection[str] = ()
-    spare: Collection[str] = ()
-    cut: Collection[str] = ()
+    spare: Sequence[str] = ()
 
     def titled(self, **titles: str) -> Table:
         """Return the table with other titles for the columns with these names."""
@@ -94,7 +93,14 @@ class Fields:
         return [(name, plain(value)) for name, value in self.pairs if value]
 
 
-Block = Table | Fields | str  # a text is a title or a sentence
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Lines of YAML, which keep their indentation."""
+
+    rows: Sequence[str]
+
+
+Block = Table | Fields | Document | str  # a text is a title or a sentence
 
 
 def print_tables(blocks: Sequence[Block], like: Table | None = None) -> None:
@@ -115,6 +121,10 @@ def _printed(block: Block, width: int | None, *, colors: bool, like: Table | Non
         return render(block, width, colors=colors, like=like)
     if isinstance(block, Fields):
         return "\n".join(_below([(f"{name}:", value, _plain) for name, value in block.rows], width, "")) + "\n"
+    if isinstance(block, Document):
+        indented = [line.replace(" ", TIE, len(line) - len(line.lstrip(" "))) for line in map(plain, block.rows)]
+        lines = [part for line in indented for part in (_wrap(line, width, _INDENT) if width else [line])]
+        return "".join(f"{line}\n" for line in lines).replace(TIE, " ")
     lines = _wrap(plain(block), width) if width else [plain(block)]
     return "".join(f"\x1b[1m{line}\x1b[0m\n" if colors else f"{line}\n" for line in lines).replace(TIE, " ")
 
@@ -134,10 +144,7 @@ def render(table: Table, width: int | None = None, *, colors: bool = False, like
     lines = [] if like else [_line([table.titles[index] for index in beside], widths, [_plain] * len(beside), gap)]
     for row in rows:
         hanging = "" if _TREE not in table.titles else _INDENT  # of lines that continue the policies of a node
-        cells = [
-            [_shorten(row[index], size)] if table.titles[index] in table.cut else _wrap(row[index], size, hanging)
-            for index, size in zip(beside, widths, strict=True)
-        ]
+        cells = [_wrap(row[index], size, hanging) for index, size in zip(beside, widths, strict=True)]
         for number in range(max(len(cell) for cell in cells)):
             texts = [
                 cell[number] if number < len(cell) else _branches(cell[0]) if table.titles[index] == _TREE else ""
@@ -146,7 +153,11 @@ def render(table: Table, width: int | None = None, *, colors: bool = False, like
             lines.append(_line(texts, widths, [painters[index] for index in beside], gap))
         if width is not None and below:
             named = [(table.titles[index], row[index], painters[index]) for index in below]
-            lines += _below(named, width, cut=table.cut)
+            if _TREE in table.titles:
+                policies = [("", cell, painter) for _, cell, painter in named]
+                lines += _below(policies, width, _branches(row[0]).replace(TIE, " "))
+            else:
+                lines += _below(named, width)
     return "\n".join(lines) + "\n"
 
 
@@ -168,8 +179,6 @@ def _arrange(table: Table, rows: Sequence[Sequence[str]], width: int | None) -> 
 
 def _floor(table: Table, index: int, cells: Sequence[str]) -> int:
     """Return the least width of a column: no word is broken, and long cells remain readable."""
-    if table.titles[index] in table.cut:
-        return _LEAST_CUT
     floor = max(len(cells[0]), *(display_width(word) for cell in cells for word in _words(cell)))
     if _TREE in table.titles:
         return floor + len(_INDENT)
@@ -179,8 +188,9 @@ def _floor(table: Table, index: int, cells: Sequence[str]) -> int:
 def _choices(table: Table, sizes: Sequence[int]) -> Iterator[list[int]]:
     """Yield columns to print next to each other: all, without the optional ones, and then fewer and fewer."""
     chosen = list(range(len(sizes)))
-    yield chosen
-    chosen = [index for index in chosen if table.titles[index] not in table.spare]
+    for spare in table.spare:
+        yield chosen
+        chosen = [index for index in chosen if table.titles[index] != spare]
     while chosen:
         yield chosen
         widest = max(filter(table.is_long, chosen), key=sizes.__getitem__, default=chosen[-1])
@@ -201,21 +211,18 @@ def _below(
     cells: Sequence[tuple[str, str, Callable[[str], str]]],
     width: int | None,
     indent: str = _INDENT,
-    cut: Collection[str] = (),
 ) -> list[str]:
     """Return named cells, one below the other; a word that would not fit beside its name begins a line of its own."""
     named = max((len(name) for name, _, _ in cells), default=0)
     lines = []
     for name, cell, painter in cells:
         room = (width or display_width(cell) + len(indent) + named + _GAP) - len(indent) - named - _GAP
-        if not cell:
-            continue
-        if name in cut:
-            lines.append(indent + _line([name, _shorten(cell, room)], [named, 0], [_plain, painter], _GAP))
+        if cell in _NONE:
             continue
         if width and max(map(display_width, _words(cell))) > room:
-            lines.append(f"{indent}{name}")
-            lines += [_line([indent + _INDENT + text], [0], [painter], 0) for text in _wrap(cell, width - 4)]
+            lines += [f"{indent}{name}"] if name else []
+            narrow = width - len(indent + _INDENT)
+            lines += [_line([indent + _INDENT + text], [0], [painter], 0) for text in _wrap(cell, narrow)]
             continue
         for number, text in enumerate(_wrap(cell, room)):
             lines.append(indent + _line(["" if number else name, text], [named, 0], [_plain, painter], _GAP))
@@ -272,14 +279,6 @@ def _head(word: str, size: int) -> str:
         end -= 1
     marked = max(word.rfind(mark, 0, end) for mark in "/-.#,:=") + 1
     return word[: marked if marked > end // 3 else end]
-
-
-def _shorten(cell: str, size: int) -> str:
-    if display_width(cell) <= size:
-        return cell
-    while display_width(cell) > size - 1:
-        cell = cell[:-1]
-    return f"{cell.rstrip()}…"
 
 
 def _line(texts: Sequence[str], widths: Sequence[int], painters: Sequence[Callable[[str], str]], gap: int) -> str:

@@ -127,7 +127,7 @@ class _Writer:
     def _policies(self, about: Mapping[str, Any]) -> Iterator[str]:
         above = self._nodes.get(about.get("namespace", ""))
         for policy in above["policies"] if above else ():
-            yield f"{self._policy(policy)} on its Namespace"
+            yield f"{self._policy(policy)}{TIE}on{TIE}its{TIE}Namespace"
         for policy in about["policies"]:
             yield self._policy(policy)
 
@@ -135,10 +135,10 @@ class _Writer:
         key = parse_key(policy["policy"])
         kind = kind_text(key.type_id, wide=self._wide)
         if not policy["accepted"]:
-            return f"{kind} {name_of(key)}{TIE}({policy['reason']})"
+            return f"{kind}{TIE}{name_of(key)}{TIE}({policy['reason']})"
         outcomes = self._outcomes.get(policy["policy"], ())
         marks = MARKS.get(outcomes[0], f"{TIE}({outcomes[0]})") if len(outcomes) == 1 else ""
-        return f"{kind} {name_of(key)}{'' if outcomes == ['Programmed'] else marks}"
+        return f"{kind}{TIE}{name_of(key)}{'' if outcomes == ['Programmed'] else marks}"
 
 
 def _more(key: Key, count: int, why: str) -> str:

@@ -76,6 +76,17 @@ def test_a_terminal_of_40_columns_gets_an_answer_without_long_lines(
     assert [line for line in said.splitlines() if display_width(line) > NARROW] == []
 
 
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_terminal_of_80_columns_breaks_no_word_path_or_place(
+    command: tuple[str, ...], bridge: Run, environment: dict[str, str], folder: Path, folder_opa: str
+) -> None:
+    said = run_warm_at_a_terminal([*command, "--opa", folder_opa], environment, 80, folder)
+    whole = bridge(*command, "--opa", folder_opa)
+    assert [line for line in said.splitlines() if display_width(line) > 80] == []
+    titles = {"EFFECTIVE", "MESSAGE", "POLICIES", "…"}
+    assert set(said.split()) - set((whole.stdout + whole.stderr).split()) <= titles
+
+
 def test_colors_are_for_terminals_and_not_for_pipes(
     bridge: Run, bridge_path: Path, environment: dict[str, str], shop_opa: str
 ) -> None:

@@ -33,11 +33,6 @@ def test_a_narrow_terminal_breaks_cells_between_words_but_not_at_a_tie() -> None
     )
 
 
-def test_a_cell_to_be_cut_ends_in_an_ellipsis() -> None:
-    table = Table(["NAME", "MESSAGE"], [["one", "a message of some forty characters or so"]], cut=("MESSAGE",))
-    assert render(table, 36).splitlines()[1] == "one    a message of some forty char…"
-
-
 def test_a_message_is_not_squeezed_into_a_narrow_column() -> None:
     rows: list[Sequence[str]] = [
         ["ColorPolicy/shop/cart", "TargetNotFound", "Target HTTPRoute shop/summer-sale is not found"]
@@ -120,6 +115,41 @@ def test_optional_columns_are_dropped_before_cells_move_below() -> None:
     table = Table(["NAME", "CLASS", "TARGET"], [["catalog-metrics", "Inherited", "Service/catalog"]], spare=("CLASS",))
     assert render(table, 40) == "NAME              TARGET\ncatalog-metrics   Service/catalog\n"
     assert render(table, 30) == "NAME\ncatalog-metrics\n  TARGET   Service/catalog\n"
+
+
+def test_the_least_important_columns_are_dropped_first_and_alone() -> None:
+    row = ["catalog", "Inherited", "Service/catalog", "14d"]
+    table = Table(["NAME", "CLASS", "TARGET", "AGE"], [row], spare=("AGE", "CLASS"))
+    assert render(table, 42).splitlines()[0].split() == ["NAME", "CLASS", "TARGET", "AGE"]
+    assert render(table, 38).splitlines()[0].split() == ["NAME", "CLASS", "TARGET"]
+    assert render(table, 28).splitlines()[0].split() == ["NAME", "TARGET"]
+
+
+def test_cells_without_a_value_are_not_below_their_row() -> None:
+    routes = [["callbacks", "<none>", "callbacks.example.com"], ["cart", "ColorPolicy/cart", "cart.example.com"]]
+    assert render(Table(["NAME", "POLICIES", "HOSTNAMES"], [*routes]), 34).splitlines() == [
+        "NAME        HOSTNAMES",
+        "callbacks   callbacks.example.com",
+        "cart        cart.example.com",
+        "  POLICIES   ColorPolicy/cart",
+    ]
+
+
+def test_the_policies_of_a_narrow_tree_are_below_their_node_within_its_branches() -> None:
+    rows = [
+        ["Gateway/infra/public", "ColorPolicy\u00a0infra/brand\u00a0(partly), ColorPolicy\u00a0infra/accessibility"],
+        ["\u251c\u2500\u00a0#http", ""],
+        ["\u2514\u2500\u00a0#https", "ColorPolicy\u00a0infra/accessibility"],
+    ]
+    assert render(Table(["HIERARCHY", "POLICIES"], [*rows]), 50).splitlines() == [
+        "HIERARCHY",
+        "Gateway/infra/public",
+        "   ColorPolicy infra/brand (partly),",
+        "   ColorPolicy infra/accessibility",
+        "\u251c\u2500 #http",
+        "\u2514\u2500 #https",
+        "      ColorPolicy infra/accessibility",
+    ]
 
 
 def test_columns_move_together_before_a_name_is_broken() -> None:
