@@ -39,7 +39,7 @@ _Side = Entry | None
 async def impact(engine: Engine, asked: Asked) -> Answer:
     """Show the number of effective targets of a policy by outcome, and the changes if it were deleted.
 
-    POLICY is KIND NAME, KIND/NAME, KIND/NAMESPACE/NAME or a full key. Targets with equal changes share a row.
+    POLICY is NAME, NAMESPACE/NAME, KIND NAME, KIND/NAME or a full key. Targets with equal changes share a row.
 
     Examples:
         # Show the changes if a policy were deleted
@@ -49,9 +49,9 @@ async def impact(engine: Engine, asked: Asked) -> Answer:
         # Each target, before and after
         bridge impact cp/infra/brand --opa http://opa:8181 -o json
     """
-    from bridge.queries.asking import one_target
+    from bridge.queries.asking import one_target, policy_keys
 
-    key = await one_target(engine.opa, asked.words, asked.namespace)
+    key = await one_target(engine.opa, asked.words, asked.namespace, policy_keys)
     more = {"sourceNamespace": asked.source_namespace} if asked.source_namespace else {}
     found: Entry = await engine.opa.query("impact", {"policy": str(key), "limit": asked.more["limit"], **more})
     return Answer(

@@ -122,7 +122,7 @@ def main() -> None:
 def run_command(arguments: Sequence[str], called_by: str = "bridge") -> int:
     """Run a command line and return the exit code. Every error becomes one line on standard error.
 
-    As with kubectl, `help COMMAND` is `COMMAND --help`, and `-n NAMESPACE` may precede the command.
+    As with kubectl, `help COMMAND` is `COMMAND --help`, and options such as `-n NAMESPACE` may precede the command.
     """
     if arguments[:1] == ["help"]:
         arguments = [*arguments[1:], "--help"]
@@ -148,13 +148,15 @@ def run_command(arguments: Sequence[str], called_by: str = "bridge") -> int:
     return code if isinstance(code, int) else 0
 
 
-_BEFORE = {"-n", "--namespace", "--opa", "--manifests", "--kubeconfig", "--context"}  # options that may come first
+_FLAGS = {"-A", "--all-namespaces"}
+# options that may come first
+_BEFORE = {"-n", "--namespace", "-o", "--output", "--opa", "--manifests", "--kubeconfig", "--context", *_FLAGS}
 
 
 def _command_first(arguments: Sequence[str]) -> list[str]:
     at = 0
     while at < len(arguments) and arguments[at].partition("=")[0] in _BEFORE:
-        at += 1 if "=" in arguments[at] else 2
+        at += 1 if "=" in arguments[at] or arguments[at] in _FLAGS else 2
     return [*arguments[at : at + 1], *arguments[:at], *arguments[at + 1 :]]
 
 

@@ -33,7 +33,7 @@ def _check(asked: Asked) -> Sequence[str]:
 @read_command(
     "Show the rule and the policies for requests",
     words("[URL]..."),
-    option("--host", metavar="HOST", help="The hostname; a port after it is ignored."),
+    option("--host", metavar="HOST", help="The hostname."),
     option("--path", metavar="PATH", help="The path, with or without a query. Default: /."),
     option("--method", metavar="METHOD", help="Default: GET."),
     option("--header", "headers", metavar="NAME=VALUE", multiple=True, help="A header. Repeatable."),
@@ -142,6 +142,9 @@ def _query_inputs(asked: Asked) -> list[Entry]:
 
 def _query_input(options: dict[str, Any]) -> Entry:
     """Return the query's input except the Gateway. Raises CommandError for invalid values."""
+    host, colon, port = (options["host"] or "").rpartition(":")
+    if colon and port.isdigit():
+        raise CommandError(f"--host {options['host']} has a port: write --host {host} --port {port}")
     named = {"host": "host", "method": "method", "sni": "sni", "port": "port", "source_namespace": "sourceNamespace"}
     query_input = {field: options[name] for name, field in named.items() if options[name]}
     if options["protocol"]:

@@ -28,7 +28,7 @@ from bridge.queries.names import (
 
 _FEW = 50  # objects of a kind that are queried separately, not as the whole kind
 _SHOWN = 5  # objects that an error lists
-POLICY_WORDS = ("policy", "policies")  # names of all policy kinds together
+POLICY_WORDS = ("policy", "policies", "pol")  # names of all policy kinds together
 BATCH = 500  # keys of a query: enough to cost little, few enough for a result of a few MB
 
 AT_ONCE = 2  # parallel queries: OPA evaluates each on one core, and has other clients
@@ -86,17 +86,20 @@ async def policy_keys(opa: Opa, texts: Sequence[str], namespace: str | None) -> 
     return await target_keys(opa, [f"{POLICY_WORDS[0]}/{text}" for text in texts], namespace)
 
 
-async def some_targets(opa: Opa, texts: Sequence[str], namespace: str | None) -> list[Key]:
-    """Return the targets for the words, at least one. Raises CommandError like `target_keys`."""
-    found = await target_keys(opa, texts, namespace)
+Find = Callable[[Opa, Sequence[str], str | None], Awaitable[list[Key]]]
+
+
+async def some_targets(opa: Opa, texts: Sequence[str], namespace: str | None, find: Find = target_keys) -> list[Key]:
+    """Return the targets for the words, at least one. Raises CommandError like `find`."""
+    found = await find(opa, texts, namespace)
     if not found:
         raise NameNotFoundError(f"there are no {texts[0]}" + (f" in namespace {namespace}" if namespace else ""))
     return found
 
 
-async def one_target(opa: Opa, texts: Sequence[str], namespace: str | None) -> Key:
-    """Return the one target for the words. Raises CommandError if there are several, or none."""
-    found = await some_targets(opa, texts, namespace)
+async def one_target(opa: Opa, texts: Sequence[str], namespace: str | None, find: Find = target_keys) -> Key:
+    """Return the one target for the words, by `find`. Raises CommandError if there are several, or none."""
+    found = await some_targets(opa, texts, namespace, find)
     if len(found) == 1:
         return found[0]
     listed = first_of([short_key(key) for key in found], _SHOWN)
