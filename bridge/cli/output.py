@@ -26,7 +26,8 @@ class Answer:
     `tables` makes tables, with titles between them. If none has rows, `nothing` is printed on standard error, as in
     kubectl. `document` is the data for JSON, YAML and templates. `names` makes the names for `-o name`, by default
     those of the document's entries. `code` is the exit code. `whole`: the tables belong together, so `--watch` shows
-    all of them again when one differs. `namespaced`: the option for a namespace chooses the entries.
+    all of them again when one differs. `namespaced`: the option for a namespace chooses the entries. `hint` is the
+    command that a reader of the tables may type next.
     """
 
     tables: Callable[[], Iterable[Block]]
@@ -36,6 +37,7 @@ class Answer:
     code: int = 0
     whole: bool = False
     namespaced: bool = True
+    hint: str = ""
 
 
 def print_answer(output: str, answer: Answer) -> None:
@@ -56,7 +58,7 @@ def print_answer(output: str, answer: Answer) -> None:
 
         print_tables([custom_columns(template, answer.document)])
     elif blocks := filled(answer.tables()):
-        print_tables(blocks)
+        print_tables([*blocks, answer.hint] if answer.hint and sys.stdout.isatty() else blocks)
     else:
         print_error(answer.nothing)
 

@@ -52,6 +52,7 @@ async def problems(engine: Engine, asked: Asked) -> Answer:
         found,
         names=lambda: [problem["subject"] for problem in found],
         code=_FOUND if any(map(is_error, found)) else 0,
+        hint=f"`bridge reasons {found[0]['reason']}` explains a reason" if found else "",
     )
 
 
