@@ -138,6 +138,13 @@ def processor_time(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def slowdown_of(pid: int) -> float:
+    """Return how many times as long a process took for its work, because its threads waited for a processor."""
+    threads = [file.read_text().split() for file in Path(f"/proc/{pid}/task").glob("*/schedstat")]
+    running, waiting = (sum(int(times[place]) for times in threads) for place in (0, 1))
+    return (running + waiting) / running if running else 1.0
+
+
 def opa_below(pid: int | None) -> int | None:
     """Return the process id of an OPA that serves below a process; None if there is none, or no /proc."""
     return _running_below(pid, "opa", b"--server") if pid else None

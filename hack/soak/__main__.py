@@ -26,6 +26,8 @@ def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix="policy-bridge-soak-"))
     try:
         asyncio.run(soak(options.minutes, seed, folder))
+    except KeyboardInterrupt:
+        return 130
     except Failed as error:
         progress(f"{error}\nFAILED with seed {seed}; logs are in {folder}")
         return 1

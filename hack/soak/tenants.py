@@ -31,13 +31,9 @@ _OF_ADMINS = {"PolicyKind", "Namespace", "GatewayClass"}  # kinds that no tenant
 
 @dataclass
 class Measured:
-    """Seconds by kind, and wrong answers, a line each.
+    """Seconds until a `status` is written, and until a request passes `admission`; wrong answers, a line each."""
 
-    The kinds: until a `status` is written, until a request passes `admission`, and until the `api_server` answers a
-    request that no webhook sees.
-    """
-
-    seconds: dict[str, list[float]] = field(default_factory=lambda: {"status": [], "admission": [], "api_server": []})
+    seconds: dict[str, list[float]] = field(default_factory=lambda: {"status": [], "admission": []})
     wrong: list[str] = field(default_factory=list)
 
     def p99(self, kind: str) -> float:
@@ -66,7 +62,7 @@ class WellBehaved:
     async def run(self) -> None:
         """Measure until cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            for measure in (self._change_the_policy, self._have_routes_admitted, self._ask_the_api_server):
+            for measure in (self._change_the_policy, self._have_routes_admitted):
                 tasks.create_task(self._repeat(measure))
 
     async def _repeat(self, measure: Callable[[], Awaitable[None]]) -> None:
@@ -103,12 +99,6 @@ class WellBehaved:
             self.measured.seconds["admission"].append(time.monotonic() - began)
             if status != wanted:
                 self.measured.wrong.append(f"admission answered {status}, not {wanted}: {str(answer)[:300]}")
-
-    async def _ask_the_api_server(self) -> None:
-        config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "wanted"}}
-        began = time.monotonic()
-        await self._send("POST", f"/api/v1/namespaces/{QUIET}/configmaps?dryRun=All", config_map)
-        self.measured.seconds["api_server"].append(time.monotonic() - began)
 
     async def _send(
         self, method: str, path: str, body: Any = None, content_type: str = "application/json"
