@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
+import contextlib
+import itertools
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET  # only written, never parsed
 
 import click
 
 from bridge.cli.command import command, option, output_option
-from bridge.cli.output import to_json
+from bridge.cli.output import print_error, to_json
 from bridge.cli.reading import read
 from bridge.cli.reports import workflow_command
 from bridge.cli.source import Input
@@ -24,42 +26,93 @@ if TYPE_CHECKING:
     from bridge.queries.suites import Found, Result
 
 _FAILED = 1  # exit code
+_LOOK = 0.5  # seconds between looks at the files of --watch
 
 
 @command(
     "Test expectations about effective policies",
     click.Argument(["paths"], metavar="[PATH]...", nargs=-1),
     option("-k", "words", metavar="TEXT", default="", help="Only tests whose name contains this text."),
+    option("--update", is_flag=True, help="Write what is found into the expectations that differ, and test again."),
+    option("-w", "--watch", is_flag=True, help="Test again after each change of a file, until Ctrl-C."),
     option("--schema", is_flag=True, help="Print the JSON schema of suites."),
     output_option("text", "json", "junit", "github"),
 )
-def test(paths: tuple[str, ...], words: str, schema: bool, output: str) -> int:
+def test(paths: tuple[str, ...], words: str, update: bool, watch: bool, schema: bool, output: str) -> int:
     """Run the suites in files and folders: expectations about what is in effect, with or without changes.
 
     A suite is a YAML document with apiVersion test.policybridge.io/v1alpha1 and kind Suite, beside the manifests that
-    it is about. The exit code is 1 if a test fails, 2 if a suite is invalid or manifests have errors.
+    it is about. The tests of files `…_test.rego` run too. The exit code is 1 if a test fails, 2 if a suite is invalid
+    or manifests have errors. --update changes only the values that a suite has for what differs.
 
     Examples:
         # Run all suites below a folder
         bridge test deploy/
         # Write test results for CI
         bridge test deploy/ -o junit >results.xml
+        # Accept what is in effect now
+        bridge test deploy/ --update
         # Print the schema of suites, for completion in editors
         bridge test --schema >suite.schema.json
     """
-    from bridge.queries.suites import find_suites, suite_schema
+    from bridge.queries.suites import suite_schema
 
     if schema:
         sys.stdout.write(to_json(suite_schema()))
         return 0
     if not paths:
         raise CommandError("missing path: give files or folders with suites")
-    suites = find_suites(paths)
-    if not suites:
+    if watch and output != "text":
+        raise CommandError("--watch prints text: leave out -o")
+    if update:
+        _update(paths, words)
+    while watch:
+        before = _state(paths)
+        _run(paths, words, output)
+        while _state(paths) == before:
+            time.sleep(_LOOK)
+    return _run(paths, words, output)
+
+
+def _update(paths: Sequence[str], words: str) -> None:
+    """Write what the tests find into their suites, and report the files on standard error."""
+    from bridge.queries.suite_updates import update_suites
+    from bridge.queries.suites import find_suites
+
+    results = [result for result, _ in _results(find_suites(paths), words)]
+    for file, count in update_suites(results).items():
+        print_error(f"{file}: {count:,} expectation{'s' if count > 1 else ''} updated")
+
+
+def _state(paths: Sequence[str]) -> list[tuple[str, int, int]]:
+    """Return the files below these paths and below their suites' manifests, each with its time and size."""
+    from bridge.queries.suites import find_suites
+
+    try:
+        read = {*paths, *(path for found in find_suites(paths) for path in found.manifests)}
+    except CommandError:  # which the run reports
+        read = set(paths)
+    files = {file for path in map(Path, read) for file in ([path] if path.is_file() else path.rglob("*"))}
+    state = []
+    for file in sorted(files):
+        with contextlib.suppress(OSError):  # deleted meanwhile
+            found = file.stat()
+            state.append((str(file), found.st_mtime_ns, found.st_size))
+    return state
+
+
+def _run(paths: Sequence[str], words: str, output: str) -> int:
+    """Run all tests and print their results; return the exit code."""
+    from bridge.queries.rego_tests import rego_files, run_rego_tests
+    from bridge.queries.suites import find_suites
+
+    suites, rego = find_suites(paths), rego_files(paths)
+    if not suites and not rego:
         raise CommandError(f"no suites in {', '.join(paths)}; a suite has apiVersion test.policybridge.io/v1alpha1")
     started = time.monotonic()
     results, code = [], 0
-    for result, read_code in _results(suites, words):
+    of_rego = ((result, 0) for result in (run_rego_tests(rego, words) if rego else ()))
+    for result, read_code in itertools.chain(_results(suites, words), of_rego):
         results.append(result)
         code = max(code, read_code)
         if output == "text":
@@ -72,7 +125,7 @@ def test(paths: tuple[str, ...], words: str, schema: bool, output: str) -> int:
             counts = f"{failed:,} failed, " if failed else ""
             click.echo(f"{counts}{len(results) - failed:,} passed in {time.monotonic() - started:.1f} s")
         case "json":
-            sys.stdout.write(to_json([dataclasses.asdict(one) | {"passed": one.passed} for one in results]))
+            sys.stdout.write(to_json([_document(one) for one in results]))
         case "junit":
             sys.stdout.write(_junit(results))
         case _:
@@ -100,6 +153,11 @@ def _results(suites: Sequence[Found], words: str) -> Iterator[tuple[Result, int]
         results, code = read(Input(manifests=manifests), ask, allow_empty=True)
         for result in results:
             yield result, code
+
+
+def _document(result: Result) -> dict[str, Any]:
+    names = ("file", "line", "name", "differences", "error", "passed")
+    return {name: getattr(result, name) for name in names}
 
 
 def _lines(result: Result) -> Iterator[str]:

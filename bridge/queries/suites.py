@@ -125,15 +125,38 @@ class Found:
         return tuple(str(self.file.parent / path) for path in self.suite.manifests)
 
 
+Place = tuple[str | int, ...]  # keys and indexes from a test down to an expectation
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What differs from an expectation at a place, as text. `found` is the value that would hold there.
+
+    A place of () is that of an expectation that no other value would make hold.
+    """
+
+    text: str
+    place: Place = ()
+    found: Any = None
+
+    def below(self, *place: str | int, text: str = "") -> Difference:
+        """Return it with the place of what contains it, and with a text before its own."""
+        return Difference(f"{text}{self.text}", (*place, *self.place) if self.place else (), self.found)
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of one test: `differences` are lines, none if it passes; `error` says why it could not be judged."""
+    """The result of one test: `differences` are lines, none if it passes; `error` says why it could not be judged.
+
+    `updates` are the values that would make differing expectations hold, by their places in the test.
+    """
 
     file: str
     line: int
     name: str
     differences: list[str] = field(default_factory=list)
     error: str = ""
+    updates: dict[Place, Any] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool:
@@ -202,7 +225,9 @@ async def run_test(opa: Opa, found: Found, number: int) -> Result:
     line = found.lines[number] if number < len(found.lines) else 1
     try:
         judge = await _Judge.prepare(opa, found.file.parent, test.changes)
-        return Result(str(found.file), line, test.name, [text async for text in judge.differences(test)])
+        differences = [difference async for difference in judge.differences(test)]
+        updates = {one.place: one.found for one in reversed(differences) if one.place}
+        return Result(str(found.file), line, test.name, [one.text for one in differences], updates=updates)
     except (CommandError, OpaError) as error:
         return Result(str(found.file), line, test.name, error=str(error))
 
@@ -227,23 +252,24 @@ class _Judge:
             upserts = {key_of(obj): obj for obj in applied.objects}
         return cls(opa, upserts, [await one_target(opa, [name], None) for name in changes.delete])
 
-    async def differences(self, test: Case) -> AsyncIterator[str]:
-        """Yield a line for each difference, which begins with its place."""
-        for at in test.effective:
-            async for text in self._at(at):
-                yield text
+    async def differences(self, test: Case) -> AsyncIterator[Difference]:
+        """Yield each difference; its text begins with the object that it is about."""
+        for number, at in enumerate(test.effective):
+            async for one in self._at(at):
+                yield one.below("effective", number)
         if test.request:
-            async for text in self._request(test.request):
-                yield text
+            async for one in self._request(test.request):
+                yield one.below("request")
         for name, wanted in test.status.items():
-            async for text in self._status(await self._key(name), wanted):
-                yield text
+            async for one in self._status(await self._key(name), wanted):
+                yield one.below("status", name)
         for what, findings in (("problems", test.problems), ("violations", test.violations)):
             for name, names in findings.items():
                 key = (await self._key(name)).object
                 there = sorted(await self._found_names(what, str(key)))
                 if there != sorted(names):
-                    yield f"{short_key(key)}: {what}: expected {_listed(sorted(names))}, found {_listed(there)}"
+                    text = f"{short_key(key)}: {what}: expected {_listed(sorted(names))}, found {_listed(there)}"
+                    yield Difference(text, (what, name), there)
 
     async def _found_names(self, what: str, key: str) -> set[str]:
         """Return the reasons of an object's problems, or the Constraints that it violates without an exemption."""
@@ -253,22 +279,22 @@ class _Judge:
         answer = await in_batches(self._opa, what, "objects", [key], self._more)
         return {one["reason"] for one in answer if one["subject"] == key}
 
-    async def _at(self, at: At) -> AsyncIterator[str]:
+    async def _at(self, at: At) -> AsyncIterator[Difference]:
         key = await self._key(at.target)
         kind = await policy_kind(self._opa, at.policy_kind)
         more = {"sourceNamespace": at.source_namespace} if at.source_namespace else {}
         answer = await self._ask("effective", {"targets": [str(key)], "policyKind": kind, **more})
         itself = [entry for entry in answer if entry["target"] == str(key)]
-        async for text in self._policies(at, short_key(key), itself or answer):
-            yield text
+        async for one in self._policies(at, short_key(key), itself or answer):
+            yield one
 
-    async def _status(self, key: Key, wanted: Names) -> AsyncIterator[str]:
+    async def _status(self, key: Key, wanted: Names) -> AsyncIterator[Difference]:
         for entry in await self._ask("status", {"policies": [str(key)]}):
             for group in condition_groups(entry):
-                for text in _conditions(wanted, {one["type"]: one for one in group}):
-                    yield f"{short_key(key)}: {text}"
+                for one in _conditions(wanted, {each["type"]: each for each in group}):
+                    yield one.below(text=f"{short_key(key)}: ")
 
-    async def _request(self, request: Request) -> AsyncIterator[str]:
+    async def _request(self, request: Request) -> AsyncIterator[Difference]:
         query = dict(request.query)
         if "gateway" in query:
             query["gateway"] = str(await self._key(query["gateway"]))
@@ -280,17 +306,19 @@ class _Judge:
             key = str(await self._key(expected)) if expected else None
             if answer[name] != key:
                 reason = f" ({answer['nearest']['reason']})" if answer["nearest"] else ""
-                yield f"request: {name}: expected {_named(key)}, found {_named(answer[name])}{reason}"
+                text = f"request: {name}: expected {_named(key)}, found {_named(answer[name])}{reason}"
+                yield Difference(text, (name,), _named(answer[name]) if answer[name] else None)
         reason = (answer["nearest"] or {}).get("reason", "")
         if request.reason and request.reason != reason:
-            yield f"request: reason: expected {request.reason}, found {reason or 'none'}"
-        for wanted_policies in request.effective:
+            text = f"request: reason: expected {request.reason}, found {reason or 'none'}"
+            yield Difference(text, ("reason",) if reason else (), reason)
+        for number, wanted_policies in enumerate(request.effective):
             kind = await policy_kind(self._opa, wanted_policies.policy_kind)
             entries = [entry for entry in answer["policies"] if entry["policyKind"] == kind]
-            async for text in self._policies(wanted_policies, "request", entries):
-                yield text
+            async for one in self._policies(wanted_policies, "request", entries):
+                yield one.below("effective", number)
 
-    async def _policies(self, wanted: Policies, where: str, entries: Sequence[Entry]) -> AsyncIterator[str]:
+    async def _policies(self, wanted: Policies, where: str, entries: Sequence[Entry]) -> AsyncIterator[Difference]:
         via = str(await self._key(wanted.via)) if wanted.via else ""
         paths = [
             (short_key(parse_key(entry["target"])), path)
@@ -299,34 +327,37 @@ class _Judge:
             if not via or any(node == via or node.startswith(f"{via}#") for node in path["path"])
         ]
         if not paths and not wanted.none:
-            yield f"{where}: no {wanted.policy_kind} is in effect{f' via {wanted.via}' if via else ''}"
+            yield Difference(f"{where}: no {wanted.policy_kind} is in effect{f' via {wanted.via}' if via else ''}")
         for target, path in paths:
             place = f"{target} via {_gateway_of(path)}: {wanted.policy_kind}"
             if "error" in path:
-                yield f"{place}: {path['error']['message']}"
+                yield Difference(f"{place}: {path['error']['message']}")
             elif wanted.none:
-                yield f"{place}: expected none, found {json.dumps(path['spec'], sort_keys=True)}"
+                yield Difference(f"{place}: expected none, found {json.dumps(path['spec'], sort_keys=True)}")
             else:
-                async for text in self._path(wanted, path):
-                    yield f"{place}: {text}"
+                async for one in self._path(wanted, path):
+                    yield one.below(text=f"{place}: ")
 
-    async def _path(self, wanted: Policies, path: Entry) -> AsyncIterator[str]:
+    async def _path(self, wanted: Policies, path: Entry) -> AsyncIterator[Difference]:
         origins = {pointer: short_key(parse_key(policy)) for pointer, policy in path["origins"].items()}
-        for text in _differing(wanted.spec, path["spec"], "", origins, exact=wanted.exact):
-            yield text
+        for one in _differing(wanted.spec, path["spec"], (), origins, exact=wanted.exact):
+            yield one.below("spec")
         for pointer in wanted.absent:
             there = [one for one in origins if one == pointer or one.startswith(f"{pointer}/")]
             if there:
-                yield f"{pointer}: expected nothing, found it from {origins[there[0]]}"
+                yield Difference(f"{pointer}: expected nothing, found it from {origins[there[0]]}")
         for pointer, policy in wanted.origins.items():
             expected = short_key(await self._key(policy))
-            if origins.get(pointer) != expected:
-                yield f"{pointer}: expected from {expected}, found from {origins.get(pointer, 'no policy')}"
+            found = origins.get(pointer)
+            if found != expected:
+                text = f"{pointer}: expected from {expected}, found from {found or 'no policy'}"
+                yield Difference(text, ("origins", pointer) if found else (), found)
         outcomes = {one["policy"]: one["outcome"] for one in path["policies"]}
         for policy, outcome in wanted.outcomes.items():
-            key = str(await self._key(policy))
-            if outcomes.get(key) != outcome:
-                yield f"{policy}: expected {outcome}, found {outcomes.get(key, 'not here')}"
+            found = outcomes.get(str(await self._key(policy)))
+            if found != outcome:
+                text = f"{policy}: expected {outcome}, found {found or 'not here'}"
+                yield Difference(text, ("outcomes", policy) if found else (), found)
 
     async def _key(self, name: str) -> Key:
         """Return the key for a name as users type it, also of an object that the test applies."""
@@ -344,23 +375,30 @@ class _Judge:
         return await self._opa.query(query, {**query_input, **self._more})
 
 
-def _conditions(wanted: Names, found: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def _conditions(wanted: Names, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Difference]:
     for name, value in wanted.items():
         condition = found.get(name)
-        if condition is None or value not in {condition["status"], condition["reason"]}:
-            there = f"{condition['status']} ({condition['reason']}: {condition['message']})" if condition else "none"
-            yield f"condition {name}: expected {value}, found {there}"
+        if condition is None:
+            yield Difference(f"condition {name}: expected {value}, found none")
+        elif value not in {condition["status"], condition["reason"]}:
+            there = f"{condition['status']} ({condition['reason']}: {condition['message']})"
+            field_of = "status" if value in {"True", "False", "Unknown"} else "reason"
+            yield Difference(f"condition {name}: expected {value}, found {there}", (name,), condition[field_of])
 
 
-def _differing(wanted: Any, found: Any, pointer: str, origins: Names, *, exact: bool) -> Iterator[str]:
-    """Yield a line for each value that differs; a mapping may have more fields, unless `exact`."""
+def _differing(wanted: Any, found: Any, place: Place, origins: Names, *, exact: bool) -> Iterator[Difference]:
+    """Yield each value that differs; a mapping may have more fields, unless `exact`."""
+    pointer = "".join(f"/{str(name).replace('~', '~0').replace('/', '~1')}" for name in place)
     if isinstance(wanted, dict) and isinstance(found, dict):
         for name in [*wanted, *(name for name in found if exact and name not in wanted)]:
-            below = f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}"
-            yield from _differing(wanted.get(name, _ABSENT), found.get(name, _ABSENT), below, origins, exact=exact)
+            expected, there = wanted.get(name, _ABSENT), found.get(name, _ABSENT)
+            yield from _differing(expected, there, (*place, name), origins, exact=exact)
     elif wanted != found:
         source = origins.get(pointer) or next((o for p, o in origins.items() if p.startswith(f"{pointer}/")), "")
-        yield f"{pointer or '/'}: expected {_shown(wanted)}, found {_shown(found)}{f' from {source}' if source else ''}"
+        text = (
+            f"{pointer or '/'}: expected {_shown(wanted)}, found {_shown(found)}{f' from {source}' if source else ''}"
+        )
+        yield Difference(text, () if _ABSENT in (wanted, found) else place, found)
 
 
 _ABSENT = object()

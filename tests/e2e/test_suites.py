@@ -170,3 +170,72 @@ def test_invalid_suite_is_an_error_with_its_place(
     assert answer.returncode == 2
     assert message in answer.stderr
     assert answer.stderr.count("\n") == 1
+
+
+WRITTEN = """# what the team expects
+apiVersion: test.policybridge.io/v1alpha1
+kind: Suite
+manifests: [MANIFESTS]
+tests:
+- name: contrast  # of the public Gateway
+  effective:
+  - target: HTTPRoute/shop/cart#checkout
+    policyKind: ColorPolicy
+    via: Gateway/infra/public
+    spec: {contrast: 9, x: 1}
+- name: findings
+  status:
+    ColorPolicy/shop/admin: {Programmed: Programmed, Accepted: "False"}
+  problems:
+    ColorPolicy/shop/admin:
+    - NoScope  # not any more
+    - Other
+    ColorPolicy/shop/cart: []
+"""
+
+
+def test_an_update_changes_the_differing_expectations_only(bridge: Run, tmp_path: Path) -> None:
+    written = WRITTEN.replace("MANIFESTS", str(SHOP))
+    (tmp_path / "suite.yaml").write_text(written)
+    done = bridge("test", tmp_path, "--update")
+    assert done.returncode == 1  # `x` is in no policy: no value makes that hold
+    assert done.stderr == f"{tmp_path}/suite.yaml: 4 expectations updated\n"
+    assert "1 failed, 1 passed" in done.stdout
+    after = written.replace("contrast: 9", "contrast: 7").replace("Programmed: Programmed", "Programmed: Overridden")
+    after = after.replace('Accepted: "False"', "Accepted: 'True'")
+    after = after.replace("\n    - NoScope  # not any more\n    - Other", " [Overridden]")
+    assert (tmp_path / "suite.yaml").read_text() == after
+    bridge("test", tmp_path, "--update")
+    assert (tmp_path / "suite.yaml").read_text() == after
+
+
+MINE = """package bridge.guardrails.mine
+
+import data.bridge.effective_targets
+
+violations contains {"message": "no"} if effective_targets.covers("*.example.com", input.name)
+"""
+MINE_TEST = """package bridge.guardrails.mine_test
+
+import data.bridge.guardrails.mine
+
+test_good if count(mine.violations) == 1 with input as {"name": "a.example.com"}
+
+test_bad if count(mine.violations) == 1 with input as {"name": "a.example.org"}
+"""
+
+
+def test_tests_of_rego_in_the_folder_run_too(bridge: Run, tmp_path: Path) -> None:
+    (tmp_path / "mine.rego").write_text(MINE)
+    (tmp_path / "mine_test.rego").write_text(MINE_TEST)
+    done = bridge("test", tmp_path, "-o", "json")
+    assert done.returncode == 1, done.stderr
+    results = {one["name"]: (one["line"], one["passed"]) for one in json.loads(done.stdout)}
+    assert results == {
+        "bridge.guardrails.mine_test.test_good": (5, True),
+        "bridge.guardrails.mine_test.test_bad": (7, False),
+    }
+    (tmp_path / "mine.rego").write_text("package bridge.guardrails.mine\n\nviolations contains 1 if unknown(1)\n")
+    done = bridge("test", tmp_path)
+    assert done.returncode == 2
+    assert "mine.rego:3: rego_type_error: undefined function unknown" in done.stderr

@@ -86,7 +86,7 @@ async def test_a_policy_that_asks_for_violations_is_refused_alone(bench: Bench) 
     assert await _messages(bench) == ["2 ports"]
 
 
-async def test_an_object_on_which_a_policy_fails_is_left_out_of_the_audit_alone(bench: Bench) -> None:
+async def test_an_object_on_which_a_policy_fails_is_a_violation_alone(bench: Bench) -> None:
     """The policy stays active: an object must not be able to disable it for others."""
     for obj in (*_changes()["upsert"], *_changes(name="conflict")["upsert"]):
         key = key_of(obj)
@@ -97,7 +97,8 @@ async def test_an_object_on_which_a_policy_fails_is_left_out_of_the_audit_alone(
     await audited.take(Notice(refilled=True))
     while audited.waiting:
         await audited.judge_some()
-    assert [(row["object"], row["message"]) for row in audited.counted("ports")["first"]] == [
-        ("core/Service/shop/cart", "one")
-    ]
+    [found, failed] = audited.counted("ports")["first"]
+    assert (found["object"], found["message"]) == ("core/Service/shop/cart", "one")
+    assert (failed["object"], failed["details"]) == ("core/Service/shop/conflict", {"severity": "unknown"})
+    assert failed["message"].startswith("cannot be judged: ")
     assert bench.verdicts["ports"].programmed
