@@ -10,9 +10,8 @@ _BEGAN = time.monotonic()
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Return the percentile for `share` (0 to 1): the nearest measured value."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+    """Return the percentile for `share` (0 to 1): the nearest measured value that is not above it."""
+    return sorted(values)[int(share * (len(values) - 1))]
 
 
 def short(value: float | None) -> str:
