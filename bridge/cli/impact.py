@@ -94,10 +94,10 @@ def differences_table(differences: Sequence[Entry], wide: bool = False) -> Table
         row = (kind, via, difference.get("sourceNamespace", ""), before or "-", after or "-")
         alike.setdefault(row, {})[short_key(key)] = None
     rows: list[Sequence[str]] = [
-        [kind, _targets(list(targets), wide=wide), via, source, before, after]
+        [_targets(list(targets), wide=wide), kind, via, source, before, after]
         for (kind, via, source, before, after), targets in alike.items()
     ]
-    titles = ["POLICY KIND", "TARGETS", "VIA", "REQUESTS FROM", "BEFORE", "AFTER"]
+    titles = ["TARGETS", "POLICY KIND", "VIA", "REQUESTS FROM", "BEFORE", "AFTER"]
     return Table(titles, rows, long=("VIA",) if wide else ()).without_empty("REQUESTS FROM")
 
 

@@ -37,6 +37,7 @@ _PAINTED = frozenset(  # words of outcomes are colored
         *("PROGRAMMED", "REASON", "REPORTED", "STATE", "STATUS", "TYPE", "WITH IT", "WITHOUT IT"),
     )
 )
+_PAIRS = ({"BEFORE", "AFTER"}, {"WITH IT", "WITHOUT IT"})  # titles whose cells are compared: both are below, or none
 _TREE = "HIERARCHY"  # cells are branches, which continue next to broken cells and below their row
 _NONE = frozenset({"", "-", "<none>"})  # cells that are omitted below their row
 
@@ -194,7 +195,8 @@ def _choices(table: Table, sizes: Sequence[int]) -> Iterator[list[int]]:
     while chosen:
         yield chosen
         widest = max(filter(table.is_long, chosen), key=sizes.__getitem__, default=chosen[-1])
-        chosen = [index for index in chosen if index != widest]
+        moved = next((pair for pair in _PAIRS if table.titles[widest] in pair), {table.titles[widest]})
+        chosen = [index for index in chosen if table.titles[index] not in moved]
 
 
 def _reduce(sizes: list[int], floors: Sequence[int], room: int) -> list[int]:

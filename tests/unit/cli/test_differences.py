@@ -17,10 +17,10 @@ DIFFERENCE = {
 
 def test_a_row_has_the_nodes_that_distinguish_its_path() -> None:
     (row,) = differences_table([DIFFERENCE]).rows
-    assert list(row)[:3] == ["ColorPolicy", "HTTPRoute/shop/cart", "infra/public#http"]
+    assert list(row)[:3] == ["HTTPRoute/shop/cart", "ColorPolicy", "infra/public#http"]
 
 
 def test_a_wide_row_has_the_whole_path() -> None:
     (row,) = differences_table([DIFFERENCE], wide=True).rows
-    assert row[0] == "example.com/ColorPolicy"
+    assert row[1] == "example.com/ColorPolicy"
     assert row[2] == "GatewayClass/example > Gateway/infra/public > Gateway/infra/public#http > HTTPRoute/shop/cart"

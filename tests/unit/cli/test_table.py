@@ -125,6 +125,16 @@ def test_the_least_important_columns_are_dropped_first_and_alone() -> None:
     assert render(table, 28).splitlines()[0].split() == ["NAME", "TARGET"]
 
 
+def test_cells_that_are_compared_are_below_their_row_together() -> None:
+    rows = [["HTTPRoute/shop/cart", "infra/public", "contrast=7, theme=dark, accent=green", "contrast=9"]]
+    assert render(Table(["TARGETS", "VIA", "BEFORE", "AFTER"], [*rows]), 60).splitlines() == [
+        "TARGETS               VIA",
+        "HTTPRoute/shop/cart   infra/public",
+        "  BEFORE   contrast=7, theme=dark, accent=green",
+        "  AFTER    contrast=9",
+    ]
+
+
 def test_cells_without_a_value_are_not_below_their_row() -> None:
     routes = [["callbacks", "<none>", "callbacks.example.com"], ["cart", "ColorPolicy/cart", "cart.example.com"]]
     assert render(Table(["NAME", "POLICIES", "HOSTNAMES"], [*routes]), 34).splitlines() == [
