@@ -7,6 +7,7 @@ import contextlib
 import secrets
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Literal
 
 import structlog
@@ -24,6 +25,7 @@ from bridge.work import FAILED, PAUSE, Backoff
 log = structlog.get_logger(__name__)
 
 BATCH = 250  # objects, or policies, of a query
+AT_ONCE = 2  # queries for parts of the picture: OPA evaluates each on one processor
 SHORTLY = 10.0  # longest delay of a notice about a write to OPA
 UNUSED = 300.0  # seconds without requests after which the picture is dropped
 
@@ -183,14 +185,15 @@ class Drawing:
         upcoming = list(objects)
         while upcoming:
             changed: set[str] = set()
-            for batch in batches(upcoming, BATCH):
-                for names, entries in await in_parts(opa, "picture", "objects", batch, {}):
+            for some in batches(list(batches(upcoming, BATCH)), AT_ONCE):
+                asked = [in_parts(opa, "picture", "objects", batch, {}) for batch in some]
+                for names, entries in chain.from_iterable(await asyncio.gather(*asked)):
                     concerned: set[str] = set()
                     for key in names:
                         concerned |= self._take(key, entries.get(key))
                     self._note_nodes(concerned)
                     changed |= concerned
-                drawn.update(batch)
+            drawn.update(upcoming)
             upcoming = sorted(self.picture.missing(changed) - drawn)
         return drawn
 

@@ -15,7 +15,7 @@ from bridge.web.responses import Event, Streams, answer
 from bridge.work import PAUSE
 
 MOST = 50_000  # nodes of a response
-FIRST_WAIT = 0.5  # seconds that the first request waits for the picture
+DRAWING = 0.3  # seconds that a request waits for the whole picture before it gets what is drawn so far
 _LARGE = 500  # nodes of a change from which on clients should request everything again
 _QUIET = 0.05  # seconds in which changes are combined
 _RELOAD_PAUSE = 1.0
@@ -40,7 +40,7 @@ class Topology:
         drawing = self._drawing
         with drawing.looking():
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(FIRST_WAIT):
+                async with asyncio.timeout(DRAWING):
                     await drawing.whole.wait()
             picture = drawing.picture
             return answer({

@@ -27,6 +27,8 @@ async def test_large_picture_is_drawn_in_parts(serve: Callable[[Path], Bridge], 
     assert (await page.view())["nodes"] < 400
     assert await page.page.evaluate("policyBridge.topology.nodes.size") > 6_000
     assert await page.position(ROUTE) is None
+    everything = "performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('api/topology')).length"
+    assert await page.page.evaluate(everything) == 1  # changes while it was loaded are part of it
 
     row = page.page.get_by_role("treeitem", name="Gateway · infra, gateway-3", exact=True)
     await row.locator(".twist").click()

@@ -5,23 +5,22 @@ import { byId, fill, h } from "./dom.js";
 import { follow } from "./stream.js";
 
 const AGAIN = 1_000; // ms between two attempts to load
-const DRAWING = 500; // ms between two looks at what the bridge has drawn so far
 
 /**
  * `on`: `load()` loads and shows everything, returns {whole (whether the bridge had all of it), again (whether another
- * load completes it)}, and raises ApiError; `change(event)`; `since()` returns the revision that is shown.
+ * load completes it)}, and raises ApiError; `change(event)`; `since()` returns the revision that is shown; `has(revision)`
+ * whether that is at least as new.
  */
 export class Connection {
   #on;
   #loading;
   #again = false;
   #loaded = false;
-  #pause;
   #retrying;
   #page; // the digest of the page's files when this page was opened
   #whole = false; // whether what was loaded is everything, not what the bridge had drawn so far
   #lost = false;
-  #waiting = []; // changes that arrived while everything was being loaded
+  #waiting = []; // events that arrived while everything was being loaded
   #state = { ready: true, reasons: {} };
   #stop;
   #locked = false; // the bridge requires a token that this page does not have
@@ -49,7 +48,7 @@ export class Connection {
         this.#state = state;
         this.#page ??= state.page;
         this.#tell();
-        if (state.whole && !this.#whole) this.#load();
+        if (state.whole && !this.#whole && !this.#loading) this.#load();
       },
       topology: (event) => this.#changed(event),
     }, this.#on.since);
@@ -81,20 +80,12 @@ export class Connection {
   }
 
   #changed(event) {
-    if (event.reload) this.#load();
-    else if (this.#loading) this.#waiting.push(event);
-    else if (this.#loaded && !this.#whole) this.#later(); // pieces of an unfinished picture are not enough
+    if (this.#loading) this.#waiting.push(event);
+    else if (event.reload || (this.#loaded && !this.#whole)) this.#load(); // pieces of an unfinished picture are not enough
     else if (this.#loaded) this.#on.change(event);
   }
 
-  #later() {
-    if (this.#pause !== undefined) return;
-    this.#pause = setTimeout(() => {
-      this.#pause = undefined;
-      this.#load();
-    }, DRAWING);
-  }
-
+  /** The bridge answers at once when it has everything, and otherwise after a while with what it has drawn so far. */
   async #load() {
     if (this.#loading) {
       this.#again = true;
@@ -106,12 +97,12 @@ export class Connection {
     try {
       const { whole, again } = await this.#on.load();
       this.#whole = whole;
-      this.#again ||= again;
       this.#loaded = true;
       this.#problem("");
-      // These changes are at least as new as the loaded document. Nodes arrive whole, so applying one twice is harmless.
-      if (this.#whole) for (const event of this.#waiting) this.#on.change(event);
-      else if (this.#waiting.length) this.#later();
+      const newer = this.#waiting.filter(({ revision }) => !this.#on.has(revision));
+      if (whole && !newer.some(({ reload }) => reload)) for (const event of newer) this.#on.change(event);
+      else this.#again ||= newer.length > 0;
+      this.#again ||= again || (this.#state.whole && !whole);
     } catch (error) {
       if (error.status === undefined) throw error;
       if (error.status !== 401) this.#retry(error);

@@ -180,6 +180,7 @@ let settling;
 
 const connection = new Connection({
   since: () => wire.revision,
+  has: (revision) => wire.has(revision),
   async load() {
     const first = topology.nodes.size === 0;
     const { whole, again } = await store.load();

@@ -20,14 +20,16 @@ export class Store {
   /** Load again. Returns {whole: whether the bridge had all of it, again: whether another load completes it}. Raises ApiError. */
   async load() {
     const all = this.#isDrawn || this.#topology.nodes.size > TOP;
+    const { revision } = this.#wire;
     const document = await ask(all ? undefined : TOP);
     this.#isDrawn = document.whole;
     const loaded = Object.keys(document.nodes).length;
     // What was there whole stays while a restarted bridge draws.
     if (!document.whole && loaded < this.#topology.nodes.size) return { whole: false, again: false };
+    const isDrawing = !document.whole && document.revision !== revision;
     this.#topology.load(this.#wire.load(document));
     this.#refreshed();
-    return { whole: document.whole, again: document.whole && !all && document.total > loaded };
+    return { whole: document.whole, again: isDrawing || (document.whole && !all && document.total > loaded) };
   }
 
   change(event) {

@@ -21,6 +21,13 @@ export class Wire {
     return [...this.#nodes.keys()].map((key) => this.#read(key));
   }
 
+  /** Whether a revision of the bridge, `<epoch>-<number>`, is part of what was loaded. */
+  has(revision) {
+    const [epoch, number] = revision.split("-");
+    const [own, latest] = this.revision.split("-");
+    return epoch === own && Number(number) <= Number(latest);
+  }
+
   /** Apply an event of the stream. Returns {upsert: nodes, gone: keys}, with the nodes of changed policies. */
   change({ revision, total, nodes = {}, gone = [], policies = {}, gonePolicies = [] }) {
     this.revision = revision;
