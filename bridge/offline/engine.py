@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.files import rego_root
 from bridge.model.changes import Change, Listed, Object, Rejected, Source, Tapped, Trouble
-from bridge.model.keys import CLUSTER, Key, group_of
+from bridge.model.keys import Key, group_of
 from bridge.model.types import ALWAYS, CRD, GATEWAY_API, GUARDRAIL_PREFIX, Access, plural_by_rule
 from bridge.opa.address import TlsFiles
 from bridge.opa.bundle import Bundle
@@ -225,28 +226,13 @@ async def _undiscovered(client: KubeClient) -> list[str]:
 
 
 async def _events_of(client: KubeClient, key: Key) -> list[dict[str, Any]]:
-    """Return the Events about a cluster's object, the oldest first: `{type, reason, message, count, last, from}`."""
+    """Return the Events about a cluster's object; none to users without permission to list them, who get the rest."""
     from bridge.kube.errors import KubeError
+    from bridge.kube.events import events_about
 
-    namespace = "default" if key.namespace == CLUSTER else key.namespace  # Events of cluster-scoped objects are here
-    selector = f"involvedObject.kind={key.kind},involvedObject.name={key.name}"
-    try:
-        answer = await client.get(f"/api/v1/namespaces/{namespace}/events", {"fieldSelector": selector, "limit": "100"})
-    except KubeError:
-        return []  # users without permission to list Events still get the rest
-    found = [
-        {
-            "type": event.get("type", ""),
-            "reason": event.get("reason", ""),
-            "message": event.get("message", ""),
-            "count": event.get("count") or 1,
-            "last": event.get("lastTimestamp") or event.get("eventTime") or "",
-            "from": (event.get("source") or {}).get("component") or event.get("reportingComponent", ""),
-        }
-        for event in answer["items"]
-        if group_of((event.get("involvedObject") or {}).get("apiVersion") or "v1") == key.group
-    ]
-    return sorted(found, key=lambda event: str(event["last"]))
+    with contextlib.suppress(KubeError):
+        return await events_about(client, key)
+    return []
 
 
 def _shipped_alone(queries: Iterable[str] | None) -> Bundle:

@@ -97,6 +97,7 @@ def _of_itself(settings: Settings) -> Iterator[Access]:
     yield Access(where, "coordination.k8s.io", "leases", ("create",), why=why)
     yield Access(where, "coordination.k8s.io", "leases", ("get", "update"), lease, why=why)
     yield Access("", "events.k8s.io", "events", ("create", "patch"), why="Events")
+    yield Access("", "", "events", ("list",), why="Events")
     for form in FORMS:
         for one in form:
             yield Access("", one.group, one.plural, ("list", "delete"), why="reports")

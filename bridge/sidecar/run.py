@@ -20,6 +20,7 @@ from bridge.files import rego_root
 from bridge.http.bundles import Bundles
 from bridge.http.listeners import listen, new_runner
 from bridge.http.request_guard import WrongTokens
+from bridge.kube.client import KubeClient
 from bridge.model.changes import Listener
 from bridge.model.observability import record_nothing
 from bridge.model.types import ALWAYS
@@ -178,7 +179,8 @@ async def _started(
         ready |= parts.readiness
         _measure(metrics, parts, access)
         readers = await stack.enter_async_context(access.open(timeout=READERS_TIMEOUT, at_once=READERS_AT_ONCE))
-        site.open(Backing(parts.opa, readers, parts.replicator.listen, parts.remediator, checks))
+        client = store.cluster.client if store.cluster else None
+        site.open(Backing(parts.opa, readers, parts.replicator.listen, parts.remediator, checks, client))
         _follow_settings(reloading, parts)
         _end_in_order(shutdown, settings, parts)
         log.info("running", bridge=bridge_url, opa=access.url, source=store.name)
@@ -359,7 +361,7 @@ class Backing:
 
     `readers` is a client for the queries of the page's readers: expensive ones wait for each other and do not delay the
     following of changes. `listen` adds a listener for writes to OPA; `remediator` counts the outcomes of policies;
-    `checks` returns by name why the bridge is not ready.
+    `checks` returns by name why the bridge is not ready; `cluster` is None for a folder.
     """
 
     opa: Opa
@@ -367,6 +369,7 @@ class Backing:
     listen: Callable[[Listener], None]
     remediator: Remediator
     checks: Callable[[], Mapping[str, str]]
+    cluster: KubeClient | None = None
 
 
 class Site(Protocol):

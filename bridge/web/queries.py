@@ -2,6 +2,7 @@
 
 - `POST /api/query/<name>`: queries of the contract
 - `GET /api/object`: one object
+- `GET /api/events`: the Events of one object
 - `GET /api/reasons`: what reasons mean
 - `POST /api/changes`: the effects of pasted manifests
 - `GET /v1/effective`: effective policies for programs, once or as they change
@@ -17,6 +18,9 @@ from typing import Any
 from aiohttp import web
 
 from bridge.http.request_guard import Refused
+from bridge.kube.client import KubeClient
+from bridge.kube.errors import Forbidden, KubeError
+from bridge.kube.events import events_about
 from bridge.model.keys import Key, is_key, parse_key
 from bridge.opa.client import Opa
 from bridge.queries.analysis import analyze, held_crds
@@ -48,10 +52,14 @@ MOST_INPUT = 4 << 20  # bytes of a body: `changes` may contain many objects
 
 
 class Queries:
-    """Passes allowed queries on. `opa` returns the OPA to query, and raises Refused while there is none."""
+    """Passes allowed queries on. `opa` returns the OPA to query, and raises Refused while there is none.
 
-    def __init__(self, opa: Callable[[], Opa]) -> None:
+    `cluster` returns a client for its API server, None for a folder.
+    """
+
+    def __init__(self, opa: Callable[[], Opa], cluster: Callable[[], KubeClient | None]) -> None:
         self._opa = opa
+        self._cluster = cluster
 
     async def post(self, request: web.Request) -> web.Response:
         """Answer one query: the body is its input, as for OPA's data API (`{"input": {…}}`)."""
@@ -63,6 +71,22 @@ class Queries:
 
     async def object(self, request: web.Request) -> web.Response:
         """Return the object of the parameter `key`, as OPA has it."""
+        _, found = await self._named(request)
+        return answer({"object": found})
+
+    async def events(self, request: web.Request) -> web.Response:
+        """Return the Events about an object that OPA has, None without a cluster, or why they cannot be read."""
+        key, _ = await self._named(request)
+        cluster = self._cluster()
+        try:
+            return answer({"events": await events_about(cluster, key) if cluster else None})
+        except Forbidden:
+            why = "the bridge may not list Events: grant it the permissions that `bridge rbac` prints"
+        except KubeError as error:
+            why = str(error)
+        return answer({"events": [], "unreadable": why})
+
+    async def _named(self, request: web.Request) -> tuple[Key, Any]:
         text = request.query.get("key", "")
         if not is_key(text):
             raise Refused(400, "InvalidInput", f"{text!r} is not a key: give ?key=<group>/<Kind>/<namespace>/<name>")
@@ -70,7 +94,7 @@ class Queries:
         found = await objects(self._opa(), [key])
         if key not in found:
             raise Refused(404, "TargetNotFound", f"{key} does not exist")
-        return answer({"object": found[key]})
+        return key, found[key]
 
 
 async def explain_reasons(_: web.Request) -> web.Response:

@@ -166,7 +166,7 @@ class WebSite:
         self.wrong_tokens = guard.wrong_tokens
         self._guard = guard
         self._backing: Backing | None = None
-        self._queries = Queries(self._opa)
+        self._queries = Queries(self._opa, lambda: self._backing.cluster if self._backing else None)
         self._changes = Changes(self._opa)
         streams = Streams(allows=guard.still_allows)
         self._drawing = Drawing()
@@ -182,6 +182,7 @@ class WebSite:
         get("/api/topology", guard.closed(self._topology.get))
         get("/api/stream", guard.closed(self._topology.stream))
         get("/api/reasons", guard.open(explain_reasons))
+        get("/api/events", guard.closed(self._queries.events))
         get("/api/object", guard.closed(self._queries.object))
         post("/api/query/{name}", guard.closed(self._queries.post))
         post("/api/changes", guard.closed(self._changes.post))

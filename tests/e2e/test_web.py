@@ -258,7 +258,8 @@ async def test_object_is_returned_as_the_bridge_has_it(served: Served) -> None:
     assert status == 200
     assert said["object"]["metadata"]["name"] == "cart"
     for key, code in ((f"{CART}-none", 404), ("httproute/cart", 400), ("", 400)):
-        assert (await get(f"{served.url}/api/object?key={key}"))[0] == code
+        for what in ("object", "events"):
+            assert (await get(f"{served.url}/api/{what}?key={key}"))[0] == code
 
 
 async def test_a_pasted_manifest_is_analysed_and_all_its_mistakes_are_reported(served: Served) -> None:
@@ -416,7 +417,13 @@ async def test_with_a_token_file_it_wants_the_token(
     token = tmp_path / "token"
     token.write_text(f"{FIRST}\n")
     with serving(bridge_path, environment, folder, "--listen", "127.0.0.1:0", "--web-token-file", str(token)) as served:
-        for path in ("/api/topology", "/api/stream", f"/api/object?key={CART}", f"/v1/effective?target={CART}"):
+        for path in (
+            "/api/topology",
+            "/api/stream",
+            f"/api/object?key={CART}",
+            f"/api/events?key={CART}",
+            f"/v1/effective?target={CART}",
+        ):
             status, said = await get(served.url + path)
             assert (status, said["error"]["code"]) == (401, "Unauthorized")
         assert (await get(f"{served.url}/api/topology", Authorization=f"Bearer {FIRST}"))[0] == 200

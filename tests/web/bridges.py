@@ -21,10 +21,14 @@ class NotStartedError(Exception):
 
 
 class Bridge:
-    """A bridge on a folder; after `stop`, `start` uses the same address. `patience`: seconds for the initial sync."""
+    """A bridge on a folder, or on the cluster of a kubeconfig; after `stop`, `start` uses the same address.
+
+    `patience`: seconds for the initial sync.
+    """
 
     def __init__(self, folder: Path, log: Path, *arguments: str, patience: float = 300.0) -> None:
         self.folder = folder
+        self._source = "--manifests" if folder.is_dir() else "--kubeconfig"
         self.log = log
         self.address = "127.0.0.1:0"
         self._arguments = arguments
@@ -41,7 +45,7 @@ class Bridge:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("BRIDGE_")}
         environment |= {name: os.environ[name] for name in _KEPT if name in os.environ}
         began = self.log.stat().st_size if self.log.exists() else 0
-        command = [Path(sys.executable).parent / "bridge", "run", "--manifests", self.folder, "--listen", self.address]
+        command = [Path(sys.executable).parent / "bridge", "run", self._source, self.folder, "--listen", self.address]
         with self.log.open("ab") as output:
             self._process = subprocess.Popen(
                 [*map(str, command), *self._arguments], stdout=output, stderr=output, env=environment

@@ -27,6 +27,9 @@ export const reasons = async () => (await ask("api/reasons")).reasons;
 /** An object as the bridge has it. */
 export const manifest = async (key) => (await ask(`api/object?key=${encodeURIComponent(key)}`)).object;
 
+/** The Events about an object: {events: a list, null without a cluster; unreadable: why there are none}. */
+export const events = (key) => ask(`api/events?key=${encodeURIComponent(key)}`);
+
 /** What would change if manifests (a text, YAML or JSON) were applied and objects were deleted. */
 export function changes(manifests, deleted = []) {
   const deletions = deleted.map((name) => `delete=${encodeURIComponent(name)}`).join("&");

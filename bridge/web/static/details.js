@@ -1,6 +1,6 @@
 // Details of the chosen object or policy.
 
-import { manifest, query } from "./api.js";
+import { events, manifest, query } from "./api.js";
 import { breakable, fill, h } from "./dom.js";
 import { effectiveKind, fieldTable } from "./effective.js";
 import { byName, kindName, parts, short } from "./keys.js";
@@ -16,6 +16,7 @@ const SENDERS = 12; // rules whose policies are listed at a backend
 const LEVELS = ["GatewayClass", "Gateway", "ListenerSet", "Listener", "Route", "Rule", "Backend", "Port"]; // the usual order
 const TROUBLED = 20; // problems in the overview
 const NAMESPACES = 30; // namespaces in the overview
+const EVENTS = 10_000; // ms between two requests for the Events of an object, while it changes
 const COMPARED = 25; // effective targets of a policy of which before and after are computed
 
 export class Details {
@@ -27,6 +28,7 @@ export class Details {
   #shown;
   #explained; // a key whose nodes below are all explained, because the user requested that
   #made; // the content as it was made: without what the user has opened in it since
+  #events; // {object, at (time), found (a Promise)} of the latest request
   #hadFocus = false; // whether the focus was in the content that is being replaced
 
   /** `filters` are the current ones; `showOnly(filters)` sets others. */
@@ -64,8 +66,19 @@ export class Details {
     if (turn !== this.#turn) return;
     const { scrollTop } = this.#element.parentElement;
     this.#hadFocus ||= this.#element.contains(document.activeElement);
-    this.#fill([this.#head(key, topology), body, yamlPart(key)], again);
+    this.#fill([this.#head(key, topology), body, yamlPart(key), h("section", { class: "events" })], again);
+    this.#fillEvents(key);
     if (again) this.#element.parentElement.scrollTop = scrollTop;
+  }
+
+  async #fillEvents(key) {
+    const { object } = parts(key);
+    if (this.#events?.object !== object || Date.now() - this.#events.at > EVENTS) {
+      this.#events = { object, at: Date.now(), found: events(object).catch(({ message }) => ({ events: [], unreadable: message })) };
+    }
+    const content = eventsPart(await this.#events.found);
+    const place = this.#element.querySelector(".events");
+    if (place && this.#shown === key) fill(place, content);
   }
 
   #head(key, topology) {
@@ -165,6 +178,19 @@ function yamlPart(key) {
     }
   };
   return h("details", { class: "yaml", on: { toggle: load } }, h("summary", {}, "Object as YAML"), place);
+}
+
+/** The Events of an object, the newest first. */
+function eventsPart({ events: found, unreadable }) {
+  if (!found) return null; // without a cluster
+  return [
+    h("h4", {}, "Events"),
+    unreadable ? h("p", { class: "quiet" }, `They cannot be read: ${unreadable}.`) : !found.length && h("p", { class: "quiet" }, "None in the last hour."),
+    h("dl", { class: "conditions" }, found.toReversed().map(({ type, reason, message, count, last, from }) => [
+      h("dt", {}, reason), h("dd", { class: type === "Warning" ? "refused" : "" },
+        h("span", {}, [type, last && new Date(last).toLocaleString("en"), count > 1 && `${count} times`, from].filter(Boolean).join(" · ")), h("span", {}, message)),
+    ])),
+  ];
 }
 
 /** `explainAll` is undefined once the user has requested it. */
