@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import structlog
@@ -49,6 +49,7 @@ class Audited:
         self.judged = 0  # evaluations of objects
         self._begun: set[str] = set()  # Constraints whose evaluation is incomplete, and not reported
         self._changed: set[str] | None = None  # objects whose violations differ from the last take_changed; None: any
+        self.revision = 0  # grows when the violations may differ
 
     @property
     def needed(self) -> bool:
@@ -78,6 +79,7 @@ class Audited:
 
     def forget(self) -> None:
         """Drop everything, because OPA is synced again."""
+        self.revision += 1
         self._found.clear()
         self._active.clear()
         self._guardrails.clear()
@@ -85,6 +87,11 @@ class Audited:
         self._differing.clear()
         self._begun.clear()
         self._changed = None
+
+    def rows(self) -> Iterator[Row]:
+        """Return all violations, in the form of the query `violations`."""
+        for found in self._found.values():
+            yield from chain.from_iterable(found.values())
 
     def counted(self, name: str) -> dict[str, Any]:
         """Return the violations of one Constraint, `{total, first, exempted}`.
@@ -120,6 +127,7 @@ class Audited:
         return changed
 
     def _note_changed(self, keys: Iterable[str]) -> None:
+        self.revision += 1
         if self._changed is not None:
             self._changed.update(keys)
 

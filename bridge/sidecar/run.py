@@ -29,7 +29,7 @@ from bridge.opa.client import Opa
 from bridge.opa.executable import ensure_opa
 from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
-from bridge.remediator.audit import Audit
+from bridge.remediator.audit import Audit, Audited
 from bridge.remediator.placement import Placement
 from bridge.remediator.remediator import Remediator
 from bridge.remediator.violation_reports import ViolationReports
@@ -180,7 +180,8 @@ async def _started(
         _measure(metrics, parts, access)
         readers = await stack.enter_async_context(access.open(timeout=READERS_TIMEOUT, at_once=READERS_AT_ONCE))
         client = store.cluster.client if store.cluster else None
-        site.open(Backing(parts.opa, readers, parts.replicator.listen, parts.remediator, checks, client))
+        listen, audited = parts.replicator.listen, parts.audit.audited
+        site.open(Backing(parts.opa, readers, listen, parts.remediator, checks, audited, client))
         _follow_settings(reloading, parts)
         _end_in_order(shutdown, settings, parts)
         log.info("running", bridge=bridge_url, opa=access.url, source=store.name)
@@ -361,7 +362,8 @@ class Backing:
 
     `readers` is a client for the queries of the page's readers: expensive ones wait for each other and do not delay the
     following of changes. `listen` adds a listener for writes to OPA; `remediator` counts the outcomes of policies;
-    `checks` returns by name why the bridge is not ready; `cluster` is None for a folder.
+    `audited` has the violations of Constraints; `checks` returns by name why the bridge is not ready; `cluster` is None
+    for a folder.
     """
 
     opa: Opa
@@ -369,6 +371,7 @@ class Backing:
     listen: Callable[[Listener], None]
     remediator: Remediator
     checks: Callable[[], Mapping[str, str]]
+    audited: Audited
     cluster: KubeClient | None = None
 
 

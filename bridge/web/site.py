@@ -39,6 +39,7 @@ from bridge.web.queries import Changes, EffectiveStream, Queries, explain_reason
 from bridge.web.responses import Streams, answer, body_of, decoded, refusal
 from bridge.web.subscriptions import Following
 from bridge.web.topology import Topology
+from bridge.web.violations import Violations
 
 COOKIE = "policy-bridge"
 _MOST = 4096  # bytes of a login
@@ -170,7 +171,8 @@ class WebSite:
         self._changes = Changes(self._opa)
         streams = Streams(allows=guard.still_allows)
         self._drawing = Drawing()
-        self._topology = Topology(self._drawing, streams, self._checks, _page())
+        self._violations = Violations(lambda: self._backing.audited if self._backing else None)
+        self._topology = Topology(self._drawing, self._violations, streams, self._checks, _page())
         self._following = Following()
         self._effective = EffectiveStream(self._opa, self._following, streams, self._checks)
 
@@ -181,6 +183,7 @@ class WebSite:
         get("/v1/effective", guard.closed(self._effective.get))
         get("/api/topology", guard.closed(self._topology.get))
         get("/api/stream", guard.closed(self._topology.stream))
+        get("/api/violations", guard.closed(self._violations.get))
         get("/api/reasons", guard.open(explain_reasons))
         get("/api/events", guard.closed(self._queries.events))
         get("/api/object", guard.closed(self._queries.object))

@@ -12,6 +12,7 @@ from aiohttp import web
 from bridge.http.request_guard import Refused
 from bridge.web.picture_updates import Drawing
 from bridge.web.responses import Event, Streams, answer
+from bridge.web.violations import Violations
 from bridge.work import PAUSE
 
 MOST = 50_000  # nodes of a response
@@ -25,11 +26,19 @@ _HEARTBEAT = Event("heartbeat", {})  # by its absence a page notices that its co
 class Topology:
     """Responds with the picture of a drawing. `checks` return why the bridge is not ready.
 
-    `page` is a digest of the page's files.
+    `page` is a digest of the page's files. The stream has the revision of `violations` when it differs.
     """
 
-    def __init__(self, drawing: Drawing, streams: Streams, checks: Callable[[], Mapping[str, str]], page: str) -> None:
+    def __init__(
+        self,
+        drawing: Drawing,
+        violations: Violations,
+        streams: Streams,
+        checks: Callable[[], Mapping[str, str]],
+        page: str,
+    ) -> None:
         self._drawing = drawing
+        self._violations = violations
         self._streams = streams
         self._checks = checks
         self._page = page
@@ -61,6 +70,7 @@ class Topology:
         journal = self._drawing.journal
         revision = journal.number(had)
         state: Any = None
+        violations: int | None = None
         if revision is None:
             revision = journal.revision
             yield self._reload(revision)
@@ -69,6 +79,9 @@ class Topology:
             if present != state:
                 state = present
                 yield Event("state", state)
+            if self._violations.revision != violations:
+                violations = self._violations.revision
+                yield Event("violations", {"revision": violations})
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(PAUSE):
                     await journal.after(revision)

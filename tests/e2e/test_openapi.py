@@ -91,6 +91,7 @@ def test_answers_of_queries_are_as_described(served: Served, name: str) -> None:
         ("/api/object", f"?key={ROUTE}"),
         ("/api/object", "?key=httproute/cart"),
         ("/api/events", f"?key={ROUTE}"),
+        ("/api/violations", ""),
         ("/api/topology", ""),
         ("/api/topology", "?limit=nothing"),
     ],

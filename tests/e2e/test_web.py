@@ -420,6 +420,7 @@ async def test_with_a_token_file_it_wants_the_token(
         for path in (
             "/api/topology",
             "/api/stream",
+            "/api/violations",
             f"/api/object?key={CART}",
             f"/api/events?key={CART}",
             f"/v1/effective?target={CART}",

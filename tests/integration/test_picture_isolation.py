@@ -12,6 +12,7 @@ from structlog.testing import capture_logs
 
 from bridge.model.changes import Object
 from bridge.model.keys import key_of
+from bridge.remediator.audit import Audited
 from bridge.sidecar.run import Backing
 from bridge.web.picture_updates import Drawing
 from bridge.web.subscriptions import Following
@@ -54,7 +55,8 @@ async def looking(opa_path: Path, objects: list[Object]) -> AsyncIterator[tuple[
         WarmOpa(opa_path, bundle=bundle_with([CONFLICT])) as managed,
         at_work(managed.url, objects) as bridge,
     ):
-        drawing.open(Backing(bridge.opa, bridge.opa, bridge.replicator.listen, bridge.remediator, dict))
+        opa = bridge.opa
+        drawing.open(Backing(opa, opa, bridge.replicator.listen, bridge.remediator, dict, Audited(opa)))
         following.open(bridge.opa)
         bridge.replicator.listen(following.note)
         tasks = [asyncio.create_task(drawing.run()), asyncio.create_task(following.run())]

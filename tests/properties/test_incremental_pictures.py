@@ -21,6 +21,7 @@ from bridge.opa.errors import QueryError
 from bridge.opa.shipped import shipped_bundle
 from bridge.queries.asking import effective_at
 from bridge.queries.names import CommandError
+from bridge.remediator.audit import Audited
 from bridge.sidecar.run import Backing
 from bridge.web.picture import PagePicture
 from bridge.web.picture_updates import Drawing
@@ -47,7 +48,8 @@ async def looking(opa_url: str, world: SmallWorld) -> AsyncIterator[Looking]:
     """A bridge that has taken a world in."""
     drawing, following = Drawing(), Following()
     async with at_work(opa_url, world.objects.values()) as bridge:
-        drawing.open(Backing(bridge.opa, bridge.opa, bridge.replicator.listen, bridge.remediator, dict))
+        opa = bridge.opa
+        drawing.open(Backing(opa, opa, bridge.replicator.listen, bridge.remediator, dict, Audited(opa)))
         following.open(bridge.opa)
         bridge.replicator.listen(following.note)
         tasks = [asyncio.create_task(drawing.run()), asyncio.create_task(following.run())]

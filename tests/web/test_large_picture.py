@@ -13,6 +13,15 @@ from tests.web.page import Opened
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
 
 ROUTES = 2_100  # more than 6,000 nodes
+# Lines of the longest cells in a column of the tables of fields.
+LINES = """(column) => {
+  const cells = [...document.querySelectorAll(`#details .fields td:nth-child(${column})`)];
+  return Math.max(...cells.map((cell) => {
+    const range = document.createRange();
+    range.selectNodeContents(cell);
+    return new Set([...range.getClientRects()].map(({ bottom }) => Math.round(bottom / 10))).size;
+  }));
+}"""
 ROUTE = "gateway.networking.k8s.io/HTTPRoute/team-7/route-1507"
 
 
@@ -44,3 +53,11 @@ async def test_large_picture_is_drawn_in_parts(serve: Callable[[Path], Bridge], 
     await page.until(f"policyBridge.graph.position({ROUTE!r})")
     await page.shows("#details h3", "route-1507")
     await page.shows("#details", "ColorPolicy at HTTPRoute/team-7/route-1507#first")
+    # Its row is in sight, although the branches above it are closed.
+    row = page.page.get_by_role("treeitem", name="HTTPRoute · team-7, route-1507", exact=True).first
+    box, outline = await row.bounding_box(), await page.page.locator(".side .scroll").bounding_box()
+    assert box
+    assert outline
+    assert outline["y"] <= box["y"] <= outline["y"] + outline["height"] - box["height"]
+    await page.page.set_viewport_size({"width": 1280, "height": 720})  # the details have 346 pixels
+    assert [await page.page.evaluate(LINES, column) for column in (2, 3)] == [1, 2]

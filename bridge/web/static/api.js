@@ -30,6 +30,9 @@ export const manifest = async (key) => (await ask(`api/object?key=${encodeURICom
 /** The Events about an object: {events: a list, null without a cluster; unreadable: why there are none}. */
 export const events = (key) => ask(`api/events?key=${encodeURIComponent(key)}`);
 
+/** The violations of Constraints, the most severe first: {total, constraints, violations}. */
+export const violations = () => ask("api/violations");
+
 /** What would change if manifests (a text, YAML or JSON) were applied and objects were deleted. */
 export function changes(manifests, deleted = []) {
   const deletions = deleted.map((name) => `delete=${encodeURIComponent(name)}`).join("&");

@@ -49,14 +49,21 @@ export class ChangesBox {
   }
 
   #problems({ mistakes = [], problems }) {
-    const list = (title, found, tone, sign) => found.length > 0 && h("section", {}, h("h4", {}, `${title} (${found.length})`),
-      found.slice(0, SHOWN).map(({ subject, reason, message }) =>
-        h("p", { class: tone }, h("span", { class: "sign", "aria-hidden": "true" }, sign), " ", this.#named(subject), ": ", reasonMark(reason), ` – ${message}`)));
+    const list = (title, found, tone, sign) => found.length > 0 && h("section", {}, h("h4", {}, `${title} (${found.length})`), rows(found, tone, sign));
+    const rows = (found, tone, sign) => [
+      found.slice(0, SHOWN).map(({ subject, about, reason, message, enforcementAction }) =>
+        h("p", { class: tone }, h("span", { class: "sign", "aria-hidden": "true" }, sign), " ", this.#named(subject), ": ",
+          isViolation({ reason }) ? h("strong", {}, `${parts(about).name} (${enforcementAction})`) : reasonMark(reason), ` – ${message}`)),
+      found.length > SHOWN && h("p", { class: "quiet" }, `and ${(found.length - SHOWN).toLocaleString("en")} more`),
+    ];
+    const existing = problems.unchanged.filter(isViolation);
     return [
       mistakes.length > 0 && h("section", {}, h("h4", {}, `Mistakes in the manifest (${mistakes.length})`),
         h("ul", { class: "mistakes" }, mistakes.map(({ line, message }) => h("li", { class: "refused" }, `Line ${line}: ${message}`)))),
-      list("Problems introduced", problems.introduced, "refused", "✕"),
-      list("Problems fixed", problems.fixed, "fixed", "✓"),
+      list("New violations", problems.introduced.filter(isViolation), "refused", "✕"),
+      list("Problems introduced", problems.introduced.filter((one) => !isViolation(one)), "refused", "✕"),
+      list("Problems and violations fixed", problems.fixed, "fixed", "✓"),
+      existing.length > 0 && h("details", { class: "group" }, h("summary", {}, `Violations that exist already (${existing.length})`), rows(existing, "quiet", "!")),
     ];
   }
 
@@ -65,12 +72,18 @@ export class ChangesBox {
   }
 }
 
+/** A violation of a Constraint, among the problems. */
+const isViolation = ({ reason }) => reason === "Violation";
+
 function summary({ objects, effective: differences, problems, mistakes = [] }) {
   const counts = [["created", "+"], ["changed", "△"], ["deleted", "−"], ["unchanged", "="]]
     .filter(([name]) => objects[name].length)
     .map(([name, sign]) => h("li", {}, h("span", { class: "sign", "aria-hidden": "true" }, sign), ` ${objects[name].length} ${name}: `,
       objects[name].slice(0, 6).map((key, at) => [at > 0 && ", ", `${parts(key).kind} ${place(key)}`]), objects[name].length > 6 && " …"));
   const bad = problems.introduced.length + mistakes.length > 0;
+  const broken = problems.introduced.filter(isViolation).length;
+  const introduced = [[broken, "violation"], [problems.introduced.length - broken, "problem"]]
+    .filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}${count === 1 ? "" : "s"}`);
   const targets = new Set(differences.map(({ target }) => target)).size;
   if (mistakes.length && !counts.length) {
     return h("p", { class: "verdict bad", role: "alert" }, "✕ The manifests cannot be read: nothing was compared.");
@@ -78,7 +91,7 @@ function summary({ objects, effective: differences, problems, mistakes = [] }) {
   return [
     h("p", { class: bad ? "verdict bad" : "verdict good" }, bad ? "✕ " : "✓ ",
       differences.length ? `Effective policies change at ${targets.toLocaleString("en")} ${targets === 1 ? "target" : "targets"}` : "No effective policy changes",
-      problems.introduced.length > 0 && `, and the change introduces ${problems.introduced.length} ${problems.introduced.length === 1 ? "problem" : "problems"}`,
+      introduced.length > 0 && `, and the change introduces ${introduced.join(" and ")}`,
       mistakes.length > 0 && `; documents with mistakes are left out`, "."),
     h("ul", { class: "summary" }, counts),
   ];

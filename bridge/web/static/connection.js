@@ -8,8 +8,8 @@ const AGAIN = 1_000; // ms between two attempts to load
 
 /**
  * `on`: `load()` loads and shows everything, returns {whole (whether the bridge had all of it), again (whether another
- * load completes it)}, and raises ApiError; `change(event)`; `since()` returns the revision that is shown; `has(revision)`
- * whether that is at least as new.
+ * load completes it)}, and raises ApiError; `change(event)`; `violations()` loads those; `since()` returns the
+ * revision that is shown; `has(revision)` whether that is at least as new.
  */
 export class Connection {
   #on;
@@ -51,6 +51,7 @@ export class Connection {
         if (state.whole && !this.#whole && !this.#loading) this.#load();
       },
       topology: (event) => this.#changed(event),
+      violations: () => this.#on.violations(),
     }, this.#on.since);
   }
 

@@ -15,6 +15,7 @@ const LISTED = 12;
 const SENDERS = 12; // rules whose policies are listed at a backend
 const LEVELS = ["GatewayClass", "Gateway", "ListenerSet", "Listener", "Route", "Rule", "Backend", "Port"]; // the usual order
 const TROUBLED = 20; // problems in the overview
+const TROUBLED_OF_LARGE = 6; // the same where namespaces follow
 const NAMESPACES = 30; // namespaces in the overview
 const EVENTS = 10_000; // ms between two requests for the Events of an object, while it changes
 const COMPARED = 25; // effective targets of a policy of which before and after are computed
@@ -22,6 +23,7 @@ const COMPARED = 25; // effective targets of a policy of which before and after 
 export class Details {
   #element;
   #wire;
+  #violations;
   #filters;
   #showOnly;
   #turn = 0;
@@ -32,9 +34,10 @@ export class Details {
   #hadFocus = false; // whether the focus was in the content that is being replaced
 
   /** `filters` are the current ones; `showOnly(filters)` sets others. */
-  constructor(element, wire, filters, showOnly) {
+  constructor(element, wire, violations, filters, showOnly) {
     this.#element = element;
     this.#wire = wire;
+    this.#violations = violations;
     this.#filters = filters;
     this.#showOnly = showOnly;
   }
@@ -46,7 +49,7 @@ export class Details {
     this.#shown = key;
     if (!again) this.#explained = undefined;
     this.#hadFocus = this.#element.contains(document.activeElement);
-    if (!key) return void this.#fill(overview(this.#wire, topology, this.#showOnly), again);
+    if (!key) return void this.#fill(overview(this.#wire, this.#violations, topology, this.#showOnly), again);
     const explainAll = () => {
       this.#explained = key;
       this.show(key, topology);
@@ -66,7 +69,7 @@ export class Details {
     if (turn !== this.#turn) return;
     const { scrollTop } = this.#element.parentElement;
     this.#hadFocus ||= this.#element.contains(document.activeElement);
-    this.#fill([this.#head(key, topology), body, yamlPart(key), h("section", { class: "events" })], again);
+    this.#fill([this.#head(key, topology), this.#violations.partOf(key), body, yamlPart(key), h("section", { class: "events" })], again);
     this.#fillEvents(key);
     if (again) this.#element.parentElement.scrollTop = scrollTop;
   }
@@ -111,17 +114,20 @@ export class Details {
 }
 
 /** The panel while nothing is chosen: what needs attention, the namespaces of a large topology, numbers of objects. */
-function overview(wire, topology, showOnly) {
+function overview(wire, violations, topology, showOnly) {
   const troubled = wire.troubled();
   const levels = new Map(LEVELS.map((level) => [level, 0]));
   for (const { level } of topology.nodes.values()) levels.set(level, (levels.get(level) ?? 0) + 1);
   const counts = [...levels].filter(([, count]) => count > 0).map(([level, count]) => `${count.toLocaleString("en")} ${level}${count === 1 ? "" : level.endsWith("s") ? "es" : "s"}`);
   const all = () => showOnly({ outcomes: new Set(PROBLEMS) });
+  const isLarge = topology.nodes.size > ROOM;
+  const shown = troubled.slice(0, isLarge ? TROUBLED_OF_LARGE : TROUBLED);
   return h("div", { class: "overview" },
+    violations.part(topology, (constraints) => showOnly({ violations: new Set(constraints) })),
     h("h3", { tabindex: -1 }, troubled.length ? `Worth a look (${troubled.length.toLocaleString("en")})` : "No problems"),
-    troubled.length > 0 && h("ul", { class: "stack" }, troubled.slice(0, TROUBLED).map(troubledRow)),
-    troubled.length > 0 && h("p", {}, h("button", { type: "button", class: "action", on: { click: all } }, troubled.length > TROUBLED ? `Show all ${troubled.length.toLocaleString("en")} in the picture` : "Show only these in the picture")),
-    topology.nodes.size > ROOM && namespacesPart(troubled, topology, showOnly),
+    troubled.length > 0 && h("ul", { class: "stack" }, shown.map(troubledRow)),
+    troubled.length > 0 && h("p", {}, h("button", { type: "button", class: "action", on: { click: all } }, troubled.length > shown.length ? `Show all ${troubled.length.toLocaleString("en")} in the picture` : "Show only these in the picture")),
+    isLarge && namespacesPart(troubled, topology, showOnly),
     wire.isWhole && counts.length > 0 && h("p", { class: "quiet numbers" }, counts.join(" · ")),
     h("p", { class: "quiet" }, "Click a card, or press Enter on a row of the outline, to see the effective policies, which policy each field comes from, and why."));
 }

@@ -33,8 +33,8 @@ export function paint(element, name, value) {
   return element;
 }
 
-/** A name that may wrap after its dots and slashes, not in the middle of a word. */
-export const breakable = (name) => name.split(/(?<=[./#])/).flatMap((piece, at) => (at ? [document.createElement("wbr"), piece] : [piece]));
+/** A name that may wrap after its dots, slashes and number signs, not in the middle of a word or a color. */
+export const breakable = (name) => name.split(/(?<=[./]|.#)/).flatMap((piece, at) => (at ? [document.createElement("wbr"), piece] : [piece]));
 
 /**
  * An element of index.html, which has it: its kind is not checked.

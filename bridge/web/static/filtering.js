@@ -9,13 +9,14 @@ export const noFilters = () => ({
   namespaces: new Set(), // only these; empty: all
   hiddenKinds: new Set(),
   hiddenPolicyKinds: new Set(),
+  violations: new Set(), // only what violates one of these Constraints; empty: everything
   outcomes: new Set(), // only where policies or links have one of these; empty: everywhere
   focus: undefined, // only this node, and those above and below it
   text: "",
 });
 
 export const isFiltered = (filters) =>
-  ["namespaces", "hiddenKinds", "hiddenPolicyKinds", "outcomes"].some((name) => filters[name].size > 0) ||
+  ["namespaces", "hiddenKinds", "hiddenPolicyKinds", "outcomes", "violations"].some((name) => filters[name].size > 0) ||
   filters.focus !== undefined || filters.text.trim() !== "";
 
 /** The topology as the filters show it. */
@@ -26,12 +27,12 @@ export class Filtered {
   #kept; // a Set of keys, or null: all
   #below = new Map();
 
-  /** `added`: policies that would be attached, by node. */
-  constructor(topology, filters, added) {
+  /** `added`: policies that would be attached, by node; `violations`: a Violations. */
+  constructor(topology, filters, added, violations) {
     this.#added = added;
     this.#topology = topology;
     this.#filters = filters;
-    this.#kept = kept(topology, filters);
+    this.#kept = kept(topology, filters, violations);
   }
 
   shows(key) {
@@ -100,13 +101,13 @@ export class Filtered {
   }
 }
 
-function kept(topology, filters) {
+function kept(topology, filters, violations) {
   const { namespaces, outcomes, focus } = filters;
   const words = wordsOf(filters.text);
-  if (!namespaces.size && !outcomes.size && !words.length && focus === undefined) return null;
+  if (!namespaces.size && !outcomes.size && !filters.violations.size && !words.length && focus === undefined) return null;
   const within = focus !== undefined && topology.has(focus)
     ? new Set([focus, ...topology.ancestors([focus]), ...topology.descendants([focus])]) : topology.nodes;
-  const matched = [...within.keys()].filter((key) => matches(topology.nodes.get(key), filters, words));
+  const matched = [...within.keys()].filter((key) => matches(topology.nodes.get(key), filters, words, violations));
   const found = new Set([...matched, ...topology.ancestors(matched)]);
   // A search also shows where the found nodes lead; a filter by namespace shows its content only.
   if (words.length) {
@@ -118,8 +119,9 @@ function kept(topology, filters) {
   return found;
 }
 
-function matches(node, { hiddenPolicyKinds, outcomes, namespaces }, words) {
+function matches(node, { hiddenPolicyKinds, outcomes, namespaces, violations: violated }, words, violations) {
   const policies = node.policies.filter((policy) => !hiddenPolicyKinds.has(policy.policyKind));
+  if (violated.size && !violations.concern(node, violated)) return false;
   if (outcomes.size && ![...outcomesAt({ policies, refused: node.refused })].some((outcome) => outcomes.has(outcome))) return false;
   if (namespaces.size) {
     const here = namespaces.has(parts(node.key).namespace);

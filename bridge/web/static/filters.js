@@ -34,9 +34,9 @@ export class Filters {
     Object.assign(this.#filters, noFilters());
   }
 
-  draw(facets) {
+  draw(facets, { constraints }) {
     const filters = this.#filters;
-    const now = JSON.stringify(Object.values(facets).map((numbers) => [...numbers]));
+    const now = JSON.stringify([constraints, ...Object.values(facets).map((numbers) => [...numbers])]);
     if (now !== this.#drawn) {
       this.#drawn = now;
       this.#isOn.clear();
@@ -45,6 +45,8 @@ export class Filters {
         const mark = h("span", { class: `sign ${tone}`, "aria-hidden": "true" }, sign);
         return this.#box("outcomes", outcome, facets.outcomes.get(outcome) ?? 0, { word, mark });
       }));
+      byId("violated").hidden = constraints.length === 0;
+      fill(byId("filter-violations"), constraints.map(({ constraint, total }) => this.#box("violations", constraint, total)));
       fill(byId("filter-policy-kinds"), this.#policyKinds(facets.policyKinds));
       byId("undescribed").hidden = facets.undescribed.size === 0;
       fill(byId("filter-undescribed"), this.#policyKinds(facets.undescribed));

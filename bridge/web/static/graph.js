@@ -313,7 +313,7 @@ export class Graph {
 }
 
 /** The content of the picture in drawing order: items (cards and pills), cards with their number of pills, edges. */
-function describe(topology, filtered, shown, { chosen, on, changed, words }) {
+function describe(topology, filtered, shown, { chosen, on, changed, words, violations }) {
   const items = [];
   const cards = [];
   const dimmed = (key) => on !== null && !on.has(key);
@@ -322,20 +322,21 @@ function describe(topology, filtered, shown, { chosen, on, changed, words }) {
     const dim = on !== null && !(entry.key ? on.has(entry.key) : false);
     const mark = entry.key ? changed.get(entry.key) : entry.group.keys.some((key) => changed.has(key)) ? "△" : undefined;
     const opens = entry.inside > 0;
+    const violation = violations.mark(entry.key);
     const size = entry.key?.includes("#") ? SECTION : CARD;
     items.push({
-      id: entry.id, key: entry.key, caption, name, dim, mark, size, isChosen: entry.key !== undefined && entry.key === chosen,
+      id: entry.id, key: entry.key, caption, name, dim, mark, violation, size, isChosen: entry.key !== undefined && entry.key === chosen,
       badge: opens && !entry.open ? `${entry.inside.toLocaleString("en")} ▸` : opens && !shown.everything ? "▾" : "",
-      title: entry.key ? short(entry.key) : `${caption} ${name}`,
+      title: [entry.key ? short(entry.key) : `${caption} ${name}`, violation?.words].filter(Boolean).join(": "),
       classes: classes({
-        card: true, section: entry.key?.includes("#"), group: entry.group, opens, dim, changed: mark,
+        card: true, section: entry.key?.includes("#"), group: entry.group, opens, dim, changed: mark, violating: violation,
         chosen: entry.key !== undefined && entry.key === chosen,
         found: words.length > 0 && entry.key !== undefined && isFound(topology.nodes.get(entry.key), words),
       }),
     });
     const own = pills(filtered, entry);
     cards.push({ id: entry.id, pills: own.length, size });
-    own.forEach((pill, row) => items.push(pillItem(pill, row, entry, size, { chosen, changed, words, dim: dim && dimmed(pill.attached?.policy) })));
+    own.forEach((pill, row) => items.push(pillItem(pill, row, entry, size, { chosen, changed, words, violations, dim: dim && dimmed(pill.attached?.policy) })));
   }
   const edges = shown.edges.map((edge) => {
     const lit = on !== null && on.has(shown.nodes.get(edge.from).key) && on.has(shown.nodes.get(edge.to).key);
@@ -347,7 +348,7 @@ function describe(topology, filtered, shown, { chosen, on, changed, words }) {
   return { items, cards, edges };
 }
 
-function pillItem({ id, attached, policyKind, count, overridden, more }, row, entry, card, { chosen, changed, words, dim }) {
+function pillItem({ id, attached, policyKind, count, overridden, more }, row, entry, card, { chosen, changed, words, violations, dim }) {
   const color = policyKind ? colorOf(policyKind) : "#888888";
   const size = { width: card.width - PILL.indent, height: PILL.height };
   const base = { id, owner: entry.id, row, first: row === 0, pill: true, color, dim, size, card };
@@ -359,8 +360,10 @@ function pillItem({ id, attached, policyKind, count, overridden, more }, row, en
     };
   }
   const outcome = outcomeOf(attached);
+  const violation = violations.mark(attached.policy);
   return {
     ...base,
+    violation,
     key: attached.policy,
     name: parts(attached.policy).namespace === (entry.key && parts(entry.key).namespace) ? parts(attached.policy).name : place(attached.policy),
     monogram: monogramOf(policyKind),
@@ -369,9 +372,9 @@ function pillItem({ id, attached, policyKind, count, overridden, more }, row, en
     refused: outcome.tone === "refused",
     muted: outcome.tone === "overridden" || outcome.tone === "refused",
     mark: changed.get(attached.policy),
-    title: `${short(attached.policy)}: ${outcome.word}`,
+    title: [`${short(attached.policy)}: ${outcome.word}`, violation?.words].filter(Boolean).join(", "),
     classes: classes({
-      pill: true, [outcome.tone]: true, dim, chosen: attached.policy === chosen, changed: changed.has(attached.policy),
+      pill: true, violating: violation, [outcome.tone]: true, dim, chosen: attached.policy === chosen, changed: changed.has(attached.policy),
       found: words.length > 0 && isFoundPolicy(attached, words),
     }),
   };

@@ -13,6 +13,7 @@ export function readHash() {
       hiddenKinds: list("hide"),
       hiddenPolicyKinds: list("hide-policies"),
       outcomes: list("outcomes"),
+      violations: list("violations"),
       focus: parameters.get("focus") ?? undefined,
       text: parameters.get("find") ?? "",
     },
@@ -30,6 +31,7 @@ export function writeHash({ chosen, tab, request, filters }, isStep) {
   put("hide", [...filters.hiddenKinds].join(","));
   put("hide-policies", [...filters.hiddenPolicyKinds].join(","));
   put("outcomes", [...filters.outcomes].join(","));
+  put("violations", [...filters.violations].join(","));
   put("focus", filters.focus);
   put("find", filters.text.trim());
   const hash = parameters.toString().replaceAll("%2F", "/").replaceAll("%2C", ",");

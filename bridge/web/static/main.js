@@ -1,5 +1,6 @@
 // The page: its content follows from the topology, the filters, the opened nodes and the choice.
 
+import { violations as askViolations } from "./api.js";
 import { ChangesBox } from "./changes.js";
 import { assign } from "./colors.js";
 import { Connection } from "./connection.js";
@@ -21,6 +22,7 @@ import { Store } from "./store.js";
 import { setUpTabs } from "./tabs.js";
 import { setUpTheme } from "./theme.js";
 import { Topology } from "./topology.js";
+import { Violations } from "./violations.js";
 import { visible } from "./visible.js";
 import { Wire } from "./wire.js";
 
@@ -28,6 +30,7 @@ const SETTLING = 150; // ms from a change until the details are queried again, w
 
 const topology = new Topology();
 const wire = new Wire();
+const violations = new Violations();
 const store = new Store(topology, wire, refreshed);
 /**
  * @type {{chosen?: string, tab: string, request?: Record<string, string>, filters: any, opened: Map<string, boolean>,
@@ -40,7 +43,7 @@ const frame = setUpFrame(); // first: the picture is fitted into the remaining s
 const on = { choose, toggle };
 const graph = new Graph(byId("graph"), byId("paint"), on);
 const outline = new Outline(byId("outline"), on);
-const details = new Details(byId("details"), wire, state.filters, showOnly);
+const details = new Details(byId("details"), wire, violations, state.filters, showOnly);
 const filters = new Filters(state.filters, filtersChanged);
 const search = new Search({
   changed: (text) => { state.filters.text = text; filtersChanged(); },
@@ -118,14 +121,14 @@ let latest;
 
 /** Draw everything that depends on the state. `fits`: whether the picture is fitted to it, unless the user has moved it. */
 function draw(fits = false) {
-  const filtered = new Filtered(topology, state.filters, state.added);
+  const filtered = new Filtered(topology, state.filters, state.added, violations);
   const chosenNodes = state.chosen ? nodesOf(state.chosen) : [];
   const apart = new Set([...chosenNodes.slice(0, 40), ...(state.way ?? []), ...[...state.changed.keys()].flatMap(nodesOf).slice(0, 60)]);
   latest = visible(topology, filtered, state.opened, apart, wire.isWhole);
-  const marks = { chosen: state.chosen, on: lit(chosenNodes), changed: state.changed, words: wordsOf(state.filters.text) };
+  const marks = { chosen: state.chosen, on: lit(chosenNodes), changed: state.changed, words: wordsOf(state.filters.text), violations };
   graph.draw(topology, filtered, latest, marks, fits);
   outline.draw(topology, filtered, latest, marks);
-  filters.draw(topology.facets());
+  filters.draw(topology.facets(), violations);
   search.draw(state.filters.text, topology, wire);
   byId("focus")?.setAttribute("aria-pressed", String(state.filters.focus === state.chosen));
   const total = Math.max(wire.total, topology.nodes.size).toLocaleString("en");
@@ -179,6 +182,7 @@ function refreshed() {
 let settling;
 
 const connection = new Connection({
+  violations: loadViolations,
   since: () => wire.revision,
   has: (revision) => wire.has(revision),
   async load() {
@@ -207,6 +211,23 @@ const connection = new Connection({
     }, SETTLING);
   },
 });
+
+let judging;
+
+/** Load the violations, a moment after the first of several changes. */
+function loadViolations() {
+  judging ??= setTimeout(async () => {
+    judging = undefined;
+    try {
+      violations.load(await askViolations());
+    } catch (error) {
+      if (error.status === undefined) throw error; // the connection shows the others, and a new one has them again
+      return;
+    }
+    draw(state.filters.violations.size > 0);
+    details.show(state.chosen, topology);
+  }, SETTLING);
+}
 
 addEventListener("popstate", follow);
 addEventListener("hashchange", follow);

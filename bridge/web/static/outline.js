@@ -28,7 +28,7 @@ export class Outline {
     });
   }
 
-  draw(topology, filtered, shown, { chosen, changed, words }) {
+  draw(topology, filtered, shown, { chosen, changed, words, violations }) {
     const had = this.#rows[this.#at]?.path;
     const focused = this.#element.contains(document.activeElement);
     const { scrollTop } = this.#element.parentElement;
@@ -40,13 +40,13 @@ export class Outline {
       const path = `${before}\n${id}`;
       const again = seen.has(id);
       const children = shown.children.get(id) ?? [];
-      rows.push({ ...nodeRow(topology, entry, { level, again, chosen, changed, words }), path, id, key: entry.key, level, opens: entry.inside > 0 && !again, open: entry.open && !again, group: entry.group });
+      rows.push({ ...nodeRow(topology, entry, { level, again, expanded: children.length > 0, chosen, changed, words, violation: violations.mark(entry.key) }), path, id, key: entry.key, level, opens: entry.inside > 0 && !again, open: entry.open && !again, group: entry.group });
       if (again) return;
       seen.add(id);
       for (const pill of pills(filtered, entry, 50)) {
-        if (pill.attached) rows.push({ ...policyRow(pill.attached, { level: level + 1, chosen, changed, words }), path: `${path}\n${pill.id}`, key: pill.attached.policy, level: level + 1 });
+        if (pill.attached) rows.push({ ...policyRow(pill.attached, { level: level + 1, chosen, changed, words, violation: violations.mark(pill.attached.policy) }), path: `${path}\n${pill.id}`, key: pill.attached.policy, level: level + 1 });
       }
-      if (entry.open) for (const child of children) walk(child, level + 1, path);
+      for (const child of children) walk(child, level + 1, path); // of a closed node those of the choice and its path
     };
     for (const id of shown.roots) walk(id, 1, "");
     this.#rows = rows;
@@ -118,7 +118,7 @@ export class Outline {
   }
 }
 
-function nodeRow(topology, entry, { level, again, chosen, changed, words }) {
+function nodeRow(topology, entry, { level, again, expanded, chosen, changed, words, violation }) {
   const { caption, name } = naming(topology, entry);
   const opens = entry.inside > 0 && !again;
   const isMatch = words.length > 0 && entry.key !== undefined && isFound(topology.nodes.get(entry.key), words);
@@ -126,11 +126,12 @@ function nodeRow(topology, entry, { level, again, chosen, changed, words }) {
     "div",
     {
       role: "treeitem", class: isMatch ? "row found" : "row", tabindex: -1, "aria-level": level, "aria-selected": String(entry.key !== undefined && entry.key === chosen),
-      "aria-expanded": opens ? String(entry.open) : undefined, title: entry.key ? short(entry.key) : `${caption}: ${name}`,
-      "aria-label": `${caption}, ${name}${again ? ", see above" : ""}${changed.has(entry.key) ? ", would change" : ""}`,
+      "aria-expanded": opens ? String(expanded) : undefined, title: entry.key ? short(entry.key) : `${caption}: ${name}`,
+      "aria-label": `${caption}, ${name}${again ? ", see above" : ""}${changed.has(entry.key) ? ", would change" : ""}${violation ? `, ${violation.words}` : ""}`,
     },
     h("span", { class: "twist", "aria-hidden": "true" }, opens ? (entry.open ? "▾" : "▸") : ""),
     h("span", { class: "name" }, name),
+    violationMark(violation),
     h("span", { class: "caption" }, again ? "see above" : caption),
     changed.has(entry.key) && h("span", { class: "mark", "aria-hidden": "true" }, changed.get(entry.key)),
   );
@@ -138,18 +139,23 @@ function nodeRow(topology, entry, { level, again, chosen, changed, words }) {
   return { row };
 }
 
-function policyRow(attached, { level, chosen, changed, words }) {
+function violationMark(violation) {
+  return violation && h("span", { class: `violation ${violation.tone}`, "aria-hidden": "true", title: violation.words }, violation.sign);
+}
+
+function policyRow(attached, { level, chosen, changed, words, violation }) {
   const { sign, word, tone } = outcomeOf(attached);
   const row = h(
     "div",
     {
       role: "treeitem", class: `row attached ${tone}${words.length > 0 && isFoundPolicy(attached, words) ? " found" : ""}`, tabindex: -1, "aria-level": level, "aria-selected": String(attached.policy === chosen),
-      "aria-label": `Policy ${kindName(attached.policyKind)} ${place(attached.policy)}, ${word}${changed.has(attached.policy) ? ", would change" : ""}`,
+      "aria-label": `Policy ${kindName(attached.policyKind)} ${place(attached.policy)}, ${word}${changed.has(attached.policy) ? ", would change" : ""}${violation ? `, ${violation.words}` : ""}`,
       title: `${short(attached.policy)}: ${word}`,
     },
     h("span", { class: "sign", "aria-hidden": "true" }, sign),
     chip(attached.policyKind),
     h("span", { class: "name" }, place(attached.policy)),
+    violationMark(violation),
     h("span", { class: "caption" }, word),
   );
   row.style.setProperty("--level", level);

@@ -15,6 +15,7 @@ const SMALLEST = { name: 10.5, caption: 8.5, pill: 8.5 }; // pixels on the scree
 const LINE = 12; // pixels on the screen that a card needs for its name
 const LABELS = 120; // labels drawn at once, far out
 const LABEL = 150; // maximum width of a label in pixels
+const VIOLATION = { refused: "danger", partly: "wait", idle: "dim" }; // colors of the tones of violations
 
 /** Paints `items` (from `describe` in graph.js) over a Cytoscape instance. */
 export class Painter {
@@ -72,7 +73,8 @@ export class Painter {
   #card(context, item) {
     const { width, height } = item.size;
     const start = item.x - width / 2 + Math.min(11, 7 / this.zoom);
-    const room = width - 2 * Math.min(11, 7 / this.zoom) - (item.badge ? 10 + 7 * item.badge.length : 0);
+    const mark = item.mark ?? item.violation?.sign ?? "";
+    const room = width - 2 * Math.min(11, 7 / this.zoom) - Math.max(item.badge ? 10 + 7 * item.badge.length : 0, 6 * mark.length);
     const hasCaption = CAPTION * this.zoom >= SMALLEST.caption;
     if (hasCaption) {
       context.fillStyle = this.colors.dim;
@@ -89,11 +91,11 @@ export class Painter {
       context.fillText(item.badge, item.x + width / 2 - 10, item.y);
       context.textAlign = "left";
     }
-    if (item.mark) {
+    if (mark) {
       context.font = this.#font(NAME, SMALLEST.name, 600);
-      context.fillStyle = this.colors.changed;
+      context.fillStyle = item.mark ? this.colors.changed : this.colors[VIOLATION[item.violation.tone]];
       context.textAlign = "right";
-      context.fillText(item.mark, item.x + width / 2 - 8, item.y - height / 2 + 11);
+      context.fillText(mark, item.x + width / 2 - 8, item.y - height / 2 + 11);
       context.textAlign = "left";
     }
   }
@@ -151,7 +153,8 @@ export class Painter {
     }
     context.font = this.#font(PILL_NAME, Math.min(SMALLEST.pill, (PILL.height - 2) * this.zoom));
     context.fillStyle = item.muted ? this.colors.dim : this.colors.ink;
-    const text = isNamed ? cut(context, item.name, left + item.size.width - 22 - start) : "";
+    const sign = item.mark || [item.violation?.sign, item.sign].filter(Boolean).join(" ");
+    const text = isNamed ? cut(context, item.name, left + item.size.width - 16 - 6 * sign.length - start) : "";
     context.fillText(text, start, item.y + 0.5);
     if (item.struck) {
       context.strokeStyle = this.colors.dim;
@@ -162,7 +165,7 @@ export class Painter {
     }
     context.fillStyle = item.refused ? this.colors.danger : this.colors.ink;
     context.textAlign = "right";
-    context.fillText(item.mark || item.sign, left + item.size.width - 8, item.y + 0.5);
+    context.fillText(sign, left + item.size.width - 8, item.y + 0.5);
     context.textAlign = "left";
   }
 }

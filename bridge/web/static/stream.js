@@ -7,7 +7,7 @@ const LOOK = 5_000; // ms between two checks for silence
 /**
  * Follow the bridge.
  *
- * @param {{topology: (change: any) => void, state: (state: any) => void, connected: () => void, lost: () => void}} on
+ * @param {{topology: (change: any) => void, state: (state: any) => void, violations: () => void, connected: () => void, lost: () => void}} on
  * @param {() => string} since Returns the revision that the page has, after which the stream continues.
  * @returns {() => void} Stops it.
  */
@@ -27,7 +27,7 @@ export function follow(on, since) {
       on.connected();
     });
     source.addEventListener("heartbeat", alive);
-    for (const name of /** @type {const} */ (["topology", "state"])) {
+    for (const name of /** @type {const} */ (["topology", "state", "violations"])) {
       source.addEventListener(name, (event) => {
         alive();
         on[name](JSON.parse(event.data));

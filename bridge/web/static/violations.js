@@ -1,0 +1,80 @@
+// Violations of Constraints: which nodes and policies violate which, as a sign, words and a list.
+
+import { h } from "./dom.js";
+import { short } from "./keys.js";
+import { nodeLink, policyLink } from "./links.js";
+
+const LISTED = 5; // violations of a Constraint in the overview
+// The number of signs is the severity. Never a color alone: the words are beside a sign, or point at it.
+const SIGNS = { high: "!!!", medium: "!!", low: "!", unknown: "?" };
+const TONES = { deny: "refused", warn: "partly" };
+
+/**
+ * A violation; `target` is the node or policy at fault, of the `object`.
+ *
+ * @typedef {{constraint: string, enforcementAction: string, severity: string, object: string, target: string, message: string}} Violation
+ */
+
+export class Violations {
+  total = 0;
+  /** @type {{constraint: string, enforcementAction: string, severity: string, total: number}[]} */
+  constraints = [];
+  #at = new Map(); // node or policy -> its violations, the most severe first
+  #of = new Map(); // Constraint -> its violations
+
+  /** Read the bridge's document, in which a large number of violations is cut. */
+  load({ total, constraints, violations }) {
+    Object.assign(this, { total, constraints });
+    this.#at = Map.groupBy(violations, ({ target }) => target);
+    this.#of = Map.groupBy(violations, ({ constraint }) => constraint);
+  }
+
+  /** @returns {Violation[]} */
+  at(key) {
+    return this.#at.get(key) ?? [];
+  }
+
+  /** Whether a node, or a policy at it, violates one of these Constraints. */
+  concern(node, constraints) {
+    return [node.key, ...node.policies.map(({ policy }) => policy)].some((key) => this.at(key).some(({ constraint }) => constraints.has(constraint)));
+  }
+
+  /** The mark of a node or policy: {sign, tone, words}; undefined without a violation. */
+  mark(key) {
+    const [first] = this.at(key);
+    return first && { sign: signOf(first), tone: toneOf(first), words: `violates ${this.at(key).map((one) => `${one.constraint} (${wordsOf(one)})`).join(", ")}` };
+  }
+
+  /** The overview: the violated Constraints, the most severe first; `only(constraints)` shows these in the picture. */
+  part(topology, only) {
+    if (!this.total) return null;
+    const button = (text, constraints) => h("p", {}, h("button", { type: "button", class: "action", on: { click: () => only(constraints) } }, text));
+    return h("section", { class: "violations" }, h("h3", { tabindex: -1 }, `Violations (${this.total.toLocaleString("en")})`),
+      this.constraints.map((one, at) => {
+        const found = (this.#of.get(one.constraint) ?? []).slice(0, LISTED);
+        return h("details", { open: at === 0 },
+          h("summary", {}, sign(one), ` ${one.constraint}`, h("span", { class: "word" }, `${wordsOf(one)} · ${one.total.toLocaleString("en")}`)),
+          h("ul", { class: "stack" }, found.map((violation) => row(violation, topology))),
+          one.total > found.length && h("p", { class: "quiet" }, `and ${(one.total - found.length).toLocaleString("en")} more`),
+          button("Show these in the picture", [one.constraint]));
+      }),
+      this.constraints.length > 1 && button("Show all violations in the picture", this.constraints.map(({ constraint }) => constraint)));
+  }
+
+  /** The violations of one node or policy. */
+  partOf(key) {
+    if (!this.at(key).length) return null;
+    return h("section", { class: "violations" }, h("h4", {}, "Violations"), h("ul", { class: "stack" }, this.at(key).map((one) =>
+      h("li", { class: toneOf(one) }, sign(one), h("span", {}, one.constraint, h("span", { class: "word" }, wordsOf(one))), h("span", { class: "quiet" }, one.message)))));
+  }
+}
+
+function row({ target, message }, topology) {
+  const name = topology.has(target) ? nodeLink(target) : topology.attachedTo(target).length ? policyLink(target) : short(target);
+  return h("li", {}, h("span", {}), h("span", {}, name), h("span", { class: "quiet" }, message));
+}
+
+const signOf = ({ severity }) => SIGNS[severity] ?? "!";
+const toneOf = ({ enforcementAction }) => TONES[enforcementAction] ?? "idle";
+const wordsOf = ({ enforcementAction, severity }) => [enforcementAction, severity].filter(Boolean).join(", ");
+const sign = (one) => h("span", { class: `violation ${toneOf(one)}`, "aria-hidden": "true" }, signOf(one));

@@ -1,0 +1,73 @@
+"""`/api/violations`: what the audit has found, the most severe violations first."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from aiohttp import web
+
+from bridge.remediator.audit import Audited, Row
+from bridge.web.responses import answer
+
+SHOWN = 2_000  # violations of a response
+_ACTIONS = ("deny", "warn", "dryrun")
+_SEVERITIES = ("high", "medium", "low", "unknown")
+
+
+class Violations:
+    """Responds with the violations of an audit, None while OPA is not running."""
+
+    def __init__(self, audited: Callable[[], Audited | None]) -> None:
+        self._audited = audited
+
+    @property
+    def revision(self) -> int:
+        """Return a number that grows when the violations may differ."""
+        audited = self._audited()
+        return audited.revision if audited else 0
+
+    async def get(self, _: web.Request) -> web.Response:
+        """Return the number of violations of each Constraint, and the first of them."""
+        audited = self._audited()
+        rows = list(audited.rows()) if audited else []
+        return answer(await asyncio.to_thread(_document, rows))  # there may be 100,000
+
+
+def _document(rows: list[Row]) -> dict[str, Any]:
+    rows.sort(key=_rank)
+    constraints: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        name, action = row["constraint"], row["enforcementAction"]
+        entry = {"constraint": name, "enforcementAction": action, "severity": _severity(row), "total": 0}
+        constraints.setdefault(name, entry)["total"] += 1
+    return {
+        "total": len(rows),
+        "constraints": list(constraints.values()),
+        "violations": [_shown(row) for row in rows[:SHOWN]],
+    }
+
+
+def _shown(row: Row) -> dict[str, Any]:
+    """Return a violation with the node that is at fault: the target that a guardrail names, or the object."""
+    fields = {name: row[name] for name in ("constraint", "enforcementAction", "object", "message")}
+    target = row["details"].get("target") if isinstance(row["details"], Mapping) else None
+    return {**fields, "severity": _severity(row), "target": target if isinstance(target, str) else row["object"]}
+
+
+def _severity(row: Row) -> str:
+    details = row["details"]
+    found = details.get("severity") if isinstance(details, Mapping) else None
+    return found if found in _SEVERITIES else ""
+
+
+def _rank(row: Row) -> tuple[int, int, str, str, str]:
+    severity, action = _severity(row), row["enforcementAction"]
+    return (
+        _SEVERITIES.index(severity) if severity else len(_SEVERITIES),
+        _ACTIONS.index(action) if action in _ACTIONS else len(_ACTIONS),
+        row["constraint"],
+        row["object"],
+        row["message"],
+    )

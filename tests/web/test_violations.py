@@ -1,0 +1,107 @@
+"""Violations of guardrails: marks on what is at fault, a list, a filter, and those that a change would introduce."""
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+
+from tests.web.bridges import ROOT, SHOP, Bridge
+from tests.web.page import Opened
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
+
+CHECKOUT = "gateway.networking.k8s.io/HTTPRoute/shop/cart#checkout"
+ASSETS = "gateway.networking.k8s.io/HTTPRoute/shop/storefront#assets"
+CALLBACKS = "gateway.networking.k8s.io/HTTPRoute/payments/callbacks"
+STRICTER = """
+apiVersion: policybridge.io/v1alpha1
+kind: Constraint
+metadata: {name: full-contrast}
+spec:
+  policy: bridge.guardrails.bounded_field
+  match: {kinds: [{apiGroups: [gateway.networking.k8s.io], kinds: [HTTPRoute]}]}
+  parameters: {kind: example.com/ColorPolicy, field: /contrast, minimum: 100}
+"""
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bridge]:
+    """The example with guardrails."""
+    folder = shutil.copytree(SHOP, tmp_path_factory.mktemp("guarded") / "shop")
+    shutil.copy(ROOT / "examples" / "guardrails" / "constraints.yaml", folder)
+    bridge = Bridge(folder, tmp_path_factory.mktemp("served") / "log")
+    bridge.start()
+    yield bridge
+    bridge.stop()
+
+
+async def test_what_violates_a_guardrail_is_marked_with_its_enforcement_and_severity(
+    guarded: Bridge, page: Opened
+) -> None:
+    await page.go(f"{guarded.url}#object={CHECKOUT}")
+    await page.until(f"policyBridge.graph.position('{CHECKOUT}')?.classes.includes('violating')")
+    callbacks = await page.position(CALLBACKS)
+    assert callbacks
+    assert "violating" not in callbacks["classes"]
+    row = page.page.get_by_role("treeitem", name="Rule, checkout, violates enough-contrast (warn, medium)").first
+    assert await row.locator(".violation").inner_text() == "!!"
+    policy = "ColorPolicy shop/admin, overridden, violates no-dead-colors (warn, low)"
+    assert await page.page.get_by_role("treeitem", name=policy).count() == 1
+    await page.shows(
+        "#details .violations", "enough-contrast warn, medium rule checkout via Gateway infra/public#https"
+    )
+
+
+async def test_violations_are_listed_by_guardrail_the_most_severe_first(guarded: Bridge, page: Opened) -> None:
+    await page.go(guarded.url)
+    await page.shows("#details .violations h3", "Violations (20)")
+    groups = [" ".join(text.split()) for text in await page.page.locator(".violations summary").all_inner_texts()]
+    assert groups == [
+        "!!! theme-of-the-platform dryrun, high · 3",
+        "!! enough-contrast warn, medium · 10",
+        "!! one-theme-for-a-service warn, medium · 5",
+        "! no-dead-colors warn, low · 2",
+    ]
+    await page.page.locator(".violations summary", has_text="enough-contrast").click()
+    await page.shows("#details .violations", "and 5 more")
+    await page.page.locator(".violations").get_by_role("button", name="HTTPRoute/shop/storefront#assets").click()
+    await page.shows("#details h3", "storefront#assets")
+
+
+async def test_violations_of_a_guardrail_are_shown_alone(guarded: Bridge, page: Opened) -> None:
+    await page.go(guarded.url)
+    await page.page.get_by_role("group", name="Violated Constraints").get_by_text("theme-of-the-platform").check()
+    await page.until(f"!policyBridge.graph.position('{CHECKOUT}')")
+    assert await page.position(ASSETS)
+    assert "violations=theme-of-the-platform" in page.page.url
+    shown = await page.view()
+    await page.page.reload()
+    await page.until("policyBridge.drawn.shown > 0")
+    assert (await page.view())["zoom"] == pytest.approx(shown["zoom"], rel=0.01)
+    await page.page.get_by_role("button", name="Show everything").click()
+    await page.page.get_by_role("button", name="Show all violations in the picture").click()
+    await page.until(f"policyBridge.graph.position('{CHECKOUT}') && !policyBridge.graph.position('{CALLBACKS}')")
+
+
+async def test_violations_follow_changes(guarded: Bridge, page: Opened) -> None:
+    await page.go(guarded.url)
+    await page.shows("#details .violations h3", "Violations (20)")
+    added = guarded.folder / "stricter.yaml"
+    added.write_text(STRICTER)
+    try:
+        await page.shows("#details .violations", "full-contrast deny, medium")
+    finally:
+        added.unlink()
+    await page.shows("#details .violations h3", "Violations (20)")
+
+
+async def test_a_change_lists_new_violations_apart_from_those_that_exist(guarded: Bridge, page: Opened) -> None:
+    await page.go(f"{guarded.url}#tab=changes")
+    await page.page.fill("#changes-delete", "ColorPolicy/infra/brand")
+    await page.page.get_by_role("button", name="See what would change").click()
+    await page.shows("#changes-answer .verdict", "the change introduces 11 violations")
+    new = page.page.locator("#changes-answer section", has_text="New violations (11)")
+    assert "colors-stay (deny)" in await new.inner_text()
+    assert "enough-contrast" not in await new.inner_text()
+    await page.page.locator("#changes-answer summary", has_text="Violations that exist already").click()
+    await page.shows("#changes-answer .group[open]", "enough-contrast (warn)")
