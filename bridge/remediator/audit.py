@@ -88,8 +88,8 @@ class Audited:
         self._begun.clear()
         self._changed = None
 
-    def rows(self) -> Iterator[Row]:
-        """Return all violations, in the form of the query `violations`."""
+    def all_rows(self) -> Iterator[Row]:
+        """Return all violations, also exempted ones, in the form of the query `violations`."""
         for found in self._found.values():
             yield from chain.from_iterable(found.values())
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
-from bridge.remediator.audit import Audited, Row
+from bridge.remediator.audit import Audited, Row, counts
 from bridge.web.responses import answer
 
 SHOWN = 2_000  # violations of a response
@@ -31,7 +31,7 @@ class Violations:
     async def get(self, _: web.Request) -> web.Response:
         """Return the number of violations of each Constraint, and the first of them."""
         audited = self._audited()
-        rows = list(audited.rows()) if audited else []
+        rows = list(audited.all_rows()) if audited else []
         return answer(await asyncio.to_thread(_document, rows))  # there may be 100,000
 
 
@@ -40,10 +40,10 @@ def _document(rows: list[Row]) -> dict[str, Any]:
     constraints: dict[str, dict[str, Any]] = {}
     for row in rows:
         name, action = row["constraint"], row["enforcementAction"]
-        entry = {"constraint": name, "enforcementAction": action, "severity": _severity(row), "total": 0}
-        constraints.setdefault(name, entry)["total"] += 1
+        entry = {"constraint": name, "enforcementAction": action, "severity": _severity(row), "total": 0, "exempted": 0}
+        constraints.setdefault(name, entry)["total" if counts(row) else "exempted"] += 1
     return {
-        "total": len(rows),
+        "total": sum(map(counts, rows)),
         "constraints": list(constraints.values()),
         "violations": [_shown(row) for row in rows[:SHOWN]],
     }
@@ -53,7 +53,13 @@ def _shown(row: Row) -> dict[str, Any]:
     """Return a violation with the node that is at fault: the target that a guardrail names, or the object."""
     fields = {name: row[name] for name in ("constraint", "enforcementAction", "object", "message")}
     target = row["details"].get("target") if isinstance(row["details"], Mapping) else None
-    return {**fields, "severity": _severity(row), "target": target if isinstance(target, str) else row["object"]}
+    exempting = {} if counts(row) else {"exemption": row["exemption"]}
+    return {
+        **fields,
+        **exempting,
+        "severity": _severity(row),
+        "target": target if isinstance(target, str) else row["object"],
+    }
 
 
 def _severity(row: Row) -> str:
@@ -62,9 +68,10 @@ def _severity(row: Row) -> str:
     return found if found in _SEVERITIES else ""
 
 
-def _rank(row: Row) -> tuple[int, int, str, str, str]:
+def _rank(row: Row) -> tuple[bool, int, int, str, str, str]:
     severity, action = _severity(row), row["enforcementAction"]
     return (
+        not counts(row),
         _SEVERITIES.index(severity) if severity else len(_SEVERITIES),
         _ACTIONS.index(action) if action in _ACTIONS else len(_ACTIONS),
         row["constraint"],

@@ -12,12 +12,13 @@ const TONES = { deny: "refused", warn: "partly" };
 /**
  * A violation; `target` is the node or policy at fault, of the `object`.
  *
- * @typedef {{constraint: string, enforcementAction: string, severity: string, object: string, target: string, message: string}} Violation
+ * @typedef {{constraint: string, enforcementAction: string, severity: string, object: string, target: string, message: string,
+ *   exemption?: {owner: string, reason: string, until: string}}} Violation
  */
 
 export class Violations {
   total = 0;
-  /** @type {{constraint: string, enforcementAction: string, severity: string, total: number}[]} */
+  /** @type {{constraint: string, enforcementAction: string, severity: string, total: number, exempted: number}[]} */
   constraints = [];
   #at = new Map(); // node or policy -> its violations, the most severe first
   #of = new Map(); // Constraint -> its violations
@@ -47,15 +48,15 @@ export class Violations {
 
   /** The overview: the violated Constraints, the most severe first; `only(constraints)` shows these in the picture. */
   part(topology, only) {
-    if (!this.total) return null;
+    if (!this.constraints.length) return null;
     const button = (text, constraints) => h("p", {}, h("button", { type: "button", class: "action", on: { click: () => only(constraints) } }, text));
     return h("section", { class: "violations" }, h("h3", { tabindex: -1 }, `Violations (${this.total.toLocaleString("en")})`),
       this.constraints.map((one, at) => {
         const found = (this.#of.get(one.constraint) ?? []).slice(0, LISTED);
         return h("details", { open: at === 0 },
-          h("summary", {}, sign(one), ` ${one.constraint}`, h("span", { class: "word" }, `${wordsOf(one)} · ${one.total.toLocaleString("en")}`)),
+          h("summary", {}, sign(one), ` ${one.constraint} `, h("span", { class: "word" }, [wordsOf(one), one.total > 0 && one.total.toLocaleString("en"), one.exempted > 0 && `${one.exempted.toLocaleString("en")} exempt`].filter(Boolean).join(" · "))),
           h("ul", { class: "stack" }, found.map((violation) => row(violation, topology))),
-          one.total > found.length && h("p", { class: "quiet" }, `and ${(one.total - found.length).toLocaleString("en")} more`),
+          one.total + one.exempted > found.length && h("p", { class: "quiet" }, `and ${(one.total + one.exempted - found.length).toLocaleString("en")} more`),
           button("Show these in the picture", [one.constraint]));
       }),
       this.constraints.length > 1 && button("Show all violations in the picture", this.constraints.map(({ constraint }) => constraint)));
@@ -65,14 +66,18 @@ export class Violations {
   partOf(key) {
     if (!this.at(key).length) return null;
     return h("section", { class: "violations" }, h("h4", {}, "Violations"), h("ul", { class: "stack" }, this.at(key).map((one) =>
-      h("li", { class: toneOf(one) }, sign(one), h("span", {}, one.constraint, h("span", { class: "word" }, wordsOf(one))), h("span", { class: "quiet" }, one.message)))));
+      h("li", { class: toneOf(one) }, sign(one), h("span", {}, one.constraint, " ", h("span", { class: "word" }, wordsOf(one))), h("span", { class: "quiet" }, said(one))))));
   }
 }
 
-function row({ target, message }, topology) {
+function row(violation, topology) {
+  const { target } = violation;
   const name = topology.has(target) ? nodeLink(target) : topology.attachedTo(target).length ? policyLink(target) : short(target);
-  return h("li", {}, h("span", {}), h("span", {}, name), h("span", { class: "quiet" }, message));
+  return h("li", {}, h("span", {}), h("span", {}, name), h("span", { class: "quiet" }, said(violation)));
 }
+
+/** @param {Violation} violation */
+const said = ({ message, exemption }) => (exemption ? `${message}. Exempt until ${exemption.until} by ${exemption.owner}: ${exemption.reason}` : message);
 
 const signOf = ({ severity }) => SIGNS[severity] ?? "!";
 const toneOf = ({ enforcementAction }) => TONES[enforcementAction] ?? "idle";
