@@ -251,18 +251,10 @@ async def listed_targets(opa: Opa, kind: str | None, namespace: str | None, sele
 
 
 async def uncovered_targets(opa: Opa, text: str, namespace: str | None, selects: Selects | None) -> list[Entry]:
-    """Return the targets without a policy of a kind, or a field, as the option names them: `KIND[.spec.FIELD]`.
+    """Return the result of `uncovered` with the `identity` of each object. Raises NameNotFoundError."""
+    from bridge.queries.asking import objects, selected, uncovered
 
-    Each is an entry of the query `uncovered`, with the `identity` of its object. Raises NameNotFoundError for an
-    unknown kind.
-    """
-    from bridge.queries.asking import in_batches, objects, policy_kind, selected
-
-    kind, _, field = text.partition(".spec.")
-    of_kind = {"policyKind": await policy_kind(opa, kind.removesuffix(".spec"))}
-    more = of_kind | ({"field": "/" + field.replace(".", "/")} if field else {})
-    targets = await opa.query("coverable", {**of_kind, "namespace": namespace})
-    entries = await selected(opa, await in_batches(opa, "uncovered", "targets", targets, more), "target", selects)
+    entries = await selected(opa, await uncovered(opa, text, namespace), "target", selects)
     held = await objects(opa, dict.fromkeys(parse_key(entry["target"]).object for entry in entries))
     return [identity(held.get(parse_key(entry["target"]).object, {})) | entry for entry in entries]
 

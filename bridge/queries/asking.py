@@ -171,6 +171,18 @@ async def effective_everywhere(
     return [entries[name] for name in sorted(entries)]
 
 
+async def uncovered(opa: Opa, text: str, namespace: str | None = None) -> list[Entry]:
+    """Return the effective targets without a policy of a kind, or without a field: `KIND[.spec.FIELD]`.
+
+    Each is an entry of the query `uncovered`. Raises NameNotFoundError for an unknown kind.
+    """
+    kind, _, field = text.partition(".spec.")
+    of_kind = {"policyKind": await policy_kind(opa, kind.removesuffix(".spec"))}
+    more = of_kind | ({"field": "/" + field.replace(".", "/")} if field else {})
+    targets = await opa.query("coverable", {**of_kind, "namespace": namespace})
+    return await in_batches(opa, "uncovered", "targets", targets, more)
+
+
 async def scopes(opa: Opa, kind: str | None = None) -> dict[str, list[Key]]:
     """Return every effective target of policies, by policy kind."""
     answer = await opa.query("scopes", {"policyKind": kind} if kind else {})

@@ -3,6 +3,7 @@
 - `POST /api/query/<name>`: queries of the contract
 - `GET /api/object`: one object
 - `GET /api/events`: the Events of one object
+- `GET /api/uncovered`: effective targets without a policy
 - `GET /api/reasons`: what reasons mean
 - `POST /api/changes`: the effects of pasted manifests
 - `GET /v1/effective`: effective policies for programs, once or as they change
@@ -24,7 +25,7 @@ from bridge.kube.events import events_about
 from bridge.model.keys import Key, is_key, parse_key
 from bridge.opa.client import Opa
 from bridge.queries.analysis import analyze, held_crds
-from bridge.queries.asking import effective_at, objects, policy_kind, target_keys
+from bridge.queries.asking import effective_at, objects, policy_kind, target_keys, uncovered
 from bridge.queries.reasons import Reason, explained_reasons
 from bridge.sources.bounded_reading import TooCostlyError, read_manifests
 from bridge.sources.pruning import prune
@@ -85,6 +86,14 @@ class Queries:
         except KubeError as error:
             why = str(error)
         return answer({"events": [], "unreadable": why})
+
+    async def uncovered(self, request: web.Request) -> web.Response:
+        """Return the effective targets without a policy of the kind, or without the field, of the parameter."""
+        text = request.query.get("without", "")
+        if not text:
+            raise Refused(400, "InvalidInput", "name a policy kind: ?without=KIND[.spec.FIELD]")
+        found = await uncovered(self._opa(), text)
+        return answer({"targets": [entry["target"] for entry in found]})
 
     async def _named(self, request: web.Request) -> tuple[Key, Any]:
         text = request.query.get("key", "")

@@ -183,6 +183,7 @@ class WebSite:
         get("/v1/effective", guard.closed(self._effective.get))
         get("/api/topology", guard.closed(self._topology.get))
         get("/api/stream", guard.closed(self._topology.stream))
+        get("/api/uncovered", guard.closed(self._queries.uncovered))
         get("/api/violations", guard.closed(self._violations.get))
         get("/api/reasons", guard.open(explain_reasons))
         get("/api/events", guard.closed(self._queries.events))

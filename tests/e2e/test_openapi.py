@@ -92,6 +92,7 @@ def test_answers_of_queries_are_as_described(served: Served, name: str) -> None:
         ("/api/object", "?key=httproute/cart"),
         ("/api/events", f"?key={ROUTE}"),
         ("/api/violations", ""),
+        ("/api/uncovered", "?without=colorpolicy"),
         ("/api/topology", ""),
         ("/api/topology", "?limit=nothing"),
     ],

@@ -421,6 +421,7 @@ async def test_with_a_token_file_it_wants_the_token(
             "/api/topology",
             "/api/stream",
             "/api/violations",
+            "/api/uncovered?without=colorpolicy",
             f"/api/object?key={CART}",
             f"/api/events?key={CART}",
             f"/v1/effective?target={CART}",

@@ -165,6 +165,24 @@ async def test_problems_are_first_and_can_be_shown_alone(shop: Bridge, page: Ope
     await page.shows("#counts", "39 nodes · 16 policies")
 
 
+async def test_what_has_no_policy_of_a_kind_in_effect_is_shown_alone(shop: Bridge, page: Opened) -> None:
+    redirect = f"{GROUP}/HTTPRoute/infra/redirect#to-https"
+    await page.go(shop.url)
+    await page.page.get_by_label("Without").fill("colorpolicy.spec.colors.accent")
+    await page.page.get_by_label("Without").press("Enter")
+    await page.until(f"!policyBridge.graph.position('{redirect}')")
+    assert await page.position(
+        f"{CALLBACKS}#bank"
+    )  # only the internal Gateway's policy, without this field, applies here
+    assert "without=colorpolicy.spec.colors.accent" in page.page.url
+    await page.page.get_by_role("button", name="Show everything").click()
+    await page.until(f"policyBridge.graph.position('{redirect}')")
+    page.excuse("404")
+    await page.page.get_by_label("Without").fill("ColourPolicy")
+    await page.page.get_by_label("Without").press("Enter")
+    await page.shows("#filter-without-problem", "ColorPolicy")
+
+
 async def test_search_and_problems_are_on_the_first_screen_of_a_phone(shop: Bridge, page: Opened) -> None:
     await page.page.set_viewport_size({"width": 390, "height": 844})
     await page.go(shop.url)

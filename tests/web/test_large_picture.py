@@ -13,13 +13,19 @@ from tests.web.page import Opened
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
 
 ROUTES = 2_100  # more than 6,000 nodes
-# Lines of the longest cells in a column of the tables of fields.
+# Lines of the longest text in a column of the tables of fields.
 LINES = """(column) => {
   const cells = [...document.querySelectorAll(`#details .fields td:nth-child(${column})`)];
+  const range = document.createRange();
   return Math.max(...cells.map((cell) => {
-    const range = document.createRange();
-    range.selectNodeContents(cell);
-    return new Set([...range.getClientRects()].map(({ bottom }) => Math.round(bottom / 10))).size;
+    const bottoms = [];
+    const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      range.selectNodeContents(texts.currentNode);
+      const boxes = [...range.getClientRects()].filter(({ width }) => width > 0);
+      bottoms.push(...boxes.map(({ bottom }) => Math.round(bottom)));
+    }
+    return new Set(bottoms).size;
   }));
 }"""
 ROUTE = "gateway.networking.k8s.io/HTTPRoute/team-7/route-1507"

@@ -33,6 +33,9 @@ export const events = (key) => ask(`api/events?key=${encodeURIComponent(key)}`);
 /** The violations of Constraints, the most severe first: {total, constraints, violations}. */
 export const violations = () => ask("api/violations");
 
+/** The effective targets without a policy of a kind, or without a field: `KIND[.spec.FIELD]`. */
+export const uncovered = async (without) => (await ask(`api/uncovered?without=${encodeURIComponent(without)}`)).targets;
+
 /** What would change if manifests (a text, YAML or JSON) were applied and objects were deleted. */
 export function changes(manifests, deleted = []) {
   const deletions = deleted.map((name) => `delete=${encodeURIComponent(name)}`).join("&");

@@ -11,13 +11,14 @@ export const noFilters = () => ({
   hiddenPolicyKinds: new Set(),
   violations: new Set(), // only what violates one of these Constraints; empty: everything
   outcomes: new Set(), // only where policies or links have one of these; empty: everywhere
+  without: "", // only effective targets without this policy kind, or field of it: KIND[.spec.FIELD]
   focus: undefined, // only this node, and those above and below it
   text: "",
 });
 
 export const isFiltered = (filters) =>
   ["namespaces", "hiddenKinds", "hiddenPolicyKinds", "outcomes", "violations"].some((name) => filters[name].size > 0) ||
-  filters.focus !== undefined || filters.text.trim() !== "";
+  filters.without !== "" || filters.focus !== undefined || filters.text.trim() !== "";
 
 /** The topology as the filters show it. */
 export class Filtered {
@@ -27,12 +28,12 @@ export class Filtered {
   #kept; // a Set of keys, or null: all
   #below = new Map();
 
-  /** `added`: policies that would be attached, by node; `violations`: a Violations. */
-  constructor(topology, filters, added, violations) {
+  /** `added`: policies that would be attached, by node; `violations`: a Violations; `uncovered`: Set of targets, or null. */
+  constructor(topology, filters, added, violations, uncovered) {
     this.#added = added;
     this.#topology = topology;
     this.#filters = filters;
-    this.#kept = kept(topology, filters, violations);
+    this.#kept = kept(topology, filters, violations, uncovered);
   }
 
   shows(key) {
@@ -101,13 +102,13 @@ export class Filtered {
   }
 }
 
-function kept(topology, filters, violations) {
+function kept(topology, filters, violations, uncovered) {
   const { namespaces, outcomes, focus } = filters;
   const words = wordsOf(filters.text);
-  if (!namespaces.size && !outcomes.size && !filters.violations.size && !words.length && focus === undefined) return null;
+  if (!namespaces.size && !outcomes.size && !filters.violations.size && !uncovered && !words.length && focus === undefined) return null;
   const within = focus !== undefined && topology.has(focus)
     ? new Set([focus, ...topology.ancestors([focus]), ...topology.descendants([focus])]) : topology.nodes;
-  const matched = [...within.keys()].filter((key) => matches(topology.nodes.get(key), filters, words, violations));
+  const matched = [...within.keys()].filter((key) => (!uncovered || uncovered.has(key)) && matches(topology.nodes.get(key), filters, words, violations));
   const found = new Set([...matched, ...topology.ancestors(matched)]);
   // A search also shows where the found nodes lead; a filter by namespace shows its content only.
   if (words.length) {

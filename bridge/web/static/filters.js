@@ -23,6 +23,10 @@ export class Filters {
       if (event.target.checked) for (const outcome of PROBLEMS) filters.outcomes.add(outcome);
       changed();
     });
+    byId("filter-without").addEventListener("change", (event) => {
+      filters.without = event.target.value.trim();
+      changed();
+    });
     byId("filter-clear").addEventListener("click", () => {
       this.clear();
       changed();
@@ -34,7 +38,7 @@ export class Filters {
     Object.assign(this.#filters, noFilters());
   }
 
-  draw(facets, { constraints }) {
+  draw(facets, { constraints }, { problem }) {
     const filters = this.#filters;
     const now = JSON.stringify([constraints, ...Object.values(facets).map((numbers) => [...numbers])]);
     if (now !== this.#drawn) {
@@ -50,11 +54,14 @@ export class Filters {
       fill(byId("filter-policy-kinds"), this.#policyKinds(facets.policyKinds));
       byId("undescribed").hidden = facets.undescribed.size === 0;
       fill(byId("filter-undescribed"), this.#policyKinds(facets.undescribed));
+      fill(byId("without-kinds"), sorted(facets.policyKinds, kindName).map(([type]) => h("option", { value: kindName(type) })));
       fill(byId("filter-kinds"), sorted(facets.kinds).map(([kind, count]) => this.#box("hiddenKinds", kind, count)));
       this.#namespaces(facets.namespaces);
     }
     for (const [input, isOn] of this.#isOn) input.checked = isOn();
     byId("filter-problems").checked = filters.outcomes.size === PROBLEMS.length && PROBLEMS.every((outcome) => filters.outcomes.has(outcome));
+    byId("filter-without").value = filters.without;
+    byId("filter-without-problem").textContent = problem;
     byId("filter-clear").hidden = !isFiltered(filters);
   }
 

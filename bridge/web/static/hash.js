@@ -14,6 +14,7 @@ export function readHash() {
       hiddenPolicyKinds: list("hide-policies"),
       outcomes: list("outcomes"),
       violations: list("violations"),
+      without: parameters.get("without") ?? "",
       focus: parameters.get("focus") ?? undefined,
       text: parameters.get("find") ?? "",
     },
@@ -32,6 +33,7 @@ export function writeHash({ chosen, tab, request, filters }, isStep) {
   put("hide-policies", [...filters.hiddenPolicyKinds].join(","));
   put("outcomes", [...filters.outcomes].join(","));
   put("violations", [...filters.violations].join(","));
+  put("without", filters.without);
   put("focus", filters.focus);
   put("find", filters.text.trim());
   const hash = parameters.toString().replaceAll("%2F", "/").replaceAll("%2C", ",");

@@ -4,6 +4,7 @@ import { violations as askViolations } from "./api.js";
 import { ChangesBox } from "./changes.js";
 import { assign } from "./colors.js";
 import { Connection } from "./connection.js";
+import { Coverage } from "./coverage.js";
 import { Details } from "./details.js";
 import { byId } from "./dom.js";
 import { wordsOf } from "./finding.js";
@@ -31,6 +32,7 @@ const SETTLING = 150; // ms from a change until the details are queried again, w
 const topology = new Topology();
 const wire = new Wire();
 const violations = new Violations();
+const coverage = new Coverage();
 const store = new Store(topology, wire, refreshed);
 /**
  * @type {{chosen?: string, tab: string, request?: Record<string, string>, filters: any, opened: Map<string, boolean>,
@@ -121,14 +123,14 @@ let latest;
 
 /** Draw everything that depends on the state. `fits`: whether the picture is fitted to it, unless the user has moved it. */
 function draw(fits = false) {
-  const filtered = new Filtered(topology, state.filters, state.added, violations);
+  const filtered = new Filtered(topology, state.filters, state.added, violations, coverage.targets);
   const chosenNodes = state.chosen ? nodesOf(state.chosen) : [];
   const apart = new Set([...chosenNodes.slice(0, 40), ...(state.way ?? []), ...[...state.changed.keys()].flatMap(nodesOf).slice(0, 60)]);
   latest = visible(topology, filtered, state.opened, apart, wire.isWhole);
   const marks = { chosen: state.chosen, on: lit(chosenNodes), changed: state.changed, words: wordsOf(state.filters.text), violations };
   graph.draw(topology, filtered, latest, marks, fits);
   outline.draw(topology, filtered, latest, marks);
-  filters.draw(topology.facets(), violations);
+  filters.draw(topology.facets(), violations, coverage);
   search.draw(state.filters.text, topology, wire);
   byId("focus")?.setAttribute("aria-pressed", String(state.filters.focus === state.chosen));
   const total = Math.max(wire.total, topology.nodes.size).toLocaleString("en");
@@ -156,7 +158,12 @@ function lit(chosenNodes) {
 
 function filtersChanged() {
   writeHash(address(), false);
+  askCoverage();
   draw(true);
+}
+
+async function askCoverage(again = false) {
+  if (await coverage.ask(state.filters.without, again)) draw(!again);
 }
 
 /** Apply the state in the address. */
@@ -166,6 +173,7 @@ function follow() {
   state.chosen = said.chosen;
   state.request = said.request;
   showTab(said.tab ?? "details");
+  askCoverage();
   draw(true);
   revealChosen();
   details.show(state.chosen, topology);
@@ -208,6 +216,7 @@ const connection = new Connection({
       settling = undefined;
       details.show(state.chosen, topology);
       requestBox.refresh();
+      askCoverage(true);
     }, SETTLING);
   },
 });
