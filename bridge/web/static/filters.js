@@ -23,6 +23,7 @@ export class Filters {
       if (event.target.checked) for (const outcome of PROBLEMS) filters.outcomes.add(outcome);
       changed();
     });
+    byId("filters").addEventListener("submit", (event) => event.preventDefault()); // Enter ends the input
     byId("filter-without").addEventListener("change", (event) => {
       filters.without = event.target.value.trim();
       changed();
