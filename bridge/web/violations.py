@@ -8,7 +8,8 @@ from typing import Any
 
 from aiohttp import web
 
-from bridge.remediator.audit import Audited, Row, counts
+from bridge.opa.judging import Row
+from bridge.remediator.audit import Audited, counts
 from bridge.web.responses import answer
 
 SHOWN = 2_000  # violations of a response
