@@ -54,6 +54,7 @@ def build_executable(name: str, build: GoBuild, folder: Path) -> None:
 def _write_module(build: GoBuild, workspace: Path) -> None:
     """Write `go.mod`, and `main.go` if the tool needs one, into an empty folder."""
     replaced = [f"{module} => {module} {build.staging}" for module in _staging_modules(build, workspace)]
+    # With a version, Go does not load what the tool's modules require for their own tests.
     lines = ["module build", "", "go 1.21", "", f"require {build.module} {build.version}"]
     lines += [f"replace {line}" for line in (*replaced, *build.replaced)]
     (workspace / "go.mod").write_text("\n".join([*lines, ""]), encoding="utf-8")
