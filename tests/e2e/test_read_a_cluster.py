@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from tests.controlplane.fixtures import Apply
+from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import Run
 from tests.integration.objects import crd
@@ -225,12 +226,17 @@ def test_a_cluster_that_is_unavailable_is_reported_at_once(
 
 
 @pytest.mark.long
-def test_a_cluster_without_gateway_api_is_named(bridge: Run, bare_control_plane: ControlPlane) -> None:
+def test_a_cluster_without_gateway_api_is_named_also_right_after_the_bridges_crds_are_applied(
+    bridge: Run, bare_control_plane: ControlPlane, kubectl_path: Path
+) -> None:
     plane = bare_control_plane
-    answer = bridge("get", "httproutes", "--kubeconfig", plane.kubeconfig)
+    Kubectl(kubectl_path, plane)("apply", "-f", "-", text=bridge("crds").stdout)
+    answer = bridge("get", "httproutes", "-A", "--kubeconfig", plane.kubeconfig)
     assert answer.returncode == 2
-    assert f"error: {plane.url}: the API server does not serve Gateway API: apply its CRDs" in answer.stderr
-    assert f"kubeconfig {plane.kubeconfig}, context " in answer.stderr
+    problem, nothing = answer.stderr.splitlines()
+    assert problem.startswith(f"error: {plane.url}: the API server does not serve Gateway API: apply its CRDs")
+    assert f"kubeconfig {plane.kubeconfig}, context " in problem
+    assert nothing == "No httproutes found."
 
 
 def test_unknown_credentials_are_named_with_their_server(
