@@ -161,9 +161,9 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
     if kubeconfig is None and kube_context is None and not kubectl_has_a_cluster():
         return Check("api server", "unchecked", "no kubeconfig", why)
     from bridge.kube.client import KubeClient
-    from bridge.kube.discovery import lacking, serves_group
-    from bridge.kube.errors import KubeError, Unauthorized
-    from bridge.model.types import GATEWAY_API
+    from bridge.kube.discovery import lacking
+    from bridge.kube.errors import KubeError
+    from bridge.offline.engine import meet
     from bridge.sidecar.rbac import always_read
 
     try:
@@ -171,8 +171,9 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
             asyncio.timeout(_PATIENCE),
             await KubeClient.connect(str(kubeconfig) if kubeconfig else None, kube_context) as client,
         ):
+            missing = await meet(client)
             version = (await client.get("/version"))["gitVersion"]
-            if not await serves_group(client, GATEWAY_API, _PATIENCE):
+            if missing:
                 fix = "kubectl apply the CRDs of Gateway API (https://gateway-api.sigs.k8s.io)"
                 return Check("api server", "missing", f"{client.server}: {version}, without Gateway API", why, fix)
             if refused := [one.what for one in await lacking(client, always_read("list"))]:
@@ -184,8 +185,6 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
         return Check(
             "api server", "missing", f"no answer in {_PATIENCE:g} s", why, "check the server in the kubeconfig"
         )
-    except Unauthorized as error:
-        return Check("api server", "missing", str(error), why, "renew the credentials in the kubeconfig")
     except KubeError as error:
         return Check("api server", "missing", str(error), why, "check --kubeconfig and --context")
 

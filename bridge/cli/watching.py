@@ -16,7 +16,7 @@ from bridge.queries.names import CommandError, NameNotFoundError
 
 AWAY_DELAY = 1.0  # seconds before a retry of an unavailable OPA
 # Columns that identify a row; a column that grows with time is not a change.
-_NAMING = frozenset({"TARGET", "POLICY KIND", "VIA", "POLICY", "KIND", "ANCESTOR", "AFFECTED", "CONDITION"})
+_NAMING = frozenset({"TARGET", "POLICY KIND", "VIA", "POLICY", "KIND", "ANCESTOR", "AFFECTED", "AT", "CONDITION"})
 _NAMES = frozenset({"NAMESPACE", "NAME", "KIND"})
 _PASSING = frozenset({"AGE"})
 _GONE = "<gone>"

@@ -170,7 +170,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
     from bridge.sources.cluster import ClusterSource
 
     async with await KubeClient.connect(kubeconfig, kube_context) as client:
-        lacking = await _meet(client)
+        lacking = await meet(client)
         types = (*types, *await _undiscovered(client))
         found = await settle_cluster(client)
         unread = _Troubles()
@@ -189,7 +189,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
             )
 
 
-async def _meet(client: KubeClient) -> list[Trouble]:
+async def meet(client: KubeClient) -> list[Trouble]:
     """Return what a cluster lacks that every command needs: Gateway API.
 
     A source waits for an unavailable server; a command does not. Raises KubeError, which names the server, the context
