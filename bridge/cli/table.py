@@ -275,12 +275,12 @@ def _wrap(cell: str, size: int, hanging: str = "") -> list[str]:
 
 
 def _head(word: str, size: int) -> str:
-    """Return the beginning of a word that fits, up to a separator of a name if there is one."""
+    """Return the beginning of a word that fits, up to a comma of JSON, or else a separator of a name."""
     end = len(word)
     while end > 1 and display_width(word[:end]) > size:
         end -= 1
-    marked = max(word.rfind(mark, 0, end) for mark in "/-.#,:=") + 1
-    return word[: marked if marked > end // 3 else end]
+    places = (word.rfind(",", 0, end) + 1, max(word.rfind(mark, 0, end) for mark in "/-.#:=") + 1, end)
+    return word[: next(place for place in places if place > end // 3)]
 
 
 def _line(texts: Sequence[str], widths: Sequence[int], painters: Sequence[Callable[[str], str]], gap: int) -> str:
