@@ -25,8 +25,12 @@ def test_two_objects_are_described(shop: Run) -> None:
     assert [line.split()[1] for line in answer.stdout.splitlines() if line.startswith("Name:")] == ["cart", "admin"]
 
 
+def test_impact_of_a_policy_needs_only_its_name(shop: Run) -> None:
+    assert shop("impact", "brand").stdout == shop("impact", "colorpolicy/infra/brand").stdout != ""
+
+
 def test_the_kind_policy_means_every_policy_kind(shop: Run) -> None:
-    answer = shop("describe", "policy", "brand", "ledger")
+    answer = shop("describe", "pol/brand", "policy/ledger")
     assert [line.split()[1] for line in answer.stdout.splitlines() if line.startswith("Kind:")] == [
         "ColorPolicy",
         "TimeoutPolicy",

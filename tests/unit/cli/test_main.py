@@ -45,8 +45,20 @@ def test_wrong_command_is_an_error_with_a_near_match(
     assert f"Did you mean '{meant}'?" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("first", [["-n", "shop"], ["--namespace=shop"]])
-def test_a_namespace_may_precede_the_command(first: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_group_without_a_command_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["config"]) == 0
+    assert capsys.readouterr().out.startswith("Usage: bridge config ")
+
+
+def test_port_in_a_host_is_refused_with_the_options_to_write(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["request", "--host", "shop.example.com:443", "--manifests", str(tmp_path)]) == 2
+    assert "write --host shop.example.com --port 443" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("first", [["-n", "shop"], ["--namespace=shop"], ["-A", "-o", "json"]])
+def test_options_may_precede_the_command(first: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command([*first, "get", "--help"]) == 0
     assert capsys.readouterr().out.startswith("Usage: bridge get ")
 
