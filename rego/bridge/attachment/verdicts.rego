@@ -233,6 +233,7 @@ _refusal(policy, ref, paths) := {"reason": "Deleting", "message": message} if {
 	found.reason != "Accepted"
 } else := {"reason": "OtherClass", "message": message} if {
 	policy_kind := keys.parse(policy).type
+	has_class_limits(policy_kind)
 	node := place(policy_kind, ref.key)
 	classes := limits(policy_kind, node)[policy]
 	some path in paths
@@ -241,8 +242,8 @@ _refusal(policy, ref, paths) := {"reason": "Deleting", "message": message} if {
 	message := sprintf("className limits it to paths through GatewayClass %s", [concat(" or ", sort(classes))])
 } else := {"reason": "OtherController", "message": message} if {
 	policy_kind := keys.parse(policy).type
-	node := place(policy_kind, ref.key)
 	names := kinds.get(policy_kind).controllers
+	node := place(policy_kind, ref.key)
 	class := sort({hierarchy.kept_off_by(policy_kind, path) | some path in paths; node in path})[0]
 	message := sprintf("GatewayClass %s is of another controller than %s: policies of %s do not count below it", [
 		keys.parse(class).name,

@@ -81,19 +81,19 @@ _rejection_message(link) := message if {
 } else := sprintf("Service %s has no port %s", [keys.short(link.child), keys.parse(link.child).section]) if {
 	link.reason == "BackendNotFound"
 	is_port(link.child)
-} else := strings.replace_n(words, _messages[link.reason]) if {
-	[parent, child] := [keys.parse(link.parent), keys.parse(link.child)]
-	words := {
-		"{parent}": keys.describe(link.parent),
-		"{child}": keys.describe(link.child),
-		"{kind}": child.kind,
-		"{namespace}": child.namespace,
-		"{service}": keys.short(link.child),
-		"{port}": child.section,
-		"{own protocol}": {true: "UDP", false: "TCP"}[parent.kind == "UDPRoute"],
-		"{protocols}": concat(" and ", sort(port_protocols(child.object, child.section))),
-	}
+} else := strings.replace_n(words, text) if {
+	text := _messages[link.reason]
+	words := {word: _word(word, link.parent, link.child) | some word in regex.find_n(`{[^}]*}`, text, -1)}
 }
+
+_word("{parent}", parent, _) := keys.describe(parent)
+_word("{child}", _, child) := keys.describe(child)
+_word("{kind}", _, child) := keys.parse(child).kind
+_word("{namespace}", _, child) := keys.parse(child).namespace
+_word("{service}", _, child) := keys.short(child)
+_word("{port}", _, child) := keys.parse(child).section
+_word("{own protocol}", parent, _) := {true: "UDP", false: "TCP"}[keys.parse(parent).kind == "UDPRoute"]
+_word("{protocols}", _, child) := concat(" and ", sort(port_protocols(parts.object, parts.section))) if parts := keys.parse(child)
 
 _messages := {
 	"ParentNotFound": "{parent} does not exist",

@@ -21,11 +21,12 @@ _named_by(ref) := index.default_gateways if {
 # type in a namespace.
 _selected(object_key, _, _, _, _) := {[object_key, "ParentNotFound", ""]} if not exists(object_key)
 
-_selected(object_key, section, port, type, namespace) := {[node, reason, hostname] |
+_selected(object_key, section, port, type, namespace) := {[
+	keys.section(object_key, listener.name),
+	listener_rejection(object_key, listener, type, namespace),
+	lower(object.get(listener, "hostname", "")),
+] |
 	some listener in chosen
-	node := keys.section(object_key, listener.name)
-	reason := listener_rejection(object_key, listener, type, namespace)
-	hostname := lower(object.get(listener, "hostname", ""))
 } | {[object_key, "NoMatchingParent", ""] | chosen == []} if {
 	exists(object_key)
 	chosen := [listener |

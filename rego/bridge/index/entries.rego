@@ -31,7 +31,9 @@ entries_of(self, declared) := union({
 
 # The edges of most objects all have the object itself at one end, once: grouping them needs no comparison of all with
 # all, which takes 12,000 expressions for a route with 100 backends.
-_edge_entries(self, declared) := union({
+_edge_entries(self, declared) := set() if {
+	object.filter(declared, ["above", "below", "extended"]) == {}
+} else := union({
 	{{"path": ["children", parent], "value": [self]} | some parent in declared.above},
 	{{"path": ["parents", child], "value": [self]} | some child in declared.below},
 	{{"path": ["parents", self], "value": sort(declared.above)} | count(declared.above) > 0},

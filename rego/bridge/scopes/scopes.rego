@@ -203,13 +203,7 @@ _is_of_acting_type(policy_kind, node) if {
 _type_of_section(node) := known.type if {
 	[object_key, name] := split(node, "#")
 	known := index.facts(object_key)
-	not _is_refused(known, object_key, name)
-}
-
-# Only objects with listeners claim ports.
-_is_refused(known, object_key, name) if {
-	known.claims
-	hierarchy.unaccepted_listeners(object_key)[name]
+	not hierarchy.unaccepted_listeners(object_key)[name]
 }
 
 # A node at which a kind acts is the only effective target at it, unless an extension module links objects of one

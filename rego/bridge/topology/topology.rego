@@ -129,7 +129,7 @@ _parameters_at("Gateway", key) := keys.named(ref.group, ref.kind, split(key, "/"
 # The policies that no active policy kind describes and that name an object on a path to a node, or a section of one, as
 # rejected attachments, `{policy, target, reason, message}`. A section beside the path is omitted (semantics K6).
 undescribed_above(node) := {rejection |
-	nodes := {on | some path in hierarchy.paths(node, true); some on in path} | hierarchy.sections(node)
+	nodes := {on | some path in hierarchy.paths(node, false); some at in path; some on in hierarchy.step(at, true)} | hierarchy.sections(node)
 	some object_key in {keys.parse(on).object | some on in nodes}
 	some [policy, ref] in _undescribed_refs(object_key)
 	_is_on_path(ref, nodes)
