@@ -8,7 +8,6 @@ import data.bridge.lookup
 # The object that a request writes, with its future name and namespace. The API server generates a name from generateName
 # after admission. Undefined if the request deletes an object, or writes a subresource.
 written_object := named if {
-	input.operation in {"CREATE", "UPDATE"}
 	object.get(input, "subResource", "") == ""
 	named := object.union(input.object, {"metadata": object.union_n([
 		{"name": concat("", [input.object.metadata.generateName, "?"]) | not input.object.metadata.name},

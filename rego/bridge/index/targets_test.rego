@@ -83,3 +83,18 @@ test_a_policy_in_another_namespace_than_its_target_refers_there if {
 		{"path": ["referrers", "infra"], "value": true},
 	}
 }
+
+test_label_selector_of_another_form_is_none if {
+	every value in [
+		"app=cart",
+		{"matchExpressions": ["app"]},
+		{"matchExpressions": [{"key": "app", "operator": "Is"}]},
+		{"matchExpressions": [{"key": "app", "operator": "In", "values": []}]},
+		{"matchLabels": {"app": 1}},
+		{"app": 1},
+	] {
+		not index.label_selector(value)
+	}
+	index.label_selector({"app": "cart"}) == {"matchLabels": {"app": "cart"}, "matchExpressions": []}
+	index.label_selector({"matchLabels": {"app": "cart"}}) == {"matchLabels": {"app": "cart"}, "matchExpressions": []}
+}

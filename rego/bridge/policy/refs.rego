@@ -34,7 +34,6 @@ selected_refs(namespace, type, text) := [object.union(object_ref(key), {"anywher
 
 selected_ref(policy_key, object_key) := object_ref(object_key) if {
 	keys.parse(policy_key).namespace == keys.parse(object_key).namespace
-	not kinds.is_root_namespace(keys.type_of(policy_key), keys.parse(policy_key).namespace)
 } else := object.union(object_ref(object_key), {"anywhere": true}) if {
 	keys.parse(object_key).namespace != "-"
 } else := object_ref(object_key)

@@ -70,17 +70,15 @@ _parent_bound := 32
 # targets in the object, and those at and below it if policies target it.
 affecting_policies(object_key) := _by_kind_and_place({[name, mark[1], outcome.policy] |
 	some name, _ in kinds.sets.managed
-	targeting := {policy | some policy in _targeting(name, object_key); attachment.is_permitted(policy, object_key)}
 	some outcome in ({outcome |
 		some node in ({object_key} | hierarchy.sections(object_key))
 		scopes.acts_at(name, node)
 		some outcome in outcomes.outcomes_at(name, node)
 	} | {outcome |
-		targeting != set()
+		{true | some policy in _targeting(name, object_key); attachment.is_permitted(policy, object_key)} != set()
 		some node in ({object_key} | {place | place := attachment.place(name, object_key)})
 		some scope in scopes.scopes_at_or_below(name, node)
 		some outcome in outcomes.outcomes_at(name, scope)
-		outcome.policy in targeting
 	})
 	some mark in outcome.marks
 	mark[0] == object_key

@@ -121,9 +121,11 @@ test_a_policy_concerns_what_it_selects_and_what_it_selected_before if {
 
 # T1, C2
 test_a_gateway_concerns_direct_policies_below_it_that_a_class_name_limits if {
-	limited := testing.timeout("limited", 1, [object.union(testing.service_ref("cart"), {"className": "example"})], {})
+	refs := [object.union(testing.service_ref(name), {"className": "example"}) | some name in ["cart", "apart"]]
+	limited := testing.timeout("limited", 1, refs, {})
 	gateway := "gateway.networking.k8s.io/Gateway/infra/public"
-	_concerned([limited], gateway, [])[0]["example.com/TimeoutPolicy"] == _services
+	apart := testing.service("apart", [])
+	_concerned([limited, apart], gateway, [])[0]["example.com/TimeoutPolicy"] == _services
 	object.get(_concerned([testing.timeout("free", 1, [testing.service_ref("cart")], {})], gateway, [])[0], "example.com/TimeoutPolicy", []) == []
 }
 
