@@ -50,3 +50,32 @@ test_rule_with_a_heavy_pattern_is_undecided_unless_it_serves_the_request_anyway 
 	served := _answer_of([{"headers": [_heavy]}, {"headers": [{"name": "a", "value": "x"}]}])
 	[served.rule, served.undecided] == ["gateway.networking.k8s.io/HTTPRoute/shop/odd#r", []]
 }
+
+_http_route_key := "gateway.networking.k8s.io/HTTPRoute/shop/odd"
+
+_failure(filters, destinations) := found if {
+	found := request.failure(_http_route_key, {"filters": filters}, destinations) with input as {"host": "odd.example.com"}
+}
+
+test_rule_without_a_backend_that_gets_requests_fails if {
+	_failure([], []) == {"status": "500", "message": "the rule has no backends, and no filter that answers requests"}
+	every destination in [{"problem": null, "weight": 0}, {"problem": {"reason": "BackendNotFound"}, "weight": 1}] {
+		_failure([], [destination]).message == "no backend of the rule gets requests: each has the weight 0, or fails"
+		_failure([{"type": "URLRewrite"}], [destination]).status == "500"
+		_failure([{"type": "RequestRedirect"}], [destination]) == null
+		_failure([{"type": "ExtensionRef"}], [destination]) == null
+		_failure([], [destination, {"problem": null, "weight": 1}]) == null
+	}
+}
+
+test_route_that_names_another_listener_is_told_apart_from_one_that_is_attached_there if {
+	listeners := [testing.listener("http", 80), object.union(testing.listener("other", 81), {"allowedRoutes": {"namespaces": {"from": "Same"}}})]
+	gateway := testing.gateway("two", listeners)
+	route := testing.route("odd", [{"name": "two", "namespace": "infra", "sectionName": "other"}], [{"matches": [{"path": {"value": "/"}}]}])
+	query_input := {"host": "odd.example.com", "port": 80, "gateway": "gateway.networking.k8s.io/Gateway/infra/two"}
+	near := request.nearest with input as object.union(query_input, testing.changed([gateway, route]))
+	[[one.reason, one.message] | some one in near.candidates] == [["OtherListener", "names another listener, and is attached to none"]]
+	open := json.patch(gateway, [{"op": "replace", "path": "/spec/listeners/1/allowedRoutes/namespaces/from", "value": "All"}])
+	attached := request.nearest with input as object.union(query_input, testing.changed([open, route]))
+	[one.message | some one in attached.candidates] == ["is attached to Gateway infra/two#other"]
+}
