@@ -510,3 +510,15 @@ test_what_the_schema_sets_beside_a_wrapper_is_known_by_field if {
 	given["/spec/color"] == {["/spec/color", "red"]}
 	given["/spec/overrides"] == {["/spec/overrides", {}], ["/spec/overrides/limit", 5], ["/spec/overrides/strategy", "atomic"]}
 }
+
+# K6
+test_policy_that_no_kind_describes_has_a_message_with_the_next_step if {
+	kinds.undescribed_message("acme.io/Rate") == concat("", [
+		"no policy kind describes acme.io/Rate, so this policy has no effect: ",
+		"write a PolicyKind, `bridge init policykind` prints one",
+	]) with data.kinds as {}
+	kinds.undescribed_message("acme.io/RatePolcy") == concat("", [
+		"no policy kind describes acme.io/RatePolcy, so this policy has no effect: ",
+		"did you mean acme.io/RatePolicy?",
+	]) with data.kinds as {"acme.io/RatePolicy": {}}
+}

@@ -79,3 +79,11 @@ test_route_that_names_another_listener_is_told_apart_from_one_that_is_attached_t
 	attached := request.nearest with input as object.union(query_input, testing.changed([open, route]))
 	[one.message | some one in attached.candidates] == ["is attached to Gateway infra/two#other"]
 }
+
+test_entry_points_that_refuse_a_request_name_what_they_accept if {
+	gateway := testing.gateway("two", [testing.listener("http", 80)])
+	query_input := {"host": "odd.example.com", "port": 81, "gateway": "gateway.networking.k8s.io/Gateway/infra/two"}
+	near := request.nearest with input as object.union(query_input, testing.changed([gateway]))
+	near.message == "No listener accepts HTTP for odd.example.com on port 81"
+	[[one.reason, one.message] | some one in near.candidates] == [["PortDiffers", "accepts HTTP on port 80 for any hostname"]]
+}
