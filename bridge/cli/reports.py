@@ -51,6 +51,10 @@ def _lines(answer: Analysis, position: Position, summary: str) -> Iterator[str]:
         yield from (f"{title}: {first_of(names + keys[_NAMED:], _NAMED)}", "")
     if answer.introduced:
         yield from _problems(answer.introduced, position)
+        urls = {reason.name: reason.url for reason in explained_reasons()}
+        named = dict.fromkeys(problem["reason"] for problem in answer.introduced)
+        if links := [f"[{name}]({urls[name]})" for name in named if name in urls]:
+            yield from (f"What to do: {', '.join(links)}", "")
     for title, problems in (("Fixed problems", answer.fixed), ("Unchanged problems", answer.remaining)):
         if problems:
             yield from _section(f"{title} ({len(problems):,})", _problems(problems, position))

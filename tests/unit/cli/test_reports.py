@@ -93,6 +93,7 @@ def test_comment_shows_introduced_problems_and_folds_the_others() -> None:
     text = comment(analysis([problem()], [problem(reason="Conflicted")]), placed, "1 changed")
     assert text.startswith(f"{MARKER}\n### Policy Bridge: ❌ This change introduces problems\n\n1 changed\n")
     assert "| `HTTPRoute/shop/cart` | `TargetNotFound` | `is not found` | `deploy/a b.yaml:7` |" in text
+    assert "\nWhat to do: [TargetNotFound](https://github.com/policy-bridge/policy-bridge/blob/main/" in text
     assert text.count("<details>") == text.count("</details>") == 2
     assert text.index("TargetNotFound") < text.index("<details>")
     assert "✅" in comment(analysis([]), placed, "")
