@@ -111,8 +111,11 @@ def in_context(ask: Ask) -> Ask:
             answer = await ask(engine, replace(asked, namespace=engine.namespace))
         except NameNotFoundError:
             return await ask(engine, asked)
-        where = f" in namespace {engine.namespace} (-A: in all namespaces)." if answer.namespaced else "."
-        return replace(answer, nothing=answer.nothing.rstrip(".") + where)
+        names_objects = len(asked.words) > 1 or any("/" in word for word in asked.words)
+        if names_objects or not answer.namespaced:
+            return answer
+        where = f"in namespace {engine.namespace} (-A: in all namespaces)."
+        return replace(answer, nothing=f"{answer.nothing.rstrip('.')} {where}")
 
     return ask_there
 
