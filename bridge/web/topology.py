@@ -90,10 +90,17 @@ class Topology:
                 changed, upcoming = journal.since(revision), journal.revision
                 if changed is None or len(changed) > _LARGE:
                     yield self._reload(upcoming)
-                    await asyncio.sleep(_RELOAD_PAUSE)
+                    await self._pause()
                 else:
                     yield self._delta(changed, upcoming)
                 revision = upcoming
+
+    async def _pause(self) -> None:
+        """Wait between two loads of everything, but not longer than until the picture is complete."""
+        whole = self._drawing.whole
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_RELOAD_PAUSE):
+                await (asyncio.sleep(_RELOAD_PAUSE) if whole.is_set() else whole.wait())
 
     def _state(self) -> dict[str, Any]:
         reasons = {name: why for name, why in self._checks().items() if why}
