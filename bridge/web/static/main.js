@@ -195,11 +195,12 @@ const connection = new Connection({
   has: (revision) => wire.has(revision),
   async load() {
     const first = topology.nodes.size === 0;
+    const before = drawn.count;
     const { whole, again } = await store.load();
     if (first && topology.nodes.size) {
       requestBox.set(follow().request);
       performance.mark("first-picture");
-    } else {
+    } else if (drawn.count > before) {
       details.show(state.chosen, topology);
       if (!drawn.complete) {
         draw(true);

@@ -8,6 +8,7 @@ export class Store {
   #topology;
   #wire;
   #refreshed;
+  #revision = ""; // of the latest answer
   #isDrawn = false; // whether the bridge had all of it when the top was loaded
 
   /** `refreshed()` is called when the topology has changed. */
@@ -20,13 +21,14 @@ export class Store {
   /** Load again. Returns {whole: whether the bridge had all of it, again: whether another load completes it}. Raises ApiError. */
   async load() {
     const all = this.#isDrawn || this.#topology.nodes.size > TOP;
-    const { revision } = this.#wire;
     const document = await ask(all ? undefined : TOP);
     this.#isDrawn = document.whole;
     const loaded = Object.keys(document.nodes).length;
-    // What was there whole stays while a restarted bridge draws.
-    if (!document.whole && loaded < this.#topology.nodes.size) return { whole: false, again: false };
-    const isDrawing = !document.whole && document.revision !== revision;
+    const isDrawing = !document.whole && document.revision !== this.#revision;
+    this.#revision = document.revision;
+    // Nothing is drawn again for less than what is there already, which can be all that a restarted bridge had.
+    const had = this.#topology.nodes.size;
+    if (!document.whole && had > 0 && loaded <= had) return { whole: false, again: isDrawing };
     this.#topology.load(this.#wire.load(document));
     this.#refreshed();
     return { whole: document.whole, again: isDrawing || (document.whole && !all && document.total > loaded) };
