@@ -9,6 +9,12 @@ from typing import Any
 from playwright.async_api import ConsoleMessage, Page
 
 PATIENCE = 300.0  # seconds
+# Whether the chosen row of the outline is in sight, give or take a rounded pixel.
+CHOSEN_IN_SIGHT = """(() => {
+  const row = document.querySelector('#outline [aria-selected=true]')?.getBoundingClientRect();
+  const outline = document.querySelector('.side .scroll').getBoundingClientRect();
+  return row && row.top >= outline.top && row.bottom <= outline.bottom + 1;
+})()"""
 # A container has neither what the sandbox needs for root, nor a large /dev/shm.
 LAUNCH = ["--no-sandbox", "--disable-dev-shm-usage"]
 

@@ -228,12 +228,14 @@ let judging;
 function loadViolations() {
   judging ??= setTimeout(async () => {
     judging = undefined;
+    const had = violations.constraints.length > 0;
     try {
       violations.load(await askViolations());
     } catch (error) {
       if (error.status === undefined) throw error; // the connection shows the others, and a new one has them again
       return;
     }
+    if (!had && !violations.constraints.length) return;
     draw(state.filters.violations.size > 0);
     details.show(state.chosen, topology);
   }, SETTLING);

@@ -32,6 +32,7 @@ export class Outline {
     const had = this.#rows[this.#at]?.path;
     const focused = this.#element.contains(document.activeElement);
     const { scrollTop } = this.#element.parentElement;
+    if (this.#isInSight()) this.#chosen = undefined; // rows before it may be new
     const rows = [];
     const seen = new Set();
     const walk = (id, level, before) => {
@@ -59,12 +60,22 @@ export class Outline {
     if (focused && rows.length) rows[this.#at].row.focus({ preventScroll: true });
   }
 
-  /** Once for each choice, as soon as it has a row. */
+  /** Once for each choice, as soon as it has a row, and while the user has not scrolled away from it. */
   #scrollTo(chosen) {
     if (chosen === this.#chosen) return;
-    const found = chosen && this.#rows.find(({ key }) => key === chosen);
-    found?.row.scrollIntoView({ block: "nearest" });
+    const found = this.#rowOf(chosen);
+    found?.scrollIntoView({ block: "nearest" });
     if (found || !chosen) this.#chosen = chosen;
+  }
+
+  #isInSight() {
+    const row = this.#rowOf(this.#chosen)?.getBoundingClientRect();
+    const { top, bottom } = this.#element.parentElement.getBoundingClientRect();
+    return row !== undefined && row.bottom > top && row.top < bottom;
+  }
+
+  #rowOf(key) {
+    return key && this.#rows.find((one) => one.key === key)?.row;
   }
 
   #clicked(event) {
