@@ -36,6 +36,7 @@ COMMANDS = [
     "graph",
     "analyze",
     "impact",
+    "compare",
     "test",
     "problems",
     "violations",
