@@ -11,10 +11,11 @@ from bridge.cli.command import (
     SELECTOR,
     kind_option,
     namespace_options,
+    option,
     source_namespace_option,
     words,
 )
-from bridge.cli.notation import Entry, compact, kind_text, path_text, policy_text
+from bridge.cli.notation import Entry, compact, kind_text, name_of, path_text, policy_text
 from bridge.cli.output import Answer
 from bridge.cli.reading import Asked, read_command
 from bridge.cli.table import Table
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     kind_option(ONLY_KIND),
     *namespace_options("The namespace of TARGETs without one; without TARGET, show only this namespace."),
     source_namespace_option(SAME_FOR_ALL),
+    option("--with-staged", is_flag=True, help="As if staged policies were in effect."),
     SELECTOR,
     queries=("effective", "scopes"),
 )
@@ -39,7 +41,8 @@ async def effective(engine: Engine, asked: Asked) -> Answer:
 
     TARGET is an object or a section of an object: KIND NAME, KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a
     full key; KIND alone means all objects of the kind. A target above the level at which a policy kind acts means all
-    effective targets below it. Without TARGET: all effective targets of policies.
+    effective targets below it. Without TARGET: all effective targets of policies. A staged policy, such as one with
+    Istio's annotation istio.io/dry-run, has no effect; --with-staged shows what would be in effect.
 
     Examples:
         # All effective policies of a folder of manifests
@@ -56,11 +59,14 @@ async def effective(engine: Engine, asked: Asked) -> Answer:
     from bridge.queries.asking import effective_at, effective_everywhere, policy_kind, selected, target_keys
 
     kind = await policy_kind(engine.opa, asked.kind) if asked.kind else None
+    staged: bool = asked.more["with_staged"]
     if asked.words:
         keys = await target_keys(engine.opa, asked.words, asked.namespace)
-        found = await effective_at(engine.opa, keys, kind, asked.source_namespace)
+        found = await effective_at(engine.opa, keys, kind, asked.source_namespace, with_staged=staged)
     else:
-        found = await effective_everywhere(engine.opa, kind, asked.namespace, asked.source_namespace)
+        found = await effective_everywhere(
+            engine.opa, kind, asked.namespace, asked.source_namespace, with_staged=staged
+        )
     found = await selected(engine.opa, found, "target", asked.selects)
     return Answer(lambda: [effective_table(found, wide=asked.wide)], "No effective policies found.", found)
 
@@ -81,4 +87,5 @@ def _effective(at_path: Entry, *, wide: bool) -> str:
     if "error" in at_path:
         return f"error: {at_path['error']['message']}"
     text = compact(at_path["spec"], at_path.get("origins", {}) if wide else {})
-    return "; ".join([text, *(f"incomplete: {why}" for why in at_path.get("incomplete", ()))])
+    staged = [f"would be, with {name_of(parse_key(policy))}" for policy in at_path.get("staged", ())]
+    return "; ".join([text, *staged, *(f"incomplete: {why}" for why in at_path.get("incomplete", ()))])

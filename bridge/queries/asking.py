@@ -119,12 +119,19 @@ async def entry_gateway(opa: Opa, text: str, namespace: str | None) -> Key:
 
 
 async def effective_at(
-    opa: Opa, targets: Sequence[Key], kind: str | None = None, source_namespace: str | None = None
+    opa: Opa,
+    targets: Sequence[Key],
+    kind: str | None = None,
+    source_namespace: str | None = None,
+    *,
+    with_staged: bool = False,
 ) -> list[Entry]:
     """Return the effective policies at targets, and at the effective targets below them, as in the query result."""
-    query_input = {"policyKind": kind} if kind else {}
+    query_input: dict[str, Any] = {"policyKind": kind} if kind else {}
     if source_namespace:
         query_input["sourceNamespace"] = source_namespace
+    if with_staged:
+        query_input["staged"] = True
 
     async def ask(batch: Sequence[Key]) -> list[Entry]:
         try:
@@ -155,15 +162,21 @@ async def explained_at(
 
 
 async def effective_everywhere(
-    opa: Opa, kind: str | None = None, namespace: str | None = None, source_namespace: str | None = None
+    opa: Opa,
+    kind: str | None = None,
+    namespace: str | None = None,
+    source_namespace: str | None = None,
+    *,
+    with_staged: bool = False,
 ) -> list[Entry]:
     """Return the effective policies at every effective target of policies, or only in one namespace.
 
     Targets at which the query fails are left out, as by `in_batches`.
     """
     entries: dict[tuple[str, str], Entry] = {}  # an object's entries include those of its sections
-    source = {"sourceNamespace": source_namespace} if source_namespace else {}
-    for name, targets in (await scopes(opa, kind)).items():
+    source: dict[str, Any] = {"sourceNamespace": source_namespace} if source_namespace else {}
+    source |= {"staged": True} if with_staged else {}
+    for name, targets in (await scopes(opa, kind, with_staged=with_staged)).items():
         chosen = [str(key) for key in targets if namespace in {None, key.namespace}]
         more = {"policyKind": name, **source}
         found = await in_batches(opa, "effective", "targets", chosen, more, at_targets_of(name))
@@ -183,9 +196,10 @@ async def uncovered(opa: Opa, text: str, namespace: str | None = None) -> list[E
     return await in_batches(opa, "uncovered", "targets", targets, more)
 
 
-async def scopes(opa: Opa, kind: str | None = None) -> dict[str, list[Key]]:
+async def scopes(opa: Opa, kind: str | None = None, *, with_staged: bool = False) -> dict[str, list[Key]]:
     """Return every effective target of policies, by policy kind."""
-    answer = await opa.query("scopes", {"policyKind": kind} if kind else {})
+    staged = {"staged": True} if with_staged else {}
+    answer = await opa.query("scopes", {"policyKind": kind, **staged} if kind else staged)
     return {name: [parse_key(text) for text in targets] for name, targets in answer.items()}
 
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hack.bench import admission, cluster, expressions, starts, wide
+from hack.bench import admission, cluster, expressions, guardrails, starts, wide
 from hack.bench.table import Figures, printed
 from hack.figures import progress
 from hack.processes import HERE, ROOT, Program
@@ -29,6 +29,7 @@ PARTS: dict[str, Callable[[Program, int, Path], Coroutine[Any, Any, Figures]]] =
     "cluster": cluster.measure,
     "wide": wide.measure,
     "admission": admission.measure,
+    "guardrails": guardrails.measure,
 }
 
 

@@ -41,6 +41,11 @@ ROWS = (
     Row("gateway_change", "a changed Gateway policy over all routes to one batched query, processor time", "times", 3),
     Row("webhook", "webhook to OPA's own webhook, 16 clients, p50", "times", aim=1.8),
     Row("webhook_cpu", "the same, processor time of a request", "times"),
+    Row("guardrails_audit", "first audit of 20 guardrails to the first statuses, processor time", "times", aim=1.5),
+    Row("guardrails_route", "20 guardrails after a changed route policy, p50", "ms", aim=50),
+    Row("guardrails_gateway", "the same, after a policy of a Gateway with a twentieth of the routes", "ms", aim=2_000),
+    Row("guardrails_admission", "admission of a route policy with guardrails to without, p50", "times", aim=1.5),
+    Row("suite", "200 expectations to one `bridge effective` of 2,000 objects, processor time", "times", aim=1.5),
     Row("memory_opa", "OPA's memory with all routes, to an OPA with one raw PUT of them", "times", aim=1.5),
     Row("memory_bridge", "memory of the bridge after the initial sync", "MiB", aim=100),
 )

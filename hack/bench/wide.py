@@ -35,18 +35,18 @@ async def measure(program: Program, routes: int, folder: Path) -> Figures:
     settings = {"BRIDGE_STATUS_WRITES_PER_SECOND": "100000"}  # what is measured is the bridge, not its budget
     async with BridgeProcess(folder, options, settings, program) as bridge:
         await bridge.logged("OPA synced")
-        await _quiet(bridge)
+        await quiet(bridge)
         before = sum(bridge.processor_times().values())
         for number in range(CHANGES):
             progress(f"the policy of {GATEWAY} changes")
             write(manifests / "policy.yaml", [_policy(number)])
             await asyncio.sleep(1)  # until the bridge has noticed
-            await _quiet(bridge)
+            await quiet(bridge)
         changed = (sum(bridge.processor_times().values()) - before) / CHANGES
         return {"gateway_change": changed / await _one_batched_query(bridge, load)}
 
 
-async def _quiet(bridge: BridgeProcess) -> None:
+async def quiet(bridge: BridgeProcess) -> None:
     """Wait until the bridge and its OPA have been idle for some time."""
     async with asyncio.timeout(PATIENCE):
         used = QUIET

@@ -9,12 +9,19 @@ import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lib.leaves
 import data.bridge.lookup
+import data.bridge.staging
 
 # METADATA
 # description: |
 #   An entry of effective policies; with `incomplete`, a list of reasons, if a policy that has an effect there uses such a
-#   feature.
-marked(entry) := object.union(entry, {"incomplete": sort(reasons)}) if {
+#   feature, and with `staged`, if the query asks for the staged policies too and some are on the path.
+marked(entry) := object.union(_complete(entry), {"staged": staged}) if {
+	input.staged
+	staged := [one.policy | some one in entry.policies; staging.is_staged(lookup.get(one.policy))]
+	staged != []
+} else := _complete(entry)
+
+_complete(entry) := object.union(entry, {"incomplete": sort(reasons)}) if {
 	features := kinds.get(keys.type_of(entry.policies[0].policy)).notModeled
 	reasons := {sprintf("%s: %s", [keys.describe(one.policy), feature.message]) |
 		some one in entry.policies

@@ -70,8 +70,8 @@ targets(policy_key) := {place(keys.parse(policy_key).type, ref.key) |
 	verdict(policy_key, ref).reason == "Accepted"
 }
 
-# A policy with a deletionTimestamp has no effect (semantics T5).
-takes_part(policy_key) if not policies.fact(policy_key, "deleting")
+# A policy with a deletionTimestamp has no effect (semantics T5), nor has a staged one (T9).
+takes_part(policy_key) if not data.bridge.staging.is_out(policy_key)
 
 # The policies of a kind, or of all kinds, that select an object. The cost is that of the selectors for such objects in
 # their namespace.

@@ -197,9 +197,8 @@ runs_through(policy_kind, path, classes) if {
 }
 
 # The attachments of a kind's policies that do not count for an effective target, although they name a node of one of
-# its paths: `{policy, target, reason, message}`. The reason is that of the verdict, Deleting for a policy that is being
-# deleted, OtherClass for a ref whose className excludes it from one of the paths, or OtherController if the kind's
-# `controllers` do (semantics T1 to T6, P8). `explain` adds these to an effective policy.
+# its paths: `{policy, target, reason, message}`. `explain` adds these. The reason is the verdict's, Deleting or Staged,
+# OtherClass (`className` excludes it from one of the paths) or OtherController (semantics T1 to T6, P8).
 rejections(policy_kind, node) := {rejection |
 	paths := hierarchy.all_kind_paths(policy_kind, node)
 	some object_key in _objects_on(paths)
@@ -225,9 +224,8 @@ _concerns(policy_kind, ref, paths) if {
 	not place(policy_kind, ref.key)
 }
 
-_refusal(policy, ref, paths) := {"reason": "Deleting", "message": message} if {
+_refusal(policy, ref, paths) := data.bridge.staging.refusal(policy) if {
 	not takes_part(policy)
-	message := sprintf("%s %s is being deleted", [keys.parse(policy).kind, keys.short(policy)])
 } else := found if {
 	found := verdict(policy, ref)
 	found.reason != "Accepted"

@@ -32,8 +32,8 @@ _are_current(key) if lookup.stored_fact(key, "by") == kinds.stamp(keys.type_of(k
 
 # The facts of a policy object: `by`, see `kinds.stamp`; `order` `[age, namespace/name, key]`, the order of policies of
 # one level (semantics F1); `refs`, the targets that it names; `near`, those of them that are accepted if the target
-# exists; `breadth`, how wide a policy of a kind with `selectors` selects (T8); `deleting`, whether it has a
-# deletionTimestamp (T5); `invalid`, why it is Invalid as a whole (T2). A policy with a valid spec also has the result
+# exists; `breadth`, how wide a policy of a kind with `selectors` selects (T8); `absence`, why it takes
+# no part, see `staging` (T5); `invalid`, why it is Invalid as a whole (T2). A policy with a valid spec also has the result
 # of `_spec_proper`, `leaves`, their number, `tombstones` if its spec has a null, `custom`, the inputs of its Custom
 # strategy, and `rank`, see `kinds.rank`. A policy above a bound is not read any further (T6).
 facts_of(obj) := _facts_unread(obj, _stanza_problem(obj)) if {
@@ -53,7 +53,7 @@ _is_without_targets(obj) if {
 
 _facts_unread(obj, message) := object.union(
 	{"by": kinds.stamp(type), "order": _order(obj), "refs": [], "invalid": message},
-	{"deleting": true | obj.metadata.deletionTimestamp},
+	{"absence": why | why := data.bridge.staging.absence(obj)},
 ) if {
 	type := keys.type(obj.apiVersion, obj.kind)
 	kinds.get(type)
@@ -65,7 +65,7 @@ _facts_within_bounds(obj) := object.union_n([
 		"order": _order(obj),
 		"refs": refs,
 	},
-	{"deleting": true | obj.metadata.deletionTimestamp},
+	{"absence": why | why := data.bridge.staging.absence(obj)},
 	{"near": {ref.key: true | some ref in refs; is_near(key, ref)} | invalid == {}; _may_be_near(type, obj)},
 	invalid,
 	{"breadth": breadth(type, obj) | kinds.has_selectors(type)},
@@ -101,7 +101,7 @@ _invalidity(obj, spec_facts) := spec_facts.error if {
 
 # A policy that is not being deleted, of a kind whose policies do not conflict at a target.
 _may_be_near(type, obj) if {
-	not obj.metadata.deletionTimestamp
+	not data.bridge.staging.absence(obj)
 	not kinds.get(type).sameLevel in {"Conflict", "ConflictOnOverlap"}
 }
 

@@ -68,8 +68,8 @@ _undescribed_refs(object_key) := {[policy, ref] |
 	ref.object == object_key
 }
 
-_counts(policy, ref) := {"accepted": false, "reason": "Deleting"} if {
-	lookup.get(policy).metadata.deletionTimestamp
+_counts(policy, ref) := {"accepted": false, "reason": data.bridge.staging.refusal(policy).reason} if {
+	not attachment.takes_part(policy)
 } else := object.union({"accepted": reason == "Accepted"}, {"reason": reason | reason != "Accepted"}) if {
 	reason := attachment.verdict(policy, ref).reason
 }

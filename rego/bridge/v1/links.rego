@@ -42,7 +42,7 @@ _declared_by(type, obj) := index.links_of_type(type, obj) if {
 # entrypoint: true
 link_fields := null if {
 	index.link_fields == null
-} else := array.concat(index.link_fields, [{"type": type} | some type in sort(kinds.selecting_kinds)])
+} else := array.flatten([index.link_fields, data.bridge.staging.fields, [{"type": type} | some type in sort(kinds.selecting_kinds)]])
 
 # METADATA
 # description: |

@@ -1,0 +1,163 @@
+"""Measure what guardrails cost: the first audit, the objects of a change, a request, and a suite of expectations."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from bridge.model.changes import Object
+from bridge.model.keys import key_of
+from hack.bench.load import GATEWAY_API, POLICY_KIND, Load, namespace_of, route_policy, write
+from hack.bench.opa import ask
+from hack.bench.table import Figures
+from hack.bench.wide import quiet
+from hack.figures import percentile, progress
+from hack.processes import BridgeProcess, Program
+
+ROUTE_CHANGES = 30
+REQUESTS = 100
+BATCH = 500  # objects of a query, as in the audit
+EXPECTATIONS = 200
+SUITE_ROUTES = 1_800  # with what belongs to them, 2,000 objects
+_SETTINGS = {"BRIDGE_STATUS_WRITES_PER_SECOND": "100000"}  # what is measured is the bridge, not its budget
+_RULES: list[tuple[str, dict[str, Any]]] = [
+    *(
+        ("required_policy", {"kinds": [POLICY_KIND], "field": field})
+        for field in ("/colors", "/contrast", "", "/theme")
+    ),
+    *(("bounded_field", {"kind": POLICY_KIND, "field": "/contrast", "maximum": most}) for most in range(10, 18)),
+    *(
+        ("field_owner", {"kind": POLICY_KIND, "field": "/theme", "namespaces": [f"team-{n}*", "infra"]})
+        for n in range(6)
+    ),
+    *(("no_weakening", {"kinds": [POLICY_KIND], "fields": [field]}) for field in ("/contrast", "/colors")),
+]
+
+
+async def measure(program: Program, routes: int, folder: Path) -> Figures:
+    """Return the figures of 20 guardrails on all routes of a folder."""
+    load = Load(routes)
+    manifests = folder / "manifests"
+    manifests.mkdir()
+    write(manifests / "load.yaml", load.objects())
+    options = ["--manifests", str(manifests), "--listen", "127.0.0.1:0"]
+    requests = list(_requests(load))
+    async with aiohttp.ClientSession() as session:
+        async with _bridge(folder / "without", options, program) as bridge:
+            statuses = await _after_sync(bridge)
+            without = await _timed(session, bridge, "admission", requests)
+        write(manifests / "guardrails.yaml", _constraints())
+        async with _bridge(folder / "with", options, program) as bridge:
+            both = await _after_sync(bridge)
+            with_guardrails = await _timed(session, bridge, "admission", requests)
+            progress("changes")
+            changed = load.routes_with_policy()[:ROUTE_CHANGES]
+            after_route = [await _judged(session, bridge, route_policy(route, route)) for route in changed]
+            gateway = next(obj for obj in load.policies() if obj["metadata"]["name"] == "gateway-0")
+            after_gateway = await _judged(session, bridge, gateway)
+    return {
+        "guardrails_audit": (both - statuses) / statuses,
+        "guardrails_route": percentile(after_route, 0.5) * 1e3,
+        "guardrails_gateway": after_gateway * 1e3,
+        "guardrails_admission": percentile(with_guardrails, 0.5) / percentile(without, 0.5),
+        "suite": await asyncio.to_thread(_suite, program, folder),
+    }
+
+
+def _bridge(folder: Path, options: Sequence[str], program: Program) -> BridgeProcess:
+    folder.mkdir()
+    return BridgeProcess(folder, options, _SETTINGS, program)
+
+
+async def _after_sync(bridge: BridgeProcess) -> float:
+    """Return the processor time from the sync of OPA until everything is computed."""
+    await bridge.logged("OPA synced")
+    before = sum(bridge.processor_times().values())
+    await quiet(bridge)
+    return sum(bridge.processor_times().values()) - before
+
+
+async def _timed(
+    session: aiohttp.ClientSession, bridge: BridgeProcess, query: str, inputs: Sequence[Any]
+) -> list[float]:
+    took = []
+    for query_input in inputs:
+        began = time.perf_counter()
+        await ask(session, bridge.opa_url, query, query_input)
+        took.append(time.perf_counter() - began)
+    return took
+
+
+async def _judged(session: aiohttp.ClientSession, bridge: BridgeProcess, policy: Object) -> float:
+    """Return the seconds of the queries that the audit sends after a change of a policy."""
+    began = time.perf_counter()
+    affected = await ask(session, bridge.opa_url, "guarded", {"keys": [str(key_of(policy))], "was": {}})
+    for start in range(0, len(affected), BATCH):
+        await ask(session, bridge.opa_url, "violations", {"objects": affected[start : start + BATCH]})
+    return time.perf_counter() - began
+
+
+def _constraints() -> Iterator[Object]:
+    for number, (guardrail, parameters) in enumerate(_RULES):
+        yield {
+            "apiVersion": "policybridge.io/v1alpha1",
+            "kind": "Constraint",
+            "metadata": {"name": f"guardrail-{number}"},
+            "spec": {
+                "policy": f"bridge.guardrails.{guardrail}",
+                "match": {"kinds": [{"apiGroups": [GATEWAY_API], "kinds": ["HTTPRoute"]}]},
+                "parameters": parameters,
+            },
+        }
+
+
+def _requests(load: Load) -> Iterator[dict[str, Any]]:
+    """Return requests that change the policies of routes."""
+    routes = load.routes_with_policy()
+    for number in range(REQUESTS):
+        route = routes[number % len(routes)]
+        policy = route_policy(route, route)
+        group, _, kind = POLICY_KIND.partition("/")
+        yield {
+            "operation": "UPDATE",
+            "kind": {"group": group, "version": "v1", "kind": kind},
+            "namespace": namespace_of(route),
+            "name": policy["metadata"]["name"],
+            "object": route_policy(route, route + 1),
+            "oldObject": policy,
+        }
+
+
+def _suite(program: Program, folder: Path) -> float:
+    """Return the ratio of the processor times of a suite and of `bridge effective`, about the same folder."""
+    place = folder / "suite"
+    place.mkdir()
+    load = Load(SUITE_ROUTES, gateways=4)
+    write(place / "load.yaml", load.objects())
+    tests = [
+        {
+            "name": f"route {number}",
+            "effective": [
+                {"target": f"HTTPRoute/{namespace_of(number)}/route-{number}#first", "policyKind": "ColorPolicy"}
+            ],
+        }
+        for number in range(EXPECTATIONS)
+    ]
+    suite = {"apiVersion": "test.policybridge.io/v1alpha1", "kind": "Suite", "manifests": ["load.yaml"], "tests": tests}
+    write(place / "suite.yaml", [suite])
+    tested = _processor_time(program, "test", str(place / "suite.yaml"))
+    return tested / _processor_time(program, "effective", "--manifests", str(place / "load.yaml"))
+
+
+def _processor_time(program: Program, *arguments: str) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(program.command(*arguments), env=program.environment(), check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
