@@ -76,12 +76,13 @@ def test_the_steps_on_a_cluster(
 def _run(line: str, shown: str, *, cut: bool, at: Path, kubectl_path: Path, plane: ControlPlane) -> None:
     """Run a command until it prints what the page shows; a report follows its violation."""
     path = f"{kubectl_path.parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "KUBECONFIG": str(plane.kubeconfig)}
     deadline = time.monotonic() + PATIENCE
     while True:
         done = subprocess.run(
             ["bash", "-c", line],
             cwd=at,
-            env={**os.environ, "PATH": path, "KUBECONFIG": str(plane.kubeconfig)},
+            env=environment,
             capture_output=True,
             text=True,
             check=False,
@@ -93,4 +94,7 @@ def _run(line: str, shown: str, *, cut: bool, at: Path, kubectl_path: Path, plan
         if " ".join(shown.split()) in " ".join(printed.split()) or fits(plain(shown), plain(printed), cut=cut):
             return
         assert time.monotonic() < deadline, f"{line}\n{printed}"
+        if "denied the request" in shown and done.returncode == 0:
+            # OPA was too slow on a loaded machine, and this Constraint's failurePolicy is Ignore.
+            subprocess.run(["bash", "-c", "kubectl apply -f gateway.yaml"], cwd=at, env=environment, check=True)
         time.sleep(0.5)
