@@ -107,7 +107,7 @@ test_a_violation_names_the_policies_at_fault if {
 	reported.details.policies == [_jwt]
 }
 
-_outcomes := {"example.com/SecurityPolicy": object.union(_secured["example.com/SecurityPolicy"], {"outcomes": {_jwt: "Programmed"}})}
+_outcomes := {"example.com/SecurityPolicy": object.union(_secured["example.com/SecurityPolicy"], {"outcomes": {_jwt: "Programmed", "example.com/SecurityPolicy/shop/lost": "Overridden"}})}
 
 test_a_field_that_cannot_be_compared_is_outside if {
 	count(_bounded({"maximum": "much"})) == 1

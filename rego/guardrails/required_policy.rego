@@ -45,7 +45,11 @@ _is_unknown if {
 }
 
 # The policies of these kinds that are in effect and lack the field.
-_others := {policy | some kind in input.parameters.kinds; some policy, _ in input.policies[kind].outcomes}
+_others := {policy |
+	some kind in input.parameters.kinds
+	some policy, outcome in input.policies[kind].outcomes
+	outcome != "Overridden"
+}
 
 _wanted := sprintf("%s%s", [
 	concat(" or ", [split(kind, "/")[1] | some kind in input.parameters.kinds]),
