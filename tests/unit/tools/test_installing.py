@@ -62,7 +62,8 @@ def test_a_cached_tool_is_executable_by_everyone(go: Path) -> None:
     assert stat.S_IMODE(ensure("opa").path.parent.stat().st_mode) == 0o755
 
 
-def test_without_go_the_error_has_the_fix() -> None:
+def test_without_go_the_error_has_the_fix(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
     with pytest.raises(ToolError) as missing:
         ensure("etcd")
     assert "no Go on PATH to build it" in str(missing.value)
