@@ -17,17 +17,28 @@ def guardrail_of(constraint: Object) -> str:
     return policy if isinstance(policy, str) and policy.startswith(GUARDRAIL_PREFIX) else ""
 
 
+def _fails_closed(constraint: Object) -> bool:
+    spec = field_of(constraint, "spec")
+    return isinstance(spec, dict) and spec.get("failurePolicy") == "Fail"
+
+
 class UsedGuardrails:
     """Follows Constraints; calls `changed` when they name other guardrails than before."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self._changed = changed
         self._by_constraint: dict[Key, str] = {}
+        self._strict: set[Key] = set()  # with a guardrail, and the failurePolicy `Fail`
         self._unlisted: set[Key] = set()  # those that a list in progress has not delivered yet
 
     def packages(self) -> frozenset[str]:
         """Return the packages of all guardrails that a Constraint names."""
         return frozenset(self._by_constraint.values())
+
+    @property
+    def deny_what_is_not_judged(self) -> bool:
+        """Return whether a Constraint with a guardrail has the failurePolicy `Fail`."""
+        return not self._strict.isdisjoint(self._by_constraint)
 
     def note(self, change: Change) -> None:
         """Process one change of a source; changes of other types may be included."""
@@ -38,6 +49,8 @@ class UsedGuardrails:
             case Upserted(type_id, objects) if type_id == CONSTRAINT:
                 found = {key_of(obj): guardrail_of(obj) for obj in objects}
                 self._by_constraint |= found
+                self._strict -= found.keys()
+                self._strict |= {key_of(obj) for obj in objects if found[key_of(obj)] and _fails_closed(obj)}
                 self._unlisted -= found.keys()
             case Listed(type_id) if type_id == CONSTRAINT:
                 for key in self._unlisted:  # deleted while no watch was open

@@ -36,10 +36,10 @@ class PolicyLoading:
         checker = Checker(executable, found.modules, allowed=settings.allowed_builtins, memory=memory)
         types = (*ALWAYS, *(one.type for one in settings.selected_types))
         view = functools.partial(kubernetes_view, types, store.plural) if settings.kubernetes_view else str
-        guardrails = UsedGuardrails(self._reconsider)
-        self.loader = Loader(opa, endpoint, checker, found, view, _decision_of(settings), guardrails.packages)
+        self.guardrails = UsedGuardrails(self._reconsider)
+        self.loader = Loader(opa, endpoint, checker, found, view, _decision_of(settings), self.guardrails.packages)
         self.authors = Authors(self.loader, settings.policy_namespaces)
-        self.source: Source = Tapped(store.source, frozenset(), guardrails.note)
+        self.source: Source = Tapped(store.source, frozenset(), self.guardrails.note)
         self._own_source = store.policies
         self._store = store
         if self._own_source is None:
@@ -81,4 +81,12 @@ def policies_of(loading: PolicyLoading, unready: Callable[[], str]) -> Policies:
     def is_recent(answer: Answer) -> bool:
         return bool(answer.revision) and loader.was_served_recently(answer.revision) and not unready()
 
-    return Policies(lambda: None if authors.unlisted else authors.policies_exist, distrust, is_recent)
+    def exist() -> bool | None:
+        if loading.guardrails.deny_what_is_not_judged:
+            return True
+        return None if authors.unlisted else authors.policies_exist
+
+    def modules_exist() -> bool:
+        return authors.policies_exist
+
+    return Policies(exist, distrust, is_recent, modules_exist)

@@ -44,12 +44,14 @@ class Policies:
     """The webhook's view of the admins' policies.
 
     `exist` returns None until the initial list is complete. `distrust` returns why OPA's result does not count, empty
-    if it does. `is_recent` returns whether it is from modules that were replaced a moment ago.
+    if it does. `is_recent` returns whether it is from modules that were replaced a moment ago. `modules_exist` returns
+    whether an admin's module may define the placement decision.
     """
 
     exist: Callable[[], bool | None]
     distrust: Callable[[Answer], str]
     is_recent: Callable[[Answer], bool] = lambda _: False
+    modules_exist: Callable[[], bool] = lambda: True
 
 
 @dataclass(slots=True)
@@ -228,7 +230,7 @@ class Webhook:
         return self.policies.exist() is not False  # unknown yet: they may
 
     def _undefined(self, path: str) -> str | None:
-        if not self._policies_exist():
+        if not (self._policies_exist() and self.policies.modules_exist()):
             return None
         return (
             f"data.{path.replace('/', '.')} is undefined though policies exist: define it, or set webhook_decision to "

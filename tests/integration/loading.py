@@ -21,6 +21,7 @@ from bridge.opa.shipped import Shipped, shipped
 from bridge.policy_loader.compile_check import Checker
 from bridge.policy_loader.loader import Loader
 from bridge.policy_loader.submissions import Submission, Verdict
+from bridge.policy_loader.used_guardrails import UsedGuardrails
 from bridge.sidecar.policy_loading import PolicyLoading, policies_of
 from bridge.sidecar.webhook import Policies
 from tests.bundle_trust import shared_trust, signed_endpoint, unguarded
@@ -77,7 +78,9 @@ class Bench:
 def policies_beside(bench: Bench) -> Policies:
     """A webhook's view of the policies of a bench, as of a bridge whose OPA has all objects."""
     authors = SimpleNamespace(unlisted=False, policies_exist=True)
-    return policies_of(cast("PolicyLoading", SimpleNamespace(authors=authors, loader=bench.loader)), str)
+    guardrails = UsedGuardrails(lambda: None)
+    loading = SimpleNamespace(authors=authors, loader=bench.loader, guardrails=guardrails)
+    return policies_of(cast("PolicyLoading", loading), str)
 
 
 async def until(met: Callable[[], bool]) -> None:

@@ -54,3 +54,20 @@ def test_other_policies_are_no_guardrails() -> None:
 def test_the_spec_of_an_object_of_a_cluster_is_json_text() -> None:
     found = constraint("a", "bridge.guardrails.x")
     assert guardrail_of({**found, "spec": msgspec.Raw(msgspec.json.encode(found["spec"]))}) == "bridge.guardrails.x"
+
+
+def test_a_guardrail_with_the_failure_policy_fail_denies_what_is_not_judged() -> None:
+    used = UsedGuardrails(lambda: None)
+    strict = constraint("a", "bridge.guardrails.same_value")
+    strict["spec"]["failurePolicy"] = "Fail"
+    for one, expected in (
+        (constraint("b", "bridge.guardrails.same_value"), False),
+        ({**strict, "spec": {**strict["spec"], "policy": "k8s.memory"}}, False),
+        (strict, True),
+        ({**strict, "spec": {**strict["spec"], "failurePolicy": "Ignore"}}, False),
+        (strict, True),
+    ):
+        used.note(Upserted(CONSTRAINT, (one,)))
+        assert used.deny_what_is_not_judged == expected
+    used.note(Deleted(CONSTRAINT, key_of(strict)))
+    assert not used.deny_what_is_not_judged
