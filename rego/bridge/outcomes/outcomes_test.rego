@@ -2,6 +2,7 @@ package bridge.outcomes_test
 
 import data.bridge.effective
 import data.bridge.outcomes
+import data.bridge.policy as policies
 import data.bridge.testing
 
 _key(name) := sprintf("example.com/ColorPolicy/shop/%s", [name])
@@ -69,4 +70,14 @@ test_tallies_count_a_policys_rows_over_all_that_it_reaches if {
 		"count": 2,
 		"examples": [_scope("[1]"), _scope("pay")],
 	}]
+}
+
+# T8
+test_targets_that_a_policy_selects_by_fields_count_only_as_ancestors if {
+	fate := {"policy": "example.com/ColorPolicy/shop/a", "targets": ["core/Pod/shop/a"]}
+	every row in [[true, true, fate.targets], [false, true, []], [false, false, fate.targets]] {
+		[above, by_fields, targets] := row
+		outcomes._counted_targets("example.com/ColorPolicy", fate) == targets with outcomes.has_ancestors as above
+			with policies.selects_by_fields as by_fields
+	}
 }

@@ -30,6 +30,11 @@ test_an_exact_path_a_prefix_and_a_pattern if {
 	_parts({"path": {"type": "RegularExpression", "value": "/a+"}}, {"path": "/aab"}) == {"path"}
 }
 
+test_a_match_without_a_path_expects_that_of_every_request if {
+	conditions := request._conditions(_http, {}) with input as {"path": "/a"}
+	conditions[0] == {"part": "path", "name": "path", "type": "PathPrefix", "expected": "/", "actual": "/a"}
+}
+
 # A pattern of another dialect is one that does not match, never an error.
 test_a_pattern_that_is_none_matches_nothing if {
 	_parts({"path": {"type": "RegularExpression", "value": "/(?!a)"}}, {"path": "/b"}) == {"path"}

@@ -44,6 +44,15 @@ test_what_is_wrong_with_a_request_is_reported if {
 	not request.input_problem with input as {"host": "a", "path": "/", "port": 80, "headers": {"a": ["b"]}}
 }
 
+test_a_port_has_16_bits if {
+	every port in [1, 65535] {
+		not request.input_problem with input as {"host": "a", "port": port}
+	}
+	every port in [0, 65536] {
+		request.input_problem == "port must be a number from 1 to 65535" with input as {"host": "a", "port": port}
+	}
+}
+
 test_a_url_is_no_host if {
 	every host in ["https://shop.example.com", "shop.example.com/cart", "shop.example.com?a=b", "ann@shop", "a:b", "a b"] {
 		startswith(request.input_problem, "host must be a hostname: ") with input as {"host": host}

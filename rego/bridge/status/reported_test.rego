@@ -109,6 +109,7 @@ test_a_refusal_for_another_reason_of_the_specification_is_a_difference if {
 	refused := object.union(
 		_zone_policy({"ancestors": [
 			_entry_of([_says("Accepted", "False", "Conflicted")], _public),
+			_entry_of([_says("Accepted", "False", "Invalid")], _public),
 			_entry_of([_says("Accepted", "False", "UnsupportedValue")], _public),
 		]}),
 		{"spec": {"targetRefs": [_gone]}},
@@ -116,6 +117,7 @@ test_a_refusal_for_another_reason_of_the_specification_is_a_difference if {
 	found := status.of_policy(_zone, []) with input as testing.changed([_zone_kind({"statusShape": "Ancestors"}), refused])
 	[object.get(report, "difference", "") | some report in found.reported] == [
 		"vendor.example.com/controller says Conflicted (by the vendor), the bridge says TargetNotFound (Target HTTPRoute shop/gone is not found)",
+		"vendor.example.com/controller says Invalid (by the vendor), the bridge says TargetNotFound (Target HTTPRoute shop/gone is not found)",
 		"",
 	]
 }
