@@ -51,7 +51,7 @@ test_deleted_objects_and_other_kinds_have_no_status if {
 }
 
 test_a_policy_kind_that_is_being_deleted_has_no_status if {
-	leaving := object.union(testing.policykind(testing.color_kind), {"metadata": {"deletionTimestamp": "2026-01-01T01:00:00Z"}})
+	leaving := object.union(testing.policykind(object.union(testing.color_kind, {"kind": "ShadePolicy"})), {"metadata": {"deletionTimestamp": "2026-01-01T01:00:00Z"}})
 	key := sprintf("policybridge.io/PolicyKind/-/%s", [leaving.metadata.name])
 	found := v1.status with input as _query_input([leaving], {"policies": [key]})
 	found == []
