@@ -188,6 +188,10 @@ test_remediation_adds_new_rows_to_kept_tallies if {
 test_remediation_leaves_out_policies_that_reach_more_than_the_change if {
 	wide := testing.color("infra", "wide", 1, [testing.ref("Gateway", "public")], {"theme": "dark"})
 	not ["policy", "example.com/ColorPolicy/infra/wide"] in _reported(_remediation([wide], [testing.cart_route], {}))
+	both := testing.color("shop", "both", 1, [testing.ref("HTTPRoute", "cart"), testing.ref("HTTPRoute", "other")], {"theme": "dark"})
+	found := _remediation([both], [testing.cart_route], {})
+	"example.com/ColorPolicy/shop/both" in found.policies
+	not ["policy", "example.com/ColorPolicy/shop/both"] in _reported(found)
 }
 
 test_remediation_of_a_large_change_says_only_what_is_concerned if {
