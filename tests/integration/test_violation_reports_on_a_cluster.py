@@ -34,6 +34,8 @@ from tests.warm_opa import WarmOpa
 async def place(control_plane: ControlPlane) -> AsyncIterator[Place]:
     """A namespace and a Constraint of the test's own."""
     await apply_crd(control_plane.api, yaml.safe_load((CRDS / "constraints.yaml").read_text()))
+    # Those of other tests deny what they match, because the OPA here has no policy for them.
+    await asyncio.to_thread(control_plane.api.request, "DELETE", CONSTRAINTS)
     found = Place(control_plane.api, await make_namespace(control_plane.api))
     yield found
     await asyncio.to_thread(control_plane.api.request, "DELETE", f"{CONSTRAINTS}/{found.constraint}")
@@ -95,8 +97,10 @@ async def crds(plane: ControlPlane, found: list[dict[str, Any]]) -> AsyncIterato
     """These CRDs are installed, and gone afterwards."""
     for crd in found:
         await apply_crd(plane.api, crd)
-    yield
-    await asyncio.to_thread(plane.api.delete_crds, {crd["metadata"]["name"] for crd in found})
+    try:
+        yield
+    finally:
+        await asyncio.to_thread(plane.api.delete_crds, {crd["metadata"]["name"] for crd in found})
 
 
 Told = list[tuple[str, str, str]]
