@@ -200,5 +200,6 @@ def test_a_deletion_that_a_guardrail_does_not_allow_is_denied(kubectl: Said, bri
     assert kubectl("apply", "-f", "-", text=kept)[0] == 0
     until(kubectl, [*delete, "brand", "--dry-run=server"], "", "deleted")
     assert kubectl(*delete, "brand")[0] == 0
+    until(kubectl, [*delete, "kept", "--dry-run=server"], "", denied)  # OPA knows by then that the other one is gone
     code, reported = kubectl(*delete, "kept")
     assert (code, denied in reported) == (1, True), reported
