@@ -27,8 +27,7 @@ class Opened:
         page.set_default_timeout(PATIENCE * 1000)
         self.errors: list[str] = []
         self.requested: list[str] = []
-        # A bridge that has just started answers so, and the page asks again.
-        self.excused: tuple[str, ...] = ("503 (Service Unavailable)",)
+        self.excused: tuple[str, ...] = ()
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", self._logged)
         page.on("request", lambda request: self.requested.append(request.url))

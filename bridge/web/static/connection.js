@@ -97,8 +97,9 @@ export class Connection {
     this.#again = false;
     try {
       const { whole, again } = await this.#on.load();
-      this.#whole = whole;
+      this.#whole = whole && !again;
       this.#loaded = true;
+      if (this.#page !== undefined) this.#tell(); // the bridge's state is known
       this.#problem("");
       const newer = this.#waiting.filter(({ revision }) => !this.#on.has(revision));
       if (whole && !newer.some(({ reload }) => reload)) for (const event of newer) this.#on.change(event);
@@ -143,7 +144,7 @@ export class Connection {
   #tell() {
     if (this.#lost) this.#say("bad", "reconnecting …");
     else if (!this.#state.ready) this.#say("wait", "not ready");
-    else if (this.#state.whole === false) this.#say("wait", "drawing …");
+    else if (this.#state.whole === false || (this.#loaded && !this.#whole)) this.#say("wait", "drawing …");
     else this.#say("good", "live");
     const reasons = Object.entries(this.#state.reasons ?? {});
     const message = this.#lost
