@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Upserted
 from bridge.model.keys import Key, key_of
@@ -17,9 +18,14 @@ def guardrail_of(constraint: Object) -> str:
     return policy if isinstance(policy, str) and policy.startswith(GUARDRAIL_PREFIX) else ""
 
 
-def _fails_closed(constraint: Object) -> bool:
-    spec = field_of(constraint, "spec")
-    return isinstance(spec, dict) and spec.get("failurePolicy") == "Fail"
+class _Use(NamedTuple):
+    package: str  # "" without a guardrail
+    fails_closed: bool
+
+
+def _use_of(constraint: Object) -> _Use:
+    package, spec = guardrail_of(constraint), field_of(constraint, "spec")  # a dict where it names a guardrail
+    return _Use(package, bool(package) and spec.get("failurePolicy") == "Fail")
 
 
 class UsedGuardrails:
@@ -27,18 +33,17 @@ class UsedGuardrails:
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self._changed = changed
-        self._by_constraint: dict[Key, str] = {}
-        self._strict: set[Key] = set()  # with a guardrail, and the failurePolicy `Fail`
+        self._by_constraint: dict[Key, _Use] = {}
         self._unlisted: set[Key] = set()  # those that a list in progress has not delivered yet
 
     def packages(self) -> frozenset[str]:
         """Return the packages of all guardrails that a Constraint names."""
-        return frozenset(self._by_constraint.values())
+        return frozenset(use.package for use in self._by_constraint.values())
 
     @property
     def deny_what_is_not_judged(self) -> bool:
         """Return whether a Constraint with a guardrail has the failurePolicy `Fail`."""
-        return not self._strict.isdisjoint(self._by_constraint)
+        return any(use.fails_closed for use in self._by_constraint.values())
 
     def note(self, change: Change) -> None:
         """Process one change of a source; changes of other types may be included."""
@@ -47,10 +52,8 @@ class UsedGuardrails:
             case Listing(type_id) if type_id == CONSTRAINT:
                 self._unlisted = set(self._by_constraint)
             case Upserted(type_id, objects) if type_id == CONSTRAINT:
-                found = {key_of(obj): guardrail_of(obj) for obj in objects}
+                found = {key_of(obj): _use_of(obj) for obj in objects}
                 self._by_constraint |= found
-                self._strict -= found.keys()
-                self._strict |= {key_of(obj) for obj in objects if found[key_of(obj)] and _fails_closed(obj)}
                 self._unlisted -= found.keys()
             case Listed(type_id) if type_id == CONSTRAINT:
                 for key in self._unlisted:  # deleted while no watch was open
