@@ -75,16 +75,18 @@ def compare(
     (before, after), codes = zip(*(_side(source, kind, namespace) for _, source in sources), strict=True)
     (first, _), (second, _) = sources
     differing = _differences(before[0], after[0])
-    only = {name: _without(one, other) for name, one, other in ((first, before, after), (second, after, before))}
+    lost, gained = _without(before, after), _without(after, before)
     if output in {"json", "yaml"}:
-        problems = {"before": only[first], "after": only[second]}
+        problems = {"before": lost, "after": gained}
         print_document(output, {"before": first, "after": second, "effective": differing, "problems": problems})
     else:
         table = differences_table(differing, output == "wide").titled(BEFORE=first, AFTER=second)
-        lost = [problems_table(found, lambda _: None, f"ONLY IN {name}") for name, found in only.items()]
+        only = [
+            problems_table(rows, lambda _: None, f"ONLY IN {name}") for name, rows in ((first, lost), (second, gained))
+        ]
         same = len(before[0].keys() | after[0].keys()) - len(differing)
-        print_tables([_summary(differing, same), *(one for one in (table, *lost) if one.rows)])
-    return max(codes) or (_DIFFERENT if differing or any(only.values()) else 0)
+        print_tables([_summary(differing, same), *(one for one in (table, *only) if one.rows)])
+    return max(codes) or (_DIFFERENT if differing or lost or gained else 0)
 
 
 def _side(source: Input, kind: str | None, namespace: str | None) -> tuple[_Side, int]:
