@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from bridge.sources.cluster import ClusterSource
 from bridge.work import Budget
 from tests.bundles import bundle_with
 from tests.controlplane.plane import ControlPlane
+from tests.eventually import eventually
 from tests.integration.objects import apply_crd, fresh_name, make_namespace
 from tests.integration.test_audit_on_a_cluster import CONSTRAINTS, CRDS, POLICY, TERM, Place
 from tests.warm_opa import WarmOpa
@@ -147,11 +149,7 @@ async def _reports(place: Place, path: str) -> list[dict[str, Any]]:
 
 
 async def _until(place: Place, path: str, wanted: Callable[[list[dict[str, Any]]], bool]) -> list[dict[str, Any]]:
-    deadline = time.monotonic() + 100
-    while not wanted(found := await _reports(place, path)):
-        assert time.monotonic() < deadline, found
-        await asyncio.sleep(0.1)
-    return found
+    return await eventually(partial(_reports, place, path), wanted, patience=100)
 
 
 def _at(group: str, version: str, place: Place, plural: str) -> str:
