@@ -219,13 +219,19 @@ _joined_1(kind, start, [join]) := _joined(kind, start, join)
 
 # The outcome of one policy of a stack at its path, `{outcome, overriddenBy}`: all its leaves survive: Programmed; some:
 # PartiallyProgrammed; none: Overridden (semantics O1 to O3). Every policy of an Additive kind is Programmed (C4).
-outcome(attached, policy) := {"outcome": "Programmed", "overriddenBy": []} if {
+outcome(attached, policy) := _outcome(attached, policy, own, object.filter(leaves, object.keys(own))) if {
 	own := _side_of(policy, _rules_of(attached)).origins
-	object.subset(object.get(merged_stack(attached), "leaves", own), own)
-} else := {"outcome": {true: "PartiallyProgrammed", false: "Overridden"}[policy in owners], "overriddenBy": sort(_overriding(attached, policy, owners, own - object.keys(leaves)))} if {
-	own := object.keys(_side_of(policy, _rules_of(attached)).origins)
-	leaves := object.filter(merged_stack(attached).leaves, own)
-	owners := _owners(leaves)
+	leaves := object.get(merged_stack(attached), "leaves", own)
+}
+
+_outcome(_, _, own, own) := {"outcome": "Programmed", "overriddenBy": []}
+
+_outcome(attached, policy, own, left) := {
+	"outcome": {true: "PartiallyProgrammed", false: "Overridden"}[policy in owners],
+	"overriddenBy": sort(_overriding(attached, policy, owners, object.keys(own) - object.keys(left))),
+} if {
+	own != left
+	owners := _owners(left)
 }
 
 _owners(leaves) := {owner | some origin in leaves; some owner in merge.as_list(origin)}
@@ -234,12 +240,14 @@ _owners(leaves) := {owner | some origin in leaves; some owner in merge.as_list(o
 # and, for each of its `missing` pointers, of the leaves above or below; and those that made a leaf together with it (F9).
 # If a missing pointer has none, the policies that excluded this one as a whole, or else all contributors that can win,
 # took that leaf away.
-_overriding(attached, policy, owners, missing) := (direct | {winner | some near in nearby; some winner in near}) | rest if {
+_overriding(attached, policy, owners, missing) := (direct | union(sets)) | {winner |
+	set() in sets
+	some winner in _excluding(attached, policy)
+} if {
 	direct := _winners(attached, policy, owners) | _joint_owners(attached, policy)
-	nearby := [_winners(attached, policy, _owners_near(merged_stack(attached).leaves, pointer)) | some pointer in missing]
-	rest := {winner |
-		set() in array.concat(nearby, [direct | nearby == []])
-		some winner in _excluding(attached, policy)
+	sets := {direct | missing == set()} | {_winners(attached, policy, near) |
+		some pointer in missing
+		near := _owners_near(merged_stack(attached).leaves, pointer)
 	}
 }
 

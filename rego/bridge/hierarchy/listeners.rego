@@ -9,10 +9,8 @@ import data.bridge.lookup
 # The listeners of a Gateway or ListenerSet; of two with the same name the first (the API rejects such an object).
 listeners(object_key) := index.facts(object_key).listeners
 
-links_above("Gateway", gateway) := {[class, ""] | some class in index.facts(gateway).class; exists(class)} | {[class, "ParentNotFound"] |
-	some class in index.facts(gateway).class
-	not exists(class)
-}
+parents_at("Gateway", gateway) := {class | some class in index.facts(gateway).class; exists(class)}
+refused_above("Gateway", gateway) := {[class, "ParentNotFound"] | some class in index.facts(gateway).class; not exists(class)}
 
 # Why a listener does not accept routes of a type from a namespace, as the reason of a route's Accepted condition
 # (Gateway API, RouteConditionReason); empty if it does.
@@ -75,7 +73,8 @@ _namespaces_admit(allowed, default_from, own, namespace) if {
 	labels.selects(allowed.selector, lookup.namespace_labels(namespace))
 }
 
-links_above("ListenerSet", listener_set) := {gateway_link(listener_set)}
+parents_at("ListenerSet", listener_set) := {gateway | [gateway, ""] = gateway_link(listener_set)}
+refused_above("ListenerSet", listener_set) := {link | link := gateway_link(listener_set); link[1] != ""}
 
 # The link from a ListenerSet to the Gateway that it names, `[gateway, reason]`: why the link does not count, as the
 # reason of the ListenerSet's Accepted condition (Gateway API, Gateway allowedListeners), or ParentNotFound; empty if it
@@ -101,7 +100,7 @@ _refusal_of(gateway, namespace) := "ParentNotFound" if {
 unaccepted_listeners(object_key) := {} if {
 	index.facts(object_key).distinct
 } else := {} if {
-	not levels.by_type[keys.type_of(object_key)].section == "Listener"
+	not listeners(object_key)
 } else := {listener.name: {"reason": "NotAllowed", "rival": gateway} | some listener in listeners(object_key)} if {
 	[gateway, "NotAllowed"] = gateway_link(object_key)
 } else := object.union(_own_conflicts(object_key), _lost(object_key))
@@ -231,18 +230,20 @@ _holders_of_port(object_key, port) := {object_key} | {holder |
 }
 
 # A route with these hostnames (lower case; none: all) and a listener with this one (empty: all) have a common name.
+# `*.` matches one or more labels on the left (Gateway API, Hostname).
 hostnames_meet([], _)
 hostnames_meet(_, "")
+hostnames_meet(hostnames, hostname) if hostname in hostnames
+
+hostnames_meet(hostnames, hostname) if {
+	startswith(hostname, "*.")
+	strings.any_suffix_match(hostnames, substring(hostname, 1, -1))
+}
 
 hostnames_meet(hostnames, hostname) if {
 	some own in hostnames
-	_hostnames_intersect(own, hostname)
+	is_below_wildcard(hostname, own)
 }
-
-# Two hostnames in lower case have a common name. `*.` matches one or more labels on the left (Gateway API, Hostname).
-_hostnames_intersect(hostname, hostname)
-_hostnames_intersect(left, right) if is_below_wildcard(right, left)
-_hostnames_intersect(left, right) if is_below_wildcard(left, right)
 
 # A hostname is one that a hostname with a wildcard stands for.
 is_below_wildcard(hostname, wildcard) if {

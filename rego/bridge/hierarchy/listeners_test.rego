@@ -267,5 +267,5 @@ test_hostnames_intersect_by_whole_labels_on_the_left if {
 }
 
 _meet(left, right) if {
-	hierarchy._hostnames_intersect(left, right)
+	hierarchy.hostnames_meet([left], right)
 } else := false

@@ -15,13 +15,15 @@ parents(node) := {object_key} if {
 
 _own_parents(node) := rules_above(node) if {
 	levels.of(node) == "Backend"
-} else := {parent | some [parent, ""] in links_above(levels.of(node), node)}
+} else := parents_at(levels.of(node), node)
 
-# The links of an object of a level to the nodes above that it names, a set of `[parent, reason]`: why the link does not
-# count, as the reason of a condition (Gateway API, RouteConditionReason, ListenerSetConditionReason); empty if it
-# counts. Paths, rejections and explanations all read it, each level has a file. The links to backends are
-# those of rules, see `rule_backends`.
-default links_above(_, _) := set()
+# The nodes above an object of a level that it names and whose links count; each level has a file. The links to
+# backends are those of rules, see `rule_backends`.
+default parents_at(_, _) := set()
+
+# The other nodes that it names, as `[node, reason]`: why the link does not count, as the reason of a condition (Gateway
+# API, RouteConditionReason, ListenerSetConditionReason).
+default refused_above(_, _) := set()
 
 # The maximum number of nodes of a path. A longer path starts with `path_bound_mark`.
 path_bound := 16

@@ -32,8 +32,7 @@ declared_upward(object_key) := reach("declared above", {object_key}, 9)
 
 # The declared links directly above an object or frontend that do not count, with their reasons.
 rejections(child) := {rejected_link(parent, child, reason) |
-	some [parent, reason] in (links_above(levels.of(child), child) | _extension_links(child))
-	reason != ""
+	some [parent, reason] in (refused_above(levels.of(child), child) | _refused_by_extensions(child))
 } | {link |
 	levels.of(child) == "Backend"
 	some route_key in index.declared_parents(child)
@@ -41,7 +40,7 @@ rejections(child) := {rejected_link(parent, child, reason) |
 	some link in rejected_backends(route_key, child)
 }
 
-_extension_links(child) := {[parent, _extended_refusal(parent, child)] | some parent in index.declared_extension_parents(child)}
+_refused_by_extensions(child) := {[parent, _extended_refusal(parent, child)] | some parent in index.declared_extension_parents(child)}
 
 _extended_refusal(parent, child) := "ParentNotFound" if {
 	not canonical_key(parent)
@@ -49,7 +48,7 @@ _extended_refusal(parent, child) := "ParentNotFound" if {
 	not canonical_key(child)
 } else := "Cycle" if {
 	child in declared_upward(keys.whole(parent))
-} else := ""
+}
 
 rejected_link(parent, child, reason) := {"parent": parent, "child": child, "reason": reason}
 

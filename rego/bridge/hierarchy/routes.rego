@@ -4,43 +4,58 @@ import data.bridge.index
 import data.bridge.lib.keys
 import data.bridge.lookup
 
-# The links from a route to the nodes that its parentRefs select (Gateway API, parentRefs). A default Gateway counts as if
+# The nodes that a route's parentRefs select and that accept it (Gateway API, parentRefs). A default Gateway counts as if
 # a parentRef named it (GEP-3793).
-links_above("Route", route_key) := {[node, reason] |
+parents_at("Route", route_key) := {keys.section(object_key, listener.name) |
+	some [object_key, listener] in _selected_listeners(known.parents)
+	hostnames_meet(known.hostnames, lower(object.get(listener, "hostname", "")))
+	listener_rejection(object_key, listener, known.type, known.namespace) == ""
+} | {ref.node |
+	some ref in known.frontends
+	_mesh_rejection(ref.node, route_key, ref.section, ref.port) == ""
+} if known := index.facts(route_key)
+
+refused_above("Route", route_key) := ({[node, reason] |
+	some [object_key, listener] in _selected_listeners(known.parents)
+	node := keys.section(object_key, listener.name)
+	not node in parents_at("Route", route_key)
+	reason := [text |
+		some text in [listener_rejection(object_key, listener, known.type, known.namespace), "NoMatchingListenerHostname"]
+		text != ""
+	][0]
+} | {[object_key, reason] |
 	some ref in known.parents
 	some object_key in _named_by(ref)
-	some [node, refusal, hostname] in _selected(object_key, ref.section, ref.port, known.type, known.namespace)
-	reason := _with_hostnames(refusal, known.hostnames, hostname)
-} | {[ref.node, _mesh_rejection(ref.node, route_key, ref.section, ref.port)] | some ref in known.frontends} if known := index.facts(route_key)
+	_selected_of(object_key, ref.section, ref.port) == []
+	reason := _absence(object_key)
+}) | {[ref.node, reason] |
+	some ref in known.frontends
+	reason := _mesh_rejection(ref.node, route_key, ref.section, ref.port)
+	reason != ""
+} if known := index.facts(route_key)
+
+_absence(object_key) := "NoMatchingParent" if {
+	exists(object_key)
+} else := "ParentNotFound"
+
+# Pairs of an object and a listener that these parentRefs of a route's facts select.
+_selected_listeners(refs) := [[object_key, listener] |
+	some ref in refs
+	some object_key in _named_by(ref)
+	some listener in _selected_of(object_key, ref.section, ref.port)
+]
 
 _named_by(ref) := index.default_gateways if {
 	ref.object == index.default_gateways_key
 } else := {ref.object}
 
-# The nodes of an object that a sectionName and a port select, `[node, reason, hostname]`: the same for all routes of a
-# type in a namespace.
-_selected(object_key, _, _, _, _) := {[object_key, "ParentNotFound", ""]} if not exists(object_key)
-
-_selected(object_key, section, port, type, namespace) := {[
-	keys.section(object_key, listener.name),
-	listener_rejection(object_key, listener, type, namespace),
-	lower(object.get(listener, "hostname", "")),
-] |
-	some listener in chosen
-} | {[object_key, "NoMatchingParent", ""] | chosen == []} if {
-	exists(object_key)
-	chosen := [listener |
-		some listener in listeners(object_key)
-		section in {"", listener.name}
-		port in {0, listener.port}
-	]
-}
-
-_with_hostnames(refusal, hostnames, hostname) := refusal if {
-	refusal != ""
-} else := "NoMatchingListenerHostname" if {
-	not hostnames_meet(hostnames, hostname)
-} else := ""
+_selected_of(object_key, section, port) := listeners(object_key) if {
+	[section, port] == ["", 0]
+} else := [listener |
+	some listener in listeners(object_key)
+	section in {"", listener.name}
+	port in {0, listener.port}
+]
 
 # The parentRefs of a route, as in its spec, that select the node `above` it; all of them if there is none ("": a path
 # that begins at the route).
