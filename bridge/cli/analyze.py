@@ -23,7 +23,7 @@ from bridge.cli.notation import Place, Position
 from bridge.cli.output import print_document, print_error
 from bridge.cli.problems import known, problems_table
 from bridge.cli.reading import INPUT_ERROR, STDIN, Asked, asked_for, read, take_standard_input
-from bridge.cli.reports import FORMATS, print_report, summary_with_names
+from bridge.cli.reports import FORMATS, print_report, summary_with_names, unnoticed
 from bridge.cli.source import SOURCE, Input
 from bridge.cli.table import Table, print_tables
 from bridge.queries.names import CommandError
@@ -169,4 +169,4 @@ def print_analysis(output: str, answer: Analysis, position: Position) -> None:
             problems_table(answer.remaining, position, "UNCHANGED"),
             differences_table(answer.effective, output == "wide"),
         ]
-        print_tables([summary_with_names(answer), *(table for table in tables if table.rows)])
+        print_tables([summary_with_names(answer), *(table for table in tables if table.rows), *unnoticed(answer)])

@@ -88,10 +88,10 @@ def differences_table(differences: Sequence[Entry], wide: bool = False) -> Table
         sides = difference["before"], difference["after"]
         before, after = _fields(*sides), _fields(*reversed(sides))
         if before == after:
-            before, after = _policies(*sides), _policies(*reversed(sides))
+            before, after = map(_policies, sides)
         key = parse_key(difference["target"])
         kind, via = kind_text(difference["policyKind"], wide=wide), path_text(difference["path"], key, wide=wide)
-        row = (kind, via, difference.get("sourceNamespace", ""), before or "-", after or "-")
+        row = (kind, via, difference.get("sourceNamespace", ""), before, after)
         alike.setdefault(row, {})[short_key(key)] = None
     rows: list[Sequence[str]] = [
         [_targets(list(targets), wide=wide), kind, via, source, before, after]
@@ -114,11 +114,9 @@ def _fields(side: _Side, other: _Side) -> str:
         return f"error: {side['error']['message']}"
     theirs = leaves_of(other) if other and "error" not in other else {}
     differing = {path: field for path, field in leaves_of(side).items() if theirs.get(path) != field}
-    return ", ".join(differing.values()) or ("{}" if not side["spec"] else "")
+    return ", ".join(differing.values()) or ("(not set)" if side["spec"] else "{}")
 
 
-def _policies(side: _Side, other: _Side) -> str:
-    """Return the policies of one side with another outcome on the other side, if the specs are equal."""
-    theirs = {policy_text(policy) for policy in other["policies"]} if other else set()
-    texts = [policy_text(policy) for policy in side["policies"]] if side else []
-    return ", ".join(text for text in texts if text not in theirs)
+def _policies(side: _Side) -> str:
+    """Return the policies of one side with their outcomes, by which two sides with equal fields differ."""
+    return ", ".join(map(policy_text, side["policies"])) if side else "(no policy)"

@@ -30,7 +30,7 @@ _NAMED = 3  # causes that a row lists
 async def problems(engine: Engine, asked: Asked) -> Answer:
     """List problems: targets that do not exist or are not granted, conflicts, policies without effect, broken links.
 
-    With --manifests also unknown kinds and fields. The exit code is 1 if there are any problems.
+    With --manifests also unknown kinds and fields. The exit code is 1 if there are problems that are not warnings.
 
     Examples:
         # All problems in a folder
@@ -68,8 +68,15 @@ def problems_table(found: Sequence[Entry], position: Position, title: str = "OBJ
         place = place_of(problem, position)
         where = "{}:{}".format(*place) if place else ""
         subject = short_key(parse_key(problem["subject"]))
-        table.rows.append([subject, problem["reason"], problem["message"], where, causes_text(problem)])
+        table.rows.append([subject, reason_text(problem), problem["message"], where, causes_text(problem)])
     return table.without_empty("WHERE", "BECAUSE OF")
+
+
+def reason_text(problem: Entry) -> str:
+    """Return the reason, marked if the problem is only a warning."""
+    from bridge.queries.analysis import is_error
+
+    return f"{problem['reason']}{'' if is_error(problem) else ' (warning)'}"
 
 
 def place_of(problem: Entry, position: Position) -> Place:

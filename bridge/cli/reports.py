@@ -19,17 +19,19 @@ from bridge import __version__
 from bridge.cli.impact import differences_table
 from bridge.cli.notation import Position
 from bridge.cli.output import to_json
-from bridge.cli.problems import causes_text, place_of
+from bridge.cli.problems import causes_text, place_of, reason_text
 from bridge.cli.table import Table
 from bridge.model.keys import parse_key
 from bridge.model.text import TIE, plain
 from bridge.queries.analysis import is_error
 from bridge.queries.names import first_of, short_key
-from bridge.queries.reasons import Reason, explained_reasons
+from bridge.queries.reasons import DOCS, Reason, explained_reasons
 
 if TYPE_CHECKING:
     from bridge.queries.analysis import Analysis
 
+UNNOTICED = "Some fields are no longer in effect, and no Constraint says which must be"
+_GUARDRAILS = f"{DOCS}/tutorials/guard-public-routes.md"
 MARKER = "<!-- policy-bridge -->"  # a bot finds its own comment by this line
 _LARGEST = 14_000  # characters of a table; a comment on GitHub has at most 65,536, for four tables
 _LONGEST = 400  # characters of a cell
@@ -64,6 +66,13 @@ def _lines(answer: Analysis, position: Position, summary: str) -> Iterator[str]:
     elif table.rows:
         yield from ("Effective policies with differences:", "")
         yield from _diff(table)
+    if answer.loses_unnoticed:
+        yield f"{UNNOTICED}: [guardrails]({_GUARDRAILS}) do."
+
+
+def unnoticed(answer: Analysis) -> list[str]:
+    """Return the hint for a terminal, if the change takes something away that no guardrail can demand."""
+    return [f"{UNNOTICED}: {_GUARDRAILS}"] if answer.loses_unnoticed else []
 
 
 def _named_objects(answer: Analysis) -> Iterator[tuple[str, list[str]]]:
@@ -105,7 +114,7 @@ def _problems(problems: Sequence[Mapping[str, Any]], position: Position) -> Iter
         key = parse_key(problem["subject"])
         place = place_of(problem, position)
         where = "{}:{}".format(*place) if place else ""
-        rows.append([short_key(key), problem["reason"], problem["message"], where, causes_text(problem)])
+        rows.append([short_key(key), reason_text(problem), problem["message"], where, causes_text(problem)])
     if any(row[-1] for row in rows):
         return _rows(["Object", "Problem", "Message", "Where", "Because of"], rows)
     return _rows(["Object", "Problem", "Message", "Where"], [row[:-1] for row in rows])

@@ -16,11 +16,11 @@ from bridge.cli.output import print_error
 from bridge.queries.names import CommandError
 
 if TYPE_CHECKING:
-    from bridge.cli.table import Table
+    from bridge.cli.table import Block
     from bridge.settings.model import Setting, Settings
     from bridge.sidecar.run import Running
 
-_SHOWN_ROWS = 100  # of a table at the start; other commands show the rest
+_MOST_SHOWN = 100  # effective targets that are listed at the start: more would delay the answers to others
 
 
 class _RunCommand(Command):
@@ -126,21 +126,25 @@ def _curl_address(url: str) -> tuple[str, str]:
     return (f"--unix-socket {path} ", "http://localhost") if path != url else ("", url)
 
 
-async def _overview(settings: Settings, running: Running) -> tuple[list[Table], str | None]:
+async def _overview(settings: Settings, running: Running) -> tuple[list[Block], str | None]:
     from bridge.cli.effective import effective_table
     from bridge.cli.placement import placement_tables
     from bridge.cli.reading import report_problems
     from bridge.cli.status import status_tables
-    from bridge.queries.asking import effective_everywhere
+    from bridge.cli.table import filled
+    from bridge.queries.asking import effective_everywhere, scopes
     from bridge.queries.statuses import statuses
     from bridge.remediator.decisions import findings
 
     await report_problems(running.engine)
-    entries = await effective_everywhere(running.engine.opa)
-    tables = [effective_table(entries), *status_tables(await statuses(running.engine.opa, with_objects=False))]
-    tables += placement_tables(await findings(running.engine.opa, settings.placed_types))
-    for table in tables:
-        left_out = len(table.rows) - _SHOWN_ROWS
-        if left_out > 0:
-            table.rows[_SHOWN_ROWS:] = [[f"… and {left_out} more", *[""] * (len(table.titles) - 1)]]
-    return [table for table in tables if table.rows], entries[0]["target"] if entries else None
+    targets = sorted({str(key) for keys in (await scopes(running.engine.opa)).values() for key in keys})
+    example = targets[0] if targets else None
+    if len(targets) > _MOST_SHOWN:
+        text = f"{len(targets):,} effective targets: `bridge effective` and `bridge status` list their policies"
+        return [text], example
+    tables = [
+        effective_table(await effective_everywhere(running.engine.opa)),
+        *status_tables(await statuses(running.engine.opa, with_objects=False)),
+        *placement_tables(await findings(running.engine.opa, settings.placed_types)),
+    ]
+    return filled(tables), example

@@ -18,7 +18,16 @@ from bridge.model.changes import Object, Trouble
 from bridge.model.keys import Key, key_of, parse_key, pointer
 from bridge.model.types import CONSTRAINT, CRD, DESCRIBING
 from bridge.opa.client import Opa
-from bridge.queries.asking import Entry, Selects, by_batches, in_batches, objects, selected, violations_by
+from bridge.queries.asking import (
+    Entry,
+    Selects,
+    by_batches,
+    in_batches,
+    objects,
+    selected,
+    violations_by,
+    with_suggestions,
+)
 from bridge.queries.names import exemption_text
 from bridge.sources.manifests import MOST_BYTES, ManifestError, ManifestSource
 from bridge.sources.pruning import prune
@@ -131,7 +140,7 @@ async def all_problems(
     texts = list(dict.fromkeys(str(key.object) for key in keys))
     found = await in_batches(opa, "problems", "objects", texts)
     found += _further(doubts, texts, found).values()
-    found = await selected(opa, found, "subject", selects)
+    found = await with_suggestions(opa, await selected(opa, found, "subject", selects), {})
     return sorted(found, key=lambda problem: (problem["subject"], problem["reason"], problem["about"]))
 
 
@@ -145,7 +154,7 @@ class Analysis:
 
     Keys of objects, problems from the query `problems`, violations of Constraints and unknown kinds and fields as
     further ones, and the result of the query `differences`. An introduced problem of an object that does not change has
-    `causes`: the keys of the changed objects each of which alone introduces it.
+    `causes`: the keys of the changed objects each of which alone introduces it. `is_guarded`: there are Constraints.
     """
 
     created: list[str]
@@ -156,6 +165,14 @@ class Analysis:
     fixed: list[Entry]
     remaining: list[Entry]
     effective: list[Entry]
+    is_guarded: bool = True
+
+    @property
+    def loses_unnoticed(self) -> bool:
+        """Return whether fields are no longer in effect somewhere, and no Constraint could demand them."""
+        return not self.is_guarded and any(
+            not _fields(difference["before"]) <= _fields(difference["after"]) for difference in self.effective
+        )
 
     @property
     def fails(self) -> bool:
@@ -217,11 +234,23 @@ async def analyze(
         changed=sorted(str(key) for key in changing if key in held),
         deleted=sorted(changes["delete"]),
         unchanged=sorted(str(key) for key in merged if key not in changing),
-        introduced=await _with_causes(opa, introduced, changing, going),
+        introduced=await with_suggestions(
+            opa, await _with_causes(opa, introduced, changing, going), {"changes": changes}
+        ),
         fixed=[before[name] for name in before if name not in after],
         remaining=[after[name] for name in after if name in before],
         effective=differences,
+        is_guarded=await _is_guarded(opa, upserts),
     )
+
+
+def _fields(side: Entry | None) -> frozenset[str]:
+    """Return the pointers of the fields that are in effect on one side of a difference."""
+    return frozenset(side.get("origins", ())) if side else frozenset()
+
+
+async def _is_guarded(opa: Opa, upserts: Iterable[Key]) -> bool:
+    return any(key.type_id == CONSTRAINT for key in upserts) or bool(await opa.query("names", {"types": [CONSTRAINT]}))
 
 
 def _applied(held: Object, written: Object) -> Object:

@@ -15,6 +15,7 @@ from bridge.opa.judging import Judging
 from bridge.queries.names import (
     AmbiguousNameError,
     NameNotFoundError,
+    Reference,
     choose,
     first_of,
     join_words,
@@ -24,10 +25,13 @@ from bridge.queries.names import (
     resolve_kind,
     section_not_found,
     short_key,
+    suggest_objects,
+    suggest_sections,
 )
 
 _FEW = 50  # objects of a kind that are queried separately, not as the whole kind
-_SHOWN = 5  # objects that an error lists
+_SHOWN = 5  # objects that an error lists, or missing objects for which similar names are searched
+_NOT_FOUND = frozenset({"TargetNotFound", "ParentNotFound", "BackendNotFound"})
 POLICY_WORDS = ("policy", "policies", "pol")  # names of all policy kinds together
 BATCH = 500  # keys of a query: enough to cost little, few enough for a result of a few MB
 
@@ -311,6 +315,28 @@ async def explain_missing(opa: Opa, targets: Iterable[Key], error: QueryError) -
         if key.section and str(key) in str(error):
             query_input = {"types": [key.type_id], "name": key.name, "sections": True}
             raise section_not_found(key, await _names(opa, query_input)) from error
+
+
+async def with_suggestions(opa: Opa, problems: Sequence[Entry], more: Mapping[str, Any]) -> list[Entry]:
+    """Return the problems; messages about objects that do not exist, of the first of them, end with similar names."""
+    hints: dict[str, str] = {}
+    for problem in problems:
+        if problem["reason"] in _NOT_FOUND and problem["about"] != problem["subject"] and len(hints) < _SHOWN:
+            hints[problem["about"]] = await _suggestions(opa, parse_key(problem["about"]), more)
+    return [
+        one | {"message": one["message"] + hints.get(one["about"], "")} if one["reason"] in _NOT_FOUND else one
+        for one in problems
+    ]
+
+
+async def _suggestions(opa: Opa, key: Key, more: Mapping[str, Any]) -> str:
+    named = await _names(opa, {"types": [key.type_id], "name": key.name, "sections": True, **more})
+    if key in named:
+        return ""  # but no ReferenceGrant lets the policy name it, which looks the same
+    if key.object in named:
+        return suggest_sections(key, named)
+    reference = Reference(str(key), (key.type_id,), key.namespace, key.name, key.section)
+    return suggest_objects(reference, await _names(opa, {"types": [key.type_id], **more}))
 
 
 async def _names(opa: Opa, query_input: Entry) -> list[Key]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from bridge.model.keys import Key, parse_key
 from bridge.opa.client import Opa, batches
-from bridge.queries.asking import BATCH, Entry, explained_at, objects
+from bridge.queries.asking import BATCH, Entry, explained_at, objects, with_suggestions
 from bridge.queries.names import identity
 from bridge.queries.statuses import statuses
 
@@ -160,7 +160,7 @@ async def describe(opa: Opa, key: Key, events: Sequence[Entry]) -> Description:
     whole = key.object
     held = (await objects(opa, [whole]))[whole]
     picture = (await opa.query("picture", {"objects": [str(whole)]})).get(str(whole), {})
-    problems: list[Entry] = await opa.query("problems", {"objects": [str(whole)]})
+    problems = await with_suggestions(opa, await opa.query("problems", {"objects": [str(whole)]}), {})
     if whole.type_id in await opa.query("kinds_in_force", {}):
         found = await statuses(opa, with_objects=False, kind=whole.type_id, with_affected=False)
         status = next((entry for entry in found.policies if entry["policy"] == str(whole)), None)

@@ -216,15 +216,21 @@ def choose(reference: Reference, candidates: Sequence[Key]) -> Key | None:
 
 def not_found(reference: Reference, objects: Sequence[Key]) -> NameNotFoundError:
     """Return the error for a reference without an object, with similar names among all objects of its types."""
+    where = f" in namespace {reference.namespace}" if reference.namespace not in {None, CLUSTER} else ""
+    reachable = [key for key in objects if _in_namespace(key, reference.namespace)]
+    hint = suggest_objects(reference, objects) or _listed(reference, reachable or objects)
+    return NameNotFoundError(f"{reference.text} is not found{where}{hint}")
+
+
+def suggest_objects(reference: Reference, objects: Sequence[Key]) -> str:
+    """Return the end of a message: objects of the same name elsewhere, otherwise similar names in the namespace."""
     objects = sorted(objects, key=lambda key: _likely(key.type_id))
     elsewhere = [key for key in objects if key.name == reference.name]
     reachable = [key for key in objects if _in_namespace(key, reference.namespace)]
     near = difflib.get_close_matches(reference.name, dict.fromkeys(key.name for key in reachable), n=_SUGGESTIONS)
     similar = [key for name in near for key in reachable if key.name == name]
-    where = f" in namespace {reference.namespace}" if reference.namespace not in {None, CLUSTER} else ""
     suggestions = [short_key(_with_section(key, reference)) for key in (elsewhere or similar)[:_SUGGESTIONS]]
-    hint = f"; did you mean {either(suggestions)}?" if suggestions else _listed(reference, reachable or objects)
-    return NameNotFoundError(f"{reference.text} is not found{where}{hint}")
+    return f"; did you mean {either(suggestions)}?" if suggestions else ""
 
 
 def _listed(reference: Reference, objects: Sequence[Key]) -> str:
@@ -237,10 +243,15 @@ def _listed(reference: Reference, objects: Sequence[Key]) -> str:
 
 def section_not_found(target: Key, sections: Sequence[Key]) -> NameNotFoundError:
     """Return the error for an object without such a section, with similar ones or, if there are few, all sections."""
+    hint = suggest_sections(target, sections)
+    return NameNotFoundError(f"{short_key(target.object)} has no section {target.section!r}{hint}")
+
+
+def suggest_sections(target: Key, sections: Sequence[Key]) -> str:
+    """Return the end of a message: similar sections of the object or, if there are few, all of them."""
     names = [key.section for key in sections if key.object == target.object and key.section]
     near = difflib.get_close_matches(target.section, names, n=_SUGGESTIONS) or (names if len(names) <= 8 else [])
-    hint = f"; did you mean {either([short_key(target._replace(section=name)) for name in near])}?" if near else ""
-    return NameNotFoundError(f"{short_key(target.object)} has no section {target.section!r}{hint}")
+    return f"; did you mean {either([short_key(target._replace(section=name)) for name in near])}?" if near else ""
 
 
 def first_of(texts: Sequence[str], most: int) -> str:

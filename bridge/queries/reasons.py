@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from bridge.files import reasons_page
 
-PAGE = "https://github.com/policy-bridge/policy-bridge/blob/main/docs/reference/reasons.md"
+DOCS = "https://github.com/policy-bridge/policy-bridge/blob/main/docs"
+PAGE = f"{DOCS}/reference/reasons.md"
 _ROW = re.compile(r"^\| `(\w+)`(?: of a CRD)? \| (.+) \| (.+) \|$")
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
 

@@ -79,6 +79,20 @@ def test_a_taken_address_is_one_line(bridge_process: Run, running: Running) -> N
     assert answer.stderr.count("\n") == 1
 
 
+def test_many_effective_targets_are_only_counted(
+    bridge_path: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    folder = shutil.copytree(SHOP, tmp_path / "shop")
+    rules = "".join(f"  - name: rule-{number}\n" for number in range(101))
+    (folder / "many.yaml").write_text(
+        "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: many, namespace: shop}\n"
+        f"spec:\n  parentRefs: [{{name: public, namespace: infra}}]\n  rules:\n{rules}"
+    )
+    with bridge_runs(bridge_path, environment, tmp_path / "log", "--manifests", folder, "--listen", LISTEN) as serving:
+        assert re.search(r"^1\d\d effective targets: `bridge effective` ", serving.said, re.MULTILINE)
+        assert "TARGET " not in serving.said
+
+
 @pytest.mark.parametrize("source", ["--manifests", "--kubeconfig"])
 def test_missing_source_is_one_line(bridge_process: Run, source: str) -> None:
     answer = bridge_process("run", "--log-level", "error", source, "/nowhere")

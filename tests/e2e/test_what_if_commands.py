@@ -177,7 +177,8 @@ def test_exit_codes_and_github_annotations(shop: Run, tmp_path: Path) -> None:
     first, last = answer.stdout.splitlines()
     title = "title=ColorPolicy/shop/typo%3A TargetNotFound"
     line = file.read_text().splitlines().index("---") + 2
-    assert first == f"::error file={file},line={line},{title}::Target HTTPRoute shop/carts is not found"
+    message = "Target HTTPRoute shop/carts is not found; did you mean HTTPRoute/shop/cart?"
+    assert first == f"::error file={file},line={line},{title}::{message}"
     assert last.startswith("::notice title=Policy Bridge::Objects: 2 created, 0 changed, 0 deleted.")
     fine = shop("analyze", "-f", written(tmp_path / "fine.yaml", SALE))
     assert fine.returncode == 0
@@ -426,6 +427,32 @@ def test_problem_of_an_unchanged_object_has_the_changes_that_cause_it(shop: Run,
     (cause,), (victim,) = result["locations"], result["relatedLocations"]
     assert cause["logicalLocations"][0]["fullyQualifiedName"] == "example.com/ColorPolicy/infra/accessibility"
     assert victim["logicalLocations"][0]["fullyQualifiedName"] == "example.com/ColorPolicy/blog/feeds"
+
+
+def test_removed_fields_without_a_constraint_have_a_hint_at_guardrails(bridge: Run, tmp_path: Path) -> None:
+    delete = ("analyze", "--delete", "colorpolicy/infra/brand", "--manifests", SHOP)
+    hint = re.compile(r"^Some fields are no longer in effect.*guard-public-routes\.md", re.MULTILINE)
+    assert hint.search(bridge(*delete).stdout)
+    assert hint.search(bridge(*delete, "-o", "markdown").stdout)
+    guardrail = {
+        "apiVersion": "policybridge.io/v1alpha1",
+        "kind": "Constraint",
+        "metadata": {"name": "colors"},
+        "spec": {
+            "policy": "bridge.guardrails.required_policy",
+            "match": {"kinds": [{"apiGroups": [GATEWAY_API], "kinds": ["HTTPRoute"]}]},
+            "parameters": {"kinds": [COLORS]},
+        },
+    }
+    guarded = bridge(*delete, "--manifests", written(tmp_path / "guardrail.yaml", guardrail))
+    assert guarded.returncode == 1
+    assert not hint.search(guarded.stdout)
+
+
+def test_replaced_defaults_are_a_warning(bridge: Run) -> None:
+    answer = bridge("problems", "-n", "infra", "--manifests", ROOT / "examples" / "three-gateways")
+    assert re.search(r"^AuthPolicy/infra/deny-all +Overridden \(warning\) ", answer.stdout, re.MULTILINE)
+    assert answer.returncode == 0
 
 
 def test_compare_shows_what_differs_between_two_folders(bridge: Run, tmp_path: Path) -> None:

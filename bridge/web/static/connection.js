@@ -7,8 +7,8 @@ import { follow } from "./stream.js";
 const AGAIN = 1_000; // ms between two attempts to load
 
 /**
- * `on`: `load()` loads and shows everything, returns {whole (whether the bridge had all of it), again (whether another
- * load completes it)}, and raises ApiError; `change(event)`; `violations()` loads those; `since()` returns the
+ * `on`: `load()` loads and shows everything, returns {whole (whether the bridge had all of it), hasTop (whether it had
+ * the top at least), again (whether another load has more)}, and raises ApiError; `change(event)`; `violations()` loads those; `since()` returns the
  * revision that is shown; `has(revision)` whether that is at least as new.
  */
 export class Connection {
@@ -19,6 +19,7 @@ export class Connection {
   #retrying;
   #page; // the digest of the page's files when this page was opened
   #whole = false; // whether what was loaded is everything, not what the bridge had drawn so far
+  #hasTop = false; // whether it is at least the top, which is drawn first
   #lost = false;
   #waiting = []; // events that arrived while everything was being loaded
   #state = { ready: true, reasons: {} };
@@ -82,8 +83,9 @@ export class Connection {
 
   #changed(event) {
     if (this.#loading) this.#waiting.push(event);
-    else if (event.reload || (this.#loaded && !this.#whole)) this.#load(); // pieces of an unfinished picture are not enough
-    else if (this.#loaded) this.#on.change(event);
+    else if (!this.#whole && this.#hasTop) return; // the state reports when the picture is finished
+    else if (!this.#whole || event.reload) this.#load();
+    else this.#on.change(event);
   }
 
   /** The bridge answers at once when it has everything, and otherwise after a while with what it has drawn so far. */
@@ -96,14 +98,15 @@ export class Connection {
     this.#waiting = [];
     this.#again = false;
     try {
-      const { whole, again } = await this.#on.load();
+      const { whole, hasTop, again } = await this.#on.load();
+      this.#hasTop = hasTop;
       this.#whole = whole && !again;
       this.#loaded = true;
       if (this.#page !== undefined) this.#tell(); // the bridge's state is known
       this.#problem("");
       const newer = this.#waiting.filter(({ revision }) => !this.#on.has(revision));
       if (whole && !newer.some(({ reload }) => reload)) for (const event of newer) this.#on.change(event);
-      else this.#again ||= newer.length > 0;
+      else this.#again ||= newer.length > 0 && (whole || !hasTop);
       this.#again ||= again || (this.#state.whole && !whole);
     } catch (error) {
       if (error.status === undefined) throw error;

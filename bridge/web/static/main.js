@@ -196,7 +196,7 @@ const connection = new Connection({
   async load() {
     const first = topology.nodes.size === 0;
     const before = drawn.count;
-    const { whole, again } = await store.load();
+    const { whole, hasTop, again } = await store.load();
     if (first && topology.nodes.size) {
       requestBox.set(follow().request);
       performance.mark("first-picture");
@@ -208,7 +208,7 @@ const connection = new Connection({
       }
     }
     drawn.complete ||= whole && !again;
-    return { whole, again };
+    return { whole, hasTop, again };
   },
   change(event) {
     drawn.received = performance.now();

@@ -18,20 +18,25 @@ export class Store {
     this.#refreshed = refreshed;
   }
 
-  /** Load again. Returns {whole: whether the bridge had all of it, again: whether another load completes it}. Raises ApiError. */
+  /**
+   * Load again. Returns {whole: whether the bridge had all of it, hasTop: whether it had at least the first picture, again:
+   * whether another load has more}. Raises ApiError.
+   */
   async load() {
-    const all = this.#isDrawn || this.#topology.nodes.size > TOP;
+    const had = this.#topology.nodes.size;
+    const all = this.#isDrawn || had >= TOP;
     const document = await ask(all ? undefined : TOP);
     this.#isDrawn = document.whole;
     const loaded = Object.keys(document.nodes).length;
-    const isDrawing = !document.whole && document.revision !== this.#revision;
+    const hasTop = document.whole || loaded >= TOP;
+    const again = document.whole ? !all && document.total > loaded : !hasTop && document.revision !== this.#revision;
     this.#revision = document.revision;
     // Nothing is drawn again for less than what is there already, which can be all that a restarted bridge had.
-    const had = this.#topology.nodes.size;
-    if (!document.whole && had > 0 && loaded <= had) return { whole: false, again: isDrawing };
-    this.#topology.load(this.#wire.load(document));
-    this.#refreshed();
-    return { whole: document.whole, again: isDrawing || (document.whole && !all && document.total > loaded) };
+    if (document.whole || had === 0 || loaded > had) {
+      this.#topology.load(this.#wire.load(document));
+      this.#refreshed();
+    }
+    return { whole: document.whole, hasTop, again };
   }
 
   change(event) {

@@ -294,7 +294,7 @@ _winner_of := {
 
 # The strategies by which one policy of a stack can win over another (semantics O3), for the pairs of their places, first
 # those at which it is established: the established one can win by an override, the challenger by a default, both by
-# Custom. `Parents` if the other policy is at none of the kind's `parentLevels`. Undefined if it cannot win.
+# Custom. `MostSpecific` or `Parent` if merging by `parentLevels` skips the other policy. Undefined if it cannot win.
 _winning_strategies(attached, winner, loser) := found if {
 	found := [strategy |
 		winner != loser
@@ -307,7 +307,7 @@ _winning_strategies(attached, winner, loser) := found if {
 		_winner_of[strategy] in {side, "Both"}
 	]
 	found != []
-} else := ["Parents"] if {
+} else := [{true: "MostSpecific", false: "Parent"}[winner == attached[count(attached) - 1].policy]] if {
 	not _places(attached)[loser]
 	_places(attached)[winner]
 }
@@ -333,12 +333,13 @@ deciders(attached, policy, overridden_by) := [concat("", [keys.short(winner), _r
 	some winner in overridden_by
 ]
 
-_reason("Parents") := ", which is closest or merges with that"
+_reason("MostSpecific") := " (the most specific policy, which skips this one)"
+_reason("Parent") := " (the most specific policy merges with it, and skips this one)"
 
 # Under None only a policy that names the section wins over another (semantics C2); this reason is more helpful than the
 # strategy's name.
 _reason("None") := ", which names the section"
-_reason(strategy) := sprintf(" (%s)", [merge.strategies[strategy]]) if not strategy in {"Parents", "None"}
+_reason(strategy) := sprintf(" (%s)", [merge.strategies[strategy]]) if merge.strategies[strategy] != "None"
 
 # The effective policies of a target in the form of `policies_of`, with the steps of each merge in order: `{established,
 # challenger, strategy, winner, result}`. The sides are lists of their policies, the established ones first. `winner` is

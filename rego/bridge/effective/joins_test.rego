@@ -55,7 +55,7 @@ test_with_parent_levels_the_most_specific_policy_merges_with_the_closest_parent_
 		"outcomes": {"high": "PartiallyProgrammed", "low": "Overridden", "rule": "Programmed"},
 		"by": {
 			"high": ["shop/rule (Patch defaults)"],
-			"low": ["shop/rule, which is closest or merges with that"],
+			"low": ["shop/rule (the most specific policy, which skips this one)"],
 		},
 	}
 	_held({"parentLevels": ["Route", "Gateway"]}, policies).spec == {"x": "rule", "z": "rule"}

@@ -33,12 +33,16 @@ _refs(key) := {_problem(key, ref.key, verdict.reason, verdict.message) |
 	verdict.status == "False"
 }
 
-# An accepted policy that is overridden on all paths, or has no effective target (semantics S1).
-_fate(key) := {_problem(key, key, condition.reason, condition.message) |
+# An accepted policy that is overridden on all paths, or has no effective target (semantics S1). Defaults that more
+# specific policies replace everywhere do what they are for, so this is only a warning.
+_fate(key) := {object.union(_problem(key, key, condition.reason, condition.message), warning) |
 	kinds.of_policy(key)
 	count(attachment.targets(key)) > 0
-	some condition in reporting.outcome_conditions(key, outcomes.tallies(key))
+	tallies := outcomes.tallies(key)
+	some condition in reporting.outcome_conditions(key, tallies)
 	condition.reason in {"Overridden", "NoScope", "Reconciling"}
+	others := [by | some tally in tallies; some by in tally.by; not endswith(by, "defaults)")]
+	warning := {"enforcementAction": "warn" | condition.reason == "Overridden"; others == []}
 }
 
 _links(key) := {_problem(key, _other(link, key), link.reason, link.message) |

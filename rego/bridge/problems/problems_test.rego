@@ -24,6 +24,13 @@ test_a_policy_that_is_overridden_everywhere_is_a_problem if {
 	_of("example.com/ColorPolicy/infra/top", [top, low]) == set()
 }
 
+test_defaults_that_more_specific_policies_replace_are_a_warning if {
+	top := testing.color("infra", "top", 1, [testing.ref("Gateway", "public")], {"defaults": {"theme": "dark"}})
+	low := testing.color("shop", "low", 2, [testing.ref("HTTPRoute", "cart")], {"overrides": {"theme": "light"}})
+	found := {problem.enforcementAction | some problem in problems.of("example.com/ColorPolicy/infra/top")} with input as testing.changed([top, low])
+	found == {"warn"}
+}
+
 test_a_policy_that_reaches_nothing_is_a_problem if {
 	empty := testing.route("empty", [{"name": "public", "namespace": "infra"}], [])
 	low := testing.color("shop", "low", 2, [testing.ref("HTTPRoute", "empty")], {"defaults": {"theme": "light"}})
