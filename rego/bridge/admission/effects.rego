@@ -24,10 +24,9 @@ effects := {sentence_about(key, text) | some text in array.concat(after.empty, a
 	])
 }
 
-# The outcomes of a policy at its effective targets, `{policy, whole, empty, outcomes, overridden}`. `outcomes` has
-# the outcomes and the deciding policies by object, `overridden` the objects where it overrides another policy, by
-# that policy. `whole` is false if there are more objects than these; `empty` is true if the policy has no effective
-# target.
+# The outcomes of a policy at its effective targets, `{policy, whole, empty, outcomes, overridden}`. `outcomes` has the
+# outcomes and the deciding policies by object, `overridden` the objects where it overrides another policy, by that
+# policy. `whole` is false if there are more objects than these; `empty` is true if the policy has no effective target.
 _sample_effects(policy_key) := {
 	"policy": policy_key,
 	"whole": whole,

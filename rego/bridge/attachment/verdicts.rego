@@ -226,9 +226,8 @@ _concerns(policy_kind, ref, paths) if {
 
 _refusal(policy, ref, paths) := data.bridge.staging.refusal(policy) if {
 	not takes_part(policy)
-} else := found if {
-	found := verdict(policy, ref)
-	found.reason != "Accepted"
+} else := verdict(policy, ref) if {
+	not _is_attached(policy, ref)
 } else := {"reason": "OtherClass", "message": message} if {
 	policy_kind := keys.parse(policy).type
 	has_class_limits(policy_kind)
@@ -249,3 +248,5 @@ _refusal(policy, ref, paths) := data.bridge.staging.refusal(policy) if {
 		keys.parse(policy).kind,
 	])
 }
+
+_is_attached(policy, ref) if policy in attached_policies(keys.type_of(policy), place(keys.type_of(policy), ref.key))

@@ -240,15 +240,13 @@ _owners(leaves) := {owner | some origin in leaves; some owner in merge.as_list(o
 # and, for each of its `missing` pointers, of the leaves above or below; and those that made a leaf together with it (F9).
 # If a missing pointer has none, the policies that excluded this one as a whole, or else all contributors that can win,
 # took that leaf away.
-_overriding(attached, policy, owners, missing) := (direct | union(sets)) | {winner |
-	set() in sets
-	some winner in _excluding(attached, policy)
-} if {
+_overriding(attached, policy, owners, missing) := (direct | union(sets)) | rest if {
 	direct := _winners(attached, policy, owners) | _joint_owners(attached, policy)
 	sets := {direct | missing == set()} | {_winners(attached, policy, near) |
 		some pointer in missing
 		near := _owners_near(merged_stack(attached).leaves, pointer)
 	}
+	rest := {winner | set() in sets; some winner in _excluding(attached, policy)}
 }
 
 _excluding(attached, policy) := winners if {

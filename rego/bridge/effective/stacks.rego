@@ -10,8 +10,8 @@ import data.bridge.policy as policies
 # Each path to an effective target that has a policy for requests from a namespace ("": only what is the same for all),
 # with its stack, `[path, stack]` (semantics P6).
 stacks(policy_kind, node, source) := [[array.concat(path, [node]), attached] |
-	some [path, above] in _object_stacks(policy_kind, object_key)
-	attached := array.concat(above, own)
+	some path in hierarchy.counted_paths(policy_kind, hierarchy.paths(object_key, kinds.traits(policy_kind).namespaces))
+	attached := array.concat(_policies_at_nodes(policy_kind, path), own)
 	attached != []
 ] if {
 	_is_same_for_all(policy_kind, node)
@@ -48,19 +48,6 @@ _is_straight(policy_kind) if {
 	not attachment.has_class_limits(policy_kind)
 	not index.has_extension_links
 } else := false
-
-# The paths to an object, sorted, each with its policies. For paths without frontends and extensions.
-_object_stacks(policy_kind, object_key) := sort([[array.concat(above, step), array.concat(_policies_at_nodes(policy_kind, above), own)] |
-	some above in array.concat([[] | parents == set()], [path |
-		some parent in parents
-		some path in hierarchy.counted_paths(policy_kind, hierarchy.paths(parent, with_namespaces))
-	])
-]) if {
-	parents := hierarchy.parents(object_key)
-	with_namespaces := kinds.traits(policy_kind).namespaces
-	step := hierarchy.step(object_key, with_namespaces)
-	own := _policies_at_nodes(policy_kind, step)
-}
 
 # The policies of a kind on a path that count for a source, the established ones first: by level, higher first; then by
 # age, older first; then by namespace/name (GEP-713, "Established and challenger policy specs"; semantics F1). A policy
@@ -102,9 +89,7 @@ _is_of_other_class(policy_kind, path, entry) if {
 _policies_at_nodes(policy_kind, nodes) := [entry | some node in nodes; some entry in _policies_at(policy_kind, node)]
 
 # The policies at one node, the older first. The same for all paths through it.
-_policies_at(policy_kind, node) := [] if {
-	index.is_untargeted(policy_kind, node)
-} else := [{"policy": policy, "target": node} |
+_policies_at(policy_kind, node) := [{"policy": policy, "target": node} |
 	some [_, _, policy] in sort([policies.fact(policy, "order") | some policy in attachment.attached_policies(policy_kind, node)])
 ]
 

@@ -41,13 +41,25 @@ paths(node, with_namespaces) := {array.concat(above, [node]) | some above in _pa
 	not startswith(node, "core/Service/")
 } else := {[path_bound_mark, node]} if {
 	is_crowded(keys.whole(node))
+} else := _paths_to_object(node, with_namespaces) if {
+	not index.has_extension_links
+	index.facts(node)
 } else := _paths_to(node, with_namespaces) if {
 	not is_port(node)
 } else := _extend(_paths_to(keys.parse(node).object, with_namespaces), node, with_namespaces)
 
-# Only its class is above a Gateway, so no search is needed, which saves a third of the expressions of `effective` of one
-# rule.
-_paths_to_object(object_key, with_namespaces) := {array.concat([class | some class in index.facts(object_key).class; exists(class)], step(object_key, with_namespaces))} if {
+# A route is below listeners, so no search is needed.
+_paths_to_object(object_key, with_namespaces) := {array.concat(above, step(object_key, with_namespaces)) | some above in aboves} if {
+	not index.facts(object_key).frontends
+	index.facts(object_key).parents
+	aboves := {[] | parents(object_key) == set()} | {array.concat(above, [parent]) |
+		some parent in parents(object_key)
+		some above in _paths_to_gateway(keys.whole(parent), with_namespaces)
+	}
+} else := _paths_to_gateway(object_key, with_namespaces)
+
+# Only its class is above a Gateway, which saves a third of the expressions of `effective` of one rule.
+_paths_to_gateway(object_key, with_namespaces) := {array.concat([class | some class in index.facts(object_key).class; exists(class)], step(object_key, with_namespaces))} if {
 	index.facts(object_key).class[0]
 } else := _paths_to(object_key, with_namespaces)
 

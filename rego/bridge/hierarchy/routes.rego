@@ -10,29 +10,24 @@ parents_at("Route", route_key) := {keys.section(object_key, listener.name) |
 	some [object_key, listener] in _selected_listeners(known.parents)
 	hostnames_meet(known.hostnames, lower(object.get(listener, "hostname", "")))
 	listener_rejection(object_key, listener, known.type, known.namespace) == ""
-} | {ref.node |
-	some ref in known.frontends
-	_mesh_rejection(ref.node, route_key, ref.section, ref.port) == ""
-} if known := index.facts(route_key)
+} | {node | some [node, ""] in _frontend_links(route_key)} if known := index.facts(route_key)
 
 refused_above("Route", route_key) := ({[node, reason] |
 	some [object_key, listener] in _selected_listeners(known.parents)
 	node := keys.section(object_key, listener.name)
 	not node in parents_at("Route", route_key)
-	reason := [text |
-		some text in [listener_rejection(object_key, listener, known.type, known.namespace), "NoMatchingListenerHostname"]
-		text != ""
-	][0]
+	refusal := listener_rejection(object_key, listener, known.type, known.namespace)
+	reason := object.get({"": "NoMatchingListenerHostname"}, refusal, refusal)
 } | {[object_key, reason] |
 	some ref in known.parents
 	some object_key in _named_by(ref)
 	_selected_of(object_key, ref.section, ref.port) == []
 	reason := _absence(object_key)
-}) | {[ref.node, reason] |
-	some ref in known.frontends
-	reason := _mesh_rejection(ref.node, route_key, ref.section, ref.port)
-	reason != ""
-} if known := index.facts(route_key)
+}) | {link | some link in _frontend_links(route_key); link[1] != ""} if known := index.facts(route_key)
+
+_frontend_links(route_key) := {[ref.node, _mesh_rejection(ref.node, route_key, ref.section, ref.port)] |
+	some ref in index.facts(route_key).frontends
+}
 
 _absence(object_key) := "NoMatchingParent" if {
 	exists(object_key)

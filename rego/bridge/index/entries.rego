@@ -93,15 +93,6 @@ policies_naming(policy_kind, key) := {policy | some policy, _ in data.index.atta
 	not policy in lookup.changed_keys
 } | object.get(_changed_entries, ["attached", policy_kind, key], set())
 
-# No policy of a kind names a node in any form, which is true of most nodes. Saves an eighth of the expressions of
-# `effective` of one rule.
-is_untargeted(policy_kind, node) if {
-	not data.index.attached[policy_kind][node]
-	not data.index.selecting[policy_kind]
-	lookup.has_no_changes
-	not regex.match(`^core/Service/|@`, node) # ports and frontends have several forms
-} else := false
-
 # The objects that policies of any kind name, whether they exist or not.
 targeted_objects := {object_key |
 	some object_key, policies in data.index.targeted

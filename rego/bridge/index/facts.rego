@@ -18,10 +18,9 @@ stamp := "" if {
 } else := crypto.md5(json.marshal(levels.extensions))
 
 # The facts of an object, by the level of its sections; undefined for an object without listeners or rules. The facts of
-# a route: `type`, `namespace`, `sections` (the names of its rules), `parents` (the Gateways and
-# ListenerSets that its parentRefs name, `{object, section, port, text}`; `default_gateways_key` represents default
-# Gateways), `frontends` (those that they name, `{node, section, port}`, if there are any), and `hostnames` in lower
-# case.
+# a route: `type`, `namespace`, `sections` (the names of its rules), `parents` (the Gateways and ListenerSets that its
+# parentRefs name, `{object, section, port, text}`; `default_gateways_key` represents default Gateways), `frontends`
+# (those that they name, `{node, section, port}`, if there are any), and `hostnames` in lower case.
 facts_at("Rule", type, route) := object.union_n([
 	_parent_facts(type, namespace, object.get(route.spec, "parentRefs", []), object.get(route.spec, "useDefaultGateways", "None")),
 	{

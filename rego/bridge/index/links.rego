@@ -116,8 +116,7 @@ _extension_links(obj) := {link |
 	_is_link(link)
 }
 
-# The names of the extension modules that declare links. No object is evaluated for it, whose author could make it
-# fail.
+# The names of the extension modules that declare links. No object is evaluated for it, whose author could make it fail.
 _link_modules := {name | data.bridge.extensions.hierarchy[name].links with input as {}}
 
 _is_link(link) if {

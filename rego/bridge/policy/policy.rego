@@ -42,8 +42,7 @@ facts_of(obj) := _facts_unread(obj, _stanza_problem(obj)) if {
 	message := index.excess(obj)
 } else := _facts_within_bounds(obj)
 
-# Of such a policy `links` gets only the fields that every object has (`link_fields`), so its facts depend on no
-# others.
+# Of such a policy `links` gets only the fields that every object has (`link_fields`), so its facts depend on no others.
 _is_without_targets(obj) if {
 	not kinds.has_selectors(keys.type(obj.apiVersion, obj.kind))
 	every field in index.target_fields {

@@ -28,9 +28,8 @@ _types_by_protocol := {protocol: [concat("/", [keys.gateway_api, kind]) | some k
 	}
 }
 
-# The routes of a type that may serve the request at an entry point, by declaration, `[hostname, route]`: those that
-# the index has at a hostname that covers the host and at a prefix of the request's path, so other routes cost
-# nothing.
+# The routes of a type that may serve the request at an entry point, by declaration, `[hostname, route]`: those that the
+# index has at a hostname that covers the host and at a prefix of the request's path, so other routes cost nothing.
 _candidates(entry, type) := {[name, route_key] |
 	some name in _names(entry)
 	some route_key in _routes_at(entry, type, name, _paths_above)

@@ -206,8 +206,7 @@ _type_of_section(node) := known.type if {
 	not hierarchy.unaccepted_listeners(object_key)[name]
 }
 
-# A node at which a kind acts is the only effective target at it, unless an extension module links objects of one
-# level.
+# A node at which a kind acts is the only effective target at it, unless an extension module links objects of one level.
 _is_only_target(policy_kind, node) if {
 	acts_at(policy_kind, node)
 	not index.has_extension_links
