@@ -86,7 +86,9 @@ _listed_specs(attached) := {
 _kind_of(attached) := keys.type_of(attached[0].policy)
 
 # The entries of a stack; of a policy that is attached at two places of the path, the first (semantics P4).
-_distinct_entries(attached) := [entry | some index, entry in attached; first[entry.policy] == index] if {
+_distinct_entries(attached) := attached if {
+	count({entry.policy | some entry in attached}) == count(attached)
+} else := [entry | some index, entry in attached; first[entry.policy] == index] if {
 	first := object.union_n(array.reverse([{entry.policy: index} | some index, entry in attached]))
 }
 
@@ -178,14 +180,12 @@ _order(found) := [element | some join in array.flatten([below, found[base], abov
 _merged_elements(elements, rules) := merge.merge_sides([_side_of(element, rules) | some element in elements])
 
 # An element as a side for merging by rules.
-_side_of(element, _) := element if is_object(element)
-
-_side_of(policy, rules) := {"spec": known.spec, "origins": known.origins} if {
-	known := policies.facts(policy)
+_side_of(element, rules) := element if {
+	is_object(element)
+} else := {"spec": known.spec, "origins": known.origins} if {
+	known := policies.facts(element)
 	[known.rules, rules] == [[], []]
-} else := merge.keyed_side(policies.facts(policy).spec, policy, rules) if {
-	is_string(policy)
-}
+} else := merge.keyed_side(policies.facts(element).spec, element, rules)
 
 _joined(policy_kind, elements, join) := elements if {
 	elements.error
