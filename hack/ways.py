@@ -29,7 +29,7 @@ from hack.processes import HERE, ROOT, BridgeProcess, Program
 SHARED = ("telemetry/", "tracing/", "work.py", "__init__.py", "model/")
 PATIENCE = 120.0
 SETTLING = 8.0  # seconds after the first statuses, until nothing of the start is under way
-IDLE = 12.0  # seconds in which an idle bridge is recorded
+IDLE = 35.0  # seconds in which an idle bridge is recorded; its OPA polls the bundle every 30
 CONFIG_MAP = rego_config_map("changed", "package ways.changed\n\nvalue := 1\n")
 COMMAND = ("effective", "httproute/cart#checkout", "-n", "shop", "--manifests", str(ROOT / "examples" / "shop"))
 

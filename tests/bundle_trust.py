@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 
+from bridge.http.bundles import BundleEndpoint, sign_bundle
+from bridge.http.gate import Handler
 from bridge.opa.bundle import BUNDLE_NAME, BUNDLE_PATH, Bundle, BundleTrust
 from bridge.opa.credentials import BundleCredentials, default_folder, kept_credentials
-from bridge.policy_loader.activation import BundleEndpoint, Handler
 
 
 def shared_credentials() -> BundleCredentials:
@@ -21,7 +22,7 @@ def shared_trust() -> BundleTrust:
 
 def signed_endpoint(bundle: Bundle | None = None) -> BundleEndpoint:
     """An endpoint whose bundles such an OPA accepts."""
-    return BundleEndpoint(BUNDLE_PATH, functools.partial(shared_credentials().signed, scope=BUNDLE_NAME), bundle)
+    return BundleEndpoint(BUNDLE_PATH, functools.partial(sign_bundle, shared_credentials().key, BUNDLE_NAME), bundle)
 
 
 def unguarded(handler: Handler) -> Handler:

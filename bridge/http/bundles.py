@@ -11,15 +11,21 @@ The rules of tokens, which are the bridge's token for OPA and those of OPA's rea
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import functools
+import hashlib
 import secrets
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import structlog
 from aiohttp import web
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
 from bridge.files import read_text
 from bridge.http.gate import Handler
@@ -34,7 +40,18 @@ from bridge.http.request_guard import (
     same,
     unauthorized,
 )
-from bridge.opa.bundle import BUNDLE_NAME, BUNDLE_PATH, TOKENS_NAME, TOKENS_PATH, Bundle, BundleTrust
+from bridge.opa.bundle import (
+    BUNDLE_CONTENT_TYPE,
+    BUNDLE_NAME,
+    BUNDLE_PATH,
+    KEY_ALGORITHM,
+    KEY_ID,
+    TOKENS_NAME,
+    TOKENS_PATH,
+    Bundle,
+    BundleTrust,
+    archive_of,
+)
 from bridge.opa.credentials import (
     BundleCredentials,
     CredentialsError,
@@ -45,7 +62,6 @@ from bridge.opa.credentials import (
     new_credentials,
     tokens_bundle,
 )
-from bridge.policy_loader.activation import BundleEndpoint
 from bridge.settings.model import Settings
 from bridge.work import FILES
 
@@ -58,11 +74,11 @@ class Bundles:
     def __init__(self, settings: Settings) -> None:
         credentials = _credentials(settings)
         self.trust: BundleTrust = credentials.trust
-        self.modules = BundleEndpoint(BUNDLE_PATH, functools.partial(credentials.signed, scope=BUNDLE_NAME))
+        self.modules = BundleEndpoint(BUNDLE_PATH, functools.partial(sign_bundle, credentials.key, BUNDLE_NAME))
         self.tokens = Tokens(
             settings.opa_token_file,
             settings.opa_readers,
-            functools.partial(credentials.signed, scope=TOKENS_NAME),
+            functools.partial(sign_bundle, credentials.key, TOKENS_NAME),
             made=settings.opa_requires_tokens and settings.opa_url is None,
         )
         self.guard = BundleGuard(credentials.token, local=is_loopback(settings.listen_address[0]))
@@ -71,6 +87,133 @@ class Bundles:
         """Add both endpoints to an application."""
         for endpoint in (self.modules, self.tokens.endpoint):
             endpoint.add_to(app, self.guard)
+
+
+_SIGNATURES = ".signatures.json"
+_HASHED_AS_JSON = frozenset({".manifest", "data.json"})
+_COORDINATE = 32  # bytes of each of the two numbers of an ES256 signature
+
+
+def sign_bundle(key: ec.EllipticCurvePrivateKey, scope: str, bundle: Bundle) -> bytes:
+    """Return the archive of a bundle with its signature, which OPA accepts only for the bundle name `scope`.
+
+    Format: https://www.openpolicyagent.org/docs/management-bundles#signing
+    """
+    files = [
+        {"name": name, "hash": hashlib.sha256(_hashed(name, content)).hexdigest(), "algorithm": "SHA-256"}
+        for name, content in bundle.files.items()
+    ]
+    header = _part({"alg": KEY_ALGORITHM, "kid": KEY_ID, "typ": "JWT"})
+    payload = header + b"." + _part({"files": files, "scope": scope})
+    numbers = decode_dss_signature(key.sign(payload, ec.ECDSA(hashes.SHA256())))
+    signature = b"".join(number.to_bytes(_COORDINATE, "big") for number in numbers)
+    token = payload + b"." + _base64url(signature)
+    return archive_of({**bundle.files, _SIGNATURES: msgspec.json.encode({"signatures": [token.decode()]})})
+
+
+def _hashed(name: str, content: bytes) -> bytes:
+    """Return the hash input of a file: for JSON the form without spaces, with sorted keys, as Go writes it."""
+    if name not in _HASHED_AS_JSON:
+        return content
+    return content.replace("\u2028".encode(), b"\\u2028").replace("\u2029".encode(), b"\\u2029")
+
+
+def _part(value: object) -> bytes:
+    return _base64url(msgspec.json.encode(value))
+
+
+def _base64url(content: bytes) -> bytes:
+    return base64.urlsafe_b64encode(content).rstrip(b"=")
+
+
+LONGEST_WAIT = 60.0  # seconds; clients that request more get a response by then
+
+
+class BundleEndpoint:
+    """Serves one bundle at a time at `path`; requests before the first one wait.
+
+    `archive` makes the served bytes of a bundle. `handed` is the last served revision. The endpoint trusts requests:
+    `add_to` gets the guard that allows only OPA.
+    """
+
+    def __init__(self, path: str, archive: Callable[[Bundle], bytes], bundle: Bundle | None = None) -> None:
+        self.handed = ""
+        self._confirmed = ""
+        self._path = path
+        self._archive = archive
+        self._bundle = bundle
+        self._content = archive(bundle) if bundle else b""
+        self._fresh_start: Callable[[], None] = lambda: None
+        self._changed = asyncio.Condition()
+        self._ended = False
+
+    @property
+    def revision(self) -> str:
+        """Return the served revision; "" before the first."""
+        return self._bundle.revision if self._bundle else ""
+
+    def on_fresh_start(self, call: Callable[[], None]) -> None:
+        """Call this when a client without a bundle sends a request: its OPA has just started."""
+        self._fresh_start = call
+
+    def add_to(self, app: web.Application, guard: Callable[[Handler], Handler]) -> None:
+        """Add the endpoint to an application, behind a guard."""
+        app.router.add_get(self._path, guard(self._get))
+        app.on_shutdown.append(self._end)
+
+    async def serve_next(self, bundle: Bundle) -> None:
+        """Serve another bundle from now on; waiting clients get it immediately."""
+        async with self._changed:
+            self._bundle, self._content = bundle, self._archive(bundle)
+            self._changed.notify_all()
+
+    async def _end(self, _: web.Application) -> None:
+        """Answer waiting clients: there is no other bundle."""
+        async with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    async def taken(self, revision: str) -> None:
+        """Wait until an OPA has activated this revision, which it confirms by polling with it."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._confirmed == revision)
+
+    async def _get(self, request: web.Request) -> web.StreamResponse:
+        has = request.headers.get("If-None-Match", "").strip('"')
+        if not has:
+            self._fresh_start()
+        if has != self._confirmed:
+            async with self._changed:
+                self._confirmed = has
+                self._changed.notify_all()
+        wait = _wanted_wait(request.headers.getall("Prefer", []))
+        if wait > 0 and not self._has_news(has):
+            try:
+                async with asyncio.timeout(wait), self._changed:
+                    await self._changed.wait_for(lambda: self._has_news(has))
+            except TimeoutError:
+                pass
+        bundle = self._bundle
+        if bundle is None:
+            # Clients with an earlier one keep it until the next bundle is known.
+            return web.Response(status=304 if has else 503, headers={"Content-Type": BUNDLE_CONTENT_TYPE})
+        headers = {"ETag": f'"{bundle.revision}"', "Content-Type": BUNDLE_CONTENT_TYPE}
+        if has == bundle.revision:
+            return web.Response(status=304, headers=headers)
+        self.handed = bundle.revision
+        return web.Response(body=self._content, headers=headers)
+
+    def _has_news(self, has: str) -> bool:
+        return self._ended or (self._bundle is not None and self._bundle.revision != has)
+
+
+def _wanted_wait(preferences: list[str]) -> float:
+    """Return the seconds that a client accepts to wait, from `Prefer: …;wait=N` (RFC 7240)."""
+    for part in ";".join(preferences).replace(",", ";").split(";"):
+        name, _, value = part.strip().partition("=")
+        if name == "wait" and value.isdigit():
+            return min(float(value), LONGEST_WAIT)
+    return 0.0
 
 
 class BundleGuard:

@@ -41,11 +41,15 @@ class FencedClient(KubeClient):
         self._client = client
         self._term = term
 
+    def may_write(self) -> bool:
+        """Return whether the term is held."""
+        return self._term.held
+
     async def request(self, method: str, path: str, **others: Any) -> bytes:
         """Send one request and return the response's bytes."""
         if method == "GET":
             return await self._client.request(method, path, **others)
-        if not self._term.held:
+        if not self.may_write():
             raise Fenced(f"{method} {path} not sent: this bridge does not hold the Lease")
         try:
             async with asyncio.timeout(None) as limit:

@@ -102,6 +102,11 @@ class Resolved:
 Change = Listing | Upserted | Deleted | Rejected | Listed | Trouble | Resolved
 
 
+def type_of(change: Change) -> str:
+    """Return the type (`<group>/<Kind>`) that a change is about, or the file of manifests."""
+    return change.subject if isinstance(change, Trouble | Resolved) else change.type_id
+
+
 @dataclass(frozen=True, slots=True)
 class Notice:
     """OPA has these changes now.
@@ -161,7 +166,7 @@ class Source(Protocol):
 
 
 class Tapped:
-    """A `Source` that delivers the changes of `source`, and wants `types` too; each change goes through `tap` first."""
+    """A `Source` that delivers the changes of `source`, and wants `types` too; their changes go through `tap` first."""
 
     def __init__(self, source: Source, types: AbstractSet[str], tap: Callable[[Change], None]) -> None:
         self._source = source
@@ -179,5 +184,6 @@ class Tapped:
     async def changes(self) -> AsyncIterator[Change]:
         """Return the change stream of the source."""
         async for change in self._source.changes():
-            self._tap(change)
+            if type_of(change) in self._types:
+                self._tap(change)
             yield change

@@ -1,12 +1,10 @@
 """Trust between a bridge and its OPA: a token for bundle requests, and a key that signs bundles.
 
-A folder of credentials has three files: `token`, `signing-key.pem` (private), `verification-key.pem` (public). Format
-of signatures: https://www.openpolicyagent.org/docs/management-bundles#signing
+A folder of credentials has three files: `token`, `signing-key.pem` (private), `verification-key.pem` (public).
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import os
 import secrets
@@ -16,14 +14,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
 from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
 from bridge.files import read_file, read_text
-from bridge.opa.bundle import KEY_ALGORITHM, KEY_ID, Bundle, BundleTrust, archive_of, build_bundle
+from bridge.opa.bundle import Bundle, BundleTrust, build_bundle
 
 ROOT = "system/policy_bridge"
 SHORTEST = 16  # characters of a token: the sum of a short one can be guessed
@@ -54,9 +50,6 @@ def _sum(token: str) -> str:
 
 
 TOKEN, SIGNING_KEY, VERIFICATION_KEY = "token", "signing-key.pem", "verification-key.pem"
-_SIGNATURES = ".signatures.json"
-_HASHED_AS_JSON = frozenset({".manifest", "data.json"})
-_COORDINATE = 32  # bytes of each of the two numbers of an ES256 signature
 
 
 class CredentialsError(Exception):
@@ -78,19 +71,6 @@ class BundleCredentials:
         if self.folder is None:
             return BundleTrust(public_key=public, token=self.token)
         return BundleTrust(public_key=public, token_path=str(self.folder / TOKEN))
-
-    def signed(self, bundle: Bundle, scope: str) -> bytes:
-        """Return the archive of a bundle with its signature, which OPA accepts only for the bundle name `scope`."""
-        files = [
-            {"name": name, "hash": hashlib.sha256(_hashed(name, content)).hexdigest(), "algorithm": "SHA-256"}
-            for name, content in bundle.files.items()
-        ]
-        header = _part({"alg": KEY_ALGORITHM, "kid": KEY_ID, "typ": "JWT"})
-        payload = header + b"." + _part({"files": files, "scope": scope})
-        numbers = decode_dss_signature(self.key.sign(payload, ec.ECDSA(hashes.SHA256())))
-        signature = b"".join(number.to_bytes(_COORDINATE, "big") for number in numbers)
-        token = payload + b"." + _base64url(signature)
-        return archive_of({**bundle.files, _SIGNATURES: msgspec.json.encode({"signatures": [token.decode()]})})
 
 
 def new_credentials() -> BundleCredentials:
@@ -149,18 +129,3 @@ def _make(folder: Path) -> None:
 
 def _public_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     return key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-
-
-def _hashed(name: str, content: bytes) -> bytes:
-    """Return the hash input of a file: for JSON the form without spaces, with sorted keys, as Go writes it."""
-    if name not in _HASHED_AS_JSON:
-        return content
-    return content.replace("\u2028".encode(), b"\\u2028").replace("\u2029".encode(), b"\\u2029")
-
-
-def _part(value: object) -> bytes:
-    return _base64url(msgspec.json.encode(value))
-
-
-def _base64url(content: bytes) -> bytes:
-    return base64.urlsafe_b64encode(content).rstrip(b"=")

@@ -11,7 +11,7 @@ import copy
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -97,7 +97,7 @@ _subject := object if {{
 
 
 def generated(
-    submissions: Sequence[Submission], kubernetes: str = "", decision: DataPath = (), guardrails: Iterable[str] = ()
+    submissions: Sequence[Submission], kubernetes: str = "", decision: DataPath = (), guardrails: Collection[str] = ()
 ) -> dict[str, str]:
     """Return the modules for a set, by their paths in the bundle.
 
@@ -111,7 +111,8 @@ def generated(
         for name, package in packages(submission).items()
     ]
     owned = {package for package, _ in found}
-    shipped = {path: text for path, text in shipped_guardrails(guardrails).items() if package_of(text) not in owned}
+    shipped = shipped_guardrails(guardrails) if guardrails else {}
+    shipped = {path: text for path, text in shipped.items() if package_of(text) not in owned}
     made = {DISPATCH_FILE: dispatcher([*found, *((package_of(text) or (), text) for text in shipped.values())])}
     if shipped or any(map(_is_guardrail, owned)):
         made |= shipped | shipped_guardrails(OF_GUARDRAILS)

@@ -17,14 +17,15 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import structlog
 
-from bridge.model.keys import Key
-from bridge.opa.client import STATES_OF_MODULES, Failing, Opa
+from bridge.model.keys import Key, pointer
+from bridge.opa.bundle import BUNDLE_NAME, Bundle
+from bridge.opa.client import STATES_OF_MODULES, BundleStatus, Failing, Opa
 from bridge.opa.errors import OpaError, OpaRejected
 from bridge.opa.shipped import Shipped
-from bridge.policy_loader.activation import Activation, BundleEndpoint, BundleRefused
 from bridge.policy_loader.assembly import digest
 from bridge.policy_loader.compile_check import PARSE_ERROR, PASSING, Checker, CheckError
 from bridge.policy_loader.judgement import (
@@ -50,6 +51,7 @@ from bridge.policy_loader.submissions import (
     Submission,
     Verdict,
     flaws,
+    overlap,
     packages,
 )
 
@@ -169,25 +171,23 @@ class Loader:
     `put` and `remove` are for followers of the authors' objects, and return immediately; `run` does the work until it
     is cancelled. Listeners get each changed verdict. `kubernetes` returns the text of that view, which is omitted if
     OPA has other documents there; empty: it is disabled. `decision` is the path of the placement decision that the
-    webhook queries, empty for none; `guardrails` returns the shipped ones that Constraints name: call `reconsider` when
-    these change.
+    webhook queries, empty for none.
     """
 
     def __init__(
         self,
         opa: Opa,
-        endpoint: BundleEndpoint,
+        endpoint: Endpoint,
         checker: Checker,
         shipped: Shipped,
         kubernetes: Callable[[], str] = str,
         decision: DataPath = (),
-        guardrails: Callable[[], frozenset[str]] = frozenset,
     ) -> None:
         self._opa = opa
         self._activation = Activation(opa, endpoint)
         self._kubernetes = kubernetes
         self._decision = decision
-        self._guardrails = guardrails
+        self._guardrails: frozenset[str] = frozenset()  # shipped ones that Constraints name
         self._judge = Judge(checker, shipped, self._in_the_way)
         self._entries: dict[Key, Entry] = {}
         self._listed = asyncio.Event()
@@ -266,6 +266,11 @@ class Loader:
         if decision != self._decision:
             self._decision = decision
             self.reconsider()
+
+    def use_guardrails(self, packages: frozenset[str]) -> None:
+        """Add these shipped guardrails to the set from now on."""
+        self._guardrails = packages
+        self.reconsider()
 
     def listed(self) -> None:
         """Note that all existing authors have submitted: from here on the set is served."""
@@ -442,7 +447,7 @@ class Loader:
         if view and await self._in_the_way([VIEW]):
             log.warning("data.kubernetes is in use, view disabled")
             self._kubernetes, view = str, ""
-        self._judge.generate(view, self._decision, self._guardrails())
+        self._judge.generate(view, self._decision, self._guardrails)
         for failure in self._failures:
             if entry := self._entries.get(failure.version.author):
                 entry.withdraw(failure)
@@ -601,3 +606,124 @@ class Loader:
             entry.retry(now)
         if problems != before:
             self._wake.set()
+
+
+_AT_ONCE = 16  # queries to OPA
+RECENT = 30.0  # seconds: several times as long as a loaded OPA needs to fetch and activate a bundle
+
+
+class Endpoint(Protocol):
+    """Serves one bundle at a time; `handed` is the revision that OPA got last."""
+
+    handed: str
+
+    async def serve_next(self, bundle: Bundle) -> None:
+        """Serve another bundle from now on."""
+
+
+class BundleRefused(Exception):
+    """OPA rejects the served bundle; `errors` are its own, with message and location."""
+
+    def __init__(self, message: str, errors: Sequence[Mapping[str, Any]]) -> None:
+        super().__init__(message)
+        self.errors = errors
+
+
+class Activation:
+    """Serves bundles to one OPA, and checks their state. Methods raise OpaError if OPA does not respond."""
+
+    def __init__(self, opa: Opa, endpoint: Endpoint) -> None:
+        self.revision = ""
+        self._replaced: dict[str, float] = {}  # revisions served until then
+        self._opa = opa
+        self._endpoint = endpoint
+        self._before = ""  # the time of OPA's last request before this bundle was served
+        self._doubtful = False  # OPA had rejected another bundle by then, and may still report that
+        self._given_up = ""  # the revision that OPA rejects, and that stays
+
+    async def serve(self, bundle: Bundle) -> None:
+        """Serve a bundle from now on. Raises OpaError, and serves nothing, if OPA does not respond."""
+        status = await self._status()
+        self._before, self._doubtful = (status.last_request, bool(status.code)) if status else ("", False)
+        now = asyncio.get_running_loop().time()
+        self._replaced = {old: when for old, when in self._replaced.items() if when > now - RECENT}
+        self._replaced[self.revision] = now
+        self.revision = bundle.revision
+        self._given_up = ""
+        await self._endpoint.serve_next(bundle)
+
+    def was_served_recently(self, revision: str) -> bool:
+        """Return whether a revision was replaced in the last RECENT seconds, so OPA may not have its successor yet."""
+        return self._replaced.get(revision, -RECENT) > asyncio.get_running_loop().time() - RECENT
+
+    async def is_active(self) -> bool:
+        """Return whether OPA has activated the bundle. Raises BundleRefused if it rejects it."""
+        status = await self._status()
+        if status is None or status.active_revision == self.revision:
+            return status is not None
+        if (
+            self._given_up == self.revision
+            or not status.code
+            or self._endpoint.handed != self.revision
+            or status.last_request == self._before
+        ):
+            return False
+        if self._doubtful:  # then the result of its next request counts
+            self._before, self._doubtful = status.last_request, False
+            return False
+        raise BundleRefused(status.message, status.errors)
+
+    def give_up(self) -> None:
+        """Stop reporting why OPA rejects this bundle: there is no other to serve."""
+        self._given_up = self.revision
+
+    async def in_the_way(self, claimed: Collection[DataPath]) -> list[DataPath]:
+        """Return the parts of `data` that OPA's bundle does not own yet, and that are not empty."""
+        while claimed:
+            owned = await self._owned()
+            taken = await self._taken(claimed, owned)
+            if not taken or owned == await self._owned():  # otherwise OPA has activated a bundle in between
+                return taken
+        return []
+
+    async def _owned(self) -> list[DataPath]:
+        roots = await self._opa.get(pointer("system", "bundles", BUNDLE_NAME, "manifest", "roots")) or []
+        return [tuple(root.split("/")) for root in roots]
+
+    async def _taken(self, claimed: Collection[DataPath], owned: Sequence[DataPath]) -> list[DataPath]:
+        fresh = [path for path in claimed if not any(path[: len(root)] == root for root in owned)]
+        limit = asyncio.Semaphore(_AT_ONCE)
+
+        async def is_taken(path: DataPath) -> bool:
+            async with limit:
+                try:
+                    found = await self._opa.get(pointer(*path))
+                except OpaRejected:
+                    return True  # rules of another author, which fail
+            for root in owned:
+                if overlap(root, path):
+                    found = _without(found, root[len(path) :])
+            return found is not None
+
+        taken = await asyncio.gather(*(is_taken(path) for path in fresh))
+        return [path for path, there in zip(fresh, taken, strict=True) if there]
+
+    async def _status(self) -> BundleStatus | None:
+        try:
+            return await self._opa.bundle_status()
+        except OpaRejected:
+            # Its status plugin is off: then it reports active bundles, and never rejected ones.
+            return BundleStatus(BUNDLE_NAME, await self._opa.bundle_revision() or "")
+
+
+def _without(found: Any, path: DataPath) -> Any:
+    """Return a document without the value at a path, None if nothing else is in it."""
+    if not path:
+        return None
+    if not isinstance(found, dict) or path[0] not in found:
+        return found
+    rest = {name: value for name, value in found.items() if name != path[0]}
+    below = _without(found[path[0]], path[1:])
+    if below is not None:
+        rest[path[0]] = below
+    return rest or None

@@ -16,8 +16,9 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 import structlog
 
-from bridge.kube.client import KubeClient, patch_object
+from bridge.kube.client import patch_object
 from bridge.kube.errors import Conflict, Forbidden, KubeError, NotFound
+from bridge.kube.lease import FencedClient
 from bridge.model.changes import Object
 from bridge.model.keys import Key
 from bridge.model.observability import EventType, Record
@@ -188,22 +189,20 @@ GAP = 1.0  # seconds between two writes to one object
 class Reporter:
     """Updates each author's annotation or status to its verdict, and reports changes in Events: `run` it as a task.
 
-    `resource` returns how a type is served, `may_write` whether the Lease is held.
+    `resource` returns how a type is served.
     """
 
     def __init__(
         self,
         authors: Authors,
-        client: KubeClient,
+        client: FencedClient,
         resource: Callable[[str], ResourceType | None],
-        may_write: Callable[[], bool],
         record: Record,
     ) -> None:
         self.writes = 0
         self._authors = authors
         self._client = client
         self._resource = resource
-        self._may_write = may_write
         self._record = record
         self._queue: RetryQueue[Key] = RetryQueue(lambda key: key.namespace)
         self._left: dict[Key, Object] = {}  # former authors, which may still have the bridge's annotation
@@ -217,7 +216,7 @@ class Reporter:
         """Write until cancelled. A bridge that may not write now keeps what it would."""
         while True:
             (key,) = await self._queue.take(1)
-            while not self._may_write():  # noqa: ASYNC110 (the Lease has no event here)
+            while not self._client.may_write():  # noqa: ASYNC110 (the Lease has no event here)
                 await asyncio.sleep(PAUSE)
             await self._report(key)
 

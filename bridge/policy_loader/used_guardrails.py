@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Upserted
 from bridge.model.keys import Key, key_of
-from bridge.model.types import CONSTRAINT, GUARDRAIL_PREFIX
+from bridge.model.types import GUARDRAIL_PREFIX
 from bridge.policy_loader.submissions import field_of
 
 
@@ -29,16 +29,15 @@ def _use_of(constraint: Object) -> _Use:
 
 
 class UsedGuardrails:
-    """Follows Constraints; calls `changed` when they name other guardrails than before."""
+    """Follows Constraints; calls `changed` with the packages of their guardrails when these differ."""
 
-    def __init__(self, changed: Callable[[], None]) -> None:
+    def __init__(self, changed: Callable[[frozenset[str]], None]) -> None:
         self._changed = changed
         self._by_constraint: dict[Key, _Use] = {}
         self._unlisted: set[Key] = set()  # those that a list in progress has not delivered yet
 
-    def packages(self) -> frozenset[str]:
-        """Return the packages of all guardrails that a Constraint names."""
-        return frozenset(use.package for use in self._by_constraint.values())
+    def _packages(self) -> frozenset[str]:
+        return frozenset(use.package for use in self._by_constraint.values() if use.package)
 
     @property
     def deny_what_is_not_judged(self) -> bool:
@@ -46,22 +45,20 @@ class UsedGuardrails:
         return any(use.fails_closed for use in self._by_constraint.values())
 
     def note(self, change: Change) -> None:
-        """Process one change of a source; changes of other types may be included."""
-        before = self.packages()
+        """Process one change of Constraints."""
+        before = self._packages()
         match change:
-            case Listing(type_id) if type_id == CONSTRAINT:
+            case Listing():
                 self._unlisted = set(self._by_constraint)
-            case Upserted(type_id, objects) if type_id == CONSTRAINT:
+            case Upserted(_, objects):
                 found = {key_of(obj): _use_of(obj) for obj in objects}
                 self._by_constraint |= found
                 self._unlisted -= found.keys()
-            case Listed(type_id) if type_id == CONSTRAINT:
+            case Listed():
                 for key in self._unlisted:  # deleted while no watch was open
                     self._by_constraint.pop(key, None)
                 self._unlisted = set()
-            case Deleted(type_id, key) if type_id == CONSTRAINT:
+            case Deleted(_, key):
                 self._by_constraint.pop(key, None)
-            case _:
-                return
-        if self.packages() - {""} != before - {""}:
-            self._changed()
+        if (packages := self._packages()) != before:
+            self._changed(packages)

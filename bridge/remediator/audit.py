@@ -313,8 +313,8 @@ class Audit(WriteLoop[str]):
                     continue
                 if not self._audited.waiting:
                     self._whole = self._begun
-                    if self._is_whole:
-                        self._follow(self._audited.take_changed())
+                    if self._is_whole and (changed := self._audited.take_changed()) != set():
+                        self._follow(changed)
                 self._queue.add(self._audited.take_differing())
             self._note_idle()
 

@@ -22,7 +22,6 @@ from bridge.kube.violation_reports import CONTENT, LABEL, OBJECT, Form, ReportCl
 from bridge.model.changes import Notice, Object
 from bridge.model.keys import CLUSTER, Key, parse_key, pointer
 from bridge.model.observability import Record
-from bridge.model.types import CRD
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.opa.judging import Row
@@ -71,10 +70,9 @@ class ViolationReports(WriteLoop[str]):
             if self._client is not None:
                 tasks.create_task(self._list(self._client))
 
-    def note(self, notice: Notice) -> None:
+    def list_again(self, _: Notice) -> None:
         """Look for CRDs of reports again after a change of CRDs."""
-        if notice.refilled or any(key.type_id == CRD for key in notice.keys):
-            self._listing.set()
+        self._listing.set()
 
     def take(self, changed: Collection[str] | None) -> None:
         """Process a whole audit, in which the violations of these objects may have changed (None: of any)."""

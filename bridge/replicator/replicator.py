@@ -109,12 +109,17 @@ class Replicator:
         self._undescribed: dict[str, str] = {}  # by undescribed type of policies, the last logged message
         self._rules = rules
         self._linked_by = ""  # the rules that made the links
-        self._listeners: list[Listener] = []
+        self.revision = 0  # of OPA's data: the number of notices
+        self._listeners: dict[Listener, frozenset[str]] = {}  # with the types that each follows; empty: all
         self._following: asyncio.Task[None] | None = None
 
-    def listen(self, listener: Listener) -> None:
-        """Call `listener` after each write."""
-        self._listeners.append(listener)
+    def listen(self, listener: Listener, *types: str) -> None:
+        """Call `listener` after each write; with `types` only after changes of these, and after syncs."""
+        self._listeners[listener] = frozenset(types)
+
+    def ignore(self, listener: Listener) -> None:
+        """Stop calling `listener`."""
+        self._listeners.pop(listener, None)
 
     def __len__(self) -> int:
         return len(self._writer.documents)
@@ -412,8 +417,11 @@ class Replicator:
             self._tell(Notice(tuple(keys), tuple(reported), was, kinds=kinds, traces=tracing.current()))
 
     def _tell(self, notice: Notice) -> None:
-        for listener in self._listeners:
-            listener(notice)
+        self.revision += 1
+        named = {key.type_id for key in notice.keys}
+        for listener, types in list(self._listeners.items()):
+            if not types or notice.refilled or types & named:
+                listener(notice)
 
 
 def _reason(lost: OpaError | None) -> str:

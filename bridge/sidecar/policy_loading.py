@@ -9,14 +9,13 @@ from pathlib import Path
 
 from bridge.files import rego_root
 from bridge.model.changes import Source, Tapped
-from bridge.model.types import ALWAYS
+from bridge.model.types import ALWAYS, CONSTRAINT
 from bridge.opa.client import Answer, Opa
 from bridge.opa.shipped import shipped
-from bridge.policy_loader.activation import BundleEndpoint
 from bridge.policy_loader.assembly import kubernetes_view
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.compile_check import MEBIBYTE, Checker
-from bridge.policy_loader.loader import Loader
+from bridge.policy_loader.loader import Endpoint, Loader
 from bridge.policy_loader.used_guardrails import UsedGuardrails
 from bridge.settings.model import Settings
 from bridge.sidecar.store import Store
@@ -30,16 +29,16 @@ class PolicyLoading:
     does the work until it is cancelled.
     """
 
-    def __init__(self, store: Store, opa: Opa, endpoint: BundleEndpoint, executable: Path, settings: Settings) -> None:
+    def __init__(self, store: Store, opa: Opa, endpoint: Endpoint, executable: Path, settings: Settings) -> None:
         found = shipped(rego_root(), settings.policy_bounds, settings.type_versions)
         memory = settings.check_memory_mib * MEBIBYTE
         checker = Checker(executable, found.modules, allowed=settings.allowed_builtins, memory=memory)
         types = (*ALWAYS, *(one.type for one in settings.selected_types))
         view = functools.partial(kubernetes_view, types, store.plural) if settings.kubernetes_view else str
-        self.guardrails = UsedGuardrails(self._reconsider)
-        self.loader = Loader(opa, endpoint, checker, found, view, _decision_of(settings), self.guardrails.packages)
+        self.loader = Loader(opa, endpoint, checker, found, view, _decision_of(settings))
+        self.guardrails = UsedGuardrails(self.loader.use_guardrails)
         self.authors = Authors(self.loader, settings.policy_namespaces)
-        self.source: Source = Tapped(store.source, frozenset(), self.guardrails.note)
+        self.source: Source = Tapped(store.source, frozenset({CONSTRAINT}), self.guardrails.note)
         self._own_source = store.policies
         self._store = store
         if self._own_source is None:
@@ -48,9 +47,6 @@ class PolicyLoading:
     def change(self, settings: Settings) -> None:
         """Load modules with other settings from now on: `webhook_decision`."""
         self.loader.decide_by(_decision_of(settings))
-
-    def _reconsider(self) -> None:
-        self.loader.reconsider()
 
     async def run(self) -> None:
         """Follow authors, load their submissions, and report the results."""

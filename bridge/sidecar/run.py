@@ -21,9 +21,8 @@ from bridge.http.bundles import Bundles
 from bridge.http.listeners import listen, new_runner
 from bridge.http.request_guard import WrongTokens
 from bridge.kube.client import KubeClient
-from bridge.model.changes import Listener
 from bridge.model.observability import record_nothing
-from bridge.model.types import ALWAYS
+from bridge.model.types import ALWAYS, CRD
 from bridge.offline.engine import Engine
 from bridge.opa.client import Opa
 from bridge.opa.executable import ensure_opa
@@ -179,9 +178,8 @@ async def _started(
         ready |= parts.readiness
         _measure(metrics, parts, access)
         readers = await stack.enter_async_context(access.open(timeout=READERS_TIMEOUT, at_once=READERS_AT_ONCE))
-        client = store.cluster.client if store.cluster else None
-        listen, audited = parts.replicator.listen, parts.audit.audited
-        site.open(Backing(parts.opa, readers, listen, parts.remediator, checks, audited, client))
+        replicator, audited = parts.replicator, parts.audit.audited
+        site.open(Backing(parts.opa, readers, replicator, parts.remediator, checks, audited, store.cluster))
         _follow_settings(reloading, parts)
         _end_in_order(shutdown, settings, parts)
         log.info("running", bridge=bridge_url, opa=access.url, source=store.name)
@@ -240,8 +238,10 @@ def _connect(parts: Parts, bundles: Bundles, settings: Settings) -> None:
     replicator = parts.replicator
     bundles.modules.on_fresh_start(replicator.doubt)
     parts.loading.loader.before_rules_change(replicator.rules_change)
-    for part in (parts.remediator, parts.audit, parts.reports, parts.store):
-        replicator.listen(part.note)
+    replicator.listen(parts.remediator.note)
+    replicator.listen(parts.audit.note)
+    replicator.listen(parts.reports.list_again, CRD)
+    replicator.listen(parts.store.rediscover, CRD)
     parts.audit.listen(parts.reports.take)
     if settings.placed_types:
         replicator.listen(parts.placement.note)
@@ -361,14 +361,14 @@ class Backing:
     """A working bridge: the OPA that it syncs, and its results.
 
     `readers` is a client for the queries of the page's readers: expensive ones wait for each other and do not delay the
-    following of changes. `listen` adds a listener for writes to OPA; `remediator` counts the outcomes of policies;
+    following of changes. `replicator` notifies of writes to OPA; `remediator` counts the outcomes of policies;
     `audited` has the violations of Constraints; `checks` returns by name why the bridge is not ready; `cluster` is None
     for a folder.
     """
 
     opa: Opa
     readers: Opa
-    listen: Callable[[Listener], None]
+    replicator: Replicator
     remediator: Remediator
     checks: Callable[[], Mapping[str, str]]
     audited: Audited

@@ -7,8 +7,7 @@ import contextlib
 import json
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 import structlog
@@ -21,7 +20,7 @@ from bridge.kube.violation_reports import ReportClient
 from bridge.model.changes import Notice, Source, Trouble
 from bridge.model.keys import Key
 from bridge.model.observability import EventType
-from bridge.model.types import CRD, ResourceType, plural_by_rule
+from bridge.model.types import ResourceType, plural_by_rule
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.reports import Reporter, announce
 from bridge.policy_loader.submissions import CONFIG_MAP, config_maps_in
@@ -35,28 +34,21 @@ log = structlog.get_logger(__name__)
 COMPONENT = "policybridge.io/bridge"  # the reporter of Events
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
-    """The API server of a store: `held` returns whether this bridge writes there."""
-
-    client: KubeClient
-    held: Callable[[], bool]
-
-
 class Store:
     """The source of objects and the sink of statuses: a cluster, or a folder of manifests.
 
     `policies` is the source of policy authors' objects, None if these are among the objects of `source`. `cluster`,
-    `events` and `reports` are None for a folder.
+    `events` and `reports` are None for a folder. `plural` returns the plural name of a type, `<group>/<Kind>`.
     """
 
     name: str
     source: Source
     sink: StatusSink
     policies: Source | None = None
-    cluster: Cluster | None = None
+    cluster: FencedClient | None = None
     events: Recorder | None = None
     reports: ReportClient | None = None
+    plural: Callable[[str], str] = staticmethod(plural_by_rule)
 
     async def run(self) -> None:
         """Do the store's own work, in addition to its source, until cancelled."""
@@ -64,7 +56,7 @@ class Store:
     async def resign(self) -> None:
         """Stop writing; another bridge may start when this returns."""
 
-    async def report_policies(self, authors: Authors) -> None:
+    def report_policies(self, authors: Authors) -> Coroutine[None, None, None]:
         """Report the state of their objects to policy authors, until cancelled."""
         raise NotImplementedError
 
@@ -72,8 +64,8 @@ class Store:
         """Report on an object (apiVersion, kind and metadata are read) to users: as an Event, or in the log."""
         raise NotImplementedError
 
-    def note(self, notice: Notice) -> None:
-        """Note a change of OPA's documents."""
+    def rediscover(self, _: Notice) -> None:
+        """Discover types again after a change of a CRD, or a sync, which names no changes."""
 
     def position(self, key: Key) -> tuple[str, int] | None:  # noqa: ARG002 - objects of a cluster have no file
         """Return the file and line of an object, None if it has none."""
@@ -82,10 +74,6 @@ class Store:
     def problems(self) -> list[Trouble]:
         """Return the unreadable parts of the source, unless they are logged."""
         return []
-
-    def plural(self, type_id: str) -> str:
-        """Return the plural name of a type, `<group>/<Kind>`."""
-        return plural_by_rule(type_id)
 
     def listings(self) -> Mapping[str, int]:
         """Return the number of lists of whole types, by reason."""
@@ -219,9 +207,10 @@ class ClusterStore(Store):
         self.source = self._objects
         self.policies = self._authored
         self.sink = ClusterSink(self._writing, self._objects.resource, self._lease)
-        self.cluster = Cluster(self._writing, lambda: self._lease.held)
+        self.cluster = self._writing
         self.events = self._recorder
         self.reports = ReportClient(self._writing)
+        self.plural = self._authored.plural
 
     async def run(self) -> None:
         """Keep the Lease and write Events."""
@@ -237,25 +226,18 @@ class ClusterStore(Store):
             self._leading.cancel()
             await asyncio.wait({self._leading})
 
-    async def report_policies(self, authors: Authors) -> None:
+    def report_policies(self, authors: Authors) -> Coroutine[None, None, None]:
         """Write the state of policy authors' objects."""
-        held = self._lease
-        await Reporter(authors, self._writing, self._authored.resource, lambda: held.held, self.record).run()
+        return Reporter(authors, self._writing, self._authored.resource, self.record).run()
 
     def record(self, regarding: Mapping[str, Any], event_type: EventType, reason: str, message: str) -> None:
         """Record an Event."""
         self._recorder.record(regarding, event_type, reason, message)
 
-    def note(self, notice: Notice) -> None:
-        """Discover types again after a change of a CRD, or a sync, which names no changes."""
-        if notice.refilled or any(key.type_id == CRD for key in notice.keys):
-            self._objects.rediscover()
-            self._authored.rediscover()
-
-    def plural(self, type_id: str) -> str:
-        """Return the plural name from the API server, otherwise the regular one."""
-        resource = self._authored.resource(type_id)
-        return resource.plural if resource else plural_by_rule(type_id)
+    def rediscover(self, _: Notice) -> None:
+        """Discover types again, in both sources."""
+        self._objects.rediscover()
+        self._authored.rediscover()
 
     def listings(self) -> Mapping[str, int]:
         """Return the lists of both sources."""

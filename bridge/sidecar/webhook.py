@@ -22,6 +22,7 @@ from bridge.admission.queries import SPOKEN_OF, Joint, Silence
 from bridge.http.gate import Gate, Limits
 from bridge.http.listeners import GATE, ServeError, listen, new_runner, token_of
 from bridge.kube.client import is_in_pod
+from bridge.kube.lease import FencedClient
 from bridge.model.changes import Notice
 from bridge.model.observability import Record
 from bridge.opa.client import Answer, Opa
@@ -29,7 +30,6 @@ from bridge.opa.errors import OpaError
 from bridge.policy_loader.assembly import JOINT_DECISION
 from bridge.settings.model import RELOADED, Settings
 from bridge.sidecar.managed_opa import OpaAccess
-from bridge.sidecar.store import Cluster
 
 log = structlog.get_logger(__name__)
 
@@ -65,7 +65,7 @@ class Webhook:
     access: OpaAccess
     policies: Policies
     record: Record
-    cluster: Cluster | None = None
+    cluster: FencedClient | None = None
     counted: AdmissionCounts = field(default_factory=AdmissionCounts)
     gate: Gate | None = field(default=None, init=False)
     _trouble: str = field(default="the webhook is not listening yet", init=False)
@@ -260,11 +260,11 @@ class Webhook:
             raise ServeError(f"the webhook cannot serve: {error}") from error
         return certificates
 
-    async def _keep_configurations(self, cluster: Cluster, authority: bytes) -> None:
+    async def _keep_configurations(self, cluster: FencedClient, authority: bytes) -> None:
         from bridge.admission.webhook_configuration import Keeper
 
         name = self.settings.webhook_configuration
-        await Keeper(cluster.client, name, cluster.held, self.policies.exist, authority).run()
+        await Keeper(cluster, name, cluster.may_write, self.policies.exist, authority).run()
 
 
 def _unknown(_: str) -> str:

@@ -17,7 +17,7 @@ from bridge.kube.errors import KubeError, NotFound, explain_access
 from bridge.kube.listwatch import EXPIRED, INTERRUPTED, Pace, list_and_watch
 from bridge.model.changes import Change, Listed, Listing, Resolved, Trouble, Upserted
 from bridge.model.keys import CORE
-from bridge.model.types import EVERYTHING, Access, ResourceType, Selection, regular_plural
+from bridge.model.types import EVERYTHING, Access, ResourceType, Selection, plural_by_rule, regular_plural
 from bridge.sources.pruning import prune
 
 _ROOM = 64  # changes that may wait for the reader; then the watches wait too
@@ -105,6 +105,11 @@ class ClusterSource:
     def resource(self, type_id: str) -> ResourceType | None:
         """Return how a type is served, as last seen."""
         return self._discovery.types.get(type_id)
+
+    def plural(self, type_id: str) -> str:
+        """Return the plural name of a type, as last seen, otherwise by the rule."""
+        resource = self.resource(type_id)
+        return resource.plural if resource else plural_by_rule(type_id)
 
     async def changes(self) -> AsyncIterator[Change]:
         """Return the change stream of all wanted types, ordered within a type. It can be iterated once."""

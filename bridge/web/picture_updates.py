@@ -55,13 +55,10 @@ class Drawing:
     def open(self, backing: Backing) -> None:
         """Note that OPA is running."""
         self._backing = backing
-        backing.listen(self.note)
         self._wake.set()
 
     def note(self, notice: Notice) -> None:
         """Process a notice of the replicator."""
-        if not self._follows:
-            return
         if notice.refilled or any(key.type_id in DESCRIBING for key in notice.keys):
             self._all = True
         elif not notice.refilling:
@@ -109,6 +106,7 @@ class Drawing:
     async def _draw(self, backing: Backing) -> None:
         if not self._follows:
             self._follows = True
+            backing.replicator.listen(self.note)
             backing.remediator.follow(self._note_policies)
         heard, revision = self._all or bool(self._notices), self.journal.revision
         while self._all:
@@ -134,6 +132,7 @@ class Drawing:
     def _put_away(self, backing: Backing) -> None:
         if self._follows:
             self._follows = False
+            backing.replicator.ignore(self.note)
             backing.remediator.unfollow(self._note_policies)
             self._forget()
 

@@ -197,8 +197,7 @@ class WebSite:
         """Note that OPA is running: respond from now on."""
         self._backing = backing
         self._drawing.open(backing)
-        self._following.open(backing.opa)
-        backing.listen(self._following.note)
+        self._following.open(backing)
 
     async def run(self) -> None:
         """Follow changes until cancelled."""

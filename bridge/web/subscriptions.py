@@ -18,6 +18,7 @@ from bridge.opa.client import Opa, batches, in_parts
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined, QueryError
 from bridge.queries.asking import effective_at
 from bridge.queries.names import CommandError
+from bridge.sidecar.run import Backing
 from bridge.web.picture import object_of
 from bridge.work import FAILED, PAUSE, Backoff
 
@@ -77,9 +78,8 @@ class Following:
 
     def __init__(self) -> None:
         self._epoch = secrets.token_hex(4)
-        self._revision = 0
-        self._settled = 0  # the revision of the last queries
-        self._opa: Opa | None = None
+        self._settled = 0  # the revision of the last queries for readers
+        self._backing: Backing | None = None
         self._followed: dict[tuple[str, str | None, str | None], Followed] = {}
         self._notices: list[Notice] = []
         self._wake = asyncio.Event()
@@ -87,28 +87,29 @@ class Following:
     @property
     def revision(self) -> str:
         """Return the current revision, in the form for clients."""
-        return f"{self._epoch}-{self._revision}"
+        return f"{self._epoch}-{self._number}"
 
     @property
     def settled(self) -> str:
         """Return the revision of the known state of followed targets."""
-        return f"{self._epoch}-{self._settled}"
+        return f"{self._epoch}-{self._settled if self._followed else self._number}"
+
+    @property
+    def _number(self) -> int:
+        return self._backing.replicator.revision if self._backing else 0
 
     def knows(self, targets: Sequence[Key], policy_kind: str | None, source_namespace: str | None) -> bool:
         """Return whether all of these are followed, so no query is needed."""
         names = [(str(target), policy_kind, source_namespace) for target in targets]
         return all(name in self._followed and self._followed[name].current for name in names)
 
-    def open(self, opa: Opa) -> None:
+    def open(self, backing: Backing) -> None:
         """Note that OPA is running."""
-        self._opa = opa
+        self._backing = backing
 
     def note(self, notice: Notice) -> None:
         """Process a notice of the replicator."""
-        self._revision += 1
-        if not self._followed:
-            self._settled = self._revision
-        if not self._followed or notice.refilling:
+        if notice.refilling:
             return
         if notice.refilled or any(key.type_id in DESCRIBING for key in notice.keys):
             for one in self._followed.values():
@@ -121,7 +122,11 @@ class Following:
     def following(
         self, targets: Sequence[Key], policy_kind: str | None, source_namespace: str | None
     ) -> Iterator[tuple[Reader, list[Followed]]]:
-        """Follow targets as one reader."""
+        """Follow targets as one reader; call it while OPA is running."""
+        assert self._backing is not None  # noqa: S101 - otherwise requests are refused
+        if not self._followed:
+            self._settled = self._number
+            self._backing.replicator.listen(self.note)
         reader = Reader()
         found = []
         for target in targets:
@@ -137,6 +142,8 @@ class Following:
                 one.readers.remove(reader)
                 if not one.readers:
                     self._followed.pop((str(one.target), policy_kind, source_namespace), None)
+            if not self._followed:
+                self._backing.replicator.ignore(self.note)
 
     async def run(self) -> None:
         """Query and notify until cancelled."""
@@ -144,10 +151,10 @@ class Following:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            if self._opa is None:
+            if self._backing is None:
                 continue
             try:
-                await self._settle(self._opa)
+                await self._settle(self._backing.opa)
                 backoff.reset()
             except (OpaUnavailable, OpaUndefined) as error:
                 log.info("effective policy watch waiting for OPA", why=str(error))
@@ -165,7 +172,7 @@ class Following:
 
     async def _settle(self, opa: Opa) -> None:
         notices, self._notices = self._notices, []
-        revision = self._revision
+        revision = self._number
         try:
             if notices:
                 await self._follow(opa, notices)

@@ -78,7 +78,7 @@ class Bench:
 def policies_beside(bench: Bench) -> Policies:
     """A webhook's view of the policies of a bench, as of a bridge whose OPA has all objects."""
     authors = SimpleNamespace(unlisted=False, policies_exist=True)
-    guardrails = UsedGuardrails(lambda: None)
+    guardrails = UsedGuardrails(lambda _: None)
     loading = SimpleNamespace(authors=authors, loader=bench.loader, guardrails=guardrails)
     return policies_of(cast("PolicyLoading", loading), str)
 

@@ -15,12 +15,11 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from bridge.http.bundles import BundleGuard
+from bridge.http.bundles import BundleEndpoint, BundleGuard, sign_bundle
 from bridge.opa.bundle import BUNDLE_NAME, BUNDLE_PATH, Bundle, archive_of, build_bundle, opa_config
 from bridge.opa.client import BundleStatus, Opa
 from bridge.opa.credentials import BundleCredentials, CredentialsError, kept_credentials, new_credentials
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader.activation import BundleEndpoint
 
 # What JSON may hold: Go writes some characters differently from other encoders, and sorts keys by bytes.
 ODD = "".join(map(chr, [*range(0x300), 0x2028, 0x2029, 0xE000, 0xFFFD, 0xFFFF, 0x1F600]))
@@ -39,7 +38,7 @@ def numbered(number: int) -> Bundle:
 async def serving(
     credentials: BundleCredentials, scope: str = BUNDLE_NAME
 ) -> AsyncIterator[tuple[BundleEndpoint, str]]:
-    endpoint = BundleEndpoint(BUNDLE_PATH, functools.partial(credentials.signed, scope=scope), numbered(1))
+    endpoint = BundleEndpoint(BUNDLE_PATH, functools.partial(sign_bundle, credentials.key, scope), numbered(1))
     app = web.Application()
     endpoint.add_to(app, BundleGuard(credentials.token, local=True))
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
@@ -83,7 +82,7 @@ async def test_opa_refuses_a_bundle_that_the_bridge_has_not_signed(opa_path: Pat
         changed = {**numbered(1).files, "a/b.rego": b"package a.b\n\nx := 666\n"}
         match forged:
             case "key":
-                endpoint._content = new_credentials().signed(numbered(1), BUNDLE_NAME)
+                endpoint._content = sign_bundle(new_credentials().key, BUNDLE_NAME, numbered(1))
             case "missing":
                 endpoint._content = numbered(1).content
             case "content":

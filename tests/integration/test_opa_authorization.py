@@ -18,7 +18,7 @@ from aiohttp import web
 
 from bridge.files import authorization_policy, rego_root
 from bridge.http import bundles as token_module
-from bridge.http.bundles import Tokens
+from bridge.http.bundles import Tokens, sign_bundle
 from bridge.opa.bundle import TOKENS_NAME, opa_arguments, opa_config
 from bridge.opa.client import Opa
 from bridge.opa.shipped import shipped_bundle
@@ -64,7 +64,7 @@ async def guarded(opa_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     own.write_text(f"{BRIDGE}\n")
     app = web.Application()
     modules = signed_endpoint(shipped_bundle(rego_root()))
-    tokens = Tokens(str(own), str(readers), functools.partial(shared_credentials().signed, scope=TOKENS_NAME))
+    tokens = Tokens(str(own), str(readers), functools.partial(sign_bundle, shared_credentials().key, TOKENS_NAME))
     for endpoint in (modules, tokens.endpoint):
         endpoint.add_to(app, unguarded)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from aiohttp import web
 
+from bridge.http.bundles import sign_bundle
 from bridge.model.keys import pointer
 from bridge.opa.bundle import BUNDLE_CONTENT_TYPE, BUNDLE_NAME, BUNDLE_PATH, build_bundle, opa_config
 from bridge.opa.client import Opa
@@ -186,7 +187,7 @@ async def test_an_opa_configured_by_opa_config_takes_its_bundle_from_the_bridge_
         if request.headers.get("If-None-Match") == served[0].revision:
             return web.Response(status=304, headers={"Content-Type": BUNDLE_CONTENT_TYPE})
         headers = {"ETag": served[0].revision, "Content-Type": BUNDLE_CONTENT_TYPE}
-        return web.Response(body=shared_credentials().signed(served[0], BUNDLE_NAME), headers=headers)
+        return web.Response(body=sign_bundle(shared_credentials().key, BUNDLE_NAME, served[0]), headers=headers)
 
     async with (
         serving({BUNDLE_PATH: bundle}) as bridge,

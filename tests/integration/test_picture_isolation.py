@@ -56,9 +56,9 @@ async def looking(opa_path: Path, objects: list[Object]) -> AsyncIterator[tuple[
         at_work(managed.url, objects) as bridge,
     ):
         opa = bridge.opa
-        drawing.open(Backing(opa, opa, bridge.replicator.listen, bridge.remediator, dict, Audited(opa)))
-        following.open(bridge.opa)
-        bridge.replicator.listen(following.note)
+        backing = Backing(opa, opa, bridge.replicator, bridge.remediator, dict, Audited(opa))
+        drawing.open(backing)
+        following.open(backing)
         tasks = [asyncio.create_task(drawing.run()), asyncio.create_task(following.run())]
         try:
             with ExitStack() as stack:

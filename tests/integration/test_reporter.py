@@ -8,12 +8,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from structlog.testing import capture_logs
 
 from bridge.kube.client import KubeClient
+from bridge.kube.lease import FencedClient, Lease
 from bridge.kube.recording import Recorder
 from bridge.model.keys import Key
 from bridge.model.observability import record_nothing
@@ -36,13 +37,21 @@ OK = '{"status":"ok"}'
 
 
 @dataclass
+class Term:
+    """A Lease by hand."""
+
+    held: bool
+    left: float = 60.0
+
+
+@dataclass
 class Desk:
     """A bridge's authors and reporter, with verdicts by hand."""
 
     authors: Authors
     judge: HandJudge
     reporter: Reporter
-    held: bool = True
+    term: Term
 
 
 @asynccontextmanager
@@ -53,12 +62,11 @@ async def desk(kubeconfig: Path, namespace: str, *, held: bool = True) -> AsyncI
         authors = Authors(judge, (namespace,))
         source = ClusterSource(client, {CONFIG_MAP: Selection(namespaces=(namespace,))})
         recorder = Recorder(client, "policybridge.io/bridge")
-        made: list[Desk] = []
-        writer = Reporter(authors, client, source.resource, lambda: made[0].held, recorder.record)
-        made.append(Desk(authors, judge, writer, held))
+        term = Term(held)
+        writer = Reporter(authors, FencedClient(client, cast("Lease", term)), source.resource, recorder.record)
         tasks = [asyncio.create_task(work) for work in (authors.follow(source), writer.run(), recorder.run())]
         try:
-            yield made[0]
+            yield Desk(authors, judge, writer, term)
             assert not any(task.done() for task in tasks)
         finally:
             for task in tasks:
@@ -164,7 +172,7 @@ async def test_only_the_holder_writes_and_who_follows_him_writes_what_is_left(
         assert not await shown(control_plane, key)
         first.judge.accept(key)
         await until_shown(control_plane, key, lambda found: found == OK)
-        first.held, second.held = False, True
+        first.term.held, second.term.held = False, True
         await until_shown(control_plane, key, lambda found: "error" in found)
         await eventually(lambda: (first.reporter.writes, second.reporter.writes) == (1, 1))
 

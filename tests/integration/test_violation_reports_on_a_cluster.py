@@ -16,7 +16,7 @@ import yaml
 from bridge.kube.client import KubeClient
 from bridge.kube.lease import FencedClient, Lease
 from bridge.kube.violation_reports import LABEL, ReportClient
-from bridge.model.types import ALWAYS
+from bridge.model.types import ALWAYS, CRD
 from bridge.opa.client import Opa
 from bridge.remediator.audit import Audit
 from bridge.remediator.violation_reports import ViolationReports
@@ -127,7 +127,7 @@ async def reporting(plane: ControlPlane, opa_path: Path) -> AsyncIterator[tuple[
         audit = Audit(opa, sink, budget, lambda: ALWAYS)
         reports = ViolationReports(audit.audited, opa, sink, budget, record, ReportClient(FencedClient(client, lease)))
         replicator.listen(audit.note)
-        replicator.listen(reports.note)
+        replicator.listen(reports.list_again, CRD)
         audit.listen(reports.take)
         runs = (replicator.run, audit.run, reports.run, lease.run)
         tasks = [asyncio.create_task(work()) for work in runs]

@@ -10,19 +10,19 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import aiohttp
 
 from bridge.admission.webhook_configuration import API_VERSION, KINDS, MUTATING, Kind, Target, webhook_configuration
 from bridge.http.bundles import Tokens
 from bridge.kube.client import KubeClient
+from bridge.kube.lease import FencedClient, Lease
 from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.client import Answer
 from bridge.opa.process import ManagedOpa
 from bridge.settings.loading import load_settings
 from bridge.sidecar.managed_opa import OpaAccess
-from bridge.sidecar.store import Cluster
 from bridge.sidecar.webhook import Policies, Webhook
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
@@ -69,6 +69,7 @@ class Facts:
     exist: bool | None = True
     distrust: str = ""
     held: bool = True
+    left: float = 60.0  # seconds of a term that is held
     events: list[tuple[str, str, str]] = field(default_factory=list)  # object, reason, message
 
     def record(self, regarding: Mapping[str, Any], event_type: str, reason: str, message: str) -> None:
@@ -211,7 +212,7 @@ async def webhook_at_work(
             OpaAccess(opa.url, configured, Tokens(None, None, operator.attrgetter("content"))),
             policies,
             facts.record,
-            Cluster(client, lambda: facts.held),
+            FencedClient(client, cast("Lease", facts)),
         )
         work = AtWork(plane, opa, facts, webhook, port, name, kubectl_path, namespace)
         await work.put_policy(PLACEMENT)

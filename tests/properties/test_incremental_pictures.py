@@ -49,9 +49,9 @@ async def looking(opa_url: str, world: SmallWorld) -> AsyncIterator[Looking]:
     drawing, following = Drawing(), Following()
     async with at_work(opa_url, world.objects.values()) as bridge:
         opa = bridge.opa
-        drawing.open(Backing(opa, opa, bridge.replicator.listen, bridge.remediator, dict, Audited(opa)))
-        following.open(bridge.opa)
-        bridge.replicator.listen(following.note)
+        backing = Backing(opa, opa, bridge.replicator, bridge.remediator, dict, Audited(opa))
+        drawing.open(backing)
+        following.open(backing)
         tasks = [asyncio.create_task(drawing.run()), asyncio.create_task(following.run())]
         kinds = ("Gateway", "HTTPRoute", "Service", "Thing", "Namespace", "GatewayClass", "ListenerSet")
         targets = [key for key in world.objects if key.kind in kinds]

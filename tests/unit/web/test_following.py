@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
-from bridge.model.changes import Notice
+from bridge.model.changes import Listener, Notice
 from bridge.model.keys import parse_key
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable
+from bridge.sidecar.run import Backing
 from bridge.web.subscriptions import Followed, Following
 from tests.eventually import eventually
 
@@ -51,14 +53,30 @@ class Answers(Opa):
         ]
 
 
+class Data:
+    """OPA's data as a replicator that writes nothing reports them."""
+
+    def __init__(self) -> None:
+        self.revision = 0
+        self.listeners: list[Listener] = []
+        self.listen = self.listeners.append
+        self.ignore = self.listeners.remove
+
+    def change(self, notice: Notice) -> None:
+        """Report a change."""
+        self.revision += 1
+        for listener in self.listeners:
+            listener(notice)
+
+
 @asynccontextmanager
-async def at_work(opa: Answers) -> AsyncIterator[Following]:
-    """Something that follows, requested of this OPA."""
-    following = Following()
-    following.open(opa)
+async def at_work(opa: Answers) -> AsyncIterator[tuple[Following, Data]]:
+    """Something that follows, requested of this OPA, and what it follows."""
+    following, data = Following(), Data()
+    following.open(cast("Backing", SimpleNamespace(opa=opa, replicator=data)))
     task = asyncio.create_task(following.run())
     try:
-        yield following
+        yield following, data
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
@@ -76,7 +94,7 @@ def current(followed: list[Followed]) -> bool:
 
 async def test_any_number_of_readers_cost_one_query() -> None:
     opa = Answers()
-    async with at_work(opa) as following:
+    async with at_work(opa) as (following, data):
         with (
             following.following([ROUTE], None, None) as (first, followed),
             following.following([ROUTE], None, None) as (second, _),
@@ -84,7 +102,7 @@ async def test_any_number_of_readers_cost_one_query() -> None:
             await until(lambda: current(followed))
             assert opa.requested == ["effective"]
             opa.paths = {RULE: [{"spec": 2}]}
-            following.note(CHANGE)
+            data.change(CHANGE)
             await until(lambda: first.wake.is_set() and following.settled == following.revision)
             assert opa.requested == ["effective", "dependents", "watch_results"]
             assert list(first.differing) == list(second.differing) == [(RULE, KIND)]
@@ -94,13 +112,13 @@ async def test_any_number_of_readers_cost_one_query() -> None:
 
 async def test_slow_reader_gets_the_latest_only() -> None:
     opa = Answers()
-    async with at_work(opa) as following:
+    async with at_work(opa) as (following, data):
         with following.following([ROUTE], None, None) as (reader, followed):
             await until(lambda: current(followed))
             reader.differing.clear()
             for spec in range(2, 50):
                 opa.paths = {RULE: [{"spec": spec}]}
-                following.note(CHANGE)
+                data.change(CHANGE)
                 await until(lambda: following.settled == following.revision)
             assert list(reader.differing) == [(RULE, KIND)]
             assert followed[0].entries[RULE, KIND]["paths"] == [{"spec": 49}]
@@ -108,8 +126,8 @@ async def test_slow_reader_gets_the_latest_only() -> None:
 
 async def test_nothing_is_queried_while_no_client_follows() -> None:
     opa = Answers()
-    async with at_work(opa) as following:
-        following.note(CHANGE)
+    async with at_work(opa) as (following, data):
+        data.change(CHANGE)
         await asyncio.sleep(0.01)
         assert opa.requested == []
         assert following.settled == following.revision
@@ -118,7 +136,7 @@ async def test_nothing_is_queried_while_no_client_follows() -> None:
 async def test_an_opa_that_is_unavailable_is_queried_again() -> None:
     opa = Answers()
     opa.failing["effective"] = OpaUnavailable("away")
-    async with at_work(opa) as following:
+    async with at_work(opa) as (following, _):
         with following.following([ROUTE], None, None) as (_, followed):
             await until(lambda: opa.requested)
             assert not current(followed)
@@ -128,24 +146,24 @@ async def test_an_opa_that_is_unavailable_is_queried_again() -> None:
 
 async def test_a_target_that_spoils_a_query_is_left_out_alone() -> None:
     opa = Answers()
-    async with at_work(opa) as following:
+    async with at_work(opa) as (following, data):
         with following.following([ROUTE], None, None) as (_, followed):
             await until(lambda: current(followed))
             opa.paths = {RULE: [{"spec": 2}], OTHER: []}
-            following.note(CHANGE)
+            data.change(CHANGE)
             await until(lambda: following.settled == following.revision)
             assert followed[0].entries[RULE, KIND]["paths"] == [{"spec": 2}]
 
 
 async def test_after_opa_was_synced_again_everything_is_queried_again() -> None:
     opa = Answers()
-    async with at_work(opa) as following:
+    async with at_work(opa) as (following, data):
         with following.following([ROUTE], None, None) as (reader, followed):
             await until(lambda: current(followed))
             reader.differing.clear()
             opa.paths = {}
-            following.note(Notice(refilling=True))
-            following.note(Notice(refilled=True))
+            data.change(Notice(refilling=True))
+            data.change(Notice(refilled=True))
             await until(lambda: following.settled == following.revision)
             assert opa.requested == ["effective", "effective"]
             assert list(reader.differing) == [(RULE, KIND)]

@@ -7,9 +7,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
+from bridge.http import bundles as module
+from bridge.http.bundles import BundleEndpoint
 from bridge.opa.bundle import BUNDLE_CONTENT_TYPE, BUNDLE_PATH, Bundle, build_bundle
-from bridge.policy_loader import activation as module
-from bridge.policy_loader.activation import BundleEndpoint
 from tests.bundle_trust import unguarded
 
 
