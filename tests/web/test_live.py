@@ -80,6 +80,19 @@ async def test_a_changed_value_is_shown_where_the_picture_stays_as_it_is(changin
     await page.shows("#request-answer", "dusk", patience=30)
 
 
+async def test_open_yaml_of_an_object_follows_changes_of_fields_that_nothing_else_shows(
+    changing: Bridge, page: Opened
+) -> None:
+    (changing.folder / "late.yaml").write_text(PALETTE)
+    await page.go(f"{changing.url}#object=example.com/ColorPolicy/blog/late")
+    await page.page.locator("summary", has_text="Object as YAML").click()
+    await page.shows("#object-yaml pre", "palette: dusk")
+    (changing.folder / "late.yaml").write_text(
+        PALETTE.replace("namespace: blog", "namespace: blog, labels: {team: news}")
+    )
+    await page.shows("#object-yaml pre", "team: news", patience=30)
+
+
 async def test_opa_that_is_not_ready_is_reported(page: Opened, tmp_path: Path) -> None:
     page.excuse("503", "ERR_")
     bridge = Bridge(SHOP, tmp_path / "log", "--opa", "http://127.0.0.1:9")  # a closed port

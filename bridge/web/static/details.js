@@ -99,7 +99,10 @@ export class Details {
    */
   #fill(content, again = false) {
     const made = fill(document.createElement("div"), content);
-    if (this.#made?.isEqualNode(made)) return;
+    if (this.#made?.isEqualNode(made)) {
+      this.#element.querySelector("#object-yaml")?.dispatchEvent(new Event("toggle")); // other fields may have changed
+      return;
+    }
     this.#made = made.cloneNode(true);
     const sections = () => [...this.#element.querySelectorAll("details")];
     const opened = again ? sections().map((one) => one.open) : [];
@@ -124,7 +127,7 @@ function overview(wire, violations, topology, showOnly) {
   const shown = troubled.slice(0, isLarge ? TROUBLED_OF_LARGE : TROUBLED);
   return h("div", { class: "overview" },
     violations.part(topology, (constraints) => showOnly({ violations: new Set(constraints) })),
-    h("h3", { tabindex: -1 }, troubled.length ? `Worth a look (${troubled.length.toLocaleString("en")})` : "No problems"),
+    h("h3", { tabindex: -1 }, troubled.length ? `Worth a look (${troubled.length.toLocaleString("en")})` : wire.isWhole ? "No problems" : "Loading …"),
     troubled.length > 0 && h("ul", { class: "stack" }, shown.map(troubledRow)),
     troubled.length > 0 && h("p", {}, h("button", { type: "button", class: "action", on: { click: all } }, troubled.length > shown.length ? `Show all ${troubled.length.toLocaleString("en")} in the picture` : "Show only these in the picture")),
     isLarge && namespacesPart(troubled, topology, showOnly),
@@ -170,20 +173,20 @@ function head(key, topology, button) {
     button);
 }
 
-/** The object as the bridge has it, which is loaded when the user opens it. */
+/** The object as the bridge has it, which is loaded when the user opens it, and again with each change while it is open. */
 function yamlPart(key) {
   const { object } = parts(key);
   const place = h("div", {}, h("p", { class: "quiet" }, "Loading …"));
   const load = async (event) => {
-    if (!event.target.open || event.target.dataset.loaded) return;
-    event.target.dataset.loaded = "true";
+    if (!event.target.open) return;
     try {
-      fill(place, yamlText("YAML of the object", await manifest(object)));
+      const made = yamlText("YAML of the object", await manifest(object));
+      if (place.lastElementChild.textContent !== made.at(-1).textContent) fill(place, made);
     } catch (error) {
       fill(place, h("p", { class: "error", role: "alert" }, error.message));
     }
   };
-  return h("details", { class: "yaml", on: { toggle: load } }, h("summary", {}, "Object as YAML"), place);
+  return h("details", { id: "object-yaml", class: "yaml", on: { toggle: load } }, h("summary", {}, "Object as YAML"), place);
 }
 
 /** The Events of an object, the newest first. */

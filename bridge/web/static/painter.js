@@ -79,7 +79,7 @@ export class Painter {
     if (hasCaption) {
       context.fillStyle = this.colors.dim;
       context.font = this.#font(CAPTION, SMALLEST.caption);
-      context.fillText(cut(context, item.caption, room), start, item.y - 9);
+      context.fillText(cut(context, item.caption, room, 0), start, item.y - 9);
     }
     context.fillStyle = this.colors.ink;
     context.font = this.#font(NAME, SMALLEST.name, 600);
@@ -176,25 +176,31 @@ const covers = (one, other) =>
 
 const cuts = new Map();
 
-/** A text cut to a width, with … in place of its end. */
-function cut(context, text, room) {
+const TAIL = 0.4; // the share of a name's end in what is left: neighbors often differ only there
+
+/** A text cut to a width, with … in place of what is before its last characters, which are the share `tail`. */
+function cut(context, text, room, tail = TAIL) {
   const id = `${context.font}\n${Math.round(room)}\n${text}`;
   let found = cuts.get(id);
   if (found === undefined) {
-    found = shortened(context, visible(text), room);
+    found = shortened(context, visible(text), room, tail);
     if (cuts.size > 20_000) cuts.clear();
     cuts.set(id, found);
   }
   return found;
 }
 
-function shortened(context, text, room) {
+function shortened(context, text, room, tail) {
   if (context.measureText(text).width <= room) return text;
+  const left = (count) => {
+    const last = Math.floor(count * tail);
+    return `${text.slice(0, count - last)}…${text.slice(text.length - last)}`;
+  };
   let [fits, fails] = [0, text.length];
   while (fails - fits > 1) {
     const middle = (fits + fails) >> 1;
-    if (context.measureText(`${text.slice(0, middle)}…`).width <= room) fits = middle;
+    if (context.measureText(left(middle)).width <= room) fits = middle;
     else fails = middle;
   }
-  return `${text.slice(0, fits)}…`;
+  return left(fits);
 }
