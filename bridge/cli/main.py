@@ -143,7 +143,8 @@ def run_command(arguments: Sequence[str], called_by: str = "bridge") -> int:
     except Exception as error:  # noqa: BLE001 - whatever it is, a person gets one line
         if debug:
             traceback.print_exc()
-        print_error(f"error: {one_line(error)}{_path_hint(arguments)}")
+        text, hint = one_line(error), _path_hint(arguments)
+        print_error(f"error: {text.partition('; did you mean')[0] if hint else text}{hint}")
         return 2
     return code if isinstance(code, int) else 0
 

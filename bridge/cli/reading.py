@@ -15,7 +15,7 @@ import click
 from bridge.cli.command import FORMATS, TEMPLATES, command, option, output_option
 from bridge.cli.output import Answer, print_answer, print_error
 from bridge.cli.source import SOURCE, Input, read_input
-from bridge.queries.names import CommandError, NameNotFoundError, first_of, short_key
+from bridge.queries.names import CommandError, NameNotFoundError, UnknownKindError, first_of, short_key
 
 if TYPE_CHECKING:
     from bridge.model.keys import Key
@@ -191,11 +191,12 @@ async def _read(
             result = await ask(engine)
             failing = _report_failures(engine)
             return result, INPUT_ERROR if await report_problems(engine) or failing else 0
-        except NameNotFoundError as error:
+        except (NameNotFoundError, UnknownKindError) as error:
             # The kind may be missing because its file is broken, or because its PolicyKind is rejected.
             await report_problems(engine)
             if any(one.forbidden for one in engine.problems):
-                raise CommandError(f"{error.args[0].partition(';')[0]} among the objects that you may read") from error
+                known = str(error).partition(";")[0].partition(": write")[0]
+                raise CommandError(f"{known} among the objects that you may read") from error
             raise
         except OpaRejected as error:
             if source.opa_url and error.code == _NOT_OPA:

@@ -23,6 +23,10 @@ class NameNotFoundError(CommandError):
     """A name does not exist; the text has similar names."""
 
 
+class UnknownKindError(CommandError):
+    """A word without a name is not a kind; the text has the valid forms and similar kinds."""
+
+
 class AmbiguousNameError(CommandError):
     """A name is ambiguous; the text lists the candidates."""
 
@@ -45,8 +49,10 @@ _ROUTES = tuple(
 )
 _NAMED = 3  # kinds that a suggestion lists
 _NEAR = 0.6  # the lowest similarity of a suggestion, by difflib
+_VERY_NEAR = 0.9  # the lowest similarity of a suggestion of the word for several kinds
 _AS_NEAR = 0.05  # the largest distance of a suggestion from the most similar kind
-_GROUPS = {"routes": _ROUTES, "route": _ROUTES}
+_ALL_ROUTES = "routes"
+_GROUPS = {_ALL_ROUTES: _ROUTES, "route": _ROUTES}
 _LIKELY = (*_ROUTES, "gateway.networking.k8s.io/Gateway", "core/Service", "gateway.networking.k8s.io/GatewayClass")
 
 
@@ -81,6 +87,8 @@ def suggest_kinds(text: str, types: Mapping[str, Sequence[str]]) -> str:
         type_id: max(_likeness(wanted, spelling) for spelling in _spellings(type_id, names))
         for type_id, names in types.items()
     }
+    if match_kinds(_ALL_ROUTES, types) and _likeness(wanted, _ALL_ROUTES) > max([_VERY_NEAR, *likeness.values()]):
+        return f"; did you mean {_ALL_ROUTES}?"
     least = max([_NEAR, *(found - _AS_NEAR for found in likeness.values())])
     near = [type_id for type_id, found in likeness.items() if found >= least]
     kinds = sorted(near, key=lambda type_id: (-likeness[type_id], _likely(type_id), type_id))[:_NAMED]
@@ -173,8 +181,8 @@ def read_reference(text: str, types: Mapping[str, Sequence[str]], namespace: str
 
     A kind alone is a reference without a name, which means all objects of the kind.
 
-    Raises CommandError for another form, NameNotFoundError for a kind that is not in `types` (in the form of
-    `match_kinds`).
+    Raises CommandError for another form, UnknownKindError for a word without a name that is not a kind, and
+    NameNotFoundError for a kind that is not in `types` (in the form of `match_kinds`).
     """
     body, _, role = text.partition("@")
     body, _, section = body.partition("#")
@@ -186,9 +194,9 @@ def read_reference(text: str, types: Mapping[str, Sequence[str]], namespace: str
     kind, space, name = _read_parts(parts, types)
     found = match_kinds(kind, types)
     if not found and not name:
-        raise CommandError(f"{text!r} is not a kind: {_FORMS}{suggest_kinds(kind, types)}")
+        raise UnknownKindError(f"{text!r} is not a kind: {_FORMS}{suggest_kinds(kind, types)}")
     if not found:
-        raise NameNotFoundError(f"{text}: there is no kind {kind!r}{suggest_kinds(kind, types)}")
+        raise NameNotFoundError(f"{text}: there is no kind {kind!r}{suggest_kinds(kind, types) or f': {_FORMS}'}")
     return Reference(text, tuple(found), space or namespace, name, section, role)
 
 

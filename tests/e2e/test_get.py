@@ -257,6 +257,10 @@ def test_strategy_that_fails_at_one_target_keeps_no_other_from_a_list(
         assert "core/ConfigMap/opa-policies/odd/odd.rego:5" in error
 
 
+def test_the_word_for_all_routes_is_suggested(shop: Run) -> None:
+    assert shop("get", "rotes").stderr.endswith("; did you mean routes?\n")
+
+
 def test_a_kind_that_does_not_exist_is_an_error_with_a_near_match(shop: Run) -> None:
     answer = shop("get", "gatways")
     assert answer.returncode == 2

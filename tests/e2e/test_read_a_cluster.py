@@ -160,6 +160,8 @@ def test_a_user_with_a_role_in_one_namespace_reads_that_and_learns_what_is_missi
     assert bridge("get", "routes", *there, "-o", "name").stdout.split() == [f"httproute.{GATEWAY_API}/cart"]
     by_name = bridge("describe", f"httproute/{NAME}/cart", "--kubeconfig", kubeconfig, "-o", "name")
     assert by_name.stdout.split() == [f"httproute.{GATEWAY_API}/cart"]
+    unreadable = bridge("get", "hues", *there)
+    assert unreadable.stderr.splitlines()[-1] == "error: 'hues' is not a kind among the objects that you may read"
     elsewhere = bridge("get", "routes", "--kubeconfig", kubeconfig)
     assert elsewhere.stderr.splitlines()[-1] == "No routes found in namespace default (-A: in all namespaces)."
     assert "choose a namespace that you may read" in elsewhere.stderr
