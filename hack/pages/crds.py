@@ -1,4 +1,4 @@
-"""The bridge's own CRDs, field by field."""
+"""The bridge's own CRDs, field by field, in the page that lists them."""
 
 from __future__ import annotations
 
@@ -9,24 +9,16 @@ import yaml
 
 from bridge.files import crds_root
 
-_HEAD = """# Custom resources
 
-<!-- `make reference` generates this page from deploy/crds -->
-
-Look up every field of the bridge's own kinds (`bridge crds | kubectl apply -f -`). [PolicyKind](policykind.md),
-[Constraint](constraint.md) and [policies in Rego](policies.md) explain their meaning.
-"""
-
-
-def crds_page() -> str:
-    """Return the page."""
+def crds_page(page: str) -> str:
+    """Return the page with the current sections."""
     documents = [
         document
         for file in sorted(crds_root().glob("*.yaml"))
         for document in yaml.safe_load_all(file.read_text(encoding="utf-8"))
         if document
     ]
-    return _HEAD + "".join(_crd(document["spec"]) for document in documents)
+    return page.partition("\n## ")[0] + "".join(_crd(document["spec"]) for document in documents)
 
 
 def _crd(spec: Mapping[str, Any]) -> str:

@@ -15,14 +15,23 @@ from hack.pages.settings import settings_page
 from hack.pages.states import states_page
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
-PAGES: dict[str, Callable[[], str]] = {
-    **{name: functools.partial(commands_page, REFERENCE / name) for name in command_pages(REFERENCE)},
+_UPDATES: dict[str, Callable[[str], str]] = {  # of a page's present text
     "all-settings.md": settings_page,
-    "metrics.md": lambda: metrics_page((REFERENCE / "metrics.md").read_text(encoding="utf-8")),
+    "metrics.md": metrics_page,
     "crds.md": crds_page,
     "rego.md": rego_page,
     "states.md": states_page,
-    "logs.md": lambda: logs_page((REFERENCE / "logs.md").read_text(encoding="utf-8")),
+    "logs.md": logs_page,
+}
+
+
+def _updated(name: str) -> str:
+    return _UPDATES[name]((REFERENCE / name).read_text(encoding="utf-8"))
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    **{name: functools.partial(commands_page, REFERENCE / name) for name in command_pages(REFERENCE)},
+    **{name: functools.partial(_updated, name) for name in _UPDATES},
 }
 
 

@@ -1,4 +1,4 @@
-"""The page of the settings of `bridge run`, from their types."""
+"""The table of the settings of `bridge run`, from their types, in the page that explains it."""
 
 from __future__ import annotations
 
@@ -10,26 +10,17 @@ from typing import Any, Literal, get_args, get_origin
 
 from bridge.settings.model import SETTINGS
 
-_HEAD = """# All settings
-
-<!-- `make reference` generates this page from bridge/settings/model.py -->
-
-Look up the option, type, default and meaning of every setting of `bridge run`. [Settings](settings.md) explains
-how they work together.
-
-| file key | environment | option | type | default | |
-|---|---|---|---|---|---|
-"""
+_RULE = "|---|---|---|---|---|---|\n"  # below the head of the table
 
 
-def settings_page() -> str:
-    """Return the page."""
+def settings_page(page: str) -> str:
+    """Return the page with the current table."""
     rows = [
         f"| `{one.name}` | `{one.variable}` | {_option(one.option)} | {_type(one.type)} | {_default(one.default)} | "
         f"{_escaped(one.text)} |"
         for one in SETTINGS.values()
     ]
-    return _HEAD + "\n".join(rows) + "\n"
+    return page.partition(_RULE)[0] + _RULE + "\n".join(rows) + "\n"
 
 
 def _type(hint: Any) -> str:

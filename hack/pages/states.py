@@ -1,31 +1,17 @@
-"""The page about states: the diagram and meanings of the replicator's state machine, from its table of transitions."""
+"""The diagram and meanings of the replicator's states, from its table of transitions, in the page about states."""
 
 from __future__ import annotations
 
 from bridge.replicator.replicator import SYNC, SyncEvent, SyncState
 
-_HEAD = """# States
 
-<!-- made by `make reference` from bridge/replicator/replicator.py -->
-
-The states of the replicator (what OPA has of the objects), and the events that change them. Read this page to
-understand why a bridge is not ready, or before you change the replicator. The bridge runs by the same table of
-transitions that the diagram is made from. An event in a state for which neither the diagram nor the table below it has
-that event is a defect, and ends the bridge.
-
-`/readyz` reports the check `replicator` as ready only in SYNCED, and only while no sign of a restart of OPA (it has
-requested its bundle as after a restart, or its process was restarted) is unchecked. The bridge writes no statuses
-before a sync is complete, and none while modules change.
-"""
-
-
-def states_page() -> str:
-    """Return the page."""
+def states_page(page: str) -> str:
+    """Return the page with the current diagram and tables."""
     states = [f"| {state.name} | {state.value} | {_without_effect(state)} |" for state in SyncState]
     events = [f"| {event.name} | {event.value} |" for event in SyncEvent]
     return "\n".join(
         [
-            _HEAD,
+            page.partition("\n```mermaid")[0],
             f"```mermaid\n{diagram()}\n```\n",
             "| state | meaning | events that do not change it |\n|---|---|---|",
             *states,
