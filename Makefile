@@ -71,7 +71,7 @@ bench: setup-test ## Measure, and print a table with the aims (BENCH_ARGS="--aga
 	@$(PY) -m hack.bench $(BENCH_ARGS)
 
 soak: setup-test ## Tenants that change their objects beside a hostile one, for SOAK_MINUTES
-	@exec $(PY) -m hack.soak --minutes $(SOAK_MINUTES)
+	@exec $(PY) -m hack.soak.soak --minutes $(SOAK_MINUTES)
 
 lint: lint-python lint-javascript rego-lint ## ruff, mypy, import-linter, deptry, ESLint, tsc, opa check, layers and unreachable rules of the Rego
 

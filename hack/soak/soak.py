@@ -1,33 +1,41 @@
-"""A soak: a bridge with its OPA and webhook, tenants that change their objects, and a hostile tenant.
+"""`make soak`: a bridge with its OPA and webhook, tenants that change their objects, and a hostile tenant.
 
 While the hostile tenant works, a well-behaved one must get right answers in time. When all rest, OPA must equal the
-API server, and statuses a new computation.
+API server, and statuses a new computation. Figures are a table on standard output, progress is on standard error.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
+import random
 import socket
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from bridge.model.changes import Object
+from bridge.model.keys import Key, key_of
+from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from hack.bench.api import session_of
 from hack.cluster import apply_all, running_cluster
 from hack.figures import percentile, progress, short, table
 from hack.processes import HERE, BridgeProcess, highest_memory, slowdown_of
-from hack.soak.comparison import replicated_objects, wrong_in_opa
 from hack.soak.objects import GATEWAY_API, GROUP, HOSTILE
 from hack.soak.tenants import ChangingTenants, Measured, WellBehaved
 from tests.controlplane.api import ApiError, ApiServer
 from tests.controlplane.process import ServerProcess
+from tests.faults.comparing import differences
 from tests.integration.objects import apply_crd, crd
+from tests.properties.shown import MARKED, marks_shown, marks_wanted, said, shown
 from tests.properties.small_world import GROUP as CHANGING_GROUP
 from tests.properties.small_world import POLICY_KINDS, THING
 from tests.scenarios.custom_resources import plural_of
@@ -48,6 +56,25 @@ _HOSTILE_COLLECTIONS = (
 
 class Failed(Exception):
     """The errors, a line each."""
+
+
+def main() -> int:
+    """Read the options and run. Return 1 if a check fails."""
+    parser = argparse.ArgumentParser(prog="python -m hack.soak.soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=30, help="how long (default: 30)")
+    parser.add_argument("--seed", type=int, help="of the changes (default: another one each time)")
+    options = parser.parse_args()
+    seed = random.randrange(1_000_000) if options.seed is None else options.seed
+    folder = Path(tempfile.mkdtemp(prefix="policy-bridge-soak-"))
+    try:
+        asyncio.run(soak(options.minutes, seed, folder))
+    except KeyboardInterrupt:
+        return 130
+    except Failed as error:
+        progress(f"{error}\nFAILED with seed {seed}; logs are in {folder}")
+        return 1
+    progress("all is right")
+    return 0
 
 
 async def soak(minutes: float, seed: int, folder: Path) -> None:
@@ -180,9 +207,9 @@ async def _differences_at_rest(api: ApiServer, bridge: BridgeProcess) -> list[st
     began = time.monotonic()
     while True:
         try:
-            objects = await asyncio.to_thread(replicated_objects, api)
+            objects = await asyncio.to_thread(_replicated_objects, api)
             async with Opa(bridge.opa_url, timeout=60.0) as opa:
-                found = await wrong_in_opa(opa, objects)
+                found = await _wrong_in_opa(opa, objects)
         except (ApiError, OSError, OpaError) as error:
             found = [str(error)]
         took = time.monotonic() - began
@@ -193,7 +220,50 @@ async def _differences_at_rest(api: ApiServer, bridge: BridgeProcess) -> list[st
         await asyncio.sleep(1)
 
 
+_TYPES = (*ALWAYS, THING, f"{GROUP}/LimitPolicy", *(f"{CHANGING_GROUP}/{kind}" for kind in POLICY_KINDS))
+
+
+def _replicated_objects(api: ApiServer) -> dict[Key, Object]:
+    """Return all objects of the replicated types, in their preferred version. Blocks; raises ApiError and OSError."""
+    roots = {"core": "/api/v1"}
+    for group in api.get("/apis")["groups"]:
+        roots[group["name"]] = f"/apis/{group['preferredVersion']['groupVersion']}"
+    found: dict[Key, Object] = {}
+    for group in {type_id.partition("/")[0] for type_id in _TYPES} & roots.keys():
+        for served in api.get(roots[group])["resources"]:
+            if f"{group}/{served['kind']}" in _TYPES and "/" not in served["name"]:
+                answer = api.get(f"{roots[group]}/{served['name']}")
+                for item in answer["items"]:
+                    obj = {**item, "apiVersion": answer["apiVersion"], "kind": served["kind"]}
+                    found[key_of(obj)] = obj
+    return found
+
+
+async def _wrong_in_opa(opa: Opa, objects: Mapping[Key, Object]) -> list[str]:
+    """Return the differences of OPA's objects and index, and the statuses and marks that are not as computed anew."""
+    if found := await differences(opa, objects.values()):
+        return found
+    policies = [*await opa.query("policies", {}), *await opa.query("policykinds", {})]
+    wanted = [entry for entry in await opa.query("status", {"policies": policies}) if entry["mode"] == "Manage"]
+    wrong = [
+        f"{entry['policy']} shows {shown(objects, entry)}, not {said(entry)}"
+        for entry in wanted
+        if shown(objects, entry) != said(entry)
+    ]
+    marked = [str(key) for key in objects if key.kind in MARKED]
+    wrong += [
+        f"{entry['object']} shows {marks_shown(objects, entry)}, not {marks_wanted(entry)}"
+        for entry in await opa.query("affected", {"objects": marked})
+        if marks_shown(objects, entry) != marks_wanted(entry)
+    ]
+    return wrong
+
+
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
