@@ -166,9 +166,12 @@ class Source(Protocol):
 
 
 class Tapped:
-    """A `Source` that delivers the changes of `source`, and wants `types` too; their changes go through `tap` first."""
+    """A `Source` that delivers the changes of `source`, which go through `tap` first.
 
-    def __init__(self, source: Source, types: AbstractSet[str], tap: Callable[[Change], None]) -> None:
+    With `types` it wants these too, and the tap gets only their changes.
+    """
+
+    def __init__(self, source: Source, tap: Callable[[Change], None], types: AbstractSet[str] = frozenset()) -> None:
         self._source = source
         self._types = types
         self._tap = tap
@@ -184,6 +187,6 @@ class Tapped:
     async def changes(self) -> AsyncIterator[Change]:
         """Return the change stream of the source."""
         async for change in self._source.changes():
-            if type_of(change) in self._types:
+            if not self._types or type_of(change) in self._types:
                 self._tap(change)
             yield change

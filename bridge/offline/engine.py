@@ -175,7 +175,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
         found = await settle_cluster(client)
         unread = _Troubles()
         instead = tuple(dict.fromkeys((*namespaces, client.namespace)))
-        served = Tapped(ClusterSource(client, instead=instead), frozenset(), unread.note)
+        served = Tapped(ClusterSource(client, instead=instead), unread.note)
         async with _starting(found.bundle) as starting, _filled_from(served, starting, types) as (opa, changed):
             yield Engine(
                 opa,

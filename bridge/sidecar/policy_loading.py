@@ -38,11 +38,11 @@ class PolicyLoading:
         self.loader = Loader(opa, endpoint, checker, found, view, _decision_of(settings))
         self.guardrails = UsedGuardrails(self.loader.use_guardrails)
         self.authors = Authors(self.loader, settings.policy_namespaces)
-        self.source: Source = Tapped(store.source, frozenset({CONSTRAINT}), self.guardrails.note)
+        self.source: Source = Tapped(store.source, self.guardrails.note, frozenset({CONSTRAINT}))
         self._own_source = store.policies
         self._store = store
         if self._own_source is None:
-            self.source = Tapped(self.source, self.authors.types, self.authors.note)
+            self.source = Tapped(self.source, self.authors.note, self.authors.types)
 
     def change(self, settings: Settings) -> None:
         """Load modules with other settings from now on: `webhook_decision`."""
