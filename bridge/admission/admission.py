@@ -76,10 +76,11 @@ class Undecided(Exception):
         self.passing = passing
 
 
-async def insist(ask: Callable[[], Awaitable[T]], budget: float) -> T:
+async def insist(ask: Callable[[float], Awaitable[T]], budget: float) -> T:
     """Return the result of `ask`, which is retried after temporary failures within `budget` seconds.
 
-    An attempt may take half of the remaining time, so a second one can follow. Retry-After counts. Raises Undecided.
+    An attempt may take half of the remaining time, so a second one can follow; `ask` gets its seconds. Retry-After
+    counts. Raises Undecided.
     """
     clock = asyncio.get_running_loop().time
     until = clock() + budget
@@ -88,9 +89,10 @@ async def insist(ask: Callable[[], Awaitable[T]], budget: float) -> T:
     while True:
         left = until - clock()
         attempts += 1
+        seconds = left / 2 if left > 2 * _SHORTEST_ATTEMPT else left
         try:
-            async with asyncio.timeout(left / 2 if left > 2 * _SHORTEST_ATTEMPT else left):
-                return await ask()
+            async with asyncio.timeout(seconds):
+                return await ask(seconds)
         except TimeoutError:
             why = Undecided(f"OPA did not respond in time (attempts: {attempts})", passing=True)
             after = 0.0
@@ -119,6 +121,7 @@ def _explained(error: OpaError | Undecided) -> tuple[Undecided, float]:
 
 
 Ask = Callable[[msgspec.Raw], Awaitable[Answer]]
+AskWithin = Callable[[msgspec.Raw, float], Awaitable[Answer]]
 OURS = "policybridge.io"  # the group of the bridge's own resources, which no policy may block
 EVENT_BUDGET = 1.0  # seconds; a client with a shorter timeout gets no Event
 OPEN_BUDGET = 1.0  # seconds to retry if no policy exists, because the request is admitted anyway
@@ -130,8 +133,9 @@ class Question:
 
     `distrust` returns why a result does not count, empty if it does. `undefined` is the meaning of an undefined
     document: an empty decision (None), or a message. `read` makes a Decision of OPA's result, or raises DecisionError.
-    `same_opa` means that the OPA with the shipped rules makes the decision. `ask_for_less` queries the same decision
-    without warnings that depend on objects of others: it replaces `ask` after a failed evaluation or a timeout.
+    `same_opa` means that the OPA with the shipped rules makes the decision. `ask_for_less` queries the same decision in
+    a number of seconds, without what fails on objects of others; it replaces `ask` after a failed evaluation or a
+    timeout.
     `is_recent` returns whether a distrusted result is from modules that were replaced a moment ago: a decision of them
     counts, because no later one might ever come while modules or data change without a pause.
     """
@@ -142,7 +146,7 @@ class Question:
     undefined: Callable[[], str | None] = lambda: None
     read: Callable[[Any], Decision] = read_decision
     same_opa: bool = False
-    ask_for_less: Ask | None = None
+    ask_for_less: AskWithin | None = None
     is_recent: Callable[[Answer], bool] = lambda _: False
 
 
@@ -264,23 +268,27 @@ class Admission:
 
 async def _query_one(question: Question, request: msgspec.Raw, budget: float) -> _Response:
     response = _Response()
-    ask = question.ask
+    less = question.ask_for_less
+    asks_for_less = False
 
-    async def ask_or_less() -> Answer:
-        nonlocal ask
-        less = question.ask_for_less
-        try:
-            return await ask(request)
-        except (OpaRejected, OpaTimeout, asyncio.CancelledError) as error:
-            if less is None or ask is less or (isinstance(error, OpaRejected) and not error.in_evaluation):
-                raise
-            ask = less
-            if not isinstance(error, OpaRejected):
-                raise  # the next attempt, if there is time for one
-            return await less(request)
+    async def ask(seconds: float) -> Answer:
+        nonlocal asks_for_less
+        clock = asyncio.get_running_loop().time
+        until = clock() + seconds
+        if not asks_for_less:
+            try:
+                return await question.ask(request)
+            except (OpaRejected, OpaTimeout, asyncio.CancelledError) as error:
+                if less is None or (isinstance(error, OpaRejected) and not error.in_evaluation):
+                    raise
+                asks_for_less = True
+                if not isinstance(error, OpaRejected):
+                    raise  # the next attempt, if there is time for one
+        assert less is not None  # noqa: S101 - it is set where `asks_for_less` is
+        return await less(request, until - clock())
 
-    async def once() -> Answer:
-        got = await ask_or_less()
+    async def once(seconds: float) -> Answer:
+        got = await ask(seconds)
         response.decision_id, response.revision = got.decision_id, got.revision
         why = question.distrust(got)
         if why and (_response(question, got).failure or not question.is_recent(got)):

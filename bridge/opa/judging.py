@@ -20,24 +20,28 @@ log = structlog.get_logger(__name__)
 Row = dict[str, Any]
 
 _TRIED = 2  # objects at which a policy is tried alone
-_SLOW = f"it takes more than {PART_LIMIT:g} s"
 
 
 class Judging:
-    """Evaluates Constraints; `more` is further input of the query `violations`, such as changes."""
+    """Evaluates Constraints; `more` is further input of the query `violations`, such as changes.
 
-    def __init__(self, opa: Opa, more: Mapping[str, Any] | None = None) -> None:
+    `limit` are the seconds of one query.
+    """
+
+    def __init__(self, opa: Opa, more: Mapping[str, Any] | None = None, limit: float = PART_LIMIT) -> None:
         self._opa = opa
         self._more = more or {}
-        self.slow: set[str] = set()  # Constraints that are not evaluated
+        self._limit = limit
+        self._slow: set[str] = set()  # Constraints that are not evaluated
+        self.unjudged: set[tuple[str, str]] = set()  # Constraints and the objects that they could not judge
 
     async def rows(self, keys: Sequence[str], names: Sequence[str] | None) -> list[Row]:
         """Return the violations by objects of these Constraints, or of all. Raises OpaError if OPA does not answer."""
-        if names is None and self.slow:
+        if names is None and self._slow:
             names = await self._all_names()
-        slow = {name: _SLOW for name in names or () if name in self.slow}
+        slow = {name: self._too_slow for name in names or () if name in self._slow}
         named = {} if names is None else {"constraints": [name for name in names if name not in slow]}
-        rows = await self._query(keys, {"constraints": [*slow], "unjudged": slow}) if slow else []
+        rows = await self._rows_of_unjudged(keys, slow) if slow else []
         try:
             return rows + await self._query(keys, named)
         except OpaError as error:
@@ -64,23 +68,31 @@ class Judging:
                     waiting[:0] = [part[:half], part[half:]]
                     continue
                 slow = isinstance(error, OpaTimeout)
-                why = _SLOW if slow else error.details
+                why = self._too_slow if slow else error.details
             log.warning("policy of a Constraint failed", constraint=name, object=part[0], why=why)
             left -= slow
             unjudged = [*part, *(key for others in waiting for key in others)] if not left else part
-            rows += await self._query(unjudged, {"constraints": [name], "unjudged": {name: why}})
+            rows += await self._rows_of_unjudged(unjudged, {name: why})
             if not left:
-                self.slow.add(name)
+                self._slow.add(name)
                 return rows
         return rows
 
+    async def _rows_of_unjudged(self, keys: Sequence[str], reasons: Mapping[str, str]) -> list[Row]:
+        self.unjudged.update((name, key) for name in reasons for key in keys)
+        return await self._query(keys, {"constraints": [*reasons], "unjudged": reasons})
+
+    @property
+    def _too_slow(self) -> str:
+        return f"it takes more than {self._limit:.2g} s"
+
     async def _query(self, keys: Sequence[str], named: Mapping[str, Any]) -> list[Row]:
         try:
-            async with asyncio.timeout(PART_LIMIT):
+            async with asyncio.timeout(self._limit):
                 found: list[Row] = await self._opa.query("violations", {**self._more, **named, "objects": list(keys)})
                 return found
         except TimeoutError as error:
-            raise OpaTimeout(f"OPA gave no answer within {PART_LIMIT:g} s") from error
+            raise OpaTimeout(f"OPA gave no answer within {self._limit:.2g} s") from error
 
     async def _all_names(self) -> list[str]:
         return [entry["constraint"] for entry in await self._opa.query("constraints", self._more)]

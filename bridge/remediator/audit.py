@@ -166,7 +166,7 @@ class Audited:
 
     async def again(self) -> None:
         """Evaluate everything, for example after a change of the policies. Raises OpaError."""
-        self._judging.slow.clear()
+        self._judging = Judging(self._opa)
         constraints = await self._opa.query("constraints", {})
         await self._judge_whole([entry["constraint"] for entry in constraints])
 

@@ -15,9 +15,10 @@ import msgspec
 import structlog
 from aiohttp import web
 
-from bridge.admission.admission import Admission, AdmissionCounts, Ask, Question, read_rules
+from bridge.admission.admission import Admission, AdmissionCounts, Ask, AskWithin, Question, read_rules
 from bridge.admission.certificates import CertificateError, CertificateFiles, Certificates, Clients, create_certificate
 from bridge.admission.endpoint import Terms, make_app
+from bridge.admission.guardrails import judge_alone
 from bridge.admission.queries import SPOKEN_OF, Joint, Silence
 from bridge.http.gate import Gate, Limits
 from bridge.http.listeners import GATE, ServeError, listen, new_runner, token_of
@@ -35,6 +36,7 @@ log = structlog.get_logger(__name__)
 
 _RULES = "bridge/v1/admission"
 _RULES_WITHOUT_EFFECTS = "bridge/v1/admission_without_effects"
+_JUDGING_SHARE = 0.7  # of the time of a decision, for guardrails that are judged alone
 TLS_VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _RELOADED = tuple(name for name in RELOADED if name.startswith("webhook_"))
 
@@ -217,7 +219,7 @@ class Webhook:
                 distrust,
                 lambda: "OPA lacks these rules",
                 read_rules,
-                ask_for_less=_asking(own, _RULES_WITHOUT_EFFECTS),
+                ask_for_less=_asking_for_less(own),
                 is_recent=is_recent,
             )
             silent = silence.revision if silence else _unknown
@@ -275,5 +277,13 @@ def _unknown(_: str) -> str:
 def _asking(opa: Opa, path: str) -> Ask:
     async def ask(document: msgspec.Raw) -> Answer:
         return await opa.answer(path, document)
+
+    return ask
+
+
+def _asking_for_less(opa: Opa) -> AskWithin:
+    async def ask(request: msgspec.Raw, seconds: float) -> Answer:
+        judged = await judge_alone(opa, request, seconds * _JUDGING_SHARE)
+        return await opa.answer(_RULES_WITHOUT_EFFECTS, judged)
 
     return ask

@@ -11,3 +11,15 @@ import data.bridge.queries
 guarded := problem if {
 	problem := queries.problem([["keys", "keys"]])
 } else := sort(guarded_changes.concerned)
+
+# METADATA
+# description: |
+#   What guardrails judge about an AdmissionRequest: the Constraints, the objects, the change, and why the others are
+#   `unjudged`.
+# entrypoint: true
+guarded_request := {
+	"constraints": sort(guarded_changes.guardrails - object.keys(guarded_changes.too_many)),
+	"objects": sort(guarded_changes.objects),
+	"changes": guarded_changes.change,
+	"unjudged": guarded_changes.too_many,
+}

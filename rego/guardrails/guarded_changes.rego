@@ -41,34 +41,42 @@ _changed_above := {keys.object_of(target) | some targets in queries.dependents.s
 # description: |
 #   The messages of guardrails about an AdmissionRequest, as `[action, message]`: the violations that exist after the
 #   request and not before. `dryrun` has none. Objects of a namespace that is being deleted may always go.
-messages := {[action, _listed(found, action)[_]] | some action in {"deny", "warn"}; found := _introduced} if {
-	count(_guardrails) > 0
-	not _leaves_with_its_namespace
-	count(_objects) <= object_bound
-} else := {[_actions_of_failure[_policy_of_failure(name)], text] |
-	some name in _guardrails
-	text := sprintf("[%s] the change concerns more than %d objects, which are not judged here: the audit reports them", [name, object_bound])
-} if {
-	count(_guardrails) > 0
-	not _leaves_with_its_namespace
-} else := set()
+messages := _messages_about(_introduced, too_many)
 
 # METADATA
-# description: The messages of guardrails that OPA cannot compute, by their failurePolicy.
-unjudged := {[_actions_of_failure[_policy_of_failure(name)], text] |
-	some name in _guardrails
-	text := sprintf("[%s] is not judged: OPA could not compute it", [name])
+# description: |
+#   The same messages, of a query whose guardrails were judged alone: `introduced` are the violations, `unjudged` why the
+#   others have none, by Constraint. Without them, no guardrail could be judged.
+messages_of_judged := _messages_about(input.introduced, input.unjudged) if {
+	input.introduced
+} else := _messages_about(set(), unjudged) if {
+	unjudged := _none_judged with input as input.request
 }
 
-_actions_of_failure := {"Fail": "deny", "Ignore": "warn"}
+_none_judged := {name: "is not judged: OPA could not compute it" | some name in guardrails}
 
-_policy_of_failure(name) := object.get(constraints.active_constraints[name], "failurePolicy", "Ignore")
+_messages_about(rows, unjudged) := {[action, text] | some action in {"deny", "warn"}; some text in _listed(rows, action)} | {[action, text] |
+	some name, why in unjudged
+	action := {"Fail": "deny", "Ignore": "warn"}[object.get(constraints.active_constraints[name], "failurePolicy", "Ignore")]
+	text := sprintf("[%s] %s", [name, why])
+}
 
-_guardrails := {name |
+# METADATA
+# description: The Constraints of guardrails that decide about the request.
+guardrails := {name |
 	_changed_key
+	not _leaves_with_its_namespace
 	some name, spec in constraints.active_constraints
 	evaluation.is_guardrail(spec.policy)
 	constraints.action(spec) != "dryrun"
+}
+
+# METADATA
+# description: Why guardrails cannot judge the request, by Constraint, if it concerns more objects than one request judges.
+too_many := {name: text |
+	some name in guardrails
+	count(objects) > object_bound
+	text := sprintf("the change concerns more than %d objects, which are not judged here: the audit reports them", [object_bound])
 }
 
 _changed_key := keys.of(admission.written_object) if {
@@ -77,7 +85,9 @@ _changed_key := keys.of(admission.written_object) if {
 	input.operation == "DELETE"
 }
 
-_change := {"delete": [_changed_key]} if {
+# METADATA
+# description: The change of the request, in the form of a query's.
+change := {"delete": [_changed_key]} if {
 	input.operation == "DELETE"
 } else := {"upsert": [admission.written_object]}
 
@@ -86,17 +96,20 @@ _leaves_with_its_namespace if {
 	lookup.get(keys.format("", "Namespace", "", input.namespace)).metadata.deletionTimestamp
 }
 
-_objects := before | after if {
+# METADATA
+# description: The objects of which the request may alter what is in effect.
+objects := before | after if {
 	key := _changed_key
-	changes := _change
+	changes := change
 	before := concerned with input as {"keys": [key], "was": {}}
 	after := concerned with input as {"keys": [key], "was": {}, "changes": changes}
 }
 
 _introduced := {row | some row in after; not [row.constraint, row.object, row.message] in known} if {
-	names := _guardrails
-	judged := _objects
-	changes := _change
+	names := guardrails - object.keys(too_many)
+	count(names) > 0
+	judged := objects
+	changes := change
 	targets := {key: effective_targets.policies_by_path(at) |
 		some key in judged
 		[group, kind, namespace, name] := split(key, "/")
@@ -105,7 +118,7 @@ _introduced := {row | some row in after; not [row.constraint, row.object, row.me
 	after := constraints.violations(names, judged) with input as {"changes": changes, "before": targets}
 	before := constraints.violations(names, judged) with input as {}
 	known := {[row.constraint, row.object, row.message] | some row in before}
-}
+} else := set()
 
 _listed(rows, action) := array.concat(array.slice(texts, 0, _shown), [sprintf("and %d more violations", [left]) | left > 0]) if {
 	texts := sort({sprintf("[%s] %s: %s", [row.constraint, keys.describe(row.object), row.message]) |

@@ -90,7 +90,7 @@ test_too_many_objects_are_not_judged_but_said if {
 }
 
 test_a_guardrail_that_cannot_be_computed_is_said if {
-	found := guarded_changes.unjudged with input as _deletion
+	found := guarded_changes.messages_of_judged with input as {"request": _deletion}
 		with data.objects as testing.stored([_constraint("colors", {"failurePolicy": "Fail"})])
 	found == {["deny", "[colors] is not judged: OPA could not compute it"]}
 }

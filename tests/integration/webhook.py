@@ -35,7 +35,9 @@ BUNDLE = build_bundle(
 
 admission := {"denied": [], "warnings": []}
 
-admission_without_effects := admission
+admission_without_effects := found if {
+	found := admission with input as input.request
+}
 """
     },
     {},

@@ -18,14 +18,15 @@ admission := queries.error("InvalidInput", "the input must be an AdmissionReques
 
 # METADATA
 # description: |
-#   The same decision without the effects of a policy and without guardrails, which depend on other objects, on which a
-#   module of an admin may fail or take long: the webhook queries this decision then, so that no object of a user denies
-#   requests of others. A guardrail with `failurePolicy: Fail` denies the request.
+#   The same decision on a `request` without the effects of a policy, and with the result of guardrails that were judged
+#   alone (`introduced`, `unjudged`). Both depend on other objects, on which a module of an admin may fail or take long: the
+#   webhook queries this decision then, so that no object of a user denies requests of others.
 # entrypoint: true
 admission_without_effects := found if {
-	unjudged := {found | some found in data.bridge.guarded_changes.unjudged}
-	found := admission with deciding.effects as {"the effects of this policy are unknown: OPA could not compute them"}
-		with data.bridge.guarded_changes.messages as unjudged
+	judged := {found | some found in data.bridge.guarded_changes.messages_of_judged}
+	found := admission with input as input.request
+		with deciding.effects as {"the effects of this policy are unknown: OPA could not compute them"}
+		with data.bridge.guarded_changes.messages as judged
 }
 
 _is_request if {
