@@ -119,3 +119,71 @@ async def test_strategy_that_is_slow_at_a_tenants_route_does_not_deny_the_gatewa
     async with reviewing(opa_path, tmp_path, SLOW, webhook_deadline=6.0) as webhook:
         response = await webhook.review(review_of_object(color("all", "Gateway", "public")))
         assert (response["allowed"], response.get("warnings")) == (True, UNKNOWN)
+
+
+GUARDRAIL = """package bridge.guardrails.%s
+
+violations contains {"message": "red is not allowed"} if _hue == "red"
+
+_hue := input.policies["test.example.com/ColorPolicy"].spec.hue
+"""
+FAILS = (
+    GUARDRAIL % "fails"
+    + """
+_hue := 2 if input.route
+"""
+)
+LOOPS = (
+    GUARDRAIL % "loops"
+    + """
+violations contains {"message": "never"} if {
+	some i in numbers.range(1, 1000000)
+	some j in numbers.range(1, 1000000)
+	i * j < 0
+}
+"""
+)
+ON_GOOD = "HTTPRoute infra/good: rule all via Gateway infra/public#http-80: "
+
+
+def guarding(name: str, failure_policy: str = "Ignore") -> Object:
+    spec = {"policy": f"bridge.guardrails.{name}", "match": {"kinds": [{"kinds": ["HTTPRoute"]}]}}
+    named = f"{name}-{failure_policy.lower()}"
+    return resource("policybridge.io/v1alpha1", "Constraint", named, spec={**spec, "failurePolicy": failure_policy})
+
+
+async def decided(opa_path: Path, folder: Path, modules: dict[str, str], *constraints: Object) -> dict[str, Any]:
+    """The response to a policy that makes a route red, beside these guardrails."""
+    kind = policy_kind("ColorPolicy", effectiveTarget="Rule", **MANAGED)
+    objects = [kind, gateway("public", "infra"), http_route("good", "infra"), *constraints]
+    async with loading(opa_path, whole=True) as bench:
+        for name, text in modules.items():
+            bench.put(name, text)
+        await bench.until_active(*modules)
+        async with (
+            filling(bench, ScriptedSource(objects), TYPES),
+            serving(
+                folder, bench.managed.url, policies=policies_beside(bench), webhook_decision="", webhook_deadline=12.0
+            ) as webhook,
+        ):
+            return await webhook.review(review_of_object(color("red", "HTTPRoute", "good", hue="red")))
+
+
+async def test_guardrail_that_fails_leaves_the_others_their_decision(opa_path: Path, tmp_path: Path) -> None:
+    modules = {"sound": GUARDRAIL % "sound", "fails": FAILS}
+    response = await decided(
+        opa_path, tmp_path, modules, guarding("sound"), guarding("fails"), guarding("fails", "Fail")
+    )
+    messages, warnings = response["status"]["message"], response["warnings"]
+    assert f"[sound-ignore] {ON_GOOD}red is not allowed" in messages
+    assert "[fails-fail] HTTPRoute infra/good: cannot be judged: " in messages
+    assert "fails-ignore" not in messages
+    assert any(one.startswith("[fails-ignore] HTTPRoute infra/good: cannot be judged: ") for one in warnings)
+
+
+@pytest.mark.long
+async def test_guardrail_that_takes_too_long_leaves_the_others_their_decision(opa_path: Path, tmp_path: Path) -> None:
+    modules = {"sound": GUARDRAIL % "sound", "loops": LOOPS}
+    response = await decided(opa_path, tmp_path, modules, guarding("sound"), guarding("loops"))
+    assert f"[sound-ignore] {ON_GOOD}red is not allowed" in response["status"]["message"]
+    assert any(one.startswith("[loops-ignore]") and "judged" in one for one in response["warnings"])
