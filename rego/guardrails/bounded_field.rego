@@ -11,18 +11,20 @@ import data.bridge.effective_targets
 violations contains {"message": message, "severity": "medium", "field": parameters.field, "policies": _owners} if {
 	some word, field in {"at least": "minimum", "at most": "maximum"}
 	bound := parameters[field]
-	not _is_within(word, bound)
-	message := sprintf("%s of %s must be %s %v, not %v", [parameters.field, _kind, word, bound, _value])
+	some value in _values
+	not _is_within(word, value, bound)
+	message := sprintf("%s of %s must be %s %v, not %v", [parameters.field, _kind, word, bound, value])
 }
 
 violations contains {"message": message, "severity": "medium", "field": parameters.field, "policies": _owners} if {
-	not _value in parameters.allowed
-	message := sprintf("%s of %s must be one of %v, not %v", [parameters.field, _kind, parameters.allowed, _value])
+	some value in _values
+	not value in parameters.allowed
+	message := sprintf("%s of %s must be one of %v, not %v", [parameters.field, _kind, parameters.allowed, value])
 }
 
 violations contains {"message": message, "severity": "high", "field": parameters.field} if {
 	parameters.required
-	not _has_value
+	_values == set()
 	not input.policies[parameters.kind].unknown
 	message := sprintf("%s of %s is not in effect", [parameters.field, _kind])
 }
@@ -35,11 +37,9 @@ parameters := input.parameters
 
 _kind := split(parameters.kind, "/")[1]
 
-_value := effective_targets.value(input.policies[parameters.kind], parameters.field)
+_values := effective_targets.values(object.get(input.policies, parameters.kind, {}), parameters.field)
 
 _owners := {policy | some policy in effective_targets.owners_at(input.policies[parameters.kind], parameters.field)}
 
-_has_value if _value != null
-
-_is_within("at least", bound) if effective_targets.size(_value) >= effective_targets.size(bound)
-_is_within("at most", bound) if effective_targets.size(_value) <= effective_targets.size(bound)
+_is_within("at least", value, bound) if effective_targets.size(value) >= effective_targets.size(bound)
+_is_within("at most", value, bound) if effective_targets.size(value) <= effective_targets.size(bound)

@@ -11,6 +11,7 @@ import data.bridge.effective as engine
 import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lib.leaves
 import data.bridge.lib.levels
 import data.bridge.lookup
 import data.bridge.outcomes
@@ -22,9 +23,20 @@ import data.bridge.status as reporting
 #   The targets at each object, by `<group>/<Kind>`, namespace (`-` without one) and name. One evaluation for all
 #   guardrails; OPA computes only the objects that a query names.
 by_object[type][namespace][name] := _targets_at(concat("/", [type, namespace, name])) if {
+	_existing[type][namespace][name]
+}
+
+# Whether there is an object. A query about one object reads no other of its namespace.
+_existing[type][namespace][name] if {
 	some type in lookup.types
-	some namespace in lookup.namespaces_of(type)
-	some name, _ in lookup.objects_in(type, namespace)
+	[group, kind] := split(type, "/")
+	data.objects[group][kind][namespace][name].kind
+	lookup.has_object(concat("/", [type, namespace, name]))
+}
+
+_existing[concat("/", [group, kind])][namespace][name] if {
+	some key, _ in lookup.upserts
+	[group, kind, namespace, name] := split(key, "/")
 }
 
 _targets_at(object_key) := [{"target": object_key, "path": [object_key], "labels": {}, "policies": {}, "conditions": conditions}] if {
@@ -46,9 +58,7 @@ judged[type][namespace][name] := [object.union(target, before) |
 	some target in by_object[type][namespace][name]
 	before := {"before": object.get(former, [target.target, json.marshal(target.path)], {}) | input.changes}
 ] if {
-	some type in lookup.types
-	some namespace in lookup.namespaces_of(type)
-	some name, _ in lookup.objects_in(type, namespace)
+	_existing[type][namespace][name]
 }
 
 # What was in effect before the change of the query, by target and path as JSON; empty without a change. A query about
@@ -104,16 +114,14 @@ _labels(key) := lookup.namespace_labels(keys.parse(key).name) if {
 	labels := lookup.get(key).metadata.labels
 } else := {}
 
-# What a policy kind has in effect for the traffic of a path: at the most specific node of the path where the kind acts.
+# What a policy kind has in effect for the traffic of a path: at the most specific node of the path where it has something.
 # `unknown` says why it cannot be computed. Undefined if no policy is in effect.
-_effect(kind, path) := effect if {
-	places := [place | some node in array.reverse(path); place := _place(kind, node)]
-	some entry in engine.policies_of(kind, places[0], "")
+_effect(kind, path) := _reported([entry |
+	some node in array.reverse(path)
+	scopes.acts_at(kind, node)
+	some entry in engine.policies_of(kind, node, "")
 	_is_on_path(kind, entry.path, path)
-	effect := _reported(entry)
-}
-
-_place(kind, node) := node if scopes.acts_at(kind, node)
+][0])
 
 _is_on_path(kind, _, _) if kinds.is_direct(kind)
 
@@ -128,9 +136,17 @@ _reported(entry) := {"unknown": why, "policies": policies} if {
 	policies := [one.policy | some one in entry.policies]
 } else := {
 	"spec": entry.spec,
-	"origins": entry.origins,
+	"origins": _origins(entry),
 	"outcomes": {one.policy: one.outcome | some one in entry.policies},
 	"targets": {one.policy: one.target | some one in entry.policies},
+}
+
+# Where every policy applies, `spec` is the list of their specs: each field comes from those that have it.
+_origins(entry) := entry.origins if {
+	is_object(entry.spec)
+} else := {pointer: sort(policies) |
+	some pointer in {pointer | some spec in entry.spec; some pointer in leaves.pointers(spec)}
+	policies := {entry.origins[sprintf("/%d", [place])] | some place, spec in entry.spec; pointer in leaves.pointers(spec)}
 }
 
 # The hostnames of a path's requests: those of its route that its listener serves (Gateway API, HTTPRouteSpec.hostnames).
@@ -197,10 +213,10 @@ _via(target) := sprintf(" via %s", [concat(" > ", [keys.describe(node) | some no
 } else := ""
 
 # METADATA
-# description: The value of a field (a JSON pointer) of what is in effect. Undefined if it has none.
-value(effect, pointer) := found if {
-	is_object(effect.spec)
-	found := object.get(effect.spec, coverage.segments(pointer), null)
+# description: The values of a field (a JSON pointer) of what is in effect; several only where every policy applies.
+values(effect, pointer) := {found |
+	some spec in array.flatten([effect.spec])
+	found := object.get(spec, coverage.segments(pointer), null)
 	not is_null(found)
 }
 

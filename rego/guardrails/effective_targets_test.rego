@@ -72,8 +72,18 @@ test_sizes_are_numbers_durations_or_quantities if {
 }
 
 test_a_pointer_is_escaped if {
-	effective_targets.value({"spec": {"a/b": 1}}, "/a~1b") == 1
-	not effective_targets.value({"spec": {"a": null}}, "/a")
+	effective_targets.values({"spec": {"a/b": 1}}, "/a~1b") == {1}
+	effective_targets.values({"spec": {"a": null}}, "/a") == set()
+}
+
+test_fields_of_policies_that_all_apply_come_from_those_that_have_them if {
+	effect := effective_targets._reported({
+		"spec": [{"rules": {"from": 1}}, {"rules": {"from": 2}, "action": "DENY"}],
+		"origins": {"/0": "a", "/1": "b"},
+		"policies": [],
+	})
+	effect.origins == {"/rules/from": ["a", "b"], "/action": ["b"]}
+	effective_targets.values(effect, "/rules/from") == {1, 2}
 }
 
 test_a_policy_that_cannot_be_merged_is_unknown if {

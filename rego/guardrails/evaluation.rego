@@ -1,27 +1,80 @@
 # METADATA
 # title: Evaluation
 # description: |
-#   How Constraints of guardrails are evaluated, and what is answered for those that cannot be. Every bundle has this
-#   package.
+#   The violations of Constraints by stored objects, and what is answered for those that cannot be evaluated. Every bundle
+#   has this package.
 package bridge.evaluation
 
 import data.bridge.constraints
+import data.bridge.constraints.dispatch
 import data.bridge.exemptions
 import data.bridge.lib.keys
+import data.bridge.lookup
 
 # METADATA
 # description: The policy judges effective targets instead of an object.
-is_guardrail(policy) if startswith(policy, "bridge.guardrails.")
-
-# METADATA
-# description: The effective targets at an object, which guardrails judge; all of them the same, so OPA computes them once.
-targets(key) := data.bridge.effective_targets.judged[parts.type][parts.namespace][parts.name] if parts := keys.parse(key)
+is_guardrail(policy) := startswith(policy, "bridge.guardrails.")
 
 # METADATA
 # description: |
-#   The violation, `[message, details]`, of a Constraint whose policy fails or takes too long: the query has the reason, by
-#   its name, as `unjudged`. Undefined for others.
-unjudged(name) := [sprintf("cannot be judged: %s", [why]), {"severity": "unknown"}] if why := input.unjudged[name]
+#   The violations of Constraints with these `names` by the stored objects `object_keys`, as rows `{constraint, object,
+#   enforcementAction, message, details}`. `object_keys` null means all objects of the kinds that a Constraint names.
+violations(names, object_keys) := {violation |
+	some name in names
+	spec := constraints.active_constraints[name]
+	some key, it in _subjects(object.get(spec, "match", {}), object_keys)
+	some [message, details] in _violations_by(name, constraints.step(name, it), key)
+	violation := object.union(
+		{"constraint": name, "object": key, "message": message, "details": details, "enforcementAction": action(name, it)},
+		{"exemption": exemption | exemption := exemptions.of(spec, it)},
+	)
+}
+
+# The objects that a match selects, each as a subject. OPA computes them once for all Constraints with that match.
+_subjects(match, object_keys) := {key: it |
+	some key in _keys_to_judge(match, object_keys)
+	it := constraints.subject(lookup.get(key))
+	constraints.matches(match, it)
+}
+
+_keys_to_judge(match, null) := constraints.keys_matched(match)
+_keys_to_judge(match, object_keys) := {key |
+	some key in object_keys
+	type := keys.type_of(key)
+	not constraints.is_exempt(type)
+	constraints.matches_type(match, type)
+} if object_keys != null
+
+# The violations by an object, `[message, details]`. The query has the reasons why policies cannot be evaluated as
+# `unjudged`.
+_violations_by(name, done, key) := {[sprintf("cannot be judged: %s", [why]), {"severity": "unknown"}]} if {
+	why := input.unjudged[name]
+	done.policy
+} else := constraints.violations_of(done.policy, answer) if {
+	policy := done.policy
+	asked := object.union({"parameters": done.parameters}, _asked(is_guardrail(policy), key))
+	answer := dispatch.violations[policy] with input as asked
+} else := {[done.violation, {}]}
+
+# The input of policies about a stored object, without parameters: its review in the form of Gatekeeper's audit (without
+# operation, user and old object, which are unknown), the changes of the query, because a policy may read what is in
+# effect, and for guardrails the effective targets. OPA computes it once for all of them.
+_asked(of_guardrail, key) := object.union_n([
+	{"review": {
+		"kind": {"group": constraints.api_group(keys.group(obj.apiVersion)), "version": keys.version(obj.apiVersion), "kind": obj.kind},
+		"name": obj.metadata.name,
+		"namespace": object.get(obj.metadata, "namespace", ""),
+		"object": obj,
+	}},
+	{"changes": changes | changes := input.changes},
+	{"targets": targets |
+		of_guardrail
+		[group, kind, namespace, name] := split(key, "/")
+		targets := data.bridge.effective_targets.judged[concat("/", [group, kind])][namespace][name]
+	},
+]) if {
+	obj := lookup.get(key)
+}
 
 # METADATA
 # description: |

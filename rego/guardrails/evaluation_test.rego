@@ -1,6 +1,5 @@
 package bridge.evaluation_test
 
-import data.bridge.constraints
 import data.bridge.evaluation
 import data.bridge.testing
 
@@ -10,7 +9,7 @@ _constraint(spec) := testing.with_spec(
 )
 
 _rows(spec) := found if {
-	found := constraints.violations({"c"}, {testing.cart_route, "core/Service/shop/cart"}) with input as {"unjudged": {"c": "it loops"}}
+	found := evaluation.violations({"c"}, {testing.cart_route, "core/Service/shop/cart"}) with input as {"unjudged": {"c": "it loops"}}
 		with data.objects as testing.stored(array.concat(testing.world, [_constraint(spec)]))
 }
 

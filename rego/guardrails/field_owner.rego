@@ -20,8 +20,10 @@ violations contains {"message": sprintf("%s is unknown: %s", [input.parameters.k
 	why := input.policies[input.parameters.kind].unknown
 }
 
-_is_at(pointer) if pointer == input.parameters.field
-_is_at(pointer) if startswith(pointer, concat("", [input.parameters.field, "/"]))
+_is_at(pointer) if {
+	startswith(pointer, input.parameters.field)
+	startswith(concat("", [pointer, "/"]), concat("", [input.parameters.field, "/"]))
+}
 
 _is_permitted(namespace) if {
 	some pattern in input.parameters.namespaces

@@ -97,12 +97,19 @@ _leaves_with_its_namespace if {
 }
 
 # METADATA
-# description: The objects of which the request may alter what is in effect.
-objects := before | after if {
+# description: The objects of which the request may alter what is in effect, and that a guardrail may match.
+objects := {at | some at in (before | after); keys.type_of(at) in types_there} if {
 	key := _changed_key
 	changes := change
 	before := concerned with input as {"keys": [key], "was": {}}
 	after := concerned with input as {"keys": [key], "was": {}, "changes": changes}
+	types_there := _matched({keys.type_of(at) | some at in (before | after)})
+}
+
+_matched(types_there) := {type |
+	some type in types_there
+	some name in guardrails
+	constraints.matches_type(object.get(constraints.active_constraints[name], "match", {}), type)
 }
 
 _introduced := {row | some row in after; not [row.constraint, row.object, row.message] in known} if {
@@ -115,8 +122,9 @@ _introduced := {row | some row in after; not [row.constraint, row.object, row.me
 		[group, kind, namespace, name] := split(key, "/")
 		at := effective_targets.by_object[concat("/", [group, kind])][namespace][name]
 	} with input as {}
-	after := constraints.violations(names, judged) with input as {"changes": changes, "before": targets}
-	before := constraints.violations(names, judged) with input as {}
+	after := evaluation.violations(names, judged) with input as {"changes": changes, "before": targets}
+	violating := {row.object | some row in after}
+	before := evaluation.violations(names, violating) with input as {}
 	known := {[row.constraint, row.object, row.message] | some row in before}
 } else := set()
 

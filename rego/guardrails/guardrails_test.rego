@@ -156,3 +156,9 @@ test_without_a_change_nothing_is_weakened if {
 	found := no_weakening.violations with input as _target({}, {"kinds": ["example.com/SecurityPolicy"]})
 	found == set()
 }
+
+test_every_value_of_policies_that_all_apply_is_within_bounds if {
+	all_apply := {"example.com/SecurityPolicy": {"spec": [{"limit": 1}, {"limit": 9}], "origins": {"/limit": [_jwt]}}}
+	found := bounded_field.violations with input as _target(all_apply, {"kind": "example.com/SecurityPolicy", "field": "/limit", "maximum": 5})
+	_messages(found) == {"/limit of SecurityPolicy must be at most 5, not 9"}
+}

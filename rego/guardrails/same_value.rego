@@ -10,7 +10,7 @@ import data.bridge.effective_targets
 violations contains {"message": message, "severity": "medium", "field": input.parameters.field} if {
 	first := [target | some target in input.targets; target.target == input.target; target.gateway][0]
 	first.gateway != input.gateway
-	[here, there] := [_value(target.policies) | some target in [input, first]]
+	[here, there] := [_values(target.policies) | some target in [input, first]]
 	here != there
 	message := sprintf("%s of %s is %v, and %v via %s", [
 		input.parameters.field,
@@ -25,8 +25,6 @@ violations contains {"message": sprintf("%s is unknown: %s", [input.parameters.k
 	why := input.policies[input.parameters.kind].unknown
 }
 
-_value(policies) := value if {
-	value := effective_targets.value(policies[input.parameters.kind], input.parameters.field)
-} else := null
+_values(policies) := effective_targets.values(object.get(policies, input.parameters.kind, {}), input.parameters.field)
 
-_text(value) := {true: "not set", false: value}[is_null(value)]
+_text(values) := {true: "not set", false: concat(", ", [sprintf("%v", [value]) | some value in values])}[values == set()]

@@ -154,7 +154,7 @@ def guarding(name: str, failure_policy: str = "Ignore") -> Object:
 
 async def decided(opa_path: Path, folder: Path, modules: dict[str, str], *constraints: Object) -> dict[str, Any]:
     """The response to a policy that makes a route red, beside these guardrails."""
-    kind = policy_kind("ColorPolicy", effectiveTarget="Rule", **MANAGED)
+    kind = policy_kind("ColorPolicy", effectiveTarget="Target", **MANAGED)
     objects = [kind, gateway("public", "infra"), http_route("good", "infra"), *constraints]
     async with loading(opa_path, whole=True) as bench:
         for name, text in modules.items():

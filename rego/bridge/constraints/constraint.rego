@@ -19,8 +19,15 @@ all_constraints := lookup.objects_in(type, "-")
 # match are violations.
 active_constraints[name] := obj.spec if {
 	some name, obj in all_constraints
-	problems(object.get(obj, "spec", null)) == []
+	_facts(concat("/", [type, "-", name]), obj).valid
 }
+
+_facts(key, obj) := stored if {
+	stored := lookup.stored_facts(key)
+} else := facts(obj)
+
+# What the replicator stores of a Constraint, because to check the schema of 20 takes longer than what they judge.
+facts(obj) := {"valid": problems(object.get(obj, "spec", null)) == []}
 
 is_loaded(policy) if policy in dispatch.policies
 
@@ -28,7 +35,9 @@ action(spec) := object.get(spec, "enforcementAction", "deny")
 
 # The parameters for a subject that the Constraint matches: `{parameters}`, or `{unselected}` if no entry of
 # parameterSelection matches and that has its own effect: allow, warn or deny.
-selection(spec, it) := {"parameters": _merge_parameters(array.concat([own], [entry.parameters | some entry in chosen]))} if {
+selection(spec, it) := {"parameters": object.get(spec, "parameters", {})} if {
+	not spec.parameterSelection
+} else := {"parameters": _merge_parameters(array.concat([own], [entry.parameters | some entry in chosen]))} if {
 	chosen := _chosen(spec, it)
 	true in {chosen != [], _no_match(spec) == "proceed"}
 	own := object.get(spec, "parameters", {})

@@ -1,6 +1,5 @@
 package bridge.constraints
 
-import data.bridge.constraints.dispatch
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lib.schema
@@ -9,12 +8,13 @@ import data.bridge.status as reporting
 
 # The next step for a subject that the Constraint matches, with parameters for `it`: `{policy, parameters}` to evaluate
 # the policy; `{violation}` or `{warning}`, a message without evaluation; undefined if nothing applies.
-step(name, it) := {"violation": sprintf("policy %s is not loaded", [spec.policy])} if {
+step(name, it) := {"policy": spec.policy, "parameters": parameters} if {
+	spec := active_constraints[name]
+	is_loaded(spec.policy)
+	parameters := selection(spec, it).parameters
+} else := {"violation": sprintf("policy %s is not loaded", [spec.policy])} if {
 	spec := active_constraints[name]
 	not is_loaded(spec.policy)
-} else := {"policy": spec.policy, "parameters": parameters} if {
-	spec := active_constraints[name]
-	parameters := selection(spec, it).parameters
 } else := {field: "no entry of parameterSelection matches"} if {
 	field := {"deny": "violation", "warn": "warning"}[selection(active_constraints[name], it).unselected]
 }
@@ -46,24 +46,10 @@ selects_by_namespace(name) if {
 	object.get(part, ["match", "namespaceSelector"], {}) != {}
 }
 
-# The violations of Constraints with these `names` by the stored objects `object_keys`, as rows `{constraint, object,
-# enforcementAction, message, details}`. `object_keys` null means all objects of the kinds that a Constraint names.
-violations(names, object_keys) := {violation |
-	some name in names
-	spec := active_constraints[name]
-	some key in _keys_to_judge(name, object_keys)
-	it := subject(lookup.get(key))
-	matches(object.get(spec, "match", {}), it)
-	some [message, details] in _violations_by(name, step(name, it), key)
-	violation := object.union(
-		{"constraint": name, "object": key, "message": message, "details": details, "enforcementAction": data.bridge.evaluation.action(name, it)},
-		{"exemption": exemption | exemption := data.bridge.exemptions.of(spec, it)},
-	)
-}
-
 # The keys of the stored objects whose kind a Constraint names, or of all audited objects if it names none.
-audit_keys(name) := {key |
-	match := object.get(active_constraints[name], "match", {})
+audit_keys(name) := keys_matched(object.get(active_constraints[name], "match", {}))
+
+keys_matched(match) := {key |
 	some object_type in lookup.types
 	not is_exempt(object_type)
 	matches_type(match, object_type)
@@ -75,40 +61,6 @@ audit_keys_in(name, namespaces) := {key |
 	parts := keys.parse(key)
 	{true: parts.name, false: parts.namespace}[parts.type == "core/Namespace"] in namespaces
 }
-
-_keys_to_judge(name, null) := audit_keys(name)
-_keys_to_judge(name, object_keys) := {key |
-	some key in object_keys
-	parts := keys.parse(key)
-	not is_exempt(parts.type)
-	matches_type(object.get(active_constraints[name], "match", {}), parts.type)
-} if object_keys != null
-
-_violations_by(name, done, key) := {unjudged} if {
-	done.policy
-	unjudged := data.bridge.evaluation.unjudged(name)
-} else := {[done.violation, {}]} if {
-	done.violation
-} else := violations_of(done.policy, answer) if {
-	policy := done.policy
-
-	# With the changes of the query: a policy may read what is in effect.
-	asked := object.union_n([
-		{"parameters": done.parameters, "review": _review(key)},
-		{"changes": changes | changes := input.changes},
-		{"targets": targets | data.bridge.evaluation.is_guardrail(policy); targets := data.bridge.evaluation.targets(key)},
-	])
-	answer := dispatch.violations[policy] with input as asked
-}
-
-# The review of a stored object in the form of Gatekeeper's audit: without operation, user and old object, which are
-# unknown.
-_review(key) := {
-	"kind": {"group": api_group(keys.group(obj.apiVersion)), "version": keys.version(obj.apiVersion), "kind": obj.kind},
-	"name": obj.metadata.name,
-	"namespace": object.get(obj.metadata, "namespace", ""),
-	"object": obj,
-} if obj := lookup.get(key)
 
 # All problems of a Constraint's spec, in a stable order: those by the schema of the CRD, then those that an API server
 # finds by the CRD's validation rules. An expression has values for operators that compare, and none for the others.

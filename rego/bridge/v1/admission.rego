@@ -40,7 +40,7 @@ _is_request if {
 # entrypoint: true
 violations := problem if {
 	problem := _audit_problem
-} else := sort(judging.violations(_constraints, object.get(input, "objects", null)))
+} else := sort(data.bridge.evaluation.violations(_constraints, object.get(input, "objects", null)))
 
 # METADATA
 # description: |

@@ -1,5 +1,6 @@
 package bridge.v1
 
+import data.bridge.constraints as judging
 import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
@@ -30,7 +31,9 @@ links := queries.error("InvalidInput", "objects must be a list of objects with a
 }
 
 # The declarations of an object of a known type, with its facts.
-_declared_by(type, obj) := index.links_of_type(type, obj) if {
+_declared_by(type, obj) := {"facts": judging.facts(obj)} if {
+	type == judging.type
+} else := index.links_of_type(type, obj) if {
 	not kinds.get(type)
 } else := declaring.declared_by(type, obj)
 
@@ -42,7 +45,7 @@ _declared_by(type, obj) := index.links_of_type(type, obj) if {
 # entrypoint: true
 link_fields := null if {
 	index.link_fields == null
-} else := array.flatten([index.link_fields, data.bridge.staging.fields, [{"type": type} | some type in sort(kinds.selecting_kinds)]])
+} else := array.flatten([index.link_fields, data.bridge.staging.fields, [{"type": type} | some type in sort({judging.type} | kinds.selecting_kinds)]])
 
 # METADATA
 # description: |
