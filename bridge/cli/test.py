@@ -68,7 +68,10 @@ def test(paths: tuple[str, ...], words: str, update: bool, watch: bool, schema: 
         _update(paths, words)
     while watch:
         before = _state(paths)
-        _run(paths, words, output)
+        try:
+            _run(paths, words, output)
+        except CommandError as error:  # of a file that is being edited
+            print_error(str(error))
         while _state(paths) == before:
             time.sleep(_LOOK)
     return _run(paths, words, output)

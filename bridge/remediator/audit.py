@@ -48,7 +48,7 @@ class Audited:
         self._differing: set[str] = set()
         self.judged = 0  # evaluations of objects
         self._begun: set[str] = set()  # Constraints whose evaluation is incomplete, and not reported
-        self._changed: set[str] | None = None  # objects whose violations differ from the last take_changed; None: any
+        self._changed: set[str] | None = None  # objects that changed, or their violations, since take_changed; None: any
         self.revision = 0  # grows when the violations may differ
 
     @property
@@ -122,7 +122,7 @@ class Audited:
         return [row for rows in found for row in rows if counts(row)]
 
     def take_changed(self) -> set[str] | None:
-        """Return the objects whose violations may have changed since the last call; None: those of any."""
+        """Return the objects that may have changed since the last call, or whose violations may; None: any."""
         changed, self._changed = self._changed, set()
         return changed
 
@@ -149,6 +149,8 @@ class Audited:
                 self._add(keys, frozenset([name]))
         touched = [key for key in (*notice.keys, *notice.reported) if key.group != EXEMPT]
         self._add(map(str, touched), None)
+        if self._changed is not None:
+            self._changed.update(map(str, touched))
         if self._guardrails:
             await self._judge_affected(notice)
 

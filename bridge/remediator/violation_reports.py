@@ -75,7 +75,7 @@ class ViolationReports(WriteLoop[str]):
         self._listing.set()
 
     def take(self, changed: Collection[str] | None) -> None:
-        """Process a whole audit, in which the violations of these objects may have changed (None: of any)."""
+        """Process a whole audit, in which these objects or their violations may have changed (None: any)."""
         begins = self._whole < 0
         for key in self._rows.keys() | self._audited.objects() if changed is None else changed:
             before, now = self._rows.get(key, []), self._audited.rows_of(key)
@@ -85,6 +85,8 @@ class ViolationReports(WriteLoop[str]):
                 self._rows.pop(key, None)
                 if now:
                     self._rows[key] = now
+                self._queue.add([key])
+            elif key in self._chosen:  # created again, it has another uid, and the API server deletes its report
                 self._queue.add([key])
         self._whole = self._filling
         self._choose()

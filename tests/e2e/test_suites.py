@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -239,3 +240,21 @@ def test_tests_of_rego_in_the_folder_run_too(bridge: Run, tmp_path: Path) -> Non
     done = bridge("test", tmp_path)
     assert done.returncode == 2
     assert "mine.rego:3: rego_type_error: undefined function unknown" in done.stderr
+
+
+def test_watching_tests_again_after_each_change(bridge_path: Path, environment: dict[str, str], tmp_path: Path) -> None:
+    file = suite(tmp_path, {"effective": [{**CHECKOUT, "spec": {"contrast": 8}}]})
+    text = file.read_text()
+    command = [bridge_path, "test", tmp_path, "--watch"]
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        assert process.stdout is not None
+        try:
+            assert any("1 failed, 0 passed" in line for line in process.stdout)
+            file.write_text(text.replace("tests:", "test:"))  # a mistake ends nothing
+            assert any("unknown field" in line for line in process.stdout)
+            file.write_text(text.replace("contrast: 8", "contrast: 7"))
+            assert any("1 passed" in line for line in process.stdout)
+        finally:
+            process.kill()

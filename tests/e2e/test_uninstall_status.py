@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from bridge.admission.webhook_configuration import API_VERSION, KINDS
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.e2e.conftest import ROOT, SHOP, Run
+from tests.integration.test_violation_reports_on_a_cluster import OPEN_REPORTS
 
 pytestmark = pytest.mark.long
 
@@ -41,6 +43,8 @@ LISTS = (
     "/apis/policybridge.io/v1alpha1/policykinds",
     "/apis/policybridge.io/v1alpha1/regopolicies",
     "/apis/policybridge.io/v1alpha1/constraints",
+    "/apis/openreports.io/v1alpha1/reports",
+    "/apis/openreports.io/v1alpha1/clusterreports",
     *(f"/apis/{API_VERSION}/{which.plural}" for which in KINDS),
 )
 POLICIES = """
@@ -61,13 +65,14 @@ spec:
     limits.rego: |
       package limits
 
-      violation contains {"msg": "no"} if input.review.object.kind == "Nothing"
+      violation contains {"msg": "no"} if input.review.object.metadata.name == "catalog"
 ---
 apiVersion: policybridge.io/v1alpha1
 kind: Constraint
 metadata: {name: limits}
 spec:
   policy: limits
+  enforcementAction: warn
   match: {kinds: [{apiGroups: [""], kinds: [Service]}]}
 ---
 apiVersion: apps/v1
@@ -174,6 +179,7 @@ class Cluster:
                 "a report on a ConfigMap": has("configmaps/opa-policies/placement", "policybridge.io/status"),
                 "a RegoPolicy's status": has("regopolicies/-/limits", "Accepted"),
                 "a Constraint's status": has("constraints/-/limits", "conditions"),
+                "a report of violations": any("/reports/shop/policy-bridge-" in name for name in shown),
                 "a PolicyKind's status": has("policykinds/-/colorpolicies.example.com", "Accepted"),
                 **{
                     f"the failurePolicy of {which.plural}": has(
@@ -199,7 +205,9 @@ def cluster(
     plane, kubectl = own_control_plane, Kubectl(kubectl_path, own_control_plane)
     kubectl("apply", f"--filename={ROOT / 'deploy' / 'crds'}")
     kubectl.run("apply", f"--filename={SHOP}")
-    plane.api.wait_for_crds({"colorpolicies.example.com", "timeoutpolicies.example.com"} | OWN_CRDS)
+    kubectl("apply", "-f", "-", text=yaml.safe_dump_all(OPEN_REPORTS))
+    reports = {crd["metadata"]["name"] for crd in OPEN_REPORTS}
+    plane.api.wait_for_crds({"colorpolicies.example.com", "timeoutpolicies.example.com"} | OWN_CRDS | reports)
     kubectl("apply", f"--filename={SHOP}")
     kubectl("create", "namespace", "opa-policies")
     kubectl("apply", "-f", "-", text=POLICIES)
@@ -284,6 +292,7 @@ def test_a_killed_bridge_without_its_crds_leaves_nothing_either(cluster: Cluster
 def _forbid(cluster: Cluster) -> None:
     """Grant everything except reading Deployments."""
     groups = ["", "gateway.networking.k8s.io", "example.com", "coordination.k8s.io", "admissionregistration.k8s.io"]
+    groups.append("openreports.io")
     role = {"metadata": {"name": "some"}, "rules": [{"apiGroups": groups, "resources": ["*"], "verbs": ["*"]}]}
     binding = {
         "metadata": {"name": "some"},

@@ -195,6 +195,21 @@ async def test_an_object_with_violations_has_one_report_that_goes_with_them(
         ]
 
 
+async def test_the_report_of_an_object_that_is_created_again_belongs_to_the_new_one(
+    control_plane: ControlPlane,
+    opa_path: Path,
+    place: Place,
+) -> None:
+    async with crds(control_plane, OPEN_REPORTS), reporting(control_plane, opa_path):
+        path = _at("openreports.io", "v1alpha1", place, "reports")
+        await place.constrain()
+        await place.service("cart", 2)
+        [former] = await _until(place, path, lambda found: len(found) == 1)
+        await place.delete_service("cart")
+        await place.service("cart", 2)
+        await _until(place, path, lambda found: bool(found) and found[0]["scope"]["uid"] != former["scope"]["uid"])
+
+
 async def test_an_equal_report_is_not_written_again(
     control_plane: ControlPlane,
     opa_path: Path,
