@@ -23,20 +23,25 @@ marked(entry) := object.union(_complete(entry), {"staged": staged}) if {
 
 _complete(entry) := object.union(entry, {"incomplete": sort(reasons)}) if {
 	features := kinds.get(keys.type_of(entry.policies[0].policy)).notModeled
-	reasons := {sprintf("%s: %s", [keys.describe(one.policy), feature.message]) |
-		some one in entry.policies
-		object.get(one, "outcome", "") != "Overridden"
+	reasons := {sprintf("%s: %s", [keys.describe(user), feature.message]) |
 		some feature in features
-		_uses(lookup.get(one.policy), split(feature.path, "/*"), feature)
+		some user in _users(object.get(feature, "onPath", false), entry)
+		obj := lookup.get(user)
+		_uses(obj, split(feature.path, "/*"), feature)
+		object.get(obj, leaves.segments(object.get(feature, "with", "")), null) != null
 	}
 	count(reasons) > 0
 } else := entry
 
-# The parts of a path around one `*`, which is any key or item.
-_uses(policy, [path], feature) if _is_value(object.get(policy, leaves.segments(path), null), feature)
+_users(false, entry) := {one.policy | some one in entry.policies; object.get(one, "outcome", "") != "Overridden"}
 
-_uses(policy, [path, rest], feature) if {
-	some child in object.get(policy, leaves.segments(path), [])
+_users(true, entry) := {keys.object_of(node) | some node in entry.path}
+
+# The parts of a path around one `*`, which is any key or item.
+_uses(obj, [path], feature) if _is_value(object.get(obj, leaves.segments(path), null), feature)
+
+_uses(obj, [path, rest], feature) if {
+	some child in object.get(obj, leaves.segments(path), [])
 	_is_value(object.get(child, leaves.segments(rest), null), feature)
 }
 

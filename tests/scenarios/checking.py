@@ -3,7 +3,7 @@
 An outcome of `expected.yaml` has `says`, its description, and one of the checks below. Objects and paths may be
 shortened there, `<Kind>/<name>#<section>`; a policy has its name (`<Kind>/<name>` where two kinds share one).
 
-- `effective: {target, path, policyKind?, sourceNamespace?, spec?, origins?, policies?, overriddenBy?, error?}`: what
+- `effective: {target, path, policyKind?, sourceNamespace?, spec?, origins?, policies?, overriddenBy?, incomplete?, error?}`: what
   applies there, for requests from a namespace. A scenario with such an outcome expects no other effective policy
   anywhere.
 - `unreached: <target>` or `{target, sourceNamespace}`: no effective policy applies there, and no unexpected one
@@ -167,6 +167,7 @@ def _check_effective(case: Case, says: str, expected: dict[str, Any], answers: A
         by = {policy["policy"]: policy["overriddenBy"] for policy in path["policies"]}
         wanted = {keys[name]: [keys[one] for one in names] for name, names in expected["overriddenBy"].items()}
         assert by == wanted, says
+    assert path.get("incomplete", []) == expected.get("incomplete", []), says
     if "error" in expected:
         assert path["error"]["code"] == expected["error"], says
     return (source, *place)
