@@ -129,9 +129,9 @@ class ViolationReports(WriteLoop[str]):
         for name in batch:
             if name not in self._told and (self._form is None or name not in self._chosen | self._stored.keys()):
                 continue
-            key, rows = parse_key(name), self._rows.get(name, [])
+            key = parse_key(name)
             obj = await self._opa.get(pointer("objects", key.group, key.kind, key.namespace, key.name))
-            before = self._told.pop(name, None)
+            before, rows = self._told.pop(name, None), self._rows.get(name, [])
             if before is not None and obj is not None:
                 self._tell(obj, before, rows)
             if self._form is None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
+import urllib.request
 from pathlib import Path
 
 import yaml
 
 from tests.e2e.conftest import ROOT, Run
+from tests.e2e.serving import bridge_runs
 
 SHOP = ROOT / "examples" / "shop"
 GUARDRAILS = ROOT / "examples" / "guardrails"
@@ -149,3 +152,24 @@ def test_a_guardrail_that_fails_is_reported_and_the_others_go_on(bridge: Run, tm
     assert failed["message"].startswith("cannot be judged: ")
     assert "failing.rego" in failed["message"]
     assert (failed["enforcementAction"], failed["details"]) == ("warn", {"severity": "unknown"})
+
+
+def test_a_rule_that_only_counts_denies_nothing_and_is_a_metric_by_namespace(
+    bridge: Run, bridge_path: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    counting = yaml.safe_load(OWN.rpartition("---")[2])
+    counting["metadata"]["name"] = "fonts"
+    counting["spec"] |= {"policy": "bridge.guardrails.required_policy", "enforcementAction": "dryrun"}
+    counting["spec"]["parameters"] = {"kinds": ["example.com/ColorPolicy"], "field": "/font"}
+    (tmp_path / "fonts.yaml").write_text(yaml.safe_dump(counting))
+    files = ["--manifests", SHOP, "--manifests", tmp_path]
+    found = bridge("violations", *files, "-o", "json")
+    assert found.returncode == 0
+    assert {row["enforcementAction"] for row in json.loads(found.stdout)} == {"dryrun"}
+    line = 'policy_bridge_constraint_violating_objects{constraint="fonts",object_namespace="shop"} '
+    with bridge_runs(bridge_path, environment, tmp_path / "log", *files, "--listen", "127.0.0.1:0") as served:
+        deadline = time.monotonic() + 300
+        while line not in (page := urllib.request.urlopen(f"{served.url}/metrics").read().decode()):  # noqa: S310
+            assert time.monotonic() < deadline, page
+            time.sleep(0.2)
+    assert int(float(page.partition(line)[2].split("\n")[0])) > 0
