@@ -48,7 +48,9 @@ class Audited:
         self._differing: set[str] = set()
         self.judged = 0  # evaluations of objects
         self._begun: set[str] = set()  # Constraints whose evaluation is incomplete, and not reported
-        self._changed: set[str] | None = None  # objects that changed, or their violations, since take_changed; None: any
+        self._changed: set[str] | None = (
+            None  # objects that changed, or their violations, since take_changed; None: any
+        )
         self.revision = 0  # grows when the violations may differ
 
     @property
