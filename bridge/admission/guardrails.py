@@ -15,7 +15,7 @@ from bridge.opa.client import Opa, within
 from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, OpaUndefined
 from bridge.opa.judging import Judging, Row
 
-_QUERY_SHARE = 0.25  # of the time: a guardrail is given up after three queries that take too long
+_QUERY_SHARE = 0.4  # of the time
 
 
 async def judge_alone(opa: Opa, request: msgspec.Raw, seconds: float) -> dict[str, Any]:

@@ -162,7 +162,7 @@ def test_a_rule_that_only_counts_denies_nothing_and_is_a_metric_by_namespace(
     counting["spec"] |= {"policy": "bridge.guardrails.required_policy", "enforcementAction": "dryrun"}
     counting["spec"]["parameters"] = {"kinds": ["example.com/ColorPolicy"], "field": "/font"}
     (tmp_path / "fonts.yaml").write_text(yaml.safe_dump(counting))
-    files = ["--manifests", SHOP, "--manifests", tmp_path]
+    files: list[str | Path] = ["--manifests", SHOP, "--manifests", tmp_path]
     found = bridge("violations", *files, "-o", "json")
     assert found.returncode == 0
     assert {row["enforcementAction"] for row in json.loads(found.stdout)} == {"dryrun"}

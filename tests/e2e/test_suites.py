@@ -245,7 +245,7 @@ def test_tests_of_rego_in_the_folder_run_too(bridge: Run, tmp_path: Path) -> Non
 def test_watching_tests_again_after_each_change(bridge_path: Path, environment: dict[str, str], tmp_path: Path) -> None:
     file = suite(tmp_path, {"effective": [{**CHECKOUT, "spec": {"contrast": 8}}]})
     text = file.read_text()
-    command = [bridge_path, "test", tmp_path, "--watch"]
+    command: list[str | Path] = [bridge_path, "test", tmp_path, "--watch"]
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:

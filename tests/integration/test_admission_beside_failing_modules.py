@@ -163,7 +163,7 @@ async def decided(opa_path: Path, folder: Path, modules: dict[str, str], *constr
         async with (
             filling(bench, ScriptedSource(objects), TYPES),
             serving(
-                folder, bench.managed.url, policies=policies_beside(bench), webhook_decision="", webhook_deadline=12.0
+                folder, bench.managed.url, policies=policies_beside(bench), webhook_decision="", webhook_deadline=20.0
             ) as webhook,
         ):
             return await webhook.review(review_of_object(color("red", "HTTPRoute", "good", hue="red")))
