@@ -120,3 +120,11 @@ def decode(
         raise NestingError from error
     except UnicodeDecodeError as error:
         raise msgspec.DecodeError(f"it contains a text that is not UTF-8: {error.reason}") from error
+
+
+def parse_field(value: Any) -> Any:
+    """Return a field of an object, parsed if it is still JSON text; None if that cannot be decoded."""
+    try:
+        return decode(value) if isinstance(value, msgspec.Raw) else value
+    except msgspec.DecodeError:
+        return None

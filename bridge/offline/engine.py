@@ -60,7 +60,7 @@ class Engine:
     empty: bool = False
     running: bool = False
     settled: SettledModules | None = None
-    events: Callable[[Key], Awaitable[list[dict[str, Any]]]] = lambda _: _no_events()
+    events: Callable[[Key], Awaitable[list[dict[str, Any]]]] = lambda _: asyncio.sleep(0, [])
 
     def knows(self, key: Key) -> bool:
         """Return whether the OPA would have an object if it existed: the user may read its type in its namespace."""
@@ -78,15 +78,11 @@ class Engine:
             {
                 "name": str(author),
                 "packages": active.get(author, []),
-                "state": "Active" if author in active else _inactive(states[author]),
+                "state": "Active" if author in active else "Rejected" if "rejected" in states[author] else "Pending",
                 "message": _state_message(states.get(author, {}), active=author in active),
             }
             for author in sorted({*active, *states})
         ]
-
-
-def _inactive(state: Mapping[str, str]) -> str:
-    return "Rejected" if "rejected" in state else "Pending"
 
 
 def _state_message(state: Mapping[str, str], *, active: bool) -> str:
@@ -95,11 +91,6 @@ def _state_message(state: Mapping[str, str], *, active: bool) -> str:
     if active:
         newest = [f"the newest version is {text}" for text in newest]
     return "; ".join([*newest, *([state["failing"]] if "failing" in state else [])])
-
-
-async def _no_events() -> list[dict[str, Any]]:
-    """Return no Events, for manifests and an OPA."""
-    return []
 
 
 @asynccontextmanager

@@ -80,7 +80,9 @@ async def settle_cluster(client: KubeClient) -> SettledModules:
         stream = cast("AsyncGenerator[Change, None]", source.changes())
         async with asyncio.timeout(PATIENCE), aclosing(stream) as changes:
             async for change in changes:
-                if isinstance(change, Trouble) and change.subject in authors.types and not _is_passing(change):
+                # Objects of an unknown type are probably known soon.
+                lasting = isinstance(change, Trouble) and not change.absent and not change.unknown
+                if isinstance(change, Trouble) and lasting and change.subject in authors.types:
                     unread[change.subject] = change
                 else:
                     authors.note(change)
@@ -89,11 +91,6 @@ async def settle_cluster(client: KubeClient) -> SettledModules:
     except TimeoutError:
         unread = {name: Trouble(name, why) for name, why in authors.unlisted.items()} | unread
     return await _settle(authors, received, [*unread.values()], await _used_guardrails(client))
-
-
-def _is_passing(trouble: Trouble) -> bool:
-    """Return whether a type is not served, or its objects will probably be known soon."""
-    return trouble.absent or trouble.unknown
 
 
 async def _used_guardrails(client: KubeClient) -> set[str]:

@@ -225,10 +225,9 @@ class Opa:
         """Return the packages of the authors' modules in OPA, by object (ConfigMaps, RegoPolicies)."""
         found: dict[Key, set[str]] = {}
         for module in _decode(await self._send_read("GET", "/v1/policies")).get("result", []):
-            author = _author_of(module["id"])
-            if author is not None:
+            if submitted := _SUBMITTED.search(module["id"]):
                 path = [str(term["value"]) for term in module["ast"]["package"]["path"][1:]]
-                found.setdefault(author, set()).add(".".join(path))
+                found.setdefault(parse_key(submitted[1]), set()).add(".".join(path))
         return {author: sorted(packages) for author, packages in found.items()}
 
     async def module_states(self) -> dict[Key, dict[str, str]]:
@@ -355,12 +354,6 @@ def _in_words(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientConnectorError):
         return _one_line(error.os_error)
     return str(error)
-
-
-def _author_of(module_id: str) -> Key | None:
-    """Return the object that submitted a module, None for a shipped one: the module's path ends with its key."""
-    found = _SUBMITTED.search(module_id)
-    return parse_key(found[1]) if found else None
 
 
 MOST_FAILING = 1_000  # further ones are logged only

@@ -11,6 +11,7 @@ import structlog
 
 from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Rejected, Source, Trouble, Upserted
 from bridge.model.keys import Key, key_of
+from bridge.model.nesting import parse_field
 from bridge.policy_loader.submissions import (
     CONFIG_MAP,
     REGO_POLICY,
@@ -18,7 +19,6 @@ from bridge.policy_loader.submissions import (
     Reading,
     Submission,
     Verdict,
-    field_of,
     finish,
     flaw,
     read_config_map,
@@ -201,7 +201,7 @@ class Authors:
             self._drop(key, obj)
             return
         identity = {name: obj[name] for name in ("apiVersion", "kind", "metadata")}
-        status = field_of(obj, "status")
+        status = parse_field(obj.get("status"))
         before = self.known.get(key)
         same = before is not None and before.version == reading.submission.version
         if not reading.unread:

@@ -226,7 +226,7 @@ class Reporter:
         if author is None:
             for memory in (self._wrote, self._reported, self._pending):
                 memory.pop(key, None)
-            if obj is None or not _annotated(obj):
+            if obj is None or ANNOTATION not in (obj["metadata"].get("annotations") or {}):
                 return
             self._left[key] = {name: obj[name] for name in ("apiVersion", "kind", "metadata")}
         judgement = author.judgement if author else None
@@ -299,7 +299,3 @@ class Reporter:
             self._forbidden = True
             what = resource.plural if resource.group == "core" else f"{resource.plural}.{resource.group}/status"
             log.warning("cannot report module status, patch permission missing", resource=what, why=error.message)
-
-
-def _annotated(obj: Object) -> bool:
-    return ANNOTATION in (obj["metadata"].get("annotations") or {})

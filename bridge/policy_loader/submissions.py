@@ -30,7 +30,7 @@ import msgspec
 
 from bridge.model.changes import Object
 from bridge.model.keys import Key
-from bridge.model.nesting import MAX_DEPTH, decode
+from bridge.model.nesting import MAX_DEPTH, decode, parse_field
 from bridge.model.types import Selection
 from bridge.opa.client import STATES_OF_MODULES
 from bridge.opa.shipped import SETTINGS
@@ -164,15 +164,6 @@ class Reading:
     unread: Mapping[str, str] = field(default_factory=dict)
 
 
-def field_of(obj: Object, name: str) -> Any:
-    """Return a field as plain values, whether the object is parsed or not; None if it is missing or invalid."""
-    value = obj.get(name)
-    try:
-        return decode(value) if isinstance(value, msgspec.Raw) else value
-    except msgspec.DecodeError:
-        return None
-
-
 def created_at(obj: Object) -> str:
     """Return the creationTimestamp, "" if there is none."""
     return str(obj["metadata"].get("creationTimestamp") or "")
@@ -300,7 +291,7 @@ def _document(name: str, documents: Sequence[Document | BrokenDocument]) -> tupl
 
 
 def _mapping(obj: Object, name: str) -> dict[str, Any] | None:
-    found = field_of(obj, name) or {}
+    found = parse_field(obj.get(name)) or {}
     return found if isinstance(found, dict) else None
 
 
@@ -310,7 +301,7 @@ _NAME = re.compile(r"[-._a-zA-Z0-9]{1,253}")  # the same as for a ConfigMap's ke
 
 def read_rego_policy(key: Key, obj: Object) -> Reading:
     """Return a RegoPolicy's submission. It checks the CRD's schema too, because a folder has no API server."""
-    spec = field_of(obj, "spec")
+    spec = parse_field(obj.get("spec"))
     version = version_of({"spec": spec})
     if not isinstance(spec, dict):
         problem = flaw("spec is missing: write spec.modules, a map of names to Rego", code="invalid_spec")

@@ -196,7 +196,9 @@ class Computing:
         Adds scopes that remain to be computed to `scopes`: all of a large change.
         """
         kinds = self._kinds
-        near = {str(key) for key in notice.keys} | _targeted_before(notice)
+        near = {str(key) for key in notice.keys}
+        # Other policies' rows at the previous targets of changed policies may differ, too.
+        near |= {path[1] for paths in notice.was.values() for path in paths if path[0] == "targeted"}
         before = {place for key in near for place in self._ledger.targets_of(key)}
         kept: Tallies | None = None
         if len(before) <= SMALL and not scopes:
@@ -277,11 +279,6 @@ class Computing:
 
     def _note_slow(self, kind: str, target: str) -> None:
         self.slow.add((kind, target))
-
-
-def _targeted_before(notice: Notice) -> set[str]:
-    """Return the previous targets of changed policies: other policies' rows there may differ too."""
-    return {path[1] for paths in notice.was.values() for path in paths if path[0] == "targeted"}
 
 
 def _names(kind: Mapping[str, Any]) -> Names:
@@ -390,12 +387,14 @@ class Shares:
                 return None
             self._learn(namespace, share)
             share.current = share.running = None
-            self._forget_timeouts(current.notice)
+            for key in current.notice.keys if self._timeouts else ():
+                del self._timeouts[key]  # a Counter has no error for a missing key
             self._forget_waiting(current.notice, current.noted)
             self._end_turn(namespace, share)
             return current
         except OpaError as error:
-            slow = await self._is_slow(error, current.notice)
+            parts = isinstance(error, OpaTimeout) and bool(current.notice.keys) and not current.notice.refilled
+            slow = parts and await self._opa.ready()  # otherwise OPA does not respond to others either
             if generation == self._generation:
                 share.current = share.running = None
                 share.dirty.update(current.dirty)
@@ -477,10 +476,6 @@ class Shares:
         else:
             self._shares.pop(namespace, None)
 
-    async def _is_slow(self, error: OpaError, notice: Notice) -> bool:
-        """Return whether this change takes too long, while OPA responds to others."""
-        return isinstance(error, OpaTimeout) and bool(notice.keys) and not notice.refilled and await self._opa.ready()
-
     def _parted(self, notice: Notice, error: OpaError) -> list[Notice]:
         """Return the halves of a change that takes too long; a change of one object waits, with growing delays."""
         if len(notice.keys) > 1:
@@ -504,10 +499,6 @@ class Shares:
         for key in list(self._waiting) if notice.refilled else map(str, notice.keys):
             if self._waiting.get(key, noted + 1) <= noted:
                 del self._waiting[key]
-
-    def _forget_timeouts(self, notice: Notice) -> None:
-        for key in notice.keys if self._timeouts else ():
-            self._timeouts.pop(key, None)
 
 
 def _first(notices: list[Notice], *, together: bool) -> tuple[list[Notice], list[Notice]]:

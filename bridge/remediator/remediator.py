@@ -113,7 +113,9 @@ class Remediator(WriteLoop[Item]):
                         log.info("effective policies waiting for OPA", why=str(error))
                         await asyncio.sleep(PAUSE)
                         continue
-                    self._slow_again()
+                    for place in self._computing.slow:
+                        self._slow.failed(place)
+                    self._computing.slow.clear()
                     if settled is not None:
                         self._report(settled.dirty, settled.reports, settled.traces, set(map(str, settled.notice.keys)))
                         self._queue.look_again()
@@ -136,11 +138,6 @@ class Remediator(WriteLoop[Item]):
             else:
                 self._slow.succeeded(place)
                 self._report(dirty)
-
-    def _slow_again(self) -> None:
-        for place in self._computing.slow:
-            self._slow.failed(place)
-        self._computing.slow.clear()
 
     def _report(
         self,

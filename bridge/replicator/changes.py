@@ -239,7 +239,7 @@ class Pending:
     arrivals: list[float] = field(default_factory=list)  # of the last batch, by the monotonic clock
     _sizes: dict[Key, int] = field(default_factory=dict)
     _arrived: dict[Key, float] = field(default_factory=dict)  # waiting changes
-    _turns: Turns[Key] = field(default_factory=lambda: Turns(_namespace))
+    _turns: Turns[Key] = field(default_factory=lambda: Turns(lambda key: key.namespace))
     _large_next: bool = False  # whether a large object precedes small ones
 
     def __len__(self) -> int:
@@ -350,10 +350,6 @@ class Pending:
         self.size = 0
         self._taken = frozenset()
         self._seen.clear()
-
-
-def _namespace(key: Key) -> str:
-    return key.namespace
 
 
 def size_of(obj: Object) -> int:

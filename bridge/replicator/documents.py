@@ -200,15 +200,12 @@ def links_of(found: Mapping[str, Any]) -> Links:
     OPA would ignore the name at the end of a path.
     """
     entries = [
-        (tuple(map(sys.intern, entry["path"])), _interned(entry["value"]))
+        (tuple(map(sys.intern, entry["path"])), list(map(sys.intern, value)) if isinstance(value, list) else value)
         for entry in found["entries"]
+        for value in [entry["value"]]
         if all(entry["path"])
     ]
     return Links(entries, msgspec.json.encode(found["facts"]) if "facts" in found else NO_FACTS)
-
-
-def _interned(value: Any) -> Any:
-    return list(map(sys.intern, value)) if isinstance(value, list) else value
 
 
 def stamp_of(facts: bytes) -> str:

@@ -369,7 +369,9 @@ class Replicator:
             if (began := clock()) >= audit:
                 await self._audit()
                 audit = clock() + max(AUDIT, _AUDIT_SHARE * (clock() - began))
-            await self._write_next()
+            if self.waiting:
+                await self._write_batch()
+                self._intake.pending.written()
 
     async def _audit(self) -> None:
         try:
@@ -392,11 +394,6 @@ class Replicator:
         if self.state is SyncState.RENEWING:  # otherwise they change again
             self._machine.on(SyncEvent.RENEWED)
             self._tell(Notice(refilled=True))
-
-    async def _write_next(self) -> None:
-        if self.waiting:
-            await self._write_batch()
-            self._intake.pending.written()
 
     async def _write_batch(self) -> None:
         batch = self._intake.take_out(BATCH, BATCH_BYTES, in_turn=True)

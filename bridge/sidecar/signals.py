@@ -42,7 +42,7 @@ class Reloading:
         self.results: Counter[str] = Counter()
         self.current = True
         self._read = read
-        self._takers: list[Take] = [_configure_logs]
+        self._takers: list[Take] = [lambda settings: configure_logs(settings.log_level, settings.log_format)]
 
     def take(self, apply: Take) -> None:
         """Call `apply` with the current settings after each reload, and now if there was one."""
@@ -61,7 +61,7 @@ class Reloading:
             return
         self.results["applied"] += 1
         self.current = True
-        differing = [name for name in SETTINGS if _differs(name, fresh, self.settings)]
+        differing = [name for name in SETTINGS if getattr(fresh, name) != getattr(self.settings, name)]
         changed = [name for name in differing if name in RELOADED]
         self.settings = dataclasses.replace(self.settings, **{name: getattr(fresh, name) for name in changed})
         for apply in self._takers:
@@ -79,14 +79,6 @@ class Reloading:
             yield
         finally:
             loop.remove_signal_handler(signal.SIGHUP)
-
-
-def _differs(name: str, one: Settings, other: Settings) -> bool:
-    return bool(getattr(one, name) != getattr(other, name))
-
-
-def _configure_logs(settings: Settings) -> None:
-    configure_logs(settings.log_level, settings.log_format)
 
 
 Step = Callable[[], Awaitable[None]]

@@ -99,11 +99,6 @@ _WITHOUT_GENERATION = frozenset(
 )
 
 
-def has_generation(group: str) -> bool:
-    """Return whether the API server sets generation 1 on a new object of this group."""
-    return group not in _WITHOUT_GENERATION
-
-
 DEFAULT_NAMESPACE = "default"
 
 _CORE_SCHEMAS: Mapping[str, Schema] = {
@@ -164,7 +159,7 @@ class Defaulter:
             metadata.pop("namespace", None)
         else:
             metadata["namespace"] = key.namespace
-        if has_generation(key.group):
+        if key.group not in _WITHOUT_GENERATION:
             metadata.setdefault("generation", 1)
         if key.type_id == "core/Namespace":
             labels = metadata.setdefault("labels", {})
@@ -174,7 +169,7 @@ class Defaulter:
     def _schemas_for(self, obj: Object, type_id: str) -> Iterable[Schema]:
         """Return the schemas whose defaults count, after removing nulls according to the kind."""
         if type_id in self._defined:
-            schema = self._schemas.get((type_id, _version_of(obj)))
+            schema = self._schemas.get((type_id, obj["apiVersion"].rpartition("/")[2]))
             if schema is not None:
                 drop_nulls(obj, schema)
                 yield schema
@@ -214,11 +209,6 @@ def _set_target_ports(service: Object) -> None:
     for port in ports if isinstance(ports, list) else ():
         if isinstance(port, dict) and "port" in port and port.get("targetPort", 0) in (0, ""):
             port["targetPort"] = port["port"]
-
-
-def _version_of(obj: Object) -> str:
-    version: str = obj["apiVersion"].rpartition("/")[2]
-    return version
 
 
 def _dict(value: Any) -> dict[str, Any]:

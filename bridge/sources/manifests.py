@@ -209,8 +209,9 @@ class ManifestSource:
                     self._listed.clear()
                     for change in self._tell_all():
                         yield change
-                for change in self._tell_missing():
-                    yield change
+                for type_id in sorted(self._wanted - self._listed):
+                    for change in self._tell(type_id, ()):
+                        yield change
                 for change in await asyncio.to_thread(self._refresh):
                     yield change
 
@@ -224,10 +225,6 @@ class ManifestSource:
         if objects:
             yield Upserted(type_id, tuple(map(prune, objects)))
         yield Listed(type_id)
-
-    def _tell_missing(self) -> Iterator[Change]:
-        for type_id in sorted(self._wanted - self._listed):
-            yield from self._tell(type_id, ())
 
     def _refresh(self) -> list[Change]:
         before, troubles = self._state.objects, self._state.troubles

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
 from bridge.model.changes import Object
 from bridge.model.keys import segments_of
-from bridge.model.nesting import decode
+from bridge.model.nesting import parse_field
 from bridge.model.types import Fields
 
 _CRD = "CustomResourceDefinition"
@@ -31,10 +29,10 @@ def prune(obj: Object) -> Object:
         metadata["annotations"] = {k: v for k, v in annotations.items() if k != _LAST_APPLIED}
     if obj["kind"] == "Secret" and obj["apiVersion"] == "v1":
         metadata.pop("annotations", None)  # other tools than kubectl also store there what they have applied
-        return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": parsed(obj.get("type", ""))}
+        return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": parse_field(obj.get("type", ""))}
     pruned = {**obj, "metadata": metadata}
     if obj["kind"] == _CRD:
-        pruned["spec"] = _crd_spec(parsed(obj.get("spec")))
+        pruned["spec"] = _crd_spec(parse_field(obj.get("spec")))
         pruned.pop("status", None)
     return pruned
 
@@ -85,14 +83,14 @@ def choose(obj: Object, fields: Fields) -> Object:
 
 def _at(value: Any, path: Sequence[str]) -> Any:
     for name in path:
-        mapping = parsed(value)
+        mapping = parse_field(value)
         value = mapping.get(name) if isinstance(mapping, dict) else None
     return value
 
 
 def _with(obj: Object, path: Sequence[str], value: Any) -> Object:
     name, *rest = path
-    below = parsed(obj.get(name))
+    below = parse_field(obj.get(name))
     return {**obj, name: _with(below if isinstance(below, dict) else {}, rest, value) if rest else value}
 
 
@@ -102,13 +100,5 @@ def _without(obj: Object, path: Sequence[str]) -> Object:
         return obj
     if not rest:
         return {other: value for other, value in obj.items() if other != name}
-    below = parsed(obj[name])
+    below = parse_field(obj[name])
     return {**obj, name: _without(below, rest)} if isinstance(below, dict) else obj
-
-
-def parsed(value: Any) -> Any:
-    """Return a field of an object, parsed if it is still JSON text; None if that cannot be decoded."""
-    try:
-        return decode(value) if isinstance(value, msgspec.Raw) else value
-    except msgspec.DecodeError:
-        return None
