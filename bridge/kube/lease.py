@@ -135,11 +135,11 @@ class Lease:
         self.taken = asyncio.Event()
         self.holder = ""  # the last seen holder
         self.notes: dict[str, str] = {}
+        self.trouble: str | None = None  # why it cannot be acquired or renewed, in one line with the fix
         self._client = client
         self._term = term
         self._on_change = on_change
         self._path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
-        self._trouble: str | None = None
         self._seen: dict[str, Any] | None = None  # the Lease object as last read or written
         self._renewal: tuple[object, ...] = ()  # the identity of the last seen renewal
         self._renewal_seen = 0.0
@@ -156,11 +156,6 @@ class Lease:
     def left(self) -> float:
         """Return the seconds for a write in progress, if nothing renews the Lease; resigning does not end it."""
         return max(0.0, self._held_until - clock())
-
-    @property
-    def trouble(self) -> str | None:
-        """Return why the Lease cannot be acquired or renewed, in one line with the fix; None if it can."""
-        return self._trouble
 
     @property
     def noted(self) -> dict[str, str]:
@@ -294,8 +289,8 @@ class Lease:
         return max(1.0, (self._term.duration - self._term.margin) / 2)  # leaves time for a second attempt
 
     def _report(self, trouble: str | None) -> None:
-        if trouble != self._trouble:
-            self._trouble = trouble
+        if trouble != self.trouble:
+            self.trouble = trouble
             self._on_change(self)
 
     def _explain(self, error: KubeError) -> str:

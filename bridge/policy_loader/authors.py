@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -98,7 +98,8 @@ class Authors:
         self._namespaces = namespaces
         self._listeners: list[Callable[[Key, Object | None], None]] = []
         self._unseen: dict[tuple[str, str], set[Key]] = {}  # objects of a current listing that were not delivered yet
-        self._troubles: dict[str, str] = dict.fromkeys(self.types, "the initial list is incomplete")
+        # Types whose initial list is incomplete, with the reason.
+        self.unlisted: dict[str, str] = dict.fromkeys(self.types, "the initial list is incomplete")
         self._unsettled = True
         self._unread: dict[Key, Reading] = {}  # by author, while its documents are not read
         self._turns = Turns[Key](lambda key: key.namespace)
@@ -109,25 +110,20 @@ class Authors:
     @property
     def policies_exist(self) -> bool:
         """Return whether an object with policies exists, valid or not. Until the initial lists are complete: True."""
-        return bool(self._troubles) or any(author.policy for author in self.known.values())
+        return bool(self.unlisted) or any(author.policy for author in self.known.values())
 
     @property
     def unready(self) -> str:
         """Return why the modules from the start are neither active nor rejected yet; "" once they are."""
         if self._unsettled:
-            if self._troubles:
-                return "; ".join(f"{type_id}: {why}" for type_id, why in sorted(self._troubles.items()))
+            if self.unlisted:
+                return "; ".join(f"{type_id}: {why}" for type_id, why in sorted(self.unlisted.items()))
             waiting = [str(key) for key, author in self.known.items() if not author.settled]
             if waiting:
                 more = f" and {len(waiting) - 1} more" if len(waiting) > 1 else ""
                 return f"{min(waiting)}{more}: neither active nor rejected yet"
             self._unsettled = False
         return ""
-
-    @property
-    def unlisted(self) -> Mapping[str, str]:
-        """Return the types whose initial list is incomplete, with the reason."""
-        return self._troubles
 
     def listen(self, listener: Callable[[Key, Object | None], None]) -> None:
         """Call `listener` with the key of each author that has changed, or that has another verdict.
@@ -247,7 +243,7 @@ class Authors:
         self._tell(key, obj)
 
     def _is_listed(self, type_id: str) -> None:
-        if self._troubles.pop(type_id, None) is None or self._troubles:
+        if self.unlisted.pop(type_id, None) is None or self.unlisted:
             return
         if self._unread:
             asyncio.get_running_loop().call_later(_PATIENCE, self._report_listed)
@@ -255,7 +251,7 @@ class Authors:
             self._report_listed()
 
     def _report_listed(self) -> None:
-        if self._listing and not self._troubles:
+        if self._listing and not self.unlisted:
             self._listing = False
             self._loader.listed()
 
@@ -266,8 +262,8 @@ class Authors:
         if trouble.absent:
             self._is_listed(type_id)
             return
-        if type_id in self._troubles:
-            self._troubles[type_id] = trouble.message
+        if type_id in self.unlisted:
+            self.unlisted[type_id] = trouble.message
         log.warning("policy submissions unavailable", type=type_id, why=trouble.message)
 
     def _judge(self, verdict: Verdict) -> None:

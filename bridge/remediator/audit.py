@@ -261,7 +261,7 @@ class Audit(WriteLoop[str]):
         self._opa = opa
         self._replicated = replicated
         self._period = period
-        self._audited = Audited(opa)
+        self.audited = Audited(opa)
         self._notices: list[Notice] = []
         self._wake = asyncio.Event()
         self._follow: Callable[[Collection[str] | None], None] = lambda _: None
@@ -274,7 +274,7 @@ class Audit(WriteLoop[str]):
         if notice.refilling:
             self._filling += 1
             self._notices.clear()
-            self._audited.forget()
+            self.audited.forget()
         else:
             self._notices.append(notice)
         self._idle.clear()
@@ -283,11 +283,6 @@ class Audit(WriteLoop[str]):
     def listen(self, follow: Callable[[Collection[str] | None], None]) -> None:
         """Call `follow` after each whole evaluation with the result of `Audited.take_changed`."""
         self._follow = follow
-
-    @property
-    def audited(self) -> Audited:
-        """Return the violations, and the waiting objects."""
-        return self._audited
 
     async def run(self) -> None:
         """Evaluate and write until cancelled."""
@@ -300,39 +295,39 @@ class Audit(WriteLoop[str]):
         while True:
             await self._wake.wait()
             self._wake.clear()
-            while self._notices or self._audited.waiting:
+            while self._notices or self.audited.waiting:
                 try:
                     while self._notices:
                         notice = self._notices[0]
                         if notice.refilled:
                             self._begun = self._filling
                             await self._remember_policies()
-                        await self._audited.take(notice)
+                        await self.audited.take(notice)
                         if self._notices and self._notices[0] is notice:  # otherwise OPA is being synced again
                             self._notices.pop(0)
-                    await self._audited.judge_some()
+                    await self.audited.judge_some()
                 except OpaError as error:
                     log.info("audit waiting for OPA", why=str(error))
                     await asyncio.sleep(PAUSE)
                     continue
-                if not self._audited.waiting:
+                if not self.audited.waiting:
                     self._whole = self._begun
-                    if self._is_whole and (changed := self._audited.take_changed()) != set():
+                    if self._is_whole and (changed := self.audited.take_changed()) != set():
                         self._follow(changed)
-                self._queue.add(self._audited.take_differing())
+                self._queue.add(self.audited.take_differing())
             self._note_idle()
 
     async def _look(self) -> None:
         """Evaluate everything again if OPA has other policies, and once a period."""
         while True:
             await asyncio.sleep(LOOK)
-            if self._whole != self._filling or self._audited.waiting or not self._audited.needed:
+            if self._whole != self._filling or self.audited.waiting or not self.audited.needed:
                 continue
             try:
                 if await self._opa.bundle_revision() != self._revision or time.monotonic() >= self._due:
                     self._idle.clear()
                     await self._remember_policies()
-                    await self._audited.again()
+                    await self.audited.again()
                     self._wake.set()
             except OpaError as error:
                 log.info("audit waiting for OPA", why=str(error))
@@ -347,7 +342,7 @@ class Audit(WriteLoop[str]):
         replicated = self._replicated()
         query_input: dict[str, Any] = {
             "constraints": list(batch),
-            "counted": {name: self._audited.counted(name) for name in batch},
+            "counted": {name: self.audited.counted(name) for name in batch},
         }
         if replicated is not None:
             query_input["replicated"] = sorted(replicated)
@@ -367,7 +362,7 @@ class Audit(WriteLoop[str]):
         log.info("Constraint statuses waiting for OPA", why=str(error))
 
     def _computes(self) -> bool:
-        return bool(self._notices or self._audited.waiting)
+        return bool(self._notices or self.audited.waiting)
 
 
 def _key(name: str) -> Key:

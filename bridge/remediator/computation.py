@@ -48,19 +48,9 @@ class Computing:
         self._kinds: Mapping[str, Any] = {}  # the counted kinds, as of the computation of the ledger's rows
         self.computed: Counter[str] = Counter()  # effective targets that were computed, by policy kind
         self.former: list[Names] = []  # former kinds: their conditions may still exist
-        self._observes = False
+        self.observes = False  # whether kinds in mode Observe, which are never written, are counted too
         self.kinds_differ = True  # whether the counted kinds may differ
         self.partial = False  # whether rows are missing: everything, or all of a kind, is being computed
-
-    @property
-    def observes(self) -> bool:
-        """Return whether kinds in mode Observe, which are never written, are counted too."""
-        return self._observes
-
-    @observes.setter
-    def observes(self, value: bool) -> None:
-        self.kinds_differ |= value != self._observes
-        self._observes = value
 
     def concerns_all(self, notice: Notice) -> bool:
         """Return whether this change must be computed alone: it may affect every policy of a kind."""
@@ -94,7 +84,7 @@ class Computing:
         self, notice: Notice, dirty: Dirty, reports: dict[Item, Report], size: BatchSize
     ) -> AsyncGenerator[None]:
         """Compute a change that may affect every policy of a kind. After the first yield others may have turns."""
-        former, observes = self._kinds, self._observes
+        former, observes = self._kinds, self.observes
         kinds = await self._active_kinds()
         self._retire(kinds)
         self.partial = True
@@ -105,7 +95,7 @@ class Computing:
             else:
                 dirty.note(map(str, (*notice.keys, *notice.reported)))
                 policies = await self._all_described(kinds, dirty)
-            self._kinds, self.kinds_differ = kinds, observes != self._observes  # it may have changed meanwhile
+            self._kinds, self.kinds_differ = kinds, observes != self.observes  # it may have changed meanwhile
             async for _ in self._find_scopes(policies, scopes):
                 yield
             if notice.keys and not notice.refilled:

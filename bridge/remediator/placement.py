@@ -187,6 +187,7 @@ class Placement(WriteLoop[str]):
         self._kinds = {one.type_id: one for one in placed if one.mode != "Off"}
         self._deciding = Deciding(opa)
         self._reports = Reports(record)
+        self.counts = self._reports.counts  # of evaluated and patched objects, and of reports, by name
         self._flips = Flips(most_patches)
         self._changed: RetryQueue[str] = RetryQueue(namespace_in)  # objects to evaluate
         self._plans: dict[str, Plan] = {}  # of planned writes
@@ -195,11 +196,6 @@ class Placement(WriteLoop[str]):
         self._hurry = asyncio.Event()  # because the policy has changed
         self._revisions: dict[str, str] = {}
         self._policy = 0  # number of policy changes
-
-    @property
-    def counts(self) -> Counter[str]:
-        """Return the number of evaluated and patched objects, and of reports, by name."""
-        return self._reports.counts
 
     @property
     def to_judge(self) -> int:

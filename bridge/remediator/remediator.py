@@ -44,7 +44,9 @@ class Remediator(WriteLoop[Item]):
         super().__init__(sink, budget, lambda item: namespace_in(item[1]))
         self._opa = opa
         self._ledger = Ledger()
+        self.tallies = self._ledger.tallies
         self._computing = Computing(opa, self._ledger, patient)
+        self.computed = self._computing.computed
         self._batch = BatchSize(STATUS_BATCH)
         self._slow: RetryQueue[Place] = RetryQueue(lambda place: namespace_in(place[1]))  # took too long to compute
         self._reported: dict[Item, Report] = {}  # of items in the queue, from the query that computed the change
@@ -78,15 +80,6 @@ class Remediator(WriteLoop[Item]):
         self._followers.remove(follower)
         self._count_observed()
 
-    def tallies(self, policy: str) -> list[dict[str, Any]]:
-        """Return the counted outcomes of a policy, in the form of the query `status`."""
-        return self._ledger.tallies(policy)
-
-    @property
-    def computed(self) -> Mapping[str, int]:
-        """Return the number of computed effective targets, by policy kind."""
-        return self._computing.computed
-
     async def run(self) -> None:
         """Compute and write until cancelled."""
         async with asyncio.TaskGroup() as tasks:
@@ -96,7 +89,9 @@ class Remediator(WriteLoop[Item]):
             tasks.create_task(self._remember())
 
     def _count_observed(self) -> None:
-        self._computing.observes = bool(self._followers)
+        observes = bool(self._followers)
+        self._computing.kinds_differ |= observes != self._computing.observes
+        self._computing.observes = observes
         if self._is_whole:  # otherwise everything is about to be computed anyway
             self.note(Notice())
 

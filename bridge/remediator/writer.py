@@ -161,6 +161,7 @@ class WriteLoop(ABC, Generic[T]):
         self._sink = sink
         self._budget = budget
         self._queue: RetryQueue[T] = RetryQueue(owner)
+        self.results: Mapping[str, int] = self._queue.results  # of writes: RESULTS
         self._writers: Writers[T] = Writers(owner)
         self._filling = 0  # number of full syncs of OPA
         self._whole = -1  # the sync that all results are from; writes need the current one
@@ -171,11 +172,6 @@ class WriteLoop(ABC, Generic[T]):
     def waiting(self) -> int:
         """Return the number of items that wait for a write."""
         return len(self._queue)
-
-    @property
-    def results(self) -> Mapping[str, int]:
-        """Return the results of writes (RESULTS)."""
-        return self._queue.results
 
     @property
     def writes(self) -> int:

@@ -274,7 +274,7 @@ class Documents:
         self._known: dict[Key, Known] = {}
         self._paths: dict[Path, Path] | None = {}  # each once, because many objects share them in a full sync
         self._former: dict[Key, Known] = {}  # like `_known`, from before `begin`
-        self._bytes = 0
+        self.planned_bytes = 0  # the approximate size of the planned objects, as JSON
         self._skeleton = Skeleton(_FLOORS)
         self.counts: Counter[str] = Counter()  # objects by type (`<group>/<Kind>`)
 
@@ -291,11 +291,6 @@ class Documents:
     def planned(self) -> int:
         """Return the number of planned operations."""
         return self._skeleton.planned
-
-    @property
-    def planned_bytes(self) -> int:
-        """Return the approximate size of the planned objects, as JSON."""
-        return self._bytes
 
     def begin(self) -> None:
         """Plan empty roots, which replace all of OPA's data. Written links are remembered until `finish`."""
@@ -416,9 +411,9 @@ class Documents:
                 self._skeleton.remove((INDEX, *place_of(path, text)))
             for path, value in zip(paths, values, strict=True):
                 self._skeleton.put((INDEX, *place_of(path, text)), [text] if value is _OWN else value)
-            self._bytes += 100 * len(paths)
+            self.planned_bytes += 100 * len(paths)
         declared = _declared(obj)
-        self._bytes += len(declared)
+        self.planned_bytes += len(declared)
         version = obj["metadata"].get("resourceVersion", "")
         if not known:
             self.counts[key.type_id] += 1
@@ -470,7 +465,7 @@ class Documents:
             return
         if facts:
             self._skeleton.put((FACTS, *_place(key)), msgspec.Raw(facts))
-            self._bytes += len(facts)
+            self.planned_bytes += len(facts)
         else:
             self._skeleton.remove((FACTS, *_place(key)))
 
@@ -484,7 +479,7 @@ class Documents:
 
     def take_plan(self) -> list[Operation]:
         """Return the JSON Patch of everything planned since the last call. Afterwards, `confirm` or `undo` it."""
-        self._bytes = 0
+        self.planned_bytes = 0
         return self._skeleton.take_plan()
 
     def confirm(self) -> None:

@@ -19,7 +19,7 @@ from bridge.model.observability import Record, record_nothing
 from bridge.model.types import Fields
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaUndefined
-from bridge.replicator.changes import Intake, Pending, ReplicationCounts, Troubles
+from bridge.replicator.changes import Intake, Pending, ReplicationCounts
 from bridge.replicator.links import AT_ONCE
 from bridge.replicator.writer import SLOW, Claim, Lost, Writer
 from bridge.work import RETURNING, STARTING, Backoff
@@ -106,6 +106,9 @@ class Replicator:
         self._writer = Writer(opa, self._claim, self._set_aside, self._retry)
         pending = Pending(self._writer.documents.keys_of, fields or {})
         self._intake = Intake(source, pending, self.counted, configured, record)
+        self.objects: Mapping[str, int] = self._writer.documents.counts  # by type
+        self.troubles = self._intake.troubles
+        self.rejected: Mapping[str, int] = self._intake.rejections.counts  # objects, by type
         self._undescribed: dict[str, str] = {}  # by undescribed type of policies, the last logged message
         self._rules = rules
         self._linked_by = ""  # the rules that made the links
@@ -123,21 +126,6 @@ class Replicator:
 
     def __len__(self) -> int:
         return len(self._writer.documents)
-
-    @property
-    def objects(self) -> Mapping[str, int]:
-        """Return the number of OPA's objects, by type."""
-        return self._writer.documents.counts
-
-    @property
-    def troubles(self) -> Troubles:
-        """Return the source's current troubles."""
-        return self._intake.troubles
-
-    @property
-    def rejected(self) -> Mapping[str, int]:
-        """Return the number of the source's rejected objects, by type."""
-        return self._intake.rejections.counts
 
     @property
     def waiting(self) -> int:

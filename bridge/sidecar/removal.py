@@ -6,7 +6,6 @@ The Lease is held meanwhile, so no bridge writes, and is removed last.
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import socket
 import time
@@ -25,7 +24,7 @@ from bridge.model.keys import Key, key_of
 from bridge.model.types import POLICY_KIND, ResourceType
 from bridge.opa.client import Opa
 from bridge.remediator.plan import Traces, plan_removal, without_nulls
-from bridge.sidecar.store import MARKED
+from bridge.sidecar.store import read_marked
 from bridge.work import PAUSE
 
 PAGE = "500"  # objects
@@ -66,7 +65,8 @@ class Removal:
         await discovery.refresh()
         self.unseen = {f"{group}/*": "its API server does not respond" for group in discovery.unknown_groups}
         types = discovery.types
-        self._former = [*self._remembered(), *await self._described(types.get(POLICY_KIND))]
+        annotations = ((self.lease or {}).get("metadata") or {}).get("annotations") or {}
+        self._former = [*read_marked(annotations), *await self._described(types.get(POLICY_KIND))]
         found: list[TracedObject] = []
         for type_id in sorted(types.keys() - _PASSED_OVER):
             try:
@@ -171,15 +171,6 @@ class Removal:
         except KubeError as error:
             self.unseen[POLICY_KIND] = str(error)
         return names
-
-    def _remembered(self) -> list[dict[str, str]]:
-        """Return the names in the Lease, of policy kinds that may be deleted."""
-        annotations = ((self.lease or {}).get("metadata") or {}).get("annotations") or {}
-        try:
-            names = json.loads(annotations.get(MARKED, "[]"))
-            return [{"controllerName": str(name["controllerName"]), "kind": str(name["kind"])} for name in names]
-        except (ValueError, TypeError, KeyError):
-            return []
 
 
 def _webhook_patch(found: TracedObject) -> list[dict[str, Any]]:

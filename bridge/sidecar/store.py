@@ -123,6 +123,15 @@ class FolderStore(Store):
 MARKED = "policybridge.io/marked"  # annotation of the Lease: the names of marks on objects, as JSON
 
 
+def read_marked(annotations: Mapping[str, str]) -> list[dict[str, str]]:
+    """Return the names of marks in a Lease's annotations; none if they are invalid."""
+    try:
+        names = json.loads(annotations.get(MARKED, "[]"))
+        return [{"controllerName": str(name["controllerName"]), "kind": str(name["kind"])} for name in names]
+    except (ValueError, TypeError, KeyError):
+        return []
+
+
 class ClusterSink:
     """A StatusSink for an API server. `resource` returns how a type is served; only the holder of the Lease writes."""
 
@@ -178,12 +187,8 @@ class ClusterSink:
         return self._lease.held
 
     def recall(self) -> Sequence[Names]:
-        """Return the value of the Lease's annotation; empty if it is invalid."""
-        try:
-            names = json.loads({**self._lease.noted, **self._lease.notes}.get(MARKED, "[]"))
-            return [{"controllerName": str(name["controllerName"]), "kind": str(name["kind"])} for name in names]
-        except (ValueError, TypeError, KeyError):
-            return []
+        """Return the names in the Lease's annotation."""
+        return read_marked({**self._lease.noted, **self._lease.notes})
 
     def remember(self, names: Sequence[Names]) -> None:
         """Write the value to the Lease, which lives as long as marks may exist, with its next renewal."""
