@@ -282,12 +282,12 @@ def _report_faults(engine: Engine) -> bool:
 
     Rejected Rego of other authors is one warning, because the result is correct without it.
     """
-    from bridge.cli.rights import missing_rights
-
     for problem in engine.problems:
         if not problem.forbidden:
             print_error(f"error: {problem.subject}: {problem.message}")
     if forbidden := [one for one in engine.problems if one.forbidden]:
+        from bridge.cli.rights import missing_rights
+
         print_error(f"error: {missing_rights(forbidden)}")
     if objects := list(dict.fromkeys(one.subject for one in engine.rejected)):
         print_error(

@@ -11,7 +11,6 @@ from bridge.model.keys import CLUSTER, FRONTEND, Key, parse_key, pointer
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa, at_targets_of, batches, in_parts
 from bridge.opa.errors import QueryError
-from bridge.opa.judging import Judging
 from bridge.queries.names import (
     AmbiguousNameError,
     NameNotFoundError,
@@ -248,6 +247,8 @@ async def violations_by(
     opa: Opa, keys: Sequence[str], names: Sequence[str] | None, more: Mapping[str, Any] = MappingProxyType({})
 ) -> list[Entry]:
     """Return the violations by objects of these Constraints, or of all; `more` is further input of the query."""
+    from bridge.opa.judging import Judging  # most commands judge nothing
+
     judging = Judging(opa, more)
     return [row for rows in await by_batches(keys, lambda batch: judging.rows(batch, names)) for row in rows]
 

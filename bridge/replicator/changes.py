@@ -61,8 +61,6 @@ class Listings:
                     self._silent.discard(subject)
                     self._absent.add(subject)
                     self._awaited.discard(subject)
-            case _:
-                pass
 
     def expect(self, types: AbstractSet[str]) -> None:
         """Wait for those of these types that have not begun, and that are served."""
@@ -186,8 +184,6 @@ class Rejections(_Reasons[Key]):
                 self._end(self._unseen.pop((type_id, namespace), set()))
             case Trouble(type_id, absent=True):
                 self._end(self._of(type_id, ""))
-            case _:
-                pass
 
     def _log(self, begun: Sequence[Key], ended: Sequence[Key]) -> None:
         reasons: dict[str, list[str]] = {}
@@ -496,8 +492,6 @@ class Intake:
                 self._came += len(objects)
             case Listed():
                 self._came += BATCH
-            case _:
-                pass
         if self._came >= BATCH:
             self._came = 0
             self.more.set()
