@@ -95,7 +95,7 @@ class Budget:
         """Use another rate from now on."""
         self._rate = rate
 
-    def soon(self, seconds: float) -> int:
+    def permits_within(self, seconds: float) -> int:
         """Return the number of permits within `seconds`, at least 1."""
         loop = asyncio.get_running_loop()
         since = loop.time() if self._since is None else self._since

@@ -161,7 +161,7 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
     if kubeconfig is None and kube_context is None and not kubectl_has_a_cluster():
         return Check("api server", "unchecked", "no kubeconfig", why)
     from bridge.kube.client import KubeClient
-    from bridge.kube.discovery import lacking
+    from bridge.kube.discovery import find_missing_access
     from bridge.kube.errors import KubeError
     from bridge.offline.engine import meet
     from bridge.sidecar.rbac import always_read
@@ -176,7 +176,7 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
             if missing:
                 fix = "kubectl apply the CRDs of Gateway API (https://gateway-api.sigs.k8s.io)"
                 return Check("api server", "missing", f"{client.server}: {version}, without Gateway API", why, fix)
-            if refused := [one.what for one in await lacking(client, always_read("list"))]:
+            if refused := [one.what for one in await find_missing_access(client, always_read("list"))]:
                 found = f"{client.server}: {version}; no permission to list {', '.join(refused)}"
                 fix = "grant list and watch on them in all namespaces: `bridge rbac` prints the roles"
                 return Check("api server", "missing", found, why, fix)

@@ -65,10 +65,10 @@ def find_lacking(kind_source: KindSource, needs: list[Access], user: str) -> lis
 
     async def ask() -> list[Access]:
         from bridge.kube.client import KubeClient
-        from bridge.kube.discovery import lacking
+        from bridge.kube.discovery import find_missing_access
 
         async with await KubeClient.connect(kind_source.kubeconfig, kind_source.kube_context) as client:
-            return await lacking(client, needs, user)
+            return await find_missing_access(client, needs, user)
 
     return asyncio.run(ask())
 

@@ -132,12 +132,12 @@ LONGEST_WAIT = 60.0  # seconds; clients that request more get a response by then
 class BundleEndpoint:
     """Serves one bundle at a time at `path`; requests before the first one wait.
 
-    `archive` makes the served bytes of a bundle. `handed` is the last served revision. The endpoint trusts requests:
-    `add_to` gets the guard that allows only OPA.
+    `archive` makes the served bytes of a bundle. `handed_revision` is the last served revision. The endpoint trusts
+    requests: `add_to` gets the guard that allows only OPA.
     """
 
     def __init__(self, path: str, archive: Callable[[Bundle], bytes], bundle: Bundle | None = None) -> None:
-        self.handed = ""
+        self.handed_revision = ""
         self._confirmed = ""
         self._path = path
         self._archive = archive
@@ -173,7 +173,7 @@ class BundleEndpoint:
             self._ended = True
             self._changed.notify_all()
 
-    async def taken(self, revision: str) -> None:
+    async def wait_until_taken(self, revision: str) -> None:
         """Wait until an OPA has activated this revision, which it confirms by polling with it."""
         async with self._changed:
             await self._changed.wait_for(lambda: self._confirmed == revision)
@@ -200,7 +200,7 @@ class BundleEndpoint:
         headers = {"ETag": f'"{bundle.revision}"', "Content-Type": BUNDLE_CONTENT_TYPE}
         if has == bundle.revision:
             return web.Response(status=304, headers=headers)
-        self.handed = bundle.revision
+        self.handed_revision = bundle.revision
         return web.Response(body=self._content, headers=headers)
 
     def _has_news(self, has: str) -> bool:
@@ -294,13 +294,13 @@ class Tokens:
 
     def own(self) -> str:
         """Return the bridge's current token for OPA."""
-        if not self.endpoint.handed and self._own_file:
+        if not self.endpoint.handed_revision and self._own_file:
             # This bridge does not distribute the tokens: another one manages that OPA, and the file's token counts
             # immediately.
             try:
                 self._own = self._read_own()
             except (OSError, TokenError) as error:
-                self._tell(_why(error))
+                self._log_trouble(_why(error))
         return self._own
 
     async def run(self) -> None:
@@ -312,7 +312,7 @@ class Tokens:
                 own, readers = await asyncio.to_thread(lambda: (self._read_own(), self._read_readers()))
                 self._refuse_the_same(own, readers)
             except (OSError, TokenError) as error:
-                self._tell(f"{_why(error)}; the previous token stays active")
+                self._log_trouble(f"{_why(error)}; the previous token stays active")
                 continue
             self._trouble = ""
             if own != self._own:
@@ -326,9 +326,9 @@ class Tokens:
         self._former.pop(own, None)
         self._readers = readers
         await self._serve(own)
-        if self.endpoint.handed:
+        if self.endpoint.handed_revision:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.endpoint.taken(self.endpoint.revision), _LONGEST_WAIT)
+                await asyncio.wait_for(self.endpoint.wait_until_taken(self.endpoint.revision), _LONGEST_WAIT)
         self._own = own
         log.info("OPA token changed")
 
@@ -361,7 +361,7 @@ class Tokens:
         if own and own in readers:
             raise TokenError(f"{self._readers_at}: a reader has the bridge's own token, which permits writes")
 
-    def _tell(self, trouble: str) -> None:
+    def _log_trouble(self, trouble: str) -> None:
         if trouble != self._trouble:
             self._trouble = trouble
             log.warning("token reload failed", why=trouble)

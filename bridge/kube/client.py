@@ -137,7 +137,7 @@ class KubeClient:
             finally:
                 response.release()
 
-    async def quiet(self) -> None:
+    async def wait_for_writes(self) -> None:
         """Wait until no request that changes objects is in progress."""
         await self._unchanging.wait()
 

@@ -39,7 +39,7 @@ class Discovery:
         self.unknown_groups: frozenset[str] = frozenset()
         self._unready_since = 0.0  # 0: it was ready at the last check
 
-    async def trusted(self) -> bool:
+    async def is_complete(self) -> bool:
         """Return whether types that a `refresh` from now on does not find are missing.
 
         A starting API server responds before it knows its CRDs, and is not ready meanwhile. One that forbids this
@@ -109,7 +109,7 @@ async def serves_group(client: KubeClient, group: str, timeout: float) -> bool:
     return True
 
 
-async def lacking(client: KubeClient, wanted: Iterable[Access], user: str = "") -> list[Access]:
+async def find_missing_access(client: KubeClient, wanted: Iterable[Access], user: str = "") -> list[Access]:
     """Return the wanted permissions that the bridge, or `user`, lacks: each with the missing verbs.
 
     A `user` has RBAC's form, `system:serviceaccount:NAMESPACE:NAME` for a ServiceAccount; a check for another user

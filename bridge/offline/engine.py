@@ -206,11 +206,11 @@ async def meet(client: KubeClient) -> list[Trouble]:
 
 async def _undiscovered(client: KubeClient) -> list[str]:
     """Return the policy kinds with presets for a user who may not read CRDs: they are read where they are served."""
-    from bridge.kube.discovery import lacking
+    from bridge.kube.discovery import find_missing_access
     from bridge.kube.errors import KubeError
 
     try:
-        hidden = await lacking(client, [Access("", group_of(CRD), plural_by_rule(CRD), ("list",))])
+        hidden = await find_missing_access(client, [Access("", group_of(CRD), plural_by_rule(CRD), ("list",))])
     except KubeError:  # the types themselves have the reason
         return []
     return preset_kinds(rego_root()) if hidden else []

@@ -29,7 +29,7 @@ from bridge.policy_loader.submissions import (
     Submission,
     Verdict,
     config_maps_in,
-    flaws,
+    find_flaws,
     packages,
 )
 from bridge.policy_loader.used_guardrails import guardrail_of
@@ -168,9 +168,9 @@ async def _settle(
     view = kubernetes_view(ALWAYS, plural_by_rule)
     judge = Judge(Checker(executable.path, found.modules), found)
     judge.generate(view, (), frozenset(guardrails))
-    problems = {key: tuple(claims) for key, one in received.items() if (claims := flaws(one))}
+    problems = {key: tuple(claims) for key, one in received.items() if (claims := find_flaws(one))}
     sound = sorted((one for key, one in received.items() if key not in problems), key=lambda one: one.age)
-    selected, rejected = await select((), sound, judge.faults)
+    selected, rejected = await select((), sound, judge.find_faults)
     problems |= {one.author: rejected[id(one)] for one in sound if one.author not in selected}
     return SettledModules(judge.bundle([*selected.values()]), problems, unread, received)
 

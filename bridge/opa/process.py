@@ -125,7 +125,7 @@ class ManagedOpa:
         self._start_timeout = start_timeout
         self._process: asyncio.subprocess.Process | None = None
         self._reader: asyncio.Task[None] | None = None
-        self._last_words: deque[str] = deque(maxlen=50)
+        self._last_lines: deque[str] = deque(maxlen=50)
         self.url = ""
         self.starts = 0
 
@@ -197,9 +197,9 @@ class ManagedOpa:
         return self._process.pid if self._process is not None else None
 
     @property
-    def last_words(self) -> list[str]:
+    def last_lines(self) -> list[str]:
         """Return OPA's last lines, messages only, oldest first."""
-        return list(self._last_words)
+        return list(self._last_lines)
 
     async def _start_at(self, url: str) -> None:
         self._refuse_a_socket_in_use()
@@ -207,7 +207,7 @@ class ManagedOpa:
         try:
             mark = uuid.uuid4().hex
             command = self._command(folder, url, mark)
-            self._last_words.clear()
+            self._last_lines.clear()
             try:
                 # A separate session: Ctrl-C reaches only the bridge, which still needs OPA while it stops.
                 process = await asyncio.create_subprocess_exec(
@@ -223,7 +223,7 @@ class ManagedOpa:
                 raise OpaStartError(f"{self._executable} cannot be started: {error}") from error
             self._process = process
             if process.stdout is not None:
-                self._reader = asyncio.create_task(self._keep_last_words(process.stdout))
+                self._reader = asyncio.create_task(self._keep_last_lines(process.stdout))
             self.url = url
             try:
                 await self._until_ready(mark)
@@ -267,11 +267,11 @@ class ManagedOpa:
         if not answers.cancelled():
             answers.result()
         elif exited.cancelled():
-            raise OpaStartError(f"OPA did not respond within {self._start_timeout:g} s after its start{self._said()}")
-        elif not self._socket and any("address already in use" in line for line in self._last_words):
+            raise OpaStartError(f"OPA did not respond within {self._start_timeout:g} s after its start{self._output()}")
+        elif not self._socket and any("address already in use" in line for line in self._last_lines):
             raise PortTaken(int(self.url.rpartition(":")[2]))
         else:
-            raise OpaStartError(f"OPA exited during startup with status {exited.result()}{self._said()}")
+            raise OpaStartError(f"OPA exited during startup with status {exited.result()}{self._output()}")
 
     async def _until_answers(self, mark: str) -> None:
         async with Opa(self.url, token=self._guard.token if self._guard else None, timeout=5.0) as opa:
@@ -291,14 +291,14 @@ class ManagedOpa:
                 return
         raise OpaStartError(f"{self._socket} is in use: stop its process, or choose another socket for OPA")
 
-    def _said(self) -> str:
+    def _output(self) -> str:
         # OPA's last line is the reason of its end, except for a broken bundle, whose errors are in several lines.
-        return ": " + "; ".join(list(self._last_words)[-10:]) if self._last_words else ""
+        return ": " + "; ".join(list(self._last_lines)[-10:]) if self._last_lines else ""
 
-    async def _keep_last_words(self, stream: asyncio.StreamReader) -> None:
+    async def _keep_last_lines(self, stream: asyncio.StreamReader) -> None:
         async for line in _lines(stream):
             if line:
-                self._last_words.append(_message(line))
+                self._last_lines.append(_message(line))
 
 
 async def _lines(stream: asyncio.StreamReader) -> AsyncIterator[str]:

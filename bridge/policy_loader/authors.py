@@ -215,7 +215,7 @@ class Authors:
         )
         if not reading.unread and not (same and reading.submission.version):
             self._loader.put(reading.submission)
-        self._tell(key, obj)
+        self._notify(key, obj)
 
     def _read(self, key: Key, obj: Object) -> Reading | None:
         try:
@@ -240,7 +240,7 @@ class Authors:
         self._forget(key)
         if self.known.pop(key, None) is not None:
             self._loader.remove(key)
-        self._tell(key, obj)
+        self._notify(key, obj)
 
     def _is_listed(self, type_id: str) -> None:
         if self.unlisted.pop(type_id, None) is None or self.unlisted:
@@ -270,9 +270,9 @@ class Authors:
         author = self.known.get(verdict.author)
         if author is not None:
             self.known[verdict.author] = replace(author, verdict=verdict)
-            self._tell(verdict.author, author.identity)
+            self._notify(verdict.author, author.identity)
 
-    def _tell(self, key: Key, obj: Object | None) -> None:
+    def _notify(self, key: Key, obj: Object | None) -> None:
         for listener in self._listeners:
             listener(key, obj)
 

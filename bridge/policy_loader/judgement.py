@@ -25,7 +25,7 @@ from bridge.policy_loader.submissions import (
     ModuleProblem,
     Places,
     Submission,
-    disputes,
+    find_disputes,
     packages,
 )
 
@@ -34,10 +34,10 @@ _TESTED = 1000  # remembered submissions with passed tests
 _OWN = frozenset({PARSE_ERROR, "rego_unsafe_var_error"})  # codes of errors that no other submission causes
 
 
-InTheWay = Callable[[Collection[DataPath]], Awaitable[Collection[DataPath]]]
+FindObstacles = Callable[[Collection[DataPath]], Awaitable[Collection[DataPath]]]
 
 
-async def nothing_in_the_way(_: Collection[DataPath]) -> Collection[DataPath]:
+async def no_obstacles(_: Collection[DataPath]) -> Collection[DataPath]:
     """Return that OPA has no documents of other clients: it is not started yet."""
     return ()
 
@@ -45,13 +45,13 @@ async def nothing_in_the_way(_: Collection[DataPath]) -> Collection[DataPath]:
 class Judge:
     """Checks whole sets and remembers the results, and makes their bundles.
 
-    `in_the_way` returns those of some parts of `data` where OPA has documents of other clients.
+    `find_obstacles` returns those of some parts of `data` where OPA has documents of other clients.
     """
 
-    def __init__(self, checker: Checker, shipped: Shipped, in_the_way: InTheWay = nothing_in_the_way) -> None:
+    def __init__(self, checker: Checker, shipped: Shipped, find_obstacles: FindObstacles = no_obstacles) -> None:
         self._checker = checker
         self._shipped = shipped
-        self._in_the_way = in_the_way
+        self._find_obstacles = find_obstacles
         self._view = ""
         self._decision: DataPath = ()
         self._guardrails: frozenset[str] = frozenset()
@@ -72,16 +72,16 @@ class Judge:
         """Return the bundle of a set."""
         return assemble(self._shipped, submissions, self._generated(submissions))
 
-    async def faults(self, submissions: Sequence[Submission]) -> Sequence[Fault]:
+    async def find_faults(self, submissions: Sequence[Submission]) -> Sequence[Fault]:
         """Return all faults of a set. Raises OpaError if OPA does not respond, CheckError if `opa` is broken."""
         if not submissions:
             return []
-        found = [*disputes(submissions)] or [*await self._obstacles(submissions)]
+        found = [*find_disputes(submissions)] or [*await self._obstacles(submissions)]
         return found or await self._compile(submissions)
 
     async def _obstacles(self, submissions: Sequence[Submission]) -> list[Fault]:
         # By each claim, not by what they have in common: data at `team` must not reject a module in `team.b`.
-        taken = await self._in_the_way({at for submission in submissions for _, at in _claims(submission)})
+        taken = await self._find_obstacles({at for submission in submissions for _, at in _claims(submission)})
         return [
             Fault(submission.author, _obstacle(name, at), own=True)
             for submission in submissions
@@ -236,9 +236,9 @@ async def select(active: Sequence[Submission], joining: Sequence[Submission], ch
     it does not compile without what has gone. Raises CheckError if that is unknown.
     """
     selection, together = _Selection(check), joined({}, [*active, *joining])
-    if not await selection.faults(together):
+    if not await selection.find_faults(together):
         return together, {}
-    faults = await selection.faults(joined({}, active))
+    faults = await selection.find_faults(joined({}, active))
     if faults and all(fault.problem.code in PASSING for fault in faults):
         raise CheckError(faults[0].problem.message)
     chosen = await selection.grow({}, active)
@@ -254,7 +254,7 @@ class _Selection:
         self._check = check
         self._known: dict[frozenset[int], Sequence[Fault]] = {}  # by the ids of the submissions
 
-    async def faults(self, chosen: Chosen) -> Sequence[Fault]:
+    async def find_faults(self, chosen: Chosen) -> Sequence[Fault]:
         name = frozenset(map(id, chosen.values()))
         if name not in self._known:
             self._known[name] = await self._check([*chosen.values()])
@@ -263,7 +263,7 @@ class _Selection:
     async def grow(self, base: Chosen, joining: Sequence[Submission]) -> Chosen:
         """Return `base` with all of `joining` that compile with it and with those before them."""
         together = joined(base, joining)
-        if not joining or not (faults := await self.faults(together)):
+        if not joining or not (faults := await self.find_faults(together)):
             return together
         if len(joining) == 1:
             self.problems[id(joining[0])] = problems_of(joining[0].author, faults)
@@ -276,7 +276,7 @@ class _Selection:
         for index, one in enumerate(joining):
             found = [fault for fault in faults if fault.author == one.author and fault.own]
             if index in named and not found:  # a younger one may be the cause
-                found = [*await self.faults(joined(base, [*left, one]))]
+                found = [*await self.find_faults(joined(base, [*left, one]))]
                 if not found:
                     return await self.grow(await self.grow(base, [*left, one]), joining[index + 1 :])
             if found:

@@ -50,7 +50,7 @@ from bridge.policy_loader.submissions import (
     Places,
     Submission,
     Verdict,
-    flaws,
+    find_flaws,
     overlap,
     packages,
 )
@@ -113,7 +113,7 @@ class Entry:
         """Replace the submitted version. One that follows a slow one is checked alone."""
         self.submitted, self.submitted_at = submission, utc_now()
         self.problems, self.others, self.alone, self.due = (), (), self.slow, 0.0
-        if found := flaws(submission):
+        if found := find_flaws(submission):
             self.reject(tuple(found), _NEVER)
 
     def reject(self, problems: tuple[ModuleProblem, ...], now: float) -> None:
@@ -188,7 +188,7 @@ class Loader:
         self._kubernetes = kubernetes
         self._decision = decision
         self._guardrails: frozenset[str] = frozenset()  # shipped ones that Constraints name
-        self._judge = Judge(checker, shipped, self._in_the_way)
+        self._judge = Judge(checker, shipped, self._find_obstacles)
         self._entries: dict[Key, Entry] = {}
         self._listed = asyncio.Event()
         self._stale = True  # submissions have changed since the set was selected
@@ -434,9 +434,9 @@ class Loader:
     def _failing(self) -> Mapping[Key, tuple[ModuleProblem, ...]]:
         return failures_by_author(self.failing.errors, self._served)
 
-    async def _in_the_way(self, claimed: Collection[DataPath]) -> Collection[DataPath]:
+    async def _find_obstacles(self, claimed: Collection[DataPath]) -> Collection[DataPath]:
         try:
-            return await self._activation.in_the_way(claimed)
+            return await self._activation.find_obstacles(claimed)
         except OpaError as error:
             self._query_errors.append(error)
             return ()
@@ -444,7 +444,7 @@ class Loader:
     async def _select(self) -> None:
         self._query_errors.clear()
         view = self._kubernetes()
-        if view and await self._in_the_way([VIEW]):
+        if view and await self._find_obstacles([VIEW]):
             log.warning("data.kubernetes is in use, view disabled")
             self._kubernetes, view = str, ""
         self._judge.generate(view, self._decision, self._guardrails)
@@ -471,14 +471,14 @@ class Loader:
         if submitted:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._quick):
-                    found = await select(active, submitted, self._judge.faults)
+                    found = await select(active, submitted, self._judge.find_faults)
                     self._measure(clock.time() - started)
                     return found
         for entry, submission in zip(joining, submitted, strict=True):
             if entry.submitted is submission:
                 entry.alone = True
         self._wake_lanes()
-        return await select(active, (), self._judge.faults)
+        return await select(active, (), self._judge.find_faults)
 
     def _adopt(self, chosen: Chosen, problems: Problems) -> None:
         self._number += 1
@@ -578,7 +578,7 @@ class Loader:
         late = False
         try:
             async with asyncio.timeout(None if entry.slow else self._quick):
-                faults = await self._judge.faults([*joined({}, [*base, submission]).values()])
+                faults = await self._judge.find_faults([*joined({}, [*base, submission]).values()])
                 problems = problems_of(submission.author, faults)
         except TimeoutError:
             text = f"its check takes longer than {self._quick:g} s: the bridge repeats it beside the other modules"
@@ -613,9 +613,9 @@ RECENT = 30.0  # seconds: several times as long as a loaded OPA needs to fetch a
 
 
 class Endpoint(Protocol):
-    """Serves one bundle at a time; `handed` is the revision that OPA got last."""
+    """Serves one bundle at a time; `handed_revision` is the revision that OPA got last."""
 
-    handed: str
+    handed_revision: str
 
     async def serve_next(self, bundle: Bundle) -> None:
         """Serve another bundle from now on."""
@@ -664,7 +664,7 @@ class Activation:
         if (
             self._given_up == self.revision
             or not status.code
-            or self._endpoint.handed != self.revision
+            or self._endpoint.handed_revision != self.revision
             or status.last_request == self._before
         ):
             return False
@@ -677,20 +677,20 @@ class Activation:
         """Stop reporting why OPA rejects this bundle: there is no other to serve."""
         self._given_up = self.revision
 
-    async def in_the_way(self, claimed: Collection[DataPath]) -> list[DataPath]:
+    async def find_obstacles(self, claimed: Collection[DataPath]) -> list[DataPath]:
         """Return the parts of `data` that OPA's bundle does not own yet, and that are not empty."""
         while claimed:
-            owned = await self._owned()
-            taken = await self._taken(claimed, owned)
-            if not taken or owned == await self._owned():  # otherwise OPA has activated a bundle in between
+            owned = await self._owned_roots()
+            taken = await self._find_taken(claimed, owned)
+            if not taken or owned == await self._owned_roots():  # otherwise OPA has activated a bundle in between
                 return taken
         return []
 
-    async def _owned(self) -> list[DataPath]:
+    async def _owned_roots(self) -> list[DataPath]:
         roots = await self._opa.get(pointer("system", "bundles", BUNDLE_NAME, "manifest", "roots")) or []
         return [tuple(root.split("/")) for root in roots]
 
-    async def _taken(self, claimed: Collection[DataPath], owned: Sequence[DataPath]) -> list[DataPath]:
+    async def _find_taken(self, claimed: Collection[DataPath], owned: Sequence[DataPath]) -> list[DataPath]:
         fresh = [path for path in claimed if not any(path[: len(root)] == root for root in owned)]
         limit = asyncio.Semaphore(_AT_ONCE)
 

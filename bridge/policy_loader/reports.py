@@ -277,16 +277,16 @@ class Reporter:
         if key.type_id == CONFIG_MAP:
             before = (metadata.get("annotations") or {}).get(ANNOTATION, "")
             value = annotation(verdict)
-            self._tell(key, author, refused_before='"status":"error"' in before, news=value != before)
+            self._record_event(key, author, refused_before='"status":"error"' in before, news=value != before)
             annotated = {"metadata": {"annotations": {ANNOTATION: value}}}
             return author.identity, annotated if value != before else None
         wanted = status(verdict, int(metadata.get("generation") or 0), author.status, utc_now())
         current = {one.get("type"): one.get("status") for one in author.status.get("conditions") or ()}
-        self._tell(key, author, refused_before=current.get("Accepted") == "False", news=wanted != author.status)
+        self._record_event(key, author, refused_before=current.get("Accepted") == "False", news=wanted != author.status)
         changed = {"status": {**dict.fromkeys(author.status), **wanted}}  # None removes missing fields
         return author.identity, changed if wanted != author.status else None
 
-    def _tell(self, key: Key, author: Author, *, refused_before: bool, news: bool) -> None:
+    def _record_event(self, key: Key, author: Author, *, refused_before: bool, news: bool) -> None:
         verdict = author.judgement
         found = event(verdict, fixed=refused_before) if verdict and news else None
         # The active version may become known later: that is not a new rejection.

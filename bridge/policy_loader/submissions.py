@@ -376,7 +376,7 @@ def packages(submission: Submission) -> dict[str, DataPath]:
     return {name: package for name, package in found.items() if package is not None}
 
 
-def flaws(submission: Submission) -> list[ModuleProblem]:
+def find_flaws(submission: Submission) -> list[ModuleProblem]:
     """Return why no set can have a submission: it is invalid, or has claims that no author may have."""
     found = [*submission.problems]
     for name, text in submission.modules.items():
@@ -394,7 +394,7 @@ def flaws(submission: Submission) -> list[ModuleProblem]:
     return found
 
 
-def disputes(submissions: Iterable[Submission]) -> Iterator[Fault]:
+def find_disputes(submissions: Iterable[Submission]) -> Iterator[Fault]:
     """Return the claims of a submission that an earlier one has."""
     points: dict[DataPath, Submission] = {}
     data: dict[DataPath, Submission] = {}

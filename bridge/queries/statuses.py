@@ -53,7 +53,7 @@ async def statuses(opa: Opa, *, with_objects: bool, with_affected: bool = True, 
     affected: list[Entry] = []
     marked = sorted(ledger.objects().union(await opa.query("marked_objects", {}))) if with_affected else []
     for keys in batches(marked, BATCH):
-        acting = {key: ledger.acting(key) for key in keys}
+        acting = {key: ledger.marks_on(key) for key in keys}
         unreported = {key: ledger.unreported(key) for key in keys}
         more = {"affectedBy": acting, "unreported": unreported}
         affected += await in_batches(opa, "affected", "objects", keys, more)

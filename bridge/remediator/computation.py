@@ -341,7 +341,7 @@ class Shares:
         self._all = self._all or _Share()
         self._all.notices.append(notice)
 
-    def concern(self, key: str) -> bool:
+    def is_waiting(self, key: str) -> bool:
         """Return whether an object's change is not complete: its result may be computed in part."""
         return key in self._waiting
 

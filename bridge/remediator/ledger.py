@@ -144,7 +144,7 @@ class Ledger:
         """Return the policies with rows at an effective target."""
         return {row.policy for row in self._rows.get((policy_kind, target), ())}
 
-    def acting(self, object_key: str) -> Marks:
+    def marks_on(self, object_key: str) -> Marks:
         """Return the policies that affect an object, by policy kind and place, in the form of the query `affected`."""
         return _by_kind(self._marks.get(object_key, ()))
 

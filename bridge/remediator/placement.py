@@ -52,7 +52,7 @@ class Flips:
         self._patched: dict[str, _Patched] = {}
         self._stopped: dict[str, _Stopped] = {}
 
-    def patched(self, key: str, names: Collection[str], now: float) -> None:
+    def record_patch(self, key: str, names: Collection[str], now: float) -> None:
         """Note that these annotations of an object were patched."""
         known = self._patched.pop(key, None) or _Patched()
         known.at.append(now)
@@ -61,7 +61,7 @@ class Flips:
         while (first := next(iter(self._patched))) and self._patched[first].at[-1] <= now - WINDOW:
             del self._patched[first]
 
-    def flips(self, key: str, now: float) -> bool:
+    def is_flipping(self, key: str, now: float) -> bool:
         """Return whether one more patch of this object would be too many."""
         known = self._patched.get(key)
         if known is None:
@@ -79,7 +79,7 @@ class Flips:
         self._stopped[key] = _Stopped(now, names, _without(declared, names))
         return tuple(sorted(names))
 
-    def stopped(self, keys: Collection[str]) -> set[str]:
+    def stopped_among(self, keys: Collection[str]) -> set[str]:
         """Return the stopped objects."""
         return self._stopped.keys() & set(keys)
 
@@ -346,7 +346,7 @@ class Placement(WriteLoop[str]):
         self._reports("Write", key, plan.decided.object, STOPPED, why)
 
     async def _without_stopped(self, keys: Sequence[str]) -> list[str]:
-        stopped = self._flips.stopped(keys)
+        stopped = self._flips.stopped_among(keys)
         if not stopped:
             return list(keys)
         declared = await self._deciding.declared(sorted(stopped))
@@ -374,7 +374,7 @@ class Placement(WriteLoop[str]):
     async def _plan(self, batch: Sequence[str]) -> dict[str, Planned | None]:
         plans = await self._plan_changes(batch)
         now = asyncio.get_running_loop().time()
-        for key in [key for key in plans if self._flips.flips(key, now)]:
+        for key in [key for key in plans if self._flips.is_flipping(key, now)]:
             await self._stop(key, plans.pop(key), now)
         self._plans |= plans
         return {
@@ -405,7 +405,7 @@ class Placement(WriteLoop[str]):
 
         written = await write_one(self._sink, self._queue, item, planned, refused)
         if written:
-            self._flips.patched(item, plan.changes, asyncio.get_running_loop().time())
+            self._flips.record_patch(item, plan.changes, asyncio.get_running_loop().time())
             self.counts["patched"] += 1
             log.info("object placed", object=item, annotations=annotation_text(plan.changes))
             self._reports.fine(item)

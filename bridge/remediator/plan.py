@@ -13,7 +13,7 @@ Condition = Mapping[str, Any]
 Current = Mapping[str, Any]  # {status, annotations}, in the form of the query `current_statuses`
 Patch = dict[str, Any]  # {status: its fields} or {metadata: {annotations}}; a merge patch (RFC 7386)
 _COUNTS = ("totalViolations", "violations", "exemptedViolations")  # of a Constraint
-_SAID = ("status", "reason", "message", "observedGeneration")  # fields that make two conditions of one type equal
+_COMPARED = ("status", "reason", "message", "observedGeneration")  # fields that make two conditions of one type equal
 
 
 def plan_conditions(
@@ -171,7 +171,7 @@ def patched(obj: Mapping[str, Any], patch: Mapping[str, Any] | None) -> dict[str
 
 
 def _merged(before: Condition, wanted: Condition, now: str) -> Condition:
-    if all(before.get(name) == wanted.get(name) for name in _SAID):
+    if all(before.get(name) == wanted.get(name) for name in _COMPARED):
         return before
     same = before.get("status") == wanted["status"]
     return {**wanted, "lastTransitionTime": before.get("lastTransitionTime") or now if same else now}
@@ -198,14 +198,14 @@ def _mapping(thing: Any) -> Mapping[str, Any]:
 
 
 def _parent(entry: Mapping[str, Any]) -> str:
-    return f"{_field(entry, 'controllerName')} {_said(entry.get('parentRef'))}"
+    return f"{_field(entry, 'controllerName')} {_canonical_reference(entry.get('parentRef'))}"
 
 
 def _reference(entry: Mapping[str, Any]) -> str:
-    return _said(entry.get("ancestorRef"))
+    return _canonical_reference(entry.get("ancestorRef"))
 
 
-def _said(reference: Any) -> str:
+def _canonical_reference(reference: Any) -> str:
     return repr(sorted(reference.items())) if isinstance(reference, Mapping) else repr(reference)
 
 

@@ -188,7 +188,7 @@ class Remediator(WriteLoop[Item]):
         return bool(self._changes)
 
     def _limit(self) -> int:
-        return min(self._batch.now, self._budget.soon(BUDGET_AHEAD))
+        return min(self._batch.now, self._budget.permits_within(BUDGET_AHEAD))
 
     def _may_write(self) -> bool:
         return self._sink.may_write()
@@ -199,7 +199,7 @@ class Remediator(WriteLoop[Item]):
         While everything is computed, that is the case only for what OPA has reported with a change.
         """
         known = item in self._reported or (self._is_whole and not self._computing.partial)
-        return known and super()._fits(item) and not self._changes.concern(item[1])
+        return known and super()._fits(item) and not self._changes.is_waiting(item[1])
 
     def _set_aside(self) -> None:
         self._reported.clear()
@@ -245,7 +245,7 @@ class Remediator(WriteLoop[Item]):
         objects = [key for what, key in missing if what == "object"]
         values = {
             "tallies": {key: self._ledger.tallies(key) for what, key in missing if what == "policy"},
-            "affectedBy": {key: self._ledger.acting(key) for key in objects},
+            "affectedBy": {key: self._ledger.marks_on(key) for key in objects},
             "unreported": {key: self._ledger.unreported(key) for key in objects},
             "former": self._computing.former,
         }

@@ -57,7 +57,7 @@ class ViolationReports(WriteLoop[str]):
         self._record = record
         self._client = client
         self._rows: dict[str, list[Row]] = {}  # of the last whole audit, by object
-        self._told: dict[str, list[Row]] = {}  # before changes of which Events are due
+        self._former: dict[str, list[Row]] = {}  # before changes of which Events are due
         self._chosen: set[str] = set()  # objects that have a report
         self._form: Form | None = None
         self._stored: dict[str, str] = {}  # the content of written reports, by object
@@ -80,8 +80,8 @@ class ViolationReports(WriteLoop[str]):
         for key in self._rows.keys() | self._audited.objects() if changed is None else changed:
             before, now = self._rows.get(key, []), self._audited.rows_of(key)
             if before != now:
-                if not begins and self._sink.may_write() and len(self._told) < MOST_REPORTS:
-                    self._told.setdefault(key, before)
+                if not begins and self._sink.may_write() and len(self._former) < MOST_REPORTS:
+                    self._former.setdefault(key, before)
                 self._rows.pop(key, None)
                 if now:
                     self._rows[key] = now
@@ -127,13 +127,13 @@ class ViolationReports(WriteLoop[str]):
     async def _plan(self, batch: Sequence[str]) -> dict[str, Planned | None]:
         planned: dict[str, Planned | None] = {}
         for name in batch:
-            if name not in self._told and (self._form is None or name not in self._chosen | self._stored.keys()):
+            if name not in self._former and (self._form is None or name not in self._chosen | self._stored.keys()):
                 continue
             key = parse_key(name)
             obj = await self._opa.get(pointer("objects", key.group, key.kind, key.namespace, key.name))
-            before, rows = self._told.pop(name, None), self._rows.get(name, [])
+            before, rows = self._former.pop(name, None), self._rows.get(name, [])
             if before is not None and obj is not None:
-                self._tell(obj, before, rows)
+                self._record_events(obj, before, rows)
             if self._form is None:
                 continue
             body = report_of(self._form, key, obj, rows) if obj and name in self._chosen else {}
@@ -143,10 +143,10 @@ class ViolationReports(WriteLoop[str]):
         return planned
 
     def _set_aside(self) -> None:
-        self._told.clear()
+        self._former.clear()
         self._listing.set()  # another bridge may write meanwhile
 
-    def _tell(self, obj: Object, before: Iterable[Row], now: Iterable[Row]) -> None:
+    def _record_events(self, obj: Object, before: Iterable[Row], now: Iterable[Row]) -> None:
         """Record an Event for each Constraint that the object begins or ceases to violate."""
         earlier, current = by_constraint(before), by_constraint(now)
         for name in sorted(current.keys() - earlier.keys()):

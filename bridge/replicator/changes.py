@@ -82,7 +82,7 @@ class Listings:
         return self._awaited | {type_id for type_id, _ in self._open}
 
     @property
-    def held_up_by_silence(self) -> bool:
+    def is_held_up_by_silence(self) -> bool:
         """Return whether only types are incomplete that do not respond, while others do."""
         return self.missing <= self._silent and bool(self.begun - self._silent)
 
@@ -378,19 +378,19 @@ class ReplicationCounts:
         self.fill_seconds = Histogram(MINUTES)
         self.audits: Counter[str] = Counter()
 
-    def taken_out(self, objects: int, size: int) -> None:
+    def count_batch(self, objects: int, size: int) -> None:
         """Count a batch."""
         self.batch_objects.observe(objects)
         self.batch_bytes.observe(size)
 
-    def in_opa(self, arrivals: Iterable[float]) -> None:
+    def count_arrivals(self, arrivals: Iterable[float]) -> None:
         """Count changes that OPA has now, by their arrival (monotonic clock)."""
         now = time.monotonic()
         for arrived in arrivals:
             self.lag.observe(now - arrived)
 
     @contextmanager
-    def filling(self, reason: str) -> Iterator[None]:
+    def count_sync(self, reason: str) -> Iterator[None]:
         """Count the sync that the block makes, if it succeeds."""
         began = time.monotonic()
         yield
@@ -470,7 +470,7 @@ class Intake:
         With `in_turn` namespaces take turns.
         """
         batch = self.pending.take_out(limit, most_bytes, in_turn=in_turn)
-        self._counted.taken_out(len(batch), self.pending.taken_size)
+        self._counted.count_batch(len(batch), self.pending.taken_size)
         self._room.set()
         self.more.set()
         return batch

@@ -352,7 +352,7 @@ class Documents:
                 counts.setdefault(key.type_id, [0, 0, 0])[2] += 1
         return [Difference(type_id, *counts[type_id]) for type_id in sorted(counts)]
 
-    def linked(self) -> dict[str, int]:
+    def count_links(self) -> dict[str, int]:
         """Return the number of entries in each part of the index."""
         counts = dict.fromkeys(INDEXES, 0)
         for key, known in self._known.items():
@@ -361,7 +361,7 @@ class Documents:
                 counts[part_of(path, text)] += 1
         return counts
 
-    def learn(self, key: Key, obj: Object) -> None:
+    def record_essence(self, key: Key, obj: Object) -> None:
         """Note the essence of an adopted object."""
         known = self._known[key]
         if known.essence is None:
@@ -419,7 +419,7 @@ class Documents:
             self.counts[key.type_id] += 1
         self._known[key] = Known(version, hash(declared), paths, values, made_from, facts)
 
-    def outdated(self, stamps: Mapping[str, str]) -> list[Key]:
+    def find_outdated(self, stamps: Mapping[str, str]) -> list[Key]:
         """Return the objects whose facts have other inputs than the `stamps` of their types (`<group>/<Kind>`)."""
         return [key for key, known in self._known.items() if stamp_of(known.facts) != stamps.get(key.type_id, "")]
 

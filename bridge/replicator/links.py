@@ -39,7 +39,7 @@ class LinkFields:
         self._whole_with = _decoders([mark["with"] for mark in marks if "with" in mark])
         self._whole_types = {mark["type"] for mark in marks if "type" in mark}
 
-    def of(self, obj: Object) -> msgspec.Raw:
+    def select(self, obj: Object) -> msgspec.Raw:
         """Return this part of an object, as JSON, without its reports, which are often the larger part."""
         if self.fields is None:
             part = {name: value for name, value in obj.items() if name != "status"}
@@ -149,12 +149,12 @@ class Linking:
         self._rest_until = 0.0  # of queries apart
         self._reading: LinkFields | None = None  # None: query OPA
 
-    async def of(self, objects: Mapping[Key, Object]) -> dict[Key, Made]:
+    async def query(self, objects: Mapping[Key, Object]) -> dict[Key, Made]:
         """Return the links of each object. Raises OpaError."""
         while objects:
             try:
-                pending = self._ask(objects, self._reading or await self._ask_what_is_read())
-                found = await _answered(pending)
+                pending = self._find(objects, self._reading or await self._ask_what_is_read())
+                found = await _await_answers(pending)
             except QueryError as error:
                 if error.code != "OtherFields":
                     raise
@@ -164,7 +164,7 @@ class Linking:
                 return found
         return {}
 
-    async def of_stored(self, keys: Sequence[str]) -> dict[Key, Links]:
+    async def query_stored(self, keys: Sequence[str]) -> dict[Key, Links]:
         """Return the links of objects in OPA. Raises OpaError."""
         answers = await in_parts(self._opa, "links", "keys", keys, {})
         return {parse_key(key): links_of(links) for _, answer in answers for key, links in answer.items()}
@@ -183,9 +183,9 @@ class Linking:
             batch = dict(islice(fresh, BATCH))
             if len(batch) < BATCH:
                 return False
-            pending = self._ask(batch, reading)
+            pending = self._find(batch, reading)
             self._ahead |= pending
-            await _answered(pending)
+            await _await_answers(pending)
         except OpaError:
             return False  # the fetch queries again, and gets the error
         return True
@@ -231,7 +231,7 @@ class Linking:
         self._reading = LinkFields(await self._opa.query("link_fields", {}))
         return self._reading
 
-    def _ask(self, objects: Mapping[Key, Object], reading: LinkFields) -> dict[Key, _Pending]:
+    def _find(self, objects: Mapping[Key, Object], reading: LinkFields) -> dict[Key, _Pending]:
         """Query missing results."""
         pending: dict[Key, _Pending] = {}
         missing: list[_Missing] = []
@@ -241,7 +241,7 @@ class Linking:
                 pending[key] = before
                 continue
             self._end_apart([key])
-            declared = reading.of(obj)
+            declared = reading.select(obj)
             made_from = None if reading.fields is None else hash(bytes(declared))
             if made_from is not None and made_from == self._documents.made_from(key):
                 pending[key] = _Pending(obj, made_from, None)
@@ -301,14 +301,14 @@ class Linking:
     ) -> dict[Key, Links | OpaError]:
         declared = [text for _, _, text, _ in batch]
         more = {"reads": reading.fields}
-        answering = parts(self._opa, "links", "objects", declared, more, _named, _set_aside, limit=limit)
+        answering = parts(self._opa, "links", "objects", declared, more, _name_of, _leave_out, limit=limit)
         answers = [part async for part in answering]
         found: dict[Key, Links | OpaError] = {
             parse_key(key): links_of(links) for _, answer in answers for key, links in answer.items()
         }
         self._slow.difference_update(key for key, *_ in batch)
         answered = {id(text) for part, _ in answers for text in part}
-        for name in [_named(text) for text in declared if id(text) not in answered]:
+        for name in [_name_of(text) for text in declared if id(text) not in answered]:
             error = self._opa.failures.errors.get(("links", name))
             found[parse_key(name)] = error or OpaError(SLOW)
             if error is None:
@@ -316,7 +316,7 @@ class Linking:
         return found
 
 
-async def _answered(pending: Mapping[Key, _Pending]) -> dict[Key, Made]:
+async def _await_answers(pending: Mapping[Key, _Pending]) -> dict[Key, Made]:
     """Return the links, after all responses."""
     answers = {one.answer for one in pending.values() if one.answer is not None and not one.apart}
     try:
@@ -328,10 +328,10 @@ async def _answered(pending: Mapping[Key, _Pending]) -> dict[Key, Made]:
     errors = [error for answer in answers if (error := answer.exception())]
     if errors:
         raise errors[0]
-    return {key: _made(key, one) for key, one in pending.items()}
+    return {key: _result_of(key, one) for key, one in pending.items()}
 
 
-def _made(key: Key, one: _Pending) -> Made:
+def _result_of(key: Key, one: _Pending) -> Made:
     if one.apart:
         return Made(None, None, SLOW)
     links = None if one.answer is None else one.answer.result().get(key, NO_LINKS)
@@ -340,9 +340,9 @@ def _made(key: Key, one: _Pending) -> Made:
     return Made(one.made_from, links)
 
 
-def _set_aside(_: msgspec.Raw) -> None:
+def _leave_out(_: msgspec.Raw) -> None:
     """Leave out an object whose links take too long: they would delay all other objects forever."""
 
 
-def _named(declared: msgspec.Raw) -> str:
+def _name_of(declared: msgspec.Raw) -> str:
     return str(key_of(decode(declared)))

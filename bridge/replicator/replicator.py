@@ -164,7 +164,7 @@ class Replicator:
             # From now on links may be made by either; no bridge may reuse them.
             self._claim.rules_doubtful = True
         if self._machine.on(SyncEvent.MODULES_CHANGE) is SyncState.RELOADING:  # before, listeners have no results
-            self._tell(Notice(refilling=True))
+            self._notify(Notice(refilling=True))
         self._intake.wake.set()
 
     async def run(self) -> None:
@@ -200,7 +200,7 @@ class Replicator:
                 if await self._writer.begin(self._linked_by) or (lost and not emptied):
                     # Deleted objects follow from OPA's data, which is known from here on.
                     self._start_over()
-                with without_collector(), self.counted.filling(_reason(lost)):
+                with without_collector(), self.counted.count_sync(_reason(lost)):
                     await self._fill()
                 give_back()
                 backoff.reset()
@@ -211,7 +211,7 @@ class Replicator:
                 lost = error
                 log.warning("OPA resync required", reason=_reason(lost), why=str(error))
                 self._machine.on(SyncEvent.LOST)
-                self._tell(Notice(refilling=True))
+                self._notify(Notice(refilling=True))
                 await backoff.wait()
 
     def _waits_for_opa(self, error: OpaError | None) -> None:
@@ -260,7 +260,7 @@ class Replicator:
                 log.error("link prefetch failed unexpectedly", exc_info=error)
         log.info("OPA synced", objects=len(self))
         if self._machine.on(SyncEvent.WRITTEN) is SyncState.SYNCED:
-            self._tell(Notice(refilled=True))
+            self._notify(Notice(refilled=True))
 
     async def _link_ahead(self) -> None:
         while True:
@@ -293,7 +293,7 @@ class Replicator:
         answered = clock()  # when the wait was not only for silent types
         while missing := self._intake.listings.missing:
             self._intake.wake.clear()
-            if not self._intake.listings.held_up_by_silence:
+            if not self._intake.listings.is_held_up_by_silence:
                 answered = clock()
             elif clock() - answered > SILENCE:
                 log.warning("initial sync continued without unavailable types", types=sorted(missing))
@@ -381,7 +381,7 @@ class Replicator:
         await self._writer.renew_facts()  # modules define the levels and the bounds that facts depend on
         if self.state is SyncState.RENEWING:  # otherwise they change again
             self._machine.on(SyncEvent.RENEWED)
-            self._tell(Notice(refilled=True))
+            self._notify(Notice(refilled=True))
 
     async def _write_batch(self) -> None:
         batch = self._intake.take_out(BATCH, BATCH_BYTES, in_turn=True)
@@ -391,7 +391,7 @@ class Replicator:
 
     async def _write_objects(self, batch: dict[Key, Object | None]) -> None:
         written = await self._writer.write(batch)
-        self.counted.in_opa(self._intake.pending.arrivals)
+        self.counted.count_arrivals(self._intake.pending.arrivals)
         keys = [key for key, before in written.items() if before.essence != self._writer.documents.known(key).essence]
         if kinds := self._writer.kinds_outdated:
             await self._describe()
@@ -399,9 +399,9 @@ class Replicator:
         if written:
             was = {key: written[key].paths for key in keys if written[key].paths}
             reported = written.keys() - set(keys)
-            self._tell(Notice(tuple(keys), tuple(reported), was, kinds=kinds, traces=tracing.current()))
+            self._notify(Notice(tuple(keys), tuple(reported), was, kinds=kinds, traces=tracing.current()))
 
-    def _tell(self, notice: Notice) -> None:
+    def _notify(self, notice: Notice) -> None:
         self.revision += 1
         named = {key.type_id for key in notice.keys}
         for listener, types in list(self._listeners.items()):

@@ -105,7 +105,7 @@ class Writer:
         different = self.documents.differences(await self.ask("resource_versions"))
         for type_id, missing, foreign, other in different:
             log.error("objects in OPA differ", type=type_id, missing=missing, foreign=foreign, other=other)
-        linked, wanted = await self.ask("index_sizes"), self.documents.linked()
+        linked, wanted = await self.ask("index_sizes"), self.documents.count_links()
         astray_facts = await self._audit_facts()
         self._astray = any(linked.get(name, 0) != count for name, count in wanted.items())
         if self._astray:
@@ -130,7 +130,7 @@ class Writer:
             if different:
                 astray = True
                 log.error("stale facts in OPA repaired", objects=different)
-                made = await self._claim.ask(functools.partial(self.linking.of_stored, different))
+                made = await self._claim.ask(functools.partial(self.linking.query_stored, different))
                 for key in map(parse_key, different):
                     self.documents.repair_facts(key, made.get(key, NO_LINKS).facts)
                 await self._send()
@@ -152,9 +152,9 @@ class Writer:
 
         The index entries of these objects may differ too: policy kinds name the fields by which policies select.
         """
-        keys = self.documents.outdated(await self.ask("stamps"))
+        keys = self.documents.find_outdated(await self.ask("stamps"))
         for batch in batches(keys, FACTS_BATCH):
-            made = await self._claim.ask(functools.partial(self.linking.of_stored, list(map(str, batch))))
+            made = await self._claim.ask(functools.partial(self.linking.query_stored, list(map(str, batch))))
             for key in batch:
                 self.documents.put_links(key, made.get(key, NO_LINKS))
             await self._send()
@@ -170,11 +170,11 @@ class Writer:
         upserts: dict[Key, Object] = {}
         for key, obj in batch.items():
             if obj is not None and self.documents.has(key, obj):
-                self.documents.learn(key, obj)
+                self.documents.record_essence(key, obj)
             elif obj is not None:
                 upserts[key] = obj
         self.linking.drop(batch.keys() - upserts.keys())
-        made = await self._claim.ask(lambda: self.linking.of(upserts))
+        made = await self._claim.ask(lambda: self.linking.query(upserts))
         # Other queries about an object may fail, too, if its links do.
         for key, why in [(key, one.failure) for key, one in made.items() if one.failure]:
             self._refuse(key, upserts.pop(key), f"evaluation fails on it ({why})")
@@ -392,19 +392,19 @@ class Claim:
             except OpaError as error:
                 if not _passing(error) and not isinstance(error, OpaUndefined):
                     raise
-                self._tell(error)
+                self._report_delay(error)
                 await backoff.wait()
                 if self._number:
                     await self._has_arrived("")
             else:
-                self._tell(None)
+                self._report_delay(None)
                 return answer
 
     async def _deliver(self, body: list[Operation], following: str) -> None:
         backoff = Backoff(RETURNING)
         failures = 0
         while True:
-            telling = asyncio.get_running_loop().call_later(SLOW, self._tell_slow)
+            telling = asyncio.get_running_loop().call_later(SLOW, self._report_slow)
             try:
                 await self._opa.patch(body)
                 break
@@ -414,7 +414,7 @@ class Claim:
                 if status not in _OF_CONTENT:
                     if not _passing(error):
                         raise
-                    self._tell(error)
+                    self._report_delay(error)
                     await backoff.wait()
                 if await self._has_arrived(following):
                     break
@@ -426,7 +426,7 @@ class Claim:
                     raise ContentRefused(str(error), reason="rejected") from error
             finally:
                 telling.cancel()
-        self._tell(None)
+        self._report_delay(None)
 
     async def _has_arrived(self, following: str) -> bool:
         """Return whether the write with the marker `following` is in OPA. Raises Lost for another marker."""
@@ -435,7 +435,7 @@ class Claim:
             try:
                 marker = _read(await self._opa.get(MARKER))
             except OpaError as error:
-                self._tell(error)
+                self._report_delay(error)
                 await backoff.wait()
                 continue
             if following and marker.at == following:
@@ -464,13 +464,13 @@ class Claim:
                     await self._opa.get(MARKER)
                 await asyncio.sleep(LOOK)
         except (TimeoutError, OpaError):
-            self._tell_slow()
+            self._report_slow()
 
-    def _tell_slow(self) -> None:
+    def _report_slow(self) -> None:
         with contextlib.suppress(OpaError):  # the caller gives up after a response, or without any
-            self._tell(OpaError(f"OPA has not responded for {SLOW:g} s"))
+            self._report_delay(OpaError(f"OPA has not responded for {SLOW:g} s"))
 
-    def _tell(self, error: OpaError | None) -> None:
+    def _report_delay(self, error: OpaError | None) -> None:
         if error is not None or self._stalled:
             self._waiting(error)
             self._stalled = error is not None

@@ -67,7 +67,7 @@ async def keep_running(opa: ManagedOpa, restarted: Callable[[], None]) -> None:
     while True:
         began = asyncio.get_running_loop().time()
         status = await opa.exited()
-        log.warning("OPA exited, restarting", status=status, output="; ".join(opa.last_words[-3:]))
+        log.warning("OPA exited, restarting", status=status, output="; ".join(opa.last_lines[-3:]))
         if asyncio.get_running_loop().time() - began > HEALTHY:
             backoff.reset()
         while True:

@@ -226,7 +226,7 @@ class ClusterStore(Store):
     async def resign(self) -> None:
         """Stop writing and release the Lease."""
         self._lease.resign()
-        await self._client.quiet()  # a write in progress must not arrive after those of the next holder
+        await self._client.wait_for_writes()  # a write in progress must not arrive after those of the next holder
         if self._leading:
             self._leading.cancel()
             await asyncio.wait({self._leading})

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from bridge.kube.client import KubeClient
-from bridge.kube.discovery import Discovery, lacking
+from bridge.kube.discovery import Discovery, find_missing_access
 from bridge.kube.errors import KubeError, NotFound, explain_access
 from bridge.kube.listwatch import EXPIRED, INTERRUPTED, Pace, list_and_watch
 from bridge.model.changes import Change, Listed, Listing, Resolved, Trouble, Upserted
@@ -157,23 +157,23 @@ class ClusterSource:
         """Start served types. False if the API server did not respond, or is not ready."""
         missing = sorted(wanted - self._running.keys())
         try:
-            trusted = not missing or await self._discovery.trusted()
+            complete = not missing or await self._discovery.is_complete()
             await self._discovery.refresh()
         except KubeError as error:
             why = explain_access(error, self._client.origin)
             for type_id in missing:
-                await self._tell(type_id, f"cannot discover what the API server serves: {why}", unknown=True)
+                await self._report(type_id, f"cannot discover what the API server serves: {why}", unknown=True)
             return False
         for type_id in sorted(wanted):
             resource, running = self.resource(type_id), self._running.get(type_id)
             if resource is not None:
                 if running is None or running[0] != resource:
                     await self._start(type_id, resource)
-            elif running is None and trusted:
+            elif running is None and complete:
                 await self._report_absent(type_id)
             elif running is None:
-                await self._tell(type_id, "the API server is not ready yet: the bridge retries", unknown=True)
-        return trusted
+                await self._report(type_id, "the API server is not ready yet: the bridge retries", unknown=True)
+        return complete
 
     async def _start(self, type_id: str, resource: ResourceType) -> None:
         await self._stop(type_id)
@@ -205,14 +205,16 @@ class ClusterSource:
     async def _report_absent(self, type_id: str) -> None:
         group = type_id.rpartition("/")[0]
         if group in self._discovery.unknown_groups:
-            await self._tell(type_id, f"the API server cannot list the resources of group {group}: see its APIService")
+            await self._report(
+                type_id, f"the API server cannot list the resources of group {group}: see its APIService"
+            )
             return
         await self._remove_all(type_id)
         version = self._selections.get(type_id, EVERYTHING).version
         served = f"{type_id} in version {version}" if version else type_id
         message = f"the API server does not serve {served}: install the CRD that defines it"
         if self._reported.get(type_id) != message and not await self._is_coming(type_id, version):
-            await self._tell(type_id, message, absent=True)
+            await self._report(type_id, message, absent=True)
 
     async def _is_coming(self, type_id: str, version: str) -> bool:
         """Return whether a CRD defines a missing type: it was just applied, and the API server serves it soon."""
@@ -240,7 +242,7 @@ class ClusterSource:
             await self._queue.put((epoch, Listing(type_id)))
             await self._queue.put((epoch, Listed(type_id)))
 
-    async def _tell(self, type_id: str, message: str, *, unknown: bool = False, absent: bool = False) -> None:
+    async def _report(self, type_id: str, message: str, *, unknown: bool = False, absent: bool = False) -> None:
         if self._reported.get(type_id) != message:
             self._reported[type_id] = message
             await self._queue.put((self._epoch, Trouble(type_id, message, unknown=unknown, absent=absent)))
@@ -286,7 +288,7 @@ class ClusterSource:
         places = ("", *self._instead) if self._instead else ()
         wanted = [Access(place, group, resource.plural, ("list",)) for place in places]
         try:
-            forbidden = {one.namespace for one in await lacking(self._client, wanted)}
+            forbidden = {one.namespace for one in await find_missing_access(self._client, wanted)}
         except KubeError:  # the list itself has the reason
             return ()
         return tuple(place for place in self._instead if place not in forbidden) if "" in forbidden else ()

@@ -199,7 +199,7 @@ class ManifestSource:
             await asyncio.to_thread(self._state.refresh, sys.stdin.buffer)
             for trouble in self._state.troubles:
                 yield trouble
-            for change in self._tell_all():
+            for change in self._list_all():
                 yield change
             while watch is not None:
                 await watch.wait(self._woken)
@@ -207,19 +207,19 @@ class ManifestSource:
                 if self._again:
                     self._again = False
                     self._listed.clear()
-                    for change in self._tell_all():
+                    for change in self._list_all():
                         yield change
                 for type_id in sorted(self._wanted - self._listed):
-                    for change in self._tell(type_id, ()):
+                    for change in self._list_type(type_id, ()):
                         yield change
                 for change in await asyncio.to_thread(self._refresh):
                     yield change
 
-    def _tell_all(self) -> Iterator[Change]:
+    def _list_all(self) -> Iterator[Change]:
         for type_id, objects in _by_type(self._state.objects, self._wanted):
-            yield from self._tell(type_id, objects)
+            yield from self._list_type(type_id, objects)
 
-    def _tell(self, type_id: str, objects: Sequence[Object]) -> Iterator[Change]:
+    def _list_type(self, type_id: str, objects: Sequence[Object]) -> Iterator[Change]:
         self._listed.add(type_id)
         yield Listing(type_id)
         if objects:
@@ -243,7 +243,7 @@ class ManifestSource:
             if type_id in self._listed:
                 yield Upserted(type_id, tuple(map(prune, objects)))
             else:
-                yield from self._tell(type_id, objects)
+                yield from self._list_type(type_id, objects)
 
 
 def _bytes_of(file: Path) -> bytes:

@@ -19,7 +19,7 @@ import yaml
 from bridge.admission.webhook_configuration import API_VERSION, KINDS
 from bridge.cli.rbac import KindSource, read_needs
 from bridge.kube.client import KubeClient
-from bridge.kube.discovery import lacking
+from bridge.kube.discovery import find_missing_access
 from bridge.kube.violation_reports import FORMS
 from bridge.model.types import Access
 from bridge.sidecar.rbac import rules
@@ -247,7 +247,7 @@ async def test_each_rule_that_is_missing_is_reported(worked: Installed) -> None:
 async def _until_lacking(client: KubeClient, needs: list[Access], wanted: dict[str, list[dict[str, Any]]]) -> None:
     """The API server applies a changed role a moment later."""
     deadline = time.monotonic() + PATIENCE
-    while (found := rules(await lacking(client, needs, ACCOUNT))) != wanted:
+    while (found := rules(await find_missing_access(client, needs, ACCOUNT))) != wanted:
         assert time.monotonic() < deadline, (found, wanted)
         await asyncio.sleep(0.05)
 

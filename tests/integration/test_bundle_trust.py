@@ -70,7 +70,7 @@ async def test_opa_accepts_a_bundle_of_any_data_that_the_bridge_has_signed(opa_p
         assert await opa.get("odd/text") == ODD
         async with asyncio.timeout(300):
             await endpoint.serve_next(numbered(2))
-            await endpoint.taken(numbered(2).revision)
+            await endpoint.wait_until_taken(numbered(2).revision)
         assert await opa.get("a/b/x") == 2
 
 
@@ -121,10 +121,10 @@ async def test_a_request_without_the_token_gets_no_bundle_and_changes_nothing() 
             async with session.get(f"{url}{BUNDLE_PATH}", headers=headers) as answer:
                 assert answer.status == status
                 assert "package" not in await answer.text()
-        assert (starts, endpoint.handed, endpoint._confirmed) == ([], "", "")
+        assert (starts, endpoint.handed_revision, endpoint._confirmed) == ([], "", "")
         async with session.get(f"{url}{BUNDLE_PATH}", headers=right) as answer:
             assert answer.status == 200
-        assert (starts, endpoint.handed) == ([1], numbered(1).revision)
+        assert (starts, endpoint.handed_revision) == ([1], numbered(1).revision)
 
 
 async def test_opa_shows_neither_the_token_nor_the_key(opa_path: Path) -> None:

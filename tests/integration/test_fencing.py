@@ -65,7 +65,7 @@ async def test_a_write_that_waits_when_the_lease_ends_is_never_sent(
     proxy.mute = True  # its connection is accepted, and gets no further
     with pytest.raises(Fenced, match="aborted: this bridge no longer holds the Lease"):
         await fenced.patch(f"/api/v1/namespaces/{namespace}/configmaps/a", {"data": {"written": "too late"}})
-    await fenced.quiet()
+    await fenced.wait_for_writes()
     proxy.mute = False
     await asyncio.sleep(0.5)
     path = f"/api/v1/namespaces/{namespace}/configmaps/a"

@@ -62,15 +62,15 @@ def _by_key(*objects: Object) -> dict[Key, Object]:
 
 async def test_links_of_many_objects_come_from_several_queries(linking: Linking) -> None:
     routes = _by_key(*(_route(number) for number in range(2 * BATCH + 1)))
-    found = await linking.of(routes)
+    found = await linking.query(routes)
     assert found.keys() == routes.keys()
 
 
 async def test_a_batch_that_was_queried_ahead_gives_what_it_gives_later(linking: Linking) -> None:
     routes = _by_key(*(_route(number) for number in range(BATCH)))
-    now = await linking.of(routes)
+    now = await linking.query(routes)
     assert await linking.ahead(routes)
-    assert await linking.of(routes) == now
+    assert await linking.query(routes) == now
 
 
 async def test_less_than_a_batch_is_not_queried_ahead(linking: Linking) -> None:
@@ -88,8 +88,8 @@ async def test_what_is_queried_ahead_right_now_is_waited_for_and_not_queried_aga
     requests = Requests()
     async with Opa(opa_url, requests=requests) as opa:
         linking = Linking(opa, Documents(), no_retry)
-        await linking.of(_by_key(_route(0)))
-        ahead, now = await asyncio.gather(linking.ahead(routes), linking.of(routes))
+        await linking.query(_by_key(_route(0)))
+        ahead, now = await asyncio.gather(linking.ahead(routes), linking.query(routes))
     assert ahead
     assert len(now) == BATCH
     assert requests.seconds["links"].count == 2
@@ -101,18 +101,18 @@ async def test_what_could_not_be_answered_ahead_is_queried_again(opa_path: Path)
         port = int(managed.url.rpartition(":")[2])
         async with Opa(managed.url) as opa:
             linking = Linking(opa, Documents(), no_retry)
-            assert await linking.of(_by_key(_route(1)))
+            assert await linking.query(_by_key(_route(1)))
             await managed.stop()
             assert not await linking.ahead(routes)
             async with ManagedOpa(opa_path, {}, port=port, bundle=sync_bundle()):
-                assert len(await linking.of(routes)) == BATCH
+                assert len(await linking.query(routes)) == BATCH
 
 
 async def test_an_object_that_changed_after_it_was_queried_ahead_is_queried_again(linking: Linking) -> None:
     routes = _by_key(*(_route(number) for number in range(BATCH)))
     assert await linking.ahead(routes)
     changed = _route(0, gateway="internal")
-    found = await linking.of(routes | _by_key(changed))
+    found = await linking.query(routes | _by_key(changed))
     paths = {path for path, _ in _entries(found[key_of(changed)])}
     assert ("children", "gateway.networking.k8s.io/Gateway/shop/internal") in paths
     assert ("children", "gateway.networking.k8s.io/Gateway/shop/public") not in paths
@@ -120,12 +120,12 @@ async def test_an_object_that_changed_after_it_was_queried_ahead_is_queried_agai
 
 async def test_links_made_from_the_same_are_not_made_again(linking: Linking, documents: Documents) -> None:
     requested = _by_key(_route(1), _route(2))
-    before = await linking.of(requested)
+    before = await linking.query(requested)
     route, other = requested
     labelled = {**_route(1), "metadata": {**_route(1)["metadata"], "labels": {"team": "a"}}}
     moved = _route(2, gateway="internal")
     _write(documents, requested, before)
-    after = await linking.of({route: labelled, other: moved})
+    after = await linking.query({route: labelled, other: moved})
     assert after[route] == Made(before[route].made_from, None)
     assert _entries(after[other])
 
@@ -134,24 +134,24 @@ async def test_a_module_that_comes_has_all_links_made_again(
     linking: Linking, documents: Documents, opa_url: str
 ) -> None:
     requested = _by_key(_route(1))
-    before = await linking.of(requested)
+    before = await linking.query(requested)
     module = b"""package bridge.extensions.hierarchy.acme
 links contains ["acme.io/Plan/shop/p", sprintf("core/Service/shop/%v", [input.object.spec.hostnames[0]])]"""
     assert put_module(opa_url, "acme.rego", module) == 200
     linking.begin()
     labelled = {**_route(1), "spec": {**_route(1)["spec"], "hostnames": ["from-the-module"]}}
     _write(documents, requested, before)
-    (links,) = (await linking.of(_by_key(labelled))).values()
+    (links,) = (await linking.query(_by_key(labelled))).values()
     assert links.made_from is None
     assert ("parents", "core/Service/shop/from-the-module") in {path for path, _ in _entries(links)}
 
 
 async def test_ahead_too_links_made_from_the_same_are_not_made_again(linking: Linking, documents: Documents) -> None:
     routes = _by_key(*(_route(number) for number in range(BATCH)))
-    _write(documents, routes, await linking.of(routes))
+    _write(documents, routes, await linking.query(routes))
     assert await linking.ahead(routes)
-    assert all(links.links is None for links in (await linking.of(routes)).values())
+    assert all(links.links is None for links in (await linking.query(routes)).values())
     assert await linking.ahead(routes)
     for key in routes:
         documents.remove(key)
-    assert all(_entries(links) for links in (await linking.of(routes)).values())
+    assert all(_entries(links) for links in (await linking.query(routes)).values())

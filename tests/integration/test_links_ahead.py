@@ -45,13 +45,13 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def late(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Of each write the number of objects whose links were not requested before it."""
     counts: list[int] = []
-    of = Linking.of
+    of = Linking.query
 
     async def counting(self: Linking, objects: Mapping[Key, Object], *known: Any) -> Any:
         counts.append(len(objects.keys() - self._ahead.keys()))
         return await of(self, objects, *known)
 
-    monkeypatch.setattr(Linking, "of", counting)
+    monkeypatch.setattr(Linking, "query", counting)
     return counts
 
 

@@ -379,7 +379,7 @@ async def test_a_check_that_took_too_long_is_made_again(opa_path: Path, tmp_path
     slow.chmod(0o755)
     judge = Judge(Checker(slow, {}, patience=1), FEW)
     submissions = [Submission(author("a"), "1", {"a.rego": "package a\n"})]
-    assert [fault.problem.code for fault in await judge.faults(submissions)] == ["timeout"]
+    assert [fault.problem.code for fault in await judge.find_faults(submissions)] == ["timeout"]
     slow.write_text(f'#!/bin/sh\nexec {opa_path} "$@"\n')
     judge._checker._patience = DEADLINE
-    assert not await judge.faults(submissions)
+    assert not await judge.find_faults(submissions)

@@ -91,7 +91,9 @@ async def _ask_everything(opa: Opa, world: list[dict[str, Any]]) -> tuple[list[s
             await opa.query("explain", {"target": target, "changes": changes})
     links = await opa.query("links", {"objects": world})
     reading = LinkFields(await opa.query("link_fields", {}))
-    assert await opa.query("links", {"objects": [reading.of(obj) for obj in world], "reads": reading.fields}) == links
+    assert (
+        await opa.query("links", {"objects": [reading.select(obj) for obj in world], "reads": reading.fields}) == links
+    )
     keys = sorted(links)
     await opa.query("affected", {"objects": keys, "changes": changes})
     await opa.query("dependents", {"keys": keys, "changes": changes})

@@ -212,5 +212,5 @@ async def _compare_ledger(opa: Opa, remediator: Remediator, keys: set[str], when
     assert ledger._targets_of == fresh._targets_of, when
     for key in keys:
         assert ledger.tallies(key) == fresh.tallies(key), when
-        assert ledger.acting(key) == fresh.acting(key), when
+        assert ledger.marks_on(key) == fresh.marks_on(key), when
     assert ledger._marks == fresh._marks, when

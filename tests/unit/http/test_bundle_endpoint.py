@@ -114,4 +114,4 @@ async def test_before_the_first_bundle_who_has_one_keeps_it_and_who_has_none_wai
         await endpoint.serve_next(bundle(1))
         async with asyncio.timeout(60), await waiting as answer:
             assert (answer.status, await answer.read()) == (200, bundle(1).content)
-        assert endpoint.handed == bundle(1).revision
+        assert endpoint.handed_revision == bundle(1).revision

@@ -3,7 +3,7 @@
 import pytest
 
 from bridge.model.keys import Key
-from bridge.policy_loader.submissions import Submission, disputes, flaws, package_of, roots
+from bridge.policy_loader.submissions import Submission, find_disputes, find_flaws, package_of, roots
 
 
 def submission(name: str, *packages: str, data: tuple[tuple[str, ...], ...] = ()) -> Submission:
@@ -36,19 +36,19 @@ def test_a_package_is_read_where_it_is_plain(text: str, package: tuple[str, ...]
     ["team", "a.b", "kubernetes.admission", "bridge.strategies.x", "bridge.extensions.hierarchy.x.more", "bridges"],
 )
 def test_paths_that_every_author_may_claim(package: str) -> None:
-    assert flaws(submission("a", package)) == []
+    assert find_flaws(submission("a", package)) == []
 
 
 @pytest.mark.parametrize(
     "package", ["bridge.extensions.x", "bridge.v1", "kinds", "objects.core", "system", 'a["b/c"]', 'a[""]']
 )
 def test_what_no_client_may_claim(package: str) -> None:
-    assert [problem.code for problem in flaws(submission("a", package))] == ["claim_refused"]
+    assert [problem.code for problem in find_flaws(submission("a", package))] == ["claim_refused"]
 
 
 @pytest.mark.parametrize("path", [("bridge", "strategies", "x"), ("index",), (), ("a", "b/c")])
 def test_data_stays_out_of_what_is_ours(path: tuple[str, ...]) -> None:
-    assert [problem.code for problem in flaws(submission("a", data=(path,)))] == ["claim_refused"]
+    assert [problem.code for problem in find_flaws(submission("a", data=(path,)))] == ["claim_refused"]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_data_stays_out_of_what_is_ours(path: tuple[str, ...]) -> None:
 )
 def test_who_comes_later_has_the_dispute(first: Submission, second: Submission) -> None:
     for one, other in ((first, second), (second, first)):
-        assert {fault.author for fault in disputes([one, other])} == {other.author}
+        assert {fault.author for fault in find_disputes([one, other])} == {other.author}
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_who_comes_later_has_the_dispute(first: Submission, second: Submission) 
     ],
 )
 def test_ordinary_packages_are_shared(first: Submission, second: Submission) -> None:
-    assert [*disputes([first, second])] == []
+    assert [*find_disputes([first, second])] == []
 
 
 def test_roots_do_not_lie_in_one_another() -> None:

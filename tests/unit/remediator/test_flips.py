@@ -14,28 +14,28 @@ def flipping(most: int = 3, now: float = 0.0) -> Flips:
     """One object, patched as often as is allowed."""
     flips = Flips(most)
     for _ in range(most):
-        assert not flips.flips("k", now)
-        flips.patched("k", ["where"], now)
+        assert not flips.is_flipping("k", now)
+        flips.record_patch("k", ["where"], now)
     return flips
 
 
 def test_one_patch_too_many_within_a_minute_is_noticed() -> None:
     flips = flipping()
-    assert flips.flips("k", WINDOW - 1)
-    assert not flips.flips("other", WINDOW - 1)
+    assert flips.is_flipping("k", WINDOW - 1)
+    assert not flips.is_flipping("other", WINDOW - 1)
 
 
 def test_patches_of_more_than_a_minute_ago_do_not_count() -> None:
-    assert not flipping().flips("k", WINDOW)
+    assert not flipping().is_flipping("k", WINDOW)
 
 
 def test_what_is_stopped_continues_after_a_while() -> None:
     flips = flipping()
     assert flips.stop("k", declared(), 1) == ("where",)
-    assert flips.stopped(["k", "other"]) == {"k"}
+    assert flips.stopped_among(["k", "other"]) == {"k"}
     assert not flips.resume("k", declared(), REST)
     assert flips.resume("k", declared(), REST + 1)
-    assert flips.stopped(["k"]) == set()
+    assert flips.stopped_among(["k"]) == set()
 
 
 def test_what_is_stopped_continues_when_the_object_declares_something_else() -> None:
@@ -62,17 +62,17 @@ def test_another_policy_starts_what_was_stopped_and_forgives_no_other_client() -
     flips = flipping()
     flips.stop("k", declared(), 1)
     for _ in range(3):
-        flips.patched("flipping", ["where"], 2)
+        flips.record_patch("flipping", ["where"], 2)
     assert flips.resume_all() == ["k"]
-    assert not flips.flips("k", 3)
-    assert flips.flips("flipping", 3)
+    assert not flips.is_flipping("k", 3)
+    assert flips.is_flipping("flipping", 3)
 
 
 def test_who_is_patched_no_more_is_forgotten() -> None:
     flips = Flips(most=2)
-    flips.patched("a", ["x"], 0.0)
-    flips.patched("b", ["x"], 1.0)
-    flips.patched("a", ["x"], WINDOW / 2)
-    flips.patched("c", ["x"], WINDOW + 2)
+    flips.record_patch("a", ["x"], 0.0)
+    flips.record_patch("b", ["x"], 1.0)
+    flips.record_patch("a", ["x"], WINDOW / 2)
+    flips.record_patch("c", ["x"], WINDOW + 2)
     assert flips._patched.keys() == {"a", "c"}
-    assert not flips.flips("a", WINDOW + 2)
+    assert not flips.is_flipping("a", WINDOW + 2)

@@ -47,7 +47,7 @@ def test_counts_and_marks_equal_a_recount_and_a_client_that_changed_is_named(
         for policy in ("x/P/n/1", "x/P/n/2", "x/Q/n/1"):
             assert ledger.tallies(policy) == after[0].get(policy, [])
         for name in ("g/R/n/a", "g/R/n/b", "g/S/n/c"):
-            assert ledger.acting(name) == after[1].get(name, {})
+            assert ledger.marks_on(name) == after[1].get(name, {})
             assert set(ledger.targets_of(name)) == {
                 place for place, rows in model.items() if rows and place[1].partition("#")[0] == name
             }

@@ -223,9 +223,9 @@ def test_change_that_is_computed_with_an_initial_sync_is_settled_with_it() -> No
         shares = await shares_of(opa)
         shares.note(Notice(refilled=True))
         shares.note(changed("a/x"))
-        assert shares.concern("g/R/a/x")
+        assert shares.is_waiting("g/R/a/x")
         await settle(opa, shares)
-        assert not shares.concern("g/R/a/x")
+        assert not shares.is_waiting("g/R/a/x")
 
     run(main())
 

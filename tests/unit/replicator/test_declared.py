@@ -10,7 +10,7 @@ FIELDS = ["/kind", "/metadata/name", "/spec/rules/*/refs/*/name", "/spec/class"]
 
 
 def read(obj: dict[str, Any], fields: list[str] | None = FIELDS) -> Any:
-    return msgspec.json.decode(LinkFields(fields).of(obj))
+    return msgspec.json.decode(LinkFields(fields).select(obj))
 
 
 def test_only_the_fields_that_are_read_are_there() -> None:
@@ -44,13 +44,13 @@ def test_object_with_a_field_that_asks_for_it_is_read_whole_without_status_and_o
     fields: list[str | Mapping[str, str]] = ["/kind", "/metadata/name", {"with": "/spec/ref"}, {"with": "/spec/refs"}]
     obj = {"kind": "Policy", "metadata": {"name": "a", "labels": {"b": "c"}}, "status": {"d": 1}}
     spec = msgspec.Raw(msgspec.json.encode({field: [], "deep": {"x": [1]}}))
-    assert msgspec.json.decode(LinkFields(fields).of({**obj, "spec": spec, "data": 2})) == {
+    assert msgspec.json.decode(LinkFields(fields).select({**obj, "spec": spec, "data": 2})) == {
         "kind": "Policy",
         "metadata": {"name": "a"},
         "spec": {field: [], "deep": {"x": [1]}},
         "data": 2,
     }
-    assert msgspec.json.decode(LinkFields(fields).of({**obj, "spec": {"deep": 1}})) == {
+    assert msgspec.json.decode(LinkFields(fields).select({**obj, "spec": {"deep": 1}})) == {
         "kind": "Policy",
         "metadata": {"name": "a"},
     }
@@ -65,5 +65,5 @@ def test_object_of_a_type_that_asks_for_it_is_read_whole() -> None:
         "spec": {"deep": 1},
         "status": {},
     }
-    assert msgspec.json.decode(LinkFields(fields).of(obj)) == {name: obj[name] for name in obj if name != "status"}
-    assert "spec" not in msgspec.json.decode(LinkFields(fields).of({**obj, "kind": "Other"}))
+    assert msgspec.json.decode(LinkFields(fields).select(obj)) == {name: obj[name] for name in obj if name != "status"}
+    assert "spec" not in msgspec.json.decode(LinkFields(fields).select({**obj, "kind": "Other"}))

@@ -61,7 +61,7 @@ def test_silence_of_some_holds_up_while_others_answer() -> None:
         Trouble(B, "no answer", unknown=True),
     ):
         listings.note(change)
-        held_up.append(listings.held_up_by_silence)
+        held_up.append(listings.is_held_up_by_silence)
     assert held_up == [False, False, True, False]
 
 

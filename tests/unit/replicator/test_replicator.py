@@ -19,5 +19,5 @@ def test_listener_of_a_type_gets_its_changes_and_syncs_only() -> None:
     received: list[Notice] = []
     replicator.listen(received.append, CRD)
     for notice in (OTHER, Notice(refilling=True), OF_CRD, SYNCED):
-        replicator._tell(notice)
+        replicator._notify(notice)
     assert received == [OF_CRD, SYNCED]

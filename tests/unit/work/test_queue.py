@@ -149,11 +149,11 @@ def test_owner_with_many_keys_delays_its_own_alone() -> None:
 def test_permits_that_come_soon_are_those_left_and_those_of_that_time() -> None:
     async def main() -> list[int]:
         budget = Budget(10, 4)
-        soon = [budget.soon(0.2)]
+        soon = [budget.permits_within(0.2)]
         for _ in range(4):
             await budget.spend()
-        soon.append(budget.soon(0.2))
+        soon.append(budget.permits_within(0.2))
         await budget.spend()
-        return [*soon, budget.soon(0)]
+        return [*soon, budget.permits_within(0)]
 
     assert run(main()) == [4, 2, 1]
