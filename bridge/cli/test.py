@@ -79,8 +79,7 @@ def test(paths: tuple[str, ...], words: str, update: bool, watch: bool, schema: 
 
 def _update(paths: Sequence[str], words: str) -> None:
     """Write what the tests find into their suites, and report the files on standard error."""
-    from bridge.queries.suite_updates import update_suites
-    from bridge.queries.suites import find_suites
+    from bridge.queries.suites import find_suites, update_suites
 
     results = [result for result, _ in _results(find_suites(paths), words)]
     for file, count in update_suites(results).items():

@@ -219,7 +219,7 @@ async def _undiscovered(client: KubeClient) -> list[str]:
 async def _events_of(client: KubeClient, key: Key) -> list[dict[str, Any]]:
     """Return the Events about a cluster's object; none to users without permission to list them, who get the rest."""
     from bridge.kube.errors import KubeError
-    from bridge.kube.events import events_about
+    from bridge.kube.recording import events_about
 
     with contextlib.suppress(KubeError):
         return await events_about(client, key)

@@ -21,7 +21,7 @@ from aiohttp import web
 from bridge.http.request_guard import Refused
 from bridge.kube.client import KubeClient
 from bridge.kube.errors import Forbidden, KubeError
-from bridge.kube.events import events_about
+from bridge.kube.recording import events_about
 from bridge.model.keys import Key, is_key, parse_key
 from bridge.opa.client import Opa
 from bridge.queries.analysis import analyze, held_crds
