@@ -134,14 +134,14 @@ manifests: setup-test-long ## Generate deploy/manifests, and the files of the ch
 	@$(PY) -m hack.manifests.generate
 
 sbom: $(STAMP) ## Bills of materials of the wheel and the image (CycloneDX), in .make/sbom
-	@$(PY) -m hack.supply sbom
+	@$(PY) -m hack.supply.release sbom
 
 # RELEASE_REPOSITORY=OWNER/NAME for a fork: where its image, chart and files are published.
 release: setup-test-long ## Everything that a release publishes, in dist/, with checksums and bills of materials
-	@$(PY) -m hack.supply release $(if $(RELEASE_REPOSITORY),--repository $(RELEASE_REPOSITORY))
+	@$(PY) -m hack.supply.release release $(if $(RELEASE_REPOSITORY),--repository $(RELEASE_REPOSITORY))
 
 audit: $(STAMP) ## Known vulnerabilities of the locked packages; skipped if the data is not available
-	@$(PY) -m hack.supply audit
+	@$(PY) -m hack.supply.audit
 
 # Of all platforms and all supported versions of Python, with the hashes of all files of each release.
 lock: ## Write requirements.lock again, with the newest versions (LOCK_ARGS= keeps the current ones)

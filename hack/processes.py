@@ -65,11 +65,6 @@ class BridgeProcess:
     async def __aexit__(self, *_: object) -> None:
         await asyncio.to_thread(self._process.kill)
 
-    @property
-    def running(self) -> bool:
-        """Return whether the bridge runs."""
-        return self._process.running
-
     async def logged(self, event: str, count: int = 1) -> dict[str, Any]:
         """Wait until an event is in the log for the `count`th time, and return it. Raises RuntimeError."""
         deadline = time.monotonic() + _PATIENCE
@@ -77,7 +72,7 @@ class BridgeProcess:
             found = list(self._events(event))
             if len(found) >= count:
                 return found[count - 1]
-            if time.monotonic() > deadline or not self.running:
+            if time.monotonic() > deadline or not self._process.running:
                 raise RuntimeError(f"the bridge does not log {event!r}:\n{self._process.last_lines()}")
             await asyncio.sleep(_PAUSE)
 

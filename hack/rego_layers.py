@@ -1,7 +1,4 @@
-"""Check the structure of the shipped Rego by rego_layers.rego: `python -m hack.rego_layers rego/bridge`.
-
-Test files are not checked.
-"""
+"""Check the structure of the shipped Rego without its tests: `python -m hack.rego_layers rego/bridge`."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ so are functions that an idle bridge calls too (it renews its Lease, looks at OP
 from __future__ import annotations
 
 import asyncio
+import functools
 import itertools
 import json
 import runpy
@@ -19,12 +20,13 @@ import tempfile
 from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any
 
+from bridge.policy_loader.reports import ANNOTATION
 from hack.bench.api import ROUTES, create, create_load, patch, session_of, until_all_observed, until_observed
 from hack.bench.load import Load
 from hack.cluster import path_of, rego_config_map, running_cluster
 from hack.processes import HERE, ROOT, BridgeProcess, Program
+from tests.eventually import eventually
 
 SHARED = ("telemetry/", "tracing/", "work.py", "__init__.py", "model/")
 PATIENCE = 120.0
@@ -64,7 +66,8 @@ async def main() -> None:
                 await asyncio.sleep(SETTLING)
                 await _record_idle(bridge)
                 await create(api, [CONFIG_MAP])
-                await _until_reported(plane)
+                read = functools.partial(asyncio.to_thread, plane.api.get, path_of(CONFIG_MAP))
+                await eventually(read, lambda found: found["metadata"]["annotations"][ANNOTATION], patience=PATIENCE)
                 await _print(bridge, "a ConfigMap with Rego, until its status is reported", 2)
     command = _Traced().command(*COMMAND)
     imported = await asyncio.to_thread(subprocess.run, command, env=HERE.environment(), check=True, capture_output=True)
@@ -77,15 +80,6 @@ async def _record_idle(bridge: BridgeProcess) -> None:
     await asyncio.sleep(IDLE)
     bridge.signal("bridge", signal.SIGUSR1)
     await asyncio.sleep(0.1)
-
-
-async def _until_reported(plane: Any) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            found = await asyncio.to_thread(plane.api.get, path_of(CONFIG_MAP))
-            if "policybridge.io/status" in found["metadata"].get("annotations", {}):
-                return
-            await asyncio.sleep(0.05)
 
 
 async def _print(bridge: BridgeProcess, about: str, count: int) -> None:

@@ -148,7 +148,7 @@ class ManagedOpa:
             self.starts += 1
             return self.url
         for attempt in range(_ATTEMPTS):
-            port = _free_port() if self._fixed_port is None else self._fixed_port
+            port = free_port() if self._fixed_port is None else self._fixed_port
             if self._fixed_port is not None and not _is_free(port):
                 raise PortTaken(port)
             try:
@@ -321,7 +321,8 @@ def _message(line: str) -> str:
     return f"{entry['msg']}: {reason}" if reason else str(entry["msg"])
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of 127.0.0.1 that is free at present."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

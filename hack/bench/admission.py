@@ -15,6 +15,7 @@ from hack.certificates import write_certificate
 from hack.cluster import rego_config_map
 from hack.figures import percentile
 from hack.processes import BridgeProcess, Program, opa_below, processor_time
+from tests.eventually import eventually
 
 CLIENTS = 16
 REQUESTS = 1_600  # of each round
@@ -46,7 +47,12 @@ async def measure(program: Program, routes: int, folder: Path) -> Figures:
         plain_opa(folder, session, *arguments, scheme="https") as (alone, shell),
     ):
         url = f"{(await bridge.logged('admission webhook started'))['at']}/admission?timeout=10s"
-        await _until_decided(session, url)
+
+        async def is_decided() -> bool:
+            async with session.post(url, data=REVIEW, headers=_JSON) as answer:
+                return b'"patch"' in await answer.read()
+
+        await eventually(is_decided, patience=PATIENCE)
         pid = opa_below(shell) or 0
         took: dict[str, list[float]] = {url: [], f"{alone}/": []}
         before = sum(bridge.processor_times().values()), processor_time(pid)
@@ -56,16 +62,6 @@ async def measure(program: Program, routes: int, folder: Path) -> Figures:
         used = sum(bridge.processor_times().values()) - before[0], processor_time(pid) - before[1]
         ours, opas = (percentile(times, 0.5) for times in took.values())
         return {"webhook": ours / opas, "webhook_cpu": used[0] / used[1]}
-
-
-async def _until_decided(session: aiohttp.ClientSession, url: str) -> None:
-    """Wait until the policy decides."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            async with session.post(url, data=REVIEW, headers=_JSON) as answer:
-                if b'"patch"' in await answer.read():
-                    return
-            await asyncio.sleep(0.1)
 
 
 async def _ask(session: aiohttp.ClientSession, url: str) -> list[float]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import socket
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,8 +12,10 @@ from typing import Any
 import aiohttp
 import msgspec
 
+from bridge.opa.process import free_port
 from hack.tools import ensure
 from tests.controlplane.process import ServerProcess
+from tests.eventually import eventually
 
 _JSON = {"Content-Type": "application/json"}
 _PATIENCE = 120.0  # seconds until OPA responds
@@ -45,24 +45,17 @@ async def plain_opa(
     folder: Path, session: aiohttp.ClientSession, *arguments: str, scheme: str = "http"
 ) -> AsyncIterator[tuple[str, int]]:
     """Start an OPA with these arguments; yield its URL and the process id of the shell above it."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        url = f"{scheme}://127.0.0.1:{probe.getsockname()[1]}"
+    url = f"{scheme}://127.0.0.1:{free_port()}"
     opa = (await asyncio.to_thread(ensure, "opa")).path
     command = [str(opa), "run", "--server", "--addr", url.removeprefix("http://"), "--log-level=error"]
     process = ServerProcess([*command, "--skip-version-check", *arguments], folder / "opa.log")
+
+    async def is_healthy() -> bool:
+        async with session.get(f"{url}/health") as answer:
+            return answer.status == 200
+
     try:
-        await _until_healthy(session, f"{url}/health")
+        await eventually(is_healthy, patience=_PATIENCE)
         yield url, process.pid
     finally:
         await asyncio.to_thread(process.kill)
-
-
-async def _until_healthy(session: aiohttp.ClientSession, url: str) -> None:
-    async with asyncio.timeout(_PATIENCE):
-        while True:
-            with contextlib.suppress(aiohttp.ClientError):
-                async with session.get(url) as answer:
-                    if answer.status == 200:
-                        return
-            await asyncio.sleep(0.05)

@@ -14,6 +14,7 @@ import aiohttp
 from hack.bench.table import Figures
 from hack.cluster import rego_config_map
 from hack.processes import ROOT, BridgeProcess, Program
+from tests.eventually import equal_to, eventually
 
 RUNS = 3
 CHANGES = 8
@@ -55,9 +56,9 @@ def _write(folder: Path, number: int) -> None:
 
 async def _active(session: aiohttp.ClientSession, opa_url: str, number: int) -> None:
     """Wait until OPA uses this version of the ConfigMap."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            async with session.get(f"{opa_url}/v1/data/bench/changed/value") as answer:
-                if (await answer.json()).get("result") == number:
-                    return
-            await asyncio.sleep(0.05)
+
+    async def value() -> object:
+        async with session.get(f"{opa_url}/v1/data/bench/changed/value") as answer:
+            return (await answer.json())["result"]
+
+    await eventually(value, equal_to(number), patience=PATIENCE)

@@ -50,14 +50,14 @@ def deep(number: int) -> Iterable[Object]:
     """Return a policy and another object with many levels of objects or of lists."""
     value = nested(DEPTHS[number % 3], lists=number % 2 == 1)
     yield policy(f"deep-{number}", {"targetRefs": [_route(0)], "a": value})
-    yield _object("example.com/v1", "Thing", f"deep-{number}", spec=value)
+    yield make_object("example.com/v1", "Thing", f"deep-{number}", spec=value)
 
 
 def huge(number: int) -> Iterable[Object]:
     """Return a policy and another object with one large text, and large annotations."""
     text = "x" * BYTES[number % 2]
     yield policy(f"huge-{number}", {"targetRefs": [_route(0)], "text": text})
-    thing = _object("example.com/v1", "Thing", f"huge-{number}", spec={"text": text})
+    thing = make_object("example.com/v1", "Thing", f"huge-{number}", spec={"text": text})
     thing["metadata"]["annotations"] = {f"example.com/a{count}": "z" * 20_000 for count in range(12)}
     yield thing
 
@@ -87,7 +87,7 @@ def many_routes(number: int) -> Iterable[Object]:
 def odd_data(number: int) -> Iterable[Object]:
     """Return data for policies."""
     for count, text in enumerate(DATA[number % 3 :: 3]):
-        made = _object("v1", "ConfigMap", f"odd-{number}-{count}", data={"k": text})
+        made = make_object("v1", "ConfigMap", f"odd-{number}-{count}", data={"k": text})
         made["metadata"] |= {"namespace": POLICIES, "labels": {"openpolicyagent.org/data": "opa"}}
         yield made
 
@@ -115,7 +115,7 @@ def odd_statuses(number: int) -> Iterable[Object]:
 
 def policy(name: str, spec: Any) -> Object:
     """Return a policy of the tenant with exactly this `spec`."""
-    return _object(f"{GROUP}/v1", "LimitPolicy", name, spec=spec)
+    return make_object(f"{GROUP}/v1", "LimitPolicy", name, spec=spec)
 
 
 def nested(depth: int, *, lists: bool) -> Any:
@@ -128,18 +128,18 @@ def nested(depth: int, *, lists: bool) -> Any:
 
 def route(name: str, rules: list[Object], **spec: Any) -> Object:
     """Return a route of the tenant, on the shared Gateway."""
-    return _object(f"{GATEWAY_API}/v1", "HTTPRoute", name, spec={"parentRefs": [dict(SHARED)], "rules": rules, **spec})
+    spec = {"parentRefs": [dict(SHARED)], "rules": rules, **spec}
+    return make_object(f"{GATEWAY_API}/v1", "HTTPRoute", name, spec=spec)
 
 
 def _route(number: int) -> Object:
     return {"group": GATEWAY_API, "kind": "HTTPRoute", "name": f"route-{number}"}
 
 
-def _object(api_version: str, kind: str, name: str, **rest: Any) -> Object:
-    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": HOSTILE}, **rest}
+def make_object(api_version: str, kind: str, name: str, namespace: str = HOSTILE, **rest: Any) -> Object:
+    """Return an object with these fields besides its metadata."""
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": namespace}, **rest}
 
 
-_MAKERS: tuple[Callable[[int], Iterable[Object]], ...] = (
-    *(wide, deep, huge, many_refs, many_policies_on_one_route, many_routes, odd_data, odd_names),
-)
-ATTACKS = {make.__name__: make for make in _MAKERS}
+_MAKERS = (wide, deep, huge, many_refs, many_policies_on_one_route, many_routes, odd_data, odd_names)
+ATTACKS: dict[str, Callable[[int], Iterable[Object]]] = {make.__name__: make for make in _MAKERS}

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import functools
 import random
-import socket
 import subprocess
 import sys
 import tempfile
@@ -25,6 +25,7 @@ from bridge.model.keys import Key, key_of
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
+from bridge.opa.process import free_port
 from hack.bench.api import session_of
 from hack.cluster import apply_all, running_cluster
 from hack.figures import percentile, progress, short, table
@@ -33,6 +34,7 @@ from hack.soak.objects import GATEWAY_API, GROUP, HOSTILE
 from hack.soak.tenants import ChangingTenants, Measured, WellBehaved
 from tests.controlplane.api import ApiError, ApiServer
 from tests.controlplane.process import ServerProcess
+from tests.eventually import eventually
 from tests.faults.comparing import differences
 from tests.integration.objects import apply_crd, crd
 from tests.properties.shown import MARKED, marks_shown, marks_wanted, said, shown
@@ -80,7 +82,7 @@ def main() -> int:
 async def soak(minutes: float, seed: int, folder: Path) -> None:
     """Run a soak with logs in `folder`, and print figures. Raises Failed."""
     progress(f"seed {seed}; logs are in {folder}")
-    webhook = _free_port()
+    webhook = free_port()
     url = f"https://127.0.0.1:{webhook}/admission"
     settings = {"BRIDGE_WEBHOOK_URL": url, "BRIDGE_WEBHOOK_DECISION": "", "BRIDGE_TYPES": THING}
     async with running_cluster(folder / "control-plane") as plane, session_of(plane) as session:
@@ -90,7 +92,8 @@ async def soak(minutes: float, seed: int, folder: Path) -> None:
         await _define(plane.api, url)
         async with BridgeProcess(folder, options, settings) as bridge:
             first = bridge.pids()
-            await _until_admission_decides(plane.api, bridge)
+            decides = functools.partial(asyncio.to_thread, _is_admission_at_work, plane.api)
+            await eventually(decides, patience=_PATIENCE, pause=0.5)
             tenant, changing = WellBehaved(session), ChangingTenants(plane.api, seed)
             await tenant.prepare()
             await asyncio.to_thread(changing.prepare)
@@ -130,19 +133,15 @@ async def _define(api: ApiServer, url: str) -> None:
     await asyncio.to_thread(apply_all, api, yaml.safe_load_all(printed.stdout))
 
 
-async def _until_admission_decides(api: ApiServer, bridge: BridgeProcess) -> None:
-    """Wait until the Constraint denies what it should."""
+def _is_admission_at_work(api: ApiServer) -> bool:
+    """Return whether the Constraint denies what it should."""
     metadata = {"name": "probe", "labels": {"forbidden": "true"}}
     route = {"apiVersion": f"{GATEWAY_API}/v1", "kind": "HTTPRoute", "metadata": metadata, "spec": {"rules": [{}]}}
-    path = f"/apis/{GATEWAY_API}/v1/namespaces/quiet/httproutes?dryRun=All"
-    async with asyncio.timeout(_PATIENCE):
-        while bridge.running:
-            try:
-                await asyncio.to_thread(api.request, "POST", path, route)
-            except ApiError as error:
-                if "the label is forbidden" in str(error):
-                    return
-            await asyncio.sleep(0.5)
+    try:
+        api.request("POST", f"/apis/{GATEWAY_API}/v1/namespaces/quiet/httproutes?dryRun=All", route)
+    except ApiError as error:
+        return "the label is forbidden" in str(error)
+    return False
 
 
 async def _measure(tenant: WellBehaved, changing: ChangingTenants, seconds: float) -> Measured:
@@ -257,12 +256,6 @@ async def _wrong_in_opa(opa: Opa, objects: Mapping[Key, Object]) -> list[str]:
         if marks_shown(objects, entry) != marks_wanted(entry)
     ]
     return wrong
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 if __name__ == "__main__":

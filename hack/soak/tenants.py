@@ -14,7 +14,7 @@ import aiohttp
 
 from hack.cluster import path_of
 from hack.figures import percentile
-from hack.soak.objects import GATEWAY_API, GROUP, SHARED, Object
+from hack.soak.objects import GATEWAY_API, GROUP, SHARED, Object, make_object
 from tests.controlplane.api import ApiError, ApiServer
 from tests.properties.small_world import SmallWorld
 
@@ -55,9 +55,9 @@ class WellBehaved:
 
     async def prepare(self) -> None:
         """Create its objects."""
-        await self._send("POST", _ROUTES, _object(f"{GATEWAY_API}/v1", "HTTPRoute", "cart", _route_spec()))
-        ref = {"group": GATEWAY_API, "kind": "HTTPRoute", "name": "cart"}
-        await self._send("POST", _POLICY, _object(f"{GROUP}/v1", "LimitPolicy", "cart", {"targetRefs": [ref]}))
+        await self._send("POST", _ROUTES, _route("cart"))
+        spec = {"targetRefs": [{"group": GATEWAY_API, "kind": "HTTPRoute", "name": "cart"}]}
+        await self._send("POST", _POLICY, make_object(f"{GROUP}/v1", "LimitPolicy", "cart", QUIET, spec=spec))
 
     async def run(self) -> None:
         """Measure until cancelled."""
@@ -92,7 +92,7 @@ class WellBehaved:
     async def _have_routes_admitted(self) -> None:
         """Measure the seconds of a request that the webhook allows, and of one that it denies."""
         for labels, wanted in (({}, HTTPStatus.CREATED), ({FORBIDDEN: "true"}, HTTPStatus.FORBIDDEN)):
-            route = _object(f"{GATEWAY_API}/v1", "HTTPRoute", "wanted", _route_spec())
+            route = _route("wanted")
             route["metadata"]["labels"] = labels
             began = time.monotonic()
             status, answer = await self._send("POST", f"{_ROUTES}?dryRun=All", route)
@@ -113,13 +113,9 @@ def _is_programmed(policy: Object, generation: int) -> bool:
     return any(one["type"] == "Programmed" and one.get("observedGeneration") == generation for one in conditions)
 
 
-def _route_spec() -> Object:
-    return {"parentRefs": [dict(SHARED)], "rules": [{"backendRefs": [{"name": "cart", "port": 80}]}]}
-
-
-def _object(api_version: str, kind: str, name: str, spec: Object) -> Object:
-    metadata = {"name": name, "namespace": QUIET}
-    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
+def _route(name: str) -> Object:
+    spec = {"parentRefs": [dict(SHARED)], "rules": [{"backendRefs": [{"name": "cart", "port": 80}]}]}
+    return make_object(f"{GATEWAY_API}/v1", "HTTPRoute", name, QUIET, spec=spec)
 
 
 class ChangingTenants:

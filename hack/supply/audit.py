@@ -30,3 +30,7 @@ def audit(lock: Path = LOCK, *more: str) -> int:
         say(f"audit: {package['name']} {package['version']}: {flaw['id']}; fixed in {fixed}")
     say(f"audit: {len(packages)} packages, {len(flaws)} known vulnerabilities")
     return 1 if flaws else 0
+
+
+if __name__ == "__main__":
+    sys.exit(audit())

@@ -1,4 +1,4 @@
-"""`make release`: build all published files of a release in `dist/`, and check them as far as possible offline."""
+"""`make release`: all published files of a release, checked as far as possible offline; `make sbom`: its components."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from hack.tools import ensure
 
 DIST = ROOT / "dist"
 REPOSITORY = "policy-bridge/policy-bridge"
+OUTPUT = ROOT / ".make" / "sbom"
 STEM = f"policy-bridge-{__version__}"
 CHECKSUMS = "SHA256SUMS"
 MANIFEST = "bridge.yaml"  # krew wants the plugin's name
@@ -51,14 +52,28 @@ def release(arguments: Sequence[str] = (), folder: Path = DIST) -> int:
     shutil.copy(ROOT / "deploy" / "ci" / "gitlab.yml", folder)
     archive = plugin_archive(folder, wheel, requirements)
     (folder / MANIFEST).write_text(plugin_manifest(archive, repository), encoding="utf-8")
-    write_document(folder / f"{STEM}.wheel.cdx.json", wheel_materials(wheel))
-    write_document(folder / f"{STEM}.image.cdx.json", image_materials(wheel, base_image()))
+    _write_materials(wheel, folder, f"{STEM}.")
     files = sorted(folder.iterdir())
     sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in files]
     (folder / CHECKSUMS).write_text("".join(sums), encoding="utf-8")
     for file in files:
         say(f"release: {file.name} {file.stat().st_size:,} bytes")
     return 0
+
+
+def sbom() -> int:
+    """Write both bills of materials."""
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        _write_materials(build_wheel(Path(folder), "wheel"), OUTPUT)
+    return 0
+
+
+def _write_materials(wheel: Path, folder: Path, prefix: str = "") -> None:
+    for name, document in {"wheel": wheel_materials(wheel), "image": image_materials(wheel, base_image())}.items():
+        file = folder / f"{prefix}{name}.cdx.json"
+        write_document(file, document)
+        say(f"sbom: {file}, {len(document['components'])} components")
 
 
 def write_checksums_of_opa() -> None:
@@ -168,3 +183,8 @@ def write_archive(target: Path, files: Mapping[str, bytes], executable: Collecti
             entry.mode = 0o755 if name in executable else 0o644
             archive.addfile(entry, io.BytesIO(files[name]))
     target.write_bytes(gzip.compress(content.getvalue(), mtime=0))
+
+
+if __name__ == "__main__":
+    command, *arguments = sys.argv[1:]
+    sys.exit(release(arguments) if command == "release" else sbom())

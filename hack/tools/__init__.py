@@ -30,11 +30,8 @@ __all__ = ["TOOLS", "ensure", "find"]
 
 
 def find(name: str) -> Found | None:
-    """Return the tool if it is installed; download and build nothing.
-
-    Raises ToolError for a name that is not in the catalog.
-    """
-    return search(_tool_named(name)).found
+    """Return the tool of the catalog if it is installed; download and build nothing."""
+    return search(TOOLS[name]).found
 
 
 def ensure(name: str) -> Found:
@@ -42,7 +39,7 @@ def ensure(name: str) -> Found:
 
     Raises ToolError, with the fix, if it cannot be installed.
     """
-    tool = _tool_named(name)
+    tool = TOOLS[name]
     if name == OPA.name:
         try:
             return ensure_opa()
@@ -57,13 +54,6 @@ def ensure(name: str) -> Found:
         return result.found
     with locked(f"{tool.name}-{tool.version}"):
         return find_cached(tool) or _install(tool)
-
-
-def _tool_named(name: str) -> Tool:
-    try:
-        return TOOLS[name]
-    except KeyError:
-        raise ToolError(f"there is no tool {name!r}; there are {', '.join(TOOLS)}") from None
 
 
 def _install(tool: Tool) -> Found:

@@ -23,8 +23,7 @@ def install(name: str) -> None:
 
 def print_path(name: str) -> None:
     """Print the path of a tool. Raises ToolError if it is missing."""
-    found = find(name) if name != CRDS else None
-    path = find_crds() if name == CRDS else found and found.path
+    path = find_crds() if name == CRDS else getattr(find(name), "path", None)
     if path is None:
         raise ToolError(f"{name} is not installed; `{sys.executable} -m hack.tools install {name}` gets it")
     print(path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from bridge.opa import executable
 from bridge.opa.executable import Version
@@ -68,11 +68,7 @@ func main() { etcdmain.Main(os.Args) }
 
 _ALL = (
     Tool(
-        name=executable.OPA.name,
-        version=executable.OPA.version,
-        minimum=executable.OPA.minimum,
-        version_arguments=executable.OPA.version_arguments,
-        variables=executable.OPA.variables,
+        **{one.name: getattr(executable.OPA, one.name) for one in fields(executable.OPA)},
         go=GoBuild(
             "github.com/open-policy-agent/opa",
             f"v{executable.OPA.version}",

@@ -93,7 +93,7 @@ async def test_a_free_port_that_is_taken_meanwhile_gives_way_to_another(
         free = probe.getsockname()[1]
         probe.close()
         ports = iter([other.getsockname()[1], free])
-        monkeypatch.setattr("bridge.opa.process._free_port", lambda: next(ports))
+        monkeypatch.setattr("bridge.opa.process.free_port", lambda: next(ports))
         async with ManagedOpa(opa_path, {}) as managed:
             assert managed.url == f"http://127.0.0.1:{free}"
 
