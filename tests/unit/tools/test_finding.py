@@ -6,18 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from bridge.opa.executable import OPA, ToolError, search, tool_folder, write_source
+from bridge.opa.executable import OPA, search, tool_folder, write_source
 from hack.tools import find
 from tests.unit.tools.conftest import MakeExecutable
 
 
 def test_a_bare_machine_has_no_tool() -> None:
     assert find("opa") is None
-
-
-def test_an_unknown_name_is_an_error_that_lists_the_names() -> None:
-    with pytest.raises(ToolError, match="there are opa, etcd, kube-apiserver, kubectl"):
-        find("terraform")
 
 
 def test_the_variable_wins_over_path(
