@@ -189,10 +189,10 @@ def is_starting(error: KubeError) -> bool:
 
 def explain(error: KubeError, resource: ResourceType, origin: str) -> str:
     """Return one line: why a type cannot be read, and how to fix it. `origin` names the source of the credentials."""
-    served_as = resource.plural if resource.group == "core" else f"{resource.plural}.{resource.group}"
+    name = resource.name
     match error:
         case Forbidden():
-            return f"reading {served_as} is forbidden: grant the bridge get, list and watch on them ({error.message})"
+            return f"reading {name} is forbidden: grant the bridge get, list and watch on them ({error.message})"
         case Unauthorized():
             return explain_access(error, origin)
         case Untrusted():
@@ -208,4 +208,4 @@ def explain(error: KubeError, resource: ResourceType, origin: str) -> str:
         case ConfigurationError():
             return str(error)
         case _:
-            return f"reading {served_as} failed: {error}"
+            return f"reading {name} failed: {error}"

@@ -203,11 +203,6 @@ def _names_of(fields: Fields) -> dict[str, Any]:
     return found
 
 
-def ends_initial_events(event: WatchEvent) -> bool:
-    """Return whether everything that existed at the start of the watch has been delivered."""
-    return event.type == BOOKMARK and _INITIAL_EVENTS_END in (metadata_of(event.object).get("annotations") or {})
-
-
 @dataclass(frozen=True, slots=True)
 class Pace:
     """The times of one list-and-watch.
@@ -494,7 +489,7 @@ def _changes(
             break
         if event.type == BOOKMARK:
             metadata = metadata_of(event.object)
-            if listing and ends_initial_events(event):
+            if listing and _INITIAL_EVENTS_END in (metadata.get("annotations") or {}):
                 yield from _taken(upserted, resource)
                 listing = False
                 yield Listed(resource.id, namespace)

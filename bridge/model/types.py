@@ -51,6 +51,11 @@ class ResourceType:
         return f"{self.group}/{self.kind}"
 
     @property
+    def name(self) -> str:
+        """Return its name for kubectl and RBAC: `httproutes.gateway.networking.k8s.io`."""
+        return self.plural if self.group == CORE else f"{self.plural}.{self.group}"
+
+    @property
     def api_version(self) -> str:
         """Return the `apiVersion` of its objects."""
         return self.version if self.group == CORE else f"{self.group}/{self.version}"

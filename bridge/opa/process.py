@@ -62,11 +62,6 @@ def memory_limit(limits: tuple[Path, ...] = _CGROUP_LIMITS) -> int | None:
     return None
 
 
-def memory_of_machine() -> int:
-    """Return the memory of this machine in bytes."""
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
 # The shell starts OPA and reads its own standard input, a pipe from the bridge. Its end of file means that the bridge
 # has ended (SIGKILL leaves no other sign), and OPA is stopped, gracefully first. The shell returns OPA's exit status.
 _WRAPPER = """
@@ -207,6 +202,7 @@ class ManagedOpa:
         try:
             mark = uuid.uuid4().hex
             command = self._command(folder, url, mark)
+            whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
             self._last_lines.clear()
             try:
                 # A separate session: Ctrl-C reaches only the bridge, which still needs OPA while it stops.
@@ -217,7 +213,7 @@ class ManagedOpa:
                     stderr=asyncio.subprocess.STDOUT,  # OPA prints errors of a broken bundle on its standard output
                     start_new_session=True,
                     # An OPA for a single command may use more of the machine than a permanent one.
-                    env=environment_of_opa(machine=memory_of_machine() if self._bundle else None),
+                    env=environment_of_opa(machine=whole if self._bundle else None),
                 )
             except OSError as error:
                 raise OpaStartError(f"{self._executable} cannot be started: {error}") from error

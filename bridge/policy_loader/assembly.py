@@ -133,17 +133,11 @@ def assemble(shipped: Shipped, submissions: Sequence[Submission], generated: Map
     """
     modules = {**shipped.modules, **generated, **Places(submissions).modules}
     data = document(shipped, submissions)
-    claimed = claimed_roots(submissions) | {package for text in generated.values() if (package := package_of(text))}
-    owned = {tuple(root.split("/")) for root in shipped.roots} | claimed
-    return build_bundle(modules, data, {"/".join(root) for root in roots(owned)})
-
-
-def claimed_roots(submissions: Iterable[Submission]) -> set[DataPath]:
-    """Return the parts of `data` that submissions own."""
-    claimed: set[DataPath] = set()
+    owned: set[DataPath] = {tuple(root.split("/")) for root in shipped.roots}
+    owned.update(package for text in generated.values() if (package := package_of(text)))
     for submission in submissions:
-        claimed.update(packages(submission).values(), submission.data)
-    return roots(claimed)
+        owned.update(packages(submission).values(), submission.data)
+    return build_bundle(modules, data, {"/".join(root) for root in roots(owned)})
 
 
 def document(shipped: Shipped, submissions: Iterable[Submission]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import contextlib
 import re
 import resource
 import tempfile
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,12 +40,6 @@ IN_CALL = "OPA would fetch the references of a schema: write the schema as an ob
 IN_ANNOTATION = "OPA would fetch the references of a schema: write the schema without $ref"
 ANNOTATION = "METADATA"  # begins every annotation; YAML has many ways to write the rest
 _USES = re.compile(r"(match|verify)_schema|\\u")
-
-
-def refused_builtins(capabilities: Mapping[str, Any], allowed: Collection[str]) -> frozenset[str]:
-    """Return the functions of OPA's capabilities that modules may not call, except `allowed` ones."""
-    outside = {one["name"] for one in capabilities["builtins"] if one.get("nondeterministic")}
-    return (UNSAFE | (outside - _HARMLESS)) - set(allowed)
 
 
 def may_use_schemas(text: str) -> bool:
@@ -204,7 +198,8 @@ class Checker:
             found = _decoded(output)
             if not isinstance(found, dict):
                 raise CheckError(f"{self._executable} printed no capabilities: {errors.decode(errors='replace')}")
-            self._refused = refused_builtins(found, self._allowed)
+            outside = {one["name"] for one in found["builtins"] if one.get("nondeterministic")}
+            self._refused = (UNSAFE | (outside - _HARMLESS)) - self._allowed
             kept = [builtin for builtin in found["builtins"] if builtin["name"] not in self._refused]
             self._capabilities = msgspec.json.encode({**found, "builtins": kept, "allow_net": []})
         return self._capabilities

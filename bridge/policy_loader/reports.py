@@ -297,5 +297,5 @@ class Reporter:
     def _log_forbidden(self, resource: ResourceType, error: KubeError) -> None:
         if isinstance(error, Forbidden) and not self._forbidden:
             self._forbidden = True
-            what = resource.plural if resource.group == "core" else f"{resource.plural}.{resource.group}/status"
+            what = resource.name if resource.group == "core" else f"{resource.name}/status"
             log.warning("cannot report module status, patch permission missing", resource=what, why=error.message)

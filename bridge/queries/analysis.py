@@ -6,7 +6,6 @@ batches, and compares two lists of problems.
 
 from __future__ import annotations
 
-import functools
 import io
 import urllib.request
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -294,13 +293,12 @@ async def _differences(
     more = {"changes": changes, **({"sourceNamespace": source_namespace} if source_namespace else {})}
     found: list[Entry] = []
     for kind, targets in sorted(scopes.items()):
-        ask = functools.partial(_differences_at, opa, kind, more)
+
+        async def ask(batch: Sequence[str], kind: str = kind) -> list[Entry]:
+            answer: list[Entry] = await opa.query("differences", {"scopes": {kind: batch}, **more})
+            return answer
+
         found += [difference for answer in await by_batches(targets, ask) for difference in answer]
-    return found
-
-
-async def _differences_at(opa: Opa, kind: str, more: Entry, targets: Sequence[str]) -> list[Entry]:
-    found: list[Entry] = await opa.query("differences", {"scopes": {kind: targets}, **more})
     return found
 
 

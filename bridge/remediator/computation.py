@@ -52,10 +52,6 @@ class Computing:
         self.kinds_differ = True  # whether the counted kinds may differ
         self.partial = False  # whether rows are missing: everything, or all of a kind, is being computed
 
-    def concerns_all(self, notice: Notice) -> bool:
-        """Return whether this change must be computed alone: it may affect every policy of a kind."""
-        return self.kinds_differ or notice.kinds or notice.refilled
-
     async def settle(
         self, notice: Notice, dirty: Dirty, reports: dict[Item, Report], size: BatchSize | None = None
     ) -> AsyncGenerator[None]:
@@ -408,7 +404,8 @@ class Shares:
             namespace = next(iter(self._shares))
             share = self._shares[namespace]
             first = share.current.notice if share.current else share.notices[0]
-            if not self._computing.concerns_all(first):
+            # A change that may affect every policy of a kind is computed alone.
+            if not (self._computing.kinds_differ or first.kinds or first.refilled):
                 self._others = True
                 return self._with_others(namespace, share)
         self._others = False

@@ -166,11 +166,6 @@ def entry_at(place: Path) -> tuple[Path, str]:
     return place[:-1], declarer
 
 
-def part_of(path: Path, declarer: str) -> str:
-    """Return the part of the index of the entry."""
-    return OWN if path[0] in _BOTH_HOMES and path[1] == declarer else path[0]
-
-
 def _home(key: str) -> str:
     return sys.intern("/".join(key.split("/", 3)[:3]))
 
@@ -358,7 +353,7 @@ class Documents:
         for key, known in self._known.items():
             text = str(key)
             for path in known.paths:
-                counts[part_of(path, text)] += 1
+                counts[place_of(path, text)[0]] += 1
         return counts
 
     def record_essence(self, key: Key, obj: Object) -> None:

@@ -41,21 +41,17 @@ class OpaAccess:
         at_once: int = 100,
     ) -> Opa:
         """Return a client, to be entered. Raises OpaError for TLS files that cannot be used."""
+        settings = self.settings
         return Opa(
             self.url,
             token=self.tokens.own if self.tokens.given else None,
             timeout=timeout,
             recover=recover,
-            tls=tls_files(self.settings),
+            tls=TlsFiles(settings.opa_ca_file, settings.opa_cert_file, settings.opa_key_file),
             requests=self.requests,
             failing=failing,
             at_once=at_once,
         )
-
-
-def tls_files(settings: Settings) -> TlsFiles:
-    """Return the files that settings name for TLS to OPA."""
-    return TlsFiles(settings.opa_ca_file, settings.opa_cert_file, settings.opa_key_file)
 
 
 HEALTHY = 30.0  # seconds of uptime after which the waits start again from the first

@@ -56,18 +56,6 @@ log = structlog.get_logger(__name__)
 PLACEMENT_BURST = 10  # objects that may be patched at once before the budget limits them
 
 
-def make_placement(opa: Opa, store: Store, settings: Settings) -> Placement:
-    """Return the placement of the configured kinds; without any it does nothing."""
-    return Placement(
-        opa,
-        store.sink,
-        settings.placed_types,
-        Budget(settings.placement_writes_per_second, PLACEMENT_BURST),
-        record_nothing if settings.manifests else store.record,  # for a folder the log has it already
-        settings.placement_most_patches,
-    )
-
-
 READERS_TIMEOUT = 10.0  # seconds for one query of a page's reader
 READERS_AT_ONCE = 3  # such queries that OPA evaluates at once: admission and statuses need it, too
 BURST = 100  # statuses that may be written at once before the budget limits them
@@ -227,7 +215,14 @@ async def _make_parts(
         remediator=Remediator(impatient, store.sink, budget, patient=recovering),
         audit=audit,
         reports=ViolationReports(audit.audited, opa, store.sink, budget, store.record, store.reports),
-        placement=make_placement(opa, store, settings),
+        placement=Placement(
+            opa,
+            store.sink,
+            settings.placed_types,
+            Budget(settings.placement_writes_per_second, PLACEMENT_BURST),
+            record_nothing if settings.manifests else store.record,  # for a folder the log has it already
+            settings.placement_most_patches,
+        ),
         webhook=_webhook(settings, store, access, policies_of(loading, lambda: replicator.unready)),
         own_opa=own_opa,
     )

@@ -164,8 +164,7 @@ class ClusterSink:
         except errors.Conflict as error:
             raise WriteConflict(str(error)) from error
         except errors.Forbidden as error:
-            what = resource.plural if resource.group == "core" else f"{resource.plural}.{resource.group}"
-            what = f"{what}/status" if "status" in patch else what
+            what = f"{resource.name}/status" if "status" in patch else resource.name
             raise WriteRefused(
                 f"patching {what} is forbidden: grant the bridge patch on them ({error.message})"
             ) from error

@@ -130,15 +130,13 @@ class Defaulter:
             if group_of(crd["apiVersion"]) == "apiextensions.k8s.io" and crd["kind"] == "CustomResourceDefinition":
                 self._define(crd)
 
-    def is_namespaced(self, type_id: str) -> bool:
-        """Return whether objects of a kind (`<group>/<Kind>`) are in namespaces; those of an unknown kind are."""
-        return self._namespaced.get(type_id, True)
-
     def key_of(self, obj: Object) -> Key:
         """Return the key of an object with its defaults."""
         metadata = obj["metadata"]
         type_id = Key(group_of(obj["apiVersion"]), obj["kind"], "", "").type_id
-        namespace = (metadata.get("namespace") or DEFAULT_NAMESPACE) if self.is_namespaced(type_id) else CLUSTER
+        # Objects of an unknown kind are in namespaces.
+        namespaced = self._namespaced.get(type_id, True)
+        namespace = (metadata.get("namespace") or DEFAULT_NAMESPACE) if namespaced else CLUSTER
         return Key(group_of(obj["apiVersion"]), obj["kind"], namespace, metadata["name"])
 
     def complete(self, obj: Object) -> Object:

@@ -68,9 +68,8 @@ class Traces:
         parent = None
         if carrier is not None:
             parent = self._propagator.extract({name.lower(): value for name, value in carrier.items()}, Parent())
-        with self._tracer.start_as_current_span(
-            name, parent, _KINDS[kind], dict(attributes), [Link(link) for link in _few(links)]
-        ):
+        few = list({link.span_id: Link(link) for link in links}.values())[:_MOST_LINKS]
+        with self._tracer.start_as_current_span(name, parent, _KINDS[kind], dict(attributes), few):
             yield
 
     @contextmanager
@@ -111,7 +110,3 @@ class Traces:
     def shutdown(self) -> None:
         """Send pending spans."""
         self._provider.shutdown()
-
-
-def _few(links: Iterable[SpanContext]) -> list[SpanContext]:
-    return list({link.span_id: link for link in links}.values())[:_MOST_LINKS]
