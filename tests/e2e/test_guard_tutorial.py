@@ -64,7 +64,7 @@ def test_the_steps_on_a_cluster(
     for namespace in ("infra", "shop"):
         assert kubectl("create", "namespace", namespace)[0] == 0
     with asked(plane, kubectl, bridge_path, environment, tmp_path):
-        for step in [one for one in commands(PAGE) if one.section in {"5. On a cluster", "6. A report"}]:
+        for step in [one for one in commands(PAGE) if one.section in {"6. On a cluster", "7. A report"}]:
             if step.line.startswith("kubectl delete securitypolicy -n infra"):
                 # The webhook must be asked before anything is deleted.
                 until(kubectl, ["delete", "securitypolicy", "-n", "infra", "base", "--dry-run=server"], "", DENIED)
