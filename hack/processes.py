@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import resource
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Collection, Iterator, Mapping
@@ -34,6 +36,13 @@ class Program:
         """Return the environment of a command, which has no settings but these."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("BRIDGE_")}
         return inherited | {"PYTHONPATH": str(self.root), "BRIDGE_LOG_FORMAT": "json"} | dict(settings or {})
+
+    def processor_time(self, *arguments: str) -> float:
+        """Run a command; return the processor time of all its processes."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(self.command(*arguments), env=self.environment(), check=True, stdout=subprocess.DEVNULL)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 HERE = Program()

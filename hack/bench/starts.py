@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import resource
-import subprocess
 from pathlib import Path
 from statistics import median
 
@@ -24,7 +22,7 @@ COMMAND = ("effective", "httproute/orders#read", "-n", "shop", "--manifests", st
 
 async def measure(program: Program, routes: int, folder: Path) -> Figures:
     """Return the figures; the number of routes does not matter."""
-    runs = [await asyncio.to_thread(_command, program) for _ in range(RUNS)]
+    runs = [await asyncio.to_thread(program.processor_time, *COMMAND) for _ in range(RUNS)]
     manifests = folder / "manifests"
     manifests.mkdir()
     _write(manifests, 0)
@@ -39,14 +37,6 @@ async def measure(program: Program, routes: int, folder: Path) -> Figures:
             await _active(session, bridge.opa_url, number)
         changes = (bridge.processor_times()["opa"] - before) / CHANGES
     return {"command": median(runs), "start_opa": start, "config_map": changes}
-
-
-def _command(program: Program) -> float:
-    """Return the processor time of a command and of all its processes."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(program.command(*COMMAND), env=program.environment(), check=True, stdout=subprocess.DEVNULL)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def _write(folder: Path, number: int) -> None:
