@@ -73,6 +73,43 @@ test_an_update_and_a_creation_are_judged_as_they_will_be if {
 	startswith(message, "[colors] HTTPRoute shop/fresh: rule all via Gateway infra/public#")
 }
 
+# A Gateway without policies that admits routes as `allowed` says, and a route that names it.
+_other(allowed) := testing.gateway("other", [object.union(testing.listener("open", 80), {"allowedRoutes": {"namespaces": allowed}})])
+
+_fresh(gateway) := object.remove(testing.route("fresh", [{"name": gateway, "namespace": "infra"}], [{"name": "all"}]), ["status"])
+
+_namespace(labels) := {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": labels}}
+
+_update(group, namespace, old, new) := {
+	"operation": "UPDATE",
+	"kind": {"group": group, "kind": new.kind},
+	"namespace": namespace,
+	"name": new.metadata.name,
+	"object": new,
+	"oldObject": old,
+}
+
+_exposes(objects, request) if {
+	some ["deny", message] in _messages([_constraint("colors", {})], array.concat([_dark], objects), request)
+	message == "[colors] HTTPRoute shop/fresh: rule all via Gateway infra/other#open: no ColorPolicy is in effect for *"
+}
+
+test_a_route_that_moves_to_a_gateway_without_policies_is_denied if {
+	objects := [_other({"from": "All"}), _fresh("public")]
+	_exposes(objects, _update(testing.gateway_group, "shop", _fresh("public"), _fresh("other")))
+	not _exposes(objects, _update(testing.gateway_group, "shop", _fresh("public"), _fresh("public")))
+}
+
+test_a_listener_that_opens_to_a_route_is_denied if {
+	objects := [_other({"from": "Same"}), _fresh("other")]
+	_exposes(objects, _update(testing.gateway_group, "infra", _other({"from": "Same"}), _other({"from": "All"})))
+}
+
+test_a_label_of_a_namespace_that_opens_a_listener_is_denied if {
+	selecting := _other({"from": "Selector", "selector": {"matchLabels": {"open": "yes"}}})
+	_exposes([selecting, _fresh("other")], _update("", "", _namespace({}), _namespace({"open": "yes"})))
+}
+
 test_what_leaves_with_its_namespace_is_let_go if {
 	leaving := {"metadata": {"name": "infra", "deletionTimestamp": "2026-01-01T00:00:00Z"}, "apiVersion": "v1", "kind": "Namespace"}
 	world := [obj | some obj in testing.world; [obj.kind, obj.metadata.name] != ["Namespace", "infra"]]
