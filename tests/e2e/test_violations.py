@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.conftest import ROOT, Run
 
 EXAMPLE = ROOT / "examples" / "constraints"
@@ -45,3 +47,14 @@ def test_a_policy_that_is_missing_is_reported_and_what_it_would_judge_is_a_viola
     assert [line.split()[:3] for line in done.stdout.splitlines()[1:]] == [
         ["memory-limits", "deny", "Pod/search/index"]
     ]
+
+
+@pytest.mark.parametrize(
+    "output",
+    ["table", "wide", "json", "yaml", "name", "jsonpath={.items[*].object}", "custom-columns=OBJECT:.object"],
+)
+def test_violations_are_printed_in_each_form(bridge: Run, output: str) -> None:
+    files = [part for name in ("shop", "guardrails") for part in ("--manifests", ROOT / "examples" / name)]
+    done = bridge("violations", *files, "-n", "blog", "-o", output)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "HTTPRoute/blog/feeds" in done.stdout

@@ -245,3 +245,11 @@ def test_a_report_has_the_most_severe_violation_of_each_constraint() -> None:
     }
     assert report["summary"] == {"pass": 0, "fail": 1, "warn": 1, "error": 1, "skip": 0}
     assert "source" not in report
+
+
+def test_a_report_has_at_most_fifty_results_the_most_severe_first_and_counts_all() -> None:
+    object_ = asyncio.run(Objects().get("/cart"))
+    rows = [row(f"c{number}", "a", "high" if number == 59 else "low") for number in range(60)]
+    report = report_of(OPEN, parse_key(CART), object_, rows)
+    assert [one["policy"] for one in report["results"][:2]] == ["c59", "c0"]
+    assert (len(report["results"]), report["summary"]["fail"]) == (50, 60)
