@@ -201,11 +201,12 @@ runs_through(policy_kind, path, classes) if {
 # OtherClass (`className` excludes it from one of the paths) or OtherController (semantics T1 to T6, P8).
 rejections(policy_kind, node) := {rejection |
 	paths := hierarchy.all_kind_paths(policy_kind, node)
+	nodes := {on_path | some path in paths; some on_path in path}
 	some object_key in _objects_on(paths)
 	some policy_key in policies_targeting(object_key)
 	keys.parse(policy_key).type == policy_kind
 	some ref in refs_on(policy_key, object_key)
-	_concerns(policy_kind, ref, paths)
+	_concerns(policy_kind, ref, nodes)
 	rejection := object.union({"policy": policy_key, "target": ref.key}, _refusal(policy_key, ref, paths))
 } | {rejection |
 	some object_key in _objects_on(hierarchy.all_kind_paths(policy_kind, node))
@@ -217,9 +218,8 @@ rejections(policy_kind, node) := {rejection |
 _objects_on(paths) := {keys.parse(node).object | some path in paths; some node in path}
 
 # A ref to another section of the object does not concern this target; one to a missing section may.
-_concerns(policy_kind, ref, paths) if {
-	some path in paths
-	place(policy_kind, ref.key) in path
+_concerns(policy_kind, ref, nodes) if {
+	place(policy_kind, ref.key) in nodes
 } else if {
 	not place(policy_kind, ref.key)
 }
