@@ -104,3 +104,12 @@ test_a_mistake_is_explained_by_the_expected_form if {
 		request.input_problem == row[1] with input as row[0]
 	}
 }
+
+test_a_backend_is_reached_once_and_only_if_requests_get_through if {
+	request.reachable_backends([
+		{"backend": "acme.io/Bucket/shop/files", "target": "acme.io/Bucket/shop/files", "problem": null},
+		{"backend": "core/Service/shop/gone", "target": "core/Service/shop/gone#http", "problem": {"reason": "BackendNotFound"}},
+		{"backend": "core/Service/shop/cart", "target": "core/Service/shop/cart#http", "problem": null},
+		{"backend": "core/Service/shop/cart", "target": "core/Service/shop/cart#admin", "problem": null},
+	]) == ["acme.io/Bucket/shop/files", "core/Service/shop/cart", "core/Service/shop/cart#http", "core/Service/shop/cart#admin"]
+}

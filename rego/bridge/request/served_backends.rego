@@ -86,13 +86,9 @@ _status(type, http, grpc) := grpc if {
 } else := "connection refused"
 
 # The nodes that requests to a rule may reach: each existing backend and its port.
-reachable_backends(candidate) := [node |
-	some position, backend in candidate
-	backend.problem == null
-	some place, node in [backend.backend, backend.target]
-	not node in array.slice([backend.backend], 0, place)
-	not node in {other | some earlier in array.slice(candidate, 0, position); some other in [earlier.backend, earlier.target]}
-]
+reachable_backends(candidate) := [node | some place, node in nodes; not node in array.slice(nodes, 0, place)] if {
+	nodes := [node | some backend in candidate; backend.problem == null; some node in [backend.backend, backend.target]]
+}
 
 rule_at(route_key, position) := lookup.get(route_key).spec.rules[position]
 
