@@ -57,7 +57,7 @@ def _warm(environment: Mapping[str, str]) -> Iterator[None]:
     with (
         mock.patch.dict(os.environ, environment, clear=True),
         mock.patch.object(engine, "ManagedOpa", WarmOpa),
-        mock.patch.object(engine, "_shipped_alone", return_value=whole_bundle()),
+        mock.patch.object(engine, "_bundle_without_rego", return_value=whole_bundle()),
     ):
         yield
 

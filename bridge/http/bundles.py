@@ -72,7 +72,7 @@ class Bundles:
     """The endpoints of both bundles. OPA fetches and verifies them by `trust`. Raises ServeError."""
 
     def __init__(self, settings: Settings) -> None:
-        credentials = _credentials(settings)
+        credentials = _load_credentials(settings)
         self.trust: BundleTrust = credentials.trust
         self.modules = BundleEndpoint(BUNDLE_PATH, functools.partial(sign_bundle, credentials.key, BUNDLE_NAME))
         self.tokens = Tokens(
@@ -100,29 +100,29 @@ def sign_bundle(key: ec.EllipticCurvePrivateKey, scope: str, bundle: Bundle) -> 
     Format: https://www.openpolicyagent.org/docs/management-bundles#signing
     """
     files = [
-        {"name": name, "hash": hashlib.sha256(_hashed(name, content)).hexdigest(), "algorithm": "SHA-256"}
+        {"name": name, "hash": hashlib.sha256(_select_hash_input(name, content)).hexdigest(), "algorithm": "SHA-256"}
         for name, content in bundle.files.items()
     ]
-    header = _part({"alg": KEY_ALGORITHM, "kid": KEY_ID, "typ": "JWT"})
-    payload = header + b"." + _part({"files": files, "scope": scope})
+    header = _encode_part({"alg": KEY_ALGORITHM, "kid": KEY_ID, "typ": "JWT"})
+    payload = header + b"." + _encode_part({"files": files, "scope": scope})
     numbers = decode_dss_signature(key.sign(payload, ec.ECDSA(hashes.SHA256())))
     signature = b"".join(number.to_bytes(_COORDINATE, "big") for number in numbers)
-    token = payload + b"." + _base64url(signature)
+    token = payload + b"." + _encode_base64url(signature)
     return archive_of({**bundle.files, _SIGNATURES: msgspec.json.encode({"signatures": [token.decode()]})})
 
 
-def _hashed(name: str, content: bytes) -> bytes:
+def _select_hash_input(name: str, content: bytes) -> bytes:
     """Return the hash input of a file: for JSON the form without spaces, with sorted keys, as Go writes it."""
     if name not in _HASHED_AS_JSON:
         return content
     return content.replace("\u2028".encode(), b"\\u2028").replace("\u2029".encode(), b"\\u2029")
 
 
-def _part(value: object) -> bytes:
-    return _base64url(msgspec.json.encode(value))
+def _encode_part(value: object) -> bytes:
+    return _encode_base64url(msgspec.json.encode(value))
 
 
-def _base64url(content: bytes) -> bytes:
+def _encode_base64url(content: bytes) -> bytes:
     return base64.urlsafe_b64encode(content).rstrip(b"=")
 
 
@@ -186,7 +186,7 @@ class BundleEndpoint:
             async with self._changed:
                 self._confirmed = has
                 self._changed.notify_all()
-        wait = _wanted_wait(request.headers.getall("Prefer", []))
+        wait = _read_wait(request.headers.getall("Prefer", []))
         if wait > 0 and not self._has_news(has):
             try:
                 async with asyncio.timeout(wait), self._changed:
@@ -207,7 +207,7 @@ class BundleEndpoint:
         return self._ended or (self._bundle is not None and self._bundle.revision != has)
 
 
-def _wanted_wait(preferences: list[str]) -> float:
+def _read_wait(preferences: list[str]) -> float:
     """Return the seconds that a client accepts to wait, from `Prefer: …;wait=N` (RFC 7240)."""
     for part in ";".join(preferences).replace(",", ";").split(";"):
         name, _, value = part.strip().partition("=")
@@ -249,7 +249,7 @@ class BundleGuard:
         raise unauthorized(message) if given is None else self.wrong_tokens.refusal(request, message)
 
 
-def _credentials(settings: Settings) -> BundleCredentials:
+def _load_credentials(settings: Settings) -> BundleCredentials:
     """Return the credentials in the settings' folder, or new ones for the bridge's own OPA."""
     if settings.opa_url is None:
         return new_credentials()
@@ -285,7 +285,7 @@ class Tokens:
             self._readers = self._read_readers()
             self._refuse_the_same(self._own, self._readers)
         except (OSError, TokenError) as error:
-            raise ServeError(_why(error)) from error
+            raise ServeError(_describe_error(error)) from error
 
     @property
     def given(self) -> bool:
@@ -300,7 +300,7 @@ class Tokens:
             try:
                 self._own = self._read_own()
             except (OSError, TokenError) as error:
-                self._log_trouble(_why(error))
+                self._log_trouble(_describe_error(error))
         return self._own
 
     async def run(self) -> None:
@@ -312,7 +312,7 @@ class Tokens:
                 own, readers = await asyncio.to_thread(lambda: (self._read_own(), self._read_readers()))
                 self._refuse_the_same(own, readers)
             except (OSError, TokenError) as error:
-                self._log_trouble(f"{_why(error)}; the previous token stays active")
+                self._log_trouble(f"{_describe_error(error)}; the previous token stays active")
                 continue
             self._trouble = ""
             if own != self._own:
@@ -343,7 +343,7 @@ class Tokens:
     def _read_own(self) -> str:
         if self._own_file is None:
             return self._made
-        found = _in_file(Path(self._own_file))
+        found = _read_tokens(Path(self._own_file))
         if len(found) != 1:
             raise TokenError(f"{self._own_file}: it holds {len(found) or 'no'} tokens: exactly one is expected")
         return found[0]
@@ -355,7 +355,7 @@ class Tokens:
         files = [path]
         if path.is_dir():
             files = [file for file in sorted(path.iterdir()) if file.is_file() and not file.name.startswith(".")]
-        return frozenset(token for file in files for token in _in_file(file))
+        return frozenset(token for file in files for token in _read_tokens(file))
 
     def _refuse_the_same(self, own: str, readers: frozenset[str]) -> None:
         if own and own in readers:
@@ -367,7 +367,7 @@ class Tokens:
             log.warning("token reload failed", why=trouble)
 
 
-def _in_file(file: Path) -> list[str]:
+def _read_tokens(file: Path) -> list[str]:
     try:
         lines = read_text(file).splitlines()
         return [checked_token(line) for line in lines if line.strip() and not line.startswith("#")]
@@ -377,7 +377,7 @@ def _in_file(file: Path) -> list[str]:
         raise TokenError(f"{file}: it is not a string") from error
 
 
-def _why(error: OSError | TokenError) -> str:
+def _describe_error(error: OSError | TokenError) -> str:
     if isinstance(error, OSError):
         return f"the token file {error.filename} cannot be read: {error.strerror}"
     return str(error)

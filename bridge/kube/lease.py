@@ -53,7 +53,7 @@ class FencedClient(KubeClient):
             raise Fenced(f"{method} {path} not sent: this bridge does not hold the Lease")
         try:
             async with asyncio.timeout(None) as limit:
-                with self._ending_with_the_term(limit):
+                with self._limit_to_term(limit):
                     return await self._client.request(method, path, **others)
         except TimeoutError as error:
             if not limit.expired():
@@ -61,7 +61,7 @@ class FencedClient(KubeClient):
             raise Fenced(f"{method} {path} aborted: this bridge no longer holds the Lease") from error
 
     @contextmanager
-    def _ending_with_the_term(self, limit: asyncio.Timeout) -> Iterator[None]:
+    def _limit_to_term(self, limit: asyncio.Timeout) -> Iterator[None]:
         """Let `limit` expire as soon as the term has ended."""
         loop = asyncio.get_running_loop()
         timer: asyncio.TimerHandle
@@ -216,7 +216,7 @@ class Lease:
             "apiVersion": "coordination.k8s.io/v1",
             "kind": "Lease",
             "metadata": {"name": self.name, "namespace": self.namespace, "annotations": self.notes},
-            "spec": self._spec({}),
+            "spec": self._make_spec({}),
         }
         sent = clock()
         try:
@@ -227,7 +227,7 @@ class Lease:
 
     async def _write(self, lease: dict[str, Any]) -> None:
         metadata = {**lease["metadata"], "annotations": {**self.noted, **self.notes}}
-        body = {**lease, "metadata": metadata, "spec": self._spec(lease["spec"])}
+        body = {**lease, "metadata": metadata, "spec": self._make_spec(lease["spec"])}
         sent = clock()
         try:
             answer = await self._client.put(f"{self._path}/{self.name}", body, timeout=self._timeout)
@@ -239,7 +239,7 @@ class Lease:
             return
         self._take(answer, sent)
 
-    def _spec(self, before: dict[str, Any]) -> dict[str, Any]:
+    def _make_spec(self, before: dict[str, Any]) -> dict[str, Any]:
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         spec = {**before, "leaseDurationSeconds": max(1, round(self._term.duration)), "renewTime": now}
         if before.get("holderIdentity") != self.identity:
@@ -278,11 +278,11 @@ class Lease:
         with suppress(KubeError, TimeoutError):  # then it expires by itself
             async with asyncio.timeout(_RELEASE_TIMEOUT):
                 try:
-                    await self._client.put(path, _without_holder(lease, notes))
+                    await self._client.put(path, _remove_holder(lease, notes))
                 except Conflict:  # a renewal was in progress at the stop
                     lease = await self._client.get(path)
                     if lease["spec"].get("holderIdentity") == self.identity:
-                        await self._client.put(path, _without_holder(lease, notes))
+                        await self._client.put(path, _remove_holder(lease, notes))
 
     @property
     def _timeout(self) -> float:
@@ -306,7 +306,7 @@ class Lease:
                 return f"{what}: {error}"
 
 
-def _without_holder(lease: dict[str, Any], notes: dict[str, str]) -> dict[str, Any]:
+def _remove_holder(lease: dict[str, Any], notes: dict[str, str]) -> dict[str, Any]:
     metadata = lease["metadata"]
     annotations = {**(metadata.get("annotations") or {}), **notes}  # notes since the last renewal
     spec = {**lease["spec"], "holderIdentity": "", "leaseDurationSeconds": 1}

@@ -130,7 +130,7 @@ _NAMES = msgspec.json.Decoder(_Names)
 def read_event(line: bytes) -> WatchEvent:
     """Decode one line of a watch. Raises Garbled for a line that is not an event."""
     try:
-        return _decoded(line, _EVENT)
+        return _decode(line, _EVENT)
     except msgspec.DecodeError as error:
         raise Garbled(f"invalid watch event: {one_line(error)}") from error
 
@@ -138,12 +138,12 @@ def read_event(line: bytes) -> WatchEvent:
 def read_page(body: bytes, path: str) -> Page:
     """Decode one page of a list. Raises Garbled for a body that is not a list; `path` is named in the text."""
     try:
-        return _decoded(body, _PAGE)
+        return _decode(body, _PAGE)
     except msgspec.DecodeError as error:
         raise Garbled(f"the answer to {path} is not a list: {one_line(error)}") from error
 
 
-def _decoded(text: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[Decoded]) -> Decoded:
+def _decode(text: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[Decoded]) -> Decoded:
     """Decode a message with objects. One that is too deep for Python is cut, and remains too deep for `read_object`."""
     try:
         return decode(text, decoder)
@@ -159,13 +159,13 @@ def read_object(fields: Fields, resource: ResourceType) -> Object | Rejected:
     try:
         metadata = metadata_of(fields)
     except Garbled as error:
-        return _rejected(_names_of(fields), resource, str(error))
+        return _reject(_read_names(fields), resource, str(error))
     if not metadata.get("name"):
-        return _rejected(metadata, resource, "it has no name")
+        return _reject(metadata, resource, "it has no name")
     if is_too_deep(fields):
-        return _rejected(metadata, resource, str(NestingError(MAX_DEPTH)))
+        return _reject(metadata, resource, str(NestingError(MAX_DEPTH)))
     if _is_too_wide(fields, metadata):
-        return _rejected(metadata, resource, f"it has more than {MAX_VALUES} fields and items")
+        return _reject(metadata, resource, f"it has more than {MAX_VALUES} fields and items")
     return {**fields, **_type_of(resource), "metadata": metadata}
 
 
@@ -176,7 +176,7 @@ def _is_too_wide(fields: Fields, metadata: dict[str, Any]) -> bool:
     return has_more_values(b",".join([*kept, msgspec.json.encode(metadata)]), MAX_VALUES)
 
 
-def _rejected(metadata: dict[str, Any], resource: ResourceType, reason: str) -> Rejected:
+def _reject(metadata: dict[str, Any], resource: ResourceType, reason: str) -> Rejected:
     identity = {**_type_of(resource), "metadata": {"name": "", **metadata}}
     return Rejected(resource.id, key_of(identity), identity, reason)
 
@@ -188,16 +188,16 @@ def _type_of(resource: ResourceType) -> dict[str, str]:
 def metadata_of(fields: Fields) -> dict[str, Any]:
     """Return the metadata of an object, or of a bookmark. Raises Garbled."""
     try:
-        found: dict[str, Any] = msgspec.to_builtins(_decoded(fields["metadata"], _METADATA))
+        found: dict[str, Any] = msgspec.to_builtins(_decode(fields["metadata"], _METADATA))
     except (msgspec.DecodeError, KeyError) as error:
         raise Garbled(f"its metadata cannot be read: {one_line(error)}") from error
     return found
 
 
-def _names_of(fields: Fields) -> dict[str, Any]:
+def _read_names(fields: Fields) -> dict[str, Any]:
     """Return the identifying fields of an object with unreadable metadata; empty if these are unreadable too."""
     try:
-        found: dict[str, Any] = msgspec.to_builtins(_decoded(fields["metadata"], _NAMES))
+        found: dict[str, Any] = msgspec.to_builtins(_decode(fields["metadata"], _NAMES))
     except (msgspec.DecodeError, KeyError):
         return {}
     return found
@@ -253,7 +253,7 @@ class WatchBackoff:
             self._kind = kind
             self._backoff.reset()
         wait = self._backoff.next()
-        longest = self._longest(error)
+        longest = self._find_longest(error)
         retry_after = error.retry_after if isinstance(error, ApiError) else None
         if (
             retry_after
@@ -261,7 +261,7 @@ class WatchBackoff:
             return min(retry_after, longest) * random.uniform(1.0, 1.1)  # noqa: S311 (spreads load)
         return min(wait, longest) * random.uniform(0.5, 1.0)  # noqa: S311 (spreads load)
 
-    def _longest(self, error: KubeError | None) -> float:
+    def _find_longest(self, error: KubeError | None) -> float:
         # An unavailable or starting server causes little load, so its return is detected within a second or two.
         waits_for_server = isinstance(error, Unreachable | ServerError) and not isinstance(error, Untrusted)
         return self._pace.longest_wait_for_server if waits_for_server else self._pace.longest_wait
@@ -305,7 +305,7 @@ class _Position:
     unopened: int = 0  # consecutive requests without a response in time
     why: str = ""  # the reason of the next listing; empty: it is the first
 
-    def _still_hoped_for(self, pace: Pace) -> bool:
+    def _may_return(self, pace: Pace) -> bool:
         """Return whether a missing type may be served again soon, because it was served a moment ago."""
         now = time.monotonic()
         if self.missing_since is None:
@@ -318,7 +318,7 @@ class _Position:
         If a streamed listing was rejected or interrupted, the next one uses pages, which any API server supports.
         """
         if isinstance(error, NotFound):
-            if not self._still_hoped_for(pace):
+            if not self._may_return(pace):
                 raise error
         elif isinstance(error, Expired):
             self.version, self.why = "", self.why and EXPIRED
@@ -490,7 +490,7 @@ def _changes(
         if event.type == BOOKMARK:
             metadata = metadata_of(event.object)
             if listing and _INITIAL_EVENTS_END in (metadata.get("annotations") or {}):
-                yield from _taken(upserted, resource)
+                yield from _take_upserted(upserted, resource)
                 listing = False
                 yield Listed(resource.id, namespace)
         else:
@@ -498,22 +498,22 @@ def _changes(
             obj = found.identity if isinstance(found, Rejected) else found
             metadata = obj["metadata"]
             if event.type == DELETED:
-                yield from _taken(upserted, resource)
+                yield from _take_upserted(upserted, resource)
                 yield Deleted(resource.id, key_of(obj))
             elif isinstance(found, Rejected):
-                yield from _taken(upserted, resource)
+                yield from _take_upserted(upserted, resource)
                 yield found
             elif event.type in {ADDED, MODIFIED}:
                 upserted[metadata.get("namespace"), metadata["name"]] = found
         if not listing:
             version = metadata.get("resourceVersion") or version
-    yield from _taken(upserted, resource)
+    yield from _take_upserted(upserted, resource)
     position.version = version
     if event is not None and event.type == ERROR:
         raise status_error(event.status())
 
 
-def _taken(upserted: dict[tuple[str | None, str], Object], resource: ResourceType) -> Iterator[Upserted]:
+def _take_upserted(upserted: dict[tuple[str | None, str], Object], resource: ResourceType) -> Iterator[Upserted]:
     if upserted:
         yield Upserted(resource.id, tuple(upserted.values()))
         upserted.clear()

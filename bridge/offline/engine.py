@@ -79,13 +79,13 @@ class Engine:
                 "name": str(author),
                 "packages": active.get(author, []),
                 "state": "Active" if author in active else "Rejected" if "rejected" in states[author] else "Pending",
-                "message": _state_message(states.get(author, {}), active=author in active),
+                "message": _describe_state(states.get(author, {}), active=author in active),
             }
             for author in sorted({*active, *states})
         ]
 
 
-def _state_message(state: Mapping[str, str], *, active: bool) -> str:
+def _describe_state(state: Mapping[str, str], *, active: bool) -> str:
     newest = [f"being checked since {state['since']}"] if "since" in state else []
     newest += [f"rejected: {state['rejected']}"] if "rejected" in state else []
     if active:
@@ -131,7 +131,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
             has_rego = await asyncio.to_thread(source.mentions, MARKS)
             if not has_rego:
                 reach = None if queries is None else {*queries, *QUERIES_OF_SYNC}
-                starting = await stack.enter_async_context(_starting(_shipped_alone(reach)))
+                starting = await stack.enter_async_context(_start_opa(_bundle_without_rego(reach)))
             if not follow:
                 stack.enter_context(without_collector())  # the command ends soon
             with without_collector():
@@ -143,8 +143,8 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
                 found = await settle_manifests(objects)
                 rejected = troubles(found, source.position)
                 if has_rego or found.submissions:  # also of authors whose texts have no mark
-                    starting = await stack.enter_async_context(_starting(found.bundle))
-            opa, changed = await stack.enter_async_context(_filled_from(source, starting, types))
+                    starting = await stack.enter_async_context(_start_opa(found.bundle))
+            opa, changed = await stack.enter_async_context(_fill_from(source, starting, types))
             yield Engine(
                 opa,
                 [*source.problems, *rejected],
@@ -162,12 +162,12 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
 
     async with await KubeClient.connect(kubeconfig, kube_context) as client:
         lacking = await meet(client)
-        types = (*types, *await _undiscovered(client))
+        types = (*types, *await _find_undiscovered(client))
         found = await settle_cluster(client)
         unread = _Troubles()
         instead = tuple(dict.fromkeys((*namespaces, client.namespace)))
         served = Tapped(ClusterSource(client, instead=instead), unread.note)
-        async with _starting(found.bundle) as starting, _filled_from(served, starting, types) as (opa, changed):
+        async with _start_opa(found.bundle) as starting, _fill_from(served, starting, types) as (opa, changed):
             yield Engine(
                 opa,
                 [*lacking, *found.unread, *unread.sorted()],
@@ -176,7 +176,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
                 namespace=client.namespace,
                 changed=changed,
                 settled=found,
-                events=lambda key: _events_of(client, key),
+                events=lambda key: _read_events(client, key),
             )
 
 
@@ -204,7 +204,7 @@ async def meet(client: KubeClient) -> list[Trouble]:
     return [Trouble(client.server, f"the API server does not serve Gateway API: {fix}", retried=False)]
 
 
-async def _undiscovered(client: KubeClient) -> list[str]:
+async def _find_undiscovered(client: KubeClient) -> list[str]:
     """Return the policy kinds with presets for a user who may not read CRDs: they are read where they are served."""
     from bridge.kube.discovery import find_missing_access
     from bridge.kube.errors import KubeError
@@ -216,7 +216,7 @@ async def _undiscovered(client: KubeClient) -> list[str]:
     return preset_kinds(rego_root()) if hidden else []
 
 
-async def _events_of(client: KubeClient, key: Key) -> list[dict[str, Any]]:
+async def _read_events(client: KubeClient, key: Key) -> list[dict[str, Any]]:
     """Return the Events about a cluster's object; none to users without permission to list them, who get the rest."""
     from bridge.kube.errors import KubeError
     from bridge.kube.recording import events_about
@@ -226,7 +226,7 @@ async def _events_of(client: KubeClient, key: Key) -> list[dict[str, Any]]:
     return []
 
 
-def _shipped_alone(queries: Iterable[str] | None) -> Bundle:
+def _bundle_without_rego(queries: Iterable[str] | None) -> Bundle:
     """Return the bundle without Rego of admins, only with the rules that these queries reach (None: with all)."""
     bounds = {}
     if any(name.startswith("BRIDGE_POLICY_") for name in os.environ):  # otherwise the Rego's own are the same
@@ -237,7 +237,7 @@ def _shipped_alone(queries: Iterable[str] | None) -> Bundle:
 
 
 @asynccontextmanager
-async def _starting(bundle: Bundle) -> AsyncIterator[asyncio.Task[str]]:
+async def _start_opa(bundle: Bundle) -> AsyncIterator[asyncio.Task[str]]:
     """Start a temporary OPA with a bundle, stopped at the end; the task returns its URL once it responds."""
     executable = await asyncio.to_thread(ensure_opa)
     managed = ManagedOpa(executable.path, {}, bundle=bundle)
@@ -251,7 +251,7 @@ async def _starting(bundle: Bundle) -> AsyncIterator[asyncio.Task[str]]:
 
 
 @asynccontextmanager
-async def _filled_from(
+async def _fill_from(
     source: Source, starting: asyncio.Task[str], types: Sequence[str]
 ) -> AsyncIterator[tuple[Opa, Callable[[], Awaitable[None]]]]:
     """Yield an OPA with the objects of a source, and a function that waits for a change of these."""

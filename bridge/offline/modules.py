@@ -90,10 +90,10 @@ async def settle_cluster(client: KubeClient) -> SettledModules:
                     break
     except TimeoutError:
         unread = {name: Trouble(name, why) for name, why in authors.unlisted.items()} | unread
-    return await _settle(authors, received, [*unread.values()], await _used_guardrails(client))
+    return await _settle(authors, received, [*unread.values()], await _read_used_guardrails(client))
 
 
-async def _used_guardrails(client: KubeClient) -> set[str]:
+async def _read_used_guardrails(client: KubeClient) -> set[str]:
     """Return the guardrails that a cluster's Constraints name; none where these cannot be read."""
     from bridge.kube.errors import KubeError
 

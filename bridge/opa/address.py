@@ -74,28 +74,28 @@ class Trust:
 
     def __init__(self, files: TlsFiles) -> None:
         self._files = files
-        self._seen = self._stamps()
+        self._seen = self._read_stamps()
         self._next_look = time.monotonic() + CREDENTIALS
         if files.key_file and not files.cert_file:
             raise OpaError("a key for TLS to OPA needs its certificate: set both")
-        self.context = self._made()
+        self.context = self._make_context()
 
     def look(self) -> None:
         """Load changed files, at most once a minute; invalid files change nothing."""
         if time.monotonic() < self._next_look:
             return
         self._next_look = time.monotonic() + CREDENTIALS
-        stamps = self._stamps()
+        stamps = self._read_stamps()
         if stamps == self._seen:
             return
         self._seen = stamps
         try:
             # A new context: this one would only get a new authority in addition to the removed one.
-            self.context = self._made()
+            self.context = self._make_context()
         except OpaError as error:
             log.warning("OPA client certificate reload failed", why=str(error))
 
-    def _made(self) -> ssl.SSLContext:
+    def _make_context(self) -> ssl.SSLContext:
         context = ssl.create_default_context()
         if self._files.ca_file:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # verifies everything, without an authority yet
@@ -115,7 +115,7 @@ class Trust:
             reason = error.strerror or str(error)
             raise OpaError(f"TLS to OPA: {file} cannot be used: {reason}") from error
 
-    def _stamps(self) -> tuple[int, ...]:
+    def _read_stamps(self) -> tuple[int, ...]:
         files = (self._files.ca_file, self._files.cert_file, self._files.key_file)
         return tuple(Path(file).stat().st_mtime_ns if file and Path(file).exists() else 0 for file in files)
 

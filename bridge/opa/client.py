@@ -174,7 +174,7 @@ class Opa:
         """Evaluate any document with an input, and return its provenance. `input_document` may be JSON text (`Raw`)."""
         body = {"input": input_document}
         found = _decode(await self._send_read("POST", f"/v1/data/{url_path(path)}?provenance=true", body))
-        return Answer(found.get("result", msgspec.UNSET), _revision(found), str(found.get("decision_id", "")))
+        return Answer(found.get("result", msgspec.UNSET), _read_revision(found), str(found.get("decision_id", "")))
 
     async def get(self, path: str) -> Any | None:
         """Return a document without input, None if it is undefined."""
@@ -208,7 +208,9 @@ class Opa:
         An OPA that was started with a single bundle file names the bundle by its path; then its revision is returned.
         """
         # A path without a document: only the provenance is needed.
-        return _revision(_decode(await self._send_read("GET", "/v1/data/system/provenance?provenance=true"))) or None
+        return (
+            _read_revision(_decode(await self._send_read("GET", "/v1/data/system/provenance?provenance=true"))) or None
+        )
 
     async def bundle_status(self) -> BundleStatus | None:
         """Return the status of the last bundle that OPA got from the bridge; None for an OPA without its configuration.
@@ -295,11 +297,11 @@ class Opa:
         except TimeoutError as error:
             raise OpaTimeout(f"OPA at {self.url} gave no answer within {self._timeout:g} s") from error
         except (aiohttp.ClientSSLError, ssl.SSLError) as error:
-            raise OpaUnavailable(f"no trusted TLS connection to OPA at {self.url}: {_in_words(error)}") from error
+            raise OpaUnavailable(f"no trusted TLS connection to OPA at {self.url}: {_describe_error(error)}") from error
         except aiohttp.ClientError as error:
-            raise OpaUnavailable(f"OPA at {self.url} cannot be reached: {_in_words(error)}") from error
+            raise OpaUnavailable(f"OPA at {self.url} cannot be reached: {_describe_error(error)}") from error
         if response.status >= 300:
-            raise _rejected(response.status, answer, response.headers.get("Retry-After", ""))
+            raise _read_rejection(response.status, answer, response.headers.get("Retry-After", ""))
         return answer
 
 
@@ -316,13 +318,13 @@ def _decode_as(decoder: msgspec.json.Decoder[Decoded], body: bytes) -> Decoded:
         raise OpaError(f"the server at this address does not respond like OPA: {error}") from error
 
 
-def _revision(answer: dict[str, Any]) -> str:
+def _read_revision(answer: dict[str, Any]) -> str:
     bundles = answer.get("provenance", {}).get("bundles", {})
     chosen = bundles.get(BUNDLE_NAME) or (next(iter(bundles.values())) if len(bundles) == 1 else {})
     return str(chosen.get("revision") or "")
 
 
-def _rejected(status: int, body: bytes, retry_after: str) -> OpaRejected:
+def _read_rejection(status: int, body: bytes, retry_after: str) -> OpaRejected:
     wait = float(retry_after) if retry_after.isdigit() else 0.0
     try:
         answer: Any = decode(body)
@@ -336,20 +338,20 @@ def _rejected(status: int, body: bytes, retry_after: str) -> OpaRejected:
     return OpaRejected(status, str(answer.get("code", "")), message, details, wait)
 
 
-def _one_line(error: BaseException) -> str:
+def _join_lines(error: BaseException) -> str:
     return " ".join(str(error).split())
 
 
-def _in_words(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     """Return the message without the library's additions."""
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return "unknown host name"
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return f"{_one_line(error.certificate_error)}; set opa_ca_file to the authority that signed it"
+        return f"{_join_lines(error.certificate_error)}; set opa_ca_file to the authority that signed it"
     if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, ConnectionRefusedError):
         return "connection refused"
     if isinstance(error, aiohttp.ClientConnectorError):
-        return _one_line(error.os_error)
+        return _join_lines(error.os_error)
     return str(error)
 
 

@@ -201,7 +201,7 @@ class ManagedOpa:
         folder = Path(tempfile.mkdtemp(prefix="policy-bridge-opa-"))
         try:
             mark = uuid.uuid4().hex
-            command = self._command(folder, url, mark)
+            command = self._make_command(folder, url, mark)
             whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
             self._last_lines.clear()
             try:
@@ -222,14 +222,14 @@ class ManagedOpa:
                 self._reader = asyncio.create_task(self._keep_last_lines(process.stdout))
             self.url = url
             try:
-                await self._until_ready(mark)
+                await self._wait_until_ready(mark)
             except BaseException:
                 await self.stop()
                 raise
         finally:
             shutil.rmtree(folder, ignore_errors=True)  # OPA reads its files once, at the start
 
-    def _command(self, folder: Path, url: str, mark: str) -> list[str]:
+    def _make_command(self, folder: Path, url: str, mark: str) -> list[str]:
         labels = {**self._config.get("labels", {}), _LABEL: mark}
         config_file = folder / "config.json"
         with os.fdopen(os.open(config_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
@@ -250,9 +250,9 @@ class ManagedOpa:
             command += [f"--addr={address}" for address in self._guard.listen]
         return command
 
-    async def _until_ready(self, mark: str) -> None:
+    async def _wait_until_ready(self, mark: str) -> None:
         exited = asyncio.create_task(self.exited())
-        answers = asyncio.create_task(self._until_answers(mark))
+        answers = asyncio.create_task(self._wait_for_answers(mark))
         try:
             # Both at once: another server on the port may never respond, while OPA has ended already.
             await asyncio.wait({exited, answers}, timeout=self._start_timeout, return_when=asyncio.FIRST_COMPLETED)
@@ -263,13 +263,15 @@ class ManagedOpa:
         if not answers.cancelled():
             answers.result()
         elif exited.cancelled():
-            raise OpaStartError(f"OPA did not respond within {self._start_timeout:g} s after its start{self._output()}")
+            raise OpaStartError(
+                f"OPA did not respond within {self._start_timeout:g} s after its start{self._describe_output()}"
+            )
         elif not self._socket and any("address already in use" in line for line in self._last_lines):
             raise PortTaken(int(self.url.rpartition(":")[2]))
         else:
-            raise OpaStartError(f"OPA exited during startup with status {exited.result()}{self._output()}")
+            raise OpaStartError(f"OPA exited during startup with status {exited.result()}{self._describe_output()}")
 
-    async def _until_answers(self, mark: str) -> None:
+    async def _wait_for_answers(self, mark: str) -> None:
         async with Opa(self.url, token=self._guard.token if self._guard else None, timeout=5.0) as opa:
             while True:
                 # The label proves that this OPA responds, not another one on the same port.
@@ -287,17 +289,17 @@ class ManagedOpa:
                 return
         raise OpaStartError(f"{self._socket} is in use: stop its process, or choose another socket for OPA")
 
-    def _output(self) -> str:
+    def _describe_output(self) -> str:
         # OPA's last line is the reason of its end, except for a broken bundle, whose errors are in several lines.
         return ": " + "; ".join(list(self._last_lines)[-10:]) if self._last_lines else ""
 
     async def _keep_last_lines(self, stream: asyncio.StreamReader) -> None:
-        async for line in _lines(stream):
+        async for line in _read_lines(stream):
             if line:
-                self._last_lines.append(_message(line))
+                self._last_lines.append(_read_message(line))
 
 
-async def _lines(stream: asyncio.StreamReader) -> AsyncIterator[str]:
+async def _read_lines(stream: asyncio.StreamReader) -> AsyncIterator[str]:
     rest = b""
     while chunk := await stream.read(1 << 16):  # not readline: it fails for a line longer than its buffer
         *lines, rest = (rest + chunk).split(b"\n")
@@ -306,7 +308,7 @@ async def _lines(stream: asyncio.StreamReader) -> AsyncIterator[str]:
     yield rest.decode(errors="replace").strip()
 
 
-def _message(line: str) -> str:
+def _read_message(line: str) -> str:
     try:
         entry: Any = decode(line)
     except msgspec.DecodeError:

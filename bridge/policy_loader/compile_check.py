@@ -122,13 +122,13 @@ class Checker:
         suspects = {path: text for path, text in modules.items() if ANNOTATION in text or may_use_schemas(text)}
         if not suspects:
             return []
-        async with _folder(suspects) as (folder, names):
+        async with _write_folder(suspects) as (folder, names):
             status, output, errors = await self._run(folder, "inspect", ".", "--annotations", "--format", "json")
-            inspected = _decoded(output)
+            inspected = _decode_output(output)
             if status or not isinstance(inspected, dict):
-                return await self._unparsed(suspects) or _findings(output, errors, names)
+                return await self._find_parse_errors(suspects) or _read_findings(output, errors, names)
             found = [
-                _finding({"location": one["location"], "code": OUTSIDE_ACCESS, "message": IN_ANNOTATION}, names)
+                _read_finding({"location": one["location"], "code": OUTSIDE_ACCESS, "message": IN_ANNOTATION}, names)
                 for one in inspected.get("annotations") or ()
                 if any(has_reference(schema) for schema in one["annotations"].get("schemas") or ())
             ]
@@ -138,13 +138,13 @@ class Checker:
                 rules = ("--input", "input.json", "--data", str(outside_access_rules()), "--format", "json")
                 status, output, errors = await self._run(folder, "eval", "data.checks.outside_access.fetching", *rules)
                 if status:
-                    return _findings(output, errors, names)
-                for file in _decoded(output)["result"][0]["expressions"][0]["value"]:
+                    return _read_findings(output, errors, names)
+                for file in _decode_output(output)["result"][0]["expressions"][0]["value"]:
                     text = suspects[names[file]]
                     found.append(Finding(names[file], line_of_use(text), 1, OUTSIDE_ACCESS, IN_CALL))
             return found
 
-    async def _unparsed(self, modules: Mapping[str, str]) -> list[Finding]:
+    async def _find_parse_errors(self, modules: Mapping[str, str]) -> list[Finding]:
         """Return the parse errors of modules, without reading their annotations."""
         found = await self._check({path: text.replace(ANNOTATION, "") for path, text in modules.items()})
         return [finding for finding in found if finding.code in {PARSE_ERROR, *PASSING}]
@@ -161,28 +161,28 @@ class Checker:
         found = await self._check(texts)
         if found:
             return found
-        async with _folder(texts) as (folder, names):
+        async with _write_folder(texts) as (folder, names):
             (folder / "data.json").write_bytes(msgspec.json.encode(data))
             arguments = ("test", ".", "--format", "json", "--timeout", f"{self._patience / 2:g}s")
             status, output, errors = await self._run(folder, *arguments)
             if status == 0:
                 return []
-            results = _decoded(output)
+            results = _decode_output(output)
             if status != _TEST_FAILED or not isinstance(results, list):  # a crash of Go has the same status
-                return _findings(output, errors, names)
+                return _read_findings(output, errors, names)
             results = [result for result in results if result.get("fail") or result.get("error")]
-            of_tests = [_failed(result, names) for result in results]
+            of_tests = [_read_failure(result, names) for result in results]
             # Tests among modules are run separately: their results do not count here.
             return [finding for finding in of_tests if finding.path in tests]
 
     async def _check(self, texts: Mapping[str, str]) -> list[Finding]:
-        async with _folder(texts) as (folder, names):
-            (folder / "capabilities.json").write_bytes(await self._limits(folder))
+        async with _write_folder(texts) as (folder, names):
+            (folder / "capabilities.json").write_bytes(await self._limit_capabilities(folder))
             limits = ("--capabilities", "capabilities.json", "--max-errors", _MOST_ERRORS)
             status, output, errors = await self._run(folder, "check", ".", "--format", "json", *limits)
-            return [] if status == 0 else [self._explained(finding) for finding in _findings(output, errors, names)]
+            return [] if status == 0 else [self._explain(finding) for finding in _read_findings(output, errors, names)]
 
-    def _explained(self, finding: Finding) -> Finding:
+    def _explain(self, finding: Finding) -> Finding:
         """Return the message with a hint: old Rego can be rewritten, and removed functions are known from OPA."""
         if finding.code == PARSE_ERROR and _OLD_REGO.search(finding.message):
             return finding._replace(message=f"{finding.message}: {_REWRITE}")
@@ -191,11 +191,11 @@ class Checker:
             return finding
         return finding._replace(message=f"{finding.message}: not allowed: see the bridge's setting allowed_builtins")
 
-    async def _limits(self, folder: Path) -> bytes:
+    async def _limit_capabilities(self, folder: Path) -> bytes:
         """Return the capabilities of the executable without the removed functions, and without the network."""
         if self._capabilities is None:
             _, output, errors = await self._run(folder, "capabilities", "--current")
-            found = _decoded(output)
+            found = _decode_output(output)
             if not isinstance(found, dict):
                 raise CheckError(f"{self._executable} printed no capabilities: {errors.decode(errors='replace')}")
             outside = {one["name"] for one in found["builtins"] if one.get("nondeterministic")}
@@ -228,7 +228,7 @@ class Checker:
             late = {"code": _LATE, "message": f"opa {arguments[0]} took longer than {self._patience:g} s"}
             return 1, b"", msgspec.json.encode({"errors": [late]})
         except _OutputTooLongError:
-            return 1, b"", self._too_large(arguments[0])
+            return 1, b"", self._report_too_large(arguments[0])
         finally:
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
@@ -236,10 +236,10 @@ class Checker:
                 await process.wait()
         status = process.returncode or 0
         if status and _OUT_OF_MEMORY.search(errors):
-            return 1, b"", self._too_large(arguments[0])
+            return 1, b"", self._report_too_large(arguments[0])
         return status, output, errors
 
-    def _too_large(self, command: str) -> bytes:
+    def _report_too_large(self, command: str) -> bytes:
         what = "evaluating these tests" if command == "test" else "compiling the modules"
         bound = f"{self._memory // MEBIBYTE} MiB of memory"
         text = f"{what} takes more than {bound}: use smaller values, or raise the bridge's setting check_memory_mib"
@@ -271,30 +271,30 @@ class CheckError(Exception):
 
 
 @contextlib.asynccontextmanager
-async def _folder(texts: Mapping[str, str]) -> AsyncIterator[tuple[Path, dict[str, str]]]:
+async def _write_folder(texts: Mapping[str, str]) -> AsyncIterator[tuple[Path, dict[str, str]]]:
     """Yield a folder with all modules to check, and the original paths of its files."""
     with tempfile.TemporaryDirectory(prefix="policy-bridge-check-") as name:
         folder = Path(name)
         # Numbers, because an author's name may be longer than a file system allows.
         files = {f"{number:05}{SUFFIX}": path for number, path in enumerate(texts)}
-        await asyncio.to_thread(_write, folder, files, texts)
+        await asyncio.to_thread(_write_texts, folder, files, texts)
         yield folder, files
 
 
-def _write(folder: Path, files: Mapping[str, str], texts: Mapping[str, str]) -> None:
+def _write_texts(folder: Path, files: Mapping[str, str], texts: Mapping[str, str]) -> None:
     for file, path in files.items():
         (folder / file).write_text(texts[path], encoding="utf-8", newline="")
 
 
-def _findings(output: bytes, errors: bytes, names: Mapping[str, str]) -> list[Finding]:
-    document = _decoded(errors) or _decoded(output)
+def _read_findings(output: bytes, errors: bytes, names: Mapping[str, str]) -> list[Finding]:
+    document = _decode_output(errors) or _decode_output(output)
     if isinstance(document, dict) and document.get("errors"):
-        return [_finding(error, names) for error in document["errors"]]
+        return [_read_finding(error, names) for error in document["errors"]]
     text = (errors or output).decode(errors="replace").strip()
     return [Finding("", 0, 0, _FAILED, text or "opa failed without output")]
 
 
-def _finding(error: dict[str, Any], names: Mapping[str, str]) -> Finding:
+def _read_finding(error: dict[str, Any], names: Mapping[str, str]) -> Finding:
     where = error.get("location") or {}
     text = str(error.get("message", ""))
     for file, path in names.items():
@@ -303,15 +303,17 @@ def _finding(error: dict[str, Any], names: Mapping[str, str]) -> Finding:
     return Finding(path, int(where.get("row", 0)), int(where.get("col", 0)), str(error.get("code", "")), text)
 
 
-def _failed(result: dict[str, Any], names: Mapping[str, str]) -> Finding:
+def _read_failure(result: dict[str, Any], names: Mapping[str, str]) -> Finding:
     name = f"{str(result.get('package', '')).removeprefix('data.')}.{result.get('name')}"
     error = result.get("error")
     if not isinstance(error, dict):
-        return _finding({**result, "code": "test_failed", "message": f"the test {name} failed"}, names)
-    return _finding({**result, "code": "test_failed", "message": f"the test {name} failed: {error['message']}"}, names)
+        return _read_finding({**result, "code": "test_failed", "message": f"the test {name} failed"}, names)
+    return _read_finding(
+        {**result, "code": "test_failed", "message": f"the test {name} failed: {error['message']}"}, names
+    )
 
 
-def _decoded(text: bytes) -> Any:
+def _decode_output(text: bytes) -> Any:
     try:
         return decode(text, most=MAX_DEPTH)
     except msgspec.DecodeError:

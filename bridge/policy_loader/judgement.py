@@ -65,27 +65,27 @@ class Judge:
             self._view, self._decision, self._guardrails = view, decision, guardrails
             self._compiled.clear()
 
-    def _generated(self, submissions: Sequence[Submission]) -> dict[str, str]:
+    def _generate_modules(self, submissions: Sequence[Submission]) -> dict[str, str]:
         return generated(submissions, self._view, self._decision, self._guardrails)
 
     def bundle(self, submissions: Sequence[Submission]) -> Bundle:
         """Return the bundle of a set."""
-        return assemble(self._shipped, submissions, self._generated(submissions))
+        return assemble(self._shipped, submissions, self._generate_modules(submissions))
 
     async def find_faults(self, submissions: Sequence[Submission]) -> Sequence[Fault]:
         """Return all faults of a set. Raises OpaError if OPA does not respond, CheckError if `opa` is broken."""
         if not submissions:
             return []
-        found = [*find_disputes(submissions)] or [*await self._obstacles(submissions)]
+        found = [*find_disputes(submissions)] or [*await self._check_obstacles(submissions)]
         return found or await self._compile(submissions)
 
-    async def _obstacles(self, submissions: Sequence[Submission]) -> list[Fault]:
+    async def _check_obstacles(self, submissions: Sequence[Submission]) -> list[Fault]:
         # By each claim, not by what they have in common: data at `team` must not reject a module in `team.b`.
-        taken = await self._find_obstacles({at for submission in submissions for _, at in _claims(submission)})
+        taken = await self._find_obstacles({at for submission in submissions for _, at in _list_claims(submission)})
         return [
-            Fault(submission.author, _obstacle(name, at), own=True)
+            Fault(submission.author, _describe_obstacle(name, at), own=True)
             for submission in submissions
-            for name, at in _claims(submission)
+            for name, at in _list_claims(submission)
             if at in taken
         ]
 
@@ -94,10 +94,10 @@ class Judge:
         if name in self._compiled:
             return self._compiled[name][1]
         places = Places(submissions)
-        added = self._generated(submissions)
-        found = [fault for submission in submissions for fault in await self._outside_access(submission)]
+        added = self._generate_modules(submissions)
+        found = [fault for submission in submissions for fault in await self._check_outside_access(submission)]
         if not found:
-            found = _faults(await self._checker.check(places.modules, added), places)
+            found = _read_faults(await self._checker.check(places.modules, added), places)
         if not found:
             for submission in submissions:
                 found += await self._test(submission, submissions, {**places.modules, **added})
@@ -105,11 +105,11 @@ class Judge:
             _remember(self._compiled, name, (submissions, found), _REMEMBERED)
         return found
 
-    async def _outside_access(self, submission: Submission) -> list[Fault]:
+    async def _check_outside_access(self, submission: Submission) -> list[Fault]:
         if id(submission) in self._harmless:
             return []
         places = Places([submission, replace(submission, modules=submission.tests)])
-        found = _faults(await self._checker.find_outside_access(places.modules), places, own=True)
+        found = _read_faults(await self._checker.find_outside_access(places.modules), places, own=True)
         if not found:
             _remember(self._harmless, id(submission), submission, _TESTED)
         return found
@@ -124,7 +124,7 @@ class Judge:
         if not found:
             _remember(self._passed, id(submission), submission, _TESTED)
         # A test that conflicts with others' modules is at fault itself: without it the set compiles.
-        return [replace(fault, author=submission.author) for fault in _faults(found, tests, own=True)]
+        return [replace(fault, author=submission.author) for fault in _read_faults(found, tests, own=True)]
 
 
 def _remember(known: dict[Any, Any], name: Any, value: Any, most: int) -> None:
@@ -134,17 +134,17 @@ def _remember(known: dict[Any, Any], name: Any, value: Any, most: int) -> None:
     known[name] = value
 
 
-def _faults(found: Sequence[Finding], places: Places, *, own: bool = False) -> list[Fault]:
+def _read_faults(found: Sequence[Finding], places: Places, *, own: bool = False) -> list[Fault]:
     faults = [places.fault(*finding) for finding in found]
     return [replace(fault, own=own or fault.problem.code in _OWN) for fault in faults]
 
 
-def _claims(submission: Submission) -> list[tuple[str, DataPath]]:
+def _list_claims(submission: Submission) -> list[tuple[str, DataPath]]:
     """Return the parts of `data` that a submission owns, each with its module, "" for data."""
     return [*packages(submission).items(), *(("", at) for at in submission.data)]
 
 
-def _obstacle(name: str, path: DataPath) -> ModuleProblem:
+def _describe_obstacle(name: str, path: DataPath) -> ModuleProblem:
     text = f"OPA has data of another client at {'.'.join(path)}, which these modules overwrite: choose another package"
     return ModuleProblem(name, 1 if name else 0, 1 if name else 0, "data_in_the_way", text)
 
@@ -305,12 +305,12 @@ def problems_of(author: Key, faults: Sequence[Fault]) -> tuple[ModuleProblem, ..
     """Return faults for the author whose submission causes them: faults in others' modules are breakages."""
     own = tuple(fault.problem for fault in faults if fault.author == author)
     return own or tuple(
-        ModuleProblem("", 0, 0, fault.problem.code, f"breaks {_place(fault)}: {fault.problem.message}")
+        ModuleProblem("", 0, 0, fault.problem.code, f"breaks {_name_place(fault)}: {fault.problem.message}")
         for fault in faults
     )
 
 
-def _place(fault: Fault) -> str:
+def _name_place(fault: Fault) -> str:
     problem = fault.problem
     where = f"{problem.file}:{problem.line}" if problem.file else "the set of modules"
     return f"{fault.author} {where}" if fault.author else where

@@ -160,7 +160,7 @@ class Entry:
         return Verdict(one.author, one.version, active, self.problems, self.revision, failing)
 
 
-def _youth(entry: Entry) -> tuple[int, tuple[bool, str, Key]]:
+def _rank_youth(entry: Entry) -> tuple[int, tuple[bool, str, Key]]:
     """Return a sort key: the version that joined the set last is the last."""
     return entry.since, entry.submitted.age
 
@@ -313,12 +313,12 @@ class Loader:
         if entry is None or entry.chosen is None:
             return
         conflict = fault.problem.code == _CONFLICT
-        culprit = max(self._sharing(entry, fault.problem.file), key=_youth) if conflict else entry
+        culprit = max(self._find_sharing(entry, fault.problem.file), key=_rank_youth) if conflict else entry
         log.warning("module failed", submission=str(culprit.submitted.author), why=fault.problem.message)
         self._withdraw(culprit, [fault])
         self.reconsider()
 
-    def _sharing(self, entry: Entry, module: str = "") -> list[Entry]:
+    def _find_sharing(self, entry: Entry, module: str = "") -> list[Entry]:
         """Return the entries in the set with a package of this one (or of this module), including itself."""
         own = packages(entry.chosen) if entry.chosen else {}
         wanted = {own[module]} if module in own else set(own.values())
@@ -330,7 +330,7 @@ class Loader:
 
     def _withdraw(self, entry: Entry, faults: Sequence[Fault]) -> None:
         if entry.chosen:
-            author, others = entry.submitted.author, [one for one in self._sharing(entry) if one is not entry]
+            author, others = entry.submitted.author, [one for one in self._find_sharing(entry) if one is not entry]
             problems = [
                 fault.problem if fault.author == author else replace(fault.problem, file="", line=0, column=0)
                 for fault in faults
@@ -345,7 +345,7 @@ class Loader:
             await self._load()
 
     async def _load(self) -> None:
-        await self._until_listed()
+        await self._wait_until_listed()
         look = _LOOK
         while True:
             self._wake.clear()
@@ -363,7 +363,7 @@ class Loader:
             await self._publish()
             await self._rest(look)
 
-    async def _until_listed(self) -> None:
+    async def _wait_until_listed(self) -> None:
         """Before the initial list is complete an OPA with modules keeps them; one without gets the shipped ones."""
         patience = PATIENCE
         while not self._listed.is_set():
@@ -458,12 +458,12 @@ class Loader:
         entries = sorted(self._entries.values(), key=lambda one: (one.chosen is None, one.submitted.age))
         active = [entry.chosen for entry in entries if entry.chosen]
         joining = [entry for entry in entries if entry.submitted is not entry.chosen and not entry.alone]
-        self._adopt(*await self._selected(active, joining))
+        self._adopt(*await self._select_in_time(active, joining))
         if self._query_errors:
             # Nothing is served before OPA has reported the documents that it would erase.
             raise self._query_errors[0]
 
-    async def _selected(self, active: Sequence[Submission], joining: Sequence[Entry]) -> tuple[Chosen, Problems]:
+    async def _select_in_time(self, active: Sequence[Submission], joining: Sequence[Entry]) -> tuple[Chosen, Problems]:
         """Return the newest set, without those of `joining` whose check together takes long: they are checked alone."""
         clock = asyncio.get_running_loop()
         started = clock.time()
@@ -541,7 +541,7 @@ class Loader:
         faults = [fault_of(error, Places(self._served)) for error in errors]
         fresh = [entry for entry in self._entries.values() if entry.chosen and entry.chosen is not entry.confirmed]
         named = [entry for entry in fresh if any(fault.author == entry.submitted.author for fault in faults)]
-        culprits = named or sorted(fresh, key=_youth)[-1:]
+        culprits = named or sorted(fresh, key=_rank_youth)[-1:]
         for entry in culprits:
             self._withdraw(entry, faults)
         if not culprits:
@@ -643,7 +643,7 @@ class Activation:
 
     async def serve(self, bundle: Bundle) -> None:
         """Serve a bundle from now on. Raises OpaError, and serves nothing, if OPA does not respond."""
-        status = await self._status()
+        status = await self._read_status()
         self._before, self._doubtful = (status.last_request, bool(status.code)) if status else ("", False)
         now = asyncio.get_running_loop().time()
         self._replaced = {old: when for old, when in self._replaced.items() if when > now - RECENT}
@@ -658,7 +658,7 @@ class Activation:
 
     async def is_active(self) -> bool:
         """Return whether OPA has activated the bundle. Raises BundleRefused if it rejects it."""
-        status = await self._status()
+        status = await self._read_status()
         if status is None or status.active_revision == self.revision:
             return status is not None
         if (
@@ -702,13 +702,13 @@ class Activation:
                     return True  # rules of another author, which fail
             for root in owned:
                 if overlap(root, path):
-                    found = _without(found, root[len(path) :])
+                    found = _remove_path(found, root[len(path) :])
             return found is not None
 
         taken = await asyncio.gather(*(is_taken(path) for path in fresh))
         return [path for path, there in zip(fresh, taken, strict=True) if there]
 
-    async def _status(self) -> BundleStatus | None:
+    async def _read_status(self) -> BundleStatus | None:
         try:
             return await self._opa.bundle_status()
         except OpaRejected:
@@ -716,14 +716,14 @@ class Activation:
             return BundleStatus(BUNDLE_NAME, await self._opa.bundle_revision() or "")
 
 
-def _without(found: Any, path: DataPath) -> Any:
+def _remove_path(found: Any, path: DataPath) -> Any:
     """Return a document without the value at a path, None if nothing else is in it."""
     if not path:
         return None
     if not isinstance(found, dict) or path[0] not in found:
         return found
     rest = {name: value for name, value in found.items() if name != path[0]}
-    below = _without(found[path[0]], path[1:])
+    below = _remove_path(found[path[0]], path[1:])
     if below is not None:
         rest[path[0]] = below
     return rest or None

@@ -45,25 +45,25 @@ class ObjectEvent(NamedTuple):
 def annotation(verdict: Verdict) -> str:
     """Return the annotation's value: `ok`, `error` with OPA's errors, or `pending` until OPA has loaded it."""
     if verdict.accepted:
-        failing = {"failing": [_opa_error(problem) for problem in verdict.failing[:MOST_PROBLEMS]]}
-        return _json({"status": "ok" if verdict.programmed else "pending", **(failing if verdict.failing else {})})
+        failing = {"failing": [_format_opa_error(problem) for problem in verdict.failing[:MOST_PROBLEMS]]}
+        return _encode({"status": "ok" if verdict.programmed else "pending", **(failing if verdict.failing else {})})
     error = {
         "code": verdict.problems[0].code,
         "message": summary(verdict),
-        "errors": [_opa_error(problem) for problem in verdict.problems[:MOST_PROBLEMS]],
+        "errors": [_format_opa_error(problem) for problem in verdict.problems[:MOST_PROBLEMS]],
     }
-    return _json({"status": "error", "error": error})
+    return _encode({"status": "error", "error": error})
 
 
 def status(verdict: Verdict, generation: int, current: Mapping[str, Any], now: str) -> dict[str, Any]:
     """Return a RegoPolicy's status. `current` is its current one; `now` is the time for changed conditions."""
-    wanted = [_accepted(verdict), _programmed(verdict)]
+    wanted = [_make_accepted(verdict), _make_programmed(verdict)]
     found: dict[str, Any] = {
         "observedGeneration": generation,
-        "conditions": [_dated(one, generation, current, now) for one in wanted],
+        "conditions": [_add_times(one, generation, current, now) for one in wanted],
     }
     if problems := (*verdict.problems, *verdict.failing):
-        found["problems"] = [_problem(problem) for problem in problems[:MOST_PROBLEMS]]
+        found["problems"] = [_format_problem(problem) for problem in problems[:MOST_PROBLEMS]]
     if verdict.active:
         before = current.get("inForce") or {}
         # The revision with which it became active. Later ones have it too: a change of others changes nothing here.
@@ -107,45 +107,47 @@ def place(problem: ModuleProblem) -> str:
     return f"{':'.join(parts)}: " if problem.file else ""
 
 
-def _opa_error(problem: ModuleProblem) -> dict[str, Any]:
+def _format_opa_error(problem: ModuleProblem) -> dict[str, Any]:
     location = {"file": problem.file, "row": problem.line, "col": problem.column}
     return {"code": problem.code, "message": _cut(problem.message), "location": location}
 
 
-def _problem(problem: ModuleProblem) -> dict[str, Any]:
+def _format_problem(problem: ModuleProblem) -> dict[str, Any]:
     where = {"file": problem.file, "line": problem.line, "column": problem.column}
     return {"code": problem.code, "message": _cut(problem.message), **{name: at for name, at in where.items() if at}}
 
 
-def _accepted(verdict: Verdict) -> dict[str, str]:
+def _make_accepted(verdict: Verdict) -> dict[str, str]:
     if verdict.accepted:
-        return _condition("Accepted", "True", "Accepted", "The modules compile with all others, and their tests pass")
-    return _condition("Accepted", "False", _reason(verdict.problems[0].code), summary(verdict))
+        return _make_condition(
+            "Accepted", "True", "Accepted", "The modules compile with all others, and their tests pass"
+        )
+    return _make_condition("Accepted", "False", _make_reason(verdict.problems[0].code), summary(verdict))
 
 
-def _programmed(verdict: Verdict) -> dict[str, str]:
+def _make_programmed(verdict: Verdict) -> dict[str, str]:
     if verdict.programmed:
         message = summary_of_failing(verdict.failing) if verdict.failing else "OPA uses this version"
-        return _condition("Programmed", "True", "Programmed", message)
+        return _make_condition("Programmed", "True", "Programmed", message)
     if verdict.accepted:
-        return _condition("Programmed", "False", "Pending", "OPA has not activated this version yet")
+        return _make_condition("Programmed", "False", "Pending", "OPA has not activated this version yet")
     if verdict.active:
-        return _condition("Programmed", "False", "LastGoodVersion", "OPA uses the last good version")
-    return _condition("Programmed", "False", "NotAccepted", "OPA has no version of this object")
+        return _make_condition("Programmed", "False", "LastGoodVersion", "OPA uses the last good version")
+    return _make_condition("Programmed", "False", "NotAccepted", "OPA has no version of this object")
 
 
-def _condition(type_: str, status_: str, reason: str, message: str) -> dict[str, str]:
+def _make_condition(type_: str, status_: str, reason: str, message: str) -> dict[str, str]:
     return {"type": type_, "status": status_, "reason": reason, "message": message}
 
 
-def _dated(condition: dict[str, str], generation: int, current: Mapping[str, Any], now: str) -> dict[str, Any]:
+def _add_times(condition: dict[str, str], generation: int, current: Mapping[str, Any], now: str) -> dict[str, Any]:
     conditions: Sequence[Mapping[str, Any]] = current.get("conditions") or ()
     before = next((one for one in conditions if one.get("type") == condition["type"]), {})
     since = before.get("lastTransitionTime") if before.get("status") == condition["status"] else None
     return {**condition, "observedGeneration": generation, "lastTransitionTime": since or now}
 
 
-def _reason(code: str) -> str:
+def _make_reason(code: str) -> str:
     """Return a condition's reason for OPA's code: `rego_parse_error` is RegoParseError."""
     reason = "".join(word.capitalize() for word in re.findall("[a-zA-Z]+", code))
     return reason or "Refused"
@@ -155,7 +157,7 @@ def _cut(message: str) -> str:
     return message if len(message) <= LONGEST_MESSAGE else f"{message[: LONGEST_MESSAGE - 1]}…"
 
 
-def _json(value: Any) -> str:
+def _encode(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 

@@ -198,9 +198,9 @@ def read_config_map(key: Key, obj: Object, namespaces: Collection[str]) -> Readi
     if not {ALL_NAMESPACES, key.namespace} & set(namespaces):
         return None
     if not (is_data or is_policy):
-        problem = _misspelled_label(labels)
+        problem = _find_misspelled_label(labels)
         return Reading(Submission(key, version_of(labels), problems=(problem,)), policy=True) if problem else None
-    data, binary = (_mapping(obj, name) for name in ("data", "binaryData"))
+    data, binary = (_read_mapping(obj, name) for name in ("data", "binaryData"))
     if data is None or binary is None:
         problem = flaw("its data is not a mapping of names to strings", code="no_text")
         return Reading(Submission(key, "", problems=(problem,)), is_policy)
@@ -235,10 +235,10 @@ def read_config_map(key: Key, obj: Object, namespaces: Collection[str]) -> Readi
     submission = Submission(key, version, data={(key.namespace, key.name): documents}, created=created_at(obj))
     if not is_cheap(yaml.values()):
         return Reading(submission, is_policy, unread=yaml)
-    return _with_documents(submission, {name: list(read_documents(text)) for name, text in yaml.items()})
+    return _add_documents(submission, {name: list(read_documents(text)) for name, text in yaml.items()})
 
 
-def _misspelled_label(labels: Mapping[str, Any]) -> ModuleProblem | None:
+def _find_misspelled_label(labels: Mapping[str, Any]) -> ModuleProblem | None:
     """Return the problem of a label with nearly the right value: the author expects that the ConfigMap is loaded."""
     for name, value in (POLICY_LABEL, DATA_LABEL):
         given = labels.get(name)
@@ -254,7 +254,7 @@ async def finish(reading: Reading) -> Reading:
     except TooCostlyError as error:
         problem = flaw(str(error), code="data_parse_error", file=next(iter(reading.unread)))
         return rejected(reading, problem)
-    return _with_documents(reading.submission, dict(zip(reading.unread, found, strict=True)))
+    return _add_documents(reading.submission, dict(zip(reading.unread, found, strict=True)))
 
 
 def rejected(reading: Reading, problem: ModuleProblem) -> Reading:
@@ -262,15 +262,15 @@ def rejected(reading: Reading, problem: ModuleProblem) -> Reading:
     return replace(reading, submission=replace(reading.submission, problems=(problem,)), unread={})
 
 
-def _with_documents(submission: Submission, yaml: Mapping[str, Sequence[Document | BrokenDocument]]) -> Reading:
+def _add_documents(submission: Submission, yaml: Mapping[str, Sequence[Document | BrokenDocument]]) -> Reading:
     [(path, documents)] = submission.data.items()
-    found = {name: _document(name, read) for name, read in yaml.items()}
+    found = {name: _read_document(name, read) for name, read in yaml.items()}
     problems = tuple(one for one in found.values() if isinstance(one, ModuleProblem))
     documents = documents | {name: one[0] for name, one in found.items() if not isinstance(one, ModuleProblem)}
     return Reading(replace(submission, data={path: documents}, problems=problems), policy=False)
 
 
-def _document(name: str, documents: Sequence[Document | BrokenDocument]) -> tuple[Any] | ModuleProblem:
+def _read_document(name: str, documents: Sequence[Document | BrokenDocument]) -> tuple[Any] | ModuleProblem:
     if not documents:
         return flaw("it is empty: write null for an empty document", code="data_parse_error", file=name, line=1)
     first = documents[0]
@@ -290,7 +290,7 @@ def _document(name: str, documents: Sequence[Document | BrokenDocument]) -> tupl
     return (first.value,)
 
 
-def _mapping(obj: Object, name: str) -> dict[str, Any] | None:
+def _read_mapping(obj: Object, name: str) -> dict[str, Any] | None:
     found = parse_field(obj.get(name)) or {}
     return found if isinstance(found, dict) else None
 
@@ -312,7 +312,7 @@ def read_rego_policy(key: Key, obj: Object) -> Reading:
         if name not in {"modules", "tests"}
     ]
     modules, tests = spec.get("modules", {}), spec.get("tests", {})
-    problems += _problems_of("modules", modules) + _problems_of("tests", tests)
+    problems += _check_texts("modules", modules) + _check_texts("tests", tests)
     if not problems:
         if not modules:
             problems = [flaw("spec.modules has no module", code="invalid_spec")]
@@ -325,7 +325,7 @@ def read_rego_policy(key: Key, obj: Object) -> Reading:
     return Reading(Submission(key, version, modules=modules, tests=tests, created=created_at(obj)), policy=True)
 
 
-def _problems_of(field: str, value: Any) -> list[ModuleProblem]:
+def _check_texts(field: str, value: Any) -> list[ModuleProblem]:
     if not isinstance(value, dict):
         return [flaw(f"spec.{field} is not a map of names to Rego", code="invalid_spec")]
     problems = []
@@ -384,13 +384,13 @@ def find_flaws(submission: Submission) -> list[ModuleProblem]:
         if package is None:
             message = "its package cannot be read: begin with a line `package <name>.<name>`"
         else:
-            message = _refused(package)
+            message = _explain_refusal(package)
         if message:
-            found.append(ModuleProblem(name, _line_of_package(text), 1, _OWN, message))
+            found.append(ModuleProblem(name, _find_package_line(text), 1, _OWN, message))
     for path in submission.data:
-        message = _refused(path, data=True)
+        message = _explain_refusal(path, data=True)
         if message:
-            found.append(ModuleProblem("", 0, 0, _OWN, f"data at {_dotted(path)}: {message}"))
+            found.append(ModuleProblem("", 0, 0, _OWN, f"data at {_join_path(path)}: {message}"))
     return found
 
 
@@ -401,20 +401,20 @@ def find_disputes(submissions: Iterable[Submission]) -> Iterator[Fault]:
     claimed: dict[DataPath, Submission] = {}  # packages
     for submission in submissions:
         for name, package in packages(submission).items():
-            line = _line_of_package(submission.modules[name])
-            point = _point(package)
+            line = _find_package_line(submission.modules[name])
+            point = _find_point(package)
             owner = points.setdefault(point, submission) if point else submission
             if owner is not submission:
-                message = f"{_dotted(point)} belongs to {owner.author}: choose another name"
+                message = f"{_join_path(point)} belongs to {owner.author}: choose another name"
                 yield Fault(submission.author, ModuleProblem(name, line, 1, _OWN, message), own=True)
-            holder = _holder(data, package, submission)
+            holder = _find_holder(data, package, submission)
             if holder:
-                message = f"{holder.author} has data at, above or below {_dotted(package)}"
+                message = f"{holder.author} has data at, above or below {_join_path(package)}"
                 yield Fault(submission.author, ModuleProblem(name, line, 1, _OWN, message), own=True)
         for path in submission.data:
-            holder = _holder(data, path, submission) or _holder(claimed, path, submission)
+            holder = _find_holder(data, path, submission) or _find_holder(claimed, path, submission)
             if holder:
-                message = f"{holder.author} has data or modules at, above or below {_dotted(path)}"
+                message = f"{holder.author} has data or modules at, above or below {_join_path(path)}"
                 yield Fault(submission.author, ModuleProblem("", 0, 0, _OWN, message), own=True)
         for package in packages(submission).values():
             claimed.setdefault(package, submission)
@@ -437,11 +437,11 @@ def overlap(one: DataPath, other: DataPath) -> bool:
     return one[:shorter] == other[:shorter]
 
 
-def _holder(held: dict[DataPath, Submission], path: DataPath, but: Submission) -> Submission | None:
+def _find_holder(held: dict[DataPath, Submission], path: DataPath, but: Submission) -> Submission | None:
     return next((who for taken, who in held.items() if who is not but and overlap(taken, path)), None)
 
 
-def _refused(path: DataPath, *, data: bool = False) -> str:
+def _explain_refusal(path: DataPath, *, data: bool = False) -> str:
     if not path or not all(path):
         return "a part of it is empty"
     if any("/" in part for part in path):
@@ -452,7 +452,7 @@ def _refused(path: DataPath, *, data: bool = False) -> str:
         return f"{path[0]} is a document that the bridge writes: choose another package"
     if path == VIEW:
         return "kubernetes is the view of replicated objects: choose a package below it, such as kubernetes.admission"
-    if path[0] == "bridge" and (data or not _point(path)):
+    if path[0] == "bridge" and (data or not _find_point(path)):
         return (
             "bridge is reserved for the bridge, except bridge.extensions.hierarchy.<name>, bridge.strategies.<name> "
             "and bridge.guardrails.<name>"
@@ -460,7 +460,7 @@ def _refused(path: DataPath, *, data: bool = False) -> str:
     return ""
 
 
-def _point(package: DataPath) -> DataPath:
+def _find_point(package: DataPath) -> DataPath:
     """Return the name below an extension point of a package; empty if it is below none."""
     for point in (HIERARCHY, STRATEGIES, GUARDRAILS):
         if package[: len(point)] == point and len(package) > len(point):
@@ -468,10 +468,10 @@ def _point(package: DataPath) -> DataPath:
     return ()
 
 
-def _dotted(path: DataPath) -> str:
+def _join_path(path: DataPath) -> str:
     return ".".join(path)
 
 
-def _line_of_package(text: str) -> int:
+def _find_package_line(text: str) -> int:
     found = re.search(r"^[ \t]*package\b", text, re.MULTILINE)
     return text.count("\n", 0, found.start()) + 1 if found else 1

@@ -60,7 +60,7 @@ def read_crds(places: Sequence[str]) -> list[Object]:
     found: list[Object] = []
     for place in places:
         source = ManifestSource(["-" if _is_url(place) else place], follow=False)
-        content = io.BytesIO(_downloaded(place)) if _is_url(place) else None
+        content = io.BytesIO(_download(place)) if _is_url(place) else None
         crds = [obj for obj in source.load(content) if key_of(obj).type_id == CRD]
         if source.problems:
             raise ManifestError(f"{place}: {source.problems[0].message}")
@@ -74,7 +74,7 @@ def _is_url(place: str) -> bool:
     return place.startswith(("http://", "https://"))
 
 
-def _downloaded(url: str) -> bytes:
+def _download(url: str) -> bytes:
     try:
         with urllib.request.urlopen(url, timeout=_DOWNLOAD_SECONDS) as response:  # noqa: S310 - http or https
             return read_stream(response, MOST_BYTES, url)
@@ -138,7 +138,7 @@ async def all_problems(
         keys = [key for key in await held_keys(opa) if namespace in {None, key.namespace}]
     texts = list(dict.fromkeys(str(key.object) for key in keys))
     found = await in_batches(opa, "problems", "objects", texts)
-    found += _further(doubts, texts, found).values()
+    found += _select_doubts(doubts, texts, found).values()
     found = await with_suggestions(opa, await selected(opa, found, "subject", selects), {})
     return sorted(found, key=lambda problem: (problem["subject"], problem["reason"], problem["about"]))
 
@@ -170,7 +170,7 @@ class Analysis:
     def loses_unnoticed(self) -> bool:
         """Return whether fields are no longer in effect somewhere, and no Constraint could demand them."""
         return not self.is_guarded and any(
-            not _fields(difference["before"]) <= _fields(difference["after"]) for difference in self.effective
+            not _list_fields(difference["before"]) <= _list_fields(difference["after"]) for difference in self.effective
         )
 
     @property
@@ -214,19 +214,19 @@ async def analyze(
     """
     upserts = {key_of(obj): obj for obj in applied}
     held = await objects(opa, [*upserts, *deleted])
-    merged = {key: _applied(held[key], obj) if key in held else obj for key, obj in upserts.items()}
+    merged = {key: _merge_applied(held[key], obj) if key in held else obj for key, obj in upserts.items()}
     changing = {key: obj for key, obj in merged.items() if held.get(key) != obj}
     going = [key for key in deleted if key in held and key not in upserts]
     changes: Changes = {"upsert": list(changing.values()), "delete": [str(key) for key in going]}
     keys = [str(key) for key in (*changing, *going)]
-    concerned = await _concerned(opa, keys, changes)
-    differences = await _differences(opa, concerned["scopes"], changes, source_namespace)
-    subjects = _subjects(keys, concerned, differences)
-    judged = await _judged(opa, keys, subjects, differences, changes)
-    before = await _problems(opa, subjects, {}) | await _violations(opa, judged, {})
-    after = await _problems(opa, subjects, changes) | await _violations(opa, judged, changes)
-    before |= _further(doubts_before, keys, before.values())
-    after |= _further(doubts_after, keys, after.values())
+    concerned = await _query_concerned(opa, keys, changes)
+    differences = await _query_differences(opa, concerned["scopes"], changes, source_namespace)
+    subjects = _collect_subjects(keys, concerned, differences)
+    judged = await _find_judged(opa, keys, subjects, differences, changes)
+    before = await _query_problems(opa, subjects, {}) | await _query_violations(opa, judged, {})
+    after = await _query_problems(opa, subjects, changes) | await _query_violations(opa, judged, changes)
+    before |= _select_doubts(doubts_before, keys, before.values())
+    after |= _select_doubts(doubts_after, keys, after.values())
     introduced = {name: after[name] for name in after if name not in before}
     return Analysis(
         created=sorted(str(key) for key in changing if key not in held),
@@ -234,7 +234,7 @@ async def analyze(
         deleted=sorted(changes["delete"]),
         unchanged=sorted(str(key) for key in merged if key not in changing),
         introduced=await with_suggestions(
-            opa, await _with_causes(opa, introduced, changing, going), {"changes": changes}
+            opa, await _add_causes(opa, introduced, changing, going), {"changes": changes}
         ),
         fixed=[before[name] for name in before if name not in after],
         remaining=[after[name] for name in after if name in before],
@@ -243,7 +243,7 @@ async def analyze(
     )
 
 
-def _fields(side: Entry | None) -> frozenset[str]:
+def _list_fields(side: Entry | None) -> frozenset[str]:
     """Return the pointers of the fields that are in effect on one side of a difference."""
     return frozenset(side.get("origins", ())) if side else frozenset()
 
@@ -252,7 +252,7 @@ async def _is_guarded(opa: Opa, upserts: Iterable[Key]) -> bool:
     return any(key.type_id == CONSTRAINT for key in upserts) or bool(await opa.query("names", {"types": [CONSTRAINT]}))
 
 
-def _applied(held: Object, written: Object) -> Object:
+def _merge_applied(held: Object, written: Object) -> Object:
     """Return the resulting object: the manifest, with the metadata and status of the stored object."""
     metadata = {**held["metadata"], **written["metadata"]}
     for field in ("labels", "annotations"):
@@ -264,7 +264,7 @@ def _applied(held: Object, written: Object) -> Object:
     return merged
 
 
-async def _concerned(opa: Opa, keys: list[str], changes: Changes) -> Entry:
+async def _query_concerned(opa: Opa, keys: list[str], changes: Changes) -> Entry:
     """Return the result of the query `dependents`, before and after the change: deleted objects count only before.
 
     `objects` includes unchanged ones whose links the change may affect.
@@ -287,7 +287,7 @@ async def _concerned(opa: Opa, keys: list[str], changes: Changes) -> Entry:
     }
 
 
-async def _differences(
+async def _query_differences(
     opa: Opa, scopes: Mapping[str, Sequence[str]], changes: Changes, source_namespace: str | None
 ) -> list[Entry]:
     more = {"changes": changes, **({"sourceNamespace": source_namespace} if source_namespace else {})}
@@ -302,7 +302,7 @@ async def _differences(
     return found
 
 
-def _subjects(keys: Sequence[str], concerned: Entry, differences: Sequence[Entry]) -> list[str]:
+def _collect_subjects(keys: Sequence[str], concerned: Entry, differences: Sequence[Entry]) -> list[str]:
     """Return the objects whose problems may change: changed and affected objects, and policies with differences."""
     policies = {
         policy["policy"]
@@ -314,13 +314,13 @@ def _subjects(keys: Sequence[str], concerned: Entry, differences: Sequence[Entry
     return sorted({*keys, *concerned["objects"], *concerned["policies"], *policies})
 
 
-async def _problems(opa: Opa, subjects: Sequence[str], changes: Changes) -> dict[Name, Entry]:
+async def _query_problems(opa: Opa, subjects: Sequence[str], changes: Changes) -> dict[Name, Entry]:
     more = {"changes": changes} if changes else {}
     found = await in_batches(opa, "problems", "objects", subjects, more)
     return {(problem["subject"], problem["about"], problem["reason"]): problem for problem in found}
 
 
-async def _with_causes(
+async def _add_causes(
     opa: Opa, introduced: Mapping[Name, Entry], changing: Mapping[Key, Object], going: Sequence[Key]
 ) -> list[Entry]:
     """Return the problems; those of objects that do not change with `causes`, the changes that introduce them alone.
@@ -334,13 +334,13 @@ async def _with_causes(
     for key, change in changed.items() if subjects and len(changed) <= _MOST_CAUSES else ():
         names = set(causes)
         if len(changed) > 1:
-            names &= {*await _problems(opa, subjects, change), *await _violations(opa, subjects, change)}
+            names &= {*await _query_problems(opa, subjects, change), *await _query_violations(opa, subjects, change)}
         for name in names:
             causes[name].append(key)
     return [one | ({"causes": causes[name]} if causes.get(name) else {}) for name, one in introduced.items()]
 
 
-def _further(doubts: Iterable[Entry], keys: Collection[str], found: Iterable[Entry]) -> dict[Name, Entry]:
+def _select_doubts(doubts: Iterable[Entry], keys: Collection[str], found: Iterable[Entry]) -> dict[Name, Entry]:
     """Return the doubts about these objects, without kinds that a found problem reports as a policy's."""
     reported = {one["subject"] for one in found if one["reason"] == "NotDescribed"}
     return {
@@ -350,7 +350,7 @@ def _further(doubts: Iterable[Entry], keys: Collection[str], found: Iterable[Ent
     }
 
 
-async def _judged(
+async def _find_judged(
     opa: Opa, keys: Sequence[str], subjects: Sequence[str], differences: Sequence[Entry], changes: Changes
 ) -> list[str]:
     """Return the objects whose violations may change: those that a changed Constraint matches, and all affected ones.
@@ -366,7 +366,7 @@ async def _judged(
     return sorted(found)
 
 
-async def _violations(opa: Opa, judged: Sequence[str], changes: Changes) -> dict[Name, Entry]:
+async def _query_violations(opa: Opa, judged: Sequence[str], changes: Changes) -> dict[Name, Entry]:
     more = {"changes": changes} if changes else {}
     return {
         (row["object"], row["constraint"], message): {

@@ -170,10 +170,10 @@ def find_suites(paths: Sequence[str]) -> list[Found]:
 
     Raises CommandError for one that is invalid, with its file and line, and ManifestError for a missing path.
     """
-    return [suite for path in paths for file in find_files(Path(path)) for suite in _suites_in(file)]
+    return [suite for path in paths for file in find_files(Path(path)) for suite in _read_suites(file)]
 
 
-def _suites_in(file: Path) -> Iterator[Found]:
+def _read_suites(file: Path) -> Iterator[Found]:
     try:
         content = read_file(file, MOST_BYTES)
     except OSError as error:
@@ -187,13 +187,13 @@ def _suites_in(file: Path) -> Iterator[Found]:
             try:
                 suite = msgspec.convert(document.value, Suite)
             except msgspec.ValidationError as error:
-                raise CommandError(f"{file}:{document.line}: {_explained(str(error))}") from error
+                raise CommandError(f"{file}:{document.line}: {_explain(str(error))}") from error
             if (suite.api_version, suite.kind) != (API_VERSION, "Suite"):
                 raise CommandError(f"{file}:{document.line}: not a Suite of {API_VERSION}")
             yield Found(file, document.item_lines, suite)
 
 
-def _explained(message: str) -> str:
+def _explain(message: str) -> str:
     """Return msgspec's message about a field, with the nearest name of an unknown one."""
     unknown = re.match(r"Object contains unknown field `([^`]+)`", message)
     known = {each.encode_name for part in (Suite, Case, At, Request, Changed) for each in msgspec.structs.fields(part)}
@@ -214,7 +214,7 @@ async def draft_suite(opa: Opa, kind: str | None, namespace: str | None) -> dict
         key = parse_key(entry["target"])
         for path in entry["paths"]:
             if "spec" in path:
-                about = {"target": short_key(key), "policyKind": entry["policyKind"], "via": _gateway_of(path)}
+                about = {"target": short_key(key), "policyKind": entry["policyKind"], "via": _name_gateway(path)}
                 by_object.setdefault(key.object, []).append({**about, "spec": path["spec"]})
     tests = [{"name": short_key(key), "effective": found} for key, found in sorted(by_object.items())]
     return {"apiVersion": API_VERSION, "kind": "Suite", "tests": tests}
@@ -269,7 +269,9 @@ class _Judge:
                 key = (await self._key(name)).object
                 there = sorted(await self._found_names(what, str(key)))
                 if there != sorted(names):
-                    text = f"{short_key(key)}: {what}: expected {_listed(sorted(names))}, found {_listed(there)}"
+                    text = (
+                        f"{short_key(key)}: {what}: expected {_join_names(sorted(names))}, found {_join_names(there)}"
+                    )
                     yield Difference(text, (what, name), there)
 
     async def _found_names(self, what: str, key: str) -> set[str]:
@@ -292,7 +294,7 @@ class _Judge:
     async def _status(self, key: Key, wanted: Names) -> AsyncIterator[Difference]:
         for entry in await self._ask("status", {"policies": [str(key)]}):
             for group in condition_groups(entry):
-                for one in _conditions(wanted, {each["type"]: each for each in group}):
+                for one in _compare_conditions(wanted, {each["type"]: each for each in group}):
                     yield one.below(text=f"{short_key(key)}: ")
 
     async def _request(self, request: Request) -> AsyncIterator[Difference]:
@@ -307,8 +309,8 @@ class _Judge:
             key = str(await self._key(expected)) if expected else None
             if answer[name] != key:
                 reason = f" ({answer['nearest']['reason']})" if answer["nearest"] else ""
-                text = f"request: {name}: expected {_named(key)}, found {_named(answer[name])}{reason}"
-                yield Difference(text, (name,), _named(answer[name]) if answer[name] else None)
+                text = f"request: {name}: expected {_show_key(key)}, found {_show_key(answer[name])}{reason}"
+                yield Difference(text, (name,), _show_key(answer[name]) if answer[name] else None)
         reason = (answer["nearest"] or {}).get("reason", "")
         if request.reason and request.reason != reason:
             text = f"request: reason: expected {request.reason}, found {reason or 'none'}"
@@ -330,7 +332,7 @@ class _Judge:
         if not paths and not wanted.none:
             yield Difference(f"{where}: no {wanted.policy_kind} is in effect{f' via {wanted.via}' if via else ''}")
         for target, path in paths:
-            place = f"{target} via {_gateway_of(path)}: {wanted.policy_kind}"
+            place = f"{target} via {_name_gateway(path)}: {wanted.policy_kind}"
             if "error" in path:
                 yield Difference(f"{place}: {path['error']['message']}")
             elif wanted.none:
@@ -341,7 +343,7 @@ class _Judge:
 
     async def _path(self, wanted: Policies, path: Entry) -> AsyncIterator[Difference]:
         origins = {pointer: short_key(parse_key(policy)) for pointer, policy in path["origins"].items()}
-        for one in _differing(wanted.spec, path["spec"], (), origins, exact=wanted.exact):
+        for one in _find_differing(wanted.spec, path["spec"], (), origins, exact=wanted.exact):
             yield one.below("spec")
         for pointer in wanted.absent:
             there = [one for one in origins if one == pointer or one.startswith(f"{pointer}/")]
@@ -376,7 +378,7 @@ class _Judge:
         return await self._opa.query(query, {**query_input, **self._more})
 
 
-def _conditions(wanted: Names, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Difference]:
+def _compare_conditions(wanted: Names, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Difference]:
     for name, value in wanted.items():
         condition = found.get(name)
         if condition is None:
@@ -387,37 +389,35 @@ def _conditions(wanted: Names, found: Mapping[str, Mapping[str, Any]]) -> Iterat
             yield Difference(f"condition {name}: expected {value}, found {there}", (name,), condition[field_of])
 
 
-def _differing(wanted: Any, found: Any, place: Place, origins: Names, *, exact: bool) -> Iterator[Difference]:
+def _find_differing(wanted: Any, found: Any, place: Place, origins: Names, *, exact: bool) -> Iterator[Difference]:
     """Yield each value that differs; a mapping may have more fields, unless `exact`."""
     pointer = "".join(f"/{str(name).replace('~', '~0').replace('/', '~1')}" for name in place)
     if isinstance(wanted, dict) and isinstance(found, dict):
         for name in [*wanted, *(name for name in found if exact and name not in wanted)]:
             expected, there = wanted.get(name, _ABSENT), found.get(name, _ABSENT)
-            yield from _differing(expected, there, (*place, name), origins, exact=exact)
+            yield from _find_differing(expected, there, (*place, name), origins, exact=exact)
     elif wanted != found:
         source = origins.get(pointer) or next((o for p, o in origins.items() if p.startswith(f"{pointer}/")), "")
-        text = (
-            f"{pointer or '/'}: expected {_shown(wanted)}, found {_shown(found)}{f' from {source}' if source else ''}"
-        )
+        text = f"{pointer or '/'}: expected {_show(wanted)}, found {_show(found)}{f' from {source}' if source else ''}"
         yield Difference(text, () if _ABSENT in (wanted, found) else place, found)
 
 
 _ABSENT = object()
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     return "nothing" if value is _ABSENT else json.dumps(value, sort_keys=True)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return ", ".join(names) or "none"
 
 
-def _named(key: str | None) -> str:
+def _show_key(key: str | None) -> str:
     return short_key(parse_key(key)) if key else "none"
 
 
-def _gateway_of(path: Entry) -> str:
+def _name_gateway(path: Entry) -> str:
     """Return the node of a path by which a reader tells it from others: the listener, otherwise the first."""
     nodes = [parse_key(node) for node in path["path"] if node.count("/") == 3]
     return short_key(next((key for key in nodes if key.section), nodes[0]))
@@ -435,7 +435,7 @@ def update_suites(results: Iterable[Result]) -> dict[str, int]:
     written: dict[str, int] = {}
     for file, failed in by_file.items():
         text = Path(file).read_text(encoding="utf-8")
-        changes = _changes(text, {one.line - 1: one.updates for one in failed})
+        changes = _find_ranges(text, {one.line - 1: one.updates for one in failed})
         for start, end, value in sorted(changes, reverse=True):
             text = text[:start] + value + text[end:]
         if changes:
@@ -444,7 +444,7 @@ def update_suites(results: Iterable[Result]) -> dict[str, int]:
     return written
 
 
-def _changes(text: str, updates: dict[int, dict[Place, Any]]) -> set[tuple[int, int, str]]:
+def _find_ranges(text: str, updates: dict[int, dict[Place, Any]]) -> set[tuple[int, int, str]]:
     """Return the ranges of the text to replace, for updates by the line of their test."""
     found = set()
     for document in yaml.compose_all(text, Loader=yaml.SafeLoader):
@@ -458,9 +458,9 @@ def _changes(text: str, updates: dict[int, dict[Place, Any]]) -> set[tuple[int, 
                     continue
                 if _is_block(node):  # the new value begins beside its key: a list may be indented as little as this
                     key = next(key for key, child in parent.value if child is node)
-                    found.add((text.index(":", key.end_mark.index) + 1, _end(node), f" {_written(value)}"))
+                    found.add((text.index(":", key.end_mark.index) + 1, _end(node), f" {_write_value(value)}"))
                 else:
-                    found.add((node.start_mark.index, _end(node), _written(value)))
+                    found.add((node.start_mark.index, _end(node), _write_value(value)))
     return found
 
 
@@ -485,5 +485,5 @@ def _end(node: yaml.Node) -> int:
     return int(node.end_mark.index)
 
 
-def _written(value: Any) -> str:
+def _write_value(value: Any) -> str:
     return yaml.safe_dump(value, default_flow_style=True, width=1 << 20).removesuffix("\n...\n").removesuffix("\n")

@@ -87,10 +87,10 @@ class Computing:
         scopes: _Scopes = {}
         try:
             if notice.refilled:
-                policies = await self._everything(dirty)
+                policies = await self._drop_everything(dirty)
             else:
                 dirty.note(map(str, (*notice.keys, *notice.reported)))
-                policies = await self._all_described(kinds, dirty)
+                policies = await self._drop_described(kinds, dirty)
             self._kinds, self.kinds_differ = kinds, observes != self.observes  # it may have changed meanwhile
             async for _ in self._find_scopes(policies, scopes):
                 yield
@@ -138,7 +138,7 @@ class Computing:
         present = [_names(kind) for kind in kinds.values() if kind["mode"] == "Manage"]
         self.former += [names for names in self.names() if names not in (*present, *self.former)]
 
-    async def _everything(self, dirty: Dirty) -> list[str]:
+    async def _drop_everything(self, dirty: Dirty) -> list[str]:
         """Drop all results; return the policies to compute."""
         self._ledger.clear()
         self._recomputing.clear()
@@ -161,7 +161,7 @@ class Computing:
             size.learn(len(batch), clock() - began)
             yield
 
-    async def _all_described(self, kinds: Mapping[str, Any], dirty: Dirty) -> list[str]:
+    async def _drop_described(self, kinds: Mapping[str, Any], dirty: Dirty) -> list[str]:
         """Drop the results of changed policy kinds; return their policies, to compute them."""
         policies: list[str] = []
         differing = {kind for kind in self._kinds.keys() | kinds.keys() if self._kinds.get(kind) != kinds.get(kind)}
@@ -331,7 +331,7 @@ class Shares:
         self._noted += 1
         self._waiting.update(dict.fromkeys(map(str, notice.keys), self._noted))
         if not notice.refilled and not notice.kinds and (notice.keys or notice.reported):
-            for namespace, own in _by_namespace(notice).items():
+            for namespace, own in _split_by_namespace(notice).items():
                 self._shares.setdefault(namespace, _Share()).notices.append(own)
             return
         self._all = self._all or _Share()
@@ -355,7 +355,7 @@ class Shares:
         namespace, share = self._turn()
         generation = self._generation
         if share.current is None or share.running is None:
-            notices, share.notices = _first(share.notices, together=share is self._all)
+            notices, share.notices = _take_first(share.notices, together=share is self._all)
             share.current, share.dirty = SettledShare(merge_notices(notices), share.dirty, self._noted), Dirty()
             now = share.current
             share.running = self._computing.settle(now.notice, now.dirty, now.reports, share.size)
@@ -387,7 +387,7 @@ class Shares:
                 if slow:
                     # Dirty items are reported as far as they are known.
                     dirty, share.dirty = share.dirty, Dirty()
-                    share.notices[:0] = self._parted(current.notice, error)
+                    share.notices[:0] = self._halve(current.notice, error)
                     self._end_turn(namespace, share)
                     return SettledShare(Notice(), dirty)
                 share.notices.insert(0, current.notice)
@@ -463,20 +463,23 @@ class Shares:
         else:
             self._shares.pop(namespace, None)
 
-    def _parted(self, notice: Notice, error: OpaError) -> list[Notice]:
+    def _halve(self, notice: Notice, error: OpaError) -> list[Notice]:
         """Return the halves of a change that takes too long; a change of one object waits, with growing delays."""
         if len(notice.keys) > 1:
             half = len(notice.keys) // 2
-            return [_part(notice, notice.keys[:half], notice.reported), _part(notice, notice.keys[half:], ())]
+            return [
+                _cut(notice, notice.keys[:half], notice.reported),
+                _cut(notice, notice.keys[half:], ()),
+            ]
         (key,) = notice.keys
         self._timeouts[key] += 1
         self._forget_waiting(notice, self._noted)  # its status shows the known state
         delay = FAILED.after(self._timeouts[key])
         log.warning("change computation timed out", key=str(key), retry_seconds=delay, why=str(error))
-        asyncio.get_running_loop().call_later(delay, self._again, notice, self._generation)
+        asyncio.get_running_loop().call_later(delay, self._note_again, notice, self._generation)
         return []
 
-    def _again(self, notice: Notice, generation: int) -> None:
+    def _note_again(self, notice: Notice, generation: int) -> None:
         if generation == self._generation:
             self.note(notice)
             self._wake()
@@ -488,7 +491,7 @@ class Shares:
                 del self._waiting[key]
 
 
-def _first(notices: list[Notice], *, together: bool) -> tuple[list[Notice], list[Notice]]:
+def _take_first(notices: list[Notice], *, together: bool) -> tuple[list[Notice], list[Notice]]:
     """Return the notices to compute next, and the others. Halves of one that took too long stay separate."""
     count, keys = 0, 0
     for notice in notices:
@@ -501,7 +504,7 @@ def _first(notices: list[Notice], *, together: bool) -> tuple[list[Notice], list
     return notices[:count], notices[count:]
 
 
-def _by_namespace(notice: Notice) -> dict[str, Notice]:
+def _split_by_namespace(notice: Notice) -> dict[str, Notice]:
     keys: dict[str, list[Key]] = {}
     reported: dict[str, list[Key]] = {}
     for key in notice.keys:
@@ -512,11 +515,11 @@ def _by_namespace(notice: Notice) -> dict[str, Notice]:
         (namespace,) = keys.keys() | reported.keys()
         return {namespace: notice}
     return {
-        namespace: _part(notice, keys.get(namespace, ()), reported.get(namespace, ()), alone=notice.alone)
+        namespace: _cut(notice, keys.get(namespace, ()), reported.get(namespace, ()), alone=notice.alone)
         for namespace in keys.keys() | reported.keys()
     }
 
 
-def _part(notice: Notice, keys: Sequence[Key], reported: Sequence[Key], *, alone: bool = True) -> Notice:
+def _cut(notice: Notice, keys: Sequence[Key], reported: Sequence[Key], *, alone: bool = True) -> Notice:
     was = {key: notice.was[key] for key in keys if key in notice.was}
     return Notice(tuple(keys), tuple(reported), was, kinds=notice.kinds, alone=alone, traces=notice.traces)

@@ -85,15 +85,15 @@ class Deciding:
         if not keys:
             return {}
         try:
-            answer = await self._ask(_DECISIONS % _reference(path), "decided", {"keys": keys})
+            answer = await self._ask(_DECISIONS % _write_reference(path), "decided", {"keys": keys})
         except OpaRejected as error:
             if not error.in_evaluation:
                 raise
-            return await self._parted(path, keys, error.details)
+            return await self._decide_in_halves(path, keys, error.details)
         except OpaTimeout:
             if not await self._opa.ready():
                 raise
-            return await self._parted(path, keys, f"the decision takes longer than {DEADLINE:g} s")
+            return await self._decide_in_halves(path, keys, f"the decision takes longer than {DEADLINE:g} s")
         return {key: _read(found) for key, found in answer.items()}
 
     async def declared(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
@@ -101,7 +101,7 @@ class Deciding:
         found: dict[str, dict[str, Any]] = await self._ask(_DECLARED, "declared", {"keys": list(keys)})
         return found
 
-    async def _parted(self, path: Path, keys: Sequence[str], why: str) -> dict[str, Decided]:
+    async def _decide_in_halves(self, path: Path, keys: Sequence[str], why: str) -> dict[str, Decided]:
         if len(keys) == 1:
             whole = await self._opa.get(pointer("objects", *keys[0].split("/")))
             return {keys[0]: Decided(whole, failure=why)} if whole else {}
@@ -121,7 +121,7 @@ def _read(found: Mapping[str, Any]) -> Decided:
         return Decided(found["object"], failure=str(error))
 
 
-def _reference(path: Path) -> str:
+def _write_reference(path: Path) -> str:
     return "data" + "".join(f"[{json.dumps(part)}]" for part in path)
 
 

@@ -83,7 +83,7 @@ class Ledger:
     def replace(self, policy_kind: str, target: str, rows: Iterable[Row]) -> Dirty:
         """Replace the rows at one target; return the affected policies and objects."""
         place = (policy_kind, target)
-        new = tuple(sorted(_kept(row) for row in rows))
+        new = tuple(sorted(_read_row(row) for row in rows))
         old = self._rows.get(place, ())
         if new == old:
             return Dirty()
@@ -121,7 +121,7 @@ class Ledger:
     def tallies(self, policy: str) -> list[dict[str, Any]]:
         """Return a policy's counts in the form of the query `status`, in a stable order."""
         return [
-            _tally(group, len(scopes), scopes[:EXAMPLES])
+            _make_tally(group, len(scopes), scopes[:EXAMPLES])
             for group, scopes in sorted(self._tallies.get(policy, {}).items())
         ]
 
@@ -137,7 +137,7 @@ class Ledger:
             for group, scopes in sorted(self._tallies[policy].items()):
                 without = groups.get(group, Counter())
                 if count := len(scopes) - without.total():
-                    kept[policy].append(_tally(group, count, _first_without(scopes, without)))
+                    kept[policy].append(_make_tally(group, count, _find_examples(scopes, without)))
         return kept
 
     def policies_at(self, policy_kind: str, target: str) -> set[str]:
@@ -146,11 +146,11 @@ class Ledger:
 
     def marks_on(self, object_key: str) -> Marks:
         """Return the policies that affect an object, by policy kind and place, in the form of the query `affected`."""
-        return _by_kind(self._marks.get(object_key, ()))
+        return _group_by_kind(self._marks.get(object_key, ()))
 
     def unreported(self, object_key: str) -> Marks:
         """Return the policies whose full status omits an object, in the same form."""
-        return _by_kind(self._left_out.get(object_key, ()))
+        return _group_by_kind(self._left_out.get(object_key, ()))
 
     def report(self, policy_kind: str, policy: str, unreported: Iterable[Sequence[str]] = ()) -> Dirty:
         """Note the places that a policy's full status omits; return the affected objects."""
@@ -210,7 +210,7 @@ class Ledger:
         return changed
 
 
-def _tally(group: _Group, count: int, examples: Sequence[str]) -> dict[str, Any]:
+def _make_tally(group: _Group, count: int, examples: Sequence[str]) -> dict[str, Any]:
     return {
         "ancestor": group.ancestor,
         "targets": list(group.targets),
@@ -221,7 +221,7 @@ def _tally(group: _Group, count: int, examples: Sequence[str]) -> dict[str, Any]
     }
 
 
-def _first_without(scopes: Iterable[str], without: Counter[str]) -> list[str]:
+def _find_examples(scopes: Iterable[str], without: Counter[str]) -> list[str]:
     """Return the first scopes as examples, without those in `without`, as often as they count there."""
     left, first = Counter(without), list[str]()
     for scope in scopes:
@@ -234,14 +234,14 @@ def _first_without(scopes: Iterable[str], without: Counter[str]) -> list[str]:
     return first
 
 
-def _kept(row: Row) -> _Kept:
+def _read_row(row: Row) -> _Kept:
     group = _Group(row["ancestor"], tuple(row["targets"]), row["outcome"], tuple(row["by"]))
     # Many rows mark the same places: sharing keys keeps the ledger small.
     marks = tuple((sys.intern(mark[0]), sys.intern(mark[1])) for mark in row["marks"])
     return _Kept(row["policy"], group, row["scope"], marks)
 
 
-def _by_kind(marks: Iterable[_Mark]) -> Marks:
+def _group_by_kind(marks: Iterable[_Mark]) -> Marks:
     found: Marks = {}
     for mark in sorted(marks):
         found.setdefault(mark.policy_kind, {}).setdefault(mark.place, []).append(mark.policy)

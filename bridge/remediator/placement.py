@@ -76,7 +76,7 @@ class Flips:
     def stop(self, key: str, declared: Mapping[str, Any] | None, now: float) -> tuple[str, ...]:
         """Stop patching this object; return the changing annotations."""
         names = frozenset(self._patched.pop(key, _Patched()).names)
-        self._stopped[key] = _Stopped(now, names, _without(declared, names))
+        self._stopped[key] = _Stopped(now, names, _remove_annotations(declared, names))
         return tuple(sorted(names))
 
     def stopped_among(self, keys: Collection[str]) -> set[str]:
@@ -88,7 +88,7 @@ class Flips:
         known = self._stopped.get(key)
         if known is None:  # another task has removed it meanwhile
             return True
-        if now < known.since + REST and _without(declared, known.names) == known.declared:
+        if now < known.since + REST and _remove_annotations(declared, known.names) == known.declared:
             return False
         del self._stopped[key]
         return True
@@ -105,7 +105,7 @@ class Flips:
         self._stopped.pop(key, None)
 
 
-def _without(declared: Mapping[str, Any] | None, names: Collection[str]) -> Any:
+def _remove_annotations(declared: Mapping[str, Any] | None, names: Collection[str]) -> Any:
     if declared is None:
         return None
     kept = {name: value for name, value in (declared["annotations"] or {}).items() if name not in names}
@@ -312,7 +312,7 @@ class Placement(WriteLoop[str]):
 
     async def _plan_changes(self, keys: Sequence[str]) -> dict[str, Plan]:
         """Return the differences, by key; report objects that cannot be placed, and note the others."""
-        keys = await self._without_stopped(keys)
+        keys = await self._skip_stopped(keys)
         plans: dict[str, Plan] = {}
         for kind in self._kinds.values():
             chosen = [key for key in keys if parse_key(key).type_id == kind.type_id]
@@ -325,13 +325,13 @@ class Placement(WriteLoop[str]):
                     self._reports(kind.mode, key, decided.object, FAILED, decided.failure)
                 elif decided.decision.errors:
                     self._reports(kind.mode, key, decided.object, DENIED, "; ".join(decided.decision.errors))
-                elif changes := differing(self._current(key, decided), decided.decision.annotations):
+                elif changes := differing(self._read_current(key, decided), decided.decision.annotations):
                     plans[key] = Plan(decided, changes)
                 else:
                     self._reports.fine(key)
         return plans
 
-    def _current(self, key: str, decided: Decided) -> dict[str, str]:
+    def _read_current(self, key: str, decided: Decided) -> dict[str, str]:
         current = {"status": {}, "annotations": decided.annotations}
         return dict(self._sink.overlay(parse_key(key), current)["annotations"])
 
@@ -345,7 +345,7 @@ class Placement(WriteLoop[str]):
         )
         self._reports("Write", key, plan.decided.object, STOPPED, why)
 
-    async def _without_stopped(self, keys: Sequence[str]) -> list[str]:
+    async def _skip_stopped(self, keys: Sequence[str]) -> list[str]:
         stopped = self._flips.stopped_among(keys)
         if not stopped:
             return list(keys)

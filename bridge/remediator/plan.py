@@ -31,7 +31,7 @@ def plan_conditions(
     for condition in current:
         name = _field(condition, "type")
         if name in to_show:
-            result.append(_merged(condition, to_show.pop(name), now))
+            result.append(_merge_condition(condition, to_show.pop(name), now))
         elif name not in removable:
             result.append(condition)
     result += [{**condition, "lastTransitionTime": now} for condition in to_show.values()]
@@ -51,8 +51,8 @@ def plan_ancestors(
         if _field(entry, "controllerName") != controller:
             result.append(entry)
         elif (reference := _reference(entry)) in to_show:
-            result.append(_merged_ancestor(_list(entry, "conditions"), to_show.pop(reference), now))
-    result += [_merged_ancestor([], entry, now) for entry in to_show.values()]
+            result.append(_merge_ancestor(_list(entry, "conditions"), to_show.pop(reference), now))
+    result += [_merge_ancestor([], entry, now) for entry in to_show.values()]
     return None if result == list(current) else result
 
 
@@ -111,7 +111,7 @@ def plan_policy(current: Current, wanted: Mapping[str, Any], now: str) -> Patch 
     }
     if "conditions" in wanted:
         part["conditions"] = plan_conditions(_list(status, "conditions"), wanted["conditions"], wanted["types"], now)
-    return _status_patch(part)
+    return _make_status_patch(part)
 
 
 def plan_affected(current: Current, wanted: Mapping[str, Any], now: str) -> Patch | None:
@@ -127,7 +127,7 @@ def plan_affected(current: Current, wanted: Mapping[str, Any], now: str) -> Patc
         "listeners": plan_listeners(_list(status, "listeners"), wanted.get("listeners", {}), ours, now),
         "parents": plan_parents(_list(status, "parents"), {"parents": (), **wanted}, now),
     }
-    if patch := _status_patch(part):
+    if patch := _make_status_patch(part):
         return patch
     changes = plan_annotations(annotations, wanted.get("annotations", {}), ours)
     return None if changes is None else {"metadata": {"annotations": changes}}
@@ -143,7 +143,7 @@ def plan_constraint(current: Current, wanted: Mapping[str, Any], now: str) -> Pa
     counts = {name: wanted[name] for name in _COUNTS if name in wanted}
     if counts and any(status.get(name) != value for name, value in counts.items()):
         part |= counts | {"auditTimestamp": now}
-    patch = _status_patch(part)
+    patch = _make_status_patch(part)
     kept = {*counts, "auditTimestamp"} if counts else set()
     if gone := [name for name in (*_COUNTS, "auditTimestamp") if name not in kept and status.get(name) is not None]:
         # An invalid Constraint has no effect: its earlier violations are removed. One without exemptions exempts none.
@@ -151,7 +151,7 @@ def plan_constraint(current: Current, wanted: Mapping[str, Any], now: str) -> Pa
     return patch
 
 
-def _status_patch(part: Mapping[str, Any]) -> Patch | None:
+def _make_status_patch(part: Mapping[str, Any]) -> Patch | None:
     """Return the patch of a status from its planned fields, where None means that the field stays unchanged."""
     differing = {name: value for name, value in part.items() if value is not None}
     return {"status": differing} if differing else None
@@ -170,14 +170,14 @@ def patched(obj: Mapping[str, Any], patch: Mapping[str, Any] | None) -> dict[str
     return result
 
 
-def _merged(before: Condition, wanted: Condition, now: str) -> Condition:
+def _merge_condition(before: Condition, wanted: Condition, now: str) -> Condition:
     if all(before.get(name) == wanted.get(name) for name in _COMPARED):
         return before
     same = before.get("status") == wanted["status"]
     return {**wanted, "lastTransitionTime": before.get("lastTransitionTime") or now if same else now}
 
 
-def _merged_ancestor(before: list[Any], wanted: Mapping[str, Any], now: str) -> Mapping[str, Any]:
+def _merge_ancestor(before: list[Any], wanted: Mapping[str, Any], now: str) -> Mapping[str, Any]:
     names = [name for condition in before if (name := _field(condition, "type"))]
     conditions = plan_conditions(before, wanted["conditions"], names, now)
     return {**wanted, "conditions": before if conditions is None else conditions}
@@ -217,7 +217,7 @@ def plan_removal(obj: Mapping[str, Any], traces: Traces) -> list[Patch]:
 
     Empty values are removed: an object whose status was only a bridge's has none afterwards.
     """
-    patches = [_removal_patch(obj.get("status"), traces)]
+    patches = [_make_removal_patch(obj.get("status"), traces)]
     if names := [name for name in traces.get("annotations", ()) if name in (obj["metadata"].get("annotations") or {})]:
         patches.append({"metadata": {"annotations": dict.fromkeys(names)}})
     return [patch for patch in patches if patch]
@@ -242,7 +242,7 @@ def describe(traces: Traces) -> list[str]:
     return [text for text in said if text]
 
 
-def _removal_patch(status: Any, traces: Traces) -> Patch | None:
+def _make_removal_patch(status: Any, traces: Traces) -> Patch | None:
     if not isinstance(status, Mapping):
         return None
     if "status" in traces:
@@ -253,7 +253,7 @@ def _removal_patch(status: Any, traces: Traces) -> Patch | None:
         "conditions": plan_conditions(_list(status, "conditions"), (), [*types, *traces.get("conditions", [])], ""),
         "listeners": plan_listeners(_list(status, "listeners"), {}, types, ""),
         "parents": plan_parents(_list(status, "parents"), wanted, ""),
-        "ancestors": _without_ancestors(_list(status, "ancestors"), traces.get("ancestors", [])),
+        "ancestors": _remove_ancestors(_list(status, "ancestors"), traces.get("ancestors", [])),
     }
     differing = {name: value or None for name, value in planned.items() if value is not None}
     if not differing:
@@ -262,7 +262,7 @@ def _removal_patch(status: Any, traces: Traces) -> Patch | None:
     return {"status": differing if left else None}
 
 
-def _without_ancestors(current: list[Any], controllers: list[str]) -> list[Any] | None:
+def _remove_ancestors(current: list[Any], controllers: list[str]) -> list[Any] | None:
     left = current
     for controller in controllers:
         fewer = plan_ancestors(left, (), controller, "")

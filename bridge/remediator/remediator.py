@@ -174,7 +174,7 @@ class Remediator(WriteLoop[Item]):
         began = clock()
         links = [trace for item in batch for trace in self._traces.get(item, ())]
         with tracing.span("plan statuses", links=links) if links else nullcontext():
-            planned = await self._differences(batch, slow)
+            planned = await self._find_differences(batch, slow)
         self._batch.learn(len(batch), clock() - began)
         for item in batch:
             if item not in planned and item not in slow:
@@ -209,12 +209,12 @@ class Remediator(WriteLoop[Item]):
             self._computing.former.clear()
             self._sink.remember(self._computing.names())
 
-    async def _differences(self, batch: Sequence[Item], slow: set[Item]) -> dict[Item, Planned]:
+    async def _find_differences(self, batch: Sequence[Item], slow: set[Item]) -> dict[Item, Planned]:
         """Return the writes of items that differ.
 
         Items that take too long to compute are added to `slow`.
         """
-        reports = await self._reports(batch, slow)
+        reports = await self._query_reports(batch, slow)
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         planned: dict[Item, Planned] = {}
         again: set[Item] = set()  # items that were reported before all their policies were known
@@ -235,7 +235,7 @@ class Remediator(WriteLoop[Item]):
                     planned[item] = Planned(key, patch, report["current"]["resourceVersion"])
         return planned
 
-    async def _reports(self, batch: Sequence[Item], slow: set[Item]) -> dict[Item, Report]:
+    async def _query_reports(self, batch: Sequence[Item], slow: set[Item]) -> dict[Item, Report]:
         """Return the desired and current status of each item without a report from the change."""
         reports = {item: self._reported.pop(item) for item in batch if item in self._reported}
         # That query does not include places that a policy's full status omits.

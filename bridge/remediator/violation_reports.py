@@ -210,7 +210,7 @@ def report_of(form: Form, key: Key, obj: Object, rows: Iterable[Row]) -> dict[st
     """Return the report about an object with these violations."""
     resource = form.of(key.namespace)
     found = by_constraint(rows)
-    results = [_result(name, of_constraint) for name, of_constraint in list(found.items())[:MOST_RESULTS]]
+    results = [_make_result(name, of_constraint) for name, of_constraint in list(found.items())[:MOST_RESULTS]]
     metadata = obj["metadata"]
     identity = {"apiVersion": obj["apiVersion"], "kind": key.kind, "name": key.name, "uid": metadata.get("uid", "")}
     namespace = {} if key.namespace == CLUSTER else {"namespace": key.namespace}
@@ -230,7 +230,7 @@ def report_of(form: Form, key: Key, obj: Object, rows: Iterable[Row]) -> dict[st
     return report
 
 
-def _result(constraint: str, rows: Sequence[Row]) -> dict[str, Any]:
+def _make_result(constraint: str, rows: Sequence[Row]) -> dict[str, Any]:
     """Return the result of one Constraint: its most severe violation, and the number of all."""
     first, details = rows[0], rows[0]["details"]
     policies = sorted({policy for row in rows for policy in row["details"].get("policies", ())})

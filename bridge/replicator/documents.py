@@ -50,11 +50,11 @@ class Skeleton:
         """Plan `roots` (name to nested mappings), replacing the values at those names."""
         self._former.clear()
         for name, value in roots.items():
-            self._root[name] = self._begun(value)
+            self._root[name] = self._plan_root(value)
             self._operations.append({"op": "add", "path": pointer(name), "value": value})
 
-    def _begun(self, value: dict[str, Any]) -> _Node:
-        node = {name: self._begun(below) for name, below in value.items()}
+    def _plan_root(self, value: dict[str, Any]) -> _Node:
+        node = {name: self._plan_root(below) for name, below in value.items()}
         self._fresh[id(node)] = (node, value)
         return node
 
@@ -319,10 +319,10 @@ class Documents:
             self._skeleton.adopt((INDEX, *place))
             path, declarer = entry_at(place)
             paths.setdefault(declarer, []).append(path)
-        stored = dict(_flat(facts))
+        stored = dict(_iterate(facts))
         for key in stored:
             self._skeleton.adopt((FACTS, *_place(key)))
-        for key, version in _flat(held):
+        for key, version in _iterate(held):
             self._skeleton.adopt((OBJECTS, *_place(key)))
             own = tuple(paths.pop(str(key), ()))
             text = msgspec.json.encode(stored.pop(key)) if key in stored else NO_FACTS
@@ -336,7 +336,7 @@ class Documents:
 
     def differences(self, held: Held) -> list[Difference]:
         """Return the differences between OPA's objects and versions and the written ones."""
-        found = dict(_flat(held))
+        found = dict(_iterate(held))
         counts: dict[str, list[int]] = {}
         for key in self._known.keys() - found.keys():
             counts.setdefault(key.type_id, [0, 0, 0])[0] += 1
@@ -396,7 +396,7 @@ class Documents:
         if links is None:
             paths, values, facts = last.paths, last.values, last.facts
         else:
-            paths = tuple(self._once(path) for path, _ in links.entries)
+            paths = tuple(self._share(path) for path, _ in links.entries)
             values = tuple(_OWN if value == [text] else value for _, value in links.entries)
             facts = links.facts
         self._skeleton.put((OBJECTS, *_place(key)), obj)
@@ -407,7 +407,7 @@ class Documents:
             for path, value in zip(paths, values, strict=True):
                 self._skeleton.put((INDEX, *place_of(path, text)), [text] if value is _OWN else value)
             self.planned_bytes += 100 * len(paths)
-        declared = _declared(obj)
+        declared = _encode_declared(obj)
         self.planned_bytes += len(declared)
         version = obj["metadata"].get("resourceVersion", "")
         if not known:
@@ -425,7 +425,7 @@ class Documents:
         self._put_facts(key, known.facts, links.facts)
         text = sys.intern(str(key))
         before = dict(zip(known.paths, known.values, strict=False))  # of one that was adopted the values are not known
-        entries = {self._once(path): _OWN if value == [text] else value for path, value in links.entries}
+        entries = {self._share(path): _OWN if value == [text] else value for path, value in links.entries}
         for path in set(known.paths).difference(entries):
             self._skeleton.remove((INDEX, *place_of(path, text)))
         for path, value in entries.items():
@@ -464,7 +464,7 @@ class Documents:
         else:
             self._skeleton.remove((FACTS, *_place(key)))
 
-    def _once(self, path: Path) -> Path:
+    def _share(self, path: Path) -> Path:
         return path if self._paths is None else self._paths.setdefault(path, path)
 
     def put_kinds(self, documents: dict[str, Any]) -> None:
@@ -493,16 +493,16 @@ class Documents:
 
 def essence(obj: Object) -> int:
     """Return a hash of an object without its status: its declarations, not its reports."""
-    return hash(_declared(obj))
+    return hash(_encode_declared(obj))
 
 
-def _declared(obj: Object) -> bytes:
+def _encode_declared(obj: Object) -> bytes:
     metadata = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
     declared = {name: value for name, value in obj.items() if name != "status"}
     return msgspec.json.encode({**declared, "metadata": metadata}, order="deterministic")
 
 
-def _flat(held: Mapping[str, Mapping[str, Mapping[str, Mapping[str, T]]]]) -> Iterator[tuple[Key, T]]:
+def _iterate(held: Mapping[str, Mapping[str, Mapping[str, Mapping[str, T]]]]) -> Iterator[tuple[Key, T]]:
     for group, kinds in held.items():
         for kind, namespaces in kinds.items():
             for namespace, names in namespaces.items():

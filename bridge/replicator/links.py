@@ -45,16 +45,16 @@ class LinkFields:
             part = {name: value for name, value in obj.items() if name != "status"}
         elif self._is_whole(obj):
             part = {name: value for name, value in obj.items() if name not in {"metadata", "status"}}
-            part["metadata"] = _part(obj["metadata"], self._decoders["metadata"])
+            part["metadata"] = _decode_part(obj["metadata"], self._decoders["metadata"])
         else:
-            part = {name: _part(obj[name], decoder) for name, decoder in self._decoders.items() if name in obj}
+            part = {name: _decode_part(obj[name], decoder) for name, decoder in self._decoders.items() if name in obj}
         return msgspec.Raw(msgspec.json.encode(part, order="deterministic"))
 
     def _is_whole(self, obj: Object) -> bool:
         if self._whole_types and f"{group_of(obj['apiVersion'])}/{obj['kind']}" in self._whole_types:
             return True
         return any(
-            msgspec.json.encode(_part(obj[name], decoder)) != b"{}"
+            msgspec.json.encode(_decode_part(obj[name], decoder)) != b"{}"
             for name, decoder in self._whole_with.items()
             if name in obj
         )
@@ -66,10 +66,10 @@ def _decoders(fields: Sequence[str]) -> _Decoders:
         below = wanted
         for name in segments_of(field):
             below = below.setdefault(name, {})
-    return {name: msgspec.json.Decoder(_shape(below)) for name, below in wanted.items()}
+    return {name: msgspec.json.Decoder(_make_shape(below)) for name, below in wanted.items()}
 
 
-def _part(value: Any, decoder: msgspec.json.Decoder[Any]) -> Any:
+def _decode_part(value: Any, decoder: msgspec.json.Decoder[Any]) -> Any:
     text = value if isinstance(value, msgspec.Raw) else msgspec.json.encode(value)
     try:
         return decode(text, decoder)
@@ -77,14 +77,14 @@ def _part(value: Any, decoder: msgspec.json.Decoder[Any]) -> Any:
         return value  # of an invalid form, which the Rego evaluates
 
 
-def _shape(wanted: _Wanted) -> Any:
+def _make_shape(wanted: _Wanted) -> Any:
     """Return a type that decodes only the wanted fields, so others are not even parsed."""
     if not wanted:
         return msgspec.Raw
     if EVERY in wanted:
-        return list[_shape(wanted[EVERY])]  # type: ignore[misc] # made while running
+        return list[_make_shape(wanted[EVERY])]  # type: ignore[misc] # made while running
     names = {f"field_{number}": name for number, name in enumerate(wanted)}
-    fields = [(field, _shape(wanted[name]), msgspec.UNSET) for field, name in names.items()]
+    fields = [(field, _make_shape(wanted[name]), msgspec.UNSET) for field, name in names.items()]
     return msgspec.defstruct("Part", fields, rename=names)
 
 

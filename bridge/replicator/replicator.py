@@ -102,7 +102,7 @@ class Replicator:
         self.counted = ReplicationCounts()
         self._opa = opa
         self._types = frozenset(types)
-        self._claim = Claim(opa, owner, content, self._waits_for_opa)
+        self._claim = Claim(opa, owner, content, self._note_delay)
         self._writer = Writer(opa, self._claim, self._set_aside, self._retry)
         pending = Pending(self._writer.documents.keys_of, fields or {})
         self._intake = Intake(source, pending, self.counted, configured, record)
@@ -214,7 +214,7 @@ class Replicator:
                 self._notify(Notice(refilling=True))
                 await backoff.wait()
 
-    def _waits_for_opa(self, error: OpaError | None) -> None:
+    def _note_delay(self, error: OpaError | None) -> None:
         if error is not None and self._intake.exhausted:
             raise error
         before = self.state

@@ -387,10 +387,10 @@ class Claim:
         backoff = Backoff(RETURNING)
         while True:
             try:
-                with self._checked_meanwhile():
+                with self._check_meanwhile():
                     answer = await question()
             except OpaError as error:
-                if not _passing(error) and not isinstance(error, OpaUndefined):
+                if not _is_passing(error) and not isinstance(error, OpaUndefined):
                     raise
                 self._report_delay(error)
                 await backoff.wait()
@@ -412,7 +412,7 @@ class Claim:
                 # Rejected because of the marker, or because of its content: the marker shows which.
                 status = error.status if isinstance(error, OpaRejected) else 0
                 if status not in _OF_CONTENT:
-                    if not _passing(error):
+                    if not _is_passing(error):
                         raise
                     self._report_delay(error)
                     await backoff.wait()
@@ -446,7 +446,7 @@ class Claim:
             raise Lost(f"data in OPA differs from the written data: {who}", empty=not marker.at)
 
     @contextlib.contextmanager
-    def _checked_meanwhile(self) -> Iterator[None]:
+    def _check_meanwhile(self) -> Iterator[None]:
         """Report an OPA without any response for SLOW seconds: a query may take long, a small one does not."""
         looks: list[asyncio.Task[None]] = []
         timer = asyncio.get_running_loop().call_later(LOOK, lambda: looks.append(asyncio.create_task(self._look())))
@@ -476,7 +476,7 @@ class Claim:
             self._stalled = error is not None
 
 
-def _passing(error: OpaError) -> bool:
+def _is_passing(error: OpaError) -> bool:
     """Return whether waiting can help."""
     if isinstance(error, OpaRejected):
         return error.status == _THROTTLED or (error.status >= _SERVER_ERROR and not error.in_evaluation)

@@ -66,12 +66,12 @@ class Removal:
         self.unseen = {f"{group}/*": "its API server does not respond" for group in discovery.unknown_groups}
         types = discovery.types
         annotations = ((self.lease or {}).get("metadata") or {}).get("annotations") or {}
-        self._former = [*read_marked(annotations), *await self._described(types.get(POLICY_KIND))]
+        self._former = [*read_marked(annotations), *await self._read_described(types.get(POLICY_KIND))]
         found: list[TracedObject] = []
         for type_id in sorted(types.keys() - _PASSED_OVER):
             try:
                 async for objects in self._pages(types[type_id]):
-                    found += await self._traced(types[type_id], objects)
+                    found += await self._find_traces(types[type_id], objects)
             except NotFound:
                 continue
             except KubeError as error:
@@ -88,7 +88,7 @@ class Removal:
                 return ""
             except Conflict as error:
                 why = str(error)
-                again = await self._again(found)
+                again = await self._read_again(found)
                 if again is None:
                     return ""
                 found = again
@@ -125,15 +125,15 @@ class Removal:
             self.client, found.resource, found.key, patch, subresource=subresource, resource_version=version
         )
 
-    async def _again(self, found: TracedObject) -> TracedObject | None:
+    async def _read_again(self, found: TracedObject) -> TracedObject | None:
         try:
             obj = await read_object(self.client, found.resource, found.key)
         except NotFound:
             return None
-        now = await self._traced(found.resource, [obj])
+        now = await self._find_traces(found.resource, [obj])
         return now[0] if now else None
 
-    async def _traced(self, resource: ResourceType, objects: Iterable[Object]) -> list[TracedObject]:
+    async def _find_traces(self, resource: ResourceType, objects: Iterable[Object]) -> list[TracedObject]:
         # Items of a list of a built-in type do not name their type.
         typed = {"apiVersion": resource.api_version, "kind": resource.kind}
         by_key = {str(key_of({**obj, **typed})): {**obj, **typed} for obj in objects}
@@ -157,7 +157,7 @@ class Removal:
             if not position:
                 return
 
-    async def _described(self, resource: ResourceType | None) -> list[dict[str, str]]:
+    async def _read_described(self, resource: ResourceType | None) -> list[dict[str, str]]:
         """Return the names under which the existing PolicyKinds let a bridge write."""
         names: list[dict[str, str]] = []
         if resource is None:

@@ -91,7 +91,7 @@ async def serve(settings: Settings, report: Report, site: Site, read: Callable[[
 
 
 async def _serve(reloading: Reloading, report: Report, site: Site, shutdown: Shutdown) -> None:
-    async with _started(reloading, report, site, shutdown) as working:
+    async with _start_parts(reloading, report, site, shutdown) as working:
         await working
 
 
@@ -138,7 +138,7 @@ class Parts:
 
 
 @contextlib.asynccontextmanager
-async def _started(
+async def _start_parts(
     reloading: Reloading, report: Report, site: Site, shutdown: Shutdown
 ) -> AsyncIterator[asyncio.Task[None]]:
     settings = reloading.settings
@@ -155,7 +155,7 @@ async def _started(
         metrics = Metrics()
         measure_start(metrics, checks, store, reloading)
         measure_guards(metrics, {"page": site.wrong_tokens, "bundle": bundles.guard.wrong_tokens})
-        bridge_url = await stack.enter_async_context(_listening(settings, bundles, checks, metrics, site))
+        bridge_url = await stack.enter_async_context(_listen_for_requests(settings, bundles, checks, metrics, site))
         await stack.enter_async_context(probe_listening(settings, checks, metrics))
         executable = await asyncio.to_thread(ensure_opa)
         access, own_opa = await ends_last.enter_async_context(
@@ -202,7 +202,7 @@ async def _make_parts(
     impatient = await stack.enter_async_context(
         access.open(timeout=settings.opa_query_timeout, recover=loader.blame, failing=loader.failing)
     )
-    replicator = _replicator(settings, store, loading, recovering, bridge_url)
+    replicator = _make_replicator(settings, store, loading, recovering, bridge_url)
     budget = Budget(settings.status_writes_per_second, BURST)
     replicated = None if settings.manifests else (*ALWAYS, *_configured_types(settings))
     audit = Audit(opa, store.sink, budget, lambda: replicated)
@@ -223,7 +223,7 @@ async def _make_parts(
             record_nothing if settings.manifests else store.record,  # for a folder the log has it already
             settings.placement_most_patches,
         ),
-        webhook=_webhook(settings, store, access, policies_of(loading, lambda: replicator.unready)),
+        webhook=_make_webhook(settings, store, access, policies_of(loading, lambda: replicator.unready)),
         own_opa=own_opa,
     )
 
@@ -291,7 +291,7 @@ def _configured_types(settings: Settings) -> list[str]:
     return list(dict.fromkeys([*(one.type for one in settings.selected_types), *placed]))
 
 
-def _replicator(settings: Settings, store: Store, loading: PolicyLoading, opa: Opa, bridge_url: str) -> Replicator:
+def _make_replicator(settings: Settings, store: Store, loading: PolicyLoading, opa: Opa, bridge_url: str) -> Replicator:
     configured = _configured_types(settings)
     return Replicator(
         loading.source,
@@ -299,21 +299,21 @@ def _replicator(settings: Settings, store: Store, loading: PolicyLoading, opa: O
         (*ALWAYS, *configured),
         # The listen address distinguishes bridges on one host, and stays the same after a restart.
         owner=f"{socket.gethostname()}:{bridge_url.rpartition(':')[2]}",
-        content=_content(store, settings),
+        content=_describe_content(store, settings),
         configured=configured,
-        fields={one.type: one.fields for one in settings.selected_types if _shapes(one)},
+        fields={one.type: one.fields for one in settings.selected_types if _is_shaped(one)},
         rules=loading.loader.links,
         record=store.record,
     )
 
 
-def _webhook(settings: Settings, store: Store, access: OpaAccess, policies: Policies) -> Webhook | None:
+def _make_webhook(settings: Settings, store: Store, access: OpaAccess, policies: Policies) -> Webhook | None:
     if settings.webhook_listen is None:
         return None
     return Webhook(settings, access, policies, store.record, store.cluster)
 
 
-def _content(store: Store, settings: Settings) -> str:
+def _describe_content(store: Store, settings: Settings) -> str:
     """Return the origin of OPA's documents: the store, the Rego, and the omitted fields."""
     chosen = hashlib.sha256(
         msgspec.json.encode(
@@ -323,13 +323,13 @@ def _content(store: Store, settings: Settings) -> str:
     return f"{store.name} {shipped_bundle(rego_root()).revision} {chosen}"
 
 
-def _shapes(chosen: TypeSettings) -> bool:
+def _is_shaped(chosen: TypeSettings) -> bool:
     """Return whether fields of a type may be omitted: those that shipped rules read stay, unless settings name them."""
     return chosen.type not in ALWAYS or chosen.keep is not None or chosen.drop is not None
 
 
 @contextlib.asynccontextmanager
-async def _listening(
+async def _listen_for_requests(
     settings: Settings,
     bundles: Bundles,
     checks: Checks,

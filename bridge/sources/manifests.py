@@ -171,7 +171,7 @@ class ManifestSource:
         """
         for path in self._paths:
             files = find_files(path) if isinstance(path, Path) else [None]
-            contents = (_bytes_of(file) if file else _peeked(sys.stdin.buffer) for file in files)
+            contents = (_read_bytes(file) if file else _peek(sys.stdin.buffer) for file in files)
             if any(text in content for content in contents for text in texts):
                 return True
         return False
@@ -183,7 +183,7 @@ class ManifestSource:
         cannot be read.
         """
         self._state.refresh(stdin or sys.stdin.buffer)
-        return [obj for _, objects in _by_type(self._state.objects) for obj in objects]
+        return [obj for _, objects in _group_by_type(self._state.objects) for obj in objects]
 
     async def changes(self) -> AsyncIterator[Change]:
         """Yield every object, kind by kind, then (with `follow`) changes, until it is closed.
@@ -216,7 +216,7 @@ class ManifestSource:
                     yield change
 
     def _list_all(self) -> Iterator[Change]:
-        for type_id, objects in _by_type(self._state.objects, self._wanted):
+        for type_id, objects in _group_by_type(self._state.objects, self._wanted):
             yield from self._list_type(type_id, objects)
 
     def _list_type(self, type_id: str, objects: Sequence[Object]) -> Iterator[Change]:
@@ -230,7 +230,7 @@ class ManifestSource:
         before, troubles = self._state.objects, self._state.troubles
         if not self._state.refresh():
             return []
-        return [*_news(troubles, self._state.troubles), *self._differences(before, self._state.objects)]
+        return [*_find_news(troubles, self._state.troubles), *self._differences(before, self._state.objects)]
 
     def _differences(self, before: Mapping[Key, Object], now: Mapping[Key, Object]) -> Iterator[Change]:
         for key in before.keys() - now.keys():
@@ -239,14 +239,14 @@ class ManifestSource:
         changed = {
             key: obj for key, obj in now.items() if (old := before.get(key)) is not obj and (old is None or old != obj)
         }
-        for type_id, objects in _by_type(changed):
+        for type_id, objects in _group_by_type(changed):
             if type_id in self._listed:
                 yield Upserted(type_id, tuple(map(prune, objects)))
             else:
                 yield from self._list_type(type_id, objects)
 
 
-def _bytes_of(file: Path) -> bytes:
+def _read_bytes(file: Path) -> bytes:
     try:
         with open_regular(file, MOST_BYTES) as opened:
             return read_stream(opened, MOST_BYTES, file)
@@ -254,7 +254,7 @@ def _bytes_of(file: Path) -> bytes:
         return b""  # loading reports it
 
 
-def _peeked(stream: IO[bytes]) -> bytes:
+def _peek(stream: IO[bytes]) -> bytes:
     if not stream.seekable():
         return b""
     content = stream.read()
@@ -262,7 +262,9 @@ def _peeked(stream: IO[bytes]) -> bytes:
     return content
 
 
-def _by_type(objects: Mapping[Key, Object], wanted: AbstractSet[str] = frozenset()) -> list[tuple[str, list[Object]]]:
+def _group_by_type(
+    objects: Mapping[Key, Object], wanted: AbstractSet[str] = frozenset()
+) -> list[tuple[str, list[Object]]]:
     types: dict[str, list[Object]] = {type_id: [] for type_id in wanted}
     for key, obj in objects.items():
         types.setdefault(key.type_id, []).append(obj)
@@ -270,7 +272,7 @@ def _by_type(objects: Mapping[Key, Object], wanted: AbstractSet[str] = frozenset
     return sorted(types.items(), key=lambda item: (rank.get(item[0], len(rank)), item[0]))
 
 
-def _news(before: Iterable[Trouble], now: Sequence[Trouble]) -> Iterator[Change]:
+def _find_news(before: Iterable[Trouble], now: Sequence[Trouble]) -> Iterator[Change]:
     known = set(before)
     for trouble in now:
         if trouble not in known:
@@ -415,7 +417,7 @@ def read_content(content: bytes, file: str, *, retried: bool) -> FileContent:
         if is_suite(document.value):
             continue
         for value, line in _take_apart(document.value, document.line, document.item_lines):
-            fault = _fault_of(value)
+            fault = _check_object(value)
             if fault:
                 troubles.append(report(file, line, document.number, fault, retried=retried))
             else:
@@ -443,14 +445,14 @@ def _take_apart(value: Any, line: int, item_lines: Sequence[int]) -> Iterator[tu
         yield from _take_apart(whole, item_lines[index] if index < len(item_lines) else line, ())
 
 
-def _fault_of(value: Any) -> str | None:
+def _check_object(value: Any) -> str | None:
     """Why a value is not an object of the Kubernetes API; None if it is one."""
     if not isinstance(value, dict):
         return f"no object but a {'list' if isinstance(value, list) else 'plain value'}: a manifest is a mapping"
     for field in ("apiVersion", "kind"):
-        if fault := _fault_of_text(value.get(field), field):
+        if fault := _check_text(value.get(field), field):
             return fault
-    if fault := _fault_of_metadata(value.get("metadata")):
+    if fault := _check_metadata(value.get("metadata")):
         return fault
     try:
         text = msgspec.json.encode(value)
@@ -461,15 +463,15 @@ def _fault_of(value: Any) -> str | None:
     return str(NestingError()) if exceeds(text, MAX_DEPTH) else None
 
 
-def _fault_of_metadata(metadata: Any) -> str | None:
+def _check_metadata(metadata: Any) -> str | None:
     if metadata is not None and not isinstance(metadata, dict):
         return "metadata is not a mapping"
     metadata = metadata or {}
     if "name" not in metadata and "generateName" in metadata:
         return "metadata.name is missing: manifests cannot have generated names"
-    if fault := _fault_of_text(metadata.get("name"), "metadata.name"):
+    if fault := _check_text(metadata.get("name"), "metadata.name"):
         return fault
-    if metadata.get("namespace") is not None and (fault := _fault_of_text(metadata["namespace"], "metadata.namespace")):
+    if metadata.get("namespace") is not None and (fault := _check_text(metadata["namespace"], "metadata.namespace")):
         return fault
     for field in ("labels", "annotations"):
         if not isinstance(metadata.get(field), dict | None):
@@ -481,7 +483,7 @@ def _fault_of_metadata(metadata: Any) -> str | None:
     return None
 
 
-def _fault_of_text(value: Any, field: str) -> str | None:
+def _check_text(value: Any, field: str) -> str | None:
     if value is None or value == "":
         return f"{field} is missing"
     return None if isinstance(value, str) else f"{field} is not a string ({value!r}): quote it"

@@ -32,33 +32,33 @@ def prune(obj: Object) -> Object:
         return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": parse_field(obj.get("type", ""))}
     pruned = {**obj, "metadata": metadata}
     if obj["kind"] == _CRD:
-        pruned["spec"] = _crd_spec(parse_field(obj.get("spec")))
+        pruned["spec"] = _prune_crd_spec(parse_field(obj.get("spec")))
         pruned.pop("status", None)
     return pruned
 
 
-def _crd_spec(spec: Any) -> Any:
+def _prune_crd_spec(spec: Any) -> Any:
     if not isinstance(spec, dict) or not isinstance(spec.get("versions"), list):
         return spec
-    return {**spec, "versions": [_version(version) for version in spec["versions"]]}
+    return {**spec, "versions": [_prune_version(version) for version in spec["versions"]]}
 
 
-def _version(version: Any) -> Any:
+def _prune_version(version: Any) -> Any:
     if not isinstance(version, dict):
         return version
     schema = version.get("schema")
     whole = schema.get("openAPIV3Schema") if isinstance(schema, dict) else None
-    return {**version, "schema": {"openAPIV3Schema": _skeleton(whole, _CRD_DEPTH)}}
+    return {**version, "schema": {"openAPIV3Schema": _cut_schema(whole, _CRD_DEPTH)}}
 
 
-def _skeleton(schema: Any, depth: int) -> Object:
+def _cut_schema(schema: Any, depth: int) -> Object:
     if not isinstance(schema, dict) or depth == 0:
         return {}
     kept: Object = {name: schema[name] for name in _CRD_KEEPS if name in schema}
     if isinstance(properties := schema.get("properties"), dict):
-        kept["properties"] = {name: _skeleton(part, depth - 1) for name, part in properties.items()}
+        kept["properties"] = {name: _cut_schema(part, depth - 1) for name, part in properties.items()}
     if "items" in schema:
-        kept["items"] = _skeleton(schema["items"], depth - 1)
+        kept["items"] = _cut_schema(schema["items"], depth - 1)
     return kept
 
 
@@ -67,38 +67,38 @@ def choose(obj: Object, fields: Fields) -> Object:
     if fields.keep is not None:
         kept: Object = {name: obj[name] for name in ("apiVersion", "kind", "metadata")}
         for path in fields.keep:
-            found = _at(obj, segments_of(path))
+            found = _read_path(obj, segments_of(path))
             if found is not None:
-                kept = _with(kept, segments_of(path), found)
+                kept = _set_path(kept, segments_of(path), found)
         return kept
     if fields.drop is not None:
         for path in fields.drop:
-            obj = _without(obj, segments_of(path))
+            obj = _remove_path(obj, segments_of(path))
         return obj
     if "status" not in obj:
         return obj
-    conditions = _at(obj, ["status", "conditions"])
+    conditions = _read_path(obj, ["status", "conditions"])
     return {**obj, "status": {} if conditions is None else {"conditions": conditions}}
 
 
-def _at(value: Any, path: Sequence[str]) -> Any:
+def _read_path(value: Any, path: Sequence[str]) -> Any:
     for name in path:
         mapping = parse_field(value)
         value = mapping.get(name) if isinstance(mapping, dict) else None
     return value
 
 
-def _with(obj: Object, path: Sequence[str], value: Any) -> Object:
+def _set_path(obj: Object, path: Sequence[str], value: Any) -> Object:
     name, *rest = path
     below = parse_field(obj.get(name))
-    return {**obj, name: _with(below if isinstance(below, dict) else {}, rest, value) if rest else value}
+    return {**obj, name: _set_path(below if isinstance(below, dict) else {}, rest, value) if rest else value}
 
 
-def _without(obj: Object, path: Sequence[str]) -> Object:
+def _remove_path(obj: Object, path: Sequence[str]) -> Object:
     name, *rest = path
     if name not in obj:
         return obj
     if not rest:
         return {other: value for other, value in obj.items() if other != name}
     below = parse_field(obj[name])
-    return {**obj, name: _without(below, rest)} if isinstance(below, dict) else obj
+    return {**obj, name: _remove_path(below, rest)} if isinstance(below, dict) else obj

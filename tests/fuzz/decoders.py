@@ -17,9 +17,9 @@ from bridge.model.changes import Change, Rejected, Upserted
 from bridge.model.keys import Key, KeyFormatError, is_key, parse_key, pointer, segments_of, url_path
 from bridge.model.nesting import MAX_DEPTH, cut, exceeds
 from bridge.model.types import ResourceType
-from bridge.opa.client import _decode, _rejected
+from bridge.opa.client import _decode, _read_rejection
 from bridge.opa.errors import OpaError
-from bridge.policy_loader.submissions import DATA_LABEL, _with_documents, read_config_map, read_rego_policy
+from bridge.policy_loader.submissions import DATA_LABEL, _add_documents, read_config_map, read_rego_policy
 from bridge.replicator.changes import Pending
 from bridge.sources.manifests import STDIN, ManifestState
 from bridge.sources.yaml import UNREADABLE, read_documents
@@ -82,7 +82,7 @@ def policy_data(data: bytes) -> None:
     reading = read_config_map(Key("core", "ConfigMap", "a", "one"), config_map, ("*",))
     assert reading is not None
     if reading.unread:  # what a child process reads
-        reading = _with_documents(reading.submission, {"k": list(read_documents(text))})
+        reading = _add_documents(reading.submission, {"k": list(read_documents(text))})
     assert not any(UNREADABLE in problem.message for problem in reading.submission.problems)
     if not reading.submission.problems:
         msgspec.json.encode(reading.submission.data["a", "one"])
@@ -120,7 +120,7 @@ def key(data: bytes) -> None:
 
 def opa_answer(data: bytes) -> None:
     """Decode the body of OPA's response."""
-    str(_rejected(500, data, "1"))
+    str(_read_rejection(500, data, "1"))
     try:
         msgspec.json.encode(_decode(data))
     except OpaError:
