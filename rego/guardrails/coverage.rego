@@ -69,4 +69,6 @@ has_field(effect, field) if {
 
 # METADATA
 # description: The segments of a JSON pointer, which may lack its first slash.
-segments(pointer) := leaves.segments(concat("", ["/", trim_prefix(pointer, "/")]))
+segments(pointer) := split(trim_prefix(pointer, "/"), "/") if {
+	not contains(pointer, "~")
+} else := leaves.segments(concat("", ["/", trim_prefix(pointer, "/")]))

@@ -23,11 +23,21 @@ violations(names, object_keys) := {violation |
 	some name in names
 	spec := constraints.active_constraints[name]
 	some key, it in _subjects(object.get(spec, "match", {}), object_keys)
-	some [message, details] in _violations_by(name, constraints.step(name, it), key)
+	some [message, details] in _violations_by(name, _step(name, it), key)
 	violation := object.union(
 		{"constraint": name, "object": key, "message": message, "details": details, "enforcementAction": action(name, it)},
 		{"exemption": exemption | exemption := exemptions.of(spec, it)},
 	)
+}
+
+_step(name, it) := _fixed_steps[name] if {
+	true
+} else := constraints.step(name, it)
+
+# The steps of Constraints whose parameters are the same for all subjects. A rule, so OPA computes them once for a query.
+_fixed_steps[name] := constraints.step(name, {}) if {
+	some name, spec in constraints.active_constraints
+	not spec.parameterSelection
 }
 
 # The objects that a match selects, each as a subject. OPA computes them once for all Constraints with that match.

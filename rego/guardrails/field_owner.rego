@@ -9,7 +9,8 @@ import data.bridge.effective_targets
 
 violations contains {"message": message, "severity": "high", "field": pointer, "policies": {policy}} if {
 	some pointer, origin in input.policies[input.parameters.kind].origins
-	_is_at(pointer)
+	startswith(pointer, _field)
+	startswith(concat("", [pointer, "/"]), concat("", [_field, "/"]))
 	some policy in effective_targets.owners(origin)
 	namespace := split(policy, "/")[2]
 	not _is_permitted(namespace)
@@ -20,10 +21,7 @@ violations contains {"message": sprintf("%s is unknown: %s", [input.parameters.k
 	why := input.policies[input.parameters.kind].unknown
 }
 
-_is_at(pointer) if {
-	startswith(pointer, input.parameters.field)
-	startswith(concat("", [pointer, "/"]), concat("", [input.parameters.field, "/"]))
-}
+_field := input.parameters.field
 
 _is_permitted(namespace) if {
 	some pattern in input.parameters.namespaces
