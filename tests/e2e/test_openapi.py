@@ -125,7 +125,7 @@ def test_a_client_in_typescript_is_generated_and_runs(served: Served, tmp_path: 
     for script in ("generate", "build"):
         _run(["npm", "run", "--silent", script], folder)
     command = ["node", "build/effective.js", served.opa]
-    assert _run([*command, f"{CATALOG}#metrics"], folder) == PRINTED.replace("'", '"').replace(": ", ":")
+    assert _run([*command, f"{CATALOG}#metrics"], folder) == PRINTED
     refused = subprocess.run([*command, "core/Service/a/b"], cwd=folder, capture_output=True, text=True, check=False)
     assert (refused.returncode, refused.stderr) == (1, "TargetNotFound: core/Service/a/b does not exist\n")
 
@@ -137,14 +137,12 @@ def test_a_client_in_go_is_generated_and_runs(served: Served, tmp_path: Path) ->
     _run([go, "generate", "."], folder)
     _run([go, "mod", "tidy"], folder)
     reported = _run([go, "run", ".", served.bridge, "service/shop/catalog#metrics"], folder)
-    assert reported == PRINTED.replace("'", '"').replace(": ", ":").replace(
-        "from example.com/", 'from "example.com/'
-    ).replace("metrics\n", 'metrics"\n')
+    assert reported == PRINTED
 
 
 PRINTED = """\
-example.com/TimeoutPolicy {'request': '1s'}
-  /request comes from example.com/TimeoutPolicy/shop/catalog-metrics
+example.com/TimeoutPolicy {"request":"1s"}
+  /request comes from "example.com/TimeoutPolicy/shop/catalog-metrics"
 """
 
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from bridge.opa.errors import OpaRejected
 from bridge.opa.process import ManagedOpa
@@ -55,9 +56,13 @@ async def test_the_last_good_version_stays_active(bench: Bench) -> None:
     bench.put("a", "package team.a\n\nx := 1\n")
     bench.put("b", "package team.b\n\nx := 1\n")
     await bench.until_active("a", "b")
-    bench.put("a", "package team.a\n\nx := nowhere\n", version="2")
-    bench.put("b", "package team.b\n\nx := 2\n", version="2")
-    file, line, code, message = await bench.refused("a", "2")
+    with capture_logs() as logs:
+        bench.put("a", "package team.a\n\nx := nowhere\n", version="2")
+        bench.put("b", "package team.b\n\nx := 2\n", version="2")
+        file, line, code, message = await bench.refused("a", "2")
+    (log,) = [entry for entry in logs if entry["event"] == "submission rejected"]
+    assert log["submission"] == str(author("a"))
+    assert "nowhere" in log["why"]
     assert (file, line, code) == ("m0.rego", 3, "rego_unsafe_var_error")
     assert "nowhere" in message
     assert bench.verdicts["a"].active == "1"

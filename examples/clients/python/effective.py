@@ -1,6 +1,7 @@
 """Print the effective policies of a target: python effective.py OPA_URL KEY."""
 
 import asyncio
+import json
 import sys
 
 from bridge.client import Client, QueryError
@@ -16,9 +17,9 @@ async def main(opa: str, target: str) -> int:
             return 1
     for effective in found:
         for path in effective.paths:
-            print(effective.policy_kind, path.spec)
+            print(effective.policy_kind, json.dumps(path.spec, separators=(",", ":")))
             for pointer, policy in path.origins.items():
-                print(f"  {pointer} comes from {policy}")
+                print(f"  {pointer} comes from {json.dumps(policy)}")
     return 0
 
 

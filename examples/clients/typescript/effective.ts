@@ -19,7 +19,7 @@ for (const { policyKind, paths } of data.result) {
   for (const { spec, origins } of paths) {
     console.log(policyKind, JSON.stringify(spec));
     for (const [pointer, policy] of Object.entries(origins ?? {})) {
-      console.log(`  ${pointer} comes from ${policy}`);
+      console.log(`  ${pointer} comes from ${JSON.stringify(policy)}`);
     }
   }
 }
