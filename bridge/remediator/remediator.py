@@ -80,6 +80,11 @@ class Remediator(WriteLoop[Item]):
         self._followers.remove(follower)
         self._count_observed()
 
+    @property
+    def is_complete(self) -> bool:
+        """Return whether the outcomes of all policies are counted: none is missing until everything is computed."""
+        return self._is_whole and not self._computing.partial and not self._computing.kinds_differ
+
     async def run(self) -> None:
         """Compute and write until cancelled."""
         async with asyncio.TaskGroup() as tasks:

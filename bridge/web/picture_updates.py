@@ -46,6 +46,7 @@ class Drawing:
         self._notices: list[tuple[float, Notice]] = []  # with the time of their arrival
         self._since: dict[str, float] = {}  # the time when an object was added to the picture
         self._differing: set[str] = set()  # policies
+        self._uncounted: set[str] = set()  # policies whose outcomes are not computed yet
         self._reported: set[str] = set()  # names that are not keys
         self._all = True  # everything must be drawn again
         self._lookers = 0
@@ -141,6 +142,7 @@ class Drawing:
         self._since.clear()
         self._notices.clear()
         self._differing.clear()
+        self._uncounted.clear()
         self._reported.clear()
         self._all = True
         self.whole.clear()
@@ -215,11 +217,18 @@ class Drawing:
             self.journal.add(changed)
 
     async def _tell_policies(self, backing: Backing) -> None:
+        is_complete = backing.remediator.is_complete  # reported as a change of no policy, at least
+        if is_complete:
+            self._differing |= self._uncounted
+            self._uncounted.clear()
         keys = sorted(self._differing)
         for batch in batches(keys, BATCH):
             tallies = {key: backing.remediator.tallies(key) for key in batch}
             for names, entries in await in_parts(backing.opa, "status", "policies", batch, {"tallies": tallies}):
                 policies = {entry["policy"]: _policy(entry) for entry in entries if entry["policyKind"] != POLICY_KIND}
+                if not is_complete:
+                    self._uncounted.update(policies)
+                    policies = {key: _provisional(policy, self.policies.get(key)) for key, policy in policies.items()}
                 changed: list[Changed] = [
                     ("policy", key) for key in names if self.policies.get(key) != policies.get(key)
                 ]
@@ -247,6 +256,15 @@ def _policy(entry: Mapping[str, Any]) -> dict[str, Any]:
         "outcomes": outcomes_of(dict(entry)),
         "conditions": conditions,
         "differences": differences(entry),
+    }
+
+
+def _provisional(policy: dict[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return a policy with the outcomes that it had, because those of now are only computed in part."""
+    return {
+        **policy,
+        "outcomes": before["outcomes"] if before else [],
+        "conditions": [condition for condition in policy["conditions"] if condition["type"] == "Accepted"],
     }
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from structlog.testing import capture_logs
 
@@ -16,7 +17,7 @@ from bridge.remediator.audit import Audited
 from bridge.sidecar.run import Backing
 from bridge.web.picture_updates import Drawing
 from bridge.web.subscriptions import Following
-from tests.builders import backends, http_route
+from tests.builders import backends, http_route, policy, policy_kind, service, target_ref
 from tests.bundles import bundle_with
 from tests.eventually import eventually
 from tests.properties.test_incremental_statuses import Bridge, at_work
@@ -48,7 +49,9 @@ def with_hostname(obj: Object, hostname: str) -> Object:
 
 
 @asynccontextmanager
-async def looking(opa_path: Path, objects: list[Object]) -> AsyncIterator[tuple[Bridge, Drawing]]:
+async def looking(
+    opa_path: Path, objects: list[Object], remediator: Any = None
+) -> AsyncIterator[tuple[Bridge, Drawing]]:
     """A bridge with these objects, whose picture is open and whose routes are followed."""
     drawing, following = Drawing(), Following()
     async with (
@@ -56,7 +59,7 @@ async def looking(opa_path: Path, objects: list[Object]) -> AsyncIterator[tuple[
         at_work(managed.url, objects) as bridge,
     ):
         opa = bridge.opa
-        backing = Backing(opa, opa, bridge.replicator, bridge.remediator, dict, Audited(opa))
+        backing = Backing(opa, opa, bridge.replicator, remediator or bridge.remediator, dict, Audited(opa))
         drawing.open(backing)
         following.open(backing)
         tasks = [asyncio.create_task(drawing.run()), asyncio.create_task(following.run())]
@@ -91,6 +94,41 @@ async def test_object_that_spoils_a_query_is_left_out_and_the_picture_follows_th
     events = {log["event"] for log in logs}
     assert not events & {"picture update failed", "picture waiting for OPA"}
     assert not events & {"effective policy watch failed", "effective policy watch waiting for OPA"}
+
+
+class Counting:
+    """Stands in for a remediator that is computing everything until `finish`."""
+
+    is_complete = False
+
+    def follow(self, follower: Callable[[frozenset[str]], None]) -> None:
+        """Report to `follower`."""
+        self.follower = follower
+
+    def tallies(self, policy: str) -> list[Any]:
+        """Return the outcomes that are counted: none."""
+        return []
+
+    def finish(self) -> None:
+        """Report that everything is counted."""
+        self.is_complete = True
+        self.follower(frozenset())
+
+
+async def test_policy_has_no_outcome_before_all_are_counted(opa_path: Path) -> None:
+    target = {"group": "", "kind": "Service"}
+    version = {"resourceVersion": "1"}
+    kind = policy_kind("HuePolicy")
+    kind["spec"] |= {"class": "Direct", "targets": [target]}
+    kind["metadata"] |= version
+    hue = policy("HuePolicy", "hue", [target_ref("Service", "cart")], metadata=version, hue="red")
+    key, remediator = str(key_of(hue)), Counting()
+    async with looking(opa_path, [kind, hue, service("cart", metadata=version)], remediator) as (_, drawing):
+        await eventually(lambda: key in drawing.policies)
+        assert drawing.policies[key]["outcomes"] == []
+        assert {condition["type"] for condition in drawing.policies[key]["conditions"]} == {"Accepted"}
+        remediator.finish()
+        await eventually(lambda: drawing.policies[key]["outcomes"] == ["NoScope"])
 
 
 async def test_route_with_an_impossible_backend_is_drawn_and_so_are_its_changes(opa_path: Path) -> None:
