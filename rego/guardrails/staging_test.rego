@@ -45,6 +45,14 @@ test_a_staged_policy_says_so if {
 	found == {{"policy": _key, "target": testing.cart_route, "reason": "Staged", "message": message}}
 }
 
+test_every_policy_of_a_kind_may_be_staged if {
+	world := {"changes": {"upsert": [object.union(obj, {"spec": {"staged": {"path": "/kind"} | obj.kind == "PolicyKind"}}) |
+		some obj in array.concat(testing.world, [_dark])
+	]}}
+	_themes(world) == set()
+	_themes(object.union(world, {"staged": true})) == {"dark"}
+}
+
 test_the_fields_of_staging_are_read if {
 	staging.fields == ["/metadata/annotations/example.com~1dry-run"] with input as _world([])
 }

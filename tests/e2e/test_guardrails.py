@@ -173,3 +173,30 @@ def test_a_rule_that_only_counts_denies_nothing_and_is_a_metric_by_namespace(
             assert time.monotonic() < deadline, page
             time.sleep(0.2)
     assert int(float(page.partition(line)[2].split("\n")[0])) > 0
+
+
+DRY_RUN = """apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: istio}
+spec: {controllerName: istio.io/gateway-controller}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: public, namespace: infra}
+spec: {gatewayClassName: istio, listeners: [{name: http, port: 80, protocol: HTTP}]}
+---
+apiVersion: security.istio.io/v1
+kind: AuthorizationPolicy
+metadata: {name: trial, namespace: infra, annotations: {istio.io/dry-run: "true"}}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: public}]
+  action: DENY
+"""
+
+
+def test_a_staged_policy_is_in_effect_only_where_it_is_asked_for(bridge: Run, tmp_path: Path) -> None:
+    (tmp_path / "trial.yaml").write_text(DRY_RUN)
+    options = ["--manifests", tmp_path, "-o", "json"]
+    assert json.loads(bridge("effective", *options).stdout) == []
+    [entry] = json.loads(bridge("effective", "--with-staged", *options).stdout)
+    assert entry["paths"][0]["staged"] == ["security.istio.io/AuthorizationPolicy/infra/trial"]
