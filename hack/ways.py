@@ -21,7 +21,6 @@ from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FrameType
 
-from bridge.policy_loader.reports import ANNOTATION
 from hack.bench.api import ROUTES, create, create_load, patch, session_of, until_all_observed, until_observed
 from hack.bench.load import Load
 from hack.cluster import path_of, rego_config_map, running_cluster
@@ -33,6 +32,7 @@ PATIENCE = 120.0
 SETTLING = 8.0  # seconds after the first statuses, until nothing of the start is under way
 IDLE = 35.0  # seconds in which an idle bridge is recorded; its OPA polls the bundle every 30
 CONFIG_MAP = rego_config_map("changed", "package ways.changed\n\nvalue := 1\n")
+STATUS = "policybridge.io/status"
 COMMAND = ("effective", "httproute/cart#checkout", "-n", "shop", "--manifests", str(ROOT / "examples" / "shop"))
 
 
@@ -67,7 +67,7 @@ async def main() -> None:
                 await _record_idle(bridge)
                 await create(api, [CONFIG_MAP])
                 read = functools.partial(asyncio.to_thread, plane.api.get, path_of(CONFIG_MAP))
-                await eventually(read, lambda found: found["metadata"]["annotations"][ANNOTATION], patience=PATIENCE)
+                await eventually(read, lambda found: found["metadata"]["annotations"][STATUS], patience=PATIENCE)
                 await _print(bridge, "a ConfigMap with Rego, until its status is reported", 2)
     command = _Traced().command(*COMMAND)
     imported = await asyncio.to_thread(subprocess.run, command, env=HERE.environment(), check=True, capture_output=True)
