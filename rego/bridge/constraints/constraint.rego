@@ -128,8 +128,7 @@ _merge_parameters(layers) := json.patch(whole, [{"op": "replace", "path": path, 
 # The paths of lists in the layers above the first. Lists within lists are ordinary values.
 _list_paths(layers) := {path |
 	some layer in array.slice(layers, 1, count(layers))
-	walk(layer, [path, value])
-	is_array(value)
+	walk(layer, [path, _])
 	every segment in path {
 		is_string(segment)
 	}

@@ -317,6 +317,14 @@ test_stored_objects_are_reported if {
 }
 
 # K6
+test_a_stored_crd_is_reported_as_one_in_a_change if {
+	crd := _crd("", _schema({"targetRef": {"type": "object", "properties": _ref_fields}}, {}))
+	objects := {"apiextensions.k8s.io": {"CustomResourceDefinition": {"-": {"ratepolicies.acme.io": crd}}}}
+	found := kinds.undescribed with data.objects as objects with data.kinds as {}
+	found[_rate_type].crd == _crd_key
+}
+
+# K6
 test_stored_objects_with_selectors_alone_are_reported if {
 	key := "acme.io/RatePolicy/shop/limits"
 	objects := {"acme.io": {"RatePolicy": {"shop": {"limits": _rate({"targetSelectors": [{"kind": "Gateway"}]})}}}}

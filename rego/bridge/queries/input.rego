@@ -100,7 +100,7 @@ _flaw([field, form]) := error("InvalidInput", sprintf("%s must %s", [field, text
 			{"type": "object", "additionalProperties": {"type": "array"}},
 			"be lists of keys by policy kind, {<group>/<Kind>: [<keys>]}",
 		],
-		"policy kind": [{"type": "string"}, "name a policy kind, <group>/<Kind>"],
+		"policy kind": [{}, "name a policy kind, <group>/<Kind>"],
 		"type": [{"type": "string"}, "be a type, <group>/<Kind>"],
 		"types": [{"type": "array"}, "be a list of <group>/<Kind>"],
 	}[form]

@@ -51,7 +51,6 @@ input_problem := [message |
 ][0] if {
 	true
 } else := "gateway must be the key of a Gateway, or of a mesh frontend, <group>/<Kind>/<namespace>/<name>[@frontend]" if {
-	input.gateway
 	not _takes_requests(input.gateway)
 }
 

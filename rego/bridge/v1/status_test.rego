@@ -210,6 +210,7 @@ test_remediation_leaves_out_kinds_in_mode_observe_unless_observed if {
 	pool := testing.with_spec(testing.resource("example.com/v1", "PoolPolicy", "shop", "p"), {"targetRefs": [testing.service_ref("cart")]})
 	key := "example.com/PoolPolicy/shop/p"
 	_remediation([kind, pool], [key], {}).outcomes == {}
+	not ["policy", key] in _reported(_remediation([kind, pool], [key], {"observed": true}))
 	_remediation([kind, pool], [key], {"observed": true}).outcomes["example.com/PoolPolicy"]
 }
 
