@@ -20,7 +20,7 @@ import msgspec
 from bridge.model.keys import pointer
 from bridge.model.nesting import MAX_DEPTH, MAX_MESSAGE_DEPTH, NestingError, cut, decode, exceeds, is_too_deep
 from bridge.model.placement import Decision
-from bridge.model.types import GATEWAY_API
+from bridge.opa.shipped import groups_of_the_hierarchy
 
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
@@ -124,7 +124,7 @@ class ReviewRequest:
     @property
     def deletes_of_the_hierarchy(self) -> bool:
         """Return whether it deletes an object of Gateway API or a policy: only guardrails decide about these."""
-        of_the_hierarchy = self.group == GATEWAY_API or self._kind.kind.endswith("Policy")
+        of_the_hierarchy = self.group in groups_of_the_hierarchy() or self._kind.kind.endswith("Policy")
         return self.operation == "DELETE" and of_the_hierarchy
 
     @property

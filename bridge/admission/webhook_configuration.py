@@ -22,6 +22,7 @@ import structlog
 from bridge.admission.endpoint import MUTATING_PATH, VALIDATING_PATH
 from bridge.kube.client import KubeClient, patch_parts
 from bridge.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotFound
+from bridge.opa.shipped import groups_of_the_hierarchy
 
 log = structlog.get_logger(__name__)
 
@@ -100,21 +101,18 @@ POLICIES_ANYWHERE = (
 )
 
 # The form of a policy of any group (GEP-713): the plural of its kind, and the fields that name its targets.
-A_POLICY = (
-    "a-policy",
-    (
-        "request.resource.resource.endsWith('policies') && object != null && has(object.spec) && "
-        "type(object.spec) == map && "
-        "(has(object.spec.targetRefs) || has(object.spec.targetRef) || has(object.spec.targetSelectors))"
-    ),
+_HAS_TARGETS = (
+    "object != null && has(object.spec) && type(object.spec) == map && "
+    "(has(object.spec.targetRefs) || has(object.spec.targetRef) || has(object.spec.targetSelectors))"
 )
+A_POLICY = ("a-policy", f"request.resource.resource.endsWith('policies') && {_HAS_TARGETS}")
 
 
-# Objects whose deletion can change what is in effect: Gateway API's, and policies.
-OF_THE_HIERARCHY = (
-    "of-the-hierarchy",
-    ("request.resource.group == 'gateway.networking.k8s.io' || " + A_POLICY[1].replace("object", "oldObject")),
-)
+def of_the_hierarchy() -> tuple[str, str]:
+    """Return the condition of deletions that can change what is in effect: of Gateway API's objects and policies."""
+    groups = ", ".join(f"'{group}'" for group in sorted(groups_of_the_hierarchy()))
+    has_targets = _HAS_TARGETS.replace("object", "oldObject")
+    return "of-the-hierarchy", f"request.resource.group in [{groups}] || ({has_targets})"
 
 
 def not_named(resources: Iterable[str]) -> tuple[str, str]:
@@ -231,7 +229,7 @@ def webhook_configuration(
     if resources and policies:
         webhooks.append(webhook(f"policies.{which.webhook}", [every], A_POLICY, not_named(resources)))
     if policies and which is VALIDATING:
-        webhooks.append(webhook(f"deletions.{which.webhook}", [every], OF_THE_HIERARCHY, operations=["DELETE"]))
+        webhooks.append(webhook(f"deletions.{which.webhook}", [every], of_the_hierarchy(), operations=["DELETE"]))
     return {
         "apiVersion": API_VERSION,
         "kind": which.kind,

@@ -17,11 +17,11 @@ from bridge.admission.webhook_configuration import (
     CONDITIONS,
     KINDS,
     METADATA_RESOURCES,
-    OF_THE_HIERARCHY,
     POD_SUBRESOURCES,
     POLICIES_ANYWHERE,
     SYSTEM_NAMESPACES,
     Target,
+    of_the_hierarchy,
     webhook_configuration,
 )
 from bridge.cli.output import to_yaml
@@ -100,7 +100,7 @@ def webhook_part() -> str:
             "podSubresources": list(POD_SUBRESOURCES),
             "metadataResources": {of: list(names) for of, names in METADATA_RESOURCES.items()},
             "aPolicy": _condition(A_POLICY),
-            "ofTheHierarchy": _condition(OF_THE_HIERARCHY),
+            "ofTheHierarchy": _condition(of_the_hierarchy()),
             "exempt": list(SYSTEM_NAMESPACES),
             "conditions": {
                 "always": [_condition(one) for one in CONDITIONS],

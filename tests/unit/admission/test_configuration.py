@@ -115,3 +115,6 @@ def test_deletions_of_what_is_in_effect_are_requested_of_the_validating_webhook_
     assert [rule["operations"] for rule in deletions["rules"]] == [["DELETE"]]
     conditions = {one["name"]: one["expression"] for one in deletions["matchConditions"]}
     assert "has(oldObject.spec.targetRefs)" in conditions["of-the-hierarchy"]
+    # Istio's policies may have a selector, or nothing, in place of targetRefs.
+    assert "'gateway.networking.k8s.io', " in conditions["of-the-hierarchy"]
+    assert "'security.istio.io', " in conditions["of-the-hierarchy"]
