@@ -179,7 +179,12 @@ async def test_a_deletion_is_decided_by_what_there_was_and_changes_nothing() -> 
     response = await requested(admission({"annotations": {"a": 1}}), **gone)
     assert (response["allowed"], "patch" in response) == (True, False)
     assert not (await requested(admission({"errors": ["it stays"]}), **gone))["allowed"]
-    for group, kind in (("gateway.networking.k8s.io", "Gateway"), ("example.com", "ColorPolicy")):
+    kinds = {
+        "gateway.networking.k8s.io": "Gateway",
+        "example.com": "ColorPolicy",
+        "security.istio.io": "RequestAuthentication",
+    }
+    for group, kind in kinds.items():
         of_the_hierarchy = {**gone, "kind": {"group": group, "version": "v1", "kind": kind}}
         assert (await requested(admission({"errors": ["it stays"]}), **of_the_hierarchy))["allowed"]
 
