@@ -90,7 +90,7 @@ _policies_at_nodes(policy_kind, nodes) := [entry | some node in nodes; some entr
 
 # The policies at one node, the older first. The same for all paths through it.
 _policies_at(policy_kind, node) := [{"policy": policy, "target": node} |
-	some [_, _, policy] in sort([policies.facts(policy).order | some policy in attachment.attached_policies(policy_kind, node)])
+	some [_, _, policy] in sort([policies.fact(policy, "order") | some policy in attachment.attached_policies(policy_kind, node)])
 ]
 
 # The pairs of `stacks` for each source for which statuses count, `[source, path, stack]`: for "", and for each

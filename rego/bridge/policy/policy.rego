@@ -104,7 +104,7 @@ _may_be_near(type, obj) if {
 	not kinds.get(type).sameLevel in {"Conflict", "ConflictOnOverlap"}
 }
 
-strategy_of(key) := facts(key).strategy
+strategy_of(key) := fact(key, "strategy")
 
 pointers(key) := object.keys(facts(key).origins)
 
