@@ -76,7 +76,7 @@ class Gate:
         if self.limits.per_peer and self._held[peer] >= self.limits.per_peer:
             reason, group = "peer", peer
         elif self.open >= self.limits.connections:
-            reason, group = "full", max(self._waiting, key=self._precedence, default=_VERIFIED)
+            reason, group = "full", max(self._waiting, key=self._rank, default=_VERIFIED)
         if reason and not self._displace(group):
             self.closed[reason] += 1
             return None
@@ -161,13 +161,13 @@ class Gate:
             return
         self.work(connection)
         connection.left = True
-        connection.abort = _nothing  # it references the connection's owner, and TLS buffers are large
+        connection.abort = _do_nothing  # it references the connection's owner, and TLS buffers are large
         self._by_protocol.pop(connection.protocol, None)
         self._held[connection.group] -= 1
         if not self._held[connection.group]:
             del self._held[connection.group]
 
-    def _precedence(self, group: str) -> tuple[bool, int]:
+    def _rank(self, group: str) -> tuple[bool, int]:
         return group != _VERIFIED, len(self._waiting[group])
 
     def _displace(self, group: str) -> bool:
@@ -198,7 +198,7 @@ class Connection(asyncio.Protocol):
         self.protocol: asyncio.Protocol | None = None
         self.make: Callable[[], asyncio.Protocol] | None = None
         self.verify: Callable[[asyncio.BaseTransport], bool | None] = lambda _: False
-        self.abort: Callable[[], object] = _nothing
+        self.abort: Callable[[], object] = _do_nothing
         self._gate = gate
         self._transport: asyncio.WriteTransport | None = None
         self._paused = False  # whether the protocol knows that the client reads slowly
@@ -290,7 +290,7 @@ class Connection(asyncio.Protocol):
             self._stall = None
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     """Do nothing: there is no connection to close."""
 
 

@@ -62,7 +62,7 @@ class GatedSite(web.BaseSite):
         server = self._runner.server
         if server is None:
             raise RuntimeError("the runner is not set up")
-        acceptor = Acceptor(await _sockets(self._host, self._port), self._gate, server, self._tls)
+        acceptor = Acceptor(await _open_sockets(self._host, self._port), self._gate, server, self._tls)
         acceptor.start()
         # aiohttp reads its `sockets`, and calls `close`.
         self._server = cast("asyncio.AbstractServer", acceptor)
@@ -116,9 +116,9 @@ class Acceptor:
             connection.make, connection.verify = self._make, self._verify
             connection.abort = task.cancel
             self._handshakes.add(task)
-            task.add_done_callback(functools.partial(self._established, connection, sock))
+            task.add_done_callback(functools.partial(self._end_handshake, connection, sock))
 
-    def _established(self, connection: Connection, sock: socket.socket, task: asyncio.Task[None]) -> None:
+    def _end_handshake(self, connection: Connection, sock: socket.socket, task: asyncio.Task[None]) -> None:
         self._handshakes.discard(task)
         if connection.protocol is None:
             self._gate.leave(connection)
@@ -150,14 +150,14 @@ class Acceptor:
         if isinstance(error, ssl.SSLError) and error.reason in _CERTIFICATE_ERRORS:
             self._gate.closed["certificate"] += 1
             why = getattr(error, "verify_message", "") or "the client sent no certificate"
-            self._refused(peer, why)
+            self._log_refused(peer, why)
         elif not isinstance(error, ConnectionError):
             self._gate.closed["handshake"] += 1
             why = getattr(error, "reason", None) or str(error) or "timeout"
             if self._limit.passes("handshake"):
                 log.info("TLS handshake failed", peer=peer, why=why)
 
-    def _refused(self, peer: str, why: str) -> None:
+    def _log_refused(self, peer: str, why: str) -> None:
         if self._limit.passes("certificate"):
             log.warning("client certificate refused", peer=peer, why=why)
 
@@ -167,7 +167,7 @@ class Acceptor:
         if not why:
             return bool(certificate)
         self._gate.closed["certificate"] += 1
-        self._refused(transport.get_extra_info("peername")[0], why)
+        self._log_refused(transport.get_extra_info("peername")[0], why)
         return None
 
 
@@ -185,25 +185,25 @@ class _LogLimit:
         return True
 
 
-async def _sockets(host: str, port: int) -> list[socket.socket]:
+async def _open_sockets(host: str, port: int) -> list[socket.socket]:
     """Return listening sockets on the addresses of a host. Raises OSError."""
     if host == "::":
-        return [_listening(_everywhere(port))]
+        return [_prepare_socket(_open_everywhere(port))]
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     return [
-        _listening(socket.create_server(address[:2], family=family, backlog=BACKLOG))
+        _prepare_socket(socket.create_server(address[:2], family=family, backlog=BACKLOG))
         for family, address in dict.fromkeys((family, address) for family, _, _, _, address in found)
     ]
 
 
-def _listening(sock: socket.socket) -> socket.socket:
+def _prepare_socket(sock: socket.socket) -> socket.socket:
     sock.setblocking(False)
     # Its connections have the same: the system would give one that reads slowly megabytes, and hide its progress.
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
     return sock
 
 
-def _everywhere(port: int) -> socket.socket:
+def _open_everywhere(port: int) -> socket.socket:
     """Return listening sockets on all addresses, of IPv4 and of IPv6: asyncio's own `::` omits IPv4. Raises OSError."""
     if socket.has_dualstack_ipv6():
         return socket.create_server(("::", port), family=socket.AF_INET6, dualstack_ipv6=True, backlog=BACKLOG)

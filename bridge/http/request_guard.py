@@ -66,7 +66,7 @@ def is_local(request: web.Request) -> bool:
 
 def check_host(request: web.Request, instead: str) -> None:
     """Reject a request for another host than this machine: another name may resolve here (DNS rebinding)."""
-    if not is_loopback(_host_of(f"//{request.host}")):
+    if not is_loopback(_read_host(f"//{request.host}")):
         raise Refused(
             421, "WrongHost", f"{request.host!r} is not a name of this bridge: use 127.0.0.1 or localhost, {instead}"
         )
@@ -75,7 +75,7 @@ def check_host(request: web.Request, instead: str) -> None:
 def check_origin(request: web.Request) -> None:
     """Reject a request that a page of another origin made a browser send."""
     origin = request.headers.get("Origin")
-    if origin is not None and _netloc_of(origin) != request.host.lower():
+    if origin is not None and _read_netloc(origin) != request.host.lower():
         raise Refused(403, "WrongOrigin", f"requests from {origin!r} are not answered")
     # A link to the page may be anywhere; other requests from other sites are rejected.
     site = request.headers.get("Sec-Fetch-Site", "none")
@@ -113,7 +113,7 @@ class WrongTokens:
         """
         self._log(request)
         peer, now = peer_of(request.remote or "unknown"), self._clock()
-        debt = self._debt(peer)
+        debt = self._count_debt(peer)
         excess = debt - (BURST - 1)
         if excess > 0:
             wait = {"Retry-After": str(max(1, round(excess * EVERY)))}
@@ -133,19 +133,19 @@ class WrongTokens:
             self._logged[peer] = now
             log.warning("wrong token", listener=self._listener, peer=peer, path=request.path, total=self.total)
 
-    def _debt(self, peer: str) -> float:
+    def _count_debt(self, peer: str) -> float:
         count, since = self._debts.get(peer, (0.0, 0.0))
         return max(0.0, count - (self._clock() - since) / EVERY)
 
 
-def _host_of(url: str) -> str:
+def _read_host(url: str) -> str:
     try:
         return urlsplit(url).hostname or ""
     except ValueError:
         return ""
 
 
-def _netloc_of(origin: str) -> str:
+def _read_netloc(origin: str) -> str:
     try:
         return urlsplit(origin).netloc.lower()
     except ValueError:  # such as http://[

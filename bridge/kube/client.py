@@ -78,7 +78,7 @@ class KubeClient:
         Raises ConfigurationError.
         """
         client = cls(await load_access(kubeconfig, context))
-        await client._connections()
+        await client._open_session()
         return client
 
     async def __aenter__(self) -> Self:
@@ -128,7 +128,7 @@ class KubeClient:
     ) -> bytes:
         """Send one request and return the response's bytes. `timeout` is in seconds, for the whole request."""
         limits = aiohttp.ClientTimeout(total=timeout, sock_connect=_CONNECT)
-        with self._noted(method):
+        with self._count_change(method):
             headers = {"Accept": accept, "Content-Type": content_type}
             response = await self._send(method, path, headers, params=params, data=body, timeout=limits)
             try:
@@ -142,7 +142,7 @@ class KubeClient:
         await self._unchanging.wait()
 
     @contextmanager
-    def _noted(self, method: str) -> Iterator[None]:
+    def _count_change(self, method: str) -> Iterator[None]:
         changing = int(method != "GET")
         self._changing += changing
         if changing:
@@ -205,7 +205,7 @@ class KubeClient:
     ) -> aiohttp.ClientResponse:
         bearer = {"Authorization": authorization} if authorization else {}
         configuration = self.access.configuration
-        session = await self._connections()
+        session = await self._open_session()
         with translated(self.server):
             # The library's own limits count bytes and the whole request: a stream has no limit for the start of its
             # response.
@@ -223,7 +223,7 @@ class KubeClient:
                 return response
             raise api_error(response.status, await response.read(), response.headers.get("Retry-After"))
 
-    async def _connections(self) -> aiohttp.ClientSession:
+    async def _open_session(self) -> aiohttp.ClientSession:
         """Return the connection pool, a new one after a plugin has provided another client certificate."""
         from kubernetes.aio.client.rest import RESTClientObject
 
@@ -386,11 +386,11 @@ async def load_access(kubeconfig: str | os.PathLike[str] | None = None, context:
     configuration: Any = type.__call__(Configuration)  # a new one: calling the class copies its default
     paths = os.fspath(kubeconfig) if kubeconfig else os.environ.get("KUBECONFIG", "")
     if not paths and not context and is_in_pod():
-        return _from_service_account(configuration)
-    return await _from_kubeconfig(configuration, paths or str(Path.home() / ".kube" / "config"), context)
+        return _load_service_account(configuration)
+    return await _load_kubeconfig(configuration, paths or str(Path.home() / ".kube" / "config"), context)
 
 
-def _from_service_account(configuration: Any) -> KubeAccess:
+def _load_service_account(configuration: Any) -> KubeAccess:
     from kubernetes.aio.config import incluster_config as library
 
     files = (library.SERVICE_TOKEN_FILENAME, library.SERVICE_CERT_FILENAME)
@@ -409,7 +409,7 @@ def _from_service_account(configuration: Any) -> KubeAccess:
     )
 
 
-async def _from_kubeconfig(configuration: Any, paths: str, context: str | None) -> KubeAccess:
+async def _load_kubeconfig(configuration: Any, paths: str, context: str | None) -> KubeAccess:
     from kubernetes.aio.config import load_kube_config
 
     files = [Path(path).expanduser() for path in paths.split(os.pathsep) if path]
@@ -421,7 +421,7 @@ async def _from_kubeconfig(configuration: Any, paths: str, context: str | None) 
             read_file(path)  # the library's message for an unreadable file does not name it
         # persist_config writes to the user's kubeconfig, which the bridge must not change
         loader = await load_kube_config(paths, context, client_configuration=configuration, persist_config=False)
-        plugin = _plugin_of(paths, loader)
+        plugin = _find_plugin(paths, loader)
     except OSError as error:
         raise ConfigurationError(f"kubeconfig {error.filename or paths} cannot be read: {error.strerror}") from error
     except Exception as error:  # YAML errors, missing keys, wrong types: the library checks little
@@ -436,7 +436,7 @@ async def _from_kubeconfig(configuration: Any, paths: str, context: str | None) 
     return KubeAccess(configuration, f"kubeconfig {paths}, context {current['name']}", loader, plugin, namespace)
 
 
-def _plugin_of(paths: str, loader: Any) -> str | None:
+def _find_plugin(paths: str, loader: Any) -> str | None:
     """Return the credential plugin's command for the user of the loader's context, None without one."""
     from kubernetes.aio.config.kube_config import KubeConfigMerger
 

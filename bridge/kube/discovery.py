@@ -122,7 +122,7 @@ async def find_missing_access(client: KubeClient, wanted: Iterable[Access], user
         for verb in one.verbs:
             for name in one.names or ("",):
                 async with room:
-                    if not await _allowed(client, one, verb, name, user):
+                    if not await _is_allowed(client, one, verb, name, user):
                         verbs.append(verb)
                         break
         return replace(one, verbs=tuple(verbs)) if verbs else None
@@ -130,20 +130,20 @@ async def find_missing_access(client: KubeClient, wanted: Iterable[Access], user
     return [found for found in await asyncio.gather(*(missing(one) for one in wanted)) if found]
 
 
-async def _allowed(client: KubeClient, access: Access, verb: str, name: str, user: str) -> bool:
+async def _is_allowed(client: KubeClient, access: Access, verb: str, name: str, user: str) -> bool:
     resource, _, subresource = access.resource.partition("/")
     attributes = {"verb": verb, "group": access.group, "resource": resource, "subresource": subresource}
     spec: dict[str, Any] = {"resourceAttributes": {**attributes, "namespace": access.namespace, "name": name}}
     kind = "SelfSubjectAccessReview"
     if user:
         kind = "SubjectAccessReview"
-        spec |= {"user": user, "groups": _groups(user)}
+        spec |= {"user": user, "groups": _derive_groups(user)}
     review = {"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}
     answer = await client.post(f"{_REVIEWS}/{kind.lower()}s", review)
     return bool(answer["status"]["allowed"])
 
 
-def _groups(user: str) -> list[str]:
+def _derive_groups(user: str) -> list[str]:
     """Return the groups that the API server derives from a user's name."""
     everybody = "system:authenticated"
     if not user.startswith(_SERVICE_ACCOUNT):

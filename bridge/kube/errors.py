@@ -154,7 +154,7 @@ def api_error(http_status: int, body: bytes, retry_after: str | None = None) -> 
     if isinstance(status, dict) and status.get("kind") == "Status":
         return status_error(status, http_status, wait)
     text = one_line(body.decode("utf-8", "replace")) or "the response is empty"
-    return _kind_of(http_status)(http_status, "", text, wait)
+    return _find_kind(http_status)(http_status, "", text, wait)
 
 
 def status_error(status: dict[str, Any], http_status: int = 500, retry_after: float | None = None) -> ApiError:
@@ -162,16 +162,16 @@ def status_error(status: dict[str, Any], http_status: int = 500, retry_after: fl
     try:
         found = msgspec.convert(status, _ApiStatus)
     except msgspec.ValidationError as error:
-        return _kind_of(http_status)(http_status, "", f"its Status cannot be read: {one_line(error)}", retry_after)
+        return _find_kind(http_status)(http_status, "", f"its Status cannot be read: {one_line(error)}", retry_after)
     code = found.code or http_status
     details = found.details or _Details()
     causes = {cause.reason for cause in details.causes or ()}
     # A resourceVersion from the future (etcd was restored from a backup) gets a 504, and only a new list helps.
-    kind = Expired if "ResourceVersionTooLarge" in causes else _kind_of(code)
+    kind = Expired if "ResourceVersionTooLarge" in causes else _find_kind(code)
     return kind(code, found.reason or "", one_line(found.message or ""), retry_after or details.retry_after)
 
 
-def _kind_of(status: int) -> type[ApiError]:
+def _find_kind(status: int) -> type[ApiError]:
     return _BY_STATUS.get(status) or (ServerError if status >= 500 else ApiError)
 
 

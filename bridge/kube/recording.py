@@ -123,7 +123,7 @@ class Recorder:
                 self._wait(identity, event)
 
     def _note(self, regarding: Mapping[str, Any], event_type: EventType, reason: str, message: str) -> None:
-        reference = _reference(regarding)
+        reference = _make_reference(regarding)
         note = _cut(message)
         identity = (reference.get("namespace", ""), reason, *map(str, reference.values()), event_type, note)
         now, clock = datetime.now(UTC), time.monotonic()
@@ -173,7 +173,7 @@ class Recorder:
             self._explain(error)
         except (Invalid, NotFound) as error:  # a deleted namespace, or an object with an invalid name
             self.results["refused"] += 1
-            log.info("Event write failed", object=_named(event.regarding), reason=event.reason, why=str(error))
+            log.info("Event write failed", object=_name_object(event.regarding), reason=event.reason, why=str(error))
         except KubeError:
             if time.monotonic() - event.waiting_since < PATIENCE:
                 return False
@@ -188,29 +188,29 @@ class Recorder:
     async def _send(self, event: _RecordedEvent, count: int) -> None:
         path = f"/apis/events.k8s.io/v1/namespaces/{event.regarding.get('namespace') or 'default'}/events"
         if not event.name:
-            name = _event_name(event)
+            name = _make_name(event)
             try:
-                await self._client.post(path, self._event(event, name, count))
+                await self._client.post(path, self._make_event(event, name, count))
             except Conflict:  # another replica has written it, or this one before a restart
                 existing = await self._client.patch(f"{path}/{name}", {})  # a read, for which `patch` is enough
-                seen, event.counted = _counted(existing, event, count)
+                seen, event.counted = _count_seen(existing, event, count)
             else:
                 seen, event.counted = count, 0
             event.name = name
             if seen == event.counted + count:
                 return
         try:
-            await self._client.patch(f"{path}/{event.name}", {"series": _series(event, count)})
+            await self._client.patch(f"{path}/{event.name}", {"series": _make_series(event, count)})
         except NotFound:  # it has expired
             event.name, event.counted = "", 0
             await self._send(event, count)
 
-    def _event(self, event: _RecordedEvent, name: str, count: int) -> dict[str, Any]:
+    def _make_event(self, event: _RecordedEvent, name: str, count: int) -> dict[str, Any]:
         body: dict[str, Any] = {
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
             "metadata": {"name": name},
-            "eventTime": _micro_time(event.first),
+            "eventTime": _format_time(event.first),
             "reportingController": self._component,
             "reportingInstance": self._instance,
             "action": event.reason,
@@ -219,7 +219,7 @@ class Recorder:
             "note": event.note,
             "type": event.event_type,
         }
-        return body | ({"series": _series(event, count)} if count > 1 else {})
+        return body | ({"series": _make_series(event, count)} if count > 1 else {})
 
     def _explain(self, error: Forbidden) -> None:
         if "being terminated" in error.message:
@@ -229,7 +229,7 @@ class Recorder:
             log.warning("cannot write Events, create and patch permissions missing", why=error.message)
 
 
-def _reference(obj: Mapping[str, Any]) -> dict[str, Any]:
+def _make_reference(obj: Mapping[str, Any]) -> dict[str, Any]:
     """Return an ObjectReference. Raises KeyError if the value is not an object."""
     metadata = obj["metadata"]
     name = metadata.get("name") or metadata.get("generateName")
@@ -238,7 +238,7 @@ def _reference(obj: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _named(reference: Mapping[str, Any]) -> str:
+def _name_object(reference: Mapping[str, Any]) -> str:
     return "/".join(filter(None, (reference["kind"], reference.get("namespace"), reference["name"])))
 
 
@@ -250,11 +250,11 @@ def _cut(message: str) -> str:
     return data[: NOTE_BYTES - len(mark.encode())].decode("utf-8", "ignore") + mark
 
 
-def _series(event: _RecordedEvent, count: int) -> dict[str, Any]:
-    return {"count": event.counted + count, "lastObservedTime": _micro_time(event.last)}
+def _make_series(event: _RecordedEvent, count: int) -> dict[str, Any]:
+    return {"count": event.counted + count, "lastObservedTime": _format_time(event.last)}
 
 
-def _counted(existing: Mapping[str, Any], event: _RecordedEvent, count: int) -> tuple[int, int]:
+def _count_seen(existing: Mapping[str, Any], event: _RecordedEvent, count: int) -> tuple[int, int]:
     """Return the count of an existing Event, and the part from others: simultaneous reports of replicas count once."""
     series = existing.get("series") or {}
     seen = datetime.fromisoformat(series.get("lastObservedTime") or existing["eventTime"])
@@ -263,7 +263,7 @@ def _counted(existing: Mapping[str, Any], event: _RecordedEvent, count: int) -> 
     return count_, max(0, count_ - count) if at_once else count_
 
 
-def _event_name(event: _RecordedEvent) -> str:
+def _make_name(event: _RecordedEvent) -> str:
     """Return a name that follows from the report, and begins with the object's if Events may have such names."""
     name: str = event.regarding["name"]
     content = [*event.regarding.items(), event.event_type, event.reason, event.note]
@@ -273,7 +273,7 @@ def _event_name(event: _RecordedEvent) -> str:
     return name + suffix
 
 
-def _micro_time(at: datetime) -> str:
+def _format_time(at: datetime) -> str:
     return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 

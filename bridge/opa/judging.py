@@ -38,7 +38,7 @@ class Judging:
     async def rows(self, keys: Sequence[str], names: Sequence[str] | None) -> list[Row]:
         """Return the violations by objects of these Constraints, or of all. Raises OpaError if OPA does not answer."""
         if names is None and self._slow:
-            names = await self._all_names()
+            names = await self._query_names()
         slow = {name: self._too_slow for name in names or () if name in self._slow}
         named = {} if names is None else {"constraints": [name for name in names if name not in slow]}
         rows = await self._rows_of_unjudged(keys, slow) if slow else []
@@ -47,11 +47,11 @@ class Judging:
         except OpaError as error:
             if not await self._is_of_items(error):
                 raise
-        for name in named["constraints"] if named else await self._all_names():
-            rows += await self._rows_of_one(name, keys)
+        for name in named["constraints"] if named else await self._query_names():
+            rows += await self._query_one(name, keys)
         return rows
 
-    async def _rows_of_one(self, name: str, keys: Sequence[str]) -> list[Row]:
+    async def _query_one(self, name: str, keys: Sequence[str]) -> list[Row]:
         rows: list[Row] = []
         waiting = [part for part in (*([key] for key in keys[:_TRIED]), keys[_TRIED:]) if part]
         left = _TRIED
@@ -94,7 +94,7 @@ class Judging:
         except TimeoutError as error:
             raise OpaTimeout(f"OPA gave no answer within {self._limit:.2g} s") from error
 
-    async def _all_names(self) -> list[str]:
+    async def _query_names(self) -> list[str]:
         return [entry["constraint"] for entry in await self._opa.query("constraints", self._more)]
 
     async def _is_of_items(self, error: OpaError) -> bool:

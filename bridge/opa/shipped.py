@@ -60,7 +60,7 @@ def shipped(
     Other folders are not part of a bundle: OPA gets them as files (`bridge.files.authorization_policy`). The
     modules own only their packages: `bridge.strategies` and `bridge.extensions` are for others' modules.
     """
-    modules, prepared = _files(root)
+    modules, prepared = _read_files(root)
     if queries is not None:
         modules = reached(prepared.modules, queries)
     packages = {f"bridge/{prepared.modules[path].package.partition('.')[0]}" for path in modules}
@@ -69,18 +69,18 @@ def shipped(
 
 
 @cache
-def _files(root: Path) -> tuple[Mapping[str, str], Prepared]:
+def _read_files(root: Path) -> tuple[Mapping[str, str], Prepared]:
     """Return the modules by path, and their prepared form with `{presets, schemas}`, as of the first call."""
     paths = [path for path in (root / "bridge").rglob("*.rego") if not path.name.endswith("_test.rego")]
     paths += [path for path in (root / "guardrails").glob("*.rego") if path.stem in IN_EVERY_BUNDLE]
     modules = {str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in sorted(paths)}
     described = (*sorted((root / "bridge/kinds/presets").glob("*.yaml")), *sorted(crds_root().glob("*.yaml")))
-    return modules, prepare(modules, {path: path.read_bytes() for path in described}, _described)
+    return modules, prepare(modules, {path: path.read_bytes() for path in described}, _read_described)
 
 
 def preset_kinds(root: Path) -> list[str]:
     """Return the policy kinds, `<group>/<Kind>`, that the shipped presets describe."""
-    return [f"{spec['group']}/{spec['kind']}" for spec in _files(root)[1].data["presets"].values()]
+    return [f"{spec['group']}/{spec['kind']}" for spec in _read_files(root)[1].data["presets"].values()]
 
 
 @cache
@@ -103,7 +103,7 @@ def shipped_guardrails(packages: Iterable[str]) -> dict[str, str]:
     return {path: file.read_text(encoding="utf-8") for path, file in files.items() if file.is_file()}
 
 
-def _described(files: Mapping[Path, bytes]) -> dict[str, Any]:
+def _read_described(files: Mapping[Path, bytes]) -> dict[str, Any]:
     read = {path: yaml.safe_load(content)["spec"] for path, content in files.items()}
     crds = [spec for path, spec in read.items() if path.parent == crds_root()]
     return {
@@ -161,7 +161,7 @@ def prepare(
     file = cache_root() / "rules" / f"{seen.hexdigest()[:32]}.json"
     with contextlib.suppress(OSError, msgspec.DecodeError):
         return msgspec.json.decode(file.read_bytes(), type=Prepared)
-    made = Prepared(_modules(texts), read(files))
+    made = Prepared(_cut_modules(texts), read(files))
     # Without a cache every command prepares again.
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -184,10 +184,10 @@ def reached(modules: Mapping[str, Module], queries: Iterable[str]) -> dict[str, 
         if name not in found:
             found.add(name)
             waiting |= uses.get(name, set())
-    return {path: text for path, module in modules.items() if (text := _text(module, found))}
+    return {path: text for path, module in modules.items() if (text := _write_rules(module, found))}
 
 
-def _text(module: Module, found: set[str]) -> str:
+def _write_rules(module: Module, found: set[str]) -> str:
     text = module.head
     line = text.count("\n") + 1
     chosen = [rule for rule in module.rules if f"{module.package}.{rule.name}" in found]
@@ -197,7 +197,7 @@ def _text(module: Module, found: set[str]) -> str:
     return text if chosen else ""
 
 
-def _modules(texts: Mapping[str, str]) -> dict[str, Module]:
+def _cut_modules(texts: Mapping[str, str]) -> dict[str, Module]:
     names: dict[str, set[str]] = defaultdict(set)
     cut = {path: _cut(text) for path, text in texts.items()}
     for package, _, rules in cut.values():
@@ -209,7 +209,7 @@ def _modules(texts: Mapping[str, str]) -> dict[str, Module]:
             package,
             head,
             [
-                Rule(name, text, line, tuple(sorted(_uses(text, package, imported, names))))
+                Rule(name, text, line, tuple(sorted(_find_uses(text, package, imported, names))))
                 for name, text, line in rules
             ],
         )
@@ -228,7 +228,7 @@ def _cut(text: str) -> tuple[str, str, list[tuple[str, str, int]]]:
     return package[1] if package else "", text[: starts[0].start()] if starts else text, rules
 
 
-def _uses(text: str, package: str, imported: Mapping[str, str], names: Mapping[str, set[str]]) -> Iterator[str]:
+def _find_uses(text: str, package: str, imported: Mapping[str, str], names: Mapping[str, set[str]]) -> Iterator[str]:
     for reference in set(_NAMES.findall(text)):
         first, *rest = reference.split(".")
         if first in names[package]:

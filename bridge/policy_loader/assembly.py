@@ -202,11 +202,11 @@ def kubernetes_view(types: Iterable[str], plural_of: Callable[[str], str]) -> st
         plural = plural_of(type_id)
         if _NAME.fullmatch(plural) and plural not in _RESERVED:
             chosen.setdefault(plural, type_id)
-    rules = [_rule(plural, *type_id.split("/")) for plural, type_id in sorted(chosen.items())]
+    rules = [_write_rule(plural, *type_id.split("/")) for plural, type_id in sorted(chosen.items())]
     return "\n\n".join(["package kubernetes", *rules]) + "\n"
 
 
-def _rule(plural: str, group: str, kind: str) -> str:
+def _write_rule(plural: str, group: str, kind: str) -> str:
     # A whole document: a lookup of one object costs as little as by its path, and iteration costs no more.
     objects = f"data.objects[{json.dumps(group)}][{json.dumps(kind)}]"
     return f'{plural} := {objects}["-"] if {{\n\t{objects}["-"]\n}} else := {objects}'

@@ -166,7 +166,7 @@ class Authors:
         """
         match change:
             case Listing(type_id, namespace) if type_id in self.types:
-                self._expect(type_id, namespace)
+                self._expect_listing(type_id, namespace)
             case Upserted(type_id, objects) if type_id in self.types:
                 for obj in objects:
                     self._take(key_of(obj), obj)
@@ -182,7 +182,7 @@ class Authors:
             case Rejected(_, key):
                 self._see(key)  # its previous version stays loaded
 
-    def _expect(self, type_id: str, namespace: str) -> None:
+    def _expect_listing(self, type_id: str, namespace: str) -> None:
         known = {key for key in self.known if key.type_id == type_id and namespace in {"", key.namespace}}
         self._unseen[type_id, namespace] = known
 
@@ -223,13 +223,13 @@ class Authors:
                 return read_rego_policy(key, obj)
             return read_config_map(key, obj, self._namespaces)
         except Exception as error:  # noqa: BLE001 - whatever one author wrote, the objects of the others are read
-            return Reading(Submission(key, "", problems=(_unreadable(key, error),)), key.type_id == REGO_POLICY)
+            return Reading(Submission(key, "", problems=(_report_unreadable(key, error),)), key.type_id == REGO_POLICY)
 
     async def _finish(self, key: Key, reading: Reading) -> Reading:
         try:
             return await finish(reading)
         except Exception as error:  # noqa: BLE001 - the same
-            return rejected(reading, _unreadable(key, error))
+            return rejected(reading, _report_unreadable(key, error))
 
     def _forget(self, key: Key) -> None:
         self._turns.discard(key)
@@ -277,6 +277,6 @@ class Authors:
             listener(key, obj)
 
 
-def _unreadable(key: Key, error: Exception) -> ModuleProblem:
+def _report_unreadable(key: Key, error: Exception) -> ModuleProblem:
     log.error("object not readable", object=str(key), exc_info=error)
     return flaw(f"{UNREADABLE} ({type(error).__name__}): simplify it", code="unreadable")

@@ -54,23 +54,23 @@ async def target_keys(opa: Opa, texts: Sequence[str], namespace: str | None) -> 
     Sections are checked by the query. Raises CommandError for a text of another form, a kind or an object that does not
     exist, or an ambiguous one.
     """
-    types = await _names_of_kinds(opa)
+    types = await _query_names_of_kinds(opa)
     found: list[Key] = []
     for text in join_words(texts):
         reference = read_reference(text, types, namespace)
         if not reference.name:
-            every = await _names(opa, {"types": list(reference.types)})
+            every = await _query_names(opa, {"types": list(reference.types)})
             found += [key for key in every if namespace in {None, key.namespace} or key.namespace == CLUSTER]
             continue
         query_input = {"types": list(reference.types), "name": reference.name}
-        key = choose(reference, await _names(opa, query_input))
+        key = choose(reference, await _query_names(opa, query_input))
         if key is None:
-            raise not_found(reference, await _names(opa, {"types": list(reference.types)}))
+            raise not_found(reference, await _query_names(opa, {"types": list(reference.types)}))
         found.append(key)
     return list(dict.fromkeys(found))
 
 
-async def _names_of_kinds(opa: Opa) -> dict[str, list[str]]:
+async def _query_names_of_kinds(opa: Opa) -> dict[str, list[str]]:
     """Return the names of each kind, with objects or without; each policy kind also has those of POLICY_WORDS."""
     types = await opa.query("types", {})
     words = {name: [*about["names"], *(POLICY_WORDS if about["policy"] else ())] for name, about in types.items()}
@@ -82,7 +82,7 @@ async def policy_keys(opa: Opa, texts: Sequence[str], namespace: str | None) -> 
 
     Raises CommandError like `target_keys`.
     """
-    types = await _names_of_kinds(opa)
+    types = await _query_names_of_kinds(opa)
     begins_with_kind = bool(match_kinds(texts[0], types)) if "/" not in texts[0] else False
     if begins_with_kind or all(match_kinds(text.partition("/")[0], types) for text in texts):
         return await target_keys(opa, texts, namespace)
@@ -114,7 +114,7 @@ async def entry_gateway(opa: Opa, text: str, namespace: str | None) -> Key:
 
     Raises CommandError like `target_keys`.
     """
-    types = await _names_of_kinds(opa)
+    types = await _query_names_of_kinds(opa)
     kind = text.partition("/")[0] if "/" in text else ""
     named = text if kind and (match_kinds(kind, types) or text.count("/") > 1) else f"Gateway/{text}"
     (key,) = await target_keys(opa, [named], namespace)
@@ -277,10 +277,10 @@ async def selected(opa: Opa, entries: list[Entry], field: str, selects: Selects 
     if selects is None:
         return entries
     held = await objects(opa, {parse_key(entry[field]).object for entry in entries})
-    return [entry for entry in entries if selects(_labels(held.get(parse_key(entry[field]).object, {})))]
+    return [entry for entry in entries if selects(_read_labels(held.get(parse_key(entry[field]).object, {})))]
 
 
-def _labels(obj: Mapping[str, Any]) -> Mapping[str, str]:
+def _read_labels(obj: Mapping[str, Any]) -> Mapping[str, str]:
     labels = obj.get("metadata", {}).get("labels")
     return labels if isinstance(labels, Mapping) else {}
 
@@ -315,7 +315,7 @@ async def explain_missing(opa: Opa, targets: Iterable[Key], error: QueryError) -
     for key in targets:
         if key.section and str(key) in str(error):
             query_input = {"types": [key.type_id], "name": key.name, "sections": True}
-            raise section_not_found(key, await _names(opa, query_input)) from error
+            raise section_not_found(key, await _query_names(opa, query_input)) from error
 
 
 async def with_suggestions(opa: Opa, problems: Sequence[Entry], more: Mapping[str, Any]) -> list[Entry]:
@@ -323,22 +323,22 @@ async def with_suggestions(opa: Opa, problems: Sequence[Entry], more: Mapping[st
     hints: dict[str, str] = {}
     for problem in problems:
         if problem["reason"] in _NOT_FOUND and problem["about"] != problem["subject"] and len(hints) < _SHOWN:
-            hints[problem["about"]] = await _suggestions(opa, parse_key(problem["about"]), more)
+            hints[problem["about"]] = await _find_suggestions(opa, parse_key(problem["about"]), more)
     return [
         one | {"message": one["message"] + hints.get(one["about"], "")} if one["reason"] in _NOT_FOUND else one
         for one in problems
     ]
 
 
-async def _suggestions(opa: Opa, key: Key, more: Mapping[str, Any]) -> str:
-    named = await _names(opa, {"types": [key.type_id], "name": key.name, "sections": True, **more})
+async def _find_suggestions(opa: Opa, key: Key, more: Mapping[str, Any]) -> str:
+    named = await _query_names(opa, {"types": [key.type_id], "name": key.name, "sections": True, **more})
     if key in named:
         return ""  # but no ReferenceGrant lets the policy name it, which looks the same
     if key.object in named:
         return suggest_sections(key, named)
     reference = Reference(str(key), (key.type_id,), key.namespace, key.name, key.section)
-    return suggest_objects(reference, await _names(opa, {"types": [key.type_id], **more}))
+    return suggest_objects(reference, await _query_names(opa, {"types": [key.type_id], **more}))
 
 
-async def _names(opa: Opa, query_input: Entry) -> list[Key]:
+async def _query_names(opa: Opa, query_input: Entry) -> list[Key]:
     return [parse_key(text) for text in await opa.query("names", query_input)]

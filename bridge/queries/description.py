@@ -33,12 +33,12 @@ async def listed_objects(opa: Opa, keys: Sequence[Key]) -> list[Entry]:
             entry: Entry = identity(obj) | {
                 "object": str(key),
                 "created": metadata.get("creationTimestamp"),
-                "labels": _mapping(metadata.get("labels")),
-                "details": _details(key, obj),
+                "labels": _read_mapping(metadata.get("labels")),
+                "details": _list_details(key, obj),
                 "policies": policies_at(pictures.get(str(key), {})),
             }
             if key.type_id == GATEWAY:
-                entry["routes"] = await _routes_of(opa, key)
+                entry["routes"] = await _count_routes(opa, key)
             found.append(entry)
     return found
 
@@ -53,61 +53,64 @@ def policies_at(picture: Mapping[str, Any]) -> list[Entry]:
     ]
 
 
-async def _routes_of(opa: Opa, gateway: Key) -> int:
+async def _count_routes(opa: Opa, gateway: Key) -> int:
     below = await opa.query("tree", {"root": str(gateway), "depth": 1})
     routes = {child for node in below["nodes"].values() for child in node["children"]}
     return sum(1 for child in routes if parse_key(child).kind.endswith("Route"))
 
 
-def _details(key: Key, obj: Mapping[str, Any]) -> dict[str, str]:
+def _list_details(key: Key, obj: Mapping[str, Any]) -> dict[str, str]:
     """Return kubectl's columns for an object. Values of another type than the API requires are omitted."""
-    spec, status = _mapping(obj.get("spec")), _mapping(obj.get("status"))
+    spec, status = _read_mapping(obj.get("spec")), _read_mapping(obj.get("status"))
     if key.type_id == GATEWAY:
-        addresses = [_text(one.get("value")) for one in _mappings(status.get("addresses"))]
+        addresses = [_show(one.get("value")) for one in _dicts_in(status.get("addresses"))]
         return {
-            "CLASS": _text(spec.get("gatewayClassName")),
+            "CLASS": _show(spec.get("gatewayClassName")),
             "ADDRESSES": ",".join(addresses),
-            "PORTS": ",".join(dict.fromkeys(_text(one.get("port")) for one in _mappings(spec.get("listeners")))),
+            "PORTS": ",".join(dict.fromkeys(_show(one.get("port")) for one in _dicts_in(spec.get("listeners")))),
             "PROGRAMMED": _condition(status, "Programmed"),
         }
     if key.kind == "GatewayClass":
-        return {"CONTROLLER": _text(spec.get("controllerName")), "ACCEPTED": _condition(status, "Accepted")}
+        return {
+            "CONTROLLER": _show(spec.get("controllerName")),
+            "ACCEPTED": _condition(status, "Accepted"),
+        }
     if key.kind.endswith("Route"):
         hostnames = spec.get("hostnames")
         return {
-            "HOSTNAMES": ",".join(map(_text, hostnames)) if isinstance(hostnames, list) else "",
-            "PARENTS": ",".join(_parent(one) for one in _mappings(spec.get("parentRefs"))),
+            "HOSTNAMES": ",".join(map(_show, hostnames)) if isinstance(hostnames, list) else "",
+            "PARENTS": ",".join(_format_parent(one) for one in _dicts_in(spec.get("parentRefs"))),
         }
     if key.type_id == "core/Service":
         ports = [
-            f"{_text(one.get('port'))}/{_text(one.get('protocol', 'TCP'))}" for one in _mappings(spec.get("ports"))
+            f"{_show(one.get('port'))}/{_show(one.get('protocol', 'TCP'))}" for one in _dicts_in(spec.get("ports"))
         ]
-        return {"TYPE": _text(spec.get("type", "ClusterIP")), "PORTS": ",".join(ports)}
+        return {"TYPE": _show(spec.get("type", "ClusterIP")), "PORTS": ",".join(ports)}
     return {}
 
 
-def _parent(ref: Mapping[str, Any]) -> str:
+def _format_parent(ref: Mapping[str, Any]) -> str:
     type_id = f"{ref.get('group', 'gateway.networking.k8s.io')}/{ref.get('kind', 'Gateway')}"
-    kind = "" if type_id == GATEWAY else f"{_text(ref.get('kind'))}/"
-    namespace = f"{_text(ref['namespace'])}/" if ref.get("namespace") else ""
-    section = f"#{_text(ref['sectionName'])}" if ref.get("sectionName") else ""
-    return f"{kind}{namespace}{_text(ref.get('name'))}{section}"
+    kind = "" if type_id == GATEWAY else f"{_show(ref.get('kind'))}/"
+    namespace = f"{_show(ref['namespace'])}/" if ref.get("namespace") else ""
+    section = f"#{_show(ref['sectionName'])}" if ref.get("sectionName") else ""
+    return f"{kind}{namespace}{_show(ref.get('name'))}{section}"
 
 
 def _condition(status: Mapping[str, Any], type_: str) -> str:
-    found = [_text(one.get("status")) for one in _mappings(status.get("conditions")) if one.get("type") == type_]
+    found = [_show(one.get("status")) for one in _dicts_in(status.get("conditions")) if one.get("type") == type_]
     return found[0] if found else "Unknown"
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def _read_mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _mappings(value: Any) -> list[Mapping[str, Any]]:
+def _dicts_in(value: Any) -> list[Mapping[str, Any]]:
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
-def _text(value: Any) -> str:
+def _show(value: Any) -> str:
     return "" if value is None else str(value)
 
 
@@ -166,23 +169,23 @@ async def describe(opa: Opa, key: Key, events: Sequence[Entry]) -> Description:
         status = next((entry for entry in found.policies if entry["policy"] == str(whole)), None)
         impact = await opa.query("impact", {"policy": str(whole)})
         return Description(whole, held, [], [], [], [], [], problems, list(events), status, impact)
-    explained = [_through(entry, key) for entry in await explained_at(opa, key)]
+    explained = [_keep_paths(entry, key) for entry in await explained_at(opa, key)]
     attached = policies_at(picture)
     named = {entry["policy"] for entry in attached}
     return Description(
         key=key,
         object=held,
-        parents=_parents(whole, picture, explained),
-        children=await _children(opa, whole) if picture else [],
+        parents=_find_parents(whole, picture, explained),
+        children=await _find_children(opa, whole) if picture else [],
         attached=attached,
-        inherited=_inherited(explained, whole, named),
+        inherited=_find_inherited(explained, whole, named),
         explained=explained,
         problems=problems,
         events=list(events),
     )
 
 
-def _through(entry: Entry, key: Key) -> Entry:
+def _keep_paths(entry: Entry, key: Key) -> Entry:
     """Return an explanation with only the paths through a node: a route below two Gateways has a path for each."""
     return {
         **entry,
@@ -195,18 +198,18 @@ def _is_in(node: str, key: Key) -> bool:
     return found == key or (not key.section and found.object == key.object)
 
 
-def _parents(key: Key, picture: Mapping[str, Any], explained: Sequence[Entry]) -> list[str]:
+def _find_parents(key: Key, picture: Mapping[str, Any], explained: Sequence[Entry]) -> list[str]:
     """Return the nodes above: those that the picture links to the object, and those before it on a path of a policy."""
     found = {parent for parent, node in picture.get("edges", ()) if parse_key(node).object == key}
     for entry in explained:
         for at_path in entry["paths"]:
-            above = _above(at_path["path"], key)
+            above = _find_above(at_path["path"], key)
             if above and len(above) < len(at_path["path"]):
                 found.add(above[-1])
     return sorted(parent for parent in found if parse_key(parent).object != key)
 
 
-async def _children(opa: Opa, key: Key) -> list[str]:
+async def _find_children(opa: Opa, key: Key) -> list[str]:
     below = await opa.query("tree", {"root": str(key), "depth": _DEPTH})
     own: list[str] = below["nodes"].get(str(key), {}).get("children", [])
     found: dict[str, None] = {}
@@ -218,12 +221,12 @@ async def _children(opa: Opa, key: Key) -> list[str]:
     return list(found)
 
 
-def _inherited(explained: Sequence[Entry], key: Key, named: set[str]) -> list[Entry]:
+def _find_inherited(explained: Sequence[Entry], key: Key, named: set[str]) -> list[Entry]:
     """Return the policies attached above the object on the paths through it, each with its outcomes on these."""
     outcomes: dict[tuple[str, str], set[str]] = {}
     for entry in explained:
         for at_path in entry["paths"]:
-            above = _above(at_path["path"], key)
+            above = _find_above(at_path["path"], key)
             for policy in at_path["policies"]:
                 if policy["target"] in above and policy["policy"] not in named:
                     name = (policy["policy"], policy["target"])
@@ -234,6 +237,6 @@ def _inherited(explained: Sequence[Entry], key: Key, named: set[str]) -> list[En
     ]
 
 
-def _above(path: Sequence[str], key: Key) -> list[str]:
+def _find_above(path: Sequence[str], key: Key) -> list[str]:
     """Return the nodes of a path before those of the object."""
     return list(itertools.takewhile(lambda node: parse_key(node).object != key, path))

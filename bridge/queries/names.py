@@ -59,7 +59,7 @@ _LIKELY = (*_ROUTES, "gateway.networking.k8s.io/Gateway", "core/Service", "gatew
 def match_kinds(text: str, types: Mapping[str, Sequence[str]]) -> list[str]:
     """Return the types (`<group>/<Kind>`) for a text; `types` has each with the names in its CRD."""
     wanted = text.lower()
-    found = sorted(type_id for type_id, names in types.items() if wanted in _spellings(type_id, names))
+    found = sorted(type_id for type_id, names in types.items() if wanted in _list_spellings(type_id, names))
     return found or [type_id for type_id in _GROUPS.get(wanted, ()) if type_id in types]
 
 
@@ -80,26 +80,26 @@ def resolve_kind(text: str, types: Mapping[str, Sequence[str]], what: str) -> st
 def suggest_kinds(text: str, types: Mapping[str, Sequence[str]]) -> str:
     """Return the end of a message: the kind's own group, otherwise the most similar kinds or, of few kinds, all."""
     wanted = text.lower()
-    if of_other_groups := _of_other_groups(wanted, types):
+    if of_other_groups := _find_in_other_groups(wanted, types):
         kind, group = of_other_groups[0].rpartition("/")[2], either([_group(type_id) for type_id in of_other_groups])
         return f"; {kind} is of the group {group}"
     likeness = {
-        type_id: max(_likeness(wanted, spelling) for spelling in _spellings(type_id, names))
+        type_id: max(_compare(wanted, spelling) for spelling in _list_spellings(type_id, names))
         for type_id, names in types.items()
     }
-    if match_kinds(_ALL_ROUTES, types) and _likeness(wanted, _ALL_ROUTES) > max([_VERY_NEAR, *likeness.values()]):
+    if match_kinds(_ALL_ROUTES, types) and _compare(wanted, _ALL_ROUTES) > max([_VERY_NEAR, *likeness.values()]):
         return f"; did you mean {_ALL_ROUTES}?"
     least = max([_NEAR, *(found - _AS_NEAR for found in likeness.values())])
     near = [type_id for type_id, found in likeness.items() if found >= least]
-    kinds = sorted(near, key=lambda type_id: (-likeness[type_id], _likely(type_id), type_id))[:_NAMED]
+    kinds = sorted(near, key=lambda type_id: (-likeness[type_id], _rank_likely(type_id), type_id))[:_NAMED]
     if kinds:
-        return f"; did you mean {either(_shortest(kinds, types))}?"
+        return f"; did you mean {either(_shorten(kinds, types))}?"
     if not types:
         return "; none exist"
-    return f"; there are {', '.join(_shortest(sorted(types), types))}" if len(types) <= 6 else ""
+    return f"; there are {', '.join(_shorten(sorted(types), types))}" if len(types) <= 6 else ""
 
 
-def _of_other_groups(wanted: str, types: Mapping[str, Sequence[str]]) -> list[str]:
+def _find_in_other_groups(wanted: str, types: Mapping[str, Sequence[str]]) -> list[str]:
     """Return the types for a text except its group, `GROUP/KIND` or `KIND.GROUP`."""
     group, _, word = wanted.partition("/")
     if not word:
@@ -111,14 +111,14 @@ def _group(type_id: str) -> str:
     return type_id.partition("/")[0]
 
 
-def _likeness(wanted: str, spelling: str) -> float:
+def _compare(wanted: str, spelling: str) -> float:
     """Return the similarity of two spellings, from 0 to 1; a word within a kind's name counts as nearly the same."""
     if len(wanted) > 3 and wanted in spelling:
         return 0.95
     return difflib.SequenceMatcher(None, wanted, spelling).ratio()
 
 
-def _likely(type_id: str) -> int:
+def _rank_likely(type_id: str) -> int:
     return _LIKELY.index(type_id) if type_id in _LIKELY else len(_LIKELY)
 
 
@@ -127,13 +127,13 @@ def either(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def _shortest(kinds: Iterable[str], types: Iterable[str]) -> list[str]:
+def _shorten(kinds: Iterable[str], types: Iterable[str]) -> list[str]:
     """Return kinds without their group if that is unambiguous."""
     every = [type_id.partition("/")[2] for type_id in types]
     return [kind if every.count(kind.partition("/")[2]) > 1 else kind.partition("/")[2] for kind in kinds]
 
 
-def _spellings(type_id: str, names: Sequence[str]) -> set[str]:
+def _list_spellings(type_id: str, names: Sequence[str]) -> set[str]:
     group, _, kind = type_id.lower().partition("/")
     words = {kind, regular_plural(kind), *(name.lower() for name in names), *_SHORT_NAMES.get(type_id, ())}
     qualified = {f"{group}/{word}" for word in words} | {f"{word}.{group}" for word in words}
@@ -213,35 +213,35 @@ def choose(reference: Reference, candidates: Sequence[Key]) -> Key | None:
 
     Raises AmbiguousNameError, with the candidates, if there are several.
     """
-    found = [key for key in candidates if key.name == reference.name and _in_namespace(key, reference.namespace)]
+    found = [key for key in candidates if key.name == reference.name and _is_in_namespace(key, reference.namespace)]
     if not found:
         return None
     if len(found) > 1:
-        listed = first_of([str(_with_section(key, reference)) for key in found], _CANDIDATES)
+        listed = first_of([str(_add_section(key, reference)) for key in found], _CANDIDATES)
         raise AmbiguousNameError(f"{reference.text} may be several objects: {listed}")
-    return _with_section(found[0], reference)
+    return _add_section(found[0], reference)
 
 
 def not_found(reference: Reference, objects: Sequence[Key]) -> NameNotFoundError:
     """Return the error for a reference without an object, with similar names among all objects of its types."""
     where = f" in namespace {reference.namespace}" if reference.namespace not in {None, CLUSTER} else ""
-    reachable = [key for key in objects if _in_namespace(key, reference.namespace)]
-    hint = suggest_objects(reference, objects) or _listed(reference, reachable or objects)
+    reachable = [key for key in objects if _is_in_namespace(key, reference.namespace)]
+    hint = suggest_objects(reference, objects) or _list_choices(reference, reachable or objects)
     return NameNotFoundError(f"{reference.text} is not found{where}{hint}")
 
 
 def suggest_objects(reference: Reference, objects: Sequence[Key]) -> str:
     """Return the end of a message: objects of the same name elsewhere, otherwise similar names in the namespace."""
-    objects = sorted(objects, key=lambda key: _likely(key.type_id))
+    objects = sorted(objects, key=lambda key: _rank_likely(key.type_id))
     elsewhere = [key for key in objects if key.name == reference.name]
-    reachable = [key for key in objects if _in_namespace(key, reference.namespace)]
+    reachable = [key for key in objects if _is_in_namespace(key, reference.namespace)]
     near = difflib.get_close_matches(reference.name, dict.fromkeys(key.name for key in reachable), n=_SUGGESTIONS)
     similar = [key for name in near for key in reachable if key.name == name]
-    suggestions = [short_key(_with_section(key, reference)) for key in (elsewhere or similar)[:_SUGGESTIONS]]
+    suggestions = [short_key(_add_section(key, reference)) for key in (elsewhere or similar)[:_SUGGESTIONS]]
     return f"; did you mean {either(suggestions)}?" if suggestions else ""
 
 
-def _listed(reference: Reference, objects: Sequence[Key]) -> str:
+def _list_choices(reference: Reference, objects: Sequence[Key]) -> str:
     """Return the end of a message without similar names: the objects that a user can choose from."""
     if not objects:
         return f"; there is no {either([type_id.rpartition('/')[2] for type_id in reference.types])}"
@@ -300,9 +300,9 @@ def object_name(key: Key) -> str:
     return f"{key.kind.lower()}{group}/{key.name}"
 
 
-def _in_namespace(key: Key, namespace: str | None) -> bool:
+def _is_in_namespace(key: Key, namespace: str | None) -> bool:
     return namespace is None or key.namespace in {namespace, CLUSTER}
 
 
-def _with_section(key: Key, reference: Reference) -> Key:
+def _add_section(key: Key, reference: Reference) -> Key:
     return key._replace(section=reference.section, role=reference.role)

@@ -41,7 +41,7 @@ async def statuses(opa: Opa, *, with_objects: bool, with_affected: bool = True, 
     from bridge.queries.asking import BATCH, in_batches, objects
 
     chosen = {"policyKind": kind} if kind else {}
-    ledger = await _ledger(opa, chosen)
+    ledger = await _fill_ledger(opa, chosen)
     policies = []
     scopes = {}
     for keys in batches(await opa.query("policies", chosen), BATCH):
@@ -49,7 +49,7 @@ async def statuses(opa: Opa, *, with_objects: bool, with_affected: bool = True, 
         for entry in await in_batches(opa, "status", "policies", keys, {"tallies": tallies}):
             policies.append(entry)
             ledger.report(entry["policyKind"], entry["policy"], entry.get("unreported", ()))
-        scopes.update({key: _counted(ledger.tallies(key)) for key in keys})
+        scopes.update({key: _count_affected(ledger.tallies(key)) for key in keys})
     affected: list[Entry] = []
     marked = sorted(ledger.objects().union(await opa.query("marked_objects", {}))) if with_affected else []
     for keys in batches(marked, BATCH):
@@ -78,13 +78,13 @@ async def only(opa: Opa, found: Statuses, namespace: str | None, selects: Select
     return Statuses(policies, affected, found.objects, found.scopes)
 
 
-def _counted(tallies: list[Entry]) -> dict[str, int]:
+def _count_affected(tallies: list[Entry]) -> dict[str, int]:
     lost = sum(one["count"] for one in tallies if one["outcome"] in {"Overridden", "Failed"})
     every = sum(one["count"] for one in tallies)
     return {"affected": every - lost, "all": every}
 
 
-async def _ledger(opa: Opa, chosen: Entry) -> Ledger:
+async def _fill_ledger(opa: Opa, chosen: Entry) -> Ledger:
     """Return the outcome of every policy at every effective target."""
     from bridge.opa.client import at_targets_of, in_parts
     from bridge.queries.asking import by_batches
@@ -121,7 +121,7 @@ def objects_with_status(answer: Statuses) -> list[dict[str, Any]]:
     def planned(obj: Entry, plan: Callable[[Entry, Entry, str], Patch | None], wanted: Entry) -> tuple[Entry, bool]:
         """Return the object after every planned patch, and whether there is one."""
         differs = False
-        while patch := plan(_seen(obj), wanted, now):
+        while patch := plan(_read_current(obj), wanted, now):
             obj, differs = patched(obj, patch), True
         return obj, differs
 
@@ -143,19 +143,19 @@ def conditions_in(wanted: Entry) -> list[tuple[str, Entry]]:
     for name, conditions in sorted(wanted.get("listeners", {}).items()):
         found += [(f"#{name}", condition) for condition in conditions]
     for parent in wanted.get("parents", ()):
-        found += [(f" at {_parent(parent['parentRef'])}", condition) for condition in parent["conditions"]]
+        found += [(f" at {_format_parent(parent['parentRef'])}", condition) for condition in parent["conditions"]]
     for name in sorted(wanted.get("annotations", {})):
         found.append(("", {"type": name, "message": "an annotation, because the kind has no status.conditions"}))
     return found
 
 
-def _parent(reference: Entry) -> str:
+def _format_parent(reference: Entry) -> str:
     section = f"#{reference['sectionName']}" if "sectionName" in reference else ""
     namespace = f"{reference['namespace']}/" if "namespace" in reference else ""
     return f"{reference.get('kind', 'Gateway')}/{namespace}{reference['name']}{section}"
 
 
-def _seen(obj: Entry) -> Entry:
+def _read_current(obj: Entry) -> Entry:
     annotations = obj["metadata"].get("annotations")
     return {"status": obj.get("status") or {}, "annotations": annotations if isinstance(annotations, dict) else {}}
 

@@ -65,19 +65,19 @@ async def stock_of_manifests(paths: Sequence[str]) -> AsyncIterator[Stock]:
 
     objects = ManifestSource(paths, follow=False).load()
     by_key = {key_of(obj): obj for obj in objects}
-    crds = {f"{crd['spec']['group']}/{crd['spec']['names']['kind']}": crd for crd in objects if _type_of(crd) == CRD}
-    names = {type_id: _names_of(crd["spec"]["names"]) for type_id, crd in crds.items()}
+    crds = {f"{crd['spec']['group']}/{crd['spec']['names']['kind']}": crd for crd in objects if _find_type(crd) == CRD}
+    names = {type_id: _list_names(crd["spec"]["names"]) for type_id, crd in crds.items()}
     labelled = {type_id for type_id, crd in crds.items() if _LABEL in (crd["metadata"].get("labels") or {})}
-    described = (obj for obj in objects if _type_of(obj) == POLICY_KIND)
+    described = (obj for obj in objects if _find_type(obj) == POLICY_KIND)
 
     async def keys(type_ids: Sequence[str]) -> list[Key]:
         return sorted(key for key in by_key if key.type_id in type_ids)
 
     async def sections(key: Key) -> list[Key]:
-        return list(_sections_of(key, by_key.get(key, {})))
+        return list(_list_sections(key, by_key.get(key, {})))
 
     types = {key.type_id: names.get(key.type_id, ()) for key in by_key}
-    yield Stock(names | types, frozenset(labelled | _described(described)), keys, sections)
+    yield Stock(names | types, frozenset(labelled | _find_described(described)), keys, sections)
 
 
 @asynccontextmanager
@@ -98,39 +98,41 @@ async def stock_of_cluster(kubeconfig: str | None, context: str | None) -> Async
             return list(answer["items"])
 
         async def keys(type_ids: Sequence[str]) -> list[Key]:
-            return [_key(types[name], obj["metadata"]) for name in type_ids for obj in await listed(name, _METADATA)]
+            return [
+                _read_key(types[name], obj["metadata"]) for name in type_ids for obj in await listed(name, _METADATA)
+            ]
 
         async def sections(key: Key) -> list[Key]:
             path = types[key.type_id].object_path(key.namespace, key.name)
-            return list(_sections_of(key, await client.get(path)))
+            return list(_list_sections(key, await client.get(path)))
 
         labelled = {crd["metadata"]["name"] for crd in await listed(CRD, _METADATA, labelSelector=_LABEL)}
         policies = {name for name, kind in types.items() if f"{kind.plural}.{kind.group}" in labelled}
-        policies |= _described(await listed(POLICY_KIND, "application/json"))
+        policies |= _find_described(await listed(POLICY_KIND, "application/json"))
         known = {name: (kind.plural,) for name, kind in types.items() if name in {*ALWAYS, *policies}}
         yield Stock(known, frozenset(policies & set(types)), keys, sections)
 
 
-def _key(kind: ResourceType, metadata: Mapping[str, Any]) -> Key:
+def _read_key(kind: ResourceType, metadata: Mapping[str, Any]) -> Key:
     return Key(kind.group, kind.kind, metadata.get("namespace") or CLUSTER, metadata["name"])
 
 
-def _type_of(obj: Object) -> str:
+def _find_type(obj: Object) -> str:
     return key_of(obj).type_id
 
 
-def _names_of(names: Mapping[str, Any]) -> tuple[str, ...]:
+def _list_names(names: Mapping[str, Any]) -> tuple[str, ...]:
     return (names["plural"], names.get("singular") or names["plural"], *names.get("shortNames", ()))
 
 
-def _described(kinds: Iterable[Object]) -> set[str]:
+def _find_described(kinds: Iterable[Object]) -> set[str]:
     specs = (kind.get("spec") for kind in kinds)
     return {
         f"{spec.get('group') or CORE}/{spec['kind']}" for spec in specs if isinstance(spec, dict) and "kind" in spec
     }
 
 
-def _sections_of(key: Key, obj: Object) -> Iterable[Key]:
+def _list_sections(key: Key, obj: Object) -> Iterable[Key]:
     """Return the named sections; the rules decide which of these are on a path."""
     spec = obj.get("spec")
     for field in ("listeners", "rules", "ports"):

@@ -43,7 +43,7 @@ async def tree_below(
         statuses(opa, with_objects=False, with_affected=False, kind=kind),
     )
     if namespace is not None:
-        found["roots"] = _roots_within(found, namespace)
+        found["roots"] = _find_roots(found, namespace)
     return Tree(found, {entry["policy"]: outcomes_of(entry) for entry in every.policies})
 
 
@@ -77,7 +77,7 @@ async def outcomes_among(opa: Opa, nodes: Iterable[Entry]) -> dict[str, list[str
     return {entry["policy"]: outcomes_of(entry) for entry in entries}
 
 
-def _roots_within(found: Entry, namespace: str) -> list[str]:
+def _find_roots(found: Entry, namespace: str) -> list[str]:
     inside = {key for key in found["nodes"] if parse_key(key).namespace == namespace}
     below = {child for key in inside for child in found["nodes"][key]["children"]}
     return sorted(inside - below)
@@ -217,8 +217,8 @@ class _Drawing:
         self._refused = found.get("refused", [])
         if namespace is not None:
             inside = {key for key in nodes if parse_key(key).namespace == namespace}
-            below = _reached(inside, self._children)
-            kept = below | _reached(inside, _turned(self._children))
+            below = _find_reached(inside, self._children)
+            kept = below | _find_reached(inside, _turn_around(self._children))
             nodes = {key: about for key, about in nodes.items() if key in kept}
             self._children = {key: [child for child in self._children[key] if child in kept] for key in nodes}
             self._refused = [link for link in self._refused if {link["parent"], link["child"]} & below]
@@ -226,60 +226,60 @@ class _Drawing:
         self._roots = sorted(set(nodes) - set(chain.from_iterable(self._children.values())))
 
     def picture(self) -> Picture:
-        chosen = self._chosen()
+        chosen = self._choose_nodes()
         picture = Picture(len(self._nodes))
         for key in chosen:
-            picture.nodes[key] = Drawn(parse_key(key), tuple(self._attached(key)))
+            picture.nodes[key] = Drawn(parse_key(key), tuple(self._list_attached(key)))
         for key in chosen:
             picture.links += [Link(key, child) for child in self._children[key] if child in chosen]
         for parent, children in (("", self._roots), *((key, self._children[key]) for key in chosen)):
-            picture.counted += self._counted(parent, children, chosen)
+            picture.counted += self._count_left(parent, children, chosen)
         self._add_parameters(picture, chosen)
         self._add_refused(picture)
         return picture
 
-    def _chosen(self) -> dict[str, None]:
+    def _choose_nodes(self) -> dict[str, None]:
         """Return the nodes to draw, level by level, within the limits."""
         chosen: dict[str, None] = {}
         level: Iterable[str] = [""]
-        while groups := [group for key in level for group in self._groups(key, chosen)]:
+        while groups := [group for key in level for group in self._group_children(key, chosen)]:
             room = None if self._bound.nodes is None else self._bound.nodes - len(chosen)
-            most = self._most(groups, room)
+            most = self._find_limit(groups, room)
             level = list(dict.fromkeys(key for group in groups for key in group[:most]))
             if not level:
                 break
             chosen.update(dict.fromkeys(level))
         return chosen
 
-    def _groups(self, parent: str, chosen: Mapping[str, None]) -> Iterator[list[str]]:
+    def _group_children(self, parent: str, chosen: Mapping[str, None]) -> Iterator[list[str]]:
         """Return the undrawn children of a node, by kind; in each those with policies first."""
         children = self._children[parent] if parent else self._roots
         by_kind: dict[str, list[str]] = {}
         for child in children:
             if child not in chosen:
-                by_kind.setdefault(self._what(child), []).append(child)
+                by_kind.setdefault(self._name_kind(child), []).append(child)
         for members in by_kind.values():
             yield sorted(members, key=lambda key: not self._nodes[key]["policies"])
 
-    def _most(self, groups: Sequence[Sequence[str]], room: int | None) -> int | None:
+    def _find_limit(self, groups: Sequence[Sequence[str]], room: int | None) -> int | None:
         """Return the number of nodes to draw of each group."""
         most = self._bound.siblings
         while room is not None and most and len({key for group in groups for key in group[:most]}) > room:
             most -= 1
         return most
 
-    def _counted(self, parent: str, children: Iterable[str], chosen: Mapping[str, None]) -> Iterator[CountedNodes]:
-        drawn = {self._what(child) for child in children if child in chosen}
+    def _count_left(self, parent: str, children: Iterable[str], chosen: Mapping[str, None]) -> Iterator[CountedNodes]:
+        drawn = {self._name_kind(child) for child in children if child in chosen}
         left = [child for child in children if child not in chosen]
-        counts = Counter(map(self._what, left))
-        policies = Counter(self._what(child) for child in left if self._nodes[child]["policies"])
+        counts = Counter(map(self._name_kind, left))
+        policies = Counter(self._name_kind(child) for child in left if self._nodes[child]["policies"])
         for what, count in counts.items():
             yield CountedNodes(parent, what, count, policies[what], what in drawn)
 
-    def _what(self, key: str) -> str:
+    def _name_kind(self, key: str) -> str:
         return str(self._nodes[key]["level"]).lower() if "#" in key else parse_key(key).kind
 
-    def _attached(self, key: str) -> Iterator[Attached]:
+    def _list_attached(self, key: str) -> Iterator[Attached]:
         about = self._nodes[key]
         above = self._namespaces.get(about.get("namespace", ""), {"policies": ()})
         for policies, on_namespace in ((above["policies"], True), (about["policies"], False)):
@@ -311,7 +311,7 @@ class _Drawing:
             picture.links.append(Link(link["parent"], link["child"], link["reason"]))
 
 
-def _reached(start: set[str], links: Mapping[str, Sequence[str]]) -> set[str]:
+def _find_reached(start: set[str], links: Mapping[str, Sequence[str]]) -> set[str]:
     reached, left = set(start), list(start)
     while left:
         for key in links.get(left.pop(), ()):
@@ -321,7 +321,7 @@ def _reached(start: set[str], links: Mapping[str, Sequence[str]]) -> set[str]:
     return reached
 
 
-def _turned(links: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+def _turn_around(links: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     turned: dict[str, list[str]] = {}
     for parent, children in links.items():
         for child in children:

@@ -361,7 +361,7 @@ class Audit(WriteLoop[str]):
     def _log_delay(self, error: OpaError) -> None:
         log.info("Constraint statuses waiting for OPA", why=str(error))
 
-    def _computes(self) -> bool:
+    def _has_work(self) -> bool:
         return bool(self._notices or self.audited.waiting)
 
 

@@ -385,7 +385,7 @@ class Placement(WriteLoop[str]):
     def _log_delay(self, error: OpaError) -> None:
         log.info("placement waiting for OPA", why=str(error))
 
-    def _computes(self) -> bool:
+    def _has_work(self) -> bool:
         return bool(self._stale or len(self._changed))
 
     def _limit(self) -> int:

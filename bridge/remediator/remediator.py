@@ -189,7 +189,7 @@ class Remediator(WriteLoop[Item]):
     def _log_delay(self, error: OpaError) -> None:
         log.info("statuses waiting for OPA", why=str(error))
 
-    def _computes(self) -> bool:
+    def _has_work(self) -> bool:
         return bool(self._changes)
 
     def _limit(self) -> int:

@@ -179,7 +179,7 @@ class ViolationReports(WriteLoop[str]):
     def _log_delay(self, error: OpaError) -> None:
         log.info("violation reports waiting for OPA", why=str(error))
 
-    def _computes(self) -> bool:
+    def _has_work(self) -> bool:
         return False
 
 

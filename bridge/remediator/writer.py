@@ -191,7 +191,7 @@ class WriteLoop(ABC, Generic[T]):
         """Log that OPA delays the plans."""
 
     @abstractmethod
-    def _computes(self) -> bool:
+    def _has_work(self) -> bool:
         """Return whether items may follow from work that waits."""
 
     def _limit(self) -> int:
@@ -284,6 +284,6 @@ class WriteLoop(ABC, Generic[T]):
             self._note_idle()
 
     def _note_idle(self) -> None:
-        if self._is_whole and not self._busy and not len(self._queue) and not self._computes():
+        if self._is_whole and not self._busy and not len(self._queue) and not self._has_work():
             self._settle()
             self._idle.set()

@@ -171,7 +171,7 @@ class Rejections(_Reasons[Key]):
         """Process one change. Call it in a running event loop."""
         match change:
             case Rejected(_, key):
-                self._begins(change)
+                self._begin(change)
                 for unseen in self._unseen.values():
                     unseen.discard(key)
             case Upserted(type_id, objects) if self.counts[type_id]:
@@ -179,11 +179,11 @@ class Rejections(_Reasons[Key]):
             case Deleted(_, key):
                 self._end([key])
             case Listing(type_id, namespace):
-                self._unseen[type_id, namespace] = self._of(type_id, namespace)
+                self._unseen[type_id, namespace] = self._find(type_id, namespace)
             case Listed(type_id, namespace):
                 self._end(self._unseen.pop((type_id, namespace), set()))
             case Trouble(type_id, absent=True):
-                self._end(self._of(type_id, ""))
+                self._end(self._find(type_id, ""))
 
     def _log(self, begun: Sequence[Key], ended: Sequence[Key]) -> None:
         reasons: dict[str, list[str]] = {}
@@ -194,10 +194,10 @@ class Rejections(_Reasons[Key]):
         if ended:
             log.info("objects no longer rejected", count=len(ended), keys=sorted(map(str, ended))[:_NAMED])
 
-    def _of(self, type_id: str, namespace: str) -> set[Key]:
+    def _find(self, type_id: str, namespace: str) -> set[Key]:
         return {key for key in self if key.type_id == type_id and namespace in {"", key.namespace}}
 
-    def _begins(self, change: Rejected) -> None:
+    def _begin(self, change: Rejected) -> None:
         if self.get(change.key) == change.reason:
             return
         self.counts[change.type_id] += change.key not in self

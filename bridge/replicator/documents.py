@@ -147,10 +147,10 @@ def place_of(path: Path, declarer: str) -> Path:
     part, end = path[0], path[1]
     if part in _BOTH_HOMES:
         if end == declarer:
-            return OWN, part, _home(end), end
-        return part, _home(end), end, _home(declarer), declarer
+            return OWN, part, _find_home(end), end
+        return part, _find_home(end), end, _find_home(declarer), declarer
     if part in _HOME_OF_DECLARER:
-        return part, end, _home(declarer), *path[2:], declarer
+        return part, end, _find_home(declarer), *path[2:], declarer
     return *path, declarer
 
 
@@ -166,7 +166,7 @@ def entry_at(place: Path) -> tuple[Path, str]:
     return place[:-1], declarer
 
 
-def _home(key: str) -> str:
+def _find_home(key: str) -> str:
     return sys.intern("/".join(key.split("/", 3)[:3]))
 
 
@@ -315,7 +315,7 @@ class Documents:
         for name in INDEXES:
             self._skeleton.adopt((INDEX, name), whole=False)
         paths: dict[str, list[Path]] = {}
-        for place in _leaves(index):
+        for place in _iterate_leaves(index):
             self._skeleton.adopt((INDEX, *place))
             path, declarer = entry_at(place)
             paths.setdefault(declarer, []).append(path)
@@ -510,10 +510,10 @@ def _iterate(held: Mapping[str, Mapping[str, Mapping[str, Mapping[str, T]]]]) ->
                     yield Key(group, kind, namespace, name), value
 
 
-def _leaves(index: Index, above: Path = ()) -> Iterator[Path]:
+def _iterate_leaves(index: Index, above: Path = ()) -> Iterator[Path]:
     for name, value in index.items():
         if isinstance(value, dict):
-            yield from _leaves(value, (*above, name))
+            yield from _iterate_leaves(value, (*above, name))
         else:
             yield *above, name
 

@@ -125,11 +125,11 @@ def load(
 ) -> Loaded:
     """Read the settings with their origins, as `load_settings` does."""
     contents = read_settings_file(file) if file else SettingsFile({}, {}, "")
-    given = {**_from_file(contents), **_from_environment(environ), **_from_flags(flags or {})}
-    mistakes = list(_unknown_keys(contents))
+    given = {**_read_file(contents), **_read_environment(environ), **_read_flags(flags or {})}
+    mistakes = list(_find_unknown_keys(contents))
     values: dict[str, Any] = {}
     for name, (value, where) in given.items():
-        wrong = list(_type_mistakes(name, value, SETTINGS[name].type, where))
+        wrong = list(_check_type(name, value, SETTINGS[name].type, where))
         mistakes += wrong
         if not wrong:
             values[name] = value
@@ -142,7 +142,7 @@ def load(
     return Loaded(settings, {name: given[name].where() if name in given else DEFAULT for name in SETTINGS})
 
 
-def _from_file(file: SettingsFile) -> dict[str, _Given]:
+def _read_file(file: SettingsFile) -> dict[str, _Given]:
     return {
         name: _Given(value, lambda *place, name=name: file.where(name, *place))
         for name, value in file.values.items()
@@ -150,13 +150,13 @@ def _from_file(file: SettingsFile) -> dict[str, _Given]:
     }
 
 
-def _unknown_keys(file: SettingsFile) -> Iterator[Mistake]:
+def _find_unknown_keys(file: SettingsFile) -> Iterator[Mistake]:
     for name in file.values:
         if name not in SETTINGS:
-            yield Mistake(file.where(str(name)), f"there is no setting {name!r}{_suggestion(str(name), SETTINGS)}")
+            yield Mistake(file.where(str(name)), f"there is no setting {name!r}{_make_suggestion(str(name), SETTINGS)}")
 
 
-def _from_environment(environ: Mapping[str, str]) -> dict[str, _Given]:
+def _read_environment(environ: Mapping[str, str]) -> dict[str, _Given]:
     given = {}
     for name, setting in SETTINGS.items():
         text = environ.get(setting.variable)
@@ -166,7 +166,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, _Given]:
     return given
 
 
-def _from_flags(flags: Mapping[str, Any]) -> dict[str, _Given]:
+def _read_flags(flags: Mapping[str, Any]) -> dict[str, _Given]:
     given = {}
     for name, value in flags.items():
         if value not in (None, (), []):
@@ -210,12 +210,12 @@ def warn_of_variables(environ: Mapping[str, str] = os.environ) -> None:
         log.warning("unknown environment variable ignored", variable=variable, near=near)
 
 
-def _suggestion(name: str, names: Iterable[str]) -> str:
+def _make_suggestion(name: str, names: Iterable[str]) -> str:
     near = nearest(name, names)
     return f"; did you mean {near}?" if near else f"; there are {', '.join(names)}"
 
 
-def _type_mistakes(name: str, value: Any, type_: Any, where: Where) -> Iterator[Mistake]:
+def _check_type(name: str, value: Any, type_: Any, where: Where) -> Iterator[Mistake]:
     """Return the errors of types within one value; each item of a list and each field of a mapping is checked."""
     types = (type_, *get_args(type_))  # of a union, its members
     items = next((get_args(one)[0] for one in types if get_origin(one) is tuple), None)
@@ -223,16 +223,14 @@ def _type_mistakes(name: str, value: Any, type_: Any, where: Where) -> Iterator[
     if items is not None and isinstance(value, list | tuple):
         for number, item in enumerate(value):
             item_name = f"{name}[{number}]" if "." in name else name
-            yield from _type_mistakes(item_name, item, items, lambda *place, number=number: where(number, *place))
+            yield from _check_type(item_name, item, items, lambda *place, number=number: where(number, *place))
         return
     if struct is not None and isinstance(value, dict):
         fields = {field.encode_name: field.type for field in msgspec.structs.fields(struct)}
         known = {field: one for field, one in value.items() if field in fields}
         for field in (one for one in value if one not in fields):
-            yield Mistake(where(field), f"{name}: there is no {field!r}{_suggestion(str(field), fields)}")
-        wrong = [
-            mistake for field, one in known.items() for mistake in _field_mistakes(name, field, one, fields, where)
-        ]
+            yield Mistake(where(field), f"{name}: there is no {field!r}{_make_suggestion(str(field), fields)}")
+        wrong = [mistake for field, one in known.items() for mistake in _check_field(name, field, one, fields, where)]
         if wrong:
             yield from wrong
             return
@@ -240,14 +238,14 @@ def _type_mistakes(name: str, value: Any, type_: Any, where: Where) -> Iterator[
     try:
         msgspec.convert(value, type_, strict=False)
     except (msgspec.ValidationError, ValueError) as error:
-        yield Mistake(where(), _explained(name, value, types, str(error)))
+        yield Mistake(where(), _explain(name, value, types, str(error)))
 
 
-def _field_mistakes(name: str, field: str, value: Any, fields: Mapping[str, Any], where: Where) -> Iterator[Mistake]:
-    return _type_mistakes(f"{name}.{field}", value, fields[field], lambda *place: where(field, *place))
+def _check_field(name: str, field: str, value: Any, fields: Mapping[str, Any], where: Where) -> Iterator[Mistake]:
+    return _check_type(f"{name}.{field}", value, fields[field], lambda *place: where(field, *place))
 
 
-def _explained(name: str, value: Any, types: Iterable[Any], error: str) -> str:
+def _explain(name: str, value: Any, types: Iterable[Any], error: str) -> str:
     """Return the library's error in the words of a settings file."""
     allowed = [str(one) for type_ in types if get_origin(type_) is Literal for one in get_args(type_)]
     if allowed and isinstance(value, str):

@@ -60,10 +60,12 @@ def is_cheap(texts: Iterable[str]) -> bool:
 async def read_texts(texts: Sequence[str]) -> list[list[Document | BrokenDocument]]:
     """Return the documents of each text. Raises TooCostlyError; when it is cancelled, the child process ends."""
     request = _Request(texts=[text.encode(errors="surrogatepass") for text in texts])
-    return [[_document(*one) for one in documents] for documents in await _read(request)]
+    return [[_read_answer(*one) for one in documents] for documents in await _read(request)]
 
 
-def _document(number: int, line: int, found: Any, item_lines: Sequence[int] | None = None) -> Document | BrokenDocument:
+def _read_answer(
+    number: int, line: int, found: Any, item_lines: Sequence[int] | None = None
+) -> Document | BrokenDocument:
     if item_lines is None:
         return BrokenDocument(number, line, found)
     return Document(number, line, found, tuple(item_lines))
@@ -110,10 +112,10 @@ def _answer(request: _Request) -> Any:
         state.refresh(io.BytesIO(request.manifests))
         return list(state.objects.values()), [(one.subject, one.message) for one in state.troubles]
     texts = (text.decode(errors="surrogatepass") for text in request.texts)
-    return [[_fields(document) for document in read_documents(text)] for text in texts]
+    return [[_list_fields(document) for document in read_documents(text)] for text in texts]
 
 
-def _fields(document: Document | BrokenDocument) -> tuple[Any, ...]:
+def _list_fields(document: Document | BrokenDocument) -> tuple[Any, ...]:
     if isinstance(document, BrokenDocument):
         return document.number, document.line, document.reason
     try:

@@ -68,10 +68,10 @@ class KnownFields:
     """The kinds and fields that manifests may have. `crds` are the CRDs that describe some of them."""
 
     def __init__(self, crds: Iterable[Object] = ()) -> None:
-        self._released = _released()
+        self._read_released = _read_released()
         self._defined = {type_id: fields for crd in crds for type_id, fields in fields_of(crd)}
         self._kinds: dict[str, set[str]] = {}
-        for type_id in (*self._released, *self._defined):
+        for type_id in (*self._read_released, *self._defined):
             group, _, kind = type_id.rpartition("/")
             self._kinds.setdefault(group, set()).add(kind)
 
@@ -83,45 +83,45 @@ class KnownFields:
         group, kind = group_of(obj["apiVersion"]), obj["kind"]
         type_id = f"{group}/{kind}"
         if type_id in self._defined:
-            return list(itertools.islice(_unknown_fields(obj, self._defined[type_id], None), _MOST))
-        if type_id in self._released:
-            known = self._released[type_id]
-            return list(itertools.islice(_unknown_fields(obj, known.fields, known.release), _MOST))
-        return list(self._unknown_kind(group, kind))
+            return list(itertools.islice(_find_unknown_fields(obj, self._defined[type_id], None), _MOST))
+        if type_id in self._read_released:
+            known = self._read_released[type_id]
+            return list(itertools.islice(_find_unknown_fields(obj, known.fields, known.release), _MOST))
+        return list(self._find_unknown_kind(group, kind))
 
-    def _unknown_kind(self, group: str, kind: str) -> Iterator[Doubt]:
+    def _find_unknown_kind(self, group: str, kind: str) -> Iterator[Doubt]:
         if kinds := self._kinds.get(group):
             near = nearest(kind, kinds, _SIMILAR)
-            yield Doubt("UnknownKind", f'unknown kind "{kind}" in the group {group}{_hint(near)}', near is not None)
+            yield Doubt("UnknownKind", f'unknown kind "{kind}" in the group {group}{_hint_at(near)}', near is not None)
         elif near := nearest(group, (name for name, kinds in self._kinds.items() if kind in kinds), _SIMILAR):
-            yield Doubt("UnknownKind", f'unknown group "{group}" of the kind {kind}{_hint(near)}', certain=True)
+            yield Doubt("UnknownKind", f'unknown group "{group}" of the kind {kind}{_hint_at(near)}', certain=True)
 
 
-def _unknown_fields(obj: Object, fields: Fields, release: str | None) -> Iterator[Doubt]:
+def _find_unknown_fields(obj: Object, fields: Fields, release: str | None) -> Iterator[Doubt]:
     """Yield the unknown fields of an object; `release` has these fields, None for those of a CRD."""
-    for path, name, known in _strangers(obj, fields | _OF_EVERY_KIND, ""):
+    for path, name, known in _find_strangers(obj, fields | _OF_EVERY_KIND, ""):
         near = nearest(name, known, _SIMILAR)
         certain = release is None or near is not None
         where = "" if certain else f" in {release}: a newer release may have it, whose CRDs --schemas takes"
-        yield Doubt("UnknownField", f'unknown field "{path}{name}"{_hint(near)}{where}', certain)
+        yield Doubt("UnknownField", f'unknown field "{path}{name}"{_hint_at(near)}{where}', certain)
 
 
-def _strangers(value: Any, fields: Fields | None, path: str) -> Iterator[tuple[str, str, Fields]]:
+def _find_strangers(value: Any, fields: Fields | None, path: str) -> Iterator[tuple[str, str, Fields]]:
     """Yield the unknown fields in a value, each as its parent's path, its name, and the known names beside it."""
     if fields is None:
         return
     if isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _strangers(item, fields, f"{path.removesuffix('.')}[{index}].")
+            yield from _find_strangers(item, fields, f"{path.removesuffix('.')}[{index}].")
     elif isinstance(value, dict):
         for name, item in value.items():
             if name in fields or _FREE in fields:
-                yield from _strangers(item, fields.get(name, fields.get(_FREE)), f"{path}{name}.")
+                yield from _find_strangers(item, fields.get(name, fields.get(_FREE)), f"{path}{name}.")
             else:
                 yield path, str(name), fields
 
 
-def _hint(near: str | None) -> str:
+def _hint_at(near: str | None) -> str:
     return f'; did you mean "{near}"?' if near else ""
 
 
@@ -137,30 +137,30 @@ def fields_of(crd: Object) -> Iterator[tuple[str, Fields]]:
     ]
     found: Fields | None = {}
     for schema in schemas:
-        found = _merged(found, _fields_of(schema))
+        found = _merge(found, _read_fields(schema))
     if group and kind and schemas and found is not None:
         yield f"{group}/{kind}", {name: fields for name, fields in found.items() if name not in _OF_EVERY_KIND}
 
 
-def _fields_of(schema: Mapping[str, Any]) -> Fields | None:
+def _read_fields(schema: Mapping[str, Any]) -> Fields | None:
     """Return the fields that a structural schema allows."""
     if schema.get("x-kubernetes-preserve-unknown-fields") or schema.get("x-kubernetes-embedded-resource"):
         return None
     if properties := mapping_of(schema, "properties"):
-        return {name: _fields_of(field) if isinstance(field, dict) else None for name, field in properties.items()}
+        return {name: _read_fields(field) if isinstance(field, dict) else None for name, field in properties.items()}
     if items := mapping_of(schema, "items"):
-        return _fields_of(items)
+        return _read_fields(items)
     others = mapping_of(schema, "additionalProperties")
-    return {_FREE: inner} if others and (inner := _fields_of(others)) else None
+    return {_FREE: inner} if others and (inner := _read_fields(others)) else None
 
 
-def _merged(one: Fields | None, other: Fields | None) -> Fields | None:
+def _merge(one: Fields | None, other: Fields | None) -> Fields | None:
     """Return the fields of two versions together."""
     if one is None or other is None:
         return None
-    return one | {name: _merged(one[name], fields) if name in one else fields for name, fields in other.items()}
+    return one | {name: _merge(one[name], fields) if name in one else fields for name, fields in other.items()}
 
 
-def _released() -> dict[str, Released]:
+def _read_released() -> dict[str, Released]:
     content = resources.files("bridge.sources").joinpath(FILE).read_bytes()
     return msgspec.json.decode(content, type=dict[str, Released])

@@ -56,7 +56,7 @@ def _plain_tag(text: str) -> str:
     return _TEXT
 
 
-def _number(node: yaml.ScalarNode) -> int | float:
+def _construct_number(node: yaml.ScalarNode) -> int | float:
     try:
         return number_of(node.value.replace("_", ""))
     except ValueError as error:
@@ -73,9 +73,9 @@ def number_of(text: str) -> int | float:
     sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
     lower = digits.lower()
     if lower.startswith(("0x", "0o", "0b")):
-        return _bounded(sign * int(lower, 0))
+        return _check_bounds(sign * int(lower, 0))
     if re.fullmatch("0[0-7]+", digits):
-        return _bounded(sign * int(digits, 8))
+        return _check_bounds(sign * int(digits, 8))
     if digits.isdecimal() and -(2**63) <= sign * int(digits) < 2**64:
         return sign * int(digits)
     number = float(digits)
@@ -84,7 +84,7 @@ def number_of(text: str) -> int | float:
     return sign * int(number) if number.is_integer() and number < _SAFE_INTEGER else sign * number
 
 
-def _bounded(number: int) -> int:
+def _check_bounds(number: int) -> int:
     if not -(2**63) <= number < 2**64:
         raise ValueError("the number has more than 64 bits")
     return number
@@ -114,8 +114,8 @@ _SCALARS: Mapping[str, Callable[[yaml.ScalarNode], Any]] = {
     _TEXT: lambda node: node.value,
     f"{_TAG}null": lambda _: None,
     f"{_TAG}bool": lambda node: node.value.lower() in {"y", "yes", "true", "on"},
-    f"{_TAG}int": _number,
-    _NUMBER: _number,
+    f"{_TAG}int": _construct_number,
+    _NUMBER: _construct_number,
     f"{_TAG}timestamp": lambda node: node.value,
 }
 
@@ -262,28 +262,28 @@ def _split(text: str) -> Iterator[tuple[int, str]]:
 
 def _read_chunk(number: int, first_line: int, chunk: str) -> Sequence[Document | BrokenDocument]:
     try:
-        return list(_documents_of(number, first_line, chunk))
+        return list(_read_each(number, first_line, chunk))
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever an author has written, the other documents are read
         return [BrokenDocument(number, first_line, f"{UNREADABLE} ({type(error).__name__}): simplify it")]
 
 
-def _documents_of(number: int, first_line: int, chunk: str) -> Iterator[Document | BrokenDocument]:
+def _read_each(number: int, first_line: int, chunk: str) -> Iterator[Document | BrokenDocument]:
     if chunk.lstrip().startswith("{"):
-        documents = list(_json_documents(number, first_line, chunk))
+        documents = list(_read_json(number, first_line, chunk))
         if not isinstance(documents[-1], BrokenDocument):
             yield from documents
             return
-        document = _yaml_document(number, first_line, chunk)
+        document = _read_yaml(number, first_line, chunk)
         yield from [document] if isinstance(document, Document) else documents
         return
-    document = _yaml_document(number, first_line, chunk)
+    document = _read_yaml(number, first_line, chunk)
     if document is not None:
         yield document
 
 
-def _yaml_document(number: int, first_line: int, chunk: str) -> Document | BrokenDocument | None:
+def _read_yaml(number: int, first_line: int, chunk: str) -> Document | BrokenDocument | None:
     if all(not (stripped := line.strip()) or stripped.startswith("#") for line in chunk.splitlines()):
         return None
     line = first_line
@@ -309,7 +309,7 @@ def _yaml_document(number: int, first_line: int, chunk: str) -> Document | Broke
         return BrokenDocument(number, line, f"YAML that JSON cannot represent: {NestingError()}, or contains itself")
     except ValueError as error:
         return BrokenDocument(number, line, f"YAML that JSON cannot represent: {error}")
-    return None if value is None else Document(number, line, value, _item_lines(node, first_line))
+    return None if value is None else Document(number, line, value, _find_item_lines(node, first_line))
 
 
 def _refuse_abysses(chunk: str) -> None:
@@ -331,10 +331,10 @@ Place = tuple[str | int, ...]  # of a value in a document: keys and numbers of i
 def read_lines(text: str) -> Iterator[tuple[Place, int]]:
     """Return the line of each place in a text that is one document without errors."""
     node = yaml.compose(text, YamlLoader)
-    return _lines_below(node, ()) if node else iter(())
+    return _find_lines_below(node, ()) if node else iter(())
 
 
-def _lines_below(node: yaml.Node, place: Place) -> Iterator[tuple[Place, int]]:
+def _find_lines_below(node: yaml.Node, place: Place) -> Iterator[tuple[Place, int]]:
     if isinstance(node, yaml.MappingNode):
         children = [(key.value, key, value) for key, value in node.value]
     elif isinstance(node, yaml.SequenceNode):
@@ -343,10 +343,10 @@ def _lines_below(node: yaml.Node, place: Place) -> Iterator[tuple[Place, int]]:
         return
     for step, marked, value in children:
         yield (*place, step), marked.start_mark.line + 1
-        yield from _lines_below(value, (*place, step))
+        yield from _find_lines_below(value, (*place, step))
 
 
-def _item_lines(node: yaml.Node, first_line: int) -> tuple[int, ...]:
+def _find_item_lines(node: yaml.Node, first_line: int) -> tuple[int, ...]:
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             if key.value in {"items", "tests"} and isinstance(value, yaml.SequenceNode):
@@ -354,9 +354,12 @@ def _item_lines(node: yaml.Node, first_line: int) -> tuple[int, ...]:
     return ()
 
 
-def _json_documents(number: int, first_line: int, text: str) -> Iterator[Document | BrokenDocument]:
+def _read_json(number: int, first_line: int, text: str) -> Iterator[Document | BrokenDocument]:
     decoder = json.JSONDecoder(
-        object_pairs_hook=_without_doubles, parse_constant=_no_constant, parse_int=number_of, parse_float=_finite
+        object_pairs_hook=_refuse_doubles,
+        parse_constant=_refuse_constant,
+        parse_int=number_of,
+        parse_float=_read_float,
     )
     position = 0
     counted, line = 0, first_line
@@ -385,7 +388,7 @@ def _skip_blanks(text: str, position: int) -> int:
     return position
 
 
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
         seen: set[str] = set()
@@ -393,12 +396,12 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def _finite(text: str) -> float:
+def _read_float(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
         raise ValueError(f"{text[:_SHOWN]} is infinite")
     return number
 
 
-def _no_constant(name: str) -> None:
+def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number that JSON supports")
