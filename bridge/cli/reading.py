@@ -88,6 +88,8 @@ def read_command(
 
                 watch(asked, ask, types)
             answer, code = read(asked.source, lambda engine: ask(engine, asked), types, queries=queries)
+            if code:  # not all of the source was read
+                answer = replace(answer, nothing=f"{answer.nothing.rstrip('.')}, as far as the source could be read.")
             print_answer(asked.output, answer)
             return code or answer.code
 
