@@ -126,10 +126,7 @@ def _library(url: str, token: str | None, timeout: float) -> AsyncOpaClient:
 
 
 def _input(
-    policy_kind: str | None,
-    source_namespace: str | None,
-    upsert: Sequence[Mapping[str, Any]],
-    delete: Sequence[str],
+    policy_kind: str | None, source_namespace: str | None, upsert: Sequence[Mapping[str, Any]], delete: Sequence[str]
 ) -> dict[str, Any]:
     query_input: dict[str, Any] = {}
     if policy_kind:

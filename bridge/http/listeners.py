@@ -248,11 +248,7 @@ def new_runner(app: web.Application, shutdown_timeout: float, limits: Limits = _
     app[GATE] = gate
     app.middlewares.insert(0, gate.follow)
     return web.AppRunner(
-        app,
-        access_log=None,
-        logger=server_logger(),
-        keepalive_timeout=LONGEST_IDLE,
-        shutdown_timeout=shutdown_timeout,
+        app, access_log=None, logger=server_logger(), keepalive_timeout=LONGEST_IDLE, shutdown_timeout=shutdown_timeout
     )
 
 

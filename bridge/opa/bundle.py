@@ -87,17 +87,8 @@ def opa_arguments(config: str, policy: str, listen: Sequence[str]) -> list[str]:
 
 
 def _bundle(name: str, path: str) -> dict[str, Any]:
-    polling = {
-        "min_delay_seconds": 1,
-        "max_delay_seconds": 2,
-        "long_polling_timeout_seconds": LONG_POLL_SECONDS,
-    }
-    return {
-        "service": "bridge",
-        "resource": path,
-        "polling": polling,
-        "signing": {"keyid": KEY_ID, "scope": name},
-    }
+    polling = {"min_delay_seconds": 1, "max_delay_seconds": 2, "long_polling_timeout_seconds": LONG_POLL_SECONDS}
+    return {"service": "bridge", "resource": path, "polling": polling, "signing": {"keyid": KEY_ID, "scope": name}}
 
 
 @dataclass(frozen=True)
@@ -118,11 +109,7 @@ class Bundle:
         return archive_of(self.files)
 
 
-def build_bundle(
-    modules: Mapping[str, str],
-    data: Mapping[str, Any],
-    roots: Iterable[str],
-) -> Bundle:
+def build_bundle(modules: Mapping[str, str], data: Mapping[str, Any], roots: Iterable[str]) -> Bundle:
     """Put `modules` (path in the bundle, such as `bridge/status/status.rego`, to text) and `data` into one bundle.
 
     `roots` have slashes, as in OPA (names may contain dots). `revision` follows from the content: equal content has an

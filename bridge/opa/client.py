@@ -27,14 +27,7 @@ from bridge.model.nesting import Decoded, NestingError, decode
 from bridge.model.observability import Histogram
 from bridge.opa.address import TlsFiles, Trust, connector, read_address
 from bridge.opa.bundle import BUNDLE_NAME
-from bridge.opa.errors import (
-    OpaError,
-    OpaRejected,
-    OpaTimeout,
-    OpaUnavailable,
-    OpaUndefined,
-    QueryError,
-)
+from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, OpaUnavailable, OpaUndefined, QueryError
 
 QUERIES = "bridge/v1"  # the package of the queries for clients
 STATES_OF_MODULES = "bridge_modules"  # the document for `module_states`

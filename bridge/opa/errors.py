@@ -44,12 +44,7 @@ class OpaRejected(OpaError):
     """
 
     def __init__(
-        self,
-        status: int,
-        code: str,
-        message: str,
-        errors: Sequence[Mapping[str, Any]] = (),
-        retry_after: float = 0.0,
+        self, status: int, code: str, message: str, errors: Sequence[Mapping[str, Any]] = (), retry_after: float = 0.0
     ) -> None:
         details = "; ".join(_one_line(error) for error in errors)
         super().__init__(f"OPA answered {status} {code}: {message}" + (f": {details}" if details else ""))

@@ -33,10 +33,7 @@ _CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory
 
 
 def environment_of_opa(
-    environ: Mapping[str, str] = os.environ,
-    limits: tuple[Path, ...] = _CGROUP_LIMITS,
-    *,
-    machine: int | None = None,
+    environ: Mapping[str, str] = os.environ, limits: tuple[Path, ...] = _CGROUP_LIMITS, *, machine: int | None = None
 ) -> dict[str, str]:
     """Return the environment of a managed OPA: the bridge's, with bounds for Go's garbage if the cgroup has a limit.
 

@@ -174,21 +174,9 @@ def digest(submissions: Sequence[Submission], point: DataPath) -> str:
 VIEW_FILE = "kubernetes.rego"  # the path of the view in the bundle
 _NAME = re.compile(r"[a-z][a-z0-9]*")  # possible names of rules, in the form of kube-mgmt's users
 _RESERVED = {
-    "as",
-    "contains",
-    "data",
-    "default",
-    "else",
-    "every",
-    "false",
-    "if",
-    "import",
-    "in",
-    "input",
-    "not",
-    "null",
+    *("as", "contains", "data", "default", "else", "every", "false", "if", "import", "in", "input"),
+    *("not", "null", "package", "some", "true", "with"),
 }
-_RESERVED |= {"package", "some", "true", "with"}
 
 
 def kubernetes_view(types: Iterable[str], plural_of: Callable[[str], str]) -> str:

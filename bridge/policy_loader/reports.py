@@ -195,11 +195,7 @@ class Reporter:
     """
 
     def __init__(
-        self,
-        authors: Authors,
-        client: FencedClient,
-        resource: Callable[[str], ResourceType | None],
-        record: Record,
+        self, authors: Authors, client: FencedClient, resource: Callable[[str], ResourceType | None], record: Record
     ) -> None:
         self.writes = 0
         self._authors = authors

@@ -205,14 +205,7 @@ def read_config_map(key: Key, obj: Object, namespaces: Collection[str]) -> Readi
         problem = flaw("its data is not a mapping of names to strings", code="no_text")
         return Reading(Submission(key, "", problems=(problem,)), is_policy)
     version = version_of({"data": data, "binary": binary, "role": "data" if is_data else "policy"})
-    problems = [
-        flaw(
-            "it is under binaryData: put it under data",
-            code="binary_data",
-            file=name,
-        )
-        for name in binary
-    ]
+    problems = [flaw("it is under binaryData: put it under data", code="binary_data", file=name) for name in binary]
     problems += [
         flaw("its value is not a string: quote it", code="no_text", file=str(name))
         for name, value in data.items()
@@ -338,16 +331,8 @@ def _check_texts(field: str, value: Any) -> list[ModuleProblem]:
     return problems
 
 
-WRITTEN = (
-    SETTINGS,
-    STATES_OF_MODULES,
-    "bridge_state",
-    "facts",
-    "index",
-    "kind_sets",
-    "kinds",
-    "objects",
-)  # documents of the bridge itself
+# Documents of the bridge itself.
+WRITTEN = (SETTINGS, STATES_OF_MODULES, "bridge_state", "facts", "index", "kind_sets", "kinds", "objects")
 HIERARCHY = ("bridge", "extensions", "hierarchy")  # modules below declare links
 STRATEGIES = ("bridge", "strategies")  # modules below merge effective policies
 GUARDRAILS = ("bridge", "guardrails")  # modules below judge what is in effect

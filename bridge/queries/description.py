@@ -71,10 +71,7 @@ def _list_details(key: Key, obj: Mapping[str, Any]) -> dict[str, str]:
             "PROGRAMMED": _condition(status, "Programmed"),
         }
     if key.kind == "GatewayClass":
-        return {
-            "CONTROLLER": _show(spec.get("controllerName")),
-            "ACCEPTED": _condition(status, "Accepted"),
-        }
+        return {"CONTROLLER": _show(spec.get("controllerName")), "ACCEPTED": _condition(status, "Accepted")}
     if key.kind.endswith("Route"):
         hostnames = spec.get("hostnames")
         return {

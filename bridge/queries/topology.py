@@ -39,8 +39,7 @@ async def tree_below(
         return Tree(found, await outcomes_among(opa, found["nodes"].values()))
     # The whole tree has all policies: their scopes are evaluated once for all, while OPA finds the nodes.
     found, every = await asyncio.gather(
-        hierarchy_below(opa, None, kind, depth),
-        statuses(opa, with_objects=False, with_affected=False, kind=kind),
+        hierarchy_below(opa, None, kind, depth), statuses(opa, with_objects=False, with_affected=False, kind=kind)
     )
     if namespace is not None:
         found["roots"] = _find_roots(found, namespace)

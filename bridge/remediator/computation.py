@@ -467,10 +467,7 @@ class Shares:
         """Return the halves of a change that takes too long; a change of one object waits, with growing delays."""
         if len(notice.keys) > 1:
             half = len(notice.keys) // 2
-            return [
-                _cut(notice, notice.keys[:half], notice.reported),
-                _cut(notice, notice.keys[half:], ()),
-            ]
+            return [_cut(notice, notice.keys[:half], notice.reported), _cut(notice, notice.keys[half:], ())]
         (key,) = notice.keys
         self._timeouts[key] += 1
         self._forget_waiting(notice, self._noted)  # its status shows the known state

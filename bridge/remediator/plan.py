@@ -107,7 +107,7 @@ def plan_policy(current: Current, wanted: Mapping[str, Any], now: str) -> Patch 
         # they may be another controller's by now.
         "ancestors": plan_ancestors(
             _list(status, "ancestors"), wanted.get("ancestors", ()), wanted.get("controllerName", ""), now
-        ),
+        )
     }
     if "conditions" in wanted:
         part["conditions"] = plan_conditions(_list(status, "conditions"), wanted["conditions"], wanted["types"], now)

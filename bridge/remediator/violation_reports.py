@@ -43,13 +43,7 @@ class ViolationReports(WriteLoop[str]):
     """Follows the audit; its items are keys of objects. `client` is None for a folder, which has no reports."""
 
     def __init__(
-        self,
-        audited: Audited,
-        opa: Opa,
-        sink: StatusSink,
-        budget: Budget,
-        record: Record,
-        client: ReportClient | None,
+        self, audited: Audited, opa: Opa, sink: StatusSink, budget: Budget, record: Record, client: ReportClient | None
     ) -> None:
         super().__init__(sink, budget)
         self._audited = audited

@@ -112,11 +112,7 @@ class Planned(NamedTuple):
 
 
 async def write_one(
-    sink: StatusSink,
-    queue: RetryQueue[T],
-    item: T,
-    planned: Planned,
-    refused: Callable[[str, str], None] | None = None,
+    sink: StatusSink, queue: RetryQueue[T], item: T, planned: Planned, refused: Callable[[str, str], None] | None = None
 ) -> bool:
     """Write a patch, and report the result of `item` to the queue.
 

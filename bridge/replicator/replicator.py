@@ -443,10 +443,7 @@ class SyncEvent(Enum):
 _S, _E = SyncState, SyncEvent
 
 SYNC: Mapping[SyncState, Mapping[SyncEvent, SyncState]] = {
-    _S.CONNECTING: {
-        _E.MODULES_LOADED: _S.SYNCING,
-        _E.MODULES_CHANGE: _S.CONNECTING,
-    },
+    _S.CONNECTING: {_E.MODULES_LOADED: _S.SYNCING, _E.MODULES_CHANGE: _S.CONNECTING},
     _S.SYNCING: {
         _E.WRITTEN: _S.SYNCED,
         _E.MODULES_CHANGE: _S.OUTDATED,

@@ -330,11 +330,7 @@ def _is_shaped(chosen: TypeSettings) -> bool:
 
 @contextlib.asynccontextmanager
 async def _listen_for_requests(
-    settings: Settings,
-    bundles: Bundles,
-    checks: Checks,
-    metrics: Metrics,
-    site: Site,
+    settings: Settings, bundles: Bundles, checks: Checks, metrics: Metrics, site: Site
 ) -> AsyncIterator[str]:
     app = web.Application()
     bundles.add_to(app)

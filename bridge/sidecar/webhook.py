@@ -223,10 +223,7 @@ class Webhook:
                 is_recent=is_recent,
             )
             silent = silence.revision if silence else _unknown
-            yield (
-                Admission(placement, rules, self._policies_exist, self.record, silent, joint, self.counted),
-                silence,
-            )
+            yield (Admission(placement, rules, self._policies_exist, self.record, silent, joint, self.counted), silence)
 
     def _policies_exist(self) -> bool:
         return self.policies.exist() is not False  # unknown yet: they may

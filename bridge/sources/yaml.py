@@ -95,9 +95,7 @@ def _resolve(tag: str, pattern: str, first: str) -> None:
 
 
 _resolve(
-    f"{_TAG}bool",
-    "y|Y|yes|Yes|YES|n|N|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF",
-    "yYnNtTfFoO",
+    f"{_TAG}bool", "y|Y|yes|Yes|YES|n|N|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF", "yYnNtTfFoO"
 )
 YamlLoader.add_implicit_resolver(f"{_TAG}null", re.compile(r"(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""])
 _resolve(_MERGE, "<<", "<")
@@ -356,10 +354,7 @@ def _find_item_lines(node: yaml.Node, first_line: int) -> tuple[int, ...]:
 
 def _read_json(number: int, first_line: int, text: str) -> Iterator[Document | BrokenDocument]:
     decoder = json.JSONDecoder(
-        object_pairs_hook=_refuse_doubles,
-        parse_constant=_refuse_constant,
-        parse_int=number_of,
-        parse_float=_read_float,
+        object_pairs_hook=_refuse_doubles, parse_constant=_refuse_constant, parse_int=number_of, parse_float=_read_float
     )
     position = 0
     counted, line = 0, first_line

@@ -73,11 +73,7 @@ FAMILIES = (
         "Objects that the bridge does not replicate, such as too deep ones, by type (group/Kind).",
         ("type",),
     ),
-    Family(
-        "unavailable_types",
-        "gauge",
-        "Types and files of the settings that the bridge cannot read.",
-    ),
+    Family("unavailable_types", "gauge", "Types and files of the settings that the bridge cannot read."),
     Family(
         "replication_lag_seconds",
         "histogram",
@@ -88,13 +84,7 @@ FAMILIES = (
     Family("listings", "counter", "Started lists of whole types, by reason.", ("reason",), LISTINGS),
     Family("opa_syncs", "counter", "Full syncs of OPA, by reason.", ("reason",), FILLS),
     Family("opa_sync_duration_seconds", "histogram", "Duration of a full sync."),
-    Family(
-        "opa_audits",
-        "counter",
-        "Comparisons of OPA's data with the written data, by result.",
-        ("result",),
-        AUDITS,
-    ),
+    Family("opa_audits", "counter", "Comparisons of OPA's data with the written data, by result.", ("result",), AUDITS),
     Family("opa_restarts", "counter", "Restarts of the bridge's own OPA."),
     Family("opa_request_duration_seconds", "histogram", "Duration of requests to OPA, by query.", ("query",)),
     Family(
@@ -111,13 +101,7 @@ FAMILIES = (
         STATES,
     ),
     Family("rego_modules", "gauge", "Modules of admins in the bundle that the bridge serves to OPA."),
-    Family(
-        "rego_bundles",
-        "counter",
-        "Bundles offered to OPA, by result.",
-        ("result",),
-        BUNDLES,
-    ),
+    Family("rego_bundles", "counter", "Bundles offered to OPA, by result.", ("result",), BUNDLES),
     Family(
         "effective_recomputations",
         "counter",
@@ -163,19 +147,9 @@ FAMILIES = (
         ("reason",),
         REASONS,
     ),
+    Family("wrong_tokens", "counter", "Requests with a wrong token, by listener.", ("listener",), ("page", "bundle")),
     Family(
-        "wrong_tokens",
-        "counter",
-        "Requests with a wrong token, by listener.",
-        ("listener",),
-        ("page", "bundle"),
-    ),
-    Family(
-        "settings_reloads",
-        "counter",
-        "Reloads of settings on SIGHUP, by result.",
-        ("result",),
-        ("applied", "refused"),
+        "settings_reloads", "counter", "Reloads of settings on SIGHUP, by result.", ("result",), ("applied", "refused")
     ),
     Family("settings_current", "gauge", "1 if the file's settings are active; 0 after a failed reload."),
 )

@@ -78,11 +78,7 @@ class Traces:
         offset = time.time_ns() - time.monotonic_ns()
         spans = [
             self._tracer.start_span(
-                name,
-                Parent(),
-                SpanKind.CONSUMER,
-                {"policy_bridge.object": about},
-                start_time=offset + int(began * 1e9),
+                name, Parent(), SpanKind.CONSUMER, {"policy_bridge.object": about}, start_time=offset + int(began * 1e9)
             )
             for about, began in since.items()
         ]
