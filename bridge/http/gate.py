@@ -15,21 +15,22 @@ The rules:
 from __future__ import annotations
 
 import asyncio
-import io
 import ipaddress
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Any
 
-from aiohttp import web
+from aiohttp import Payload, web
+from aiohttp.abc import AbstractStreamWriter
 
 LONGEST_HEAD = 10.0  # seconds for a TLS handshake, and from the first byte of a request to the end of its head
 LONGEST_IDLE = 120.0  # seconds between two requests; an API server closes a connection after 90
 QUIET = 0.25  # seconds that a connection has at least before it is closed
 STALLED = 30.0  # seconds in which a client reads LEAST_READ bytes of what waits for it
 LEAST_READ = 1 << 16
-WHOLE = 1 << 16  # bytes of a response that are written at once
+PIECE = 1 << 15  # bytes of a response that are written at once
 REASONS = ("full", "peer", "displaced", "handshake", "certificate", "unread")  # why a connection was closed
 _VERIFIED = ""  # the group of connections with a verified client certificate, instead of their peers
 
@@ -101,8 +102,8 @@ class Gate:
             connection.busy = False
         if isinstance(response, web.Response) and isinstance(response.body, bytes):
             connection.body = len(response.body)
-            if connection.body > WHOLE:
-                response.body = io.BytesIO(response.body)  # which aiohttp writes as the client reads it
+            if connection.body > PIECE:
+                response.body = Pieces(response.body, content_type=response.content_type)
         return response
 
     def serve(self, connection: Connection, protocol: asyncio.Protocol) -> None:
@@ -179,6 +180,28 @@ class Gate:
         self.leave(longest)
         abort()
         return True
+
+
+class Pieces(Payload):
+    """A body that is written as its client reads it, so that a connection copies at most one piece of it.
+
+    aiohttp's own stream keeps more than 128 KiB for a client that reads nothing.
+    """
+
+    def __init__(self, content: bytes, **options: Any) -> None:
+        super().__init__(content, **options)
+        self._size = len(content)
+
+    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        """Return the body as text."""
+        return str(self._value, encoding, errors)
+
+    async def write(self, writer: AbstractStreamWriter) -> None:
+        """Write the body; each piece waits until the client has read the one before."""
+        content = memoryview(self._value)
+        for begin in range(0, len(content), PIECE):
+            await writer.write(content[begin : begin + PIECE])
+            await writer.drain()
 
 
 class Connection(asyncio.Protocol):
