@@ -59,7 +59,7 @@ _paths_to_object(object_key, with_namespaces) := {array.concat(above, step(objec
 } else := _paths_to_gateway(object_key, with_namespaces)
 
 # Only its class is above a Gateway, which saves a third of the expressions of `effective` of one rule.
-_paths_to_gateway(object_key, with_namespaces) := {array.concat([class | some class in index.facts(object_key).class; exists(class)], step(object_key, with_namespaces))} if {
+_paths_to_gateway(object_key, with_namespaces) := {array.concat([class | some class in parents_at("Gateway", object_key)], step(object_key, with_namespaces))} if {
 	index.facts(object_key).class[0]
 } else := _paths_to(object_key, with_namespaces)
 
