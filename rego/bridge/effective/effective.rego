@@ -331,6 +331,12 @@ deciders(attached, policy, overridden_by) := [concat("", [keys.short(winner), _r
 	some winner in overridden_by
 ]
 
+# One of these texts is about defaults that a more specific policy replaces.
+is_about_defaults(text) if {
+	some strategy in ["AtomicDefaults", "PatchDefaults"]
+	endswith(text, _reason(strategy))
+}
+
 _reason("MostSpecific") := " (the most specific policy, which skips this one)"
 _reason("Parent") := " (the most specific policy merges with it, and skips this one)"
 

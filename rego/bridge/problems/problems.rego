@@ -4,6 +4,7 @@
 package bridge.problems
 
 import data.bridge.attachment
+import data.bridge.effective
 import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
@@ -41,7 +42,7 @@ _fate(key) := {object.union(_problem(key, key, condition.reason, condition.messa
 	tallies := outcomes.tallies(key)
 	some condition in reporting.outcome_conditions(key, tallies)
 	condition.reason in {"Overridden", "NoScope", "Reconciling"}
-	others := [by | some tally in tallies; some by in tally.by; not endswith(by, "defaults)")]
+	others := [by | some tally in tallies; some by in tally.by; not effective.is_about_defaults(by)]
 	warning := {"enforcementAction": "warn" | condition.reason == "Overridden"; others == []}
 }
 
