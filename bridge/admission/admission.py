@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -177,7 +177,7 @@ class Admission:
     `placement` gets the object (None: no such decision is configured), `rules` the AdmissionRequest. `policies_exist`
     decides whether failures deny. `record` makes an Event of a failure. `silence` returns the revision of the modules
     that exclude a type from the rules, "" if they may concern it. `joint` makes both decisions with one query.
-    `counted` counts.
+    `policy_kinds` returns the active policy kinds. `counted` counts.
     """
 
     placement: Question | None
@@ -186,6 +186,7 @@ class Admission:
     record: Record = record_nothing
     silence: Callable[[str], str] = lambda _: ""
     joint: Joint | None = None
+    policy_kinds: Callable[[], Collection[str]] = frozenset
     counted: AdmissionCounts = field(default_factory=AdmissionCounts)
 
     async def review(self, body: bytes, terms: Terms) -> bytes:
@@ -233,7 +234,9 @@ class Admission:
         placement = self.placement
         if request.flaw:
             return {rules.name: _Response(failure=request.flaw)}
-        decides_rules_alone = request.group == OURS or request.is_beside_object or request.deletes_of_the_hierarchy
+        decides_rules_alone = (
+            request.group == OURS or request.is_beside_object or request.deletes_of_the_hierarchy(self.policy_kinds())
+        )
         if placement is None or not request.subject_given or decides_rules_alone:
             return {rules.name: await _query_one(rules, request.request, budget)}
         silent = self.silence(request.type_id) if placement.same_opa and request.type_id else ""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ import msgspec
 from bridge.model.keys import pointer
 from bridge.model.nesting import MAX_DEPTH, MAX_MESSAGE_DEPTH, NestingError, cut, decode, exceeds, is_too_deep
 from bridge.model.placement import Decision
-from bridge.opa.shipped import groups_of_the_hierarchy
+from bridge.model.types import GATEWAY_API
 
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
@@ -121,11 +121,12 @@ class ReviewRequest:
         """Return the object's API group, empty for the core group."""
         return self._kind.group or ""
 
-    @property
-    def deletes_of_the_hierarchy(self) -> bool:
+    def deletes_of_the_hierarchy(self, policy_kinds: Collection[str]) -> bool:
         """Return whether it deletes an object of Gateway API or a policy: only guardrails decide about these."""
-        of_the_hierarchy = self.group in groups_of_the_hierarchy() or self._kind.kind.endswith("Policy")
-        return self.operation == "DELETE" and of_the_hierarchy
+        kind = f"{self.group or 'core'}/{self._kind.kind}"
+        return self.operation == "DELETE" and (
+            self.group == GATEWAY_API or kind in policy_kinds or kind.endswith("Policy")
+        )
 
     @property
     def type_id(self) -> str:

@@ -3,8 +3,8 @@
 There are two. The mutating one adds annotations to objects. Another mutating webhook may change an object after that,
 so the validating one evaluates the same objects again, as they will be stored.
 
-`Keeper` updates them: failurePolicy by whether policies exist, and the bridge's caBundle. While the bridge is down the
-API server applies failurePolicy.
+`Keeper` updates them: failurePolicy by whether policies exist, the kinds of policies whose deletions are reviewed, and
+the bridge's caBundle. While the bridge is down the API server applies failurePolicy.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -20,9 +20,11 @@ from urllib.parse import urlsplit
 import structlog
 
 from bridge.admission.endpoint import MUTATING_PATH, VALIDATING_PATH
+from bridge.files import rego_root
 from bridge.kube.client import KubeClient, patch_parts
 from bridge.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotFound
-from bridge.opa.shipped import groups_of_the_hierarchy
+from bridge.model.types import GATEWAY_API
+from bridge.opa.shipped import preset_kinds
 
 log = structlog.get_logger(__name__)
 
@@ -108,11 +110,21 @@ _HAS_TARGETS = (
 A_POLICY = ("a-policy", f"request.resource.resource.endsWith('policies') && {_HAS_TARGETS}")
 
 
-def of_the_hierarchy() -> tuple[str, str]:
-    """Return the condition of deletions that can change what is in effect: of Gateway API's objects and policies."""
-    groups = ", ".join(f"'{group}'" for group in sorted(groups_of_the_hierarchy()))
+OF_THE_HIERARCHY = "of-the-hierarchy"
+
+
+def of_the_hierarchy(policy_kinds: Iterable[str]) -> tuple[str, str]:
+    """Return the condition of deletions that can change what is in effect: of Gateway API's objects and of policies.
+
+    Policies of `policy_kinds` (`<group>/<Kind>`) need no targets, because they may select them by other fields.
+    """
+    kinds = ", ".join(json.dumps(kind.removeprefix("core")) for kind in sorted(policy_kinds))
     has_targets = _HAS_TARGETS.replace("object", "oldObject")
-    return "of-the-hierarchy", f"request.resource.group in [{groups}] || ({has_targets})"
+    expression = (
+        f"request.resource.group == '{GATEWAY_API}' || "
+        f"(request.kind.group + '/' + request.kind.kind) in [{kinds}] || ({has_targets})"
+    )
+    return OF_THE_HIERARCHY, expression
 
 
 def not_named(resources: Iterable[str]) -> tuple[str, str]:
@@ -194,8 +206,8 @@ def webhook_configuration(
     """Return a configuration of one of KINDS.
 
     `exempt` are namespaces whose objects are excluded. `resources` (`<plural>.<group>`) are the reviewed ones, by
-    default every object; `policies` adds a second webhook for objects in the form of a policy, of any group,
-    and to the validating configuration one for deletions that guardrails judge.
+    default every object; `policies` adds a second webhook for objects in the form of a policy, of any group, and to the
+    validating configuration one for deletions that guardrails judge, of the presets' kinds until a bridge adds others.
     `conditions` (names and CEL) apply in addition to CONDITIONS. failurePolicy is Ignore until a bridge finds that
     policies exist.
     """
@@ -229,7 +241,8 @@ def webhook_configuration(
     if resources and policies:
         webhooks.append(webhook(f"policies.{which.webhook}", [every], A_POLICY, not_named(resources)))
     if policies and which is VALIDATING:
-        webhooks.append(webhook(f"deletions.{which.webhook}", [every], of_the_hierarchy(), operations=["DELETE"]))
+        of_policies = of_the_hierarchy(preset_kinds(rego_root()))
+        webhooks.append(webhook(f"deletions.{which.webhook}", [every], of_policies, operations=["DELETE"]))
     return {
         "apiVersion": API_VERSION,
         "kind": which.kind,
@@ -238,7 +251,7 @@ def webhook_configuration(
     }
 
 
-PERIOD = 0.25  # seconds between two checks whether policies exist
+PERIOD = 0.25  # seconds between two checks whether policies exist, and of which kinds
 AUDIT = 5.0  # seconds between two checks of the configurations, which others may change
 RETRY = 1.0  # seconds until the next check after a failed one
 
@@ -246,7 +259,8 @@ RETRY = 1.0  # seconds until the next check after a failed one
 class Keeper:
     """Keeps failurePolicy at Fail exactly while `policies_exist`, and the caBundle at `authority`, while `held`.
 
-    `policies_exist` returns None while that is unknown. `authority` (PEM) is that of a certificate which the bridge
+    `policies_exist` returns None while that is unknown. Deletions of `policy_kinds` are reviewed; while there are none,
+    they are unknown. `authority` (PEM) is that of a certificate which the bridge
     created; empty if others set the caBundle. Every webhook of both configurations `name` is updated.
     """
 
@@ -256,33 +270,35 @@ class Keeper:
         name: str,
         held: Callable[[], bool],
         policies_exist: Callable[[], bool | None],
+        policy_kinds: Callable[[], Collection[str]],
         authority: bytes = b"",
     ) -> None:
         self._client = client
         self._name = name
         self._held = held
         self._policies_exist = policies_exist
+        self._policy_kinds = policy_kinds
         self._authority = authority
         self._trouble: dict[Kind, str] = {}
 
     async def run(self) -> None:
         """Update the configurations, until cancelled."""
         clock = asyncio.get_running_loop().time
-        kept: bool | None = None
+        kept: tuple[bool | None, Collection[str]] = (None, ())
         due = 0.0
         while True:
-            wanted = self._policies_exist()
+            wanted = (self._policies_exist(), self._policy_kinds())
             if self._held() and (wanted != kept or clock() >= due):
-                done = [await self._keep(which, wanted) for which in KINDS]
+                done = [await self._keep(which, *wanted) for which in KINDS]
                 kept = wanted
                 due = clock() + (AUDIT if all(done) else RETRY)
             await asyncio.sleep(PERIOD)
 
-    async def _keep(self, which: Kind, exist: bool | None) -> bool:
+    async def _keep(self, which: Kind, exist: bool | None, policy_kinds: Collection[str]) -> bool:
         path = f"/apis/{API_VERSION}/{which.plural}/{self._name}"
         try:
             found = await self._client.get(path)
-            patch = differences(found, exist, self._authority)
+            patch = differences(found, exist, policy_kinds, self._authority)
             if patch and self._held():  # the Lease may have been lost during the read
                 await patch_parts(self._client, path, patch, found["metadata"]["resourceVersion"])
                 log.info("webhook configuration written", kind=which.kind, name=self._name, policies_exist=exist)
@@ -310,9 +326,12 @@ class Keeper:
             log.warning("webhook configuration update failed", why=why)
 
 
-def differences(found: dict[str, Any], exist: bool | None, authority: bytes) -> list[dict[str, Any]]:
+def differences(
+    found: dict[str, Any], exist: bool | None, policy_kinds: Collection[str], authority: bytes
+) -> list[dict[str, Any]]:
     """Return the JSON Patch that updates a configuration; empty if it is up to date."""
     patch = []
+    _, of_policies = of_the_hierarchy(policy_kinds)
     bundle = base64.b64encode(authority).decode()
     for index, webhook in enumerate(found.get("webhooks") or []):
         policy = {True: "Fail", False: "Ignore", None: webhook.get("failurePolicy")}[exist]
@@ -320,4 +339,8 @@ def differences(found: dict[str, Any], exist: bool | None, authority: bytes) -> 
             patch.append({"op": "add", "path": f"/webhooks/{index}/failurePolicy", "value": policy})
         if authority and (webhook.get("clientConfig") or {}).get("caBundle") != bundle:
             patch.append({"op": "add", "path": f"/webhooks/{index}/clientConfig/caBundle", "value": bundle})
+        for number, condition in enumerate(webhook.get("matchConditions") or []):
+            if policy_kinds and condition["name"] == OF_THE_HIERARCHY and condition["expression"] != of_policies:
+                place = f"/webhooks/{index}/matchConditions/{number}/expression"
+                patch.append({"op": "replace", "path": place, "value": of_policies})
     return patch

@@ -24,7 +24,6 @@ import msgspec
 import yaml
 
 from bridge.files import crds_root, rego_root
-from bridge.model.types import GATEWAY_API
 from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.executable import cache_root
 
@@ -81,12 +80,6 @@ def _read_files(root: Path) -> tuple[Mapping[str, str], Prepared]:
 def preset_kinds(root: Path) -> list[str]:
     """Return the policy kinds, `<group>/<Kind>`, that the shipped presets describe."""
     return [f"{spec['group']}/{spec['kind']}" for spec in _read_files(root)[1].data["presets"].values()]
-
-
-@cache
-def groups_of_the_hierarchy() -> frozenset[str]:
-    """Return the API groups of Gateway API and of the policies that presets describe."""
-    return frozenset({GATEWAY_API, *(kind.partition("/")[0] for kind in preset_kinds(rego_root()))})
 
 
 # Of the folder `guardrails`: what needs no guardrail.

@@ -107,6 +107,7 @@ class Replicator:
         pending = Pending(self._writer.documents.keys_of, fields or {})
         self._intake = Intake(source, pending, self.counted, configured, record)
         self.objects: Mapping[str, int] = self._writer.documents.counts  # by type
+        self.policy_kinds: frozenset[str] = frozenset()  # the active ones, empty until they are known
         self.troubles = self._intake.troubles
         self.rejected: Mapping[str, int] = self._intake.rejections.counts  # objects, by type
         self._undescribed: dict[str, str] = {}  # by undescribed type of policies, the last logged message
@@ -324,6 +325,7 @@ class Replicator:
         """
         documents = await self._writer.ask("kind_documents")
         await self._writer.put_kinds(documents)
+        self.policy_kinds = frozenset(documents["kinds"])
         undescribed: dict[str, dict[str, str]] = await self._writer.ask("undescribed")
         served = {kind for kind, about in documents["kinds"].items() if about["layers"] != ["Preset"]}
         # Policies without a description have no effect, and commands show where they are attached.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from bridge.files import rego_root
@@ -64,8 +64,13 @@ def _decision_of(settings: Settings) -> tuple[str, ...]:
     return tuple(path.split("/")) if settings.webhook_listen and path and not url else ()
 
 
-def policies_of(loading: PolicyLoading, unready: Callable[[], str]) -> Policies:
-    """Return what the webhook must know of admins' policies. `unready` returns why OPA lacks data, or ""."""
+def policies_of(
+    loading: PolicyLoading, unready: Callable[[], str], kinds: Callable[[], Collection[str]] = frozenset
+) -> Policies:
+    """Return what the webhook must know of admins' policies. `unready` returns why OPA lacks data, or "".
+
+    `kinds` returns the active policy kinds.
+    """
     authors, loader = loading.authors, loading.loader
 
     def distrust(answer: Answer) -> str:
@@ -85,4 +90,4 @@ def policies_of(loading: PolicyLoading, unready: Callable[[], str]) -> Policies:
     def modules_exist() -> bool:
         return authors.policies_exist
 
-    return Policies(exist, distrust, is_recent, modules_exist)
+    return Policies(exist, distrust, is_recent, modules_exist, kinds)

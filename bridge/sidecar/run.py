@@ -223,7 +223,9 @@ async def _make_parts(
             record_nothing if settings.manifests else store.record,  # for a folder the log has it already
             settings.placement_most_patches,
         ),
-        webhook=_make_webhook(settings, store, access, policies_of(loading, lambda: replicator.unready)),
+        webhook=_make_webhook(
+            settings, store, access, policies_of(loading, lambda: replicator.unready, lambda: replicator.policy_kinds)
+        ),
         own_opa=own_opa,
     )
 

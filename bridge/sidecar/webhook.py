@@ -7,7 +7,7 @@ import contextlib
 import dataclasses
 import ssl
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -47,13 +47,15 @@ class Policies:
 
     `exist` returns None until the initial list is complete. `distrust` returns why OPA's result does not count, empty
     if it does. `is_recent` returns whether it is from modules that were replaced a moment ago. `modules_exist` returns
-    whether an admin's module may define the placement decision.
+    whether an admin's module may define the placement decision. `kinds` returns the active policy kinds, none until
+    they are known.
     """
 
     exist: Callable[[], bool | None]
     distrust: Callable[[Answer], str]
     is_recent: Callable[[Answer], bool] = lambda _: False
     modules_exist: Callable[[], bool] = lambda: True
+    kinds: Callable[[], Collection[str]] = frozenset
 
 
 @dataclass(slots=True)
@@ -223,7 +225,8 @@ class Webhook:
                 is_recent=is_recent,
             )
             silent = silence.revision if silence else _unknown
-            yield (Admission(placement, rules, self._policies_exist, self.record, silent, joint, self.counted), silence)
+            exist, kinds = self._policies_exist, self.policies.kinds
+            yield Admission(placement, rules, exist, self.record, silent, joint, kinds, self.counted), silence
 
     def _policies_exist(self) -> bool:
         return self.policies.exist() is not False  # unknown yet: they may
@@ -263,7 +266,8 @@ class Webhook:
         from bridge.admission.webhook_configuration import Keeper
 
         name = self.settings.webhook_configuration
-        await Keeper(cluster, name, cluster.may_write, self.policies.exist, authority).run()
+        policies = self.policies
+        await Keeper(cluster, name, cluster.may_write, policies.exist, policies.kinds, authority).run()
 
 
 def _unknown(_: str) -> str:

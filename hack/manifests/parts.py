@@ -26,9 +26,11 @@ from bridge.admission.webhook_configuration import (
 )
 from bridge.cli.output import to_yaml
 from bridge.cli.rbac import KindSource, read_needs
+from bridge.files import rego_root
 from bridge.model.types import Access
 from bridge.opa.bundle import BundleTrust, opa_config
 from bridge.opa.credentials import TOKEN
+from bridge.opa.shipped import preset_kinds
 from bridge.settings.model import settings_schema
 from bridge.sidecar.rbac import rules
 from hack.tools import find
@@ -100,7 +102,7 @@ def webhook_part() -> str:
             "podSubresources": list(POD_SUBRESOURCES),
             "metadataResources": {of: list(names) for of, names in METADATA_RESOURCES.items()},
             "aPolicy": _condition(A_POLICY),
-            "ofTheHierarchy": _condition(of_the_hierarchy()),
+            "ofTheHierarchy": _condition(of_the_hierarchy(preset_kinds(rego_root()))),
             "exempt": list(SYSTEM_NAMESPACES),
             "conditions": {
                 "always": [_condition(one) for one in CONDITIONS],

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import re
-import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
-from tests.e2e.conftest import ROOT, SHOP
+from tests.e2e.admitting import PATIENCE, Said, bridge_beside_the_shop, speaking, until
 
 pytestmark = pytest.mark.long
 
-PATIENCE = 300.0  # seconds
 CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/policy-bridge"
 SALE = """
 apiVersion: example.com/v1
@@ -62,74 +57,18 @@ spec:
     kinds: [{apiGroups: [""], kinds: [ConfigMap]}]
 """
 
-Said = Callable[..., tuple[int, str]]
-
 
 @pytest.fixture
 def kubectl(own_control_plane: ControlPlane, kubectl_path: Path) -> Said:
-    """Runs kubectl: its exit code, and all that it said."""
-    at = Kubectl(kubectl_path, own_control_plane)
-
-    def run(*arguments: str, text: str = "") -> tuple[int, str]:
-        done = at.run(*arguments, text=text)
-        return done.returncode, done.stdout + done.stderr
-
-    return run
+    return speaking(kubectl_path, own_control_plane)
 
 
 @pytest.fixture
 def bridge(
     own_control_plane: ControlPlane, kubectl: Said, bridge_path: Path, environment: dict[str, str], tmp_path: Path
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A bridge whose webhook the API server asks, on a cluster with the example."""
-    plane = own_control_plane
-    kubectl("apply", f"--filename={ROOT / 'deploy' / 'crds'}")
-    kubectl("apply", f"--filename={SHOP}")
-    plane.api.wait_for_crds({"policykinds.policybridge.io", "colorpolicies.example.com", "timeoutpolicies.example.com"})
-    assert kubectl("apply", f"--filename={SHOP}")[0] == 0
-    assert kubectl("create", "namespace", "opa-policies")[0] == 0
-    with asked(plane, kubectl, bridge_path, environment, tmp_path) as process:
+    with bridge_beside_the_shop(own_control_plane, kubectl, bridge_path, environment, tmp_path) as process:
         yield process
-
-
-@contextmanager
-def asked(
-    plane: ControlPlane, kubectl: Said, bridge_path: Path, environment: dict[str, str], tmp_path: Path
-) -> Iterator[subprocess.Popen[bytes]]:
-    """A bridge whose webhook the API server asks."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{probe.getsockname()[1]}"
-    requested = ["webhook-config", "--url", f"https://{address}/admission"]
-    printed = subprocess.run(
-        [bridge_path, *requested], env=environment, capture_output=True, text=True, check=True
-    ).stdout
-    # On a loaded machine a request may take longer than users should wait.
-    printed = re.sub(r"timeoutSeconds: \d+", "timeoutSeconds: 20", printed)
-    assert kubectl("apply", "-f", "-", text=printed)[0] == 0
-    arguments = ["--kubeconfig", str(plane.kubeconfig), "--listen", "127.0.0.1:0", "--webhook-listen", address]
-    with (
-        (tmp_path / "log").open("w") as log,
-        subprocess.Popen(
-            [bridge_path, "run", *arguments],
-            stdout=log,
-            stderr=log,
-            env={**environment, "BRIDGE_WEBHOOK_URL": f"https://{address}/admission"},
-        ) as process,
-    ):
-        try:
-            yield process
-        finally:
-            process.terminate()
-            print((tmp_path / "log").read_text())  # noqa: T201 - what pytest shows of a failure
-
-
-def until(kubectl: Said, arguments: list[str], text: str, said: str) -> None:
-    """Wait until a kubectl command says this."""
-    deadline = time.monotonic() + PATIENCE
-    while said not in (reported := kubectl(*arguments, text=text)[1]):
-        assert time.monotonic() < deadline, reported
-        time.sleep(0.2)
 
 
 def test_policies_and_objects_are_checked_on_their_way_in(
@@ -169,37 +108,3 @@ def test_policies_and_objects_are_checked_on_their_way_in(
     until(kubectl, create, "", "failed calling webhook")
     code, reported = kubectl("apply", "-f", "-", text=POLICY.replace("team is", "team was"))  # its namespace is exempt
     assert code == 0, reported
-
-
-GUARDRAIL = """
-apiVersion: policybridge.io/v1alpha1
-kind: Constraint
-metadata: {name: public-routes-have-colors}
-spec:
-  policy: bridge.guardrails.required_policy
-  match: {kinds: [{apiGroups: [gateway.networking.k8s.io], kinds: [HTTPRoute]}]}
-  parameters: {kinds: [example.com/ColorPolicy]}
-"""
-
-
-def test_a_deletion_that_a_guardrail_does_not_allow_is_denied(kubectl: Said, bridge: subprocess.Popen[bytes]) -> None:
-    assert bridge.poll() is None
-    assert kubectl("apply", "-f", "-", text=GUARDRAIL)[0] == 0
-    delete = ["delete", "colorpolicy", "--namespace=infra"]
-    denied = (
-        "[public-routes-have-colors] HTTPRoute infra/redirect: rule to-https via Gateway infra/public#http: "
-        "no ColorPolicy is in effect for *"
-    )
-    until(kubectl, [*delete, "brand", "--dry-run=server"], "", denied)
-    code, reported = kubectl(*delete, "brand")
-    assert (code, denied in reported) == (1, True), reported
-    # The route has another policy then, and the deletion introduces no violation.
-    kept = SALE.replace("name: sale, namespace: shop", "name: kept, namespace: infra").replace(
-        "name: cart", "name: redirect"
-    )
-    assert kubectl("apply", "-f", "-", text=kept)[0] == 0
-    until(kubectl, [*delete, "brand", "--dry-run=server"], "", "deleted")
-    assert kubectl(*delete, "brand")[0] == 0
-    until(kubectl, [*delete, "kept", "--dry-run=server"], "", denied)  # OPA knows by then that the other one is gone
-    code, reported = kubectl(*delete, "kept")
-    assert (code, denied in reported) == (1, True), reported

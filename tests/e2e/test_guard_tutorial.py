@@ -12,7 +12,7 @@ import yaml
 
 from tests.controlplane.plane import ControlPlane
 from tests.documented import ROOT, commands, files, fits, plain
-from tests.e2e.test_admission import PATIENCE, Said, asked, kubectl, until  # noqa: F401 - a fixture
+from tests.e2e.admitting import PATIENCE, asked, speaking, until
 from tests.integration.test_violation_reports_on_a_cluster import OPEN_REPORTS
 
 pytestmark = pytest.mark.long
@@ -47,13 +47,13 @@ DENIED = 'admission webhook "deletions.validation.policybridge.io" denied the re
 
 def test_the_steps_on_a_cluster(
     own_control_plane: ControlPlane,
-    kubectl: Said,  # noqa: F811
     kubectl_path: Path,
     bridge_path: Path,
     environment: dict[str, str],
     tmp_path: Path,
 ) -> None:
     plane, folder = own_control_plane, tmp_path / "files"
+    kubectl = speaking(kubectl_path, plane)
     folder.mkdir()
     for name, text in files(PAGE).items():
         (folder / name).write_text(text)

@@ -41,7 +41,7 @@ async def limited(control_plane: ControlPlane, tmp_path: Path) -> AsyncIterator[
 
 async def test_rights_that_are_missing_are_named_once(limited: KubeClient) -> None:
     with structlog.testing.capture_logs() as logs:
-        keeping = asyncio.create_task(Keeper(limited, "x", lambda: True, lambda: True).run())
+        keeping = asyncio.create_task(Keeper(limited, "x", lambda: True, lambda: True, frozenset).run())
         async with asyncio.timeout(300):
             while len(logs) < 2:  # noqa: ASYNC110 - of the log
                 await asyncio.sleep(0.05)
@@ -65,7 +65,7 @@ async def test_what_others_change_in_a_configuration_is_fixed_and_the_rest_is_th
         {"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["nowhere"]}
     ]
     await client.post(configurations, document)
-    keeping = asyncio.create_task(Keeper(client, name, lambda: True, lambda: True, b"CA").run())
+    keeping = asyncio.create_task(Keeper(client, name, lambda: True, lambda: True, frozenset, b"CA").run())
 
     async def until(failure_policy: str, timeout: int) -> None:
         async with asyncio.timeout(300):

@@ -36,7 +36,11 @@ def admission(placement: Any, rules: Any = SILENT, *, exist: bool = True, events
     reported: list[Any] = [] if events is None else events
     placed = question("placement", placement, undefined=lambda: "undefined though policies exist" if exist else None)
     return Admission(
-        placed, question("rules", rules, read=read_rules), lambda: exist, lambda *event: reported.append(event)
+        placed,
+        question("rules", rules, read=read_rules),
+        lambda: exist,
+        lambda *event: reported.append(event),
+        policy_kinds=lambda: {"security.istio.io/RequestAuthentication"},
     )
 
 

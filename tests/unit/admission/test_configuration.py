@@ -87,13 +87,26 @@ def test_validating_webhook_also_gets_requests_that_write_metadata_beside_their_
 def test_a_configuration_is_changed_only_where_it_differs() -> None:
     bundle = base64.b64encode(b"CA").decode()
     found = {"webhooks": [{"failurePolicy": "Fail", "clientConfig": {"caBundle": bundle}}]}
-    assert differences(found, True, b"CA") == []
-    assert differences(found, None, b"") == []
-    assert differences(found, False, b"other") == [
+    assert differences(found, True, {"example.com/Quota"}, b"CA") == []
+    assert differences(found, None, (), b"") == []
+    assert differences(found, False, (), b"other") == [
         {"op": "add", "path": "/webhooks/0/failurePolicy", "value": "Ignore"},
         {"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": base64.b64encode(b"other").decode()},
     ]
-    assert differences({}, True, b"CA") == []
+    assert differences({}, True, (), b"CA") == []
+
+
+def test_deletions_of_active_policy_kinds_are_reviewed() -> None:
+    found = webhook_configuration(VALIDATING, "x", Target(url="https://h/admission"), exempt=[], timeout=10)
+    [_, deletions] = found["webhooks"]
+    kinds = {"example.com/Quota", "core/ConfigMap"}
+    assert differences(found, False, (), b"") == []  # while no kind is known, the configuration stays as it is
+    [patch] = differences(found, False, kinds, b"")
+    *_, last = deletions["matchConditions"]
+    assert patch["path"] == f"/webhooks/1/matchConditions/{len(deletions['matchConditions']) - 1}/expression"
+    assert 'in ["/ConfigMap", "example.com/Quota"]' in patch["value"]
+    last["expression"] = patch["value"]
+    assert differences(found, False, kinds, b"") == []
 
 
 def test_a_service_is_in_the_namespace_that_its_url_names() -> None:
@@ -116,5 +129,5 @@ def test_deletions_of_what_is_in_effect_are_requested_of_the_validating_webhook_
     conditions = {one["name"]: one["expression"] for one in deletions["matchConditions"]}
     assert "has(oldObject.spec.targetRefs)" in conditions["of-the-hierarchy"]
     # Istio's policies may have a selector, or nothing, in place of targetRefs.
-    assert "'gateway.networking.k8s.io', " in conditions["of-the-hierarchy"]
-    assert "'security.istio.io', " in conditions["of-the-hierarchy"]
+    assert "group == 'gateway.networking.k8s.io'" in conditions["of-the-hierarchy"]
+    assert '"security.istio.io/PeerAuthentication"' in conditions["of-the-hierarchy"]
