@@ -2,8 +2,8 @@
 
 If two submissions exclude each other, the active one stays, otherwise the older one. A submission that does not compile
 beside the active ones is rejected alone, and its last good version stays; it is checked again, alone, whenever the set
-changes. A check that takes long delays no other: it has `_quick` seconds at first, and is then repeated in a second
-lane, where the checker's own deadline applies.
+changes. A check that takes long delays no other: it has `_quick` seconds at first, and is repeated alone, in turns of
+namespaces, with twice the time after each attempt until the checker's own deadline applies.
 
 Each change of a submission makes the set stale. The work goes from a stale set (select which submissions compile, and
 serve their bundle) to a served one (wait until OPA confirms it), and rests when OPA has it.
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -54,20 +53,20 @@ from bridge.policy_loader.submissions import (
     overlap,
     packages,
 )
+from bridge.work import RetryQueue
 
 log = structlog.get_logger(__name__)
 
 COALESCE = 0.02  # seconds to wait for further changes
 BUNDLES = ("taken", "refused")
 PATIENCE = 5.0  # seconds of the initial list after which an OPA without any Rego gets the shipped one
-QUICK = 4.0  # seconds of a check in the first lane; the shipped modules take 1.7 s of processor time
+QUICK = 4.0  # seconds of a first check; the shipped modules take 1.7 s of processor time
 _USUAL = 3.0  # a check that takes this multiple of the last one takes long
 _LOOK = 0.01  # seconds between two checks of an OPA that loads a bundle; they double
 _LONGEST_LOOK = 0.5
 _SLOW = 2.0  # seconds after which authors get the status that OPA has not loaded it yet
 _RETRY = 30.0  # seconds until a rejected version is checked again, for a reason outside of the set
 _FAILED = 1.0  # seconds after a check that could not be made
-_NEVER = math.inf
 _CONFLICT = "eval_conflict_error"
 _REFUSED = "bundle_error"
 
@@ -87,9 +86,9 @@ class Failure:
 class Entry:
     """One author. `chosen` is in the served set, `previous` was there before, and `confirmed` is in OPA's set.
 
-    `problems` are of `submitted`. A version that is `alone` joins others only after it has passed a check alone beside
-    the served set; `due` is the loop's time of the next one, and `slow` that it takes long. `others` are the versions
-    without which a failure of `submitted` in OPA may be fixed.
+    `problems` are of `submitted`, and `final` if no other submission can fix them. A version that is `alone` joins
+    others only after it has passed a check alone beside the served set, of at most `patience` seconds. `others` are the
+    versions without which a failure of `submitted` in OPA may be fixed.
     """
 
     submitted: Submission
@@ -97,9 +96,9 @@ class Entry:
     previous: Submission | None = None
     confirmed: Submission | None = None
     problems: tuple[ModuleProblem, ...] = ()
+    final: bool = False
     alone: bool = False
-    slow: bool = False
-    due: float = 0.0
+    patience: float = QUICK
     others: tuple[Submission, ...] = ()
     reported: Verdict | None = None
     since: int = 0  # the number of the set that added `chosen`
@@ -112,26 +111,21 @@ class Entry:
     def submit(self, submission: Submission) -> None:
         """Replace the submitted version. One that follows a slow one is checked alone."""
         self.submitted, self.submitted_at = submission, utc_now()
-        self.problems, self.others, self.alone, self.due = (), (), self.slow, 0.0
+        self.problems, self.final, self.others, self.alone = (), False, (), self.patience > QUICK
         if found := find_flaws(submission):
-            self.reject(tuple(found), _NEVER)
+            self.reject(tuple(found), final=True)
 
-    def reject(self, problems: tuple[ModuleProblem, ...], now: float) -> None:
-        """Reject the submitted version; check it alone later, unless no other submission can fix it."""
-        hopeless = any(problem.code == PARSE_ERROR for problem in problems)
-        self.problems, self.alone, self.due = problems, True, _NEVER if hopeless else now + _RETRY
-
-    def retry(self, now: float) -> None:
-        """Check a rejected version again soon, because the set has changed."""
-        if not any(problem.code in PASSING for problem in self.problems) and self.due < _NEVER:
-            self.due = min(self.due, now)
+    def reject(self, problems: tuple[ModuleProblem, ...], *, final: bool = False) -> None:
+        """Reject the submitted version."""
+        self.problems, self.alone = problems, True
+        self.final = final or any(problem.code == PARSE_ERROR for problem in problems)
 
     def adopt(self, chosen: Submission | None, number: int) -> None:
         """Note the version in the set of that number."""
         if chosen is not self.chosen:
             self.previous, self.chosen, self.since = self.chosen, chosen, number
         if chosen is self.submitted:
-            self.problems, self.alone, self.slow = (), False, False
+            self.problems, self.alone, self.patience = (), False, QUICK
 
     def confirm(self, revision: str) -> None:
         """Note that OPA has the chosen version, in the bundle of that revision."""
@@ -143,13 +137,13 @@ class Entry:
         if self.chosen is failure.version:
             self.chosen, self.previous = self.previous, None
             if failure.version is self.submitted:
-                self.reject(failure.problems, _NEVER)
+                self.reject(failure.problems, final=True)
                 self.others = failure.others
 
     def reconsider(self, present: Collection[int]) -> None:
         """Let a version that failed in OPA join again, if another that took part has changed; `present` are ids."""
         if any(id(other) not in present for other in self.others):
-            self.others, self.alone = (), False
+            self.others, self.alone, self.final = (), False, False
 
     def verdict(self, failing: tuple[ModuleProblem, ...]) -> Verdict | None:
         """Return the verdict on the submitted version, None while it is unknown. OPA's version fails on `failing`."""
@@ -194,7 +188,7 @@ class Loader:
         self._stale = True  # submissions have changed since the set was selected
         self._loaded = asyncio.Event()  # set while OPA has the newest set
         self._wake = asyncio.Event()
-        self._lanes = {slow: asyncio.Event() for slow in (False, True)}  # of checks alone, set when one may be due
+        self._alone: RetryQueue[Key] = RetryQueue(lambda author: author.namespace)
         self._quick = QUICK
         self._listeners: list[Listener] = []
         self.failing = Failing(self._wake.set)  # objects on which modules fail
@@ -246,6 +240,8 @@ class Loader:
             self._entries[submission.author] = Entry(submission)
         elif entry.submitted != submission:
             entry.submit(submission)
+            if entry.alone:
+                self._alone.add([submission.author])
         else:
             return
         self.reconsider()
@@ -340,8 +336,7 @@ class Loader:
     async def run(self) -> None:
         """Check and serve until cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            for slow in self._lanes:
-                tasks.create_task(self._check_alone(slow=slow))
+            tasks.create_task(self._check_alone())
             await self._load()
 
     async def _load(self) -> None:
@@ -472,17 +467,16 @@ class Loader:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._quick):
                     found = await select(active, submitted, self._judge.find_faults)
-                    self._measure(clock.time() - started)
+                    self._quick = max(QUICK, _USUAL * (clock.time() - started))
                     return found
         for entry, submission in zip(joining, submitted, strict=True):
             if entry.submitted is submission:
                 entry.alone = True
-        self._wake_lanes()
+                self._alone.add([submission.author])
         return await select(active, (), self._judge.find_faults)
 
     def _adopt(self, chosen: Chosen, problems: Problems) -> None:
         self._number += 1
-        now = asyncio.get_running_loop().time()
         served = list(chosen.values())
         changed = [*map(id, served)] != [*map(id, self._served)]
         if changed:
@@ -493,10 +487,9 @@ class Loader:
             if entry.submitted is entry.chosen:
                 continue
             if rejected := problems.get(id(entry.submitted)):
-                entry.reject(rejected, now)
-            elif changed:
-                entry.retry(now)
-        self._wake_lanes()
+                self._reject(entry, rejected)
+            elif changed and not any(problem.code in PASSING for problem in entry.problems):
+                self._alone.add([author])
 
     async def _serve(self) -> None:
         bundle = self._judge.bundle(self._served)
@@ -548,62 +541,45 @@ class Loader:
             log.error("modules rejected by OPA", why=str(refused), errors=refused.errors)
         return bool(culprits)
 
-    def _measure(self, seconds: float) -> None:
-        """Note the duration of a check: more than a multiple of it is long."""
-        self._quick = max(QUICK, _USUAL * seconds)
+    def _reject(self, entry: Entry, problems: tuple[ModuleProblem, ...]) -> None:
+        entry.reject(problems)
+        self._alone.add_later(entry.submitted.author, _RETRY)
 
-    def _wake_lanes(self) -> None:
-        for event in self._lanes.values():
-            event.set()
-
-    async def _check_alone(self, *, slow: bool) -> None:
-        """Check one entry after the other that is `alone`, in one of the two lanes, until cancelled."""
+    async def _check_alone(self) -> None:
+        """Check one version after the other that is `alone`, of each namespace in turn, until cancelled."""
         while True:
-            self._lanes[slow].clear()
-            now = asyncio.get_running_loop().time()
-            waiting = [one for one in self._entries.values() if one.alone and one.slow is slow and one.due < _NEVER]
-            due = [one for one in waiting if one.due <= now]
-            if due:  # new ones precede rejected ones
-                await self._try(min(due, key=lambda one: (bool(one.problems), one.due, one.submitted.age)))
-                continue
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(min(one.due for one in waiting) - now if waiting else None):
-                    await self._lanes[slow].wait()
+            [author] = await self._alone.take(1)
+            entry = self._entries.get(author)
+            if entry and entry.alone and not entry.final:
+                await self._try(entry)
 
     async def _try(self, entry: Entry) -> None:
         """Check a version beside the served set: it may join then, or is rejected."""
-        base, submission, clock = self._served, entry.submitted, asyncio.get_running_loop()
-        started = clock.time()
-        problems: tuple[ModuleProblem, ...] | None = None
-        late = False
+        base, submission, before, clock = self._served, entry.submitted, entry.problems, asyncio.get_running_loop()
+        started, limit = clock.time(), max(entry.patience, self._quick)
         try:
-            async with asyncio.timeout(None if entry.slow else self._quick):
+            async with asyncio.timeout(limit):
                 faults = await self._judge.find_faults([*joined({}, [*base, submission]).values()])
                 problems = problems_of(submission.author, faults)
         except TimeoutError:
-            text = f"its check takes longer than {self._quick:g} s: the bridge repeats it beside the other modules"
-            problems, late = (ModuleProblem("", 0, 0, "timeout", text),), True
-            log.warning("slow modules", submission=str(submission.author), seconds=self._quick)
+            text = f"its check takes longer than {limit:g} s: the bridge repeats it beside the other modules"
+            problems = (ModuleProblem("", 0, 0, "timeout", text),)
+            entry.patience = 2 * limit
+            log.warning("slow modules", submission=str(submission.author), seconds=limit)
         except (OpaError, CheckError):
-            pass
+            self._alone.add_later(submission.author, _FAILED)
+            return
         if self._entries.get(submission.author) is not entry or entry.submitted is not submission:
             return  # it is gone, or another version has arrived
-        now, before = clock.time(), entry.problems
-        if problems is None:
-            entry.due = now + _FAILED
-            return
         if not any(problem.code in PASSING for problem in problems):
-            self._measure(now - started)
+            self._quick = max(QUICK, _USUAL * (clock.time() - started))
         if not problems:
             entry.alone = False
             self.reconsider()
             return
-        entry.reject(problems, now)
-        if late:
-            entry.slow, entry.due = True, now
-            self._wake_lanes()
-        elif self._served is not base:
-            entry.retry(now)
+        self._reject(entry, problems)
+        if self._served is not base:
+            self._alone.add([submission.author])
         if problems != before:
             self._wake.set()
 
