@@ -18,7 +18,6 @@ import msgspec
 import structlog
 
 from bridge.admission.endpoint import Terms
-from bridge.admission.queries import Joint
 from bridge.admission.review import (
     AdmissionVerdict,
     ReviewError,
@@ -176,7 +175,7 @@ class Admission:
 
     `placement` gets the object (None: no such decision is configured), `rules` the AdmissionRequest. `policies_exist`
     decides whether failures deny. `record` makes an Event of a failure. `silence` returns the revision of the modules
-    that exclude a type from the rules, "" if they may concern it. `joint` makes both decisions with one query.
+    that exclude a type from the rules, "" if they may concern it.
     `policy_kinds` returns the active policy kinds. `counted` counts.
     """
 
@@ -185,7 +184,6 @@ class Admission:
     policies_exist: Callable[[], bool]
     record: Record = record_nothing
     silence: Callable[[str], str] = lambda _: ""
-    joint: Joint | None = None
     policy_kinds: Callable[[], Collection[str]] = frozenset
     counted: AdmissionCounts = field(default_factory=AdmissionCounts)
 
@@ -241,11 +239,6 @@ class Admission:
             return {rules.name: await _query_one(rules, request.request, budget)}
         silent = self.silence(request.type_id) if placement.same_opa and request.type_id else ""
         if not silent:
-            began = time.monotonic()
-            both = await self.joint.answer(request.request, budget) if self.joint else None
-            if both is not None:
-                return {placement.name: _response(placement, both.placement), rules.name: _response(rules, both.rules)}
-            budget = max(budget - (time.monotonic() - began), 0.0)
             placed, ruled = await asyncio.gather(
                 _query_one(placement, request.subject, budget), _query_one(rules, request.request, budget)
             )

@@ -1,11 +1,5 @@
-"""Fewer queries of OPA for a request: both decisions in one, and none for types that the shipped rules do not concern.
+"""The types that the shipped rules do not concern: the bridge does not query the rules for requests about them.
 
-Both decisions in one query, if OPA's modules have it:
-- Any failure, and a result that does not count, returns None. The caller then queries each decision separately, which
-  shows the failure, and lets one decision count without the other.
-- An OPA without this query is queried for it again after a pause, because a bundle may add it.
-
-Types without rules:
 - Rego lists the types that its rules concern, and the types that this list depends on (`review_scope`).
 - A list counts until an object of these types changes, OPA is synced again, or a decision would not count anymore:
   other modules are served, or OPA's documents are unverified.
@@ -16,8 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 import structlog
@@ -27,56 +19,6 @@ from bridge.opa.client import Answer
 from bridge.opa.errors import OpaError
 
 log = structlog.get_logger(__name__)
-
-PAUSE = 1.0  # seconds without this query after OPA did not have it for the decision at hand
-
-
-@dataclass(frozen=True, slots=True)
-class Both:
-    """OPA's result for each decision; an undefined one is msgspec.UNSET."""
-
-    placement: Answer
-    rules: Answer
-
-
-class Joint:
-    """Queries both decisions.
-
-    `ask` sends an AdmissionRequest. `path` is that of the placement decision, with slashes. `distrust` returns why a
-    result does not count, empty if it does.
-    """
-
-    def __init__(
-        self, ask: Callable[[msgspec.Raw], Awaitable[Answer]], path: str, distrust: Callable[[Answer], str]
-    ) -> None:
-        self._ask = ask
-        self._path = path
-        self._distrust = distrust
-        self._resume_at = 0.0
-
-    async def answer(self, request: msgspec.Raw, budget: float) -> Both | None:
-        """Return both results for a request, within half of `budget` seconds; None if OPA returned none that counts."""
-        clock = asyncio.get_running_loop().time
-        if clock() < self._resume_at:
-            return None
-        try:
-            async with asyncio.timeout(budget / 2):
-                got = await self._ask(request)
-        except (OpaError, TimeoutError):
-            return None
-        result = got.result
-        if not isinstance(result, dict) or result.get("path") != self._path:
-            self._resume_at = clock() + PAUSE
-            return None
-        if self._distrust(got):
-            return None
-        return Both(_part(got, "placement"), _part(got, "rules"))
-
-
-def _part(got: Answer, name: str) -> Answer:
-    result: dict[str, Any] = got.result
-    return msgspec.structs.replace(got, result=result.get(name, msgspec.UNSET))
-
 
 SPOKEN_OF = "bridge/admission/review_scope"
 _WAIT = 0.25  # seconds before a failed read is repeated

@@ -167,7 +167,7 @@ async def _settle(
     executable = await asyncio.to_thread(ensure_opa)
     view = kubernetes_view(ALWAYS, plural_by_rule)
     judge = Judge(Checker(executable.path, found.modules), found)
-    judge.generate(view, (), frozenset(guardrails))
+    judge.generate(view, frozenset(guardrails))
     problems = {key: tuple(claims) for key, one in received.items() if (claims := find_flaws(one))}
     sound = sorted((one for key, one in received.items() if key not in problems), key=lambda one: one.age)
     selected, rejected = await select((), sound, judge.find_faults)

@@ -1,8 +1,8 @@
 """One bundle of the shipped modules and a set of submissions, with the modules that the bridge generates for the set.
 
 Rego cannot refer to a package whose name is data, so the bridge generates modules that do: for policies of Constraints,
-strategies and hierarchies of admins, one query for both decisions on a request, and the `kubernetes` view. The shipped
-guardrails are added to a set only where a Constraint or an admin's guardrail uses them.
+strategies and hierarchies of admins, and the `kubernetes` view. The shipped guardrails are added to a set only where a
+Constraint or an admin's guardrail uses them.
 """
 
 from __future__ import annotations
@@ -67,43 +67,13 @@ def _name(package: Package) -> str:
     return first + "".join(f".{part}" if _PLAIN.fullmatch(part) else f"[{json.dumps(part)}]" for part in others)
 
 
-JOINT_FILE = "bridge/joint_admission.rego"  # its path in the bundle
-JOINT_DECISION = "bridge/joint_admission/decisions"
-
-
-def joint_decision(path: tuple[str, ...]) -> str:
-    """Return the module `bridge.joint_admission` for the placement decision at this path of `data`.
-
-    Its input is an AdmissionRequest; the placement decision gets the object, the rules get the request. The module is
-    generated, because Rego cannot refer to a document whose path is data. `path` in the result identifies queries with
-    other settings.
-    """
-    decision = "data" + "".join(f"[{json.dumps(part)}]" for part in path)
-    return f"""package bridge.joint_admission
-
-decisions["path"] := {json.dumps("/".join(path))}
-
-decisions["rules"] := data.bridge.v1.admission
-
-decisions["placement"] := decision if {{
-	decision := {decision} with input as _subject
-}}
-
-_subject := object if {{
-	object := input.object
-	object != null
-}} else := input.oldObject
-"""
-
-
 def generated(
-    submissions: Sequence[Submission], kubernetes: str = "", decision: DataPath = (), guardrails: Collection[str] = ()
+    submissions: Sequence[Submission], kubernetes: str = "", guardrails: Collection[str] = ()
 ) -> dict[str, str]:
     """Return the modules for a set, by their paths in the bundle.
 
-    The `kubernetes` view is included if its text is given; the joint decision is included if a module of the set has
-    the placement decision at the path `decision`; a shipped guardrail if it is among `guardrails`, which Constraints
-    name.
+    The `kubernetes` view is included if its text is given, a shipped guardrail if it is among `guardrails`, which
+    Constraints name.
     """
     found = [
         (package, submission.modules[name])
@@ -118,8 +88,6 @@ def generated(
         made |= shipped | shipped_guardrails(OF_GUARDRAILS)
     if kubernetes:
         made[VIEW_FILE] = kubernetes
-    if any(package == decision[: len(package)] for package, _ in found):
-        made[JOINT_FILE] = joint_decision(decision)
     return made
 
 

@@ -53,20 +53,19 @@ class Judge:
         self._shipped = shipped
         self._find_obstacles = find_obstacles
         self._view = ""
-        self._decision: DataPath = ()
         self._guardrails: frozenset[str] = frozenset()
         self._compiled: dict[frozenset[int], tuple[Sequence[Submission], Sequence[Fault]]] = {}
         self._passed: dict[int, Submission] = {}  # those whose tests need not run again
         self._harmless: dict[int, Submission] = {}
 
-    def generate(self, view: str, decision: DataPath, guardrails: frozenset[str] = frozenset()) -> None:
+    def generate(self, view: str, guardrails: frozenset[str]) -> None:
         """Add to sets from now on what is generated for them, see `assembly.generated`."""
-        if (view, decision, guardrails) != (self._view, self._decision, self._guardrails):
-            self._view, self._decision, self._guardrails = view, decision, guardrails
+        if (view, guardrails) != (self._view, self._guardrails):
+            self._view, self._guardrails = view, guardrails
             self._compiled.clear()
 
     def _generate_modules(self, submissions: Sequence[Submission]) -> dict[str, str]:
-        return generated(submissions, self._view, self._decision, self._guardrails)
+        return generated(submissions, self._view, self._guardrails)
 
     def bundle(self, submissions: Sequence[Submission]) -> Bundle:
         """Return the bundle of a set."""

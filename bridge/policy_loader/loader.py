@@ -164,8 +164,7 @@ class Loader:
 
     `put` and `remove` are for followers of the authors' objects, and return immediately; `run` does the work until it
     is cancelled. Listeners get each changed verdict. `kubernetes` returns the text of that view, which is omitted if
-    OPA has other documents there; empty: it is disabled. `decision` is the path of the placement decision that the
-    webhook queries, empty for none.
+    OPA has other documents there; empty: it is disabled.
     """
 
     def __init__(
@@ -175,12 +174,10 @@ class Loader:
         checker: Checker,
         shipped: Shipped,
         kubernetes: Callable[[], str] = str,
-        decision: DataPath = (),
     ) -> None:
         self._opa = opa
         self._activation = Activation(opa, endpoint)
         self._kubernetes = kubernetes
-        self._decision = decision
         self._guardrails: frozenset[str] = frozenset()  # shipped ones that Constraints name
         self._judge = Judge(checker, shipped, self._find_obstacles)
         self._entries: dict[Key, Entry] = {}
@@ -256,12 +253,6 @@ class Loader:
         self._stale = True
         self._loaded.clear()
         self._wake.set()
-
-    def decide_by(self, decision: DataPath) -> None:
-        """Generate the webhook's query for another placement decision from now on."""
-        if decision != self._decision:
-            self._decision = decision
-            self.reconsider()
 
     def use_guardrails(self, packages: frozenset[str]) -> None:
         """Add these shipped guardrails to the set from now on."""
@@ -442,7 +433,7 @@ class Loader:
         if view and await self._find_obstacles([VIEW]):
             log.warning("data.kubernetes is in use, view disabled")
             self._kubernetes, view = str, ""
-        self._judge.generate(view, self._decision, self._guardrails)
+        self._judge.generate(view, self._guardrails)
         for failure in self._failures:
             if entry := self._entries.get(failure.version.author):
                 entry.withdraw(failure)

@@ -35,7 +35,7 @@ class PolicyLoading:
         checker = Checker(executable, found.modules, allowed=settings.allowed_builtins, memory=memory)
         types = (*ALWAYS, *(one.type for one in settings.selected_types))
         view = functools.partial(kubernetes_view, types, store.plural) if settings.kubernetes_view else str
-        self.loader = Loader(opa, endpoint, checker, found, view, _decision_of(settings))
+        self.loader = Loader(opa, endpoint, checker, found, view)
         self.guardrails = UsedGuardrails(self.loader.use_guardrails)
         self.authors = Authors(self.loader, settings.policy_namespaces)
         self.source: Source = Tapped(store.source, self.guardrails.note, frozenset({CONSTRAINT}))
@@ -43,10 +43,6 @@ class PolicyLoading:
         self._store = store
         if self._own_source is None:
             self.source = Tapped(self.source, self.authors.note, self.authors.types)
-
-    def change(self, settings: Settings) -> None:
-        """Load modules with other settings from now on: `webhook_decision`."""
-        self.loader.decide_by(_decision_of(settings))
 
     async def run(self) -> None:
         """Follow authors, load their submissions, and report the results."""
@@ -56,12 +52,6 @@ class PolicyLoading:
             tasks.create_task(self._store.report_policies(self.authors))
             if self._own_source is not None:
                 tasks.create_task(self.authors.follow(self._own_source))
-
-
-def _decision_of(settings: Settings) -> tuple[str, ...]:
-    """Return the path of the placement decision that the webhook queries here, empty if there is none."""
-    url, path = settings.admission_decision
-    return tuple(path.split("/")) if settings.webhook_listen and path and not url else ()
 
 
 def policies_of(

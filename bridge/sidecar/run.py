@@ -259,7 +259,6 @@ def _follow_settings(reloading: Reloading, parts: Parts) -> None:
     reloading.take(
         lambda settings: placement.limit(settings.placement_writes_per_second, settings.placement_most_patches)
     )
-    reloading.take(parts.loading.change)
     if parts.webhook:
         reloading.take(parts.webhook.change)
 

@@ -19,7 +19,7 @@ from bridge.admission.admission import Admission, AdmissionCounts, Ask, AskWithi
 from bridge.admission.certificates import CertificateError, CertificateFiles, Certificates, Clients, create_certificate
 from bridge.admission.endpoint import Terms, make_app
 from bridge.admission.guardrails import judge_alone
-from bridge.admission.queries import SPOKEN_OF, Joint, Silence
+from bridge.admission.queries import SPOKEN_OF, Silence
 from bridge.http.gate import Gate, Limits
 from bridge.http.listeners import GATE, ServeError, listen, new_runner, token_of
 from bridge.kube.client import is_in_pod
@@ -28,7 +28,6 @@ from bridge.model.changes import Notice
 from bridge.model.observability import Record
 from bridge.opa.client import Answer, Opa
 from bridge.opa.errors import OpaError
-from bridge.policy_loader.assembly import JOINT_DECISION
 from bridge.settings.model import RELOADED, Settings
 from bridge.sidecar.managed_opa import OpaAccess
 
@@ -190,7 +189,7 @@ class Webhook:
     async def _asking(self, settings: Settings) -> AsyncIterator[tuple[Admission, Silence | None]]:
         deadline = settings.webhook_deadline
         url, path = settings.admission_decision
-        silence = joint = None
+        silence = None
         async with contextlib.AsyncExitStack() as stack:
             own = await stack.enter_async_context(self.access.open(timeout=deadline))
             placement = None
@@ -214,7 +213,6 @@ class Webhook:
                     is_recent=is_recent,
                 )
                 silence = Silence(lambda: own.answer(SPOKEN_OF, None), distrust)
-                joint = Joint(_asking(own, JOINT_DECISION), path, distrust)
             rules = Question(
                 "rules",
                 _asking(own, _RULES),
@@ -226,7 +224,7 @@ class Webhook:
             )
             silent = silence.revision if silence else _unknown
             exist, kinds = self._policies_exist, self.policies.kinds
-            yield Admission(placement, rules, exist, self.record, silent, joint, kinds, self.counted), silence
+            yield Admission(placement, rules, exist, self.record, silent, kinds, self.counted), silence
 
     def _policies_exist(self) -> bool:
         return self.policies.exist() is not False  # unknown yet: they may

@@ -3,16 +3,11 @@
 import io
 import json
 import tarfile
-from pathlib import Path
-
-import pytest
 
 from bridge.model.keys import Key
 from bridge.opa.bundle import Bundle
 from bridge.opa.shipped import Shipped
-from bridge.policy_loader.assembly import JOINT_FILE, assemble, digest, generated
-from bridge.policy_loader.compile_check import Checker
-from bridge.policy_loader.judgement import Judge
+from bridge.policy_loader.assembly import assemble, digest, generated
 from bridge.policy_loader.submissions import HIERARCHY, STRATEGIES, Places, Submission
 
 SHIPPED = Shipped({"bridge/v1/a.rego": "package bridge.v1\n"}, {"bridge_settings": {}}, frozenset({"bridge/v1"}))
@@ -43,24 +38,6 @@ def test_the_policies_of_constraints_get_their_dispatcher() -> None:
     made = generated([submission("a", "package k8s.limits\n\nviolation contains 1\n")])
     assert [*made] == ["bridge/constraints/dispatch.rego"]
     assert "data.k8s.limits.violation" in made["bridge/constraints/dispatch.rego"]
-
-
-@pytest.mark.parametrize(
-    ("path", "made"),
-    [(("team", "placement"), True), (("team", "placement", "of-pods"), True), (("team",), False), (("other",), False)],
-)
-def test_placement_decision_of_a_module_gets_its_joint_decision(path: tuple[str, ...], made: bool) -> None:
-    modules = generated([submission("a", "package team.placement\n")], decision=path)
-    assert (JOINT_FILE in modules) == made
-    assert not made or "".join(f'["{part}"]' for part in path) in modules[JOINT_FILE]
-
-
-def test_joint_decision_follows_the_settings() -> None:
-    judge = Judge(Checker(Path("opa"), {}), SHIPPED)
-    submissions = [submission("a", "package team\n")]
-    for path in (("team", "placement"), ("team", "other")):
-        judge.generate("", path)
-        assert f'"{"/".join(path)}"' in files_of(judge.bundle(submissions))[JOINT_FILE].decode()
 
 
 def test_names_are_paths_of_their_own() -> None:
