@@ -20,14 +20,26 @@ WHOLE = {
     "mode": "Manage",
     "controllerName": "acme.example/rates",
     "class": "Inherited",
-    "targets": [{"group": "gateway.networking.k8s.io", "kind": "Gateway", "sections": True}, {"kind": "Service"}],
+    "targets": [
+        {"group": "gateway.networking.k8s.io", "kind": "Gateway", "sections": True},
+        {"kind": "Service", "role": "Frontend"},
+    ],
     "effectiveTarget": "Backend",
-    "specPaths": [{"path": "/spec/overrides", "strategy": "PatchOverrides", "strategyPath": "/spec/overrides/how"}],
+    "crossNamespace": "Consumer",
+    "specPaths": [
+        {
+            "path": "/spec/overrides",
+            "strategy": "PatchOverrides",
+            "strategyPath": "/spec/overrides/how",
+            "without": ["targetRefs"],
+        }
+    ],
     "strategies": {"atomic": "Atomic", "lists": {"strategy": "Patch", "merge": {"units": ["/limits/*"]}}},
     "defaultStrategy": "PatchOverrides",
     "merge": {"units": ["/limits/*"], "listKeys": {"/rules": "id"}},
     "sameLevel": "ConflictOnOverlap",
     "parentLevels": ["Gateway", "Listener"],
+    "conditions": "Enforced",
     "statusShape": "Ancestors",
     "ancestorLevel": "Gateway",
     "controllers": ["acme.example/gw"],
@@ -66,6 +78,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a Direct kind that merges": ({**DIRECT, "parentLevels": ["Gateway"]}, "class Direct merges nothing"),
     "a field that was removed": ({**SHORT, "wrappers": "Both"}, "removed: set custom to historic_wrappers"),
+    "another that was removed": ({**SHORT, "gatewayControllers": ["a/b"]}, "removed: set controllers"),
     "a part of merge that was removed": ({**SHORT, "merge": {"append": ["/a"]}}, "removed: merge lists by a key"),
     "an additive kind that merges": (
         {**SHORT, "defaultStrategy": "Additive", "sameLevel": "Conflict"},
@@ -98,6 +111,7 @@ REGO_POLICIES: dict[str, tuple[dict[str, Any], str]] = {
         "a module and a test have the same name",
     ),
     "a field that there is not": ({"modules": {"a.rego": "package a"}, "test": {}}, "test"),
+    "a module that is no text": ({"modules": {"a": 5}}, "must be of type string"),
 }
 
 

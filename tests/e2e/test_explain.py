@@ -25,18 +25,6 @@ def test_a_link_that_does_not_count_is_reported_with_what_would_fix_it(shop: Run
     ) in answer.stdout
 
 
-def test_near_matches_are_offered(shop: Run) -> None:
-    reported = {
-        "httproute/carts": "error: httproute/carts is not found; did you mean HTTPRoute/shop/cart?\n",
-        "httproute/cart#chekout": "error: HTTPRoute/shop/cart has no section 'chekout'; did you mean "
-        "HTTPRoute/shop/cart#checkout?\n",
-        "httprute/cart": "error: httprute/cart: there is no kind 'httprute'; did you mean HTTPRoute?\n",
-    }
-    for target, error in reported.items():
-        answer = shop("explain", target)
-        assert (answer.returncode, answer.stderr) == (2, error)
-
-
 def test_nothing_to_report_is_reported(shop: Run) -> None:
     answer = shop("explain", "svc/assets")
     assert (answer.returncode, answer.stdout) == (0, "")

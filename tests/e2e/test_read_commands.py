@@ -15,7 +15,6 @@ import yaml
 
 from tests.e2e.conftest import ROOT, SHOP, Run
 from tests.e2e.serving import bridge_runs
-from tests.integration.objects import crd
 
 BROKEN = """\
 kind: [
@@ -92,20 +91,6 @@ def test_effective_as_json_is_exactly_the_querys_result(bridge: Run) -> None:
                 assert policy.keys() == {"policy", "target", "strategy", "outcome", "overriddenBy"}
 
 
-def test_yaml_says_the_same_as_json(shop: Run) -> None:
-    said = [shop("effective", "httproute/cart", "-o", form).stdout for form in ("json", "yaml")]
-    assert json.loads(said[0]) == yaml.safe_load(said[1])
-
-
-def test_a_target_above_the_effective_level_stands_for_what_is_below(shop: Run) -> None:
-    answer = shop("effective", "gtw/public#http")
-    brand = "colors.accent=blue, colors.background=white, colors.text=black, contrast=4, theme=light"
-    assert _lines(answer.stdout) == [
-        f"TARGET                              POLICY KIND   VIA                 EFFECTIVE{' ' * 81}POLICIES",
-        f"HTTPRoute/infra/redirect#to-https   ColorPolicy   infra/public#http   {brand}   infra/brand",
-    ]
-
-
 def test_the_namespace_bounds_what_is_shown(shop: Run) -> None:
     answer = json.loads(shop("effective", "-n", "payments", "-o", "json").stdout)
     assert {entry["target"].split("/")[2] for entry in answer} == {"payments"}
@@ -114,17 +99,6 @@ def test_the_namespace_bounds_what_is_shown(shop: Run) -> None:
 def test_one_kind_can_be_requested_by_its_short_name(shop: Run) -> None:
     answer = json.loads(shop("effective", "--kind", "cp", "-o", "json").stdout)
     assert {entry["policyKind"] for entry in answer} == {"example.com/ColorPolicy"}
-
-
-def test_a_crd_whose_label_is_not_a_class_is_reported_where_it_stands(bridge: Run, tmp_path: Path) -> None:
-    file = tmp_path / "crd.yaml"
-    body = crd("oddpolicies", "OddPolicy", group="example.com")
-    body["metadata"]["labels"] = {"gateway.networking.k8s.io/policy": "Odd"}
-    file.write_text(yaml.safe_dump(body))
-    answer = bridge("status", "--manifests", file)
-    assert answer.returncode == 0
-    why = "label gateway.networking.k8s.io/policy: Odd is none of Direct, Inherited, true"
-    assert f"warning: {file}:1: example.com/OddPolicy: {why}" in _lines(answer.stderr)
 
 
 @pytest.mark.parametrize(
@@ -146,13 +120,6 @@ def test_what_does_not_exist_is_one_line_with_near_matches(shop: Run, arguments:
     (line,) = _lines(answer.stderr)
     assert line.startswith("error: ")
     assert said in line
-
-
-def test_an_ambiguous_target_lists_the_candidates(bridge: Run) -> None:
-    twin = "apiVersion: v1\nkind: Service\nmetadata: {name: cart, namespace: blog}\nspec: {ports: [{port: 80}]}\n"
-    answer = bridge("effective", "svc/cart", "--manifests", SHOP, "--manifests", "-", text=twin)
-    assert answer.returncode == 2
-    assert "core/Service/blog/cart, core/Service/shop/cart" in answer.stderr
 
 
 def test_broken_manifests_are_reported_by_file_and_line_and_the_others_count(bridge: Run, tmp_path: Path) -> None:
@@ -272,12 +239,6 @@ def test_the_tree_of_a_namespace_starts_at_what_is_in_it(shop: Run) -> None:
     answer = shop("tree", "-n", "blog")
     starts = [line.split()[0] for line in _lines(answer.stdout)[1:] if not line.startswith((" ", "│", "├", "└"))]
     assert starts == ["HTTPRoute/blog/feeds", "HTTPRoute/blog/posts"]
-
-
-def test_a_tree_of_what_does_not_exist_names_what_is_near(shop: Run) -> None:
-    answer = shop("tree", "gtw/public#htp")
-    assert answer.returncode == 2
-    assert "did you mean Gateway/infra/public#http" in answer.stderr
 
 
 def test_an_executable_that_is_passed_over_is_reported_once(bridge: Run) -> None:

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.controlplane.api import ApiError
 from tests.controlplane.plane import ControlPlane
 
 ROOT = Path(__file__).resolve().parents[2]
 CRD_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-POLICYKINDS = "/apis/policybridge.io/v1alpha1/policykinds"
+
+
 # Where the API server serves the kinds of the example.
 PLURALS = {
     "CustomResourceDefinition": "customresourcedefinitions",
@@ -57,62 +57,3 @@ def test_the_example_is_what_an_api_server_takes(with_policykinds: ControlPlane)
         _apply(with_policykinds, obj)
         if obj["kind"] == "CustomResourceDefinition":
             with_policykinds.api.wait_for_crds({obj["metadata"]["name"]})
-
-
-def test_every_field_of_a_policy_kind_is_in_its_crd(with_policykinds: ControlPlane) -> None:
-    spec = {
-        "group": "example.com",
-        "kind": "EverythingPolicy",
-        "mode": "Manage",
-        "controllerName": "example.com/everything",
-        "class": "Inherited",
-        "targets": [{"group": "", "kind": "Service", "sections": True, "role": "Frontend"}],
-        "effectiveTarget": "Backend",
-        "crossNamespace": "Consumer",
-        "specPaths": [
-            {"path": "/spec", "strategy": "PatchOverrides", "strategyPath": "/spec/a~1b", "without": ["targetRefs"]}
-        ],
-        "strategies": {"atomic": "Atomic", "loose": {"strategy": "Patch", "merge": {"units": ["/a/*"]}}},
-        "defaultStrategy": "AtomicDefaults",
-        "merge": {"units": ["/limits/*"], "listKeys": {"/rules": "id"}},
-        "sameLevel": "ConflictOnOverlap",
-        "parentLevels": ["Gateway"],
-        "conditions": "Enforced",
-        "statusShape": "Ancestors",
-        "ancestorLevel": "Target",
-        "controllers": ["example.com/gw"],
-    }
-    answer = _apply(with_policykinds, _policykind("everything", spec))
-    assert answer["spec"] == spec
-
-
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"mode": "Manage"}, "controllerName"),
-        ({"mode": "Sometimes"}, "mode"),
-        ({"specPaths": [{"path": "spec"}]}, "path"),
-        ({"effectiveTarget": "Cluster"}, "effectiveTarget"),
-        ({"fold": "Stack"}, "removed: each pair of policies merges by the strategy of the higher one"),
-        ({"gatewayControllers": ["example.com/gw"]}, "removed: set controllers"),
-        ({"merge": {"append": ["/a"]}}, "removed: merge lists by a key"),
-        ({"parentLevels": ["Gateway"], "class": "Direct"}, "parentLevels needs class Inherited"),
-        ({"custom": "rates", "merge": {"units": ["/a"]}}, "custom merges by its own Rego"),
-    ],
-)
-def test_a_policy_kind_with_a_wrong_field_is_refused(
-    with_policykinds: ControlPlane, wrong: dict[str, Any], said: str
-) -> None:
-    with pytest.raises(ApiError) as refusal:
-        _apply(with_policykinds, _policykind("wrong", {"group": "example.com", "kind": "WrongPolicy", **wrong}))
-    assert refusal.value.status == 422
-    assert said in str(refusal.value)
-
-
-def _policykind(name: str, spec: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "apiVersion": "policybridge.io/v1alpha1",
-        "kind": "PolicyKind",
-        "metadata": {"name": name},
-        "spec": spec,
-    }

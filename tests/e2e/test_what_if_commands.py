@@ -19,7 +19,6 @@ from tests.e2e.serving import bridge_runs
 from tests.in_process import run_with_opa
 
 COLORS = "example.com/ColorPolicy"
-HTTPS = "gateway.networking.k8s.io/Gateway/infra/public#https"
 
 
 def color(name: str, namespace: str, target: dict[str, str], **spec: Any) -> dict[str, Any]:
@@ -58,51 +57,6 @@ def analyzed(shop: Run, *arguments: str | Path) -> dict[str, Any]:
 
 def reported(problems: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return [(problem["subject"].partition("/")[2], problem["reason"]) for problem in problems]
-
-
-MODULE = """
-package guard
-
-violation contains {"msg": sprintf("rule %s has no theme in effect", [rule.name])} if {
-	route := input.review.object
-	some rule in route.spec.rules
-	key := ["gateway.networking.k8s.io", "HTTPRoute", route.metadata.namespace, route.metadata.name]
-	node := sprintf("%s#%s", [concat("/", key), rule.name])
-	asked := {"targets": [node], "policyKind": "example.com/ColorPolicy", "changes": object.get(input, "changes", {})}
-	found := data.bridge.v1.effective with input as asked
-	not themed(found)
-}
-
-themed(found) if found[_].paths[_].spec.theme
-"""
-THEMED = (
-    {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "guard", "namespace": "opa-policies", "labels": {"openpolicyagent.org/policy": "rego"}},
-        "data": {"guard.rego": MODULE},
-    },
-    {
-        "apiVersion": "policybridge.io/v1alpha1",
-        "kind": "Constraint",
-        "metadata": {"name": "themed"},
-        "spec": {"policy": "guard", "match": {"kinds": [{"apiGroups": [GATEWAY_API], "kinds": ["HTTPRoute"]}]}},
-    },
-)
-
-
-def test_analyze_finds_what_a_deleted_policy_leaves_without_one(bridge: Run, tmp_path: Path) -> None:
-    folder = copytree(SHOP, tmp_path / "shop")
-    written(folder / "guard.yaml", *THEMED)
-    answer = bridge("analyze", "--delete", "colorpolicy/infra/brand", "--manifests", folder, "-o", "json")
-    introduced = json.loads(answer.stdout)["problems"]["introduced"]
-    assert {(one["subject"].partition("/")[2], one["message"]) for one in introduced} == {
-        ("HTTPRoute/blog/feeds", "rule atom has no theme in effect"),
-        ("HTTPRoute/blog/posts", "rule read has no theme in effect"),
-        ("HTTPRoute/blog/posts", "rule write has no theme in effect"),
-        ("HTTPRoute/infra/redirect", "rule to-https has no theme in effect"),
-    }
-    assert answer.returncode == 1
 
 
 def test_a_file_to_analyze_needs_no_option(shop: Run, tmp_path: Path) -> None:
@@ -164,12 +118,6 @@ def test_what_a_folder_lacks_is_deleted_with_prune(bridge: Run, tmp_path: Path) 
     assert reported(found["problems"]["fixed"]) == [("ColorPolicy/blog/posts-contrast", "Overridden")]
 
 
-def test_a_policykind_that_goes_takes_its_policies_effects_along(shop: Run) -> None:
-    described = ("policykind/timeoutpolicies.example.com", "customresourcedefinition/timeoutpolicies.example.com")
-    found = analyzed(shop, "--delete", described[0], "--delete", described[1])
-    assert {one["policyKind"] for one in found["effective"] if one["after"] is None} == {"example.com/TimeoutPolicy"}
-
-
 def test_exit_codes_and_github_annotations(shop: Run, tmp_path: Path) -> None:
     file = written(tmp_path / "new.yaml", SALE, TYPO)
     answer = shop("analyze", "-f", file, "-o", "github")
@@ -215,74 +163,6 @@ def test_impact_shows_the_effect_of_removing_a_policy(shop: Run) -> None:
     lines = answer.stdout.splitlines()
     assert lines[1].split() == ["infra/accessibility", "ColorPolicy", "9", "Programmed", "on", "9"]
     assert lines[4].endswith("contrast=7 [infra/accessibility]   contrast=4 [infra/brand]")
-
-
-LINKED = """\
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: c}
-spec: {controllerName: example.com/c}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: g, namespace: infra}
-spec:
-  gatewayClassName: c
-  listeners: [{name: h, port: 80, protocol: HTTP, hostname: shop.example.com, allowedRoutes: {namespaces: {from: All}}}]
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: r, namespace: shop}
-spec:
-  hostnames: [shop.example.com]
-  parentRefs: [{name: g, namespace: infra}]
-  rules: [{name: all, backendRefs: [{name: s, port: 80}]}]
----
-apiVersion: v1
-kind: Service
-metadata: {name: s, namespace: shop}
-spec: {ports: [{port: 80}]}
-"""
-LISTENER = {"name": "h", "port": 80, "protocol": "HTTP", "hostname": "shop.example.com"}
-ALL = {"namespaces": {"from": "All"}}
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({**LISTENER, "hostname": "blog.example.com", "allowedRoutes": ALL}, "NoMatchingListenerHostname"),
-        (LISTENER, "NotAllowedByListeners"),
-        ({**LISTENER, "name": "other", "allowedRoutes": ALL}, None),
-        ("gateway/infra/g", "ParentNotFound"),
-        ("svc/shop/s", "BackendNotFound"),
-    ],
-)
-def test_links_that_a_change_breaks_are_problems_of_objects_that_did_not_change(
-    bridge: Run, tmp_path: Path, change: dict[str, Any] | str, reason: str | None
-) -> None:
-    folder = tmp_path / "objects.yaml"
-    folder.write_text(LINKED)
-    if isinstance(change, str):
-        arguments: tuple[str | Path, ...] = ("--delete", change)
-    else:
-        gateway = next(one for one in yaml.safe_load_all(LINKED) if one["kind"] == "Gateway")
-        gateway["spec"]["listeners"] = [change]
-        arguments = ("-f", written(tmp_path / "change.yaml", gateway))
-    answer = bridge("analyze", *arguments, "--manifests", folder, "-o", "json")
-    introduced = reported(json.loads(answer.stdout)["problems"]["introduced"])
-    assert introduced == ([("HTTPRoute/shop/r", reason)] if reason else [])
-    assert answer.returncode == (1 if reason else 0)
-
-
-def test_deleted_objects_have_no_effective_policies(shop: Run, tmp_path: Path) -> None:
-    found = analyzed(shop, "--delete", "httproute/shop/cart")["effective"]
-    gone = {
-        (entry["target"].partition("#")[2], entry["after"])
-        for entry in found
-        if "HTTPRoute/shop/cart" in entry["target"]
-    }
-    assert gone == {("[2]", None), ("checkout", None), ("view", None)}
-    assert all(entry["before"]["spec"] for entry in found)
 
 
 def test_impact_of_a_policy_that_reaches_nothing(shop: Run) -> None:
@@ -447,12 +327,6 @@ def test_removed_fields_without_a_constraint_have_a_hint_at_guardrails(bridge: R
     guarded = bridge(*delete, "--manifests", written(tmp_path / "guardrail.yaml", guardrail))
     assert guarded.returncode == 1
     assert not hint.search(guarded.stdout)
-
-
-def test_replaced_defaults_are_a_warning(bridge: Run) -> None:
-    answer = bridge("problems", "-n", "infra", "--manifests", ROOT / "examples" / "three-gateways")
-    assert re.search(r"^AuthPolicy/infra/deny-all +Overridden \(warning\) ", answer.stdout, re.MULTILINE)
-    assert answer.returncode == 0
 
 
 def test_compare_shows_what_differs_between_two_folders(bridge: Run, tmp_path: Path) -> None:

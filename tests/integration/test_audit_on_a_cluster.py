@@ -195,18 +195,6 @@ async def test_a_status_has_the_first_twenty_violations_and_their_number(
         assert [entry["name"] for entry in shown["status"]["violations"]] == [f"s{number:02}" for number in range(20)]
 
 
-async def test_a_policy_that_is_not_loaded_is_reported(
-    control_plane: ControlPlane, opa_path: Path, place: Place
-) -> None:
-    await place.service("cart", 2)
-    await place.constrain()
-    async with at_work(control_plane, opa_path, []):
-        shown = await place.until(lambda status: status.get("totalViolations") == 1)
-        [accepted] = shown["status"]["conditions"]
-        assert (accepted["status"], accepted["reason"]) == ("False", "PolicyNotFound")
-        assert "matching objects are denied" in accepted["message"]
-
-
 async def test_kinds_that_are_not_replicated_are_reported(
     control_plane: ControlPlane, opa_path: Path, place: Place
 ) -> None:

@@ -191,17 +191,6 @@ async def test_a_config_map_is_active_refused_fixed_and_gone(
 
 
 @pytest.mark.long
-async def test_a_module_that_waits_for_anothers_becomes_active_with_it(shared: Shared, tenant: Admin) -> None:
-    name = tenant.namespace.replace("-", "_")
-    bridge = shared.bridge
-    tenant.apply("user", {"user.rego": f"package {name}.user\n\nimport data.{name}.lib\n\ntwo := lib.twice(1)\n"})
-    await until(lambda: "undefined function" in tenant.status("user")["error"]["message"])
-    tenant.apply("lib", {"lib.rego": f"package {name}.lib\n\ntwice(x) := x * 2\n"})
-    await until(lambda: bridge.ask(f"{name}/user") == {"two": 2})
-    await until(lambda: tenant.status("user") == {"status": "ok"})
-
-
-@pytest.mark.long
 async def test_data_stands_where_kube_mgmt_puts_it_and_goes_alone(shared: Shared, tenant: Admin) -> None:
     bridge = shared.bridge
     tenant.apply("one", {"x.json": '{"a": [1, 2]}', "y": "b: true\n"}, DATA)
@@ -271,50 +260,3 @@ async def test_a_rego_policy_is_tested_before_it_becomes_active(shared: Shared, 
     assert bridge.ask(package) == {"allow": 2}
     tenant.run("delete", "regopolicy", name)
     await until(lambda: bridge.ask(package) is None)
-
-
-@pytest.mark.long
-async def test_of_two_bridges_one_alone_annotates(
-    control_plane: ControlPlane, opa_path: Path, tmp_path: Path, admin: Admin
-) -> None:
-    name = admin.namespace.replace("-", "_")
-
-    def writers() -> list[str]:
-        text = admin.run("get", "configmap", "one", "-n", admin.namespace, "-o", "json", "--show-managed-fields")
-        return [one["manager"] for one in json.loads(text)["metadata"]["managedFields"]]
-
-    async with (
-        running(control_plane, opa_path, tmp_path, admin.namespace, admin.namespace) as first,
-        running(control_plane, opa_path, tmp_path, admin.namespace, admin.namespace) as second,
-    ):
-        admin.apply("one", {"main.rego": BROKEN.format(name=name)})
-        await until(lambda: admin.status("one")["status"] == "error")
-        admin.apply("one", {"main.rego": GOOD.format(name=name, value=1)})
-        await until(lambda: first.ask(name) == second.ask(name) == {"allow": 1})
-        await until(lambda: admin.status("one") == {"status": "ok"})
-        version = admin.run(
-            "get", "configmap", "one", "-n", admin.namespace, "-o", "jsonpath={.metadata.resourceVersion}"
-        )
-        await asyncio.sleep(3)
-        now = admin.run("get", "configmap", "one", "-n", admin.namespace, "-o", "jsonpath={.metadata.resourceVersion}")
-        assert now == version  # equal content is not written
-        assert writers().count("policy-bridge") == 1
-    events = admin.run("events", "-n", admin.namespace)
-    assert events.count("PolicyRefused") == 1
-
-
-@pytest.mark.long
-async def test_a_config_map_of_a_megabyte_with_200_modules_is_active(shared: Shared, tenant: Admin) -> None:
-    name = tenant.namespace.replace("-", "_")
-    filler = "# " + "x" * 4800 + "\n"
-    modules = {f"m{number:03}": f"package {name}.m{number}\n\nvalue := {number}\n{filler}" for number in range(200)}
-    assert sum(map(len, modules.values())) > 950_000
-    bridge = shared.bridge
-    tenant.apply("large", modules)
-    await until(lambda: len(bridge.ask(name) or ()) == 200)
-    await until(lambda: tenant.status("large") == {"status": "ok"})
-    modules["m100"] = "package x\n\nallow if {"
-    tenant.apply("large", modules)
-    await until(lambda: tenant.status("large")["status"] == "error")
-    assert "m100:3" in tenant.status("large")["error"]["message"]
-    assert len(bridge.ask(name)) == 200

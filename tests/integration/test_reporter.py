@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -17,20 +16,17 @@ from bridge.kube.client import KubeClient
 from bridge.kube.lease import FencedClient, Lease
 from bridge.kube.recording import Recorder
 from bridge.model.keys import Key
-from bridge.model.observability import record_nothing
 from bridge.model.types import Selection
 from bridge.policy_loader import reports
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.reports import ANNOTATION, Reporter
 from bridge.policy_loader.submissions import CONFIG_MAP, ModuleProblem
 from bridge.sources.cluster import ClusterSource
-from tests.controlplane.api import ApiError
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.eventually import eventually
-from tests.integration.objects import fresh_name, grant_reading, make_namespace, take_rights_away
+from tests.integration.objects import grant_reading, make_namespace, take_rights_away
 from tests.unit.policy_loader.hand import HandJudge
 
-CRD = Path(__file__).parents[2] / "deploy" / "crds" / "regopolicies.yaml"
 LABEL = {"openpolicyagent.org/policy": "rego"}
 PROBLEM = ModuleProblem("main.rego", 3, 7, "rego_unsafe_var_error", "var x is unsafe")
 OK = '{"status":"ok"}'
@@ -79,14 +75,6 @@ async def namespace(control_plane: ControlPlane) -> str:
     return await make_namespace(control_plane.api)
 
 
-@pytest.fixture
-async def with_crd(control_plane: ControlPlane) -> None:
-    name = "regopolicies.policybridge.io"
-    path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"
-    await asyncio.to_thread(control_plane.api.apply, path, CRD.read_text())
-    await asyncio.to_thread(control_plane.api.wait_for_crds, {name})
-
-
 async def put(plane: ControlPlane, namespace: str, name: str, text: str, labels: Any = None) -> Key:
     metadata = {"name": name, "labels": LABEL if labels is None else labels}
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"main.rego": text}}
@@ -105,41 +93,6 @@ async def shown(plane: ControlPlane, key: Key) -> str:
 
 async def until_shown(plane: ControlPlane, key: Key, fits: Callable[[str], bool]) -> str:
     return await eventually(lambda: shown(plane, key), fits)
-
-
-async def items_of(plane: ControlPlane, path: str) -> list[dict[str, Any]]:
-    return list((await asyncio.to_thread(plane.api.get, path))["items"])
-
-
-async def status_of(plane: ControlPlane, path: str) -> dict[str, Any]:
-    found: dict[str, Any] = await asyncio.to_thread(plane.api.get, path)
-    return found.get("status") or {}
-
-
-async def test_a_refusal_is_annotated_with_file_line_and_column_and_reported_in_one_event(
-    control_plane: ControlPlane, namespace: str
-) -> None:
-    async with desk(control_plane.kubeconfig, namespace) as one:
-        key = await put(control_plane, namespace, "one", "package a")
-        await eventually(lambda: key in one.judge.handed)
-        one.judge.accept(key)
-        await until_shown(control_plane, key, lambda found: found == OK)
-        await put(control_plane, namespace, "one", "package a\nbroken")
-        await eventually(lambda: one.judge.puts == 2)
-        one.judge.refuse(key, PROBLEM, active="before")
-        found = json.loads(await until_shown(control_plane, key, lambda found: "error" in found))
-        assert found["error"]["message"] == "main.rego:3:7: var x is unsafe; the last good version stays active"
-        assert found["error"]["errors"][0]["location"] == {"file": "main.rego", "row": 3, "col": 7}
-        await put(control_plane, namespace, "one", "package a")
-        await eventually(lambda: one.judge.puts == 3)
-        one.judge.accept(key)
-        await until_shown(control_plane, key, lambda found: found == OK)
-        events = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"
-        async with asyncio.timeout(300):
-            while len(items := await items_of(control_plane, events)) < 2:  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
-        assert sorted(item["reason"] for item in items) == ["PolicyInForce", "PolicyRefused"]
-        assert one.reporter.writes == 3
 
 
 async def test_nothing_is_written_without_a_change(control_plane: ControlPlane, namespace: str) -> None:
@@ -234,70 +187,3 @@ async def test_that_rbac_forbids_it_is_reported_once(
         await take_rights_away(control_plane.api)
     reported = [line for line in logs if line["event"].startswith("cannot report module status")]
     assert [line["resource"] for line in reported] == ["configmaps"]
-
-
-@pytest.mark.usefixtures("with_crd")
-async def test_a_rego_policy_shows_problems_conditions_and_what_is_active(
-    control_plane: ControlPlane, namespace: str
-) -> None:
-    name = fresh_name("policy")
-    path = f"/apis/policybridge.io/v1alpha1/regopolicies/{name}"
-    key = Key("policybridge.io", "RegoPolicy", "-", name)
-    body: dict[str, Any] = {"apiVersion": "policybridge.io/v1alpha1", "kind": "RegoPolicy", "metadata": {"name": name}}
-
-    async def status(fits: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        async with asyncio.timeout(300):
-            while not fits(found := await status_of(control_plane, path)):  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
-        return found
-
-    async with desk(control_plane.kubeconfig, namespace) as one:
-        body["spec"] = {"modules": {"main.rego": "package a"}}
-        await asyncio.to_thread(control_plane.api.apply, path, body)
-        await eventually(lambda: key in one.judge.handed)
-        one.judge.refuse(key, PROBLEM)
-        found = await status(bool)
-        assert found["problems"] == [
-            {"code": PROBLEM.code, "message": PROBLEM.message, "file": "main.rego", "line": 3, "column": 7}
-        ]
-        assert "inForce" not in found
-        body["spec"] = {"modules": {"main.rego": "package b"}}
-        await asyncio.to_thread(control_plane.api.apply, path, body)
-        await eventually(lambda: one.judge.puts == 2)
-        one.judge.accept(key, "r9")
-        found = await status(lambda found: "inForce" in found)
-        assert found["inForce"]["revision"] == "r9"
-        assert found["observedGeneration"] == 2
-        assert "problems" not in found
-        assert [condition["status"] for condition in found["conditions"]] == ["True", "True"]
-        await asyncio.sleep(1.5)
-        assert one.reporter.writes == 2
-    await asyncio.to_thread(control_plane.api.request, "DELETE", path)
-
-
-@pytest.mark.usefixtures("with_crd")
-@pytest.mark.parametrize(
-    ("spec", "reason"),
-    [
-        ({}, "spec.modules: Required value"),
-        ({"modules": {}}, "should have at least 1 properties"),
-        ({"modules": {"a b": "package a"}}, "names have letters, digits"),
-        ({"modules": {"a": "package a"}, "tests": {"a": "package a"}}, "a module and a test have the same name"),
-        ({"modules": {"a": 5}}, "must be of type string"),
-    ],
-)
-async def test_the_api_server_refuses_what_is_no_rego_policy(
-    control_plane: ControlPlane, spec: Any, reason: str
-) -> None:
-    body = {
-        "apiVersion": "policybridge.io/v1alpha1",
-        "kind": "RegoPolicy",
-        "metadata": {"name": fresh_name("policy")},
-        "spec": spec,
-    }
-    with pytest.raises(ApiError, match=reason):
-        await asyncio.to_thread(control_plane.api.request, "POST", "/apis/policybridge.io/v1alpha1/regopolicies", body)
-
-
-def test_a_record_without_a_recorder_does_nothing() -> None:
-    record_nothing({}, "Normal", "Nothing", "nothing")

@@ -210,26 +210,6 @@ async def test_the_report_of_an_object_that_is_created_again_belongs_to_the_new_
         await _until(place, path, lambda found: bool(found) and found[0]["scope"]["uid"] != former["scope"]["uid"])
 
 
-async def test_an_equal_report_is_not_written_again(
-    control_plane: ControlPlane,
-    opa_path: Path,
-    place: Place,
-) -> None:
-    async with crds(control_plane, POLICY_REPORTS):
-        path = _at("wgpolicyk8s.io", "v1alpha2", place, "policyreports")
-        await place.constrain()
-        await place.service("cart", 2)
-        async with reporting(control_plane, opa_path) as (reports, _):
-            [before] = await _until(place, path, lambda found: len(found) == 1)
-        async with reporting(control_plane, opa_path) as (reports, told):
-            await place.service("stock", 2)
-            after = await _until(place, path, lambda found: len(found) == 2)
-            await asyncio.wait_for(reports.settled(), 300)
-            assert reports.writes == 1
-            assert before["metadata"]["resourceVersion"] in {one["metadata"]["resourceVersion"] for one in after}
-            assert {one[0] for one in told} <= {"stock"}
-
-
 async def test_a_report_appears_when_the_crds_are_installed(
     control_plane: ControlPlane,
     opa_path: Path,

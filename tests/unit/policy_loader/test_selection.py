@@ -55,32 +55,6 @@ def rules() -> Rules:
     return Rules()
 
 
-async def test_submissions_that_compile_together_take_one_check(rules: Rules) -> None:
-    chosen, problems = await rules.select((), *(version(f"n{number:03}") for number in range(100)))
-    assert (len(chosen), problems, rules.checks) == (100, {}, 1)
-
-
-async def test_bad_one_is_rejected_alone(rules: Rules) -> None:
-    bad = version("b", bad="rego_type_error")
-    chosen, problems = await rules.select((), version("a"), bad, version("c"))
-    assert named(chosen) == {"a": "1", "c": "1"}
-    assert [(name, problem.code) for name, (problem,) in problems.items()] == [(id(bad), "rego_type_error")]
-
-
-async def test_bad_version_leaves_the_active_one_after_two_checks(rules: Rules) -> None:
-    chosen, _ = await rules.select([version("a"), version("b")], version("a", "2", bad="rego_type_error"))
-    assert named(chosen) == {"a": "1", "b": "1"}
-    assert rules.checks == 2  # the other is of the active set, which the judge remembers
-
-
-async def test_version_that_breaks_active_ones_is_rejected_alone(rules: Rules) -> None:
-    active = [version("a", needs="x"), version("b", gives="x"), version("c")]
-    breaks = version("b", "2")
-    chosen, problems = await rules.select(active, breaks, version("c", "2"))
-    assert named(chosen) == {"a": "1", "b": "1", "c": "2"}
-    assert problems[id(breaks)][0].message.startswith("breaks core/ConfigMap/policies/a needs:1")
-
-
 async def test_older_of_two_that_exclude_each_other_is_chosen_whichever_is_named(rules: Rules) -> None:
     for old, young in (("a", "z"), ("z", "a")):
         chosen, _ = await rules.select((), version(old, gives="x"), version("other"), version(young, gives="x"))
@@ -96,18 +70,6 @@ async def test_one_that_needs_a_younger_one_is_chosen_with_it(rules: Rules) -> N
     bad = version("x", bad="rego_type_error")
     chosen, _ = await rules.select((), version("a", needs="x"), bad, version("b", gives="x"))
     assert named(chosen) == {"a": "1", "b": "1"}
-
-
-async def test_two_that_need_each_other_are_rejected_one_by_one(rules: Rules) -> None:
-    first, second = version("a", needs="y", gives="x"), version("b", needs="x", gives="y")
-    for one in (first, second):
-        chosen, problems = await rules.select((), one)
-        assert (named(chosen), [*problems]) == ({}, [id(one)])
-
-
-async def test_what_needs_a_bad_one_is_rejected(rules: Rules) -> None:
-    chosen, problems = await rules.select((), version("a", needs="x"), version("b", gives="x", bad="rego_type_error"))
-    assert (named(chosen), len(problems)) == ({}, 2)
 
 
 async def test_chain_that_has_lost_its_end_is_rejected_without_others(rules: Rules) -> None:
