@@ -7,13 +7,13 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import ROOT, SHOP
-from tests.e2e.test_run_on_a_cluster import KINDS, wait_for
 
 pytestmark = pytest.mark.long
 
@@ -23,6 +23,25 @@ STATUSES = {
     ("shop", "timeoutpolicies", "catalog-metrics"): {"Accepted": "Accepted", "Programmed": "Programmed"},
 }
 Start = Callable[[int], None]
+
+
+PATIENCE = 300.0  # seconds
+POLICIES = "/apis/example.com/v1/namespaces/{}/{}/{}"
+KINDS = {"colorpolicies", "timeoutpolicies"}
+
+
+def _conditions(obj: dict[str, Any]) -> dict[str, str]:
+    status = obj.get("status", {})
+    groups = [entry["conditions"] for entry in status.get("ancestors", [])] or [status.get("conditions", [])]
+    return {condition["type"]: condition["reason"] for condition in groups[0]}
+
+
+def wait_for(plane: ControlPlane, place: tuple[str, str, str], wanted: dict[str, str], log: Path) -> None:
+    """Wait until a policy's conditions have these reasons."""
+    deadline = time.monotonic() + PATIENCE
+    while (shown := _conditions(plane.api.get(POLICIES.format(*place)))) != wanted:
+        assert time.monotonic() < deadline, f"{place} shows {shown}; the bridge said: {log.read_text()}"
+        time.sleep(0.1)
 
 
 @pytest.fixture

@@ -101,24 +101,6 @@ async def test_an_invalid_result_is_not_a_decision(work: AtWork) -> None:
     assert "annotations" not in (await work.make({"region": "eu"}))["metadata"]
 
 
-@pytest.mark.parametrize(
-    ("rego", "said"),
-    [
-        ("annotations := [1]", "`annotations` of the decision is a list"),
-        (
-            "errors[message] if message := input.kind",
-            "`errors` of the decision is an object, .* `errors contains message if",
-        ),
-        ("warnings := 3", "`warnings` of the decision is a number"),
-        ("annotations := 1 if input.kind\nannotations := 2 if input.kind", "produced conflicting values"),
-    ],
-)
-async def test_a_decision_of_another_shape_is_none(work: AtWork, rego: str, said: str) -> None:
-    await work.put_policy(f"package io.k8s.federation.admission\n\n{rego}\n")
-    with pytest.raises(ApiError, match=said):
-        await work.make({})
-
-
 async def test_with_the_bridge_down_the_api_server_decides_alike(work: AtWork) -> None:
     await work.stop()
     code, said = await work.apply("down")
@@ -156,14 +138,6 @@ async def test_an_exempt_namespace_is_never_requested(work: AtWork) -> None:
     name = fresh_name("fixes")
     code, _, said = await work.kubectl("create", "configmap", name, "--namespace=kube-system")
     assert (code, said) == (0, "")
-
-
-async def test_a_large_object_comes_through(work: AtWork) -> None:
-    data = {"wanted": "x"} | {f"key-{number}": "y" * 100_000 for number in range(9)}
-    document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "large"}, "data": data}
-    path = f"/api/v1/namespaces/{work.namespace}/configmaps"
-    made = await asyncio.to_thread(work.plane.api.request, "POST", path, document)
-    assert made["metadata"]["annotations"] == {"example.com/wanted": "x"}
 
 
 async def test_a_decision_that_takes_too_long_is_given_up(work: AtWork) -> None:

@@ -111,26 +111,6 @@ async def test_marks_keep_the_status_of_others_and_are_removed_with_the_policy(
         await until(marks.parents, [("public", "they/them", ["Accepted"])])
 
 
-async def test_a_listener_is_marked_once_its_controller_has_begun_its_status(
-    control_plane: ControlPlane, opa_path: Path, place: Place
-) -> None:
-    marks = Marks(place)
-    await place.policy("narrow", "blue", "Gateway", "public", section="web")
-    async with at_work(control_plane, opa_path, fresh_name("lease")) as bridge:
-        await place.until("narrow", Accepted="Accepted", Programmed="Programmed")
-        await bridge.settled()
-        assert "listeners" not in (await place.get("gateways", "public"))["status"]
-        listener = {"name": "web", "attachedRoutes": 7, "supportedKinds": [], "conditions": [THEIRS]}
-        await report(place, "gateways", "Gateway", "public", {"listeners": [listener]})
-        await until(
-            marks.listener, [f"{place.group}/HuePolicyAffected: Affected by HuePolicy {place.namespace}/narrow"]
-        )
-        (shown,) = (await place.get("gateways", "public"))["status"]["listeners"]
-        assert {**shown, "conditions": shown["conditions"][:1]} == listener
-        await place.delete("huepolicies", "narrow")
-        await until(marks.listener, [])
-
-
 async def test_marks_go_with_their_policy_kind_and_follow_its_controllers_name(
     control_plane: ControlPlane, opa_path: Path, place: Place
 ) -> None:
@@ -167,25 +147,6 @@ async def test_marks_of_a_policy_kind_that_was_deleted_while_no_bridge_ran_go_wi
         await until(marks.parents, [])
         await until(lambda: f"{place.group}/us" in remembered(place, lease), False)
     await asyncio.to_thread(place.api.request, "POST", path.rpartition("/")[0], kind_of(place))
-
-
-async def test_an_object_without_conditions_is_annotated_as_long_as_it_is_affected(
-    control_plane: ControlPlane, opa_path: Path, place: Place
-) -> None:
-    marks = Marks(place)
-    giver = {"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "namespace": "elsewhere"}
-    grant = {"from": [giver], "to": [{"group": "", "kind": "Service"}]}
-    await place.put("referencegrants", "ReferenceGrant", "open", grant)
-    path = place.path("referencegrants", "open")
-    theirs = {"metadata": {"annotations": {"theirs": "1"}}}
-    await asyncio.to_thread(place.api.request, "PATCH", path, theirs, "application/merge-patch+json")
-    await describe(place, **{"class": "Direct", "effectiveTarget": None, "specPaths": None})
-    await place.policy("audit", "blue", "ReferenceGrant", "open")
-    async with at_work(control_plane, opa_path, fresh_name("lease")):
-        annotation = f"{place.group}/HuePolicyAffected"
-        await until(lambda: marks.annotations("referencegrants", "open"), {"theirs": "1", annotation: "true"})
-        await place.delete("huepolicies", "audit")
-        await until(lambda: marks.annotations("referencegrants", "open"), {"theirs": "1"})
 
 
 def remembered(place: Place, lease: str) -> str:

@@ -9,13 +9,10 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from bridge.http.bundles import sign_bundle
-from bridge.model.keys import pointer
-from bridge.opa.bundle import BUNDLE_CONTENT_TYPE, BUNDLE_NAME, BUNDLE_PATH, build_bundle, opa_config
+from bridge.opa.bundle import build_bundle
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined, QueryError
 from bridge.opa.process import ManagedOpa
-from tests.bundle_trust import shared_credentials, shared_trust
 from tests.warm_opa import WarmOpa
 
 MODULE = """package bridge.v1
@@ -35,10 +32,6 @@ BUNDLE = build_bundle({"bridge/v1.rego": MODULE}, {}, ["bridge/v1"])
 async def opa(opa_path: Path) -> AsyncIterator[Opa]:
     async with WarmOpa(opa_path, bundle=BUNDLE) as managed, Opa(managed.url) as client:
         yield client
-
-
-async def test_a_query_gives_its_result(opa: Opa) -> None:
-    assert await opa.query("echo", {"x": ["ü", 1]}) == {"got": ["ü", 1]}
 
 
 async def test_a_query_that_answers_with_an_error_raises_it(opa: Opa) -> None:
@@ -61,14 +54,6 @@ async def test_an_evaluation_error_keeps_opas_code_and_place(opa: Opa) -> None:
     assert "v1.rego:" in str(caught.value)
 
 
-async def test_what_was_put_under_a_key_with_slashes_is_got_back(opa: Opa) -> None:
-    path = pointer("index", "children", "core/Service/shop/cart#[0]")
-    await opa.put(path, [1, {"a": None}])
-    assert await opa.get(path) == [1, {"a": None}]
-    assert await opa.get("index/children") == {"core/Service/shop/cart#[0]": [1, {"a": None}]}
-    assert await opa.get("index/parents") is None
-
-
 async def test_a_patch_is_all_or_nothing(opa: Opa) -> None:
     await opa.put("objects", {"a": 1})
     await opa.patch(
@@ -84,20 +69,9 @@ async def test_a_patch_is_all_or_nothing(opa: Opa) -> None:
     assert await opa.get("objects") == {"a": 2, "b": 3}
 
 
-async def test_a_body_of_several_megabytes_is_written(opa: Opa) -> None:
-    value = {str(number): "x" * 1000 for number in range(5000)}
-    await opa.patch([{"op": "add", "path": "/objects", "value": value}])
-    assert await opa.get("objects/4999") == "x" * 1000
-
-
 async def test_writing_below_a_bundles_root_is_rejected(opa: Opa) -> None:
     with pytest.raises(OpaRejected, match="owned by bundle"):
         await opa.put("bridge/v1/x", 1)
-
-
-async def test_an_opa_with_a_bundle_file_tells_its_revision(opa: Opa) -> None:
-    assert await opa.bundle_revision() == BUNDLE.revision
-    assert await opa.ready()
 
 
 async def test_an_opa_without_a_bundle_has_no_revision(opa_path: Path) -> None:
@@ -176,39 +150,6 @@ async def test_a_query_on_a_connection_that_opa_closed_meanwhile_is_queried_once
         await first.stop()
         async with ManagedOpa(opa_path, {}, bundle=BUNDLE, port=int(url.rpartition(":")[2])):
             assert await client.query("echo", {"x": 2}) == {"got": 2}
-
-
-async def test_an_opa_configured_by_opa_config_takes_its_bundle_from_the_bridge_and_tells_its_state(
-    opa_path: Path,
-) -> None:
-    served = [BUNDLE]
-
-    async def bundle(request: web.Request) -> web.Response:
-        if request.headers.get("If-None-Match") == served[0].revision:
-            return web.Response(status=304, headers={"Content-Type": BUNDLE_CONTENT_TYPE})
-        headers = {"ETag": served[0].revision, "Content-Type": BUNDLE_CONTENT_TYPE}
-        return web.Response(body=sign_bundle(shared_credentials().key, BUNDLE_NAME, served[0]), headers=headers)
-
-    async with (
-        serving({BUNDLE_PATH: bundle}) as bridge,
-        ManagedOpa(opa_path, opa_config(bridge, shared_trust())) as managed,
-        Opa(managed.url) as client,
-    ):
-        async with asyncio.timeout(120):
-            while await client.bundle_revision() != BUNDLE.revision:  # noqa: ASYNC110 - OPA reports it only on request
-                await asyncio.sleep(0.02)
-        assert await client.query("echo", {"x": 1}) == {"got": 1}
-        status = await client.bundle_status()
-        assert status is not None
-        assert (status.name, status.active_revision, status.code) == (BUNDLE_NAME, BUNDLE.revision, "")
-
-        served[0] = build_bundle({"bridge/v1.rego": "package bridge.v1\n\nx := nowhere"}, {}, ["bridge/v1"])
-        async with asyncio.timeout(120):
-            while (status := await client.bundle_status()) is None or not status.code:  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
-        assert status.active_revision == BUNDLE.revision
-        assert "var nowhere is unsafe" in str(status.errors) + status.message
-        assert await client.query("echo", {"x": 1}) == {"got": 1}
 
 
 @contextlib.asynccontextmanager

@@ -10,9 +10,8 @@ import pytest
 from bridge.kube.client import KubeClient, patch_object, patch_parts, read_object
 from bridge.kube.errors import Conflict, Invalid, NotFound
 from bridge.model.keys import Key
-from bridge.model.types import ResourceType
 from tests.controlplane.plane import ControlPlane
-from tests.integration.objects import CONFIG_MAPS, apply_crd, crd, fresh_name, make_namespace, put_config_map
+from tests.integration.objects import CONFIG_MAPS, make_namespace, put_config_map
 
 
 @pytest.fixture
@@ -27,23 +26,6 @@ async def config_map(control_plane: ControlPlane) -> tuple[Key, dict[str, Any]]:
     namespace = await make_namespace(control_plane.api)
     obj = await put_config_map(control_plane.api, namespace, "one", {"a": "1", "b": "2"})
     return Key("core", "ConfigMap", namespace, "one"), obj
-
-
-async def test_a_merge_patch_changes_what_it_names(client: KubeClient, config_map: tuple[Key, dict[str, Any]]) -> None:
-    key, before = config_map
-    after = await patch_object(client, CONFIG_MAPS, key, {"data": {"a": "3", "b": None}})
-    assert after["data"] == {"a": "3"}
-    assert after == await read_object(client, CONFIG_MAPS, key)
-    assert after["metadata"]["resourceVersion"] != before["metadata"]["resourceVersion"]
-
-
-async def test_a_json_patch_is_applied_in_order(client: KubeClient, config_map: tuple[Key, dict[str, Any]]) -> None:
-    key, before = config_map
-    operations = [{"op": "add", "path": "/data/c", "value": "3"}, {"op": "remove", "path": "/data/a"}]
-    version = before["metadata"]["resourceVersion"]
-    await patch_parts(client, CONFIG_MAPS.object_path(key.namespace, key.name), operations, version)
-    after = await read_object(client, CONFIG_MAPS, key)
-    assert after["data"] == {"b": "2", "c": "3"}
 
 
 async def test_a_patch_from_an_old_state_is_a_conflict(
@@ -68,19 +50,6 @@ async def test_a_patch_that_changes_nothing_makes_no_new_version(
     assert first["metadata"]["resourceVersion"] == second["metadata"]["resourceVersion"]
 
 
-async def test_a_patch_of_the_status_leaves_the_spec_alone(control_plane: ControlPlane, client: KubeClient) -> None:
-    group = f"{fresh_name('group')}.example.com"
-    await apply_crd(control_plane.api, crd("things", "Thing", group=group))
-    things = ResourceType(group, "v1", "Thing", "things", namespaced=True)
-    namespace = await make_namespace(control_plane.api)
-    body = {"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": "one"}, "spec": {"a": 1}}
-    await client.post(f"/apis/{group}/v1/namespaces/{namespace}/things", body)
-    patch = {"spec": {"a": 2}, "status": {"seen": 1}}
-    after = await patch_object(client, things, Key(group, "Thing", namespace, "one"), patch, subresource="status")
-    assert (after["spec"], after["status"]) == ({"a": 1}, {"seen": 1})
-    assert {entry["manager"] for entry in after["metadata"]["managedFields"]} == {"policy-bridge"}
-
-
 async def test_a_patch_of_a_deleted_object_is_not_found(
     client: KubeClient, config_map: tuple[Key, dict[str, Any]]
 ) -> None:
@@ -100,11 +69,3 @@ async def test_a_patch_to_an_invalid_object_is_invalid(
     key, _ = config_map
     with pytest.raises(Invalid, match="a b"):
         await patch_object(client, CONFIG_MAPS, key, {"data": {"a b": "no such key is allowed"}})
-
-
-async def test_a_cluster_scoped_object_has_no_namespace(control_plane: ControlPlane, client: KubeClient) -> None:
-    name = await make_namespace(control_plane.api)
-    namespaces = ResourceType("core", "v1", "Namespace", "namespaces", namespaced=False)
-    key = Key("core", "Namespace", "-", name)
-    after = await patch_object(client, namespaces, key, {"metadata": {"labels": {"a": "b"}}})
-    assert after["metadata"]["labels"]["a"] == "b"

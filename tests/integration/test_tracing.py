@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from aiohttp import web
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from bridge import tracing
 from bridge.opa.client import Opa
-from bridge.opa.errors import OpaUndefined
 from bridge.opa.process import ManagedOpa
 from bridge.tracing.otel import Traces
 from tests.integration.served_webhook import review_of, serving
@@ -51,37 +47,6 @@ async def test_a_review_keeps_the_trace_of_the_api_server(
     requested = [span for name, span in found.items() if name.startswith("OPA POST")]
     assert requested
     assert {span.parent.span_id for span in requested if span.parent} == {review.context.span_id}
-
-
-async def test_opa_continues_with_the_trace_of_a_request(spans: InMemorySpanExporter, opa_path: Path) -> None:
-    reported: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
-
-    async def export(request: web.Request) -> web.Response:
-        body = ExportTraceServiceRequest.FromString(await request.read())
-        for group in body.resource_spans:
-            for scope in group.scope_spans:
-                for span in scope.spans:
-                    reported.put_nowait((span.trace_id.hex(), span.parent_span_id.hex()))
-        return web.Response()
-
-    app = web.Application()
-    app.router.add_post("/v1/traces", export)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    address = f"127.0.0.1:{runner.addresses[0][1]}"
-    config = {"distributed_tracing": {"type": "http", "address": address, "sample_percentage": 100}}
-    try:
-        async with ManagedOpa(opa_path, config) as managed, Opa(managed.url) as opa:
-            with tracing.span("ours"), pytest.raises(OpaUndefined):
-                await opa.ask("nothing/there", {})
-            (requested,) = [span for span in spans.get_finished_spans() if span.name.startswith("OPA")]
-            wanted = (f"{requested.context.trace_id:032x}", f"{requested.context.span_id:016x}")
-            async with asyncio.timeout(300):
-                while await reported.get() != wanted:
-                    pass
-    finally:
-        await runner.cleanup()
 
 
 async def test_requests_that_no_client_traces_have_no_spans(spans: InMemorySpanExporter, opa_path: Path) -> None:

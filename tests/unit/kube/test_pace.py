@@ -34,21 +34,10 @@ def test_another_error_begins_again() -> None:
     assert backoff.after(REFUSED) <= 0.1
 
 
-def test_after_success_it_begins_again() -> None:
-    backoff = WatchBackoff(Pace())
-    waits(backoff, FORBIDDEN, 10)
-    backoff.reset()
-    assert backoff.after(FORBIDDEN) <= 0.1
-
-
 def test_the_servers_own_wish_counts() -> None:
     starting = waits(WatchBackoff(Pace()), Throttled(429, "", "storage is (re)initializing", 1.0), 20)
     assert all(1 <= wait <= 1.1 for wait in starting)
     assert 10 <= WatchBackoff(Pace()).after(Throttled(429, "", "slow down", 3600.0)) <= 11
-
-
-def test_many_failures_do_not_overflow() -> None:
-    assert waits(WatchBackoff(Pace()), FORBIDDEN, 2000)[-1] <= 10
 
 
 def test_watches_do_not_end_together() -> None:

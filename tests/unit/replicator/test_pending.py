@@ -108,14 +108,6 @@ def nothing(_: str) -> set[Key]:
     return set()
 
 
-def test_of_one_object_the_newest_state_waits() -> None:
-    pending = Pending(nothing)
-    for number in range(3):
-        pending.take_in(Upserted(TYPE, (service("a", number),)))
-    assert pending.take_out(10, MANY) == {key("a"): service("a", 2)}
-    assert len(pending) == 0
-
-
 def test_the_oldest_come_out_first() -> None:
     pending = Pending(nothing)
     pending.take_in(Upserted(TYPE, tuple(map(service, "abc"))))
@@ -136,22 +128,6 @@ def test_a_taken_change_has_the_time_of_its_first_arrival() -> None:
     pending.take_out(2, MANY)
     (third,) = pending.arrivals
     assert moments[2][0] <= third <= moments[2][1]
-
-
-def test_a_listing_removes_missing_objects_that_opa_has() -> None:
-    pending = Pending(lambda _: {key("a"), key("b")})
-    for change in (Listing(TYPE), Upserted(TYPE, (service("a"),)), Listed(TYPE)):
-        pending.take_in(change)
-    assert pending.take_out(10, MANY) == {key("a"): service("a"), key("b"): None}
-
-
-def test_a_listing_removes_missing_objects_that_are_being_written() -> None:
-    pending = Pending(nothing)
-    pending.take_in(Upserted(TYPE, (service("a"),)))
-    pending.take_out(10, MANY)
-    pending.take_in(Listing(TYPE))
-    pending.take_in(Listed(TYPE))
-    assert pending.take_out(10, MANY) == {key("a"): None}
 
 
 def test_a_listing_of_one_type_leaves_the_others_alone() -> None:

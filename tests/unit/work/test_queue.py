@@ -7,15 +7,6 @@ from bridge.work import FAILED, Budget, RetryQueue
 from tests.unit.fake_time import run
 
 
-def test_a_key_that_waits_twice_is_taken_once_and_the_oldest_first() -> None:
-    async def main() -> list[str]:
-        queue: RetryQueue[str] = RetryQueue()
-        queue.add("abcab")
-        return await queue.take(10)
-
-    assert run(main()) == ["a", "b", "c"]
-
-
 def test_a_key_that_is_added_first_is_the_next_of_its_owner_and_of_no_other() -> None:
     async def main() -> list[str]:
         queue: RetryQueue[str] = RetryQueue(lambda key: key[0])
@@ -24,15 +15,6 @@ def test_a_key_that_is_added_first_is_the_next_of_its_owner_and_of_no_other() ->
         return await queue.take(10)
 
     assert run(main()) == ["a1", "b2", "a2", "b1"]
-
-
-def test_no_more_are_taken_than_requested() -> None:
-    async def main() -> list[list[str]]:
-        queue: RetryQueue[str] = RetryQueue()
-        queue.add("abc")
-        return [await queue.take(2), await queue.take(2)]
-
-    assert run(main()) == [["a", "b"], ["c"]]
 
 
 def test_failures_wait_twice_as_long_each_time_up_to_a_bound() -> None:
@@ -50,17 +32,6 @@ def test_failures_wait_twice_as_long_each_time_up_to_a_bound() -> None:
     waits = run(main())
     assert waits[:4] == [0.1, 0.2, 0.4, 0.8]
     assert waits[-1] == FAILED.longest
-
-
-def test_a_key_may_fail_for_days() -> None:
-    async def main() -> list[str]:
-        queue: RetryQueue[str] = RetryQueue()
-        for _ in range(2_000):
-            queue.failed("a")
-            taken = await queue.take(1)
-        return taken
-
-    assert run(main()) == ["a"]
 
 
 def test_after_a_success_the_next_failure_is_the_first() -> None:
@@ -134,16 +105,6 @@ def test_many_who_wait_at_once_get_a_permit_each_at_the_rate() -> None:
         return await asyncio.gather(*(spend() for _ in range(5)))
 
     assert run(main()) == [0, 0, 0.1, 0.2, 0.3]
-
-
-def test_owner_with_many_keys_delays_its_own_alone() -> None:
-    async def main() -> list[str]:
-        queue: RetryQueue[str] = RetryQueue(lambda key: key[0])
-        queue.add([f"a{number}" for number in range(100)])
-        queue.add(["b1"])
-        return await queue.take(2)
-
-    assert run(main()) == ["a0", "b1"]
 
 
 def test_permits_that_come_soon_are_those_left_and_those_of_that_time() -> None:
