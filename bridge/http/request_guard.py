@@ -1,4 +1,4 @@
-"""Request guards: the right Host and Origin, a right token, and few wrong tokens from one peer."""
+"""Request guards: the right Host and Origin, and a right token."""
 
 from __future__ import annotations
 
@@ -16,11 +16,8 @@ from bridge.http.gate import peer_of
 
 log = structlog.get_logger(__name__)
 
-BURST = 10  # wrong tokens of one peer at once
-EVERY = 5.0  # seconds after which a peer may try once more
 LOGGED_EVERY = 60.0  # seconds between two lines about one peer
 LOGGED_PEERS = 20  # peers that are logged in this time
-_MOST_PEERS = 4096  # peers that are remembered
 _READING = {"GET", "HEAD"}
 _OF_PROXIES = ("Forwarded", "X-Forwarded-For", "X-Real-IP", "Via")  # headers by which a proxy shows itself
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="policy-bridge"'}
@@ -96,35 +93,16 @@ def same(given: str, wanted: str) -> bool:
 
 
 class WrongTokens:
-    """Counts, logs and slows wrong tokens, by peer. `total` is their number; `listener` is their purpose."""
+    """Counts wrong tokens, and logs them by peer. `total` is their number; `listener` is their purpose."""
 
     def __init__(self, listener: str, clock: Callable[[], float] = time.monotonic) -> None:
         self.total = 0
         self._listener = listener
         self._clock = clock
-        # by peer: number of wrong tokens, and its time
-        self._debts: OrderedDict[str, tuple[float, float]] = OrderedDict()
         self._logged: OrderedDict[str, float] = OrderedDict()
 
     def refusal(self, request: web.Request, message: str) -> Refused:
-        """Note a wrong token; return its response: 401 with this message, and 429 if its peer has sent too many.
-
-        A right token is never refused: clients behind one proxy share an address. What prevents guessing is its length.
-        """
-        self._log(request)
-        peer, now = peer_of(request.remote or "unknown"), self._clock()
-        debt = self._count_debt(peer)
-        excess = debt - (BURST - 1)
-        if excess > 0:
-            wait = {"Retry-After": str(max(1, round(excess * EVERY)))}
-            return Refused(429, "TooManyRequests", "too many wrong tokens: wait and try again", wait)
-        self._debts[peer] = (debt + 1, now)
-        self._debts.move_to_end(peer)
-        if len(self._debts) > _MOST_PEERS:
-            self._debts.popitem(last=False)
-        return unauthorized(message)
-
-    def _log(self, request: web.Request) -> None:
+        """Note a wrong token; return its response with this message. What prevents guessing is a token's length."""
         self.total += 1
         peer, now = peer_of(request.remote or "unknown"), self._clock()
         while self._logged and next(iter(self._logged.values())) <= now - LOGGED_EVERY:
@@ -132,10 +110,7 @@ class WrongTokens:
         if peer not in self._logged and len(self._logged) < LOGGED_PEERS:
             self._logged[peer] = now
             log.warning("wrong token", listener=self._listener, peer=peer, path=request.path, total=self.total)
-
-    def _count_debt(self, peer: str) -> float:
-        count, since = self._debts.get(peer, (0.0, 0.0))
-        return max(0.0, count - (self._clock() - since) / EVERY)
+        return unauthorized(message)
 
 
 def _read_host(url: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bridge.http.request_guard import BURST, is_loopback
+from bridge.http.request_guard import is_loopback
 from bridge.web.site import Guard
 
 SECRET = "a-secret-of-the-page-0123456789-abc"
@@ -123,27 +123,20 @@ async def test_an_empty_short_or_unreadable_token_lets_no_client_in() -> None:
             assert (await client.post("/api/login", json={"token": ""})).status == 503
 
 
-async def test_wrong_tokens_of_a_peer_are_limited_and_its_right_ones_are_accepted(
+async def test_wrong_tokens_are_counted_and_logged_and_keep_no_right_one_out(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Clients behind one proxy or node share an address."""
     guard = Guard(lambda: SECRET)
     async with _served(guard) as client:
-        for number in range(BURST // 2):
+        for number in range(20):
             wrong = {"Authorization": f"Bearer {number}"}
             assert (await client.get("/data", headers=wrong)).status == 401
             assert (await client.post("/api/login", json={"token": f"wrong {number}"})).status == 401
         right = {"Authorization": f"Bearer {SECRET}"}
-        for answer in (
-            await client.get("/data", headers={"Authorization": "Bearer wrong"}),
-            await client.post("/api/login", json={"token": "wrong"}),
-        ):
-            assert answer.status == 429
-            assert int(answer.headers["Retry-After"]) >= 1
         assert (await client.get("/data", headers=right)).status == 200
         assert (await client.post("/api/login", json={"token": SECRET})).status == 200
-        assert (await client.get("/page")).status == 200
-    assert guard.wrong_tokens.total == BURST + 2
+    assert guard.wrong_tokens.total == 40
     (line,) = [line for line in capsys.readouterr().out.splitlines() if "wrong token" in line]
     assert "peer=127.0.0.1" in line
     assert "listener=page" in line
