@@ -100,19 +100,19 @@ policies_targeting(object_key) := index.policies_at("targeted", object_key) | po
 # their authors can name any object any number of times, and must not make its changes expensive.
 permitted_policies_targeting(object_key) := {policy | some policy in policies_targeting(object_key); is_permitted(policy, object_key)}
 
-# The objects that policies may select, or no longer select, because a Namespace or a GatewayClass changed, as `[policy,
-# objects]`: those in the Namespace, for policies that select by the labels of Namespaces too, and the Gateways of the
-# class, for policies that select those of named controllers (semantics T8). What the Namespace or class was before is
-# unknown, so these are all objects whose own labels the policy selects.
+# The objects that policies may select, or no longer select, because a Namespace, a ReferenceGrant or a GatewayClass
+# changed, as `[policy, objects]`: those in the namespace, for policies that select by the labels of Namespaces too or that
+# need a grant, and the Gateways of the class, for policies that select those of named controllers (semantics T1, T8). What
+# the changed object was before is unknown, so these are all objects whose own labels the policy selects.
 reselections(key) := {[policy, objects_there] |
-	namespace := keys.parse(key).name
-	some type in _types_selected(["namespaces"])
+	namespace := {"core/Namespace": keys.parse(key).name, _grant: keys.parse(key).namespace}[keys.type_of(key)]
+	some type in (_types_selected(["namespaces"]) | index.types_selected_everywhere)
 	some [policy, text] in _policies_selecting_in(namespace, type)
-	policies.reads_namespaces(text)
+	_selects_because_of(keys.type_of(key), policy, text)
 	objects_there := _with_labels(namespace, type, text)
 	count(objects_there) > 0
 } if {
-	keys.type_of(key) == "core/Namespace"
+	keys.type_of(key) in {"core/Namespace", _grant}
 } else := {[policy, {gateway}] |
 	count(_types_selected(["gateways", "controllers"])) > 0
 	some gateway in index.declared_children(key)
@@ -122,6 +122,12 @@ reselections(key) := {[policy, objects_there] |
 } if {
 	keys.type_of(key) == "gateway.networking.k8s.io/GatewayClass"
 } else := set()
+
+_grant := "gateway.networking.k8s.io/ReferenceGrant"
+
+_selects_because_of("core/Namespace", _, text) if policies.reads_namespaces(text)
+
+_selects_because_of("gateway.networking.k8s.io/ReferenceGrant", policy, _) if not policies.selects_by_fields(policy)
 
 _policies_selecting_in(namespace, type) := policies.policies_selecting(namespace, type) | policies.policies_selecting(policies.any_namespace, type)
 

@@ -143,15 +143,21 @@ _verdicts_on_selector(policy_key, selector, earlier) := [_invalid_verdict(policy
 	message := _selector_problem(policy_key, selector)
 } else := [verdict_of_none] if {
 	not selector.byField
-	count(policies.selected_refs(selector.namespace, selector.type, selector.text)) == 0
-	verdict_of_none := {"ref": policies.object_ref(policy_key), "reason": "TargetNotFound", "message": _selects_nothing(policy_key, selector)}
+	count(_selected_refs(policy_key, selector)) == 0
+	verdict_of_none := {"ref": policies.object_ref(policy_key), "reason": "TargetNotFound", "message": _selects_nothing(selector)}
 } else := [object.union({"ref": ref}, verdict(policy_key, ref)) |
 	seen := {ref.key | some ref in policies.named_refs(policy_key)} | {ref.key |
 		some other in earlier
 		some ref in policies.selected_refs(other.namespace, other.type, other.text)
 	}
-	some ref in policies.selected_refs(selector.namespace, selector.type, selector.text)
+	some ref in _selected_refs(policy_key, selector)
 	not ref.key in seen
+]
+
+# What a selector selects, without objects of other namespaces that no grant permits: they are as if they did not exist.
+_selected_refs(policy_key, selector) := [ref |
+	some ref in policies.selected_refs(selector.namespace, selector.type, selector.text)
+	is_permitted(policy_key, ref.object)
 ]
 
 _selector_problem(policy_key, selector) := policy_problem(policy_key) if {
@@ -160,10 +166,10 @@ _selector_problem(policy_key, selector) := policy_problem(policy_key) if {
 	true
 } else := sprintf("%s: %s", [selector.place, policies.selector_problem(policy_key, selector)])
 
-_selects_nothing(policy_key, selector) := sprintf("%s selects nothing: no %s%s has such labels", [
+_selects_nothing(selector) := sprintf("%s selects nothing: no %s%s has such labels", [
 	selector.place,
 	split(selector.type, "/")[1],
-	concat("", [sprintf(" in namespace %s", [namespace]) | namespace := keys.parse(policy_key).namespace; namespace != "-"]),
+	concat("", [sprintf(" in namespace %s", [selector.namespace]) | not selector.namespace in {"-", policies.any_namespace}]),
 ])
 
 # The policies of a kind that are attached to a node only by refs with a className, with these classes. Such an

@@ -293,9 +293,32 @@ test_a_cluster_scoped_policy_selects_cluster_scoped_objects_alone if {
 	attached == {"example.com/ColorPolicy/-/warm"}
 }
 
+_anywhere(from) := object.union(_front, {"namespaces": from})
+
+_route_grant := testing.grant("infra", "example.com", "ColorPolicy", "shop", testing.gateway_group, "HTTPRoute")
+
+# T1
+test_a_selector_of_namespaces_selects_where_a_grant_permits_it if {
+	all := _selecting([], [_anywhere({"from": "All"})])
+	far := "gateway.networking.k8s.io/HTTPRoute/infra/far"
+	_targets(all, [_red, _far]) == {_key("red")}
+	_targets(all, [_red, _far, _route_grant]) == {_key("red"), far}
+	chosen := _selecting([], [_anywhere({"from": "Selector", "selector": {"matchLabels": {"kubernetes.io/metadata.name": "infra"}}})])
+	_targets(chosen, [_red, _far, _route_grant]) == {far}
+	_targets(_selecting([], [_anywhere({"from": "Same"})]), [_red, _far, _route_grant]) == {_key("red")}
+}
+
+# T2: nothing leaks of another namespace.
+test_what_no_grant_permits_is_as_if_it_did_not_exist if {
+	all := _selecting([], [_anywhere({"from": "All"})])
+	_verdicts(all, [_red, _far]) == [_accepted]
+	_verdicts(all, [_far]) == [["TargetNotFound", "spec.targetSelectors[0] selects nothing: no HTTPRoute has such labels"]]
+}
+
 # T2
 test_an_entry_that_is_no_selector_is_invalid_by_itself if {
-	fields := "group, kind, matchLabels, matchExpressions"
+	fields := "group, kind, matchLabels, matchExpressions, namespaces"
+	namespaces := "{from: Same}, {from: All} or {from: Selector, selector}"
 	cases := [
 		["x", "spec.targetSelectors[1] is not an object"],
 		[{"matchLabels": {}}, "spec.targetSelectors[1].kind is missing or empty"],
@@ -308,6 +331,9 @@ test_an_entry_that_is_no_selector_is_invalid_by_itself if {
 		[_selector({"matchExpressions": {}}), "spec.targetSelectors[1].matchExpressions must be a list of {key, operator, values}"],
 		[_selector({"matchExpressions": [{"key": "a", "operator": "Gt", "values": ["1"]}]}), "spec.targetSelectors[1].matchExpressions must be a list of {key, operator, values}"],
 		[_selector({"matchExpressions": [{"key": "a", "operator": "In"}]}), "spec.targetSelectors[1].matchExpressions must be a list of {key, operator, values}"],
+		[_selector({"namespaces": "All"}), sprintf("spec.targetSelectors[1].namespaces must be %s", [namespaces])],
+		[_selector({"namespaces": {"from": "None"}}), sprintf("spec.targetSelectors[1].namespaces must be %s", [namespaces])],
+		[_selector({"namespaces": {"from": "Selector"}}), sprintf("spec.targetSelectors[1].namespaces must be %s", [namespaces])],
 	]
 	every case in cases {
 		_verdicts(_selecting([], [_front, case[0]]), [_red]) == [_accepted, ["Invalid", case[1]]]

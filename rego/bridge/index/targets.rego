@@ -62,8 +62,8 @@ _marks(field) := `[/#@]` if {
 } else := `[#@]|^/`
 
 # The selectors of a policy object, `{place, namespace, type, text}`: each entry of spec.targetSelectors refers to every
-# object of its kind in the policy's own namespace whose labels it selects (semantics T1). `text` is the selector in a
-# canonical form. An invalid one is `{place, flaw}`.
+# object of its kind whose labels it selects, in the policy's own namespace or (`*`) in those that it selects (semantics
+# T1). `text` is the selector in a canonical form. An invalid one is `{place, flaw}`.
 target_selectors(policy) := [entry |
 	some number, raw in policy.spec.targetSelectors
 	entry := _selector_entry(keys.namespace_name(object.get(policy.metadata, "namespace", "")), sprintf("spec.targetSelectors[%d]", [number]), raw)
@@ -71,17 +71,22 @@ target_selectors(policy) := [entry |
 	is_array(policy.spec.targetSelectors)
 } else := []
 
-_selector_entry(namespace, place, raw) := {"place": place, "flaw": message} if {
+_selector_entry(own_namespace, place, raw) := {"place": place, "flaw": message} if {
 	message := _selector_flaw(place, raw)
 } else := {"place": place, "namespace": namespace, "type": type, "text": text} if {
 	fields := {field: value | some field, value in raw; value != null}
 	type := concat("/", [keys.group_name(object.get(fields, "group", "")), fields.kind])
-	text := json.marshal(label_selector(object.filter(fields, ["matchLabels", "matchExpressions"])))
+	from := object.get(fields, ["namespaces", "from"], "Same")
+	namespace := object.get({"Same": own_namespace}, from, "*")
+	text := json.marshal(object.union(
+		label_selector(object.filter(fields, ["matchLabels", "matchExpressions"])),
+		{"namespaces": label_selector(fields.namespaces.selector) | from == "Selector"},
+	))
 }
 
 # Why an entry of spec.targetSelectors is not a valid selector, with its place in the policy; undefined if it is valid.
-# It has group, kind, matchLabels and matchExpressions as in a LabelSelector of Kubernetes, and selects whole objects
-# of the policy's own namespace: it has neither sectionName nor namespace (semantics T1, T2).
+# It has group, kind, matchLabels and matchExpressions as in a LabelSelector of Kubernetes, `namespaces` as Envoy Gateway,
+# and selects whole objects: it has neither sectionName nor namespace (semantics T1, T2).
 _selector_flaw(place, raw) := sprintf("%s is not an object", [place]) if {
 	not is_object(raw)
 } else := ref_flaw(place, object.union(raw, {"name": "-"})) if {
@@ -93,6 +98,16 @@ _selector_flaw(place, raw) := sprintf("%s is not an object", [place]) if {
 	not _is_labels(raw)
 } else := sprintf("%s.matchExpressions must be a list of {key, operator, values}", [place]) if {
 	not _is_expressions(raw)
+} else := sprintf("%s.namespaces must be {from: Same}, {from: All} or {from: Selector, selector}", [place]) if {
+	not _is_namespaces(object.get(raw, "namespaces", null))
+}
+
+_is_namespaces(null)
+_is_namespaces(value) if object.get(value, "from", "Same") in {"Same", "All"}
+
+_is_namespaces(value) if {
+	value.from == "Selector"
+	label_selector(value.selector)
 }
 
 # A value of a policy as a LabelSelector of Kubernetes, `{matchLabels, matchExpressions}`: one that is a LabelSelector,
@@ -113,7 +128,7 @@ label_selector(value) := {
 	}
 }
 
-_selector_fields := ["group", "kind", "matchLabels", "matchExpressions"]
+_selector_fields := ["group", "kind", "matchLabels", "matchExpressions", "namespaces"]
 
 _is_labels(raw) if {
 	object.get(raw, "matchLabels", null) == null

@@ -11,7 +11,6 @@ import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
 import data.bridge.outcomes
-import data.bridge.policy
 import data.bridge.status as reporting
 
 # The problems of one object: rejected refs of a policy, a policy without any effect, links that do not count, an
@@ -22,16 +21,10 @@ of(key) := union({_refs(key), _fate(key), _links(key), _kinds(key), _version(key
 } else := set()
 
 # One problem for each ref (GEP-713, "Policy status"; semantics T1 to T5).
-_refs(key) := {_problem(key, ref.key, verdict.reason, verdict.message) |
+_refs(key) := {_problem(key, verdict.ref.key, verdict.reason, verdict.message) |
 	kinds.of_policy(key)
-	some ref in policy.declared_refs(key)
-	verdict := attachment.verdict(key, ref)
+	some verdict in attachment.verdicts(key)
 	verdict.reason != "Accepted"
-} | {_problem(key, key, verdict.reason, verdict.message) |
-	kinds.of_policy(key)
-	count(policy.declared_refs(key)) == 0
-	verdict := reporting.accepted_condition(key)
-	verdict.status == "False"
 }
 
 # An accepted policy that is overridden on all paths, or has no effective target (semantics S1). Defaults that more

@@ -55,6 +55,16 @@ test_a_grant_concerns_those_that_refer_into_its_namespace if {
 	]
 }
 
+test_a_grant_and_a_namespace_concern_what_policies_of_others_select_there if {
+	selector := {"group": testing.gateway_group, "kind": "HTTPRoute", "namespaces": {"from": "Selector", "selector": {"matchLabels": {"kubernetes.io/metadata.name": "shop"}}}}
+	far := testing.color("blog", "far", 1, [], {"targetSelectors": [selector]})
+	grant := testing.grant("shop", "example.com", "ColorPolicy", "blog", testing.gateway_group, "HTTPRoute")
+	concerned := [{_color: _both}, ["example.com/ColorPolicy/blog/far"]]
+	_concerned([far, grant], "gateway.networking.k8s.io/ReferenceGrant/shop/grant", []) == concerned
+	_concerned([far, grant], "core/Namespace/-/shop", []) == concerned
+	_concerned([far, grant], "gateway.networking.k8s.io/ReferenceGrant/bank/other", []) == [{}, []]
+}
+
 test_a_policykind_concerns_the_other_policykinds if {
 	_concerned([], "policybridge.io/PolicyKind/-/colorpolicy", []) == [
 		{},
