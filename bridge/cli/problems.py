@@ -80,9 +80,13 @@ def reason_text(problem: Entry) -> str:
 
 
 def place_of(problem: Entry, position: Position) -> Place:
-    """Return the file and line to change: of the first changed object that causes the problem, else of its object."""
+    """Return the file and line to change: of the first changed object that causes the problem, else of its object.
+
+    A problem of a field has the field's line.
+    """
     places = (position(parse_key(key)) for key in (*problem.get("causes", ()), problem["subject"]))
-    return next((place for place in places if place), None)
+    place = next((place for place in places if place), None)
+    return (place[0], problem.get("line", place[1])) if place else None
 
 
 def causes_text(problem: Entry) -> str:

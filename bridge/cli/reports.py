@@ -17,7 +17,7 @@ from xml.etree import ElementTree as ET  # only written, never parsed
 
 from bridge import __version__
 from bridge.cli.impact import differences_table
-from bridge.cli.notation import Position
+from bridge.cli.notation import Place, Position
 from bridge.cli.output import to_json
 from bridge.cli.problems import causes_text, place_of, reason_text
 from bridge.cli.table import Table
@@ -187,11 +187,11 @@ def _result(problem: Mapping[str, Any], state: str, position: Position) -> dict[
         "message": {"text": plain(f"{short_key(key)}: {_message(problem)}")},
         "baselineState": state,
         "partialFingerprints": {"problem/v1": plain(f"{problem['subject']} {problem['reason']} {problem['about']}")},
-        "locations": [_location(problem.get("causes", [problem["subject"]])[0], position)],
+        "locations": [_location(problem.get("causes", [problem["subject"]])[0], place_of(problem, position))],
     }
     if "causes" in problem:
         others = [*problem["causes"][1:], problem["subject"]]
-        found["relatedLocations"] = [_location(other, position) for other in others]
+        found["relatedLocations"] = [_location(other, position(parse_key(other))) for other in others]
     return found
 
 
@@ -200,9 +200,8 @@ def _message(problem: Mapping[str, Any]) -> str:
     return f"{problem['message']} (because of {causes})" if causes else str(problem["message"])
 
 
-def _location(key: str, position: Position) -> dict[str, Any]:
+def _location(key: str, place: Place) -> dict[str, Any]:
     logical: Sequence[Mapping[str, Any]] = [{"fullyQualifiedName": plain(key), "kind": "resource"}]
-    place = position(parse_key(key))
     if place is None:
         return {"logicalLocations": logical}
     file, line = place

@@ -53,7 +53,7 @@ class Engine:
     problems: list[Trouble] = field(default_factory=list)
     rejected: list[Trouble] = field(default_factory=list)
     position: Callable[[Key], tuple[str, int] | None] = lambda _: None
-    doubts: Callable[[Sequence[Object]], list[tuple[Key, Doubt]]] = lambda _: []
+    doubts: Callable[[Sequence[Object]], list[tuple[Key, Doubt, int]]] = lambda _: []
     replicated: Sequence[str] | None = None
     namespace: str | None = None
     changed: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(POLL)

@@ -82,15 +82,15 @@ def _download(url: str) -> bytes:
         raise ManifestError(f"{url}: {error}") from error
 
 
-def doubtful(doubts: Iterable[tuple[Key, Doubt]]) -> list[Entry]:
-    """Return unknown kinds and fields in the form of the query `problems`.
+def doubtful(doubts: Iterable[tuple[Key, Doubt, int]]) -> list[Entry]:
+    """Return unknown kinds and fields in the form of the query `problems`, with the line in the object's file.
 
     One that a newer release may know is a warning, as a violation with the enforcementAction `warn` is.
     """
     return [
-        {"subject": str(key), "about": str(key), "reason": doubt.reason, "message": doubt.message}
+        {"subject": str(key), "about": str(key), "reason": doubt.reason, "message": doubt.message, "line": line}
         | ({} if doubt.certain else {"enforcementAction": "warn"})
-        for key, doubt in doubts
+        for key, doubt, line in doubts
     ]
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from bridge.model.changes import Object
+    from bridge.sources.yaml import Place
 
 # The fields of an object by name, `*` for those of a map with free names. A list has the fields of its items. None
 # means that everything below is accepted: a plain value, or a field whose schema keeps unknown fields.
@@ -56,12 +57,13 @@ class Doubt:
     """A kind or field of an object that its schema does not have.
 
     `reason` is UnknownKind or UnknownField. `certain` is False if only a release in known_fields.json lacks the name
-    and no similar name exists: a newer release may have it.
+    and no similar name exists: a newer release may have it. `place` is that of the name in the object.
     """
 
     reason: str
     message: str
     certain: bool
+    place: Place
 
 
 class KnownFields:
@@ -92,33 +94,39 @@ class KnownFields:
     def _find_unknown_kind(self, group: str, kind: str) -> Iterator[Doubt]:
         if kinds := self._kinds.get(group):
             near = nearest(kind, kinds, _SIMILAR)
-            yield Doubt("UnknownKind", f'unknown kind "{kind}" in the group {group}{_hint_at(near)}', near is not None)
+            message = f'unknown kind "{kind}" in the group {group}{_hint_at(near)}'
+            yield Doubt("UnknownKind", message, near is not None, ("kind",))
         elif near := nearest(group, (name for name, kinds in self._kinds.items() if kind in kinds), _SIMILAR):
-            yield Doubt("UnknownKind", f'unknown group "{group}" of the kind {kind}{_hint_at(near)}', certain=True)
+            message = f'unknown group "{group}" of the kind {kind}{_hint_at(near)}'
+            yield Doubt("UnknownKind", message, True, ("apiVersion",))
 
 
 def _find_unknown_fields(obj: Object, fields: Fields, release: str | None) -> Iterator[Doubt]:
     """Yield the unknown fields of an object; `release` has these fields, None for those of a CRD."""
-    for path, name, known in _find_strangers(obj, fields | _OF_EVERY_KIND, ""):
-        near = nearest(name, known, _SIMILAR)
+    for place, known in _find_strangers(obj, fields | _OF_EVERY_KIND, ()):
+        near = nearest(str(place[-1]), known, _SIMILAR)
         certain = release is None or near is not None
         where = "" if certain else f" in {release}: a newer release may have it, whose CRDs --schemas takes"
-        yield Doubt("UnknownField", f'unknown field "{path}{name}"{_hint_at(near)}{where}', certain)
+        yield Doubt("UnknownField", f'unknown field "{_written(place)}"{_hint_at(near)}{where}', certain, place)
 
 
-def _find_strangers(value: Any, fields: Fields | None, path: str) -> Iterator[tuple[str, str, Fields]]:
-    """Yield the unknown fields in a value, each as its parent's path, its name, and the known names beside it."""
+def _find_strangers(value: Any, fields: Fields | None, place: Place) -> Iterator[tuple[Place, Fields]]:
+    """Yield the places of the unknown fields in a value, each with the known names beside it."""
     if fields is None:
         return
     if isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _find_strangers(item, fields, f"{path.removesuffix('.')}[{index}].")
+            yield from _find_strangers(item, fields, (*place, index))
     elif isinstance(value, dict):
         for name, item in value.items():
             if name in fields or _FREE in fields:
-                yield from _find_strangers(item, fields.get(name, fields.get(_FREE)), f"{path}{name}.")
+                yield from _find_strangers(item, fields.get(name, fields.get(_FREE)), (*place, name))
             else:
-                yield path, str(name), fields
+                yield (*place, name), fields
+
+
+def _written(place: Place) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place).removeprefix(".")
 
 
 def _hint_at(near: str | None) -> str:

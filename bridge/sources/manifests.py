@@ -23,7 +23,7 @@ from bridge.model.nesting import MAX_DEPTH, MAX_VALUES, NestingError, exceeds, h
 from bridge.model.types import CRD, POLICY_KIND
 from bridge.sources.defaults import Defaulter
 from bridge.sources.pruning import prune
-from bridge.sources.yaml import UNREADABLE, BrokenDocument, read_documents
+from bridge.sources.yaml import UNREADABLE, BrokenDocument, Lines, read_documents
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
@@ -131,8 +131,8 @@ class ManifestSource:
         manifest = self._state.manifests.get(key.object)
         return (manifest.file, manifest.line) if manifest else None
 
-    def doubts(self, crds: Iterable[Object] = ()) -> list[tuple[Key, Doubt]]:
-        """Return the kinds and fields of the manifests that their schemas do not have, with the objects' keys.
+    def doubts(self, crds: Iterable[Object] = ()) -> list[tuple[Key, Doubt, int]]:
+        """Return the kinds and fields of the manifests that their schemas do not have, with key and line.
 
         `crds` describe kinds in addition to those among the manifests.
         """
@@ -140,9 +140,15 @@ class ManifestSource:
 
         crds = [*crds, *self._crds, *(obj for key, obj in self._state.objects.items() if key.type_id == CRD)]
         known = KnownFields(crds)
-        return [
-            (key, doubt) for key, manifest in self._state.manifests.items() for doubt in known.doubts(manifest.object)
-        ]
+        found = []
+        lines: dict[str, Lines | None] = {}
+        for key, manifest in self._state.manifests.items():
+            for doubt in known.doubts(manifest.object):
+                if manifest.file not in lines:
+                    lines[manifest.file] = _read_lines(manifest.file)
+                read = lines[manifest.file]
+                found.append((key, doubt, read.of(manifest.line, doubt.place) if read else manifest.line))
+        return found
 
     def want(self, type_ids: AbstractSet[str]) -> None:
         """Note the wanted kinds.
@@ -330,6 +336,14 @@ class FileContent:
 
     manifests: tuple[Manifest, ...]
     troubles: tuple[Trouble, ...]
+
+
+def _read_lines(file: str) -> Lines | None:
+    """Return the lines of a file; None for standard input, or a file that has changed since."""
+    try:
+        return Lines(Path(file).read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError):
+        return None
 
 
 def report(file: str, line: int, number: int, reason: str, *, retried: bool) -> Trouble:

@@ -12,6 +12,7 @@ import json
 import math
 import re
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import yaml
@@ -342,6 +343,44 @@ def _find_lines_below(node: yaml.Node, place: Place) -> Iterator[tuple[Place, in
     for step, marked, value in children:
         yield (*place, step), marked.start_mark.line + 1
         yield from _find_lines_below(value, (*place, step))
+
+
+class Lines:
+    """The lines of values in a text, whose documents are composed again one at a time."""
+
+    def __init__(self, text: str) -> None:
+        self._parts = list(_split(text))
+        self._composed: tuple[str, yaml.Node | None] = ("", None)
+
+    def of(self, line: int, place: Place) -> int:
+        """Return the line of a place in the object that begins at a line; of what contains it if it has none itself."""
+        first_line, chunk = [part for part in self._parts if part[0] <= line][-1]
+        if chunk != self._composed[0]:
+            try:
+                self._composed = chunk, yaml.compose(chunk, YamlLoader)
+            except yaml.YAMLError:  # several values of JSON
+                self._composed = chunk, None
+        node = _find_object(self._composed[1], line - first_line)
+        for step in place:
+            if isinstance(node, yaml.MappingNode):
+                found = next(((key, value) for key, value in node.value if key.value == step), None)
+            else:
+                items = node.value if isinstance(node, yaml.SequenceNode) else []
+                found = next(((item, item) for number, item in enumerate(items) if number == step), None)
+            if found is None:
+                break
+            line = first_line + found[0].start_mark.line
+            node = found[1]
+        return line
+
+
+def _find_object(node: yaml.Node | None, line: int) -> yaml.Node | None:
+    """Return the document's node, or the item of a list, that begins at a line."""
+    if node is None or node.start_mark.line == line:
+        return node
+    members = node.value if isinstance(node, yaml.MappingNode) else []
+    lists = [value.value for key, value in members if key.value == "items" and isinstance(value, yaml.SequenceNode)]
+    return next((found for item in chain(*lists) if (found := _find_object(item, line))), None)
 
 
 def _find_item_lines(node: yaml.Node, first_line: int) -> tuple[int, ...]:

@@ -272,6 +272,48 @@ def test_analyze_introduces_an_unknown_field_and_fixes_one(bridge: Run, tmp_path
     assert (answer.returncode, json.loads(answer.stdout)["problems"]["fixed"]) == (0, [problem])
 
 
+MISSPELLED = """# Two objects, one of them in a list.
+kind: List
+apiVersion: v1
+items:
+- apiVersion: gateway.networking.k8s.io/v1
+  kind: HTTPRoute
+  metadata: {name: a, namespace: shop}
+  spec:
+    rules:
+    - matches: []
+    - backendRef:
+      - {name: cart, port: 80}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: b, namespace: shop}
+spec:
+  hostnames: [a.example.com]
+  parentRef: {name: public}
+"""
+
+
+def test_an_unknown_field_is_reported_at_its_own_line(bridge: Run, tmp_path: Path) -> None:
+    file = tmp_path / "routes.yaml"
+    file.write_text(MISSPELLED)
+    answer = bridge("problems", "--manifests", file, "-o", "json")
+    lines = {one["message"]: one["line"] for one in json.loads(answer.stdout) if one["reason"] == "UnknownField"}
+    assert lines == {
+        'unknown field "spec.rules[1].backendRef"; did you mean "backendRefs"?': 11,
+        'unknown field "spec.parentRef"; did you mean "parentRefs"?': 19,
+    }
+    assert f"{file}:19" in "".join(bridge("problems", "--manifests", file).stdout.split())
+    (tmp_path / "empty").mkdir()
+    answer = bridge("analyze", file, "--manifests", tmp_path / "empty", "-o", "sarif")
+    regions = {
+        (result["ruleId"], location["physicalLocation"]["region"]["startLine"])
+        for result in json.loads(answer.stdout)["runs"][0]["results"]
+        for location in result["locations"]
+    }
+    assert {("UnknownField", 11), ("UnknownField", 19)} <= regions
+
+
 def test_problems_check_fields_by_the_crds_of_schemas(bridge: Run, tmp_path: Path) -> None:
     schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}}
     crd = {
