@@ -17,6 +17,7 @@ from bridge.model.types import Fields
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaUndefined
 from bridge.replicator.changes import Intake, Pending, ReplicationCounts
+from bridge.replicator.documents import Path
 from bridge.replicator.writer import SLOW, Claim, Lost, Writer
 from bridge.work import RETURNING, STARTING, Backoff
 
@@ -105,6 +106,8 @@ class Replicator:
         self.objects: Mapping[str, int] = self._writer.documents.counts  # by type
         self.policy_kinds: frozenset[str] = frozenset()  # the active ones, empty until they are known
         self.troubles = self._intake.troubles
+        # Held from the first write of a change until its notice: several writes may belong together.
+        self.changing = asyncio.Lock()
         self.rejected: Mapping[str, int] = self._intake.rejections.counts  # objects, by type
         self._undescribed: dict[str, str] = {}  # by undescribed type of policies, the last logged message
         self._rules = rules
@@ -123,6 +126,10 @@ class Replicator:
 
     def __len__(self) -> int:
         return len(self._writer.documents)
+
+    def paths_of(self, key: Key) -> tuple[Path, ...]:
+        """Return the paths of an object's entries in the index; none for an object that OPA does not have."""
+        return self._writer.documents.known(key).paths
 
     @property
     def waiting(self) -> int:
@@ -198,8 +205,9 @@ class Replicator:
                 if await self._writer.begin(self._linked_by) or (lost and not emptied):
                     # Deleted objects follow from OPA's data, which is known from here on.
                     self._start_over()
-                with self.counted.count_sync(_reason(lost)):
-                    await self._fill()
+                async with self.changing:
+                    with self.counted.count_sync(_reason(lost)):
+                        await self._fill()
                 backoff.reset()
                 await self._follow_up()
             except OpaError as error:
@@ -324,7 +332,8 @@ class Replicator:
                         await self._intake.wake.wait()
                 except TimeoutError:
                     pass
-            await self._follow_rules()
+            async with self.changing:
+                await self._follow_rules()
             signs = self._signs
             if self._checked != signs or clock() >= look:
                 try:
@@ -336,7 +345,8 @@ class Replicator:
                 await self._audit()
                 audit = clock() + max(AUDIT, _AUDIT_SHARE * (clock() - began))
             if self.waiting:
-                await self._write_batch()
+                async with self.changing:
+                    await self._write_batch()
                 self._intake.pending.written()
 
     async def _audit(self) -> None:

@@ -214,3 +214,21 @@ neighbors_of(key) := union({
 	rivals,
 	{below | some rival in rivals; some below in hierarchy.step_below(rival)},
 }) if rivals := hierarchy.rivals(key)
+
+# The keys of a view, of objects and of missing ones: queries at `roots` and below have the same results from these alone.
+# They are what is below `roots` and above that, ListenerSets and routes that conflict with it, and the policies there
+# with what else they name, and with what they conflict there.
+view_keys(roots) := ((places | named_by) | contenders) | grants if {
+	paths := _with_above({key | some root in roots; some key in hierarchy.objects_below(root)})
+	beside := {key | some place in paths; levels.of(place) in {"Gateway", "Route"}; some key in (index.listener_sets_of(place) | hierarchy.rivals(place))}
+	joined := _with_above(paths | beside)
+	named_by := {policy | some place in joined; some policy in attachment.policies_targeting(place)}
+	named := {ref.object | some policy in named_by; some ref in policies.named_refs(policy)}
+	contenders := {policy | some place in named; some policy in attachment.policies_targeting(place); _depends_on_others(keys.type_of(policy))}
+	places := joined | _with_above(named)
+	namespaces := {keys.namespace(place) | some place in places}
+	type := "gateway.networking.k8s.io/ReferenceGrant"
+	grants := {concat("/", [type, namespace, name]) | some namespace in namespaces; some name, _ in lookup.objects_in(type, namespace)}
+}
+
+_with_above(found) := {trim_suffix(above, "@frontend") | some key in found; some above in hierarchy.objects_above(key)}

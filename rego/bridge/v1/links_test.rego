@@ -1,5 +1,6 @@
 package bridge.v1_test
 
+import data.bridge.kinds
 import data.bridge.testing
 import data.bridge.v1
 
@@ -208,4 +209,32 @@ test_fields_that_change_links_are_link_fields if {
 	every field in ["targetRef", "targetRefs", "targetSelectors"] {
 		{"with": concat("/", ["/spec", field])} in v1.link_fields
 	}
+}
+
+_view_of(query_input) := found if {
+	kinds_there := kinds.active_kinds with data.objects as testing.stored(testing.world)
+	found := v1.view with data.objects as testing.stored(testing.world)
+		with data.index as testing.stored_index(testing.world)
+		with data.kinds as kinds_there
+		with input as query_input
+}
+
+test_view_of_a_gateway_has_what_is_below_and_above_it if {
+	found := _view_of({"roots": ["gateway.networking.k8s.io/Gateway/infra/public"], "types": []})
+	some key in found.keys
+	startswith(key, "gateway.networking.k8s.io/HTTPRoute/")
+	some above in object.keys(found.objects)
+	startswith(above, "gateway.networking.k8s.io/GatewayClass/")
+	object.keys(found.links) & object.keys(found.objects) == object.keys(found.links)
+}
+
+test_view_of_namespaces_begins_at_those_that_the_selector_selects if {
+	selector := json.marshal({"matchLabels": {"kubernetes.io/metadata.name": "shop"}})
+	_view_of({"roots": [], "types": [], "namespaceSelector": selector}).roots == {"core/Namespace/-/shop"}
+}
+
+test_view_of_missing_objects_has_no_roots if {
+	_view_of({"roots": ["gateway.networking.k8s.io/Gateway/infra/gone"], "types": []}).roots == set()
+	_view_of({"types": []}).error.code == "InvalidInput"
+	_view_of({"roots": []}).error.code == "InvalidInput"
 }

@@ -1,0 +1,92 @@
+"""Views: the parts of a cluster that bundles for other OPAs have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bridge.model.keys import CLUSTER, Key
+from bridge.model.types import GATEWAY_API
+
+ALL = "all"  # the view that has everything, and its name
+FORMS = "all, GatewayClass/NAME, or Gateway/NAMESPACE/NAME"
+_NAME = re.compile(r"[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?")  # as of an object in Kubernetes, and so of a Gateway
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A view: its name, which is in its URL, and what it has.
+
+    It has `root`, a Gateway or a GatewayClass, with what is above and below it; or the same of the Namespaces that the
+    label selector `namespaces` selects; or everything without either. It also has all objects of `types`. Raises
+    ValueError for an invalid name.
+    """
+
+    name: str
+    root: Key | None = None
+    namespaces: Mapping[str, Any] | None = None
+    types: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Reject a name that would need escaping in a URL."""
+        if not _NAME.fullmatch(self.name):
+            raise ValueError(
+                f"publish: {self.name!r} is not a name of a view: write lowercase letters, digits, - and . "
+                "(at most 253 characters)"
+            )
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether it has everything."""
+        return self.root is None and self.namespaces is None
+
+    @property
+    def selection(self) -> str:
+        """Return what it selects, for messages."""
+        if self.root is None:
+            return "everything" if self.is_whole else "Namespace with these labels"
+        namespace = "" if self.root.namespace == CLUSTER else f"{self.root.namespace}/"
+        return f"{self.root.kind} {namespace}{self.root.name}"
+
+
+def gateway_key(text: str) -> Key:
+    """Return the key of a Gateway, `NAMESPACE/NAME`. Raises ValueError for another form."""
+    namespace, slash, name = text.partition("/")
+    if not slash or not namespace or not name or "/" in name:
+        raise ValueError(f"publish: {text!r} is not a Gateway: write NAMESPACE/NAME")
+    return Key(GATEWAY_API, "Gateway", namespace, name)
+
+
+def class_key(name: str) -> Key:
+    """Return the key of a GatewayClass. Raises ValueError for an invalid name."""
+    if not name or "/" in name:
+        raise ValueError(f"publish: {name!r} is not a name of a GatewayClass")
+    return Key(GATEWAY_API, "GatewayClass", CLUSTER, name)
+
+
+def view_of(text: str) -> View:
+    """Return the view of a short form (FORMS). Raises ValueError for another text."""
+    kind, _, rest = text.partition("/")
+    if text == ALL:
+        return View(ALL)
+    if kind == "GatewayClass":
+        return View(rest, class_key(rest))
+    if kind == "Gateway":
+        root = gateway_key(rest)
+        return View(f"{root.namespace}.{root.name}", root)
+    raise ValueError(f"publish: {text!r} is not a view: write {FORMS}")
+
+
+def check_views(views: tuple[View, ...]) -> bool:
+    """Raise ValueError for two views of one name or of one selection."""
+    names: dict[str, View] = {}
+    for view in views:
+        if view.name in names:
+            raise ValueError(f"publish: two views have the name {view.name}: give one of them another name")
+        for other in names.values():
+            if (view.root, view.namespaces, set(view.types)) == (other.root, other.namespaces, set(other.types)):
+                raise ValueError(f"publish: {other.name} and {view.name} both are the view of {view.selection}")
+        names[view.name] = view
+    return True

@@ -1,0 +1,128 @@
+"""Random clusters: an OPA with the documents of a view answers as the hub does, and no change of a view is missed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bridge.files import rego_root
+from bridge.model.changes import Notice
+from bridge.model.keys import Key, key_of
+from bridge.model.types import GATEWAY_API
+from bridge.model.views import View
+from bridge.opa.client import Opa
+from bridge.opa.shipped import shipped_bundle
+from bridge.replicator.views import Marks, Slice, marks_of_change, query_slice
+from tests.properties.drawing import Object
+from tests.properties.random_clusters import random_cluster
+from tests.properties.random_requests import random_requests, random_routing
+from tests.properties.small_world import SmallWorld
+from tests.properties.test_incremental_statuses import as_it_was, at_work
+from tests.properties.test_requests_against_the_reference import answered
+from tests.reference.objects import Node
+from tests.warm_opa import WarmOpa
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_view_of_a_gateway_has_the_answers_of_the_hub(seed: int, opa_path: Path) -> None:
+    await compare_views(random_cluster(seed), seed, opa_path)
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_view_of_a_gateway_serves_requests_as_the_hub(seed: int, opa_path: Path) -> None:
+    await compare_views(random_routing(seed), seed, opa_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(10, 110))
+async def test_views_of_many_clusters_have_the_answers_of_the_hub(seed: int, opa_path: Path) -> None:
+    await compare_views(random_cluster(seed), seed, opa_path)
+    await compare_views(random_routing(seed), seed, opa_path)
+
+
+@pytest.mark.parametrize("seed", [1])
+async def test_every_change_of_a_view_concerns_it(seed: int, opa_path: Path) -> None:
+    await walk(seed, 40, opa_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(2, 10))
+async def test_every_of_many_changes_of_views_concerns_them(seed: int, opa_path: Path) -> None:
+    await walk(seed, 200, opa_path)
+
+
+async def compare_views(objects: list[Object], seed: int, opa_path: Path) -> None:
+    bundle = shipped_bundle(rego_root())
+    async with (
+        WarmOpa(opa_path, bundle=bundle) as managed,
+        at_work(managed.url, objects) as hub,
+        WarmOpa(opa_path, bundle=bundle) as other,
+        Opa(other.url) as edge,
+    ):
+        await hub.settled()
+        for gateway in [key_of(obj) for obj in objects if obj["kind"] == "Gateway"]:
+            found = await query_slice(hub.opa, View("one", gateway))
+            for name, document in found.documents.items():
+                await edge.put(name, document)
+            tree = await hub.opa.query("tree", {"root": str(gateway)})
+            nodes = [node for node in tree["nodes"] if not node.startswith("core/Namespace/")]
+            below = sorted({node.partition("#")[0].partition("@")[0] for node in nodes})
+            questions = [
+                ("effective", {"targets": nodes}),
+                *(("explain", {"target": node}) for node in nodes),
+                ("problems", {"objects": [key for key in below if "/GatewayClass/" not in key]}),
+            ]
+            for name, query_input in questions:
+                wanted = await hub.opa.query(name, query_input)
+                assert await edge.query(name, query_input) == wanted, (seed, gateway, name, query_input)
+            node = Node(gateway.group, gateway.kind, gateway.namespace, gateway.name)
+            for request in random_requests(seed, objects, 5):
+                asked = replace(request, gateway=node)
+                assert await answered(edge, asked, {}) == await answered(hub.opa, asked, {}), (seed, asked)
+
+
+async def walk(seed: int, steps: int, opa_path: Path) -> None:
+    """Change random objects; a view that differs afterwards has a mark in common with the changes."""
+    world = SmallWorld(seed)
+    bundle = shipped_bundle(rego_root())
+    async with WarmOpa(opa_path, bundle=bundle) as managed, at_work(managed.url, world.objects.values()) as hub:
+        await hub.settled()
+        notices: list[tuple[Notice, list[Marks]]] = []
+
+        def note(notice: Notice) -> None:
+            keys = (*notice.keys, *notice.reported)
+            paths = {key: (*notice.was.get(key, ()), *hub.replicator.paths_of(key)) for key in keys}
+            notices.append((notice, [marks_of_change(key, paths[key]) for key in keys]))
+
+        hub.replicator.listen(note)
+        before: dict[str, Slice] = {}
+        skipped = 0
+        for _ in range(steps):
+            what, key, obj = world.step()
+            if obj is None:
+                hub.source.delete(key)
+            else:
+                hub.source.put(as_it_was(hub.source.objects.get(key, {}), obj))
+            await hub.settled()
+            noted, notices[:] = list(notices), []
+            after = {view.name: await query_slice(hub.opa, view) for view in _views(world)}
+            for name in after.keys() & before.keys():
+                marks = before[name].marks
+                assert marks is not None
+                concerned = any(one.kinds or any(not marks.isdisjoint(some) for some in more) for one, more in noted)
+                skipped += not concerned
+                if not concerned:
+                    assert after[name].documents == before[name].documents, (seed, name, what, key)
+            before = after
+        assert skipped  # otherwise nothing is tested
+
+
+def _views(world: SmallWorld) -> list[View]:
+    gateways = [key for key in world.objects if key.kind == "Gateway"]
+    return [
+        *(View(f"{key.namespace}.{key.name}", key) for key in gateways),
+        View("main", Key(GATEWAY_API, "GatewayClass", "-", "main")),
+        View("shop", namespaces={"matchLabels": {"kubernetes.io/metadata.name": "shop"}}),
+    ]
