@@ -96,9 +96,9 @@ class Certificates:
             await asyncio.sleep(FILES)
             try:
                 if self.load():
-                    log.info("webhook certificate reloaded", file=str(self._certificate))
+                    log.info("certificate reloaded", file=str(self._certificate))
             except CertificateError as error:
-                log.warning("webhook certificate reload failed", why=str(error))
+                log.warning("certificate reload failed", why=str(error))
 
     def _make(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -114,17 +114,20 @@ def webhook_config(
     option(
         "--bridge-url",
         metavar="URL",
-        default="http://127.0.0.1:8282",
-        show_default=True,
-        help="The address of the bridge for OPA, as in `bridge run --listen`.",
+        help="The address of the bridge for OPA, as in `bridge run --listen`, or for a view as in --publish-listen. "
+        "Default: http://127.0.0.1:8282, for a view http://127.0.0.1:8484.",
     ),
+    option("--view", metavar="NAME", help="For an OPA without a bridge, which gets this view from the bridge."),
+    file_option("--ca-file", "Authorities (PEM) of the bridge's certificate, instead of the system's."),
     option(
         "--bundle-credentials",
+        "--publish-credentials",
+        "bundle_credentials",
         metavar="FOLDER",
         envvar="BRIDGE_BUNDLE_CREDENTIALS",
         type=click.Path(path_type=Path),
-        help="The token and the keys with which OPA fetches and verifies bundles, as for `bridge run`; created if the "
-        "folder does not exist. Default: a folder of this user.",
+        help="The token and the keys with which OPA fetches and verifies bundles or views, as for `bridge run`; "
+        "created if the folder does not exist. Default: a folder of this user.",
     ),
     option("--decision-ids", is_flag=True, help="OPA returns an id with each decision, for the audit of admission."),
     option("--authorization", is_flag=True, help="OPA gets its accepted tokens from the bridge, and limits requests."),
@@ -138,7 +141,9 @@ def webhook_config(
     output_option("yaml", "json"),
 )
 def opa_config(
-    bridge_url: str,
+    bridge_url: str | None,
+    view: str | None,
+    ca_file: Path | None,
     bundle_credentials: Path | None,
     decision_ids: bool,
     authorization: bool,
@@ -162,18 +167,25 @@ def opa_config(
         bridge opa-config --show policy >authz.rego
         # and the command that starts it
         bridge opa-config --show command
+        # For one of many OPAs that get a view of `bridge run --publish`
+        bridge opa-config --view infra.public --bridge-url https://hub.example.com:8484
     """
     if show != "config":
         print(_policy() if show == "policy" else _command())
         return
+    from bridge.opa.bundle import edge_config
     from bridge.opa.bundle import opa_config as config_for
     from bridge.opa.credentials import default_folder, kept_credentials
 
-    parts = urlsplit(bridge_url)
+    url = bridge_url or f"http://127.0.0.1:{8484 if view else 8282}"
+    parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise CommandError(f"--bridge-url {bridge_url}: write http://HOST:PORT")
-    trust = kept_credentials(bundle_credentials or default_folder()).trust
-    print_document(output, config_for(bridge_url, trust, decision_ids=decision_ids, authorization=authorization))
+        raise CommandError(f"--bridge-url {url}: write http://HOST:PORT")
+    trust = kept_credentials(bundle_credentials or default_folder("publish" if view else "bundle")).trust
+    if view:
+        print_document(output, edge_config(url, trust, view, str(ca_file or "")))
+        return
+    print_document(output, config_for(url, trust, decision_ids=decision_ids, authorization=authorization))
 
 
 def _policy() -> str:

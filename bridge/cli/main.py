@@ -27,7 +27,7 @@ _BROKEN_PIPE = 141  # the shell's exit code for a program that SIGPIPE ended
 _SECTIONS = {
     "Ask": ("effective", "explain", "request", "describe", "get", "tree", "graph"),
     "Review": ("analyze", "impact", "compare", "test", "problems", "violations", "status", "placement", "reasons"),
-    "Run": ("run", "doctor", "uninstall-status"),
+    "Run": ("run", "fleet", "doctor", "uninstall-status"),
     "Set up": (
         *("init", "crds", "rbac", "config", "opa-config", "webhook-config"),
         *("credentials", "token", "completion", "version"),

@@ -17,7 +17,7 @@ import functools
 import hashlib
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
@@ -81,7 +81,12 @@ class Bundles:
             functools.partial(sign_bundle, credentials.key, TOKENS_NAME),
             made=settings.opa_requires_tokens and settings.opa_url is None,
         )
-        self.guard = BundleGuard(credentials.token, local=is_loopback(settings.listen_address[0]))
+        self.guard = BundleGuard(
+            lambda: [credentials.token],
+            WrongTokens("bundle"),
+            "bundles are only for an OPA configured with `bridge opa-config`",
+            local=is_loopback(settings.listen_address[0]),
+        )
 
     def add_to(self, app: web.Application) -> None:
         """Add both endpoints to an application."""
@@ -90,7 +95,7 @@ class Bundles:
 
 
 _SIGNATURES = ".signatures.json"
-_HASHED_AS_JSON = frozenset({".manifest", "data.json"})
+_HASHED_AS_JSON = frozenset({".manifest", "data.json"})  # in any folder
 _COORDINATE = 32  # bytes of each of the two numbers of an ES256 signature
 
 
@@ -113,7 +118,7 @@ def sign_bundle(key: ec.EllipticCurvePrivateKey, scope: str, bundle: Bundle) -> 
 
 def _select_hash_input(name: str, content: bytes) -> bytes:
     """Return the hash input of a file: for JSON the form without spaces, with sorted keys, as Go writes it."""
-    if name not in _HASHED_AS_JSON:
+    if name.rpartition("/")[2] not in _HASHED_AS_JSON:
         return content
     return content.replace("\u2028".encode(), b"\\u2028").replace("\u2029".encode(), b"\\u2029")
 
@@ -132,12 +137,14 @@ LONGEST_WAIT = 60.0  # seconds; clients that request more get a response by then
 class BundleEndpoint:
     """Serves one bundle at a time at `path`; requests before the first one wait.
 
-    `archive` makes the served bytes of a bundle. `handed_revision` is the last served revision. The endpoint trusts
-    requests: `add_to` gets the guard that allows only OPA.
+    `archive` makes the served bytes of a bundle. `handed_revision` is the last served revision. `refusal` is why there
+    is no bundle and will be none soon; clients with an earlier one keep it. The endpoint trusts requests: `add_to` gets
+    the guard that allows only OPA.
     """
 
     def __init__(self, path: str, archive: Callable[[Bundle], bytes], bundle: Bundle | None = None) -> None:
         self.handed_revision = ""
+        self.refusal = ""
         self._confirmed = ""
         self._path = path
         self._archive = archive
@@ -145,7 +152,13 @@ class BundleEndpoint:
         self._content = archive(bundle) if bundle else b""
         self._fresh_start: Callable[[], None] = lambda: None
         self._changed = asyncio.Condition()
+        self._taken = asyncio.Condition()  # apart from `_changed`, because many clients may wait for that
         self._ended = False
+
+    @property
+    def bundle(self) -> Bundle | None:
+        """Return the served bundle; None before the first."""
+        return self._bundle
 
     @property
     def revision(self) -> str:
@@ -161,10 +174,16 @@ class BundleEndpoint:
         app.router.add_get(self._path, guard(self._get))
         app.on_shutdown.append(self._end)
 
-    async def serve_next(self, bundle: Bundle) -> None:
-        """Serve another bundle from now on; waiting clients get it immediately."""
+    async def serve_next(self, bundle: Bundle, content: bytes = b"") -> None:
+        """Serve another bundle from now on, with its archive if it was made; waiting clients get it immediately."""
         async with self._changed:
-            self._bundle, self._content = bundle, self._archive(bundle)
+            self._bundle, self._content, self.refusal = bundle, content or self._archive(bundle), ""
+            self._changed.notify_all()
+
+    async def refuse(self, why: str) -> None:
+        """Refuse requests from now on until there is another bundle."""
+        async with self._changed:
+            self._bundle, self._content, self.refusal = None, b"", why
             self._changed.notify_all()
 
     async def _end(self, _: web.Application) -> None:
@@ -175,17 +194,22 @@ class BundleEndpoint:
 
     async def wait_until_taken(self, revision: str) -> None:
         """Wait until an OPA has activated this revision, which it confirms by polling with it."""
+        async with self._taken:
+            await self._taken.wait_for(lambda: self._confirmed == revision)
+
+    async def wait_for_other(self, revision: str) -> None:
+        """Wait until another revision than this one is served."""
         async with self._changed:
-            await self._changed.wait_for(lambda: self._confirmed == revision)
+            await self._changed.wait_for(lambda: self.revision != revision)
 
     async def _get(self, request: web.Request) -> web.StreamResponse:
         has = request.headers.get("If-None-Match", "").strip('"')
         if not has:
             self._fresh_start()
         if has != self._confirmed:
-            async with self._changed:
+            async with self._taken:
                 self._confirmed = has
-                self._changed.notify_all()
+                self._taken.notify_all()
         wait = _read_wait(request.headers.getall("Prefer", []))
         if wait > 0 and not self._has_news(has):
             try:
@@ -194,6 +218,8 @@ class BundleEndpoint:
             except TimeoutError:
                 pass
         bundle = self._bundle
+        if self.refusal:
+            return refuse_bundle("NothingSelected", self.refusal)
         if bundle is None:
             # Clients with an earlier one keep it until the next bundle is known.
             return web.Response(status=304 if has else 503, headers={"Content-Type": BUNDLE_CONTENT_TYPE})
@@ -204,7 +230,14 @@ class BundleEndpoint:
         return web.Response(body=self._content, headers=headers)
 
     def _has_news(self, has: str) -> bool:
-        return self._ended or (self._bundle is not None and self._bundle.revision != has)
+        if self._ended or self.refusal:
+            return True
+        return self._bundle is not None and self._bundle.revision != has
+
+
+def refuse_bundle(code: str, message: str) -> web.Response:
+    """Return the response to a request for a bundle that does not exist."""
+    return web.json_response({"error": {"code": code, "message": message}}, status=404)
 
 
 def _read_wait(preferences: list[str]) -> float:
@@ -217,11 +250,17 @@ def _read_wait(preferences: list[str]) -> float:
 
 
 class BundleGuard:
-    """Allows OPA's requests only. `local`: the bridge listens on loopback, which limits the Host."""
+    """Allows requests with one of the current `tokens`; `message` is for others.
 
-    def __init__(self, token: str, *, local: bool) -> None:
-        self.wrong_tokens = WrongTokens("bundle")
-        self._token = token
+    `local`: the bridge listens on loopback, which limits the Host.
+    """
+
+    def __init__(
+        self, tokens: Callable[[], Iterable[str]], wrong_tokens: WrongTokens, message: str, *, local: bool
+    ) -> None:
+        self.wrong_tokens = wrong_tokens
+        self._tokens = tokens
+        self._message = message
         self._local = local
 
     def __call__(self, handler: Handler) -> Handler:
@@ -243,10 +282,10 @@ class BundleGuard:
             check_host(request, "which is where it listens")
         check_origin(request)
         given = bearer_of(request)
-        if given is not None and same(given, self._token):
-            return
-        message = "bundles are only for an OPA configured with `bridge opa-config`"
-        raise unauthorized(message) if given is None else self.wrong_tokens.refusal(request, message)
+        if given is None:
+            raise unauthorized(self._message)
+        if not any(same(given, token) for token in self._tokens()):
+            raise self.wrong_tokens.refusal(request, self._message)
 
 
 def _load_credentials(settings: Settings) -> BundleCredentials:
@@ -343,7 +382,7 @@ class Tokens:
     def _read_own(self) -> str:
         if self._own_file is None:
             return self._made
-        found = _read_tokens(Path(self._own_file))
+        found = read_tokens(Path(self._own_file))
         if len(found) != 1:
             raise TokenError(f"{self._own_file}: it holds {len(found) or 'no'} tokens: exactly one is expected")
         return found[0]
@@ -355,7 +394,7 @@ class Tokens:
         files = [path]
         if path.is_dir():
             files = [file for file in sorted(path.iterdir()) if file.is_file() and not file.name.startswith(".")]
-        return frozenset(token for file in files for token in _read_tokens(file))
+        return frozenset(token for file in files for token in read_tokens(file))
 
     def _refuse_the_same(self, own: str, readers: frozenset[str]) -> None:
         if own and own in readers:
@@ -367,7 +406,8 @@ class Tokens:
             log.warning("token reload failed", why=trouble)
 
 
-def _read_tokens(file: Path) -> list[str]:
+def read_tokens(file: Path) -> list[str]:
+    """Return the tokens in a file, one on each line. Raises OSError, or TokenError for an invalid one."""
     try:
         lines = read_text(file).splitlines()
         return [checked_token(line) for line in lines if line.strip() and not line.startswith("#")]

@@ -20,10 +20,13 @@ BUNDLE_NAME = "policy-bridge"  # the bundle's name in OPA's status and provenanc
 BUNDLE_PATH = "/bundles/policy-bridge.tar.gz"  # where the bridge serves it
 TOKENS_NAME = "policy-bridge-tokens"  # the bundle of accepted tokens
 TOKENS_PATH = "/bundles/policy-bridge-tokens.tar.gz"
+VIEW = "bridge_view"  # the document that states which view an OPA has: `{name, revision, since}`
 KEY_ID = "policy-bridge"  # of the key that signs bundles, in OPA's configuration
 KEY_ALGORITHM = "ES256"
 LONG_POLL_SECONDS = 30
 LARGEST_BODY = 64 << 20  # bytes of a request to OPA, also unpacked; a batch of an initial sync has at most half of that
+
+_MANIFEST = ".manifest"
 
 # OPA uses long polling only for this Content-Type; otherwise it polls after every delay.
 BUNDLE_CONTENT_TYPE = "application/vnd.openpolicyagent.bundles"
@@ -76,6 +79,30 @@ def opa_config(
     }
 
 
+def view_path(name: str) -> str:
+    """Return where a bridge serves the bundle of a view."""
+    return f"/bundles/{name}.tar.gz"
+
+
+def edge_config(hub_url: str, trust: BundleTrust, view: str, ca_file: str = "") -> dict[str, Any]:
+    """Return the configuration of an OPA that gets all its data and Rego from the bridge at `hub_url`, as one view.
+
+    OPA keeps the last valid bundle in its `persistence_directory`, and starts with it if the bridge is away. It reports
+    its status to the bridge, with the variable HOSTNAME as its name. `ca_file` has the authorities (PEM) of the
+    bridge's certificate, instead of the system's.
+    """
+    config = opa_config(hub_url, trust)
+    bundle = {**_bundle(view, view_path(view)), "persist": True}
+    tls = {"tls": {"ca_cert": ca_file}} if ca_file else {}
+    return {
+        **config,
+        "services": {"bridge": {**config["services"]["bridge"], **tls}},
+        "labels": {"view": view, "edge": "${HOSTNAME}"},
+        "bundles": {BUNDLE_NAME: bundle},
+        "status": {"service": "bridge", "prometheus": True},
+    }
+
+
 def opa_arguments(config: str, policy: str, listen: Sequence[str]) -> list[str]:
     """Return the arguments of an `opa` that requires tokens: files of its configuration and policy, its addresses."""
     addresses = [f"--addr={address}" for address in listen]
@@ -124,8 +151,26 @@ def build_bundle(modules: Mapping[str, str], data: Mapping[str, Any], roots: Ite
     files = {path: text.encode() for path, text in sorted(modules.items())}
     files["data.json"] = msgspec.json.encode(data, order="deterministic")
     revision = _digest(files, owned)
-    manifest = msgspec.json.encode({"revision": revision, "roots": list(owned)}, order="deterministic")
-    return Bundle({".manifest": manifest, **files}, revision, owned)
+    return Bundle({_MANIFEST: _manifest(revision, owned), **files}, revision, owned)
+
+
+def build_view_bundle(rules: Bundle, documents: Mapping[str, Any], view: str, now: str) -> Bundle:
+    """Return the bundle of a view: the files of the bundle `rules`, and `documents` by their names.
+
+    The revision follows from the content. The document VIEW has it, with the time `now`, which the revision ignores.
+    """
+    owned = tuple(sorted({*rules.roots, *documents, VIEW}))
+    files = {path: content for path, content in rules.files.items() if path != _MANIFEST}
+    for name, document in sorted(documents.items()):
+        files[f"{name}/data.json"] = msgspec.json.encode(document, order="deterministic")
+    revision = _digest({**files, VIEW: view.encode()}, owned)
+    about = {"name": view, "revision": revision, "since": now}
+    files[f"{VIEW}/data.json"] = msgspec.json.encode(about, order="deterministic")
+    return Bundle({_MANIFEST: _manifest(revision, owned), **files}, revision, owned)
+
+
+def _manifest(revision: str, roots: tuple[str, ...]) -> bytes:
+    return msgspec.json.encode({"revision": revision, "roots": list(roots)}, order="deterministic")
 
 
 def _digest(files: Mapping[str, bytes], roots: tuple[str, ...]) -> str:

@@ -78,14 +78,14 @@ def new_credentials() -> BundleCredentials:
     return BundleCredentials(secrets.token_urlsafe(32), ec.generate_private_key(ec.SECP256R1()))
 
 
-def default_folder() -> Path:
-    """Return `policy-bridge/bundle` in `$XDG_STATE_HOME` or `~/.local/state`; raises CredentialsError without both."""
+def default_folder(name: str = "bundle") -> Path:
+    """Return `policy-bridge/<name>` in `$XDG_STATE_HOME` or `~/.local/state`; raises CredentialsError without both."""
     if base := os.environ.get("XDG_STATE_HOME"):
-        return Path(base) / "policy-bridge" / "bundle"
+        return Path(base) / "policy-bridge" / name
     try:
-        return Path.home() / ".local" / "state" / "policy-bridge" / "bundle"
+        return Path.home() / ".local" / "state" / "policy-bridge" / name
     except RuntimeError as error:
-        raise CredentialsError("no home folder for credentials: set bundle_credentials to a folder") from error
+        raise CredentialsError(f"no home folder for credentials: set {name}_credentials to a folder") from error
 
 
 def kept_credentials(folder: Path) -> BundleCredentials:

@@ -15,6 +15,7 @@ import msgspec
 
 from bridge.model.placement import DEFAULT_DECISION, Mode, Placed, decision_path
 from bridge.model.types import Fields, Selection
+from bridge.model.views import FORMS, View, class_key, gateway_key, view_of
 
 PREFIX = "BRIDGE_"  # of environment variables: BRIDGE_OPA_URL sets opa_url
 Builtin = Literal["http.send", "net.lookup_ip_addr", "opa.runtime"]
@@ -87,6 +88,50 @@ class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
             raise ValueError(f"placement: {self.type}: the mode is one of Off, Report, Write")
         if self.decision:
             decision_path(self.decision)
+
+
+class LabelExpression(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One entry of `matchExpressions` of a label selector."""
+
+    key: str
+    operator: Literal["In", "NotIn", "Exists", "DoesNotExist"]
+    values: tuple[str, ...] = ()
+
+
+class LabelSelector(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """A label selector of Kubernetes; an empty one selects everything."""
+
+    match_labels: dict[str, str] = {}
+    match_expressions: tuple[LabelExpression, ...] = ()
+
+
+class ViewSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """One entry of the setting `publish`: a view of one Gateway, one GatewayClass, or Namespaces by their labels.
+
+    `gateway` is `NAMESPACE/NAME`. The view also has all objects of `types` (`<group>/<Kind>`), for admins' Rego.
+    """
+
+    name: str
+    gateway: str = ""
+    gateway_class: str = ""
+    namespaces: LabelSelector | None = None
+    types: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Reject values that the types cannot exclude."""
+        if [bool(self.gateway), bool(self.gateway_class), self.namespaces is not None].count(True) != 1:
+            raise ValueError(f"publish: {self.name} needs one of gateway, gatewayClass and namespaces")
+        for one in self.types:
+            if one.count("/") != 1:
+                raise ValueError(f"publish: {self.name}: {one!r} is not <group>/<Kind>")
+
+    @property
+    def view(self) -> View:
+        """Return the view. Raises ValueError for an invalid name."""
+        if self.namespaces is not None:
+            return View(self.name, namespaces=msgspec.to_builtins(self.namespaces), types=self.types)
+        root = gateway_key(self.gateway) if self.gateway else class_key(self.gateway_class)
+        return View(self.name, root, types=self.types)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -195,6 +240,25 @@ class Settings:
     )
     webhook_service: str = setting("policy-bridge/policy-bridge", "Namespace and name of the webhook's Service.")
     webhook_url: str | None = setting(None, "URL of the webhook instead of a Service: https://HOST:PORT/admission.")
+    publish: tuple[str | ViewSettings, ...] = setting(
+        (),
+        f"Views to publish as bundles for other OPAs: {FORMS}; in a file also with labels. Repeatable.",
+        "--publish VIEW",
+    )
+    publish_listen: str = setting("127.0.0.1:8484", "Address of the views.", "--publish-listen HOST:PORT")
+    publish_cert_file: str | None = setting(
+        None, "Certificate (PEM) of publish_listen, required unless that is loopback.", "--publish-cert-file FILE"
+    )
+    publish_key_file: str | None = setting(None, "The key (PEM) of publish_cert_file.", "--publish-key-file FILE")
+    publish_credentials: str | None = setting(
+        None,
+        "The keys that sign and verify views, and the token for all of them; created if it does not exist.",
+        "--publish-credentials FOLDER",
+    )
+    publish_tokens: str | None = setting(
+        None,
+        "Tokens for views instead of that one: a file with one on each line, or a folder with a file for each view.",
+    )
     shutdown_grace: float = setting(25.0, "Seconds for all steps of stopping.")
     shutdown_drain: float = setting(5.0, "Seconds of these in which the webhook continues to respond.")
     log_level: Literal["debug", "info", "warning", "error"] = setting(
@@ -233,6 +297,11 @@ class Settings:
             for one in chosen
             if not isinstance(one.mode, bool) and one.mode != "Off"
         )
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """Return the setting `publish`. Raises ValueError for an invalid view."""
+        return tuple(view_of(one) if isinstance(one, str) else one.view for one in self.publish)
 
     @property
     def listen_address(self) -> tuple[str, int]:

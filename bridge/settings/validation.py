@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import urlsplit
 
 from bridge.model.placement import decision_path
+from bridge.model.views import check_views
 from bridge.opa.address import read_address
 from bridge.opa.errors import OpaError
 from bridge.settings.model import Settings, split_address
@@ -126,6 +127,9 @@ _RULES: tuple[Rule, ...] = (
     _address("listen"),
     _address("probe_listen"),
     _address("webhook_listen"),
+    _address("publish_listen"),
+    ("publish", lambda s: check_views(s.views), ""),
+    _pair("publish_cert_file", "publish_key_file"),
     ("decision", lambda s: decision_path(s.decision), ""),
     ("webhook_decision", lambda s: s.admission_decision, ""),
     _pair("webhook_cert_file", "webhook_key_file"),

@@ -45,6 +45,7 @@ from bridge.sidecar.metric_sources import (
     measure_work,
 )
 from bridge.sidecar.policy_loading import PolicyLoading, policies_of
+from bridge.sidecar.publishing import Publishing
 from bridge.sidecar.signals import Reloading, Shutdown
 from bridge.sidecar.store import Store, open_store
 from bridge.sidecar.webhook import Policies, Webhook
@@ -109,6 +110,7 @@ class Parts:
     reports: ViolationReports
     placement: Placement
     webhook: Webhook | None
+    publishing: Publishing | None
     own_opa: ManagedOpa | None
 
     @property
@@ -125,6 +127,8 @@ class Parts:
             runs.append(functools.partial(keep_running, self.own_opa, self.replicator.doubt))
         if self.webhook:
             runs.append(self.webhook.run)
+        if self.publishing:
+            runs.append(self.publishing.run)
         return runs
 
     @property
@@ -154,7 +158,8 @@ async def _start_parts(
         bundles = Bundles(settings)
         metrics = Metrics()
         measure_start(metrics, checks, store, reloading)
-        measure_guards(metrics, {"page": site.wrong_tokens, "bundle": bundles.guard.wrong_tokens})
+        guards = {"page": site.wrong_tokens, "bundle": bundles.guard.wrong_tokens}
+        measure_guards(metrics, guards)
         bridge_url = await stack.enter_async_context(_listen_for_requests(settings, bundles, checks, metrics, site))
         await stack.enter_async_context(probe_listening(settings, checks, metrics))
         executable = await asyncio.to_thread(ensure_opa)
@@ -164,6 +169,8 @@ async def _start_parts(
         parts = await _make_parts(stack, settings, store, access, own_opa, bundles, executable.path, bridge_url)
         _connect(parts, bundles, settings)
         ready |= parts.readiness
+        if parts.publishing:
+            guards["edges"] = parts.publishing.edges.wrong_tokens
         _measure(metrics, parts, access)
         readers = await stack.enter_async_context(access.open(timeout=READERS_TIMEOUT, at_once=READERS_AT_ONCE))
         replicator, audited = parts.replicator, parts.audit.audited
@@ -226,6 +233,7 @@ async def _make_parts(
         webhook=_make_webhook(
             settings, store, access, policies_of(loading, lambda: replicator.unready, lambda: replicator.policy_kinds)
         ),
+        publishing=Publishing(settings, opa, replicator, loader, bundles.modules) if settings.publish else None,
         own_opa=own_opa,
     )
 
@@ -244,6 +252,8 @@ def _connect(parts: Parts, bundles: Bundles, settings: Settings) -> None:
         replicator.listen(parts.placement.note)
     if parts.webhook:
         replicator.listen(parts.webhook.note)
+    if parts.publishing:
+        replicator.listen(parts.publishing.note)
 
 
 def _measure(metrics: Metrics, parts: Parts, access: OpaAccess) -> None:

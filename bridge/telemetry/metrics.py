@@ -147,7 +147,13 @@ FAMILIES = (
         ("reason",),
         REASONS,
     ),
-    Family("wrong_tokens", "counter", "Requests with a wrong token, by listener.", ("listener",), ("page", "bundle")),
+    Family(
+        "wrong_tokens",
+        "counter",
+        "Requests with a wrong token, by listener.",
+        ("listener",),
+        ("page", "bundle", "edges"),
+    ),
     Family(
         "settings_reloads", "counter", "Reloads of settings on SIGHUP, by result.", ("result",), ("applied", "refused")
     ),

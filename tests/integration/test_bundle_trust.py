@@ -16,6 +16,7 @@ import pytest
 from aiohttp import web
 
 from bridge.http.bundles import BundleEndpoint, BundleGuard, sign_bundle
+from bridge.http.request_guard import WrongTokens
 from bridge.opa.bundle import BUNDLE_NAME, BUNDLE_PATH, Bundle, archive_of, build_bundle, opa_config
 from bridge.opa.client import BundleStatus, Opa
 from bridge.opa.credentials import BundleCredentials, CredentialsError, kept_credentials, new_credentials
@@ -40,7 +41,7 @@ async def serving(
 ) -> AsyncIterator[tuple[BundleEndpoint, str]]:
     endpoint = BundleEndpoint(BUNDLE_PATH, functools.partial(sign_bundle, credentials.key, scope), numbered(1))
     app = web.Application()
-    endpoint.add_to(app, BundleGuard(credentials.token, local=True))
+    endpoint.add_to(app, BundleGuard(lambda: [credentials.token], WrongTokens("bundle"), "for OPA only", local=True))
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

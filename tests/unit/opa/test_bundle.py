@@ -5,7 +5,7 @@ import tarfile
 
 import pytest
 
-from bridge.opa.bundle import build_bundle
+from bridge.opa.bundle import build_bundle, build_view_bundle
 
 MODULES = {"b/two.rego": "package b.two\n", "a/one.rego": "package a.one\n"}
 
@@ -44,3 +44,31 @@ def test_any_change_of_modules_data_or_roots_changes_the_revision() -> None:
 def test_a_module_path_that_opa_would_not_load_is_refused(path: str) -> None:
     with pytest.raises(ValueError, match="is not a path of a module"):
         build_bundle({path: "package a\n"}, {}, ["a"])
+
+
+def test_bundle_of_a_view_has_the_files_of_the_rules_and_states_its_revision() -> None:
+    rules = build_bundle(MODULES, {"presets": {"x": 1}}, ["a", "b", "presets"])
+    view = build_view_bundle(rules, {"objects": {"core": {}}, "index": {}}, "shop", "2026-01-01T00:00:00Z")
+    files = files_of(view.content)
+    assert list(files) == [
+        ".manifest",
+        *("a/one.rego", "b/two.rego", "data.json", "index/data.json", "objects/data.json", "bridge_view/data.json"),
+    ]
+    assert json.loads(files[".manifest"]) == {
+        "revision": view.revision,
+        "roots": ["a", "b", "bridge_view", "index", "objects", "presets"],
+    }
+    about = {"name": "shop", "revision": view.revision, "since": "2026-01-01T00:00:00Z"}
+    assert json.loads(files["bridge_view/data.json"]) == about
+
+
+def test_revision_of_a_view_follows_from_its_name_rules_and_documents_alone() -> None:
+    rules = build_bundle(MODULES, {}, ["a", "b"])
+    one = build_view_bundle(rules, {"objects": {"a": 1, "b": 2}}, "shop", "2026-01-01T00:00:00Z")
+    assert build_view_bundle(rules, {"objects": {"b": 2, "a": 1}}, "shop", "now").revision == one.revision
+    others = [
+        build_view_bundle(rules, {"objects": {"a": 1, "b": 2}}, "other", ""),
+        build_view_bundle(rules, {"objects": {"a": 1, "b": 3}}, "shop", ""),
+        build_view_bundle(build_bundle({}, {}, []), {"objects": {"a": 1, "b": 2}}, "shop", ""),
+    ]
+    assert len({one.revision, *(other.revision for other in others)}) == 4

@@ -1,0 +1,129 @@
+"""`bridge fleet`: the OPAs that get views from a bridge."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bridge.cli.command import DEBUG, Group, command, file_option, option, output_option
+from bridge.cli.output import print_document
+from bridge.cli.table import Table, print_tables
+from bridge.queries.names import CommandError
+
+_PATIENCE = 10.0  # seconds
+_BEHIND = 1  # exit code
+
+
+def _fleet() -> None:
+    """Show the views that a bridge publishes, and the OPAs that get them.
+
+    Examples:
+        # On the machine of the bridge
+        bridge fleet status
+    """
+
+
+fleet = Group("fleet", help=_fleet.__doc__, params=[DEBUG], short_help="OPAs that get views from a bridge")
+
+
+@command(
+    "Show published views, and which revision each OPA has",
+    option(
+        "--bridge-url", metavar="URL", default="http://127.0.0.1:8484", show_default=True, help="Its views' address."
+    ),
+    option(
+        "--publish-credentials",
+        metavar="FOLDER",
+        envvar="BRIDGE_PUBLISH_CREDENTIALS",
+        type=click.Path(path_type=Path),
+        help="As for `bridge run`; its token is sent. Default: a folder of this user.",
+    ),
+    file_option("--ca-file", "Authorities (PEM) of the bridge's certificate, instead of the system's."),
+    output_option("table", "json", "yaml"),
+    group=fleet,
+)
+def status(bridge_url: str, publish_credentials: Path | None, ca_file: Path | None, output: str) -> int:
+    """Show the views that a bridge publishes, and of each OPA that reports to it the revision, the lag and the error.
+
+    The bridge knows the OPAs that have reported since its start, with the configuration of `bridge opa-config --view`.
+    The exit code is 1 if a view is not published, or an OPA has an error.
+
+    Examples:
+        # On the machine of the bridge
+        bridge fleet status
+        # On another one, with a copy of the folder
+        bridge fleet status --bridge-url https://hub.example.com:8484 --publish-credentials hub --ca-file ca.pem
+    """
+    found = _read(bridge_url, publish_credentials, ca_file)
+    if output == "table":
+        print_tables([_table_of_views(found["views"]), _table_of_edges(found)])
+    else:
+        print_document(output, found)
+    return (
+        _BEHIND if any(one["problem"] for one in found["views"]) or any(one["error"] for one in found["edges"]) else 0
+    )
+
+
+def _read(url: str, folder: Path | None, ca_file: Path | None) -> dict[str, Any]:
+    from bridge.opa.credentials import TOKEN, CredentialsError, default_folder
+
+    if not url.startswith(("http://", "https://")):
+        raise CommandError(f"--bridge-url {url}: write https://HOST:PORT")
+    try:
+        token = ((folder or default_folder("publish")) / TOKEN).read_text(encoding="ascii").strip()
+        context = ssl.create_default_context(cafile=ca_file) if url.startswith("https") else None
+        request = urllib.request.Request(f"{url}/fleet", headers={"Authorization": f"Bearer {token}"})  # noqa: S310 (checked)
+        with urllib.request.urlopen(request, timeout=_PATIENCE, context=context) as response:  # noqa: S310 (checked)
+            answer: dict[str, Any] = json.load(response)
+            return answer
+    except urllib.error.HTTPError as error:
+        raise CommandError(f"{url} refuses the token: HTTP {error.code}") from error
+    except urllib.error.URLError as error:
+        raise CommandError(f"{url} does not respond: {error.reason}") from error
+    except (CredentialsError, OSError) as error:
+        raise CommandError(str(error)) from error
+
+
+def _table_of_views(views: list[dict[str, Any]]) -> Table:
+    rows: list[Sequence[str]] = [
+        [one["name"], one["revision"], str(one["objects"] or ""), str(one["bytes"] or ""), one["problem"]]
+        for one in views
+    ]
+    return Table(["VIEW", "REVISION", "OBJECTS", "BYTES", "PROBLEM"], rows).without_empty("PROBLEM")
+
+
+def _table_of_edges(found: dict[str, Any]) -> Table:
+    views = {one["name"]: one for one in found["views"]}
+    rows: list[Sequence[str]] = [
+        [
+            one["name"],
+            one["view"],
+            one["revision"],
+            _lag(one, views.get(one["view"])),
+            _age(one["reported"]),
+            one["error"],
+        ]
+        for one in found["edges"]
+    ]
+    return Table(["OPA", "VIEW", "REVISION", "LAG", "REPORTED", "ERROR"], rows).without_empty("ERROR")
+
+
+def _lag(edge: dict[str, Any], view: dict[str, Any] | None) -> str:
+    """Return for how long an OPA has not had the current revision."""
+    if view is None:
+        return "unknown view"
+    if edge["revision"] == view["revision"]:
+        return "0s"
+    return _age(view["since"]) if view["revision"] else ""
+
+
+def _age(since: str) -> str:
+    return f"{max(0, round((datetime.now(UTC) - datetime.fromisoformat(since)).total_seconds()))}s"

@@ -1,0 +1,178 @@
+"""Edges: other OPAs that fetch bundles of views from this bridge, and report their status to it.
+
+An edge has a token for its view: the one in the folder of credentials, or those in the setting `publish_tokens`. Files
+are read at each request, so a rotated token counts at once; a file that cannot be read is logged, and its former tokens
+count.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import structlog
+from aiohttp import web
+
+from bridge.http.bundles import BundleEndpoint, BundleGuard, read_tokens, refuse_bundle, sign_bundle
+from bridge.http.listeners import ServeError
+from bridge.http.request_guard import WrongTokens, is_loopback
+from bridge.opa.bundle import BUNDLE_NAME, view_path
+from bridge.opa.credentials import CredentialsError, TokenError, default_folder, kept_credentials
+from bridge.policy_loader.reports import utc_now
+from bridge.settings.model import Settings, split_address
+
+log = structlog.get_logger(__name__)
+
+MOST_EDGES = 10_000  # edges whose last report is kept
+LARGEST_REPORT = 1 << 20  # bytes
+_MESSAGE = "bundles of views are only for an OPA with a token of the view: `bridge opa-config --view` configures it"
+
+
+class _BundleReport(msgspec.Struct):
+    active_revision: str = ""
+    last_successful_activation: str = ""
+    code: str = ""
+    message: str = ""
+    errors: list[Any] = []
+
+
+class _Report(msgspec.Struct):
+    labels: dict[str, str] = {}
+    bundles: dict[str, _BundleReport] = {}
+
+
+_REPORT = msgspec.json.Decoder(_Report)
+
+
+class Edge(msgspec.Struct, frozen=True):
+    """The last report of one OPA: its names, the active revision of its view and the last error; times in RFC 3339."""
+
+    id: str
+    name: str
+    view: str
+    revision: str
+    activated: str
+    reported: str
+    error: str
+
+
+class Published(msgspec.Struct, frozen=True):
+    """What is published of a view: the revision (empty if there is none, with the `problem`), since when, its size."""
+
+    name: str
+    revision: str = ""
+    since: str = ""
+    objects: int = 0
+    bytes: int = 0
+    problem: str = ""
+
+
+class Edges:
+    """The endpoints `/bundles/<view>.tar.gz`, `/status` for reports of edges, and `/fleet`. Raises ServeError.
+
+    `reports` has the last report of each edge by its id, the longest silent one first. `published` is by view.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        folder = Path(settings.publish_credentials or default_folder("publish"))
+        try:
+            credentials = kept_credentials(folder)
+        except CredentialsError as error:
+            raise ServeError(str(error)) from error
+        # The scope keeps an edge from taking another view's bundle for its own.
+        self.sign = functools.partial(sign_bundle, credentials.key)
+        self.endpoints = {
+            view.name: BundleEndpoint(view_path(view.name), functools.partial(self.sign, view.name))
+            for view in settings.views
+        }
+        self.reports: dict[str, Edge] = {}
+        self.published = {name: Published(name, problem="not published yet") for name in self.endpoints}
+        self.wrong_tokens = WrongTokens("edges")
+        self._shared = credentials.token
+        self._files = Path(settings.publish_tokens) if settings.publish_tokens else None
+        self._trouble: set[str] = set()  # views whose tokens cannot be read
+        self._local = is_loopback(split_address(settings.publish_listen)[0])
+        if settings.views and not self._local and not settings.publish_cert_file:
+            where = f"publish_listen {settings.publish_listen}"
+            raise ServeError(f"{where} needs publish_cert_file and publish_key_file: edges send tokens")
+        if self._files is not None and not self._files.exists():
+            raise ServeError(f"publish_tokens: {self._files} does not exist")
+        try:
+            # By view, the last valid tokens.
+            self._read = {name: self._read_tokens(name) for name in self.endpoints}
+        except (OSError, TokenError) as error:
+            raise ServeError(f"publish_tokens: {error}") from error
+
+    def add_to(self, app: web.Application) -> None:
+        """Add all endpoints to an application."""
+        for name, endpoint in self.endpoints.items():
+            endpoint.add_to(app, self._guard(functools.partial(self._tokens, name)))
+        every = self._guard(lambda: {token for name in self.endpoints for token in self._tokens(name)})
+        app.router.add_get("/bundles/{view}", every(self._refuse_unknown))
+        app.router.add_post("/status", every(self._take_report))
+        # An edge need not know of others.
+        app.router.add_get("/fleet", self._guard(lambda: [self._shared])(self._describe_fleet))
+
+    def _guard(self, tokens: Callable[[], Iterable[str]]) -> BundleGuard:
+        return BundleGuard(tokens, self.wrong_tokens, _MESSAGE, local=self._local)
+
+    def _tokens(self, view: str) -> list[str]:
+        try:
+            self._read[view] = self._read_tokens(view)
+            self._trouble.discard(view)
+        except (OSError, TokenError) as error:
+            if view not in self._trouble:
+                self._trouble.add(view)
+                log.warning("token reload failed", why=str(error))
+        return self._read[view]
+
+    def _read_tokens(self, view: str) -> list[str]:
+        if self._files is None:
+            return [self._shared]
+        file = self._files / view if self._files.is_dir() else self._files
+        try:
+            return read_tokens(file)
+        except FileNotFoundError:
+            return []  # no edge may have this view
+
+    async def _refuse_unknown(self, request: web.Request) -> web.StreamResponse:
+        name = request.match_info["view"].removesuffix(".tar.gz")
+        return refuse_bundle("UnknownView", f"no view {name!r} is published: see the setting publish")
+
+    async def _describe_fleet(self, _: web.Request) -> web.StreamResponse:
+        fleet = {"views": [*self.published.values()], "edges": sorted(self.reports.values(), key=lambda one: one.name)}
+        return web.Response(body=msgspec.json.encode(fleet), content_type="application/json")
+
+    async def _take_report(self, request: web.Request) -> web.StreamResponse:
+        try:
+            report = _REPORT.decode(await request.read())
+        except msgspec.DecodeError as error:
+            return web.json_response({"error": {"code": "InvalidReport", "message": str(error)}}, status=400)
+        edge = _edge_of(report)
+        self.reports.pop(edge.id, None)
+        self.reports[edge.id] = edge
+        if len(self.reports) > MOST_EDGES:
+            del self.reports[next(iter(self.reports))]
+        return web.json_response({})
+
+
+def _edge_of(report: _Report) -> Edge:
+    labels = report.labels
+    bundle = report.bundles.get(BUNDLE_NAME, _BundleReport())
+    identity = labels.get("id", "")
+    return Edge(
+        id=identity,
+        name=labels.get("edge") or identity,
+        view=labels.get("view", ""),
+        revision=bundle.active_revision,
+        activated=bundle.last_successful_activation,
+        reported=utc_now(),
+        error="; ".join(filter(None, [bundle.message, *map(_text_of, bundle.errors)])),
+    )
+
+
+def _text_of(error: Any) -> str:
+    return str(error.get("message", error)) if isinstance(error, dict) else str(error)

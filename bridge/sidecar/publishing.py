@@ -1,0 +1,162 @@
+"""Publishes views: for each one signed bundle with the slice of OPA's data and the Rego that OPA has.
+
+- All of a bundle is of one state of OPA: one query reads it. If a change of several writes, or other modules, arrived
+  meanwhile, the query is repeated.
+- A view is built again if a change concerns it, at most every PERIOD seconds, and published if its content differs.
+- A view that selects nothing is not published; edges with an earlier bundle keep it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import structlog
+from aiohttp import web
+
+from bridge.admission.certificates import CertificateError, Certificates
+from bridge.http.bundles import BundleEndpoint
+from bridge.http.edges import LARGEST_REPORT, Edges, Published
+from bridge.http.listeners import ServeError, listen, new_runner
+from bridge.model.changes import Notice
+from bridge.model.views import View
+from bridge.opa.bundle import Bundle, build_view_bundle
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaError
+from bridge.policy_loader.loader import Loader
+from bridge.policy_loader.reports import utc_now
+from bridge.replicator.replicator import Replicator
+from bridge.replicator.views import Marks, Slice, marks_of_change, query_slice
+from bridge.settings.model import Settings
+from bridge.work import RetryQueue
+
+log = structlog.get_logger(__name__)
+
+PERIOD = 1.0  # seconds between two bundles of one view: an OPA takes about half a second of processor time to load one
+
+
+class Publishing:
+    """Serves the views of the settings to edges, on their current content, until `run` is cancelled. Raises ServeError.
+
+    `modules` has the Rego that OPA gets.
+    """
+
+    def __init__(
+        self, settings: Settings, opa: Opa, replicator: Replicator, loader: Loader, modules: BundleEndpoint
+    ) -> None:
+        self.edges = Edges(settings)
+        self._settings = settings
+        self._views = {view.name: view for view in settings.views}
+        self._opa = opa
+        self._replicator = replicator
+        self._loader = loader
+        self._modules = modules
+        self._queue: RetryQueue[str] = RetryQueue(str)  # names of views to build; each has its own turn
+        self._resting: set[str] = set()  # views that were published less than PERIOD ago
+        self._marks: dict[str, Marks | None] = {}  # of built views; None or absent: every change concerns it
+        self._seen: list[Marks] = []  # of changes since the current query began
+        self._torn = False  # whether the current query may have seen a part of a change
+
+    def note(self, notice: Notice) -> None:
+        """Note a change of OPA's documents."""
+        self._torn |= notice.refilling or notice.refilled or notice.kinds
+        if notice.refilled or notice.kinds:
+            self._queue.add(self._views)
+        for key in (*notice.keys, *notice.reported):
+            marks = marks_of_change(key, (*notice.was.get(key, ()), *self._replicator.paths_of(key)))
+            self._seen.append(marks)
+            self._queue.add(name for name in self._views if self._is_concerned(name, marks))
+
+    async def run(self) -> None:
+        """Serve and publish until cancelled. Raises ServeError."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._serve())
+            tasks.create_task(self._follow_modules())
+            tasks.create_task(self._build())
+
+    async def _serve(self) -> None:
+        settings = self._settings
+        certificates = None
+        if settings.publish_cert_file and settings.publish_key_file:
+            certificates = Certificates(Path(settings.publish_cert_file), Path(settings.publish_key_file))
+            try:
+                certificates.load()
+            except CertificateError as error:
+                raise ServeError(f"views cannot be served: {error}") from error
+        app = web.Application(client_max_size=LARGEST_REPORT)
+        self.edges.add_to(app)
+        runner = new_runner(app, shutdown_timeout=1.0)
+        await runner.setup()
+        try:
+            host, port = await listen(runner, settings.publish_listen, "--publish-listen", certificates)
+            log.info("serving views", at=f"{'https' if certificates else 'http'}://{host}:{port}", views=[*self._views])
+            await (certificates.follow() if certificates else asyncio.Event().wait())
+        finally:
+            await runner.cleanup()
+
+    async def _follow_modules(self) -> None:
+        """Build all views when OPA has other modules."""
+        while True:
+            revision = await self._loader.wait_until_active()
+            self._queue.add(self._views)
+            await self._modules.wait_for_other(revision)
+
+    async def _build(self) -> None:
+        while True:
+            [name] = await self._queue.take(1, lambda name: name not in self._resting)
+            try:
+                await self._publish(self._views[name])
+            except OpaError as error:
+                log.warning("view not built", view=name, why=str(error))
+                self._queue.failed(name)
+            else:
+                self._queue.succeeded(name)
+
+    def _is_concerned(self, name: str, marks: Marks) -> bool:
+        known = self._marks.get(name)
+        return known is None or not known.isdisjoint(marks)
+
+    async def _publish(self, view: View) -> None:
+        found, rules = await self._read(view)
+        self._marks[view.name] = found.marks
+        if any(self._is_concerned(view.name, marks) for marks in self._seen):
+            self._queue.add([view.name])  # the query may not have seen this change
+        endpoint = self.edges.endpoints[view.name]
+        if not found.objects:
+            why = f"view {view.name} selects nothing: no {view.selection} exists"
+            if endpoint.refusal != why:
+                log.warning("view not published", view=view.name, why=why)
+                await endpoint.refuse(why)
+                self.edges.published[view.name] = Published(view.name, problem=why)
+            return
+        now = utc_now()
+        bundle = await asyncio.to_thread(build_view_bundle, rules, found.documents, view.name, now)
+        if bundle.revision != endpoint.revision:
+            content = await asyncio.to_thread(self.edges.sign, view.name, bundle)
+            await endpoint.serve_next(Bundle({}, bundle.revision, bundle.roots), content)
+            log.info(
+                "view published", view=view.name, revision=bundle.revision, objects=found.objects, bytes=len(content)
+            )
+            self._rest(view.name)
+
+    async def _read(self, view: View) -> tuple[Slice, Bundle]:
+        """Return the content of a view and the modules that OPA has, both of the same state."""
+        while True:
+            await self._replicator.filled.wait()
+            revision = await self._loader.wait_until_active()
+            rules = self._modules.bundle
+            self._torn, self._seen = False, []
+            found = await query_slice(self._opa, view)
+            async with self._replicator.changing:
+                pass  # changes of which the query may have seen a part are complete, and noted
+            steady = self._replicator.filled.is_set() and not self._torn
+            if steady and rules is not None and rules is self._modules.bundle and rules.revision == revision:
+                return found, rules
+
+    def _rest(self, name: str) -> None:
+        def end() -> None:
+            self._resting.discard(name)
+            self._queue.look_again()
+
+        self._resting.add(name)
+        asyncio.get_running_loop().call_later(PERIOD, end)

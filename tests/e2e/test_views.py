@@ -1,0 +1,302 @@
+"""A hub with views, and real OPAs as its edges, which have no bridge."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import shutil
+import socket
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridge.admission.certificates import create_certificate
+from bridge.opa.bundle import BUNDLE_NAME, edge_config, view_path
+from bridge.opa.credentials import kept_credentials, new_credentials
+from tests.e2e.conftest import SHOP, Run
+from tests.e2e.serving import bridge_runs
+from tests.eventually import eventually_blocking
+
+PUBLIC = "gateway.networking.k8s.io/Gateway/infra/public"
+STOREFRONT = "gateway.networking.k8s.io/HTTPRoute/shop/storefront"
+
+
+def _free_address() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{probe.getsockname()[1]}"
+
+
+def _send(url: str, body: Any = None) -> Any:
+    data = None if body is None else json.dumps(body).encode()
+    with urllib.request.urlopen(url, data, timeout=180) as response:  # noqa: S310 (loopback)
+        return json.load(response)
+
+
+def query(opa_url: str, name: str, query_input: dict[str, Any]) -> Any:
+    return _send(f"{opa_url}/v1/data/bridge/v1/{name}", {"input": query_input})["result"]
+
+
+def about(opa_url: str) -> dict[str, str]:
+    """What the OPA says of its view."""
+    found: dict[str, str] = _send(f"{opa_url}/v1/data/bridge_view")["result"]
+    return found
+
+
+@dataclass
+class Fleet:
+    """A hub for a copy of the example, with an address and credentials that survive it, and edges."""
+
+    folder: Path
+    bridge_path: Path
+    opa_path: Path
+    environment: dict[str, str]
+    stack: ExitStack
+    address: str = field(default_factory=_free_address)
+
+    def __post_init__(self) -> None:
+        shutil.copytree(SHOP, self.folder / "manifests")
+        self.credentials = kept_credentials(self.folder / "credentials")
+
+    def start_hub(self, *views: str, settings: Path | None = None) -> ExitStack:
+        """Start a hub with these views; it is killed when the result is closed. `opa_url` is its OPA's from then on."""
+        stack = self.stack.enter_context(ExitStack())
+        options = [word for view in views for word in ("--publish", view)]
+        options += ["--publish-listen", self.address, "--publish-credentials", str(self.folder / "credentials")]
+        options += ["--manifests", str(self.folder / "manifests"), "--listen", "127.0.0.1:0"]
+        options += ["--config", str(settings)] if settings else []
+        hub = bridge_runs(self.bridge_path, self.environment, self.folder / "log", *options)
+        serving = stack.enter_context(hub)
+        self.opa_url, self.bridge_url = serving.opa_url, serving.url
+        return stack
+
+    def start_edge(self, name: str, config: dict[str, Any]) -> tuple[str, subprocess.Popen[bytes]]:
+        """Start an OPA; return its URL. Its folder keeps what it persists."""
+        folder = self.folder / name
+        folder.mkdir(exist_ok=True)
+        (folder / "opa.json").write_text(json.dumps(config))
+        address = _free_address()
+        words = [
+            str(self.opa_path),
+            "run",
+            "--server",
+            "--addr",
+            address,
+            "--config-file",
+            "opa.json",
+            "--log-level=error",
+        ]
+        process = subprocess.Popen(words, cwd=folder, env={**self.environment, "HOSTNAME": name})
+        self.stack.enter_context(process)
+        self.stack.callback(process.kill)
+        return f"http://{address}", process
+
+    def config(self, view: str) -> dict[str, Any]:
+        """What `bridge opa-config --view` prints."""
+        return edge_config(f"http://{self.address}", self.credentials.trust, view)
+
+    def change(self, manifest: str, old: str, new: str) -> None:
+        """Replace a text in a manifest."""
+        file = self.folder / "manifests" / manifest
+        text = file.read_text()
+        assert old in text
+        file.write_text(text.replace(old, new))
+
+    def get_view(self, name: str) -> tuple[int, bytes]:
+        """Fetch the bundle of a view; return status and body."""
+        return self.get(view_path(name), self.credentials.token)
+
+    def get(self, path: str, token: str | None = None) -> tuple[int, bytes]:
+        """Send a request to the hub; return status and body."""
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        try:
+            with urllib.request.urlopen(
+                urllib.request.Request(f"http://{self.address}{path}", headers=headers)
+            ) as found:
+                return found.status, found.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read()
+
+
+@pytest.fixture
+def fleet(bridge_path: Path, opa_path: Path, environment: dict[str, str], tmp_path: Path) -> Iterator[Fleet]:
+    with ExitStack() as stack:
+        yield Fleet(tmp_path, bridge_path, opa_path, environment, stack)
+
+
+def _answers(opa_url: str, nodes: list[str]) -> dict[str, Any]:
+    """The results of the queries about these nodes, and about requests to the Gateway."""
+    objects = sorted({node.partition("#")[0].partition("@")[0] for node in nodes})
+    requests = [
+        {"gateway": PUBLIC, "host": host, "path": path}
+        for host in ("shop.example.com", "blog.example.com", "nowhere.example.com")
+        for path in ("/", "/cart", "/admin/x")
+    ]
+    return {
+        "effective": query(opa_url, "effective", {"targets": nodes}),
+        "explain": {node: query(opa_url, "explain", {"target": node}) for node in nodes},
+        "problems": query(opa_url, "problems", {"objects": objects}),
+        "request": [query(opa_url, "request", request) for request in requests],
+    }
+
+
+def test_edges_answer_as_the_hub_does_and_follow_its_changes(fleet: Fleet) -> None:
+    fleet.start_hub("all", "Gateway/infra/public")
+    whole, _ = fleet.start_edge("whole", fleet.config("all"))
+    one, _ = fleet.start_edge("one", fleet.config("infra.public"))
+    for url in (whole, one):
+        eventually_blocking(functools.partial(about, url))
+    below = [
+        node for node in query(fleet.opa_url, "tree", {"root": PUBLIC})["nodes"] if not node.startswith("core/Name")
+    ]
+    assert STOREFRONT in below
+
+    def compare() -> None:
+        wanted = _answers(fleet.opa_url, below)
+        assert _answers(one, below) == wanted
+        assert _answers(whole, below) == wanted
+        everything = {"effective": query(fleet.opa_url, "problems", {}), "status": query(fleet.opa_url, "policies", {})}
+        assert {"effective": query(whole, "problems", {}), "status": query(whole, "policies", {})} == everything
+
+    compare()
+    objects = [_count(_send(f"{url}/v1/data/objects")["result"]) for url in (one, whole)]
+    assert objects[0] < objects[1]
+
+    revisions = _revisions(one, whole)
+    fleet.change("63-storefront.yaml", "theme: dark", "theme: light")
+    for url, revision in revisions.items():
+        _wait_for_other_revision(url, revision)
+    compare()
+    assert "light" in json.dumps(query(one, "effective", {"targets": [STOREFRONT]}))
+
+    # What does not concern the Gateway changes the view of everything only.
+    revisions = _revisions(one, whole)
+    (fleet.folder / "manifests" / "99.yaml").write_text(
+        (SHOP / "22-gateway-internal.yaml").read_text().replace("namespace: infra", "namespace: aside")
+    )
+    _wait_for_other_revision(whole, revisions[whole])
+    compare()
+    assert _revisions(one) == {one: revisions[one]}
+
+
+def test_edge_outlives_the_hub_and_follows_the_next_one(fleet: Fleet) -> None:
+    hub = fleet.start_hub("Gateway/infra/public")
+    edge, process = fleet.start_edge("edge", fleet.config("infra.public"))
+    known = eventually_blocking(lambda: about(edge))
+    answer = query(edge, "effective", {"targets": [STOREFRONT]})
+    hub.close()
+    process.kill()
+    process.wait()
+
+    edge, _ = fleet.start_edge("edge", fleet.config("infra.public"))
+    assert eventually_blocking(lambda: about(edge)) == known
+    assert query(edge, "effective", {"targets": [STOREFRONT]}) == answer
+
+    fleet.start_hub("Gateway/infra/public")
+    _, archive = eventually_blocking(lambda: fleet.get_view("infra.public"), lambda found: found[0] == 200)
+    assert archive
+    assert about(edge)["revision"] == known["revision"]  # the same content is the same revision
+    fleet.change("63-storefront.yaml", "theme: dark", "theme: light")
+    _wait_for_other_revision(edge, known["revision"])
+    assert "light" in json.dumps(query(edge, "effective", {"targets": [STOREFRONT]}))
+
+
+def test_edge_refuses_what_is_not_signed_for_it(fleet: Fleet) -> None:
+    fleet.start_hub("all", "Gateway/infra/public")
+    other_key = edge_config(f"http://{fleet.address}", fleet.credentials.trust, "all")
+    other_key["keys"] = edge_config("", new_credentials().trust, "all")["keys"]
+    other_view = fleet.config("infra.public")
+    other_view["bundles"][BUNDLE_NAME]["resource"] = view_path("all")
+    for name, config in (("key", other_key), ("view", other_view)):
+        edge, _ = fleet.start_edge(name, config)
+        status = eventually_blocking(functools.partial(_error_of, edge))
+        assert "verification" in status or "signature" in status or "scope" in status, status
+        assert "result" not in _send(f"{edge}/v1/data/objects")
+
+
+def test_over_tls_edges_with_tokens_of_their_own_are_shown_by_fleet_status(fleet: Fleet, bridge: Run) -> None:
+    certificate = create_certificate(("localhost",), fleet.folder)
+    tokens = fleet.folder / "tokens"
+    tokens.mkdir()
+    (tokens / "infra.public").write_text("a-token-of-the-public-view\nanother-token-of-the-view\n")
+    settings = fleet.folder / "bridge.yaml"
+    settings.write_text(
+        f"publish_tokens: {tokens}\npublish_cert_file: {certificate.certificate}\npublish_key_file: {certificate.key}\n"
+    )
+    fleet.start_hub("all", "Gateway/infra/public", "Gateway/new/such", settings=settings)
+    authority = fleet.folder / "ca.pem"
+    authority.write_bytes(certificate.authority)
+    url = f"https://localhost:{fleet.address.rpartition(':')[2]}"
+    for view in ("infra.public", "all"):
+        trust = replace(fleet.credentials.trust, token_path="", token="another-token-of-the-view")
+        edge, _ = fleet.start_edge(f"edge-{view}", edge_config(url, trust, view, str(authority)))
+        if view == "infra.public":
+            revision = eventually_blocking(functools.partial(about, edge))["revision"]
+        else:
+            assert "Unauthorized" in eventually_blocking(functools.partial(_error_of, edge))
+
+    asked = ("fleet", "status", "--bridge-url", url, "--publish-credentials", fleet.folder / "credentials")
+    answer = eventually_blocking(
+        lambda: bridge(*asked, "--ca-file", authority), lambda found: found.stdout.count("edge-") == 2
+    )
+    assert answer.returncode == 1
+    lines = [line.split() for line in answer.stdout.splitlines()]
+    assert ["new.such", "view", "new.such", "selects", "nothing:", "no", "Gateway", "new/such", "exists"] in lines
+    assert any(line[:4] == ["edge-infra.public", "infra.public", revision, "0s"] for line in lines)
+    assert any(line[:2] == ["edge-all", "all"] and line[-1] == "Unauthorized" for line in lines if line), answer.stdout
+    assert re.search(r"wrong_tokens_total{listener=\"edges\"} [1-9]", _page(f"{fleet.bridge_url}/metrics"))
+    refused = bridge(*asked)
+    assert (refused.returncode, "does not respond" in refused.stderr) == (2, True)
+
+
+def test_hub_gives_a_view_only_for_a_token_and_says_why_there_is_none(fleet: Fleet) -> None:
+    fleet.start_hub("all", "Gateway/new/such")
+    token = fleet.credentials.token
+    assert [fleet.get(view_path("all"), one)[0] for one in (None, "wrong")] == [401, 401]
+    eventually_blocking(lambda: fleet.get_view("all")[0], lambda status: status == 200)
+    for name, message in {
+        "new.such": "view new.such selects nothing: no Gateway new/such exists",
+        "nope": "no view 'nope' is published: see the setting publish",
+        "a%20b%2F..%2Fall": "no view 'a b/../all' is published: see the setting publish",
+    }.items():
+        fetch = functools.partial(fleet.get, f"/bundles/{name}.tar.gz", token)
+        status, body = eventually_blocking(fetch, lambda found: found[0] != 503)
+        assert (status, json.loads(body)["error"]["message"]) == (404, message)
+    assert fleet.get("/bundles/policy-bridge.tar.gz", token)[0] == 404
+
+    # The Gateway appears later.
+    gateway = (SHOP / "21-gateway-public.yaml").read_text()
+    (fleet.folder / "manifests" / "99.yaml").write_text(
+        gateway.replace("name: public", "name: such").replace("namespace: infra", "namespace: new")
+    )
+    eventually_blocking(lambda: fleet.get_view("new.such")[0], lambda status: status == 200)
+
+
+def _wait_for_other_revision(url: str, revision: str) -> None:
+    eventually_blocking(lambda: about(url)["revision"], lambda found: found != revision)
+
+
+def _page(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=180) as response:  # noqa: S310 (loopback)
+        return str(response.read().decode())
+
+
+def _error_of(url: str) -> str:
+    message: str = _send(f"{url}/v1/status")["result"]["bundles"][BUNDLE_NAME]["message"]
+    return message
+
+
+def _revisions(*urls: str) -> dict[str, str]:
+    return {url: about(url)["revision"] for url in urls}
+
+
+def _count(objects: dict[str, Any]) -> int:
+    return sum(len(names) for kinds in objects.values() for spaces in kinds.values() for names in spaces.values())

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bridge.model.keys import Key
+from bridge.model.types import GATEWAY_API
+from bridge.model.views import View
+from bridge.settings.loading import SettingsError, load_settings
+
+
+def test_a_file_has_views_in_both_forms(tmp_path: Path) -> None:
+    file = tmp_path / "bridge.yaml"
+    file.write_text(
+        "publish:\n"
+        "- all\n"
+        "- {name: shop, gateway: infra/public, types: [core/ConfigMap]}\n"
+        "- {name: inner, gatewayClass: internal}\n"
+        "- name: red\n"
+        "  namespaces: {matchLabels: {team: red}, matchExpressions: [{key: a, operator: Exists}]}\n"
+    )
+    assert load_settings(file, environ={}).views == (
+        View("all"),
+        View("shop", Key(GATEWAY_API, "Gateway", "infra", "public"), types=("core/ConfigMap",)),
+        View("inner", Key(GATEWAY_API, "GatewayClass", "-", "internal")),
+        View(
+            "red",
+            namespaces={
+                "matchLabels": {"team": "red"},
+                "matchExpressions": ({"key": "a", "operator": "Exists", "values": ()},),
+            },
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("publish: [everything]", "publish: 'everything' is not a view: write all, GatewayClass/NAME, or"),
+        ("publish: [all, all]", "two views have the name all"),
+        ("publish: [{name: a}]", "publish: a needs one of gateway, gatewayClass and namespaces"),
+        ("publish: [{name: a, gateway: b/c, gatewayClass: d}]", "publish: a needs one of"),
+        ("publish: [{name: a, gateway: b}]", "'b' is not a Gateway: write NAMESPACE/NAME"),
+        ("publish: [{name: A b, gatewayClass: c}]", "'A b' is not a name of a view"),
+        ("publish: [{name: a, gatewayClass: c, types: [Pod]}]", "'Pod' is not <group>/<Kind>"),
+        ("publish: [{name: a, namespaces: {labels: {}}}]", "there is no 'labels'"),
+        (
+            "publish: [{name: a, namespaces: {matchExpressions: [{key: a, operator: Is}]}}]",
+            "'Is' is none of In, NotIn, Exists, DoesNotExist",
+        ),
+        ("publish_cert_file: a", "publish_cert_file and publish_key_file go together"),
+    ],
+)
+def test_what_is_invalid_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "bridge.yaml"
+    file.write_text(text)
+    with pytest.raises(SettingsError, match=said):
+        load_settings(file, environ={})
