@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import ROOT, SHOP
+from tests.e2e.serving import free_address
 
 PATIENCE = 300.0  # seconds
 
@@ -49,9 +49,7 @@ def asked(
     plane: ControlPlane, kubectl: Said, bridge_path: Path, environment: dict[str, str], folder: Path
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A bridge whose webhook the API server asks."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    address = free_address()
     requested = ["webhook-config", "--url", f"https://{address}/admission"]
     printed = subprocess.run(
         [bridge_path, *requested], env=environment, capture_output=True, text=True, check=True

@@ -1,9 +1,10 @@
-"""`bridge run` as a child process that has printed its addresses."""
+"""`bridge run` as a child process."""
 
 from __future__ import annotations
 
 import contextlib
 import re
+import socket
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -56,3 +57,26 @@ def bridge_runs(bridge_path: Path, environment: dict[str, str], log: Path, *argu
         process.kill()
         process.wait()
         process.stdout.close()
+
+
+@contextlib.contextmanager
+def bridge_starts(
+    bridge_path: Path, environment: dict[str, str], log: Path, *arguments: str | Path, **more: str
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A bridge with these arguments and further variables, whose standard error is `log`; it is killed at the end."""
+    command = [bridge_path, "run", *arguments]
+    with (
+        log.open("w") as errors,
+        subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors, env={**environment, **more}) as process,
+    ):
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def free_address() -> str:
+    """An address of loopback, with a port that is free at present."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{probe.getsockname()[1]}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -12,15 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import SHOP, Run
-from tests.e2e.serving import bridge_runs
+from tests.e2e.serving import bridge_runs, free_address
 
 READER = "token-of-a-reader-of-policies"
-
-
-def _free_address() -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{probe.getsockname()[1]}"
 
 
 def _ask(address: str, token: str | None, body: bytes = b'{"input": {}}', method: str = "POST") -> int:
@@ -40,7 +33,7 @@ def test_readers_ask_at_their_address_and_the_bridge_fills_it_by_the_socket(
     bridge: Run, bridge_path: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / "readers").write_text(READER)
-    at, readers = tmp_path / "s", _free_address()
+    at, readers = tmp_path / "s", free_address()
     (tmp_path / "bridge.yaml").write_text(f"opa_readers: {tmp_path / 'readers'}\nopa_listen: ['{readers}']\n")
     arguments: list[str | Path] = [
         "--manifests",

@@ -5,16 +5,14 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import re
 import signal
-import subprocess
 import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +23,12 @@ from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.audit_log import POLICY, without_the_lease, writes
 from tests.e2e.conftest import ROOT
+from tests.e2e.serving import Serving, bridge_runs
+from tests.eventually import eventually_blocking
 
 pytestmark = pytest.mark.long
 
 USERS = ("bridge-a", "bridge-b")
-PATIENCE = 300.0  # seconds
 TAKEN_OVER = 15.0  # seconds within which another one writes after the holder was killed
 # What a holder writes: statuses, marks, placement, Constraints' statuses, and what authors are reported.
 WRITTEN = {
@@ -60,15 +59,14 @@ class Bridge:
     """A `bridge run` of its own user, with an OPA of its own."""
 
     user: str
-    process: subprocess.Popen[str]
+    serving: Serving
     log: Path
-    opa: str = ""
-    said: list[str] = field(default_factory=list)
 
     def ask(self, path: str, document: object) -> Any:
         """What its OPA answers."""
         body = json.dumps({"input": document}).encode()
-        with urllib.request.urlopen(f"{self.opa}/v1/data/{path}", data=body, timeout=180) as answer:  # noqa: S310
+        url = f"{self.serving.opa_url}/v1/data/{path}"
+        with urllib.request.urlopen(url, data=body, timeout=180) as answer:  # noqa: S310
             return json.load(answer).get("result")
 
 
@@ -94,12 +92,8 @@ class Scene:
 
     def until(self, happened: Callable[[], bool], what: str) -> None:
         """Wait for something."""
-        deadline = time.monotonic() + PATIENCE
-        while not happened():
-            if time.monotonic() > deadline:
-                logs = "\n".join(f"{one.user}: {one.log.read_text()[-3000:]}" for one in self.bridges.values())
-                pytest.fail(f"{what}\n{logs}", pytrace=False)
-            time.sleep(0.1)
+        logs = (f"{one.user}: {one.log.read_text()[-3000:]}" for one in self.bridges.values())
+        eventually_blocking(happened, about=lambda: "\n".join([what, *logs]))
 
 
 class Changes:
@@ -182,32 +176,10 @@ def scene(
         scene = Scene(plane, audit, bridges, Changes(plane))
         for user in USERS:
             kubeconfig = plane.write_kubeconfig(tmp_path / f"{user}.kubeconfig", f"token-of-{user}")
-            log = stack.enter_context((tmp_path / f"{user}.log").open("w"))
-            process = stack.enter_context(
-                subprocess.Popen(
-                    [
-                        bridge_path,
-                        "run",
-                        f"--kubeconfig={kubeconfig}",
-                        "--listen=127.0.0.1:0",
-                        f"--config={tmp_path}/settings.yaml",
-                    ],
-                    stdout=subprocess.PIPE,
-                    stderr=log,
-                    env=environment,
-                    text=True,
-                )
-            )
-            stack.callback(_end, process)
-            bridges[user] = Bridge(user, process, Path(log.name))
-            assert process.stdout is not None
-            for line in process.stdout:
-                if found := re.match(r"Queries: +(http://[^/]+)/", line):
-                    bridges[user].opa = found[1]
-                if line.startswith("Ctrl-C"):
-                    break
-            else:
-                pytest.fail(f"bridge run ended: {Path(log.name).read_text()}", pytrace=False)
+            log = tmp_path / f"{user}.log"
+            options = (f"--kubeconfig={kubeconfig}", "--listen=127.0.0.1:0", f"--config={tmp_path}/settings.yaml")
+            serving = stack.enter_context(bridge_runs(bridge_path, environment, log, *options))
+            bridges[user] = Bridge(user, serving, log)
         stack.callback(scene.changes.end)
         scene.changes.start()
         yield scene
@@ -224,19 +196,19 @@ def test_one_writes_and_never_both_when_the_holder_freezes_and_when_it_is_killed
     _follows(scene, second)
 
     # The process freezes, as a machine can, for longer than the Lease; then it continues.
-    os.kill(first.process.pid, signal.SIGSTOP)
+    os.kill(first.serving.process.pid, signal.SIGSTOP)
     frozen = time.time()
     scene.until(
         lambda: scene.written_since(second.user, frozen) >= WRITTEN, "the other does not continue with everything"
     )
     thawed = time.time()
-    os.kill(first.process.pid, signal.SIGCONT)
+    os.kill(first.serving.process.pid, signal.SIGCONT)
     _follows(scene, first)
     time.sleep(3)
     assert not scene.written_since(first.user, thawed), "it writes though it has lost the Lease"
 
     # The other is killed.
-    os.kill(second.process.pid, signal.SIGKILL)
+    os.kill(second.serving.process.pid, signal.SIGKILL)
     killed = time.time()
     _follows(scene, first)
     scene.until(lambda: scene.written_since(first.user, killed) >= WRITTEN, "no bridge continues with everything")
@@ -291,10 +263,3 @@ def _apply_examples(kubectl: Kubectl, plane: ControlPlane) -> None:
         "data": {"changing.rego": "package changing\nx := 1\n"},
     }
     plane.api.request("POST", "/api/v1/namespaces/opa-policies/configmaps", changing)
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    process.kill()
-    process.wait()
-    if process.stdout is not None:
-        process.stdout.close()

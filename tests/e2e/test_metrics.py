@@ -15,6 +15,8 @@ import pytest
 from bridge.telemetry.metrics import FAMILIES
 from hack.tools import ensure
 from tests.controlplane.plane import ControlPlane
+from tests.e2e.serving import bridge_starts
+from tests.eventually import eventually_blocking
 from tests.integration.objects import fresh_name
 
 pytestmark = pytest.mark.long
@@ -41,24 +43,12 @@ def at_work(
     """Where a ready bridge serves its probes."""
     probes = f"127.0.0.1:{unused_tcp_port}"
     addresses = ("--listen", "127.0.0.1:0", "--probe-listen", probes)
-    with (tmp_path / "log").open("w") as log:
-        process = subprocess.Popen(
-            [str(bridge_path), "run", "--kubeconfig", str(control_plane.kubeconfig), *addresses],
-            stdout=subprocess.DEVNULL,
-            stderr=log,
-            env={**environment, "BRIDGE_LEASE_NAME": fresh_name("lease")},
-        )
-    url = f"http://{probes}"
-    deadline = time.monotonic() + PATIENCE
-    try:
-        while _get(f"{url}/readyz")[0] != 200:
-            assert process.poll() is None, (tmp_path / "log").read_text()
-            assert time.monotonic() < deadline, (tmp_path / "log").read_text()
-            time.sleep(0.1)
+    options, log = ("--kubeconfig", control_plane.kubeconfig, *addresses), tmp_path / "log"
+    lease = {"BRIDGE_LEASE_NAME": fresh_name("lease")}
+    with bridge_starts(bridge_path, environment, log, *options, **lease):
+        url = f"http://{probes}"
+        eventually_blocking(lambda: _get(f"{url}/readyz")[0] == 200, about=log.read_text)
         yield url
-    finally:
-        process.terminate()
-        process.wait(180)
 
 
 def _samples(page: str) -> dict[str, dict[str, float]]:

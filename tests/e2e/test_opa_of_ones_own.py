@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -12,12 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import SHOP, Run
-
-
-def _free_address() -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{probe.getsockname()[1]}"
+from tests.e2e.serving import free_address
 
 
 @pytest.fixture
@@ -25,7 +19,7 @@ def opa_url(
     bridge: Run, bridge_path: Path, opa_path: Path, environment: dict[str, str], tmp_path: Path
 ) -> Iterator[str]:
     """Such an OPA, which a bridge has filled from the example."""
-    opa, listen = _free_address(), _free_address()
+    opa, listen = free_address(), free_address()
     config = tmp_path / "opa.yaml"
     config.write_text(bridge("opa-config", "--bridge-url", f"http://{listen}").stdout)
     with ExitStack() as stack, (tmp_path / "log").open("w") as log:

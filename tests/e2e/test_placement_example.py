@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
-import subprocess
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +13,8 @@ import yaml
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import ROOT, Run
+from tests.e2e.serving import bridge_starts, free_address
+from tests.eventually import eventually_blocking
 
 pytestmark = pytest.mark.long
 
@@ -46,21 +45,11 @@ class Fleet:
 
     def until(self, condition: Callable[[], bool]) -> None:
         """Wait for a condition."""
-        deadline = time.monotonic() + PATIENCE
-        while not condition():
-            assert time.monotonic() < deadline, self.log.read_text()
-            time.sleep(0.2)
+        eventually_blocking(condition, about=self.log.read_text)
 
     def until_placed(self, name: str, *clusters: str) -> None:
         """Wait until a Deployment is placed there."""
         self.until(lambda: self.placed(name) == sorted(clusters))
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @pytest.fixture
@@ -72,36 +61,23 @@ def fleet(
     environment: dict[str, str],
     tmp_path: Path,
 ) -> Iterator[Fleet]:
-    webhook_port = _free_port()
+    address = free_address()
     found = Fleet(own_control_plane, kubectl_path, tmp_path / "log")
     for name in ("00-namespaces", "10-cluster-crd"):
         found.kubectl("apply", "-f", str(EXAMPLE / f"{name}.yaml"))
     own_control_plane.api.wait_for_crds({"clusters.placement.example.com"})
-    url = f"https://127.0.0.1:{webhook_port}/admission"
+    url = f"https://{address}/admission"
     configuration = bridge("webhook-config", "--url", url, "--resource", "deployments.apps").stdout
     settings = ROOT / "examples" / "placement-settings.yaml"
-    command: list[str | Path] = [
-        bridge_path,
-        "run",
-        f"--kubeconfig={own_control_plane.kubeconfig}",
-        "--listen=127.0.0.1:0",
-    ]
-    command += [f"--config={settings}"]
-    command += [f"--webhook-listen=127.0.0.1:{webhook_port}"]
-    with (
-        found.log.open("w") as log,
-        subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=log, env={**environment, "BRIDGE_WEBHOOK_URL": url}
-        ) as process,
-    ):
-        try:
-            found.kubectl("apply", "-f", "-", text=configuration)
-            # Workloads are rejected until the policy, which is applied with them, is active.
-            found.until(lambda: "denied" not in found.kubectl("apply", "-f", str(EXAMPLE)))
-            yield found
-        finally:
-            process.terminate()
-    assert process.returncode == 0
+    options = [f"--kubeconfig={own_control_plane.kubeconfig}", "--listen=127.0.0.1:0", f"--config={settings}"]
+    options += [f"--webhook-listen={address}"]
+    with bridge_starts(bridge_path, environment, found.log, *options, BRIDGE_WEBHOOK_URL=url) as process:
+        found.kubectl("apply", "-f", "-", text=configuration)
+        # Workloads are rejected until the policy, which is applied with them, is active.
+        found.until(lambda: "denied" not in found.kubectl("apply", "-f", str(EXAMPLE)))
+        yield found
+        process.terminate()
+        assert process.wait(PATIENCE) == 0
 
 
 def test_the_example_is_placed_when_it_is_made_and_moves_with_clusters_its_annotations_and_the_policy(

@@ -6,10 +6,8 @@ import json
 import os
 import re
 import signal
-import socket
 import ssl
 import subprocess
-import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +17,8 @@ import pytest
 import trustme
 
 from tests.e2e.conftest import SHOP
+from tests.e2e.serving import bridge_starts, free_address
+from tests.eventually import eventually_blocking
 
 PATIENCE = 300.0  # seconds
 POLICY = """
@@ -67,11 +67,7 @@ class Bridge:
 
     def until(self, holds: Callable[[], bool]) -> None:
         """Wait."""
-        deadline = time.monotonic() + PATIENCE
-        while not holds():
-            assert self.process.poll() is None, (self._folder / "log").read_text()
-            assert time.monotonic() < deadline, (self._folder / "log").read_text()
-            time.sleep(0.05)
+        eventually_blocking(holds, about=(self._folder / "log").read_text)
 
     def metrics(self) -> str:
         """What /metrics says."""
@@ -95,12 +91,6 @@ class Bridge:
             return bool(json.load(answer)["response"]["allowed"])
 
 
-def _address() -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{probe.getsockname()[1]}"
-
-
 @pytest.fixture
 def at_work(bridge_path: Path, environment: dict[str, str], tmp_path: Path) -> Iterator[Bridge]:
     """A bridge that is ready, with a webhook that asks no decision."""
@@ -111,26 +101,20 @@ def at_work(bridge_path: Path, environment: dict[str, str], tmp_path: Path) -> I
     start = {
         "manifests": [str(SHOP), str(tmp_path / "policy.yaml")],
         "listen": "127.0.0.1:0",
-        "probe_listen": _address(),
-        "webhook_listen": _address(),
+        "probe_listen": free_address(),
+        "webhook_listen": free_address(),
         "webhook_cert_file": str(tmp_path / "tls.crt"),
         "webhook_key_file": str(tmp_path / "tls.key"),
         "webhook_decision": "",
         "shutdown_drain": 0,
         "log_format": "json",
     }
-    command = [str(bridge_path), "run", "--config", str(tmp_path / "bridge.yaml")]
     (tmp_path / "bridge.yaml").write_text(json.dumps(start))
-    with (tmp_path / "log").open("w") as log:
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log, env=environment)
-    bridge = Bridge(process, tmp_path, start)
-    try:
+    with bridge_starts(bridge_path, environment, tmp_path / "log", "--config", tmp_path / "bridge.yaml") as process:
+        bridge = Bridge(process, tmp_path, start)
         bridge.logged("OPA synced")
         bridge.logged("admission webhook started")
         yield bridge
-    finally:
-        process.terminate()
-        process.wait(180)
 
 
 def test_settings_are_taken_up_while_it_runs(at_work: Bridge) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import socket
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -27,6 +25,8 @@ from hack.tools import find
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import ROOT, SHOP, Run
+from tests.e2e.serving import bridge_starts, free_address
+from tests.eventually import eventually_blocking
 
 NAMESPACE = "policy-bridge"
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:policy-bridge"
@@ -98,10 +98,7 @@ class Installed:
 
     def until(self, condition: Callable[[], bool], what: str) -> None:
         """Wait for a condition."""
-        deadline = time.monotonic() + PATIENCE
-        while not condition():
-            assert time.monotonic() < deadline, f"{what}\n{(self.folder / 'bridge.log').read_text()}"
-            time.sleep(0.2)
+        eventually_blocking(condition, about=lambda: f"{what}\n{(self.folder / 'bridge.log').read_text()}")
 
 
 @pytest.fixture(scope="module")
@@ -114,9 +111,7 @@ def installed(
     flags = [f"--audit-policy-file={folder / 'audit.yaml'}", f"--audit-log-path={folder / 'audit.log'}"]
     tools = {name: found.path for name in ("etcd", "kube-apiserver") if (found := find(name))}
     plane = ControlPlane(folder / "plane", etcd=tools["etcd"], kube_apiserver=tools["kube-apiserver"], flags=flags)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = int(free_address().rpartition(":")[2])
     try:
         plane.start()
         plane.api.apply_crds(gateway_api_crds / "experimental")
@@ -139,19 +134,11 @@ def worked(installed: Installed, bridge: Run, bridge_path: Path, environment: di
     webhook = bridge("webhook-config", "--config", installed.config, "--resource", "deployments.apps")
     installed.apply(text=webhook.stdout)
     kubeconfig = installed.plane.write_kubeconfig(installed.folder / "account", installed.token())
-    with (
-        (installed.folder / "bridge.log").open("w") as log,
-        subprocess.Popen(
-            [bridge_path, "run", "--config", installed.config, "--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0"],
-            stdout=subprocess.DEVNULL,
-            stderr=log,
-            env=environment,
-        ) as process,
-    ):
-        try:
-            _wait_for_everything(installed)
-        finally:
-            process.terminate()
+    options = ("--config", installed.config, "--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0")
+    with bridge_starts(bridge_path, environment, installed.folder / "bridge.log", *options) as process:
+        _wait_for_everything(installed)
+        process.terminate()
+        process.wait(PATIENCE)
     return installed
 
 

@@ -14,6 +14,7 @@ import pytest
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import ROOT, SHOP
+from tests.eventually import equal_to, eventually_blocking
 
 pytestmark = pytest.mark.long
 
@@ -25,7 +26,6 @@ STATUSES = {
 Start = Callable[[int], None]
 
 
-PATIENCE = 300.0  # seconds
 POLICIES = "/apis/example.com/v1/namespaces/{}/{}/{}"
 KINDS = {"colorpolicies", "timeoutpolicies"}
 
@@ -38,10 +38,8 @@ def _conditions(obj: dict[str, Any]) -> dict[str, str]:
 
 def wait_for(plane: ControlPlane, place: tuple[str, str, str], wanted: dict[str, str], log: Path) -> None:
     """Wait until a policy's conditions have these reasons."""
-    deadline = time.monotonic() + PATIENCE
-    while (shown := _conditions(plane.api.get(POLICIES.format(*place)))) != wanted:
-        assert time.monotonic() < deadline, f"{place} shows {shown}; the bridge said: {log.read_text()}"
-        time.sleep(0.1)
+    path = POLICIES.format(*place)
+    eventually_blocking(lambda: _conditions(plane.api.get(path)), equal_to(wanted), about=log.read_text)
 
 
 @pytest.fixture

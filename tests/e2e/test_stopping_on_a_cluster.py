@@ -13,9 +13,8 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,8 @@ import pytest
 
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import SHOP
+from tests.e2e.serving import bridge_starts, free_address
+from tests.eventually import eventually_blocking
 
 pytestmark = pytest.mark.long
 
@@ -76,33 +77,6 @@ def decisions() -> Iterator[str]:
     thread.join()
 
 
-@contextmanager
-def _running(
-    arguments: list[str | Path], environment: dict[str, str], log: Path, **more: str
-) -> Iterator[subprocess.Popen[bytes]]:
-    with (
-        log.open("w") as file,
-        subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=file, env={**environment, **more}) as process,
-    ):
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-def _until(holds: Callable[[], object], log: Path) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < deadline, log.read_text()
-        time.sleep(0.05)
-
-
-def _address() -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{probe.getsockname()[1]}"
-
-
 def _ready(address: str) -> tuple[int, str]:
     try:
         with urllib.request.urlopen(f"http://{address}/readyz", timeout=30) as answer:
@@ -148,8 +122,8 @@ def test_a_bridge_ends_in_order_and_another_continues_at_once(
     plane, logs = own_control_plane, (tmp_path / "first", tmp_path / "second")
     plane.api.apply(POLICIES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "opa-policies"}})
     plane.api.apply(f"{POLICIES}/configmaps/any", POLICY)  # where there is none, no decision is waited for
-    address, webhook = _address(), _address()
-    command: list[str | Path] = [bridge_path, "run", "--kubeconfig", plane.kubeconfig, "--listen"]
+    address, webhook = free_address(), free_address()
+    command = ("--kubeconfig", plane.kubeconfig, "--listen")
     serving = {
         "BRIDGE_WEBHOOK_LISTEN": webhook,
         "BRIDGE_WEBHOOK_URL": f"https://{webhook}/admission",
@@ -158,27 +132,28 @@ def test_a_bridge_ends_in_order_and_another_continues_at_once(
         "BRIDGE_SHUTDOWN_DRAIN": "3",
         "BRIDGE_SHUTDOWN_GRACE": "60",
     }
-    with _running([*command, address], environment, logs[0], **serving) as first:
-        _until(lambda: _ready(address)[0] == 200 and _holder(plane), logs[0])
+    with bridge_starts(bridge_path, environment, logs[0], *command, address, **serving) as first:
+        eventually_blocking(lambda: _ready(address)[0] == 200 and _holder(plane), about=logs[0].read_text)
         was = _holder(plane)
-        with _running([*command, "127.0.0.1:0"], environment, logs[1]) as second, ThreadPoolExecutor(1) as pool:
-            _until(lambda: "Lease held by another bridge" in logs[1].read_text(), logs[1])
+        second_starts = bridge_starts(bridge_path, environment, logs[1], *command, "127.0.0.1:0")
+        with second_starts as second, ThreadPoolExecutor(1) as pool:
+            eventually_blocking(lambda: "Lease held by another bridge" in logs[1].read_text(), about=logs[1].read_text)
             under_way = pool.submit(_review, webhook, "held")
-            _until(Decisions.requested.is_set, logs[0])
+            eventually_blocking(Decisions.requested.is_set, about=logs[0].read_text)
 
             first.terminate()
-            _until(lambda: "the bridge is stopping" in _ready(address)[1], logs[0])
+            eventually_blocking(lambda: "the bridge is stopping" in _ready(address)[1], about=logs[0].read_text)
             assert _ready(address)[0] == 503
             # Clients that do not know of it yet get a response, and use another Pod next time.
             assert _review(webhook, "new") == (True, "close")
-            _until(lambda: not _listens(webhook), logs[0])
+            eventually_blocking(lambda: not _listens(webhook), about=logs[0].read_text)
             assert not under_way.done()
             assert _holder(plane) == was
             Decisions.released.set()
             assert under_way.result(PATIENCE) == (True, "close")
 
             assert first.wait(PATIENCE) == 0, logs[0].read_text()
-            _until(lambda: "status writes started" in logs[1].read_text(), logs[1])
+            eventually_blocking(lambda: "status writes started" in logs[1].read_text(), about=logs[1].read_text)
             assert _holder(plane) not in {"", was}
             second.terminate()
             assert second.wait(PATIENCE) == 0, logs[1].read_text()
@@ -202,7 +177,7 @@ def test_a_bridge_ends_in_order_and_another_continues_at_once(
 def test_a_second_signal_ends_it_at_once(
     bridge_path: Path, environment: dict[str, str], decisions: str, tmp_path: Path
 ) -> None:
-    certificate, key, log, webhook = tmp_path / "crt", tmp_path / "key", tmp_path / "log", _address()
+    certificate, key, log, webhook = tmp_path / "crt", tmp_path / "key", tmp_path / "log", free_address()
     request = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=x"]
     subprocess.run(["openssl", *request, "-keyout", key, "-out", certificate], check=True, capture_output=True)
     serving = {
@@ -212,17 +187,17 @@ def test_a_second_signal_ends_it_at_once(
         "BRIDGE_SHUTDOWN_DRAIN": "300",
         "BRIDGE_SHUTDOWN_GRACE": "600",
     }
-    command: list[str | Path] = [bridge_path, "run", "--manifests", SHOP, "--listen", "127.0.0.1:0"]
-    with _running(command, environment, log, **serving) as process:
-        _until(lambda: "admission webhook started" in log.read_text(), log)
+    command = ("--manifests", SHOP, "--listen", "127.0.0.1:0")
+    with bridge_starts(bridge_path, environment, log, *command, **serving) as process:
+        eventually_blocking(lambda: "admission webhook started" in log.read_text(), about=log.read_text)
         found = re.search(r"opa=http://(\S+)", log.read_text())
         assert found
         process.send_signal(signal.SIGTERM)
-        _until(lambda: "admission webhook draining" in log.read_text(), log)
+        eventually_blocking(lambda: "admission webhook draining" in log.read_text(), about=log.read_text)
         time.sleep(1.0)  # one that comes together with the first is the first
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE) == -signal.SIGTERM
-        _until(lambda: not _listens(found[1]), log)
+        eventually_blocking(lambda: not _listens(found[1]), about=log.read_text)
 
 
 def _listens(address: str) -> bool:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import signal
-import socket
 import subprocess
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,10 +13,12 @@ from typing import Any
 import pytest
 import yaml
 
-from bridge.admission.webhook_configuration import API_VERSION, KINDS
+from bridge.admission.webhook_configuration import API_VERSION, KINDS, OF_THE_HIERARCHY
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.e2e.conftest import ROOT, SHOP, Run
+from tests.e2e.serving import bridge_starts, free_address
+from tests.eventually import equal_to, eventually_blocking
 from tests.integration.test_violation_reports_on_a_cluster import OPEN_REPORTS
 
 pytestmark = pytest.mark.long
@@ -116,47 +115,29 @@ class Cluster:
         return self.bridge("uninstall-status", "--kubeconfig", kubeconfig or self.plane.kubeconfig, *arguments)
 
     def shown(self, lists: tuple[str, ...] = LISTS) -> dict[str, Any]:
-        """Every object, without what a write changes in any case."""
+        """Every object, without what a write changes in any case, and without the kinds whose deletions are judged."""
         found = {}
         for path in lists:
             for obj in self.plane.api.get(path)["items"]:
                 metadata = obj["metadata"]
                 for name in ("managedFields", "resourceVersion", "generation"):
                     metadata.pop(name, None)
+                for webhook in obj.get("webhooks", []):
+                    kept = [one for one in webhook["matchConditions"] if one["name"] != OF_THE_HIERARCHY]
+                    webhook["matchConditions"] = kept
                 found[f"{path}/{metadata.get('namespace', '-')}/{metadata['name']}"] = obj
         return found
 
-    @contextmanager
-    def running(self) -> Iterator[subprocess.Popen[bytes]]:
+    def running(self) -> AbstractContextManager[subprocess.Popen[bytes]]:
         """A bridge with a webhook, that writes."""
-        command: list[str | Path] = [
-            self.bridge_path,
-            "run",
-            "--kubeconfig",
-            self.plane.kubeconfig,
-            "--listen",
-            "127.0.0.1:0",
-        ]
-        with (
-            self.log.open("w") as log,
-            subprocess.Popen(
-                [*command, "--config", self.settings, "--webhook-listen", self.webhook],
-                stdout=log,
-                stderr=log,
-                env={**self.environment, "BRIDGE_WEBHOOK_URL": f"https://{self.webhook}/admission"},
-            ) as process,
-        ):
-            try:
-                yield process
-            finally:
-                process.kill()
+        options = [f"--kubeconfig={self.plane.kubeconfig}", "--listen=127.0.0.1:0", f"--config={self.settings}"]
+        options += [f"--webhook-listen={self.webhook}"]
+        url = f"https://{self.webhook}/admission"
+        return bridge_starts(self.bridge_path, self.environment, self.log, *options, BRIDGE_WEBHOOK_URL=url)
 
     def until_written(self) -> None:
         """Wait until a bridge has written into an object of every sort."""
-        deadline = time.monotonic() + PATIENCE
-        while missing := self.unwritten():
-            assert time.monotonic() < deadline, f"{missing}: {self.log.read_text()}"
-            time.sleep(0.2)
+        eventually_blocking(self.unwritten, equal_to([]), about=self.log.read_text)
 
     def unwritten(self) -> list[str]:
         """What a bridge has not written yet, of all that it writes here."""
@@ -211,9 +192,7 @@ def cluster(
     kubectl("apply", f"--filename={SHOP}")
     kubectl("create", "namespace", "opa-policies")
     kubectl("apply", "-f", "-", text=POLICIES)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    address = free_address()
     printed = bridge("webhook-config", "--url", f"https://{address}/admission").stdout
     kubectl("apply", "-f", "-", text=printed)
     for path, status in (
