@@ -254,6 +254,7 @@ def _policy(entry: Mapping[str, Any]) -> dict[str, Any]:
         "policyKind": entry["policyKind"],
         "mode": entry["mode"],
         "outcomes": outcomes_of(dict(entry)),
+        "isReplacedDefault": entry.get("replacedDefault", False),
         "conditions": conditions,
         "differences": differences(entry),
     }
@@ -264,6 +265,7 @@ def _provisional(policy: dict[str, Any], before: Mapping[str, Any] | None) -> di
     return {
         **policy,
         "outcomes": before["outcomes"] if before else [],
+        "isReplacedDefault": bool(before and before["isReplacedDefault"]),
         "conditions": [condition for condition in policy["conditions"] if condition["type"] == "Accepted"],
     }
 

@@ -185,7 +185,8 @@ async def test_the_page_is_kept_to_itself(served: Served) -> None:
 async def test_the_picture_shows_the_hierarchy_with_policies_and_the_outcome_of_them(served: Served) -> None:
     async with asyncio.timeout(PATIENCE):
         found: Any = {"whole": False}
-        while not found["whole"]:
+        # The picture is whole before the first outcomes are computed.
+        while not found["whole"] or not found["policies"][BRAND]["outcomes"]:
             status, found = await get(f"{served.url}/api/topology")
             assert status == 200
     nodes = found["nodes"]

@@ -228,3 +228,39 @@ async def test_large_topology_has_readable_names_and_its_namespaces(
     await page.page.locator("#details .namespaces").get_by_role("button", name="team-7", exact=True).click()
     await page.until(f"policyBridge.graph.position('{GROUP}/HTTPRoute/team-7/route-7')")
     assert await page.position(f"{GROUP}/HTTPRoute/team-8/route-8") is None
+
+
+REPLACED = """
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: lone, namespace: infra}
+spec: {gatewayClassName: example, listeners: [{name: http, port: 80, protocol: HTTP}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: lone, namespace: infra}
+spec: {parentRefs: [{name: lone}], rules: [{name: all}]}
+---
+apiVersion: example.com/v1
+kind: ColorPolicy
+metadata: {name: replaced, namespace: infra, creationTimestamp: "2026-01-01T00:00:01Z"}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: lone}]
+  defaults: {strategy: atomic, theme: dark}
+---
+apiVersion: example.com/v1
+kind: ColorPolicy
+metadata: {name: replacing, namespace: infra, creationTimestamp: "2026-01-01T00:00:02Z"}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: lone}]
+  defaults: {strategy: atomic, theme: light}
+"""
+
+
+async def test_a_replaced_default_is_a_warning_and_no_problem(changing: Bridge, page: Opened) -> None:
+    await page.go(changing.url)
+    await page.shows("#details h3", "Worth a look (6)")
+    (changing.folder / "replaced.yaml").write_text(REPLACED)
+    await page.shows("#details h3", "Worth a look (6, 1 warning)")
+    last = page.page.locator("#details .overview > .stack li").last
+    assert "infra/replaced overridden on every path (warning)" in await last.inner_text()

@@ -119,6 +119,9 @@ export class Details {
 /** The panel while nothing is chosen: what needs attention, the namespaces of a large topology, numbers of objects. */
 function overview(wire, violations, topology, showOnly) {
   const troubled = wire.troubled();
+  const warnings = troubled.filter(({ isWarning }) => isWarning).length;
+  const problems = (troubled.length - warnings).toLocaleString("en");
+  const numbers = warnings ? `${problems}, ${warnings.toLocaleString("en")} ${warnings === 1 ? "warning" : "warnings"}` : problems;
   const levels = new Map(LEVELS.map((level) => [level, 0]));
   for (const { level } of topology.nodes.values()) levels.set(level, (levels.get(level) ?? 0) + 1);
   const counts = [...levels].filter(([, count]) => count > 0).map(([level, count]) => `${count.toLocaleString("en")} ${level}${count === 1 ? "" : level.endsWith("s") ? "es" : "s"}`);
@@ -127,7 +130,7 @@ function overview(wire, violations, topology, showOnly) {
   const shown = troubled.slice(0, isLarge ? TROUBLED_OF_LARGE : TROUBLED);
   return h("div", { class: "overview" },
     violations.part(topology, (constraints) => showOnly({ violations: new Set(constraints) })),
-    h("h3", { tabindex: -1 }, troubled.length ? `Worth a look (${troubled.length.toLocaleString("en")})` : wire.isWhole ? "No problems" : "Loading …"),
+    h("h3", { tabindex: -1 }, troubled.length ? `Worth a look (${numbers})` : wire.isWhole ? "No problems" : "Loading …"),
     troubled.length > 0 && h("ul", { class: "stack" }, shown.map(troubledRow)),
     troubled.length > 0 && h("p", {}, h("button", { type: "button", class: "action", on: { click: all } }, troubled.length > shown.length ? `Show all ${troubled.length.toLocaleString("en")} in the picture` : "Show only these in the picture")),
     isLarge && namespacesPart(troubled, topology, showOnly),
@@ -135,10 +138,10 @@ function overview(wire, violations, topology, showOnly) {
     h("p", { class: "quiet" }, "Click a card, or press Enter on a row of the outline, to see the effective policies, which policy each field comes from, and why."));
 }
 
-function troubledRow({ policy, child, parent, outcome = "Refused", reason, message }) {
+function troubledRow({ policy, child, parent, outcome = "Refused", reason, message, isWarning }) {
   const { sign, word, tone } = outcomeNamed(outcome);
   return h("li", { class: tone }, h("span", { class: "sign", "aria-hidden": "true" }, sign),
-    h("span", {}, policy ? policyLink(policy) : [nodeLink(child), " → ", nodeLink(parent)], " ", reason ? reasonMark(reason) : h("span", { class: "word" }, `${word} on every path`)),
+    h("span", {}, policy ? policyLink(policy) : [nodeLink(child), " → ", nodeLink(parent)], " ", reason ? reasonMark(reason) : h("span", { class: "word" }, `${word} on every path${isWarning ? " (warning)" : ""}`)),
     message && h("span", { class: "quiet" }, message));
 }
 
@@ -151,7 +154,7 @@ function namespacesPart(troubled, topology, showOnly) {
     return found;
   };
   const policies = count(topology.targets.keys());
-  const problems = count(troubled.map(({ policy, child }) => policy ?? child));
+  const problems = count(troubled.filter(({ isWarning }) => !isWarning).map(({ policy, child }) => policy ?? child));
   const rows = [...namespaces].sort(([one], [other]) => (problems.get(other) ?? 0) - (problems.get(one) ?? 0) || byName(one, other));
   return h("section", { class: "namespaces" }, h("h4", {}, `Namespaces (${rows.length.toLocaleString("en")})`),
     h("table", { class: "fields" },

@@ -79,20 +79,23 @@ export class Wire {
 
   /**
    * What needs attention: [{policy, outcome, reason, message}] or [{child, parent, reason, message}] for a link that does not
-   * count. First policies whose controllers contradict the bridge, at last those that are overridden everywhere.
+   * count. First policies whose controllers contradict the bridge, at last those that are overridden everywhere, and among
+   * these those whose defaults others replace, which are only warnings (`isWarning`).
    */
   troubled() {
     const differing = [];
     const refused = [];
     const overridden = [];
-    for (const [policy, { outcomes, conditions, differences }] of this.#policies) {
+    const warnings = [];
+    for (const [policy, { outcomes, conditions, differences, isReplacedDefault }] of this.#policies) {
       if (differences.length) differing.push({ policy, outcome: "Differs", reason: "reported differently", message: differences.join("; ") });
       const not = conditions.find(({ type, status }) => type === "Accepted" && status === "False");
       if (not) refused.push({ policy, outcome: "Refused", reason: not.reason, message: not.message });
+      else if (overall(outcomes) === "Overridden" && isReplacedDefault) warnings.push({ policy, outcome: "Overridden", isWarning: true });
       else if (overall(outcomes) === "Overridden") overridden.push({ policy, outcome: "Overridden" });
     }
     for (const node of this.#nodes.values()) refused.push(...node.refused);
-    return [...differing, ...refused, ...overridden];
+    return [...differing, ...refused, ...overridden, ...warnings];
   }
 
   #read(key) {

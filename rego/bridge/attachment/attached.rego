@@ -9,6 +9,7 @@ import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 import data.bridge.lookup
 import data.bridge.policy as policies
 
@@ -105,14 +106,14 @@ permitted_policies_targeting(object_key) := {policy | some policy in policies_ta
 # need a grant, and the Gateways of the class, for policies that select those of named controllers (semantics T1, T8). What
 # the changed object was before is unknown, so these are all objects whose own labels the policy selects.
 reselections(key) := {[policy, objects_there] |
-	namespace := {"core/Namespace": keys.parse(key).name, _grant: keys.parse(key).namespace}[keys.type_of(key)]
-	some type in (_types_selected(["namespaces"]) | index.types_selected_everywhere)
+	namespace := {"core/Namespace": keys.parse(key).name, "gateway.networking.k8s.io/ReferenceGrant": keys.parse(key).namespace}[keys.type_of(key)]
+	some type in (_types_selected(["namespaces"]) | object.keys(levels.by_type))
 	some [policy, text] in _policies_selecting_in(namespace, type)
 	_selects_because_of(keys.type_of(key), policy, text)
 	objects_there := _with_labels(namespace, type, text)
 	count(objects_there) > 0
 } if {
-	keys.type_of(key) in {"core/Namespace", _grant}
+	keys.type_of(key) in {"core/Namespace", "gateway.networking.k8s.io/ReferenceGrant"}
 } else := {[policy, {gateway}] |
 	count(_types_selected(["gateways", "controllers"])) > 0
 	some gateway in index.declared_children(key)
@@ -122,8 +123,6 @@ reselections(key) := {[policy, objects_there] |
 } if {
 	keys.type_of(key) == "gateway.networking.k8s.io/GatewayClass"
 } else := set()
-
-_grant := "gateway.networking.k8s.io/ReferenceGrant"
 
 _selects_because_of("core/Namespace", _, text) if policies.reads_namespaces(text)
 

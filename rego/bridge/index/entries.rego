@@ -117,12 +117,6 @@ policies_selecting(namespace, type) := {[policy, text] |
 	some policy in policies
 }
 
-# The types of which policies select objects in all namespaces.
-types_selected_everywhere := {type | some type, _ in data.index.selectors["*"]} | {type |
-	some joined, _ in _changed_entries.selectors["*"]
-	type := split(joined, "\n")[0]
-}
-
 # The policy kinds of which a policy has a className.
 class_limited_kinds := {kind | some kind, _ in data.index.limited} | {kind | some kind, _ in _changed_entries.limited}
 

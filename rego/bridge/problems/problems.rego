@@ -4,7 +4,6 @@
 package bridge.problems
 
 import data.bridge.attachment
-import data.bridge.effective
 import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
@@ -35,8 +34,7 @@ _fate(key) := {object.union(_problem(key, key, condition.reason, condition.messa
 	tallies := outcomes.tallies(key)
 	some condition in reporting.outcome_conditions(key, tallies)
 	condition.reason in {"Overridden", "NoScope", "Reconciling"}
-	others := [by | some tally in tallies; some by in tally.by; not effective.is_about_defaults(by)]
-	warning := {"enforcementAction": "warn" | condition.reason == "Overridden"; others == []}
+	warning := {"enforcementAction": "warn" | reporting.is_replaced_default(tallies)}
 }
 
 _links(key) := {_problem(key, _other(link, key), link.reason, link.message) |

@@ -4,14 +4,15 @@
 package bridge.status
 
 import data.bridge.attachment
+import data.bridge.effective
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
 import data.bridge.outcomes
 import data.bridge.policy as policies
 
-# The desired status of a policy, `{policy, policyKind, mode, controllerName?, conditions, types}`; `types` are the
-# bridge's condition types. If the kind reports by ancestor, `{…, ancestors, unreported}`: the entries, and the places
+# The desired status of a policy, `{policy, policyKind, mode, controllerName?, replacedDefault?, conditions, types}`;
+# `types` are the bridge's condition types. If the kind reports by ancestor, `{…, ancestors, unreported}`: the entries, and the places
 # `[object, place]` of omitted ancestors. Accepted=False has no outcome (semantics S1). `reported` has the reports of
 # other controllers about an observed policy; see `reported`.
 of_policy(policy_key, tallies) := object.union(entry, {"reported": reports |
@@ -23,6 +24,7 @@ of_policy(policy_key, tallies) := object.union(entry, {"reported": reports |
 	entry := object.union_n([
 		{"policy": policy_key, "policyKind": keys.type_of(policy_key), "mode": kind.mode},
 		{"controllerName": kind.controllerName | kind.controllerName},
+		{"replacedDefault": true | is_replaced_default(tallies)},
 		{name: part |
 			kind.statusShape == "Conditions"
 			some name, part in {"conditions": conditions(policy_key, tallies), "types": sort(policy_types)}
@@ -75,6 +77,14 @@ outcome_conditions(policy_key, tallies) := [{"type": type, "status": status, "re
 	set := kinds.of_policy(policy_key).conditions
 	[type, status, reason] := _sets[set][_overall({tally.outcome | some tally in tallies})]
 	message := outcome_message(policy_key, set, tallies)
+}
+
+# A policy is overridden on all paths, and only its defaults, which more specific policies may replace.
+is_replaced_default(tallies) if {
+	_overall({tally.outcome | some tally in tallies}) == "Overridden"
+	every text in {text | some tally in tallies; some text in tally.by} {
+		effective.is_about_defaults(text)
+	}
 }
 
 # The condition types of both sets that the bridge sets on a policy and removes.
