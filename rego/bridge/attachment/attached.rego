@@ -18,13 +18,16 @@ attached_policies(policy_kind, node) := {policy |
 	some policy in index.policies_naming(policy_kind, node)
 	_accepted_at(policy, node)
 } if {
-	not startswith(node, "core/Service/")
-	not policies.may_select(policy_kind)
-	not contains(node, "@")
-	not kinds.frontend_role(policy_kind, keys.type_of(node))
+	_are_named_by_key(policy_kind, keys.type_of(node))
 } else := {policy |
 	some [policy, ref] in refs_to(policy_kind, node)
 	verdict(policy, ref).reason == "Accepted"
+}
+
+# A kind's policies select no objects of a type, and name each node by its only key: a backend may be a frontend too.
+_are_named_by_key(policy_kind, type) if {
+	levels.of_type(type) != "Backend"
+	not policies.may_select(policy_kind)
 }
 
 # Of a policy with many refs one entry of its facts decides, so its targets do not cost the square of their number.

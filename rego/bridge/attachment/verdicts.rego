@@ -190,7 +190,7 @@ limits(policy_kind, node) := {policy: classes |
 }
 
 # Some policy of a kind has a ref with a className.
-has_class_limits(policy_kind) := policy_kind in index.class_limited_kinds
+has_class_limits(policy_kind) := policy_kind in index.kinds_with("limited")
 
 # A path of a policy kind runs through one of these classes. A Direct kind's paths are those of its target.
 runs_through(policy_kind, path, classes) if {

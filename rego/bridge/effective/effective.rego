@@ -25,18 +25,20 @@ policies_on(policy_kind, paths_to_node, source) := [data.bridge.modeling.marked(
 	some [path, attached] in stacks_on(policy_kind, hierarchy.counted_paths(policy_kind, paths_to_node), source)
 ]
 
-_entry(path, attached) := {"path": path, "error": error, "policies": entries} if {
-	error := error_of(attached, path[0])
-	entries := [object.union(entry, {"strategy": policies.strategy_of(entry.policy)}) | some entry in attached]
-} else := {
+_entry(path, attached) := {
 	"path": path,
-	"spec": merged.spec,
+	"spec": spec,
 	"origins": merged.origins,
-	"policies": [object.union_n([entry, {"strategy": policies.strategy_of(entry.policy)}, outcome(attached, entry.policy)]) |
+	"policies": [object.union_n([entry, {"strategy": policies.strategy_of(policy)}, outcome(attached, policy)]) |
 		some entry in _distinct_entries(attached)
+		policy := entry.policy
 	],
 } if {
+	not _excess(attached, path[0])
 	merged := merged_stack(attached)
+	spec := merged.spec
+} else := {"path": path, "error": error_of(attached, path[0]), "policies": entries} if {
+	entries := [object.union(entry, {"strategy": policies.strategy_of(entry.policy)}) | some entry in attached]
 }
 
 # Why a stack cannot be merged, `{code, message}`: it or its path is above its bound, or its Custom strategy fails.
@@ -50,10 +52,13 @@ stack_bound := 512
 
 _excess(attached, root) := sprintf("More than %d paths lead to this target, or longer ones than %d objects", [hierarchy.paths_bound, hierarchy.path_bound]) if {
 	root == hierarchy.path_bound_mark
-} else := sprintf("%d policies meet here; at most %d can be merged", [count(attached), stack_bound]) if {
+} else := _excess_of_many(attached) if {
+	count(attached) > policies.largest_policies
+}
+
+_excess_of_many(attached) := sprintf("%d policies meet here; at most %d can be merged", [count(attached), stack_bound]) if {
 	count(attached) > stack_bound
 } else := sprintf("Policies with more than %d leaves meet here, which is the bound on what can be merged", [policies.leaf_bound]) if {
-	count(attached) > policies.largest_policies
 	not policies.leaves_within_bound([entry.policy | some entry in attached])
 }
 
@@ -168,12 +173,13 @@ _precedence(policy_kind, found) := _order(found) if {
 # PatchDefaults, the last one lowest, and those with PatchOverrides, the last one highest. Others are left out.
 _order([join]) := join.elements
 
-_order(found) := [element | some join in array.flatten([below, found[base], above]); some element in join.elements] if {
-	count(found) > 1
+_order(found) := array.flatten(array.flatten([below, [found[base].elements], above])) if {
+	end := count(found)
+	end > 1
 	base := max(array.concat([0], [index | some index, join in found; join.strategy == "AtomicOverrides"]))
-	later := array.slice(found, base + 1, count(found))
-	below := array.reverse([join | some join in later; join.strategy == "PatchDefaults"])
-	above := [join | some join in later; join.strategy == "PatchOverrides"]
+	later := array.slice(found, base + 1, end)
+	below := array.reverse([join.elements | some join in later; join.strategy == "PatchDefaults"])
+	above := [join.elements | some join in later; join.strategy == "PatchOverrides"]
 }
 
 # Elements, the lowest precedence first, merged by the kind's rules into one side.
@@ -224,13 +230,12 @@ outcome(attached, policy) := _outcome(attached, policy, own, object.filter(leave
 	leaves := object.get(merged_stack(attached), "leaves", own)
 }
 
-_outcome(_, _, own, own) := {"outcome": "Programmed", "overriddenBy": []}
-
-_outcome(attached, policy, own, left) := {
+_outcome(attached, policy, own, left) := {"outcome": "Programmed", "overriddenBy": []} if {
+	own == left
+} else := {
 	"outcome": {true: "PartiallyProgrammed", false: "Overridden"}[policy in owners],
 	"overriddenBy": sort(_overriding(attached, policy, owners, object.keys(own) - object.keys(left))),
 } if {
-	own != left
 	owners := _owners(left)
 }
 
@@ -240,9 +245,12 @@ _owners(leaves) := {owner | some origin in leaves; some owner in merge.as_list(o
 # and, for each of its `missing` pointers, of the leaves above or below; and those that made a leaf together with it (F9).
 # If a missing pointer has none, the policies that excluded this one as a whole, or else all contributors that can win,
 # took that leaf away.
-_overriding(attached, policy, owners, missing) := (direct | union(sets)) | rest if {
-	direct := _winners(attached, policy, owners) | _joint_owners(attached, policy)
-	sets := {direct | missing == set()} | {_winners(attached, policy, near) |
+_overriding(attached, policy, owners, missing) := direct if {
+	missing == set()
+	direct := _direct_winners(attached, policy, owners)
+	direct != set()
+} else := (_direct_winners(attached, policy, owners) | union(sets)) | rest if {
+	sets := {set() | missing == set()} | {_winners(attached, policy, near) |
 		some pointer in missing
 		near := _owners_near(merged_stack(attached).leaves, pointer)
 	}
@@ -270,8 +278,9 @@ _owners_near(leaves, pointer) := _owners({origin |
 	startswith(place, concat("", [pointer, "/"]))
 })
 
-_joint_owners(attached, policy) := {owner |
-	kinds.get(_kind_of(attached)).custom
+_direct_winners(attached, policy, owners) := _winners(attached, policy, owners) if {
+	not kinds.get(_kind_of(attached)).custom
+} else := _winners(attached, policy, owners) | {owner |
 	some origin in merged_stack(attached).leaves
 	is_array(origin)
 	policy in origin
@@ -310,8 +319,9 @@ _winning_strategies(attached, winner, loser) := found if {
 	_places(attached)[winner]
 }
 
-_strategy_of_pair(_, across, upper, lower) := across if upper[0] != lower[0]
-_strategy_of_pair(established, _, upper, lower) := _strategy_within_level(established) if upper[0] == lower[0]
+_strategy_of_pair(established, across, upper, lower) := _strategy_within_level(established) if {
+	upper[0] == lower[0]
+} else := across
 
 # The places of each policy, `[side, place within]` from the top, with the strategy of the side for lower ones.
 _places(attached) := object.union_n([{policy: {[number, within]: join.strategy}} |

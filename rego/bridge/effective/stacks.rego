@@ -10,13 +10,12 @@ import data.bridge.policy as policies
 # Each path to an effective target that has a policy for requests from a namespace ("": only what is the same for all),
 # with its stack, `[path, stack]` (semantics P6).
 stacks(policy_kind, node, source) := [[array.concat(path, [node]), attached] |
-	some path in hierarchy.counted_paths(policy_kind, hierarchy.paths(object_key, kinds.traits(policy_kind).namespaces))
+	some path in hierarchy.counted_paths(policy_kind, above)
 	attached := array.concat(_policies_at_nodes(policy_kind, path), own)
 	attached != []
 ] if {
-	_is_same_for_all(policy_kind, node)
-	[object_key, _] := split(node, "#")
-	not hierarchy.is_crowded(object_key)
+	above := hierarchy.paths_to_object(_same_for_all(policy_kind, node), kinds.traits(policy_kind).namespaces)
+	count(above) <= hierarchy.paths_bound
 	own := _policies_at(policy_kind, node)
 } else := [[path, attached]] if {
 	# Policies above it do not count here, so this is an error even if no policy is attached to the target itself.
@@ -35,8 +34,9 @@ stacks_on(policy_kind, paths, source) := [[path, attached] |
 	attached != []
 ]
 
-# The same policies count at a section for requests from every namespace, because its object is below no frontend.
-_is_same_for_all(policy_kind, node) if {
+# The object of a section at which the same policies count for requests from every namespace, because the object is below
+# no frontend.
+_same_for_all(policy_kind, node) := object_key if {
 	_is_straight(policy_kind)
 	[object_key, _] := split(node, "#")
 	not index.facts(object_key).frontends
@@ -89,9 +89,11 @@ _is_of_other_class(policy_kind, path, entry) if {
 _policies_at_nodes(policy_kind, nodes) := [entry | some node in nodes; some entry in _policies_at(policy_kind, node)]
 
 # The policies at one node, the older first. The same for all paths through it.
-_policies_at(policy_kind, node) := [{"policy": policy, "target": node} |
-	some [_, _, policy] in sort([policies.fact(policy, "order") | some policy in attachment.attached_policies(policy_kind, node)])
-]
+_policies_at(policy_kind, node) := [{"policy": policy, "target": node} | some policy in _by_age(attachment.attached_policies(policy_kind, node))]
+
+_by_age(found) := [policy | some [_, _, policy] in sort([policies.fact(policy, "order") | some policy in found])] if {
+	count(found) > 1
+} else := [policy | some policy in found]
 
 # The pairs of `stacks` for each source for which statuses count, `[source, path, stack]`: for "", and for each
 # namespace with a difference at an effective target, because of a consumer route or a consumer's policy on one of its
@@ -106,7 +108,7 @@ stacks_by_source(policy_kind, node) := array.concat(
 ) if for_all := stacks(policy_kind, node, "")
 
 _consumers(policy_kind, node) := {namespace |
-	not _is_same_for_all(policy_kind, node)
+	not _same_for_all(policy_kind, node)
 	some path in hierarchy.kind_paths(policy_kind, node)
 	some namespace in (hierarchy.consumers(path) | {keys.parse(entry.policy).namespace |
 		kinds.is_consumer_kind(policy_kind)
@@ -118,7 +120,7 @@ _consumers(policy_kind, node) := {namespace |
 # The sources for which effective policies may differ at a target: "", these namespaces, and each for which a path does
 # not count because its consumer route replaces the producer's (semantics P6).
 differing_sources(policy_kind, node) := array.concat([""], sort(_consumers(policy_kind, node) | {namespace |
-	not _is_same_for_all(policy_kind, node)
+	not _same_for_all(policy_kind, node)
 	some path in hierarchy.kind_paths(policy_kind, node)
 	some namespace in hierarchy.replacing_consumers(path)
 }))

@@ -63,15 +63,11 @@ _by_protocol(listener, type) if {
 # The namespaces part of a Gateway or listener (`from`, `selector`) allows an object of a namespace. `own` is the
 # namespace of the Gateway or ListenerSet, `default_from` the default of `from` (Gateway API, RouteNamespaces,
 # ListenerNamespaces).
-_namespaces_admit(allowed, default_from, own, namespace) if {
-	object.get(allowed, "from", default_from) == "Same"
-	namespace == own
-} else if {
-	object.get(allowed, "from", default_from) == "All"
-} else if {
-	object.get(allowed, "from", default_from) == "Selector"
-	labels.selects(allowed.selector, lookup.namespace_labels(namespace))
-}
+_namespaces_admit(allowed, default_from, own, namespace) if _admits(object.get(allowed, "from", default_from), allowed, own, namespace)
+
+_admits("All", _, _, _)
+_admits("Same", _, own, own)
+_admits("Selector", allowed, _, namespace) if labels.selects(allowed.selector, lookup.namespace_labels(namespace))
 
 parents_at("ListenerSet", listener_set) := {gateway | [gateway, ""] = gateway_link(listener_set)}
 refused_above("ListenerSet", listener_set) := {link | link := gateway_link(listener_set); link[1] != ""}
@@ -98,7 +94,7 @@ _refusal_of(gateway, namespace) := "ParentNotFound" if {
 # its Gateway does not allow: of those the reason is that of the ListenerSet's Accepted condition (Gateway API,
 # ListenerSetConditionReason), the rival the Gateway.
 unaccepted_listeners(object_key) := {} if {
-	index.facts(object_key).distinct
+	object.get(index.facts(object_key), "distinct", true)
 } else := {} if {
 	not listeners(object_key)
 } else := {listener.name: {"reason": "NotAllowed", "rival": gateway} | some listener in listeners(object_key)} if {
@@ -233,17 +229,20 @@ _holders_of_port(object_key, port) := {object_key} | {holder |
 # `*.` matches one or more labels on the left (Gateway API, Hostname).
 hostnames_meet([], _)
 hostnames_meet(_, "")
-hostnames_meet(hostnames, hostname) if hostname in hostnames
 
 hostnames_meet(hostnames, hostname) if {
-	startswith(hostname, "*.")
-	strings.any_suffix_match(hostnames, substring(hostname, 1, -1))
+	strings.any_suffix_match(hostnames, trim_prefix(hostname, "*"))
+	_is_wildcard_or_in(hostname, hostnames)
 }
 
 hostnames_meet(hostnames, hostname) if {
+	strings.any_prefix_match(hostnames, "*.")
 	some own in hostnames
 	is_below_wildcard(hostname, own)
 }
+
+_is_wildcard_or_in(hostname, _) if startswith(hostname, "*.")
+_is_wildcard_or_in(hostname, hostnames) if hostname in hostnames
 
 # A hostname is one that a hostname with a wildcard stands for.
 is_below_wildcard(hostname, wildcard) if {

@@ -35,27 +35,31 @@ path_bound_mark := "…"
 # with the same keys are one (semantics P1). A missing parent or a link that does not count is omitted (P2). Above the
 # bound on their number there is one path, which starts with `path_bound_mark` (P9). With `with_namespaces`, the
 # Namespace of a Gateway, ListenerSet, route, frontend or backend is directly above it (P3).
-paths(node, with_namespaces) := {array.concat(above, [node]) | some above in _paths_to_object(object_key, with_namespaces)} if {
+paths(node, with_namespaces) := {array.concat(above, [node]) | some above in paths_to_object(object_key, with_namespaces)} if {
 	not index.has_extension_links
 	[object_key, _] := split(node, "#")
 	not startswith(node, "core/Service/")
 } else := {[path_bound_mark, node]} if {
 	is_crowded(keys.whole(node))
-} else := _paths_to_object(node, with_namespaces) if {
+} else := paths_to_object(node, with_namespaces) if {
 	not index.has_extension_links
 	index.facts(node)
 } else := _paths_to(node, with_namespaces) if {
 	not is_port(node)
 } else := _extend(_paths_to(keys.parse(node).object, with_namespaces), node, with_namespaces)
 
-# A route is below listeners, so no search is needed.
-_paths_to_object(object_key, with_namespaces) := {array.concat(above, step(object_key, with_namespaces)) | some above in aboves} if {
-	not index.facts(object_key).frontends
-	index.facts(object_key).parents
-	aboves := {[] | parents(object_key) == set()} | {array.concat(above, [parent]) |
-		some parent in parents(object_key)
-		some above in _paths_to_gateway(keys.whole(parent), with_namespaces)
+# The paths to an object without frontends above it, in a cluster without links of extension modules. A route is below
+# listeners, so no search is needed.
+paths_to_object(object_key, with_namespaces) := paths_through_listeners if {
+	known := index.facts(object_key)
+	known.parents
+	not known.frontends
+	own := step(object_key, with_namespaces)
+	paths_through_listeners := {array.flatten([above, listener, own]) |
+		some listener in parents_at(levels.of_type(known.type), object_key)
+		some above in _paths_to_gateway(keys.whole(listener), with_namespaces)
 	}
+	paths_through_listeners != set()
 } else := _paths_to_gateway(object_key, with_namespaces)
 
 # Only its class is above a Gateway, which saves a third of the expressions of `effective` of one rule.

@@ -7,10 +7,11 @@ import data.bridge.lookup
 # The nodes that a route's parentRefs select and that accept it (Gateway API, parentRefs). A default Gateway counts as if
 # a parentRef named it (GEP-3793).
 parents_at("Route", route_key) := {keys.section(object_key, listener.name) |
+	hostnames := known.hostnames
 	some [object_key, listener] in _selected_listeners(known.parents)
-	hostnames_meet(known.hostnames, lower(object.get(listener, "hostname", "")))
+	hostnames_meet(hostnames, object.get(listener, "hostname", ""))
 	listener_rejection(object_key, listener, known.type, known.namespace) == ""
-} | {node | some [node, ""] in _frontend_links(route_key)} if known := index.facts(route_key)
+} | {node | known.frontends; some [node, ""] in _frontend_links(route_key)} if known := index.facts(route_key)
 
 refused_above("Route", route_key) := ({[node, reason] |
 	some [object_key, listener] in _selected_listeners(known.parents)

@@ -100,9 +100,11 @@ targeted_objects := {object_key |
 	not policy in lookup.changed_keys
 } | {joined | some joined, _ in _changed_entries.targeted}
 
-# The policy kinds of which a policy selects its targets by labels, as the index has it. Policies that name their
-# targets cost no search for others.
-selecting_kinds := {kind | some kind, _ in data.index.selecting} | {kind | some kind, _ in _changed_entries.selecting}
+# The policy kinds with a policy that has an entry in a part of the index: that selects targets by labels ("selecting"),
+# so that policies that name their targets cost no search for others, or has a className ("limited").
+kinds_with(part) := {kind | some kind, _ in data.index[part]} if {
+	lookup.has_no_changes
+} else := {kind | some kind, _ in data.index[part]} | {kind | some kind, _ in _changed_entries[part]}
 
 # The policies that select objects of a type in a namespace (`-` for cluster-scoped ones), as [policy, selector],
 # whatever they select.
@@ -116,9 +118,6 @@ policies_selecting(namespace, type) := {[policy, text] |
 	text := trim_prefix(joined, concat("", [type, "\n"]))
 	some policy in policies
 }
-
-# The policy kinds of which a policy has a className.
-class_limited_kinds := {kind | some kind, _ in data.index.limited} | {kind | some kind, _ in _changed_entries.limited}
 
 # The policies with an entry at a key of a part of the index: those that name an object ("targeted"), those above a bound
 # that name an object or are the object themselves ("oversized", semantics T6), or those of a kind with a className

@@ -14,7 +14,7 @@ facts(object_key) := stored if {
 # The other input of facts besides the object: the levels from extension modules. Facts count while their `by` equals
 # it.
 stamp := "" if {
-	count(levels.extensions) == 0
+	levels.extensions == {}
 } else := crypto.md5(json.marshal(levels.extensions))
 
 # The facts of an object, by the level of its sections; undefined for an object without listeners or rules. The facts of
@@ -54,7 +54,8 @@ _parent_facts(type, namespace, refs, scope) := object.union(
 	},
 )
 
-# The facts of a Gateway or ListenerSet: `listeners`, `sections` (their names), `claims` (see `_claims_of`), `distinct`
+# The facts of a Gateway or ListenerSet: `listeners`, their hostnames in lower case, `sections` (their names), `claims`
+# (see `_claims_of`), `distinct`
 # (it is a Gateway whose listeners are distinct), `type` and `class` (the key of the GatewayClass).
 facts_at("Listener", type, obj) := {
 	"listeners": named,
@@ -64,7 +65,11 @@ facts_at("Listener", type, obj) := {
 	"by": stamp,
 	"type": type,
 	"class": [keys.format(keys.gateway_api, "GatewayClass", "", obj.spec.gatewayClassName) | levels.of_type(type) == "Gateway"],
-} if named := named_listeners(object.get(obj.spec, "listeners", []))
+} if {
+	named := named_listeners([object.union(listener, {"hostname": hostname | hostname := lower(listener.hostname)}) |
+		some listener in obj.spec.listeners
+	])
+}
 
 # The listeners of a Gateway are compared with each other only, those of a ListenerSet also with earlier objects.
 _are_distinct(type, claims) if {

@@ -160,7 +160,7 @@ sets_of(described) := {
 # The inputs of facts of a kind's policies besides the policy: a hash of the kind's description (`by`), and one of the
 # levels from extension modules. Stored facts with another stamp do not count.
 stamp(type) := get(type).by if {
-	count(levels.extensions) == 0
+	levels.extensions == {}
 } else := concat(" ", [get(type).by, crypto.md5(json.marshal(levels.extensions))])
 
 # The hash of a kind's description, with the bounds on policies.

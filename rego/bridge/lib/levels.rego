@@ -8,7 +8,9 @@ package bridge.lib.levels
 import data.bridge.lib.keys
 
 # The level of a type's objects, and that of their sections, `{object, section?}`. An unlisted type is a backend.
-by_type := object.union(object.remove(extensions, object.keys(shipped)), shipped)
+by_type := shipped if {
+	extensions == {}
+} else := object.union(object.remove(extensions, object.keys(shipped)), shipped)
 
 # The same for the types of the shipped hierarchy.
 shipped := {

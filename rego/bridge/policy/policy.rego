@@ -13,9 +13,8 @@ import data.bridge.merge
 # The facts of a policy: they depend only on the policy and its kind. The replicator stores them in `data.facts` with
 # the policy. Stored facts count while their `by` is current; otherwise the query computes them, as it does for policies
 # in `changes`. Undefined for an object that is not a policy.
-facts(key) := stored if {
-	stored := lookup.stored_facts(key)
-	stored.by == kinds.stamp(keys.type_of(key))
+facts(key) := lookup.stored_facts(key) if {
+	_are_current(key)
 } else := _facts_unread(lookup.get(key), message) if {
 	message := excess(key)
 } else := _facts_within_bounds(lookup.get(key))

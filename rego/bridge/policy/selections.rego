@@ -128,7 +128,9 @@ _selects_everything(type, obj) if {
 
 may_select(policy_kind) := policy_kind in selecting_kinds
 
-selecting_kinds := index.selecting_kinds | {kind | some kind, _ in _changed_selections}
+selecting_kinds := index.kinds_with("selecting") if {
+	lookup.has_no_changes
+} else := index.kinds_with("selecting") | {kind | some kind, _ in _changed_selections}
 
 # The policies that select objects of a type in a namespace (`-` for cluster-scoped ones, or `any_namespace`), as
 # [policy, what it selects by], whatever they select.

@@ -14,8 +14,9 @@ is_list(field) if is_array(input[field])
 
 # The first problem of a query's input: of the fields that several queries have, then of these fields, each `[field,
 # form]` with a form of `_flaw`, or `[field, schema, message]` with the JSON Schema of an optional field.
-problem(_) := input_problem
-problem(fields) := [found | some field in fields; found := _flaw(field)][0] if not input_problem
+problem(fields) := input_problem if {
+	true
+} else := [found | some field in fields; found := _flaw(field)][0]
 
 # The first problem of the input fields that several queries have.
 input_problem := _changes_problem if {
@@ -24,7 +25,6 @@ input_problem := _changes_problem if {
 } else := error("InvalidInput", "sourceNamespace must be the name of a namespace") if {
 	not is_string(source)
 } else := error("UnknownPolicyKind", message) if {
-	input.policyKind
 	not kinds.get(input.policyKind)
 	message := sprintf("%v is not an active policy kind; active kinds: %s", [input.policyKind, concat(", ", sort(kinds.in_use))])
 }
@@ -68,10 +68,10 @@ _flaw_of_node(field) := error("InvalidInput", sprintf("%s must be a key, <group>
 _flaw([field, "nodes"]) := error("InvalidInput", sprintf("%s must be a list of keys, <group>/<Kind>/<namespace>/<name>[#<section>]", [field])) if {
 	not is_list(field)
 } else := error("InvalidInput", sprintf("%v is not a key: write <group>/<Kind>/<namespace>/<name>[#<section>]", [wrong[0]])) if {
-	wrong := [target | some target in input[field]; not keys.parse(target)]
-} else := error("TargetNotFound", sprintf("%s does not exist", [missing[0]])) if {
-	missing := [target | some target in input[field]; not hierarchy.canonical_key(target)]
-}
+	wrong := [target | some target in _missing(field); not keys.parse(target)]
+} else := error("TargetNotFound", sprintf("%s does not exist", [_missing(field)[0]]))
+
+_missing(field) := [target | some target in input[field]; not hierarchy.canonical_key(target)]
 
 # Queries of the bridge itself may name deleted objects; only the form is checked.
 _flaw([field, "keys"]) := _flaw_of_keys(field)

@@ -279,7 +279,7 @@ _dependent_objects(object_key) := union({
 	direct,
 	{ref.object | some policy in direct; kinds.of_policy(policy); some ref in policies.declared_refs(policy)},
 	{ref.object |
-		some policy_kind in index.class_limited_kinds
+		some policy_kind in index.kinds_with("limited")
 		some policy in index.policies_at("limited", policy_kind)
 		some ref in policies.named_refs(policy)
 		ref.class
