@@ -66,7 +66,7 @@ test_a_path_above_the_bound_is_an_error_for_that_path if {
 	path := [hierarchy.path_bound_mark, testing.cart_route, testing.cart_pay]
 	policy := testing.color("shop", "warm", 1, [_cart_ref], {"a": 1})
 	entries := effective.policies_of("example.com/ColorPolicy", testing.cart_pay, "") with input as testing.changed([policy])
-		with hierarchy.paths as {[hierarchy.path_bound_mark, testing.cart_route]}
+		with hierarchy.paths_to_object as {[hierarchy.path_bound_mark, testing.cart_route]}
 	entries == [{
 		"path": path,
 		"error": {
