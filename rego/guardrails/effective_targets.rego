@@ -222,7 +222,9 @@ values(effect, pointer) := {found |
 
 # METADATA
 # description: The policies of which a value at a field (a JSON pointer), below it or above it is in effect.
-owners_at(effect, field) := {policy |
+owners_at(effect, field) := {policy | some policy in owners(effect.origins[field])} if {
+	true
+} else := {policy |
 	some pointer, origin in effect.origins
 	at := [concat("", [one, "/"]) | some one in [pointer, field]]
 	true in {startswith(at[0], at[1]), startswith(at[1], at[0])}

@@ -124,7 +124,7 @@ _introduced := {row | some row in after; not [row.constraint, row.object, row.me
 	} with input as {}
 	after := evaluation.violations(names, judged) with input as {"changes": changes, "before": targets}
 	violating := {row.object | some row in after}
-	before := evaluation.violations(names, violating) with input as {}
+	before := evaluation.violations({row.constraint | some row in after}, violating) with input as {}
 	known := {[row.constraint, row.object, row.message] | some row in before}
 } else := set()
 
