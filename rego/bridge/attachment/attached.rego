@@ -135,7 +135,7 @@ _policies_selecting_in(namespace, type) := policies.policies_selecting(namespace
 
 # The types whose objects some kind's policies select by such a property, too. Most clusters have no such kind.
 _types_selected(path) := {type |
-	some kind in kinds.selecting_kinds
+	some kind, _ in kinds.sets.selecting
 	some entry in kinds.get(kind).selectors
 	object.get(entry, path, false)
 	some type in entry.types

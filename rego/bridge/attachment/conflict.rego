@@ -117,15 +117,15 @@ _nothing_taken := {"policies": set(), "leaves": set(), "containers": set()}
 
 _taken_with(taken, policy) := {
 	"policies": (taken.policies | {policy}),
-	"leaves": (taken.leaves | policies.pointers(policy)),
+	"leaves": (taken.leaves | object.keys(policies.facts(policy).origins)),
 	"containers": (taken.containers | _containers(policy)),
 }
 
-_overlaps(taken, policy) := (taken.leaves & _containers(policy)) | (taken.containers & policies.pointers(policy))
+_overlaps(taken, policy) := (taken.leaves & _containers(policy)) | (taken.containers & object.keys(policies.facts(policy).origins))
 
 # The leaves of a policy's spec and everything that contains them, up to the whole spec (``).
 _containers(policy) := {container |
-	some pointer in policies.pointers(policy)
+	some pointer in object.keys(policies.facts(policy).origins)
 	parts := split(pointer, "/")
 	some length in numbers.range(1, count(parts))
 	container := concat("/", array.slice(parts, 0, length))

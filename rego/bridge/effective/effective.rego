@@ -52,13 +52,10 @@ stack_bound := 512
 
 _excess(attached, root) := sprintf("More than %d paths lead to this target, or longer ones than %d objects", [hierarchy.paths_bound, hierarchy.path_bound]) if {
 	root == hierarchy.path_bound_mark
-} else := _excess_of_many(attached) if {
-	count(attached) > policies.largest_policies
-}
-
-_excess_of_many(attached) := sprintf("%d policies meet here; at most %d can be merged", [count(attached), stack_bound]) if {
+} else := sprintf("%d policies meet here; at most %d can be merged", [count(attached), stack_bound]) if {
 	count(attached) > stack_bound
 } else := sprintf("Policies with more than %d leaves meet here, which is the bound on what can be merged", [policies.leaf_bound]) if {
+	count(attached) > policies.largest_policies
 	not policies.leaves_within_bound([entry.policy | some entry in attached])
 }
 

@@ -49,9 +49,6 @@ members(namespace) := {key |
 	has_place(trim_suffix(key, "@frontend"))
 }
 
-# Nodes and all nodes below them by links that count, at most `depth` links down.
-nodes_within(nodes, depth) := reach("below", nodes, depth)
-
 next_step("below", nodes) := {child | some node in nodes; some child in children(node)}
 
 # An object and all objects below it, by declared links, whether they count or not: the objects that a change of the

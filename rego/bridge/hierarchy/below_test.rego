@@ -42,7 +42,7 @@ test_a_frontend_is_a_member_of_its_namespace if {
 }
 
 test_within_goes_to_the_requested_depth if {
-	found := [count(hierarchy.nodes_within({_gateway}, depth)) | some depth in [0, 1, 2, 3, 4, 5, 15]] with input as testing.changed([])
+	found := [count(hierarchy.reach("below", {_gateway}, depth)) | some depth in [0, 1, 2, 3, 4, 5, 15]] with input as testing.changed([])
 	found == [1, 3, 4, 6, 7, 9, 9]
 }
 

@@ -8,12 +8,11 @@ import data.bridge.lib.levels
 # reason if it has one (GEP-713, "Hierarchy of target kinds"; semantics P2). It is for people, and covers all
 # declarations of the node and its ancestors. The message states how to make the link count.
 rejected_links(node) := [object.union(link, {"message": _rejection_message(link)}) |
-	some links in array.concat([_own_listeners(node)], [rejections(child) | some child in declared_upward(keys.whole(node))])
+	# Of a listener itself, or of the listeners of its object.
+	own := {link | some link in _conflicted_listeners(keys.parse(node).object); node in {link.parent, link.child}}
+	some links in array.concat([own], [rejections(child) | some child in declared_upward(keys.whole(node))])
 	some link in sort(links)
 ]
-
-# The listener of a node, or the listeners of its object.
-_own_listeners(node) := {link | some link in _conflicted_listeners(keys.parse(node).object); node in {link.parent, link.child}}
 
 # The links between a Gateway or ListenerSet and its listeners in conflict, which do not count.
 _conflicted_listeners(object_key) := {rejected_link(object_key, keys.section(object_key, name), conflict.reason) |
@@ -23,24 +22,23 @@ _conflicted_listeners(object_key) := {rejected_link(object_key, keys.section(obj
 
 # The declared links directly above an object, or its frontend, that do not count: the part of `rejected_links` for this
 # object, as a set. For a Gateway or ListenerSet also those to its listeners.
-rejected_above(child) := _explained(rejections(child) | _conflicted_listeners(child))
+rejected_above(child) := explained(rejections(child) | _conflicted_listeners(child))
 
-_explained(links) := {object.union(link, {"message": _rejection_message(link)}) | some link in links}
+explained(links) := {object.union(link, {"message": _rejection_message(link)}) | some link in links}
 
 # The objects above by declaration, and the object itself. Bounded like `objects_below`.
 declared_upward(object_key) := reach("declared above", {object_key}, 9)
 
 # The declared links directly above an object or frontend that do not count, with their reasons.
 rejections(child) := {rejected_link(parent, child, reason) |
-	some [parent, reason] in (refused_above(levels.of(child), child) | _refused_by_extensions(child))
+	extensions := {[parent, _extended_refusal(parent, child)] | some parent in index.declared_extension_parents(child)}
+	some [parent, reason] in (refused_above(levels.of(child), child) | extensions)
 } | {link |
 	levels.of(child) == "Backend"
 	some route_key in index.declared_parents(child)
 	levels.of(route_key) == "Route"
 	some link in rejected_backends(route_key, child)
 }
-
-_refused_by_extensions(child) := {[parent, _extended_refusal(parent, child)] | some parent in index.declared_extension_parents(child)}
 
 _extended_refusal(parent, child) := "ParentNotFound" if {
 	not canonical_key(parent)
@@ -62,10 +60,7 @@ rejected_backend(route_key, backend, number) := [{"reason": link.reason, "messag
 } else := null
 
 # The links that an object itself declares and that do not count, in the form of `rejected_links`: those to its parents,
-# for a route also those to its backends, for a Gateway or ListenerSet those to its listeners.
-rejected_by(object_key) := _explained(rejections_by(object_key))
-
-# The same without messages.
+# for a route also those to its backends, for a Gateway or ListenerSet those to its listeners; without messages.
 rejections_by(object_key) := union({rejections(object_key), _refused_backends(object_key), _conflicted_listeners(object_key)})
 
 _refused_backends(route_key) := {link |

@@ -68,13 +68,11 @@ parent_refs(route_key, above) := {ref | some ref in _written_and_default_refs(ro
 
 # The parentRefs of a route as in its spec, and one for each default Gateway that it uses without naming it, as in
 # status.parents (GEP-3793).
-_written_and_default_refs(route_key) := array.concat(written, [default_ref(gateway) |
+_written_and_default_refs(route_key) := array.concat(written, [object.filter(keys.parse(gateway), ["group", "kind", "namespace", "name"]) |
 	lookup.get(route_key).spec.useDefaultGateways == "All"
 	named := {index.parent_key(ref, keys.parse(route_key).namespace) | some ref in written}
 	some gateway in sort(index.default_gateways - named)
 ]) if written := [ref | some ref in lookup.get(route_key).spec.parentRefs]
-
-default_ref(gateway) := object.filter(keys.parse(gateway), ["group", "kind", "namespace", "name"])
 
 has_port(_, 0)
 

@@ -13,7 +13,8 @@ target_refs(policy) := [ref |
 
 target_ref(own_namespace, raw) := object.union(ref, {"class": class | class != ""}) if {
 	written := {field: value | some field, value in raw; value != null}
-	named := object.filter(object.union(_no_names, written), _text_fields)
+	no_names := {"group": "", "kind": "", "namespace": "", "name": "", "sectionName": "", "className": ""}
+	named := object.filter(object.union(no_names, written), _text_fields)
 	{"group": group, "kind": kind, "namespace": namespace, "name": name, "sectionName": section, "className": class} = named
 	regex.match(_form, concat("#", [group, kind, namespace, name, section, class]))
 	target := keys.format(group, kind, _ref_namespace(own_namespace, group, kind, namespace), name)
@@ -29,8 +30,6 @@ raw_refs(policy) := policy.spec.targetRefs if {
 } else := [policy.spec.targetRef] if {
 	policy.spec.targetRef != null
 }
-
-_no_names := {"group": "", "kind": "", "namespace": "", "name": "", "sectionName": "", "className": ""}
 
 # A ref without a namespace names an object of the policy's own namespace, or a cluster-scoped one.
 _ref_namespace(own_namespace, group, kind, namespace) := namespace if {

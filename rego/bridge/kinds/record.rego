@@ -343,8 +343,6 @@ _selector_entries(entries) := [object.union_n([
 # Policies of a kind in this namespace affect all namespaces (`rootNamespace`; semantics T8).
 is_root_namespace(policy_kind, namespace) if get(policy_kind).rootNamespace == namespace
 
-selecting_kinds := object.keys(sets.selecting)
-
 # The kinds whose policies select by other fields, or in other namespaces, after the query's changes than they did when
 # the index was written.
 with_other_selectors := {type |

@@ -105,8 +105,6 @@ _may_be_near(type, obj) if {
 
 strategy_of(key) := fact(key, "strategy")
 
-pointers(key) := object.keys(facts(key).origins)
-
 # A policy's spec proper (its spec without targets and strategy), `{spec, strategy, rules, origins}`: `rules` are the
 # merge rules of its strategy, `origins` has a key for each leaf. `{error}` if the policy is Invalid (semantics F6, F7,
 # T2).

@@ -39,7 +39,7 @@ _fate(key) := {object.union(_problem(key, key, condition.reason, condition.messa
 
 _links(key) := {_problem(key, _other(link, key), link.reason, link.message) |
 	levels.by_type[keys.parse(key).type]
-	some link in hierarchy.rejected_by(key)
+	some link in hierarchy.explained(hierarchy.rejections_by(key))
 }
 
 _other(link, key) := link.child if link.parent == key

@@ -442,7 +442,7 @@ undecided_answer(rules) := {
 _no_listener := {
 	"reached": "Gateway",
 	"reason": "NoListener",
-	"message": sprintf("No listener accepts %s%s%s", [request.protocol, _for_host, _on_port]),
+	"message": sprintf("No listener accepts %s%s%s", [request.protocol, _for_host, concat("", [sprintf(" on port %d", [request.port]) | request.port != 0])]),
 	"candidates": array.slice(
 		[candidate | some [_, candidate] in sort({[rank, candidate] |
 			some gateway in gateways
@@ -465,8 +465,6 @@ _listener_message(node) := hierarchy.unaccepted_message(node) if {
 _host_named(name) := {true: "any hostname", false: name}[name == "*"]
 
 _for_host := {true: "", false: sprintf(" for %s", [request.host])}[request.host == ""]
-
-_on_port := {true: "", false: sprintf(" on port %d", [request.port])}[request.port == 0]
 
 # No route of the host is attached: candidates are those that the listener rejects, then those that name another one,
 # or else routes of other hostnames.

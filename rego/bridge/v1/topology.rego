@@ -22,7 +22,7 @@ tree := problem if {
 	{"refused": links | input.refused; links := topology.rejected_links(nodes)},
 ) if {
 	roots := {root | root := hierarchy.canonical_key(input.root)} | {root | not input.root; some root in topology.roots(queries.policy_kinds)}
-	nodes := hierarchy.nodes_within(roots, object.get(input, "depth", 15))
+	nodes := hierarchy.reach("below", roots, object.get(input, "depth", 15))
 	namespaces := {namespace | some key in nodes; namespace := topology.node(key, queries.policy_kinds).namespace}
 }
 
