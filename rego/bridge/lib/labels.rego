@@ -9,26 +9,11 @@ selects(selector, labels) if {
 		labels[key] == value
 	}
 	every expression in object.get(selector, "matchExpressions", []) {
-		_holds(expression, labels)
+		_holds(expression.operator, expression, labels)
 	}
 }
 
-_holds(expression, labels) if {
-	expression.operator == "In"
-	labels[expression.key] in expression.values
-}
-
-_holds(expression, labels) if {
-	expression.operator == "NotIn"
-	not object.get(labels, expression.key, null) in expression.values
-}
-
-_holds(expression, labels) if {
-	expression.operator == "Exists"
-	expression.key in object.keys(labels)
-}
-
-_holds(expression, labels) if {
-	expression.operator == "DoesNotExist"
-	not expression.key in object.keys(labels)
-}
+_holds("In", expression, labels) if labels[expression.key] in expression.values
+_holds("NotIn", expression, labels) if not object.get(labels, expression.key, null) in expression.values
+_holds("Exists", expression, labels) if expression.key in object.keys(labels)
+_holds("DoesNotExist", expression, labels) if not expression.key in object.keys(labels)
