@@ -120,9 +120,9 @@ def _lag(edge: dict[str, Any], view: dict[str, Any] | None) -> str:
     """Return for how long an OPA has not had the current revision."""
     if view is None:
         return "unknown view"
-    if edge["revision"] == view["revision"]:
-        return "0s"
-    return _age(view["since"]) if view["revision"] else ""
+    if not view["revision"]:
+        return ""
+    return "0s" if edge["revision"] == view["revision"] else _age(view["since"])
 
 
 def _age(since: str) -> str:

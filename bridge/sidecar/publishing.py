@@ -134,9 +134,9 @@ class Publishing:
         if bundle.revision != endpoint.revision:
             content = await asyncio.to_thread(self.edges.sign, view.name, bundle)
             await endpoint.serve_next(Bundle({}, bundle.revision, bundle.roots), content)
-            log.info(
-                "view published", view=view.name, revision=bundle.revision, objects=found.objects, bytes=len(content)
-            )
+            count, size = found.objects, len(content)
+            self.edges.published[view.name] = Published(view.name, bundle.revision, now, count, size)
+            log.info("view published", view=view.name, revision=bundle.revision, objects=count, bytes=size)
             self._rest(view.name)
 
     async def _read(self, view: View) -> tuple[Slice, Bundle]:

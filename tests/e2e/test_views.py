@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import functools
+import io
 import json
 import re
 import shutil
 import socket
 import subprocess
+import tarfile
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -23,10 +26,18 @@ from bridge.opa.bundle import BUNDLE_NAME, edge_config, view_path
 from bridge.opa.credentials import kept_credentials, new_credentials
 from tests.e2e.conftest import SHOP, Run
 from tests.e2e.serving import bridge_runs
-from tests.eventually import eventually_blocking
+from tests.eventually import equal_to, eventually_blocking
 
 PUBLIC = "gateway.networking.k8s.io/Gateway/infra/public"
 STOREFRONT = "gateway.networking.k8s.io/HTTPRoute/shop/storefront"
+
+_MODES = ("mode: Manage", "mode: Observe")
+MODULE = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: acme, namespace: opa-policies, labels: {{openpolicyagent.org/policy: rego}}}}
+data: {{acme.rego: "package acme\\n\\nnumber := {}"}}
+"""
 
 
 def _free_address() -> str:
@@ -187,6 +198,39 @@ def test_edges_answer_as_the_hub_does_and_follow_its_changes(fleet: Fleet) -> No
     assert _revisions(one) == {one: revisions[one]}
 
 
+def test_each_bundle_is_of_one_state_while_kinds_and_modules_change(fleet: Fleet) -> None:
+    module = fleet.folder / "manifests" / "90-module.yaml"
+    module.write_text(MODULE.format(1))
+    fleet.start_hub("all", "Gateway/infra/public")
+    edge, _ = fleet.start_edge("edge", fleet.config("infra.public"))
+    assert eventually_blocking(lambda: _send(f"{edge}/v1/data/acme/number")["result"]) == 1
+    seen: dict[str, list[int]] = {"all": [], "infra.public": []}
+    for number in range(2, 8):
+        module.write_text(MODULE.format(number))
+        fleet.change("11-colorpolicy-kind.yaml", "spec:\n", f"# {number}\nspec:\n")
+        fleet.change("11-colorpolicy-kind.yaml", *_MODES[:: -1 if number % 2 else 1])
+        until = time.monotonic() + 1.2  # a view is published at most once a second
+        while time.monotonic() < until:
+            for view, numbers in seen.items():
+                numbers.append(_check_state(fleet.get_view(view)[1]))
+    assert eventually_blocking(lambda: _send(f"{edge}/v1/data/acme/number")["result"], equal_to(7)) == 7
+    for view, numbers in seen.items():
+        assert numbers == sorted(numbers)
+        eventually_blocking(lambda view=view: _check_state(fleet.get_view(view)[1]), equal_to(7))  # type: ignore[misc]
+
+
+def _check_state(archive: bytes) -> int:
+    """Check that the facts in a bundle were made from the policy kinds in it; return the number of its module."""
+    with tarfile.open(fileobj=io.BytesIO(archive)) as found:
+        files = {entry.name: found.extractfile(entry).read() for entry in found}  # type: ignore[union-attr]
+    kinds, facts = json.loads(files["kinds/data.json"]), json.loads(files["facts/data.json"])
+    policies = facts["example.com"]["ColorPolicy"]
+    stamps = {one["by"] for names in policies.values() for one in names.values()}
+    assert stamps == {kinds["example.com/ColorPolicy"]["by"]}
+    [text] = [text.decode() for name, text in files.items() if name.endswith(".rego") and b"package acme" in text]
+    return int(text.rpartition(" ")[2])
+
+
 def test_edge_outlives_the_hub_and_follows_the_next_one(fleet: Fleet) -> None:
     hub = fleet.start_hub("Gateway/infra/public")
     edge, process = fleet.start_edge("edge", fleet.config("infra.public"))
@@ -237,21 +281,27 @@ def test_over_tls_edges_with_tokens_of_their_own_are_shown_by_fleet_status(fleet
     url = f"https://localhost:{fleet.address.rpartition(':')[2]}"
     for view in ("infra.public", "all"):
         trust = replace(fleet.credentials.trust, token_path="", token="another-token-of-the-view")
-        edge, _ = fleet.start_edge(f"edge-{view}", edge_config(url, trust, view, str(authority)))
-        if view == "infra.public":
-            revision = eventually_blocking(functools.partial(about, edge))["revision"]
-        else:
-            assert "Unauthorized" in eventually_blocking(functools.partial(_error_of, edge))
+        fleet.start_edge(f"edge-{view}", edge_config(url, trust, view, str(authority)))
 
     asked = ("fleet", "status", "--bridge-url", url, "--publish-credentials", fleet.folder / "credentials")
-    answer = eventually_blocking(
-        lambda: bridge(*asked, "--ca-file", authority), lambda found: found.stdout.count("edge-") == 2
-    )
+
+    def is_complete(found: subprocess.CompletedProcess[str]) -> bool:
+        rows = [line.split() for line in found.stdout.splitlines()]
+        revisions = {row[0]: row[1] for row in rows if len(row) > 1}
+        current = ["edge-infra.public", "infra.public", revisions.get("infra.public"), "0s"] in [
+            row[:4] for row in rows
+        ]
+        return current and any(row[:2] == ["edge-all", "all"] and row[-1] == "Unauthorized" for row in rows)
+
+    answer = eventually_blocking(lambda: bridge(*asked, "--ca-file", authority), is_complete)
     assert answer.returncode == 1
-    lines = [line.split() for line in answer.stdout.splitlines()]
-    assert ["new.such", "view", "new.such", "selects", "nothing:", "no", "Gateway", "new/such", "exists"] in lines
-    assert any(line[:4] == ["edge-infra.public", "infra.public", revision, "0s"] for line in lines)
-    assert any(line[:2] == ["edge-all", "all"] and line[-1] == "Unauthorized" for line in lines if line), answer.stdout
+    problem = r"^new\.such +view new\.such selects nothing: no Gateway new/such exists$"
+    assert re.search(problem, answer.stdout, re.MULTILINE), answer.stdout
+    document = json.loads(bridge(*asked, "--ca-file", authority, "-o", "json").stdout)
+    views = {one["name"]: one for one in document["views"] if one["revision"]}
+    assert views.keys() == {"all", "infra.public"}
+    assert 0 < views["infra.public"]["objects"] < views["all"]["objects"]
+    assert views["all"]["bytes"] > 100_000
     assert re.search(r"wrong_tokens_total{listener=\"edges\"} [1-9]", _page(f"{fleet.bridge_url}/metrics"))
     refused = bridge(*asked)
     assert (refused.returncode, "does not respond" in refused.stderr) == (2, True)

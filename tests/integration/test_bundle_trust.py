@@ -17,7 +17,16 @@ from aiohttp import web
 
 from bridge.http.bundles import BundleEndpoint, BundleGuard, sign_bundle
 from bridge.http.request_guard import WrongTokens
-from bridge.opa.bundle import BUNDLE_NAME, BUNDLE_PATH, Bundle, archive_of, build_bundle, opa_config
+from bridge.opa.bundle import (
+    BUNDLE_NAME,
+    BUNDLE_PATH,
+    Bundle,
+    archive_of,
+    build_bundle,
+    build_view_bundle,
+    edge_config,
+    opa_config,
+)
 from bridge.opa.client import BundleStatus, Opa
 from bridge.opa.credentials import BundleCredentials, CredentialsError, kept_credentials, new_credentials
 from bridge.opa.process import ManagedOpa
@@ -95,6 +104,40 @@ async def test_opa_refuses_a_bundle_that_the_bridge_has_not_signed(opa_path: Pat
             status = await _status(opa)
             assert (status.active_revision, status.code) == ("", "bundle_error")
             assert await opa.get("a") is None
+
+
+VIEW = build_view_bundle(numbered(1), {"objects": DATA, "index": {}}, "shop", "2026-01-01T00:00:00Z")
+
+
+async def test_opa_accepts_the_bundle_of_a_view_with_any_objects(opa_path: Path) -> None:
+    credentials = new_credentials()
+    async with serving(credentials, "shop") as (endpoint, url):
+        await endpoint.serve_next(VIEW)
+        config = edge_config(url, credentials.trust, "shop")
+        config["bundles"][BUNDLE_NAME] |= {"resource": BUNDLE_PATH, "persist": False}
+        async with ManagedOpa(opa_path, config) as managed, Opa(managed.url) as opa:
+            assert (await _status(opa)).active_revision == VIEW.revision
+            assert await opa.get("objects/odd/text") == ODD
+            assert await opa.get("bridge_view/revision") == VIEW.revision
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [("objects/data.json", "1.5"), ("bridge_view/data.json", "shop"), (".manifest", VIEW.revision), ("a/b.rego", "1")],
+)
+async def test_opa_refuses_the_bundle_of_a_view_with_another_file(opa_path: Path, file: str, text: str) -> None:
+    credentials = new_credentials()
+    async with serving(credentials, "shop") as (endpoint, url):
+        await endpoint.serve_next(VIEW)
+        changed = {**VIEW.files, file: VIEW.files[file].replace(text.encode(), b"2")}
+        assert changed != VIEW.files
+        endpoint._content = _with_signature_of(endpoint._content, changed)
+        config = edge_config(url, credentials.trust, "shop")
+        config["bundles"][BUNDLE_NAME] |= {"resource": BUNDLE_PATH, "persist": False}
+        async with ManagedOpa(opa_path, config) as managed, Opa(managed.url) as opa:
+            status = await _status(opa)
+            assert (status.active_revision, status.code) == ("", "bundle_error")
+            assert await opa.get("objects") is None
 
 
 def _with_signature_of(archive: bytes, files: dict[str, bytes]) -> bytes:

@@ -1,0 +1,75 @@
+"""Views while OPA's data change: what is published is of one state."""
+
+from __future__ import annotations
+
+import asyncio
+import operator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from bridge.http.bundles import BundleEndpoint
+from bridge.model.changes import Object
+from bridge.model.views import View
+from bridge.opa.bundle import BUNDLE_PATH
+from bridge.policy_loader.loader import Loader
+from bridge.replicator.views import query_slice
+from bridge.settings.model import Settings
+from bridge.sidecar.publishing import Publishing
+from tests.builders import policy, policy_kind, service, target_ref
+from tests.properties.test_incremental_statuses import at_work
+from tests.warm_opa import WarmOpa, whole_bundle
+
+KIND = "test.example.com/ColorPolicy"
+
+
+class _Loaded:
+    """Modules that OPA has from the beginning."""
+
+    async def wait_until_active(self) -> str:
+        return whole_bundle().revision
+
+
+def _kind(number: int) -> Object:
+    spec: Any = {"class": "Direct", "targets": [{"group": "", "kind": "Service"}]}
+    return policy_kind("ColorPolicy", controllerName=f"a.example/{number}", **spec)
+
+
+def _is_of_one_state(documents: Any) -> bool:
+    facts = documents["facts"][KIND.partition("/")[0]]["ColorPolicy"]["shop"]
+    return {one["by"] for one in facts.values()} == {documents["kinds"][KIND]["by"]}
+
+
+async def test_slice_is_of_one_state_while_a_policy_kind_changes(
+    opa_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policies = [policy("ColorPolicy", f"p{number}", [target_ref("Service", "cart", group="")]) for number in range(3)]
+    settings = Settings(publish=("all",), publish_credentials=str(tmp_path / "credentials"))
+    async with (
+        WarmOpa(opa_path, bundle=whole_bundle()) as managed,
+        at_work(managed.url, [_kind(0), service("cart"), *policies]) as hub,
+    ):
+        await hub.settled()
+        modules = BundleEndpoint(BUNDLE_PATH, operator.attrgetter("content"), whole_bundle())
+        publishing = Publishing(settings, hub.opa, hub.replicator, cast("Loader", _Loaded()), modules)
+        hub.replicator.listen(publishing.note)
+        renew = hub.replicator._writer.renew_facts
+        renewing, go_on = asyncio.Event(), asyncio.Event()
+
+        async def renew_later() -> None:
+            renewing.set()
+            await go_on.wait()
+            await renew()
+
+        monkeypatch.setattr(hub.replicator._writer, "renew_facts", renew_later)
+        hub.source.put(_kind(1))
+        await renewing.wait()
+        assert not _is_of_one_state((await query_slice(hub.opa, View("all"))).documents)
+        reading = asyncio.create_task(publishing._read(View("all")))
+        await asyncio.wait([reading], timeout=0.5)
+        assert not reading.done()
+        go_on.set()
+        found, _ = await reading
+        assert _is_of_one_state(found.documents)
+        assert found.documents["kinds"][KIND]["controllerName"] == "a.example/1"
