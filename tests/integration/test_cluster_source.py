@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bridge.kube.client import KubeClient
-from bridge.model.changes import Change, Deleted, Listed, Listing, Source, Trouble, Upserted
+from bridge.model.changes import Change, Deleted, Listed, Listing, Source, Tapped, Trouble, Upserted, type_of
 from bridge.model.keys import Key
 from bridge.model.types import Selection
 from bridge.sources.cluster import FIRST, REFILL, ClusterSource
@@ -217,6 +217,38 @@ async def test_namespaces_are_read_each_on_its_own_with_rights_in_these_alone(
     assert changes[0] == Listing(CONFIG_MAP)
     assert {f"in-{first}", f"in-{second}"} == set(names(changes))
     assert {change.namespace for change in changes if isinstance(change, Listed)} == {"", first, second}
+
+
+async def test_a_tap_learns_which_types_may_not_be_read_and_where_one_may(
+    control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    own, other = [await make_namespace(control_plane.api) for _ in range(2)]
+    for namespace in (own, other):
+        await put_config_map(control_plane.api, namespace, f"in-{namespace}", {})
+    await grant_in(control_plane, own)
+    kubeconfig = control_plane.write_kubeconfig(tmp_path / "kubeconfig", LIMITED_TOKEN)
+    every: list[Change] = []
+    routes: list[Change] = []
+    async with await KubeClient.connect(kubeconfig) as limited:
+        everything = Tapped(ClusterSource(limited, instead=(own,)), every.append)
+        source = Tapped(everything, routes.append, frozenset({HTTP_ROUTE}))
+        source.want({CONFIG_MAP, "core/Secret"})
+        async with reading(source.changes()) as reader:
+            while not {HTTP_ROUTE, "core/Secret", CONFIG_MAP} <= {
+                change.subject for change in reader.seen if isinstance(change, Trouble)
+            }:
+                await reader.until(lambda change: isinstance(change, Trouble))
+    assert every == reader.seen
+    assert set(names(every)) == {f"in-{own}"}
+    troubles = {change.subject: change for change in every if isinstance(change, Trouble)}
+    assert all(trouble.forbidden for trouble in troubles.values())
+    assert {subject: trouble.namespaces for subject, trouble in troubles.items()} == {
+        CONFIG_MAP: (own,),
+        "core/Secret": (),
+        HTTP_ROUTE: (),
+    }
+    assert [type_of(change) for change in routes] == [HTTP_ROUTE] * len(routes)
+    assert [change for change in routes if isinstance(change, Trouble)] == of_type(every, HTTP_ROUTE)
 
 
 async def test_selectors_leave_out_what_they_do_not_select(control_plane: ControlPlane, client: KubeClient) -> None:
