@@ -36,7 +36,7 @@ from bridge.queries.asking import Entry, effective_everywhere, in_batches, one_t
 from bridge.queries.names import CommandError, NameNotFoundError, short_key
 from bridge.queries.statuses import condition_groups
 from bridge.sources.manifests import MOST_BYTES, SUITE_GROUP, find_files, is_suite
-from bridge.sources.yaml import BrokenDocument, read_documents
+from bridge.sources.yaml import BrokenDocument, Lines, read_documents
 
 API_VERSION = f"{SUITE_GROUP}v1alpha1"
 Names = dict[str, str]  # by the name of an object, section or pointer
@@ -178,19 +178,33 @@ def _read_suites(file: Path) -> Iterator[Found]:
         content = read_file(file, MOST_BYTES)
     except OSError as error:
         raise CommandError(f"{file}: {error.strerror}") from error
-    if SUITE_GROUP.encode() not in content:
+    # Some editors and shells write UTF-16: such a suite must not be left out silently.
+    if SUITE_GROUP.encode() not in content.replace(b"\0", b""):
         return
-    for document in read_documents(content.decode(errors="replace")):
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise CommandError(f"{file}: not UTF-8 text") from error
+    for document in read_documents(text):
         if isinstance(document, BrokenDocument):
             raise CommandError(f"{file}:{document.line}: {document.reason}")
         if is_suite(document.value):
             try:
                 suite = msgspec.convert(document.value, Suite)
             except msgspec.ValidationError as error:
-                raise CommandError(f"{file}:{document.line}: {_explain(str(error))}") from error
+                line = Lines(text).of(document.line, _place_of(str(error)))
+                raise CommandError(f"{file}:{line}: {_explain(str(error))}") from error
             if (suite.api_version, suite.kind) != (API_VERSION, "Suite"):
                 raise CommandError(f"{file}:{document.line}: not a Suite of {API_VERSION}")
             yield Found(file, document.item_lines, suite)
+
+
+def _place_of(message: str) -> Place:
+    """Return the place that msgspec's message names: "… unknown field `x` - at `$.tests[0]`"."""
+    path = re.search(r"at `\$([^`]*)`$", message)
+    steps = re.findall(r"\.([^.[]+)|\[(\d+)\]", path[1]) if path else []
+    unknown = re.match(r"Object contains unknown field `([^`]+)`", message)
+    return (*(name or int(number) for name, number in steps), *([unknown[1]] if unknown else []))
 
 
 def _explain(message: str) -> str:

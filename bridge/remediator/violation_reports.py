@@ -33,6 +33,7 @@ log = structlog.get_logger(__name__)
 
 MOST_REPORTS = 1000  # of a cluster, the most severe first: nobody reads more, and API servers keep all in memory
 MOST_RESULTS = 50  # of a report: Constraints
+_LONGEST = 1024  # characters of a message: 50 results must fit into an object
 MOST_POLICIES = 5  # that a result names
 RELISTED = 300.0  # seconds after which reports are listed again: others may delete them
 _SEVERITIES = ("critical", "high", "medium", "low", "info")
@@ -192,7 +193,13 @@ def by_constraint(rows: Iterable[Row]) -> dict[str, list[Row]]:
 
 def _message(rows: Sequence[Row]) -> str:
     more = f" (and {len(rows) - 1:,} more)" if len(rows) > 1 else ""
-    return f"{rows[0]['message']}{more}"
+    return f"{rows[0]['message'][:_LONGEST]}{more}"
+
+
+def _policies_of(row: Row) -> list[str]:
+    """Return the policies at fault. The details of admins' policies may be anything."""
+    found = row["details"].get("policies")
+    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
 
 
 def report_name(key: Key) -> str:
@@ -227,13 +234,13 @@ def report_of(form: Form, key: Key, obj: Object, rows: Iterable[Row]) -> dict[st
 def _make_result(constraint: str, rows: Sequence[Row]) -> dict[str, Any]:
     """Return the result of one Constraint: its most severe violation, and the number of all."""
     first, details = rows[0], rows[0]["details"]
-    policies = sorted({policy for row in rows for policy in row["details"].get("policies", ())})
+    policies = sorted({policy for row in rows for policy in _policies_of(row)})
     more = [f"and {len(policies) - MOST_POLICIES:,} more"] if len(policies) > MOST_POLICIES else []
     properties: Mapping[str, str] = {
         "enforcementAction": first["enforcementAction"],
         "violations": str(len(rows)),
-        "target": str(details.get("target", "")),
-        "field": str(details.get("field", "")),
+        "target": str(details.get("target", ""))[:_LONGEST],
+        "field": str(details.get("field", ""))[:_LONGEST],
         "policies": ", ".join([*policies[:MOST_POLICIES], *more]),
     }
     severity = details.get("severity")

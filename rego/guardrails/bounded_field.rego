@@ -33,6 +33,10 @@ violations contains {"message": sprintf("%s is unknown: %s", [parameters.kind, w
 	why := input.policies[parameters.kind].unknown
 }
 
+violations contains {"message": message, "severity": "unknown"} if {
+	message := effective_targets.misspelled(object.get(input.parameters, "kind", ""), object.get(input.parameters, "field", ""))
+}
+
 parameters := input.parameters
 
 _kind := split(parameters.kind, "/")[1]

@@ -21,6 +21,10 @@ violations contains {"message": sprintf("%s is unknown: %s", [input.parameters.k
 	why := input.policies[input.parameters.kind].unknown
 }
 
+violations contains {"message": message, "severity": "unknown"} if {
+	message := effective_targets.misspelled(object.get(input.parameters, "kind", ""), object.get(input.parameters, "field", ""))
+}
+
 _field := input.parameters.field
 
 _is_permitted(namespace) if {

@@ -30,6 +30,8 @@ _target(policies, parameters) := {
 	"parameters": parameters,
 }
 
+_kinds := {"example.com/SecurityPolicy": {}}
+
 _unknown := {"example.com/SecurityPolicy": {"unknown": "more than 512 policies meet here"}}
 
 _messages(found) := {one.message | some one in found}
@@ -70,9 +72,9 @@ test_internal_hostnames_need_no_policy if {
 test_what_is_unknown_never_passes if {
 	field := {"kind": "example.com/SecurityPolicy", "field": "/a"}
 	required := required_policy.violations with input as _target(_unknown, _required)
-	bounded := bounded_field.violations with input as _target(_unknown, field)
-	owned := field_owner.violations with input as _target(_unknown, field)
-	same := same_value.violations with input as _target(_unknown, field)
+	bounded := bounded_field.violations with input as _target(_unknown, field) with data.kinds as _kinds
+	owned := field_owner.violations with input as _target(_unknown, field) with data.kinds as _kinds
+	same := same_value.violations with input as _target(_unknown, field) with data.kinds as _kinds
 	every found in [required, bounded, owned, same] {
 		{one.severity | some one in found} == {"unknown"}
 	}
@@ -85,7 +87,7 @@ test_a_guardrail_without_its_parameters_never_passes if {
 
 _bounded(bounds) := found if {
 	parameters := object.union({"kind": "example.com/SecurityPolicy", "field": "/timeout"}, bounds)
-	found := bounded_field.violations with input as _target(_secured, parameters)
+	found := bounded_field.violations with input as _target(_secured, parameters) with data.kinds as _kinds
 }
 
 test_a_field_within_its_bounds if {
@@ -120,7 +122,7 @@ test_a_bounded_field_that_is_not_set if {
 
 _owned(namespaces) := found if {
 	parameters := {"kind": "example.com/SecurityPolicy", "field": "/jwt", "namespaces": namespaces}
-	found := field_owner.violations with input as _target(_secured, parameters)
+	found := field_owner.violations with input as _target(_secured, parameters) with data.kinds as _kinds
 }
 
 test_a_field_of_a_permitted_namespace if {
@@ -137,14 +139,14 @@ test_a_policy_without_effect if {
 test_one_value_through_all_gateways if {
 	first := _target(_secured, {"kind": "example.com/SecurityPolicy", "field": "/timeout"})
 	other := object.union(_target({}, first.parameters), {"gateway": _internal})
-	found := same_value.violations with input as object.union(other, {"targets": [first, other]})
+	found := same_value.violations with input as object.union(other, {"targets": [first, other]}) with data.kinds as _kinds
 	_messages(found) == {"/timeout of SecurityPolicy is not set, and 30s via Gateway infra/public"}
-	same := same_value.violations with input as object.union(first, {"targets": [first, other]})
+	same := same_value.violations with input as object.union(first, {"targets": [first, other]}) with data.kinds as _kinds
 	same == set()
 }
 
 _weakened(before, parameters) := found if {
-	found := no_weakening.violations with input as object.union(_target({}, parameters), {"before": before})
+	found := no_weakening.violations with input as object.union(_target({}, parameters), {"before": before}) with data.kinds as _kinds
 }
 
 test_a_field_that_is_no_longer_in_effect if {
@@ -153,12 +155,31 @@ test_a_field_that_is_no_longer_in_effect if {
 }
 
 test_without_a_change_nothing_is_weakened if {
-	found := no_weakening.violations with input as _target({}, {"kinds": ["example.com/SecurityPolicy"]})
+	found := no_weakening.violations with input as _target({}, {"kinds": ["example.com/SecurityPolicy"]}) with data.kinds as _kinds
 	found == set()
 }
 
 test_every_value_of_policies_that_all_apply_is_within_bounds if {
 	all_apply := {"example.com/SecurityPolicy": {"spec": [{"limit": 1}, {"limit": 9}], "origins": {"/limit": [_jwt]}}}
-	found := bounded_field.violations with input as _target(all_apply, {"kind": "example.com/SecurityPolicy", "field": "/limit", "maximum": 5})
+	found := bounded_field.violations with input as _target(all_apply, {"kind": "example.com/SecurityPolicy", "field": "/limit", "maximum": 5}) with data.kinds as _kinds
 	_messages(found) == {"/limit of SecurityPolicy must be at most 5, not 9"}
+}
+
+test_a_misspelled_kind_or_field_is_unknown if {
+	no_kind := "parameters: there is no policy kind example.com/SecurtyPolicy"
+	no_field := "parameters: the field must be a JSON pointer such as /a/b, not timeout"
+	wrong := [
+		[{"kind": "example.com/SecurtyPolicy", "kinds": ["example.com/SecurtyPolicy"], "field": "/timeout", "fields": ["/timeout"]}, no_kind],
+		[{"kind": "example.com/SecurityPolicy", "kinds": ["example.com/SecurityPolicy"], "field": "timeout", "fields": ["timeout"]}, no_field],
+	]
+	every case in wrong {
+		request := object.union(_target(_secured, case[0]), {"targets": []})
+		bounded := bounded_field.violations with input as request with data.kinds as _kinds
+		owned := field_owner.violations with input as request with data.kinds as _kinds
+		same := same_value.violations with input as request with data.kinds as _kinds
+		weakened := no_weakening.violations with input as request with data.kinds as _kinds
+		every found in [bounded, owned, same, weakened] {
+			{"message": case[1], "severity": "unknown"} in found
+		}
+	}
 }

@@ -31,6 +31,12 @@ violations contains {"message": sprintf("%s is unknown: %s", [kind, why]), "seve
 	_counts(pointer)
 }
 
+violations contains {"message": message, "severity": "unknown"} if {
+	some kind in object.get(input.parameters, "kinds", [""])
+	some field in object.get(input.parameters, "fields", ["/"])
+	message := effective_targets.misspelled(kind, field)
+}
+
 _counts(_) if not input.parameters.fields
 
 _counts(pointer) if {

@@ -25,6 +25,10 @@ violations contains {"message": sprintf("%s is unknown: %s", [input.parameters.k
 	why := input.policies[input.parameters.kind].unknown
 }
 
+violations contains {"message": message, "severity": "unknown"} if {
+	message := effective_targets.misspelled(object.get(input.parameters, "kind", ""), object.get(input.parameters, "field", ""))
+}
+
 _values(policies) := effective_targets.values(object.get(policies, input.parameters.kind, {}), input.parameters.field)
 
 _text(values) := {true: "not set", false: concat(", ", [sprintf("%v", [value]) | some value in values])}[values == set()]

@@ -173,6 +173,16 @@ def test_invalid_suite_is_an_error_with_its_place(
     assert answer.stderr.count("\n") == 1
 
 
+def test_an_error_in_a_suite_has_its_line_and_another_encoding_is_one(bridge: Run, tmp_path: Path) -> None:
+    file = tmp_path / "suite.yaml"
+    text = "apiVersion: test.policybridge.io/v1alpha1\nkind: Suite\ntests:\n- name: a\n- name: b\n  efective: []\n"
+    file.write_text(text)
+    assert f"{file}:6: Object contains unknown field `efective`" in bridge("test", file).stderr
+    file.write_bytes(text.encode("utf-16"))
+    answer = bridge("test", tmp_path)
+    assert (answer.returncode, answer.stderr) == (2, f"error: {file}: not UTF-8 text\n")
+
+
 WRITTEN = """# what the team expects
 apiVersion: test.policybridge.io/v1alpha1
 kind: Suite

@@ -25,7 +25,7 @@ violations_of(policy, answer) := {_violation(policy, violation) | some violation
 	type_name(answer) in {"set", "array"}
 } else := {[sprintf("policy %s: violation is not a set of {msg, details} but %s", [policy, json.marshal(answer)]), {}]}
 
-_violation(policy, violation) := [violation.msg, object.get(violation, "details", {})] if {
+_violation(policy, violation) := [violation.msg, {field: value | some field, value in violation.details}] if {
 	is_string(violation.msg)
 } else := [sprintf("policy %s: a violation has no msg: %s", [policy, json.marshal(violation)]), {}]
 

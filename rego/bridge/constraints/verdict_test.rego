@@ -214,3 +214,8 @@ test_violations_are_reported_once_they_are_counted if {
 test_a_constraint_that_is_invalid_has_none if {
 	not _about({"policy": "testing.seen", "onParameterSelectionNoMatch": "deny"}, {"total": 0, "first": []}).totalViolations
 }
+
+test_details_are_an_object_whatever_a_policy_returns if {
+	answer := [{"msg": "a", "details": details} | some details in ["text", 5, null, {"field": "x"}]]
+	constraints.violations_of("testing.odd", answer) == {["a", {}], ["a", {"field": "x"}]}
+}

@@ -253,3 +253,18 @@ def test_a_report_has_at_most_fifty_results_the_most_severe_first_and_counts_all
     report = report_of(OPEN, parse_key(CART), object_, rows)
     assert [one["policy"] for one in report["results"][:2]] == ["c59", "c0"]
     assert (len(report["results"]), report["summary"]["fail"]) == (50, 60)
+
+
+def test_details_of_any_shape_make_a_report() -> None:
+    shapes: list[dict[str, Any]] = [
+        {"policies": 5, "field": {"a": 1}, "target": 3},
+        {"policies": [1, "example.com/ColorPolicy/shop/a", None], "severity": ["high"]},
+        {"policies": "text", "target": "x" * 5000},
+    ]
+    rows = [row(f"c{number}", "m" * 5000, **shape) for number, shape in enumerate(shapes)]
+    obj = {"apiVersion": "v1", "metadata": {}}
+    results = report_of(OPEN, parse_key(CART), obj, rows)["results"]
+    assert {result["properties"].get("policies", "") for result in results} == {"", "example.com/ColorPolicy/shop/a"}
+    for result in results:
+        assert all(isinstance(value, str) and len(value) <= 1024 for value in result["properties"].values())
+        assert len(result["message"]) == 1024
