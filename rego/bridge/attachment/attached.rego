@@ -112,7 +112,7 @@ reselections(key) := {[policy, objects_there] |
 	namespace := {"core/Namespace": keys.parse(key).name, "gateway.networking.k8s.io/ReferenceGrant": keys.parse(key).namespace}[keys.type_of(key)]
 	some type in (_types_selected(["namespaces"]) | object.keys(levels.by_type))
 	some [policy, text] in _policies_selecting_in(namespace, type)
-	_selects_because_of(keys.type_of(key), policy, text)
+	true in {policies.reads_namespaces(text), keys.type_of(key) != "core/Namespace"}
 	objects_there := _with_labels(namespace, type, text)
 	count(objects_there) > 0
 } if {
@@ -126,10 +126,6 @@ reselections(key) := {[policy, objects_there] |
 } if {
 	keys.type_of(key) == "gateway.networking.k8s.io/GatewayClass"
 } else := set()
-
-_selects_because_of("core/Namespace", _, text) if policies.reads_namespaces(text)
-
-_selects_because_of("gateway.networking.k8s.io/ReferenceGrant", policy, _) if not policies.selects_by_fields(policy)
 
 _policies_selecting_in(namespace, type) := policies.policies_selecting(namespace, type) | policies.policies_selecting(policies.any_namespace, type)
 

@@ -77,10 +77,8 @@ _selector_entry(own_namespace, place, raw) := {"place": place, "flaw": message} 
 	type := concat("/", [keys.group_name(object.get(fields, "group", "")), fields.kind])
 	from := object.get(fields, ["namespaces", "from"], "Same")
 	namespace := object.get({"Same": own_namespace}, from, "*")
-	text := json.marshal(object.union(
-		label_selector(object.filter(fields, ["matchLabels", "matchExpressions"])),
-		{"namespaces": label_selector(fields.namespaces.selector) | from == "Selector"},
-	))
+	of_namespaces := {"namespaces": label_selector(fields.namespaces.selector) | from == "Selector"}
+	text := json.marshal(object.union(label_selector(object.filter(fields, ["matchLabels", "matchExpressions"])), of_namespaces))
 }
 
 # Why an entry of spec.targetSelectors is not a valid selector, with its place in the policy; undefined if it is valid.
@@ -104,10 +102,7 @@ _selector_flaw(place, raw) := sprintf("%s is not an object", [place]) if {
 _is_namespaces(null)
 _is_namespaces(value) if object.get(value, "from", "Same") in {"Same", "All"}
 
-_is_namespaces(value) if {
-	value.from == "Selector"
-	label_selector(value.selector)
-}
+_is_namespaces(value) if label_selector({"Selector": value.selector}[value.from])
 
 # A value of a policy as a LabelSelector of Kubernetes, `{matchLabels, matchExpressions}`: one that is a LabelSelector,
 # or labels alone. Undefined for another.

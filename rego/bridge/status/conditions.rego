@@ -82,9 +82,7 @@ outcome_conditions(policy_key, tallies) := [{"type": type, "status": status, "re
 # A policy is overridden on all paths, and only its defaults, which more specific policies may replace.
 is_replaced_default(tallies) if {
 	_overall({tally.outcome | some tally in tallies}) == "Overridden"
-	every text in {text | some tally in tallies; some text in tally.by} {
-		effective.is_about_defaults(text)
-	}
+	[text | some tally in tallies; some text in tally.by; not effective.is_about_defaults(text)] == []
 }
 
 # The condition types of both sets that the bridge sets on a policy and removes.
