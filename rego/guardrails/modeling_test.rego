@@ -60,5 +60,6 @@ test_what_becomes_unknown_may_be_weakened if {
 		"policies": {kind: {"unknown": "who knows"}},
 		"before": {kind: {"spec": {"theme": "dark"}, "origins": {"/theme": "example.com/ColorPolicy/infra/dark"}}},
 	}
+		with data.kinds as {kind: {}}
 	{[one.severity, one.message] | some one in found} == {["unknown", "example.com/ColorPolicy is unknown: who knows"]}
 }
