@@ -21,6 +21,7 @@ _KINDS = ("kinds", "kind_sets")  # documents that every view has whole
 DOCUMENTS = (OBJECTS, FACTS, INDEX, *_KINDS)
 _ALWAYS = (CONSTRAINT, POLICY_KIND)  # types of which every view has all objects
 _NAMESPACE = "core/Namespace"
+_SERVICE = "core/Service/"
 _GRANT = "gateway.networking.k8s.io/ReferenceGrant"
 # The parts of the index whose entries name the other end of a link; other parts repeat these.
 _ENDS = frozenset({"children", "parents", "extended", "targeted", "members", "oversized"})
@@ -50,7 +51,7 @@ async def query_slice(opa: Opa, view: View) -> Slice:
     selector = {} if view.namespaces is None else {"namespaceSelector": msgspec.json.encode(view.namespaces).decode()}
     types = (*view.types, *_ALWAYS)
     found = await opa.query("view", {"roots": roots, "types": types, **selector})
-    marks = _marks_of_view((*roots, *found["keys"]), types)
+    marks = _marks_of_view(view, (*roots, *found["keys"]), types)
     if view.namespaces is not None:
         marks |= {_NAMESPACE, *(f"in {key.rpartition('/')[2]}" for key in found["roots"])}
     if not found["roots"]:
@@ -88,7 +89,7 @@ def _iterate_names(objects: Mapping[str, Any]) -> Iterable[str]:
 # object to it, a namespace from which policies select there, or a type that the view has whole.
 
 
-def _marks_of_view(keys: Iterable[str], types: Iterable[str]) -> Marks:
+def _marks_of_view(view: View, keys: Iterable[str], types: Iterable[str]) -> Marks:
     names = frozenset(keys)
     namespaces = {namespace_in(key) for key in names}
     return names | {
@@ -96,6 +97,8 @@ def _marks_of_view(keys: Iterable[str], types: Iterable[str]) -> Marks:
         _DEFAULT_GATEWAYS,
         "selects *",
         *(f"{how} {namespace}" for namespace in namespaces for how in ("selects", "grants")),
+        # Routes of other Gateways to a Service do not join the view of a Gateway.
+        *(f"above {key}" for key in names if view.root is None or not key.startswith(_SERVICE)),
     }
 
 
@@ -106,7 +109,8 @@ def marks_of_change(key: Key, paths: Iterable[Path]) -> Marks:
         marks.add(f"grants {key.namespace}")
     for path in paths:
         if path[0] in _ENDS:
-            marks.add(_OF_SECTION.sub("", path[1]))
+            end = _OF_SECTION.sub("", path[1])
+            marks.add(f"above {end}" if path[0] == "parents" else end)
         elif path[0] == "selectors":
             marks.add(f"selects {path[1]}")
     return frozenset(marks)

@@ -3,6 +3,7 @@
 - All of a bundle is of one state of OPA: one query reads it. If a change of several writes, or other modules, arrived
   meanwhile, the query is repeated.
 - A view is built again if a change concerns it, at most every PERIOD seconds, and published if its content differs.
+  A large view, which takes OPA longer, is built less often.
 - A view that selects nothing is not published; edges with an earlier bundle keep it.
 """
 
@@ -33,6 +34,7 @@ from bridge.work import RetryQueue
 log = structlog.get_logger(__name__)
 
 PERIOD = 1.0  # seconds between two bundles of one view: an OPA takes about half a second of processor time to load one
+_SHARE = 5  # a view rests at least this multiple of the time that it took: OPA writes little meanwhile
 
 
 class Publishing:
@@ -52,7 +54,7 @@ class Publishing:
         self._loader = loader
         self._modules = modules
         self._queue: RetryQueue[str] = RetryQueue(str)  # names of views to build; each has its own turn
-        self._resting: set[str] = set()  # views that were published less than PERIOD ago
+        self._resting: set[str] = set()  # views that were built a moment ago
         self._marks: dict[str, Marks | None] = {}  # of built views; None or absent: every change concerns it
         self._seen: list[Marks] = []  # of changes since the current query began
         self._torn = False  # whether the current query may have seen a part of a change
@@ -117,6 +119,7 @@ class Publishing:
         return known is None or not known.isdisjoint(marks)
 
     async def _publish(self, view: View) -> None:
+        began = asyncio.get_running_loop().time()
         found, rules = await self._read(view)
         self._marks[view.name] = found.marks
         if any(self._is_concerned(view.name, marks) for marks in self._seen):
@@ -137,7 +140,7 @@ class Publishing:
             count, size = found.objects, len(content)
             self.edges.published[view.name] = Published(view.name, bundle.revision, now, count, size)
             log.info("view published", view=view.name, revision=bundle.revision, objects=count, bytes=size)
-            self._rest(view.name)
+        self._rest(view.name, max(PERIOD, _SHARE * (asyncio.get_running_loop().time() - began)))
 
     async def _read(self, view: View) -> tuple[Slice, Bundle]:
         """Return the content of a view and the modules that OPA has, both of the same state."""
@@ -153,10 +156,10 @@ class Publishing:
             if steady and rules is not None and rules is self._modules.bundle and rules.revision == revision:
                 return found, rules
 
-    def _rest(self, name: str) -> None:
+    def _rest(self, name: str, seconds: float) -> None:
         def end() -> None:
             self._resting.discard(name)
             self._queue.look_again()
 
         self._resting.add(name)
-        asyncio.get_running_loop().call_later(PERIOD, end)
+        asyncio.get_running_loop().call_later(seconds, end)

@@ -185,14 +185,10 @@ link_fields := null if {
 	"/spec/rules/*/backendRefs/*/group", "/spec/rules/*/backendRefs/*/kind",
 	"/spec/rules/*/backendRefs/*/name", "/spec/rules/*/backendRefs/*/namespace",
 	"/spec/rules/*/backendRefs/*/filters/*/externalAuth/backendRef",
-	"/spec/rules/*/backendRefs/*/filters/*/requestMirror/backendRef",
-	"/spec/rules/*/backendRefs/*/filters/*/type",
+	"/spec/rules/*/backendRefs/*/filters/*/requestMirror/backendRef", "/spec/rules/*/backendRefs/*/filters/*/type",
 	"/spec/rules/*/filters/*/externalAuth/backendRef",
-	"/spec/rules/*/filters/*/requestMirror/backendRef",
-	"/spec/rules/*/filters/*/type",
-	{"with": "/spec/targetRef"},
-	{"with": "/spec/targetRefs"},
-	{"with": "/spec/targetSelectors"},
+	"/spec/rules/*/filters/*/requestMirror/backendRef", "/spec/rules/*/filters/*/type",
+	{"with": "/spec/targetRef"}, {"with": "/spec/targetRefs"}, {"with": "/spec/targetSelectors"},
 ]
 
 # The keys of the objects and frontends that an object of a level names above itself, as class, Gateway or parents.

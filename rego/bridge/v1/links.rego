@@ -48,15 +48,13 @@ link_fields := null if {
 } else := array.flatten([index.link_fields, data.bridge.staging.fields, [{"type": type} | some type in sort({judging.type} | object.keys(kinds.sets.selecting))]])
 
 # METADATA
-# description: |
-#   What an OPA of a view needs: of `roots` (keys of objects), of the Namespaces that `namespaceSelector` (JSON text)
-#   selects, and all objects of `types`. `keys` also has missing objects; `roots` of the result exist.
+# description: What an OPA with a view needs, to answer at `roots` and below like an OPA with everything.
 # entrypoint: true
 view := problem if {
 	problem := queries.problem([["roots", "keys"], ["types", "types"]])
 } else := {"roots": roots, "keys": found, "objects": {key: lookup.get(key) | some key in found}, "links": linked, "kinds": kinds.active_kinds, "kind_sets": kinds.sets} if {
-	selected := {ref.object | some ref in declaring.selected_refs("-", "core/Namespace", input.namespaceSelector)}
-	roots := selected | {key | some key in input.roots; lookup.has_object(key)}
+	selected := [ref.object | some ref in declaring.selected_refs("-", "core/Namespace", input.namespaceSelector)]
+	roots := {key | some key in array.concat(input.roots, selected); lookup.has_object(key)}
 	inside := queries.view_keys(roots) | {key | some type in input.types; some key in lookup.keys_of(type)}
 	found := sort(inside | {key | some type in {keys.type_of(key) | some key in inside}; key := kinds.crds[type].key})
 	linked := links with input as {"keys": found}
