@@ -18,6 +18,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from tests.e2e.conftest import SHOP, Run
 from tests.e2e.serving import bridge_runs
+from tests.eventually import eventually
 
 CART = "gateway.networking.k8s.io/HTTPRoute/shop/cart"
 POLICY = "example.com/ColorPolicy/shop/cart"
@@ -89,9 +90,7 @@ async def test_a_change_is_followed_from_its_event_to_the_status_patch_and_a_que
     async with AsyncBridge(bridge_path, environment | more, tmp_path / "log", *arguments) as url:
         cart = folder / "64-cart.yaml"
         cart.write_text(cart.read_text().replace("strategy: patch", "strategy: atomic"))
-        async with asyncio.timeout(PATIENCE):
-            while not (chains := _chains(collector)):  # noqa: ASYNC110 - spans come from another process
-                await asyncio.sleep(0.05)
+        chains = await eventually(lambda: _chains(collector))
         _, compute, replicate, changed = chains[0]
         assert [span["name"] for span in (compute, replicate)] == ["compute statuses", "replicate"]
         assert changed["parent"] == ""

@@ -15,7 +15,7 @@ from bridge.opa.process import ManagedOpa
 from tests.controlplane.api import ApiError
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.controlplane.pods import service_account
-from tests.eventually import eventually
+from tests.eventually import equal_to, eventually
 from tests.faults.cluster import BUNDLE, LISTED, Reader, bridge, load_of, until_equal
 from tests.integration.objects import apply_crd, crd, delete_crd, fresh_name, grant_reading, take_rights_away
 from tests.integration.proxy import Proxy
@@ -202,9 +202,7 @@ async def test_a_crd_is_deleted_and_made_again(control_plane: ControlPlane, opa:
                 await asyncio.sleep(0.5)
                 await things.remove()
                 await eventually(lambda: things.type_id in one.replicator.troubles)
-                async with asyncio.timeout(300):
-                    while await direct.get(f"objects/{things.group}") is not None:  # noqa: ASYNC110 (OPA has no event)
-                        await asyncio.sleep(0.05)
+                await eventually(lambda: direct.get(f"objects/{things.group}"), equal_to(None))
                 await things.define()
                 await things.put(name)
         await until_equal(control_plane, direct, {**LISTED, **things.listed})
@@ -236,6 +234,4 @@ async def test_a_crd_is_made_again_while_the_bridge_is_disconnected(
 
 async def until_held(opa: Opa, things: Things) -> None:
     """Wait until OPA has objects of a type."""
-    async with asyncio.timeout(300):
-        while await opa.get(f"objects/{things.group}") is None:  # noqa: ASYNC110 (OPA has no event)
-            await asyncio.sleep(0.05)
+    await eventually(lambda: opa.get(f"objects/{things.group}"), lambda found: found is not None)

@@ -26,6 +26,7 @@ from bridge.sidecar.policy_loading import PolicyLoading, policies_of
 from bridge.sidecar.webhook import Policies
 from tests.bundle_trust import shared_trust, signed_endpoint, unguarded
 from tests.eventually import eventually
+from tests.working import working
 
 # Instead of the shipped modules, which an OPA takes half a second of processor time to compile.
 FEW = Shipped({"bridge/v1/links.rego": "package bridge.v1\n\nlinks := {}\n"}, {}, frozenset({"bridge/v1"}))
@@ -110,15 +111,11 @@ async def loading(
             loader = Loader(opa, endpoint, checker, found, kubernetes)
             bench = Bench(loader, opa, managed, opa_config(url, shared_trust()), checker)
             loader.listen(lambda reported: bench.verdicts.update({reported.author.name: reported}))
-            task = asyncio.create_task(loader.run())
-            try:
+            async with working(loader.run):
                 if listed:
                     loader.listed()
                     async with asyncio.timeout(DEADLINE):
                         await loader.wait_until_active()
                 yield bench
-            finally:
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
     finally:
         await runner.cleanup()

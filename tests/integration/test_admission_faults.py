@@ -22,6 +22,7 @@ from tests.integration.faulty_opa import FaultyOpa, once, refuse
 from tests.integration.objects import fresh_name
 from tests.integration.served_webhook import serving
 from tests.integration.webhook import BUNDLE, PLACEMENT, free_port
+from tests.working import working
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -96,8 +97,7 @@ async def test_a_failure_is_an_event_on_the_object_that_a_person_sees(
     name = fresh_name("map")
     async with await KubeClient.connect(str(control_plane.kubeconfig), None) as client:
         recorder = Recorder(client, "policybridge.io/bridge")
-        recording = asyncio.create_task(recorder.run())
-        try:
+        async with working(recorder.run):
             async with serving(tmp_path, proxy.url, recorder.record) as ask:
                 assert (await ask({"region": "eu"}, fresh_name("map")))["status"]["code"] == 503
             client_certificate: dict[str, Any] = {"webhook_client_ca_file": str(tmp_path / "ca.crt")}
@@ -106,9 +106,6 @@ async def test_a_failure_is_an_event_on_the_object_that_a_person_sees(
             async with asyncio.timeout(300):
                 while not (found := await _events(client, name)):  # noqa: ASYNC110 - of another process
                     await asyncio.sleep(0.1)
-        finally:
-            recording.cancel()
-            await asyncio.gather(recording, return_exceptions=True)
     assert (found[0]["type"], found[0]["reason"]) == ("Warning", "AdmissionUndecided")
     assert found[0]["note"].startswith("CREATE was denied: placement: OPA answered 500 internal_error: for now")
 

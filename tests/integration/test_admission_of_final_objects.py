@@ -23,6 +23,7 @@ from bridge.opa.client import Opa
 from tests.bundles import bundle_with
 from tests.controlplane.api import ApiError
 from tests.controlplane.plane import ControlPlane
+from tests.eventually import eventually
 from tests.integration.objects import make_namespace
 from tests.integration.webhook import AtWork, free_port, webhook_at_work
 
@@ -70,9 +71,9 @@ async def work(control_plane: ControlPlane, opa_path: Path, kubectl_path: Path) 
     ) as found:
         await hold(found, CONSTRAINT, await asyncio.to_thread(control_plane.api.get, f"/api/v1/namespaces/{namespace}"))
         forbidden = {"metadata": {"name": "no"}, "spec": {"containers": [{"name": "no", "image": "no:forbidden"}]}}
-        async with asyncio.timeout(300):
-            while "[limits] no:forbidden" not in await refusal(found, "pods?dryRun=All", forbidden):  # noqa: ASYNC110
-                await asyncio.sleep(0.2)
+        await eventually(
+            lambda: refusal(found, "pods?dryRun=All", forbidden), lambda said: "[limits] no:forbidden" in said
+        )
         yield found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -25,8 +24,10 @@ from bridge.work import Budget
 from tests.bundles import bundle_with
 from tests.controlplane.api import ApiServer
 from tests.controlplane.plane import ControlPlane
+from tests.eventually import eventually
 from tests.integration.objects import apply_crd, fresh_name, make_namespace
 from tests.warm_opa import WarmOpa
+from tests.working import working
 
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 CONSTRAINTS = "/apis/policybridge.io/v1alpha1/constraints"
@@ -82,11 +83,7 @@ class Place:
 
     async def until(self, wanted: Callable[[dict[str, Any]], bool]) -> Any:
         """Wait until the Constraint's status is so, and give the Constraint."""
-        deadline = time.monotonic() + 300
-        while not wanted((shown := await self.shown()).get("status", {})):
-            assert time.monotonic() < deadline, shown.get("status")
-            await asyncio.sleep(0.1)
-        return shown
+        return await eventually(self.shown, lambda shown: wanted(shown.get("status", {})))
 
     async def until_named(self, *names: str) -> Any:
         """Wait until the status names these Services, in this order, as all that there are."""
@@ -121,15 +118,9 @@ async def at_work(plane: ControlPlane, opa_path: Path, policies: Iterable[str]) 
         replicator = Replicator(source, opa, ALWAYS)
         audit = Audit(opa, ClusterSink(client, source.resource, lease), Budget(1000, 1000), lambda: ALWAYS)
         replicator.listen(audit.note)
-        tasks = [asyncio.create_task(work()) for work in (replicator.run, audit.run, lease.run)]
-        try:
+        async with working(replicator.run, audit.run, lease.run):
             await asyncio.wait_for(replicator.filled.wait(), 300)
             yield audit
-            assert not any(task.done() for task in tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def test_a_status_follows_objects_and_the_constraint(

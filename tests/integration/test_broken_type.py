@@ -14,6 +14,7 @@ from tests.eventually import eventually
 from tests.integration.objects import apply_crd, crd, delete_crd, fresh_name, make_namespace, put_config_map
 from tests.integration.test_replicator import BUNDLE
 from tests.warm_opa import WarmOpa
+from tests.working import working
 
 
 async def test_a_type_whose_objects_cannot_be_converted_delays_no_other_type(
@@ -38,20 +39,14 @@ async def test_a_type_whose_objects_cannot_be_converted_delays_no_other_type(
             await KubeClient.connect(control_plane.kubeconfig) as client,
         ):
             replicator = Replicator(ClusterSource(client), opa, [thing, "core/ConfigMap"])
-            running = asyncio.create_task(replicator.run())
-            try:
+            async with working(replicator.run):
                 await asyncio.wait_for(replicator.filled.wait(), 300)
                 assert list(replicator.troubles) == [thing]
                 await put_config_map(api, namespace, "later", {})
                 later = f"objects/core/ConfigMap/{namespace}/later"
-                async with asyncio.timeout(300):
-                    while await opa.get(later) is None:  # noqa: ASYNC110 (OPA has no event)
-                        await asyncio.sleep(0.05)
+                await eventually(lambda: opa.get(later), lambda found: found is not None)
                 body["spec"]["conversion"] = {"strategy": "None"}
                 await apply_crd(api, body)
                 await eventually(lambda: not replicator.troubles)
-            finally:
-                running.cancel()
-                await asyncio.gather(running, return_exceptions=True)
     finally:
         await delete_crd(api, f"things.{group}")

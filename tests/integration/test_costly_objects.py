@@ -22,6 +22,7 @@ from tests import builders
 from tests.builders import target_ref
 from tests.integration.scripted import BARRIER, ScriptedSource
 from tests.warm_opa import WarmOpa
+from tests.working import working
 
 BUNDLE = shipped_bundle(rego_root())
 GROUP = "gateway.networking.k8s.io"
@@ -57,12 +58,8 @@ async def holding(opa_path: Path, objects: list[Object]) -> AsyncIterator[tuple[
     """An OPA with these objects, as the replicator writes them."""
     async with WarmOpa(opa_path) as managed, Opa(managed.url, timeout=60) as opa:
         replicator = Replicator(ScriptedSource(objects), opa, TYPES)
-        task = asyncio.create_task(replicator.run())
-        try:
+        async with working(replicator.run):
             await asyncio.wait_for(replicator.filled.wait(), 300)
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
         yield managed, opa
 
 

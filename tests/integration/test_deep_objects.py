@@ -21,10 +21,11 @@ from bridge.replicator.replicator import Replicator
 from bridge.sources.cluster import ClusterSource
 from tests.controlplane.api import ApiError, ApiServer
 from tests.controlplane.plane import ControlPlane
-from tests.eventually import eventually
+from tests.eventually import equal_to, eventually
 from tests.integration.objects import apply_crd, crd, delete_crd, fresh_name, make_namespace
 from tests.integration.test_replicator import BUNDLE
 from tests.warm_opa import WarmOpa
+from tests.working import working
 
 BARELY_PYTHON = 970  # levels at which a decoder in Python 3.11 ends with a RecursionError
 MOST = 9_000  # levels that an API server stores
@@ -86,21 +87,14 @@ async def replicating(
 
     async with await KubeClient.connect(plane.kubeconfig) as client:
         replicator = Replicator(ClusterSource(client, pace=pace), opa, [things.type_id], record=record)
-        running = asyncio.create_task(replicator.run())
-        try:
+        async with working(replicator.run):
             await asyncio.wait_for(replicator.filled.wait(), 300)
             yield replicator
-            assert not running.done(), running.exception()
-        finally:
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
 
 
 async def holds(opa: Opa, things: Things, names: set[str]) -> None:
     """Wait until OPA holds exactly these."""
-    async with asyncio.timeout(300):
-        while await things.in_opa(opa) != names:  # noqa: ASYNC110 (OPA has no event)
-            await asyncio.sleep(0.05)
+    await eventually(lambda: things.in_opa(opa), equal_to(names))
 
 
 @pytest.mark.parametrize("pace", PACES.values(), ids=PACES.keys())

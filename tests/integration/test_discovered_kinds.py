@@ -28,6 +28,7 @@ from tests.integration.objects import apply_crd, crd, delete_crd, fresh_name, ma
 from tests.integration.scripted import ScriptedSource
 from tests.scenarios.cases import PRESETS
 from tests.warm_opa import WarmOpa
+from tests.working import working
 
 LABEL = "gateway.networking.k8s.io/policy"
 BUNDLE = shipped_bundle(rego_root())
@@ -39,14 +40,9 @@ async def replicating(source: Source, opa_path: Path) -> AsyncIterator[tuple[Opa
         replicator = Replicator(source, opa, ALWAYS)
         if isinstance(source, ClusterSource):
             replicator.listen(_rediscovering(source))
-        task = asyncio.create_task(replicator.run())
-        try:
+        async with working(replicator.run):
             await asyncio.wait_for(replicator.filled.wait(), 300)
             yield opa, replicator
-            assert not task.done(), task.exception()
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
 
 
 def _rediscovering(source: ClusterSource) -> Callable[[Notice], None]:

@@ -15,6 +15,7 @@ from bridge.kube.lease import FencedClient, Lease, Term
 from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import fresh_name, make_namespace, put_config_map
 from tests.integration.proxy import Proxy
+from tests.working import working
 
 
 class Until(Lease):
@@ -88,8 +89,7 @@ async def test_a_write_slower_than_the_term_succeeds_while_the_lease_is_renewed(
     term = Term(duration=3, margin=1.5, period=0.3)
     async with await KubeClient.connect(control_plane.kubeconfig) as direct:
         lease = Lease(direct, "default", fresh_name("lease"), "a", term=term)
-        running = asyncio.create_task(lease.run())
-        try:
+        async with working(lease.run):
             async with asyncio.timeout(60):
                 await lease.taken.wait()
             fenced = FencedClient(client, lease)
@@ -100,9 +100,6 @@ async def test_a_write_slower_than_the_term_succeeds_while_the_lease_is_renewed(
             written = await fenced.patch(path, {"data": {"written": "slowly"}})
             assert time.monotonic() - began >= proxy.delay
             assert written["data"] == {"written": "slowly"}
-        finally:
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
 
 
 async def test_resigning_lets_a_write_in_progress_end_and_none_begin(
@@ -112,8 +109,7 @@ async def test_resigning_lets_a_write_in_progress_end_and_none_begin(
     await put_config_map(control_plane.api, namespace, "a", {})
     async with await KubeClient.connect(control_plane.kubeconfig) as direct:
         lease = Lease(direct, "default", fresh_name("lease"), "a")
-        running = asyncio.create_task(lease.run())
-        try:
+        async with working(lease.run):
             async with asyncio.timeout(60):
                 await lease.taken.wait()
             fenced = FencedClient(client, lease)
@@ -126,6 +122,3 @@ async def test_resigning_lets_a_write_in_progress_end_and_none_begin(
             assert (await writing)["data"] == {"written": "before the end"}
             with pytest.raises(Fenced, match="not sent"):
                 await fenced.patch(path, {"data": {"written": "after the end"}})
-        finally:
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)

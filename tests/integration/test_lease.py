@@ -16,6 +16,7 @@ from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.eventually import eventually
 from tests.integration.objects import fresh_name
 from tests.integration.proxy import Proxy
+from tests.working import working
 
 SHORT = Term(duration=3, margin=1, period=0.3)
 
@@ -28,12 +29,8 @@ async def client(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
 
 @asynccontextmanager
 async def running(lease: Lease) -> AsyncIterator[Lease]:
-    task = asyncio.create_task(lease.run())
-    try:
+    async with working(lease.run):
         yield lease
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 async def until(happened: Callable[[], bool]) -> None:

@@ -23,6 +23,7 @@ from tests.builders import policy, policy_kind, service, target_ref
 from tests.eventually import equal_to, eventually
 from tests.integration.loading import DEADLINE, Bench, author, loading, until
 from tests.integration.scripted import ScriptedSource
+from tests.working import working
 
 OBJECTS = """
 - {apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {namespace: infra, name: a}, spec: {}}
@@ -96,14 +97,10 @@ async def filling(
         bench.loader.before_rules_change(replicator.rules_change)
         notices: list[Notice] = []
         replicator.listen(notices.append)
-        task = asyncio.create_task(replicator.run())
-        try:
+        async with working(replicator.run):
             async with asyncio.timeout(DEADLINE):
                 await replicator.filled.wait()
             yield replicator, notices
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
 
 
 async def links(bench: Bench) -> Any:
@@ -192,9 +189,7 @@ async def test_links_made_by_modules_that_were_active_for_a_moment_are_made_agai
             assert isinstance(source, ScriptedSource)
             service = next(obj for obj in source.objects.values() if obj["kind"] == "Service")
             source.put({**service, "spec": {"ports": []}})
-            async with asyncio.timeout(DEADLINE):
-                while "infra/other" not in str(await links(bench)):  # noqa: ASYNC110 (OPA has no event)
-                    await asyncio.sleep(0.05)
+            await eventually(lambda: links(bench), lambda found: "infra/other" in str(found))
             assert await bench.opa.get("bridge_state/rules") == DOUBTFUL
             bench.put("below", EXTENSION, version="3")
             await bench.until_active("below", version="3")

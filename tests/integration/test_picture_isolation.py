@@ -22,6 +22,7 @@ from tests.bundles import bundle_with
 from tests.eventually import eventually
 from tests.properties.test_incremental_statuses import Bridge, at_work
 from tests.warm_opa import WarmOpa
+from tests.working import working
 
 GROUP = "gateway.networking.k8s.io"
 # Rego has no catch: two values for one rule fail each query that makes the links of this route.
@@ -62,18 +63,12 @@ async def looking(
         backing = Backing(opa, opa, bridge.replicator, remediator or bridge.remediator, dict, Audited(opa))
         drawing.open(backing)
         following.open(backing)
-        tasks = [asyncio.create_task(drawing.run()), asyncio.create_task(following.run())]
-        try:
+        async with working(drawing.run, following.run):
             with ExitStack() as stack:
                 stack.enter_context(drawing.looking())
                 stack.enter_context(following.following([key_of(obj) for obj in objects], None, None))
                 await asyncio.wait_for(drawing.whole.wait(), 300)
                 yield bridge, drawing
-            assert not any(task.done() for task in tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def test_object_that_spoils_a_query_is_left_out_and_the_picture_follows_the_others(opa_path: Path) -> None:

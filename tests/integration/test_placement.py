@@ -7,9 +7,10 @@ import json
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,10 @@ from bridge.work import Budget
 from hack.processes import opa_below
 from tests.controlplane.api import ApiServer
 from tests.controlplane.plane import ControlPlane
+from tests.eventually import equal_to, eventually
 from tests.integration.objects import apply_crd, crd, fresh_name, make_namespace
 from tests.warm_opa import WarmOpa, sync_bundle
+from tests.working import working
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "placement"
 POLICY = yaml.safe_load((EXAMPLE / "20-policy.yaml").read_text())["data"]["placement.rego"]
@@ -114,28 +117,7 @@ class Place:
 
     async def until_placed(self, name: str, *clusters: str) -> None:
         """Wait until it is placed there."""
-
-        async def there() -> bool:
-            return await self.placed(name) == sorted(clusters)
-
-        await until(there)
-
-
-async def until(condition: Callable[[], Awaitable[bool]], patience: float = 300.0) -> None:
-    """Wait for a condition."""
-    deadline = time.monotonic() + patience
-    while not await condition():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.05)
-
-
-async def until_true(condition: Callable[[], bool]) -> None:
-    """The same, for what needs no waiting itself."""
-
-    async def holds() -> bool:
-        return condition()
-
-    await until(holds)
+        await eventually(lambda: self.placed(name), equal_to(sorted(clusters)))
 
 
 @pytest.fixture
@@ -206,15 +188,9 @@ async def at_work(
         sink = ClusterSink(client, source.resource, lease)
         bridge.placement = Placement(opa, sink, placed, budget or Budget(1000, 1000), record)
         replicator.listen(bridge.placement.note)
-        tasks = [asyncio.create_task(work()) for work in (replicator.run, bridge.placement.run, lease.run)]
-        try:
+        async with working(replicator.run, bridge.placement.run, lease.run):
             await asyncio.wait_for(replicator.filled.wait(), 300)
             yield bridge
-            assert not any(task.done() and task.exception() for task in tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def test_a_deployment_moves_when_a_cluster_the_policy_or_its_own_annotations_change(
@@ -254,7 +230,7 @@ async def test_what_is_settled_is_written_once_and_stays_silent(
         before = [await place.get(f"app{number}") for number in range(5)]
         await place.cluster("other", "us", 4)  # judged again, without a difference
         judged = bridge.placement.counts["judged"]
-        await until_true(lambda: bridge.placement.counts["judged"] >= judged + 5)
+        await eventually(lambda: bridge.placement.counts["judged"] >= judged + 5)
         await bridge.policy(place.policy)
         await bridge.settled()
         assert bridge.placement.counts["patched"] == 5
@@ -276,7 +252,7 @@ async def test_errors_are_reported_once_and_nothing_is_written(
         await place.until_placed("checkout", "west2")
         before = await place.get("checkout")
         await place.cluster("west2", "eu", 4)
-        await until_true(lambda: bool(bridge.events))
+        await eventually(lambda: bool(bridge.events))
         await place.cluster("more", "us", 4)
         await bridge.settled()
         assert bridge.events == [("checkout", "PlacementDenied", "no cluster has what this workload asks for")]
@@ -291,8 +267,8 @@ async def test_report_writes_nothing_at_all(control_plane: ControlPlane, opa_pat
     await place.deploy("nowhere", clusters="missing")
     before = await place.get("checkout")
     async with at_work(control_plane, opa_path, place, "Report") as bridge:
-        await until_true(lambda: bridge.placement.counts["PlacementDiffers"] == 1)
-        await until_true(lambda: bridge.placement.counts["PlacementDenied"] == 1)
+        await eventually(lambda: bridge.placement.counts["PlacementDiffers"] == 1)
+        await eventually(lambda: bridge.placement.counts["PlacementDenied"] == 1)
         await bridge.settled()
         assert await place.get("checkout") == before
         assert bridge.events == []
@@ -330,16 +306,12 @@ async def test_values_of_every_type_are_merged_and_annotations_of_others_stay(
             "t/map": '{"a":[],"b":1}',
         }
         wanted["others.io/kept"] = "1"
-
-        async def merged() -> bool:
-            return await place.annotations("app") == wanted
-
-        await until(merged)
+        await eventually(lambda: place.annotations("app"), equal_to(wanted))
         await place.annotate("app", **{"others.io/more": "2"})
         # What the policy does not set any more stays: the decision adds and replaces.
         await bridge.policy('package io.k8s.federation.admission\nannotations := {"t/text": "y"}')
         wanted |= {"t/text": "y", "others.io/more": "2"}
-        await until(merged)
+        await eventually(lambda: place.annotations("app"), equal_to(wanted))
         await bridge.settled()
         assert await place.annotations("app") == wanted
 
@@ -377,12 +349,8 @@ async def test_a_decision_that_is_unusable_is_reported_and_spoils_no_other(
         await place.deploy(name)
     async with at_work(control_plane, opa_path, place, policy=policy) as bridge:
         for name in ("app1", "app2"):
-
-            async def placed(name: str = name) -> bool:
-                return (await place.annotations(name)).get("set") == "yes"
-
-            await until(placed)
-        await until_true(lambda: bool(bridge.events))
+            await eventually(partial(place.annotations, name), lambda found: found.get("set") == "yes")
+        await eventually(lambda: bool(bridge.events))
         await bridge.policy(policy + "\n")
         await asyncio.sleep(1)
         assert [event[:2] for event in bridge.events] == [("bad", "PlacementFailed")]
@@ -395,7 +363,7 @@ async def test_a_decision_that_is_not_an_object_or_undefined_writes_nothing(
 ) -> None:
     await place.deploy("app")
     async with at_work(control_plane, opa_path, place, policy="package io.k8s.federation\nadmission := 3") as bridge:
-        await until_true(lambda: bool(bridge.events))
+        await eventually(lambda: bool(bridge.events))
         assert bridge.events[0][1:] == (
             "PlacementFailed",
             "the decision is a number, not an object with annotations, errors or warnings",
@@ -419,7 +387,7 @@ async def test_a_policy_that_flips_is_stopped_and_continues_when_it_or_the_objec
     await place.deploy("app")
     await place.deploy("other")
     async with at_work(control_plane, opa_path, place, policy=flipping) as bridge:
-        await until_true(lambda: len(bridge.events) == 2)
+        await eventually(lambda: len(bridge.events) == 2)
         await bridge.settled()
         assert sorted(event[:2] for event in bridge.events) == [
             ("app", "PlacementStopped"),
@@ -435,13 +403,10 @@ async def test_a_policy_that_flips_is_stopped_and_continues_when_it_or_the_objec
         assert await place.annotations("app") == {"where": "c"}
         await place.annotate("app", where="a")
         await place.deploy("app", "nginx:2")
-        await until_true(lambda: len(bridge.events) == 3)
+        await eventually(lambda: len(bridge.events) == 3)
         await bridge.policy('package io.k8s.federation.admission\nannotations := {"where": "at last"}')
-
-        async def fixed() -> bool:
-            return [await place.annotations(name) for name in ("app", "other")] == [{"where": "at last"}] * 2
-
-        await until(fixed)
+        for name in ("app", "other"):
+            await eventually(partial(place.annotations, name), equal_to({"where": "at last"}))
 
 
 @pytest.mark.long
@@ -450,7 +415,7 @@ async def test_the_budget_bounds_what_is_written(control_plane: ControlPlane, op
         await place.deploy(f"app{number}", eu_jurisdiction_required="true")
     async with at_work(control_plane, opa_path, place, budget=Budget(4, 1)) as bridge:
         began = time.monotonic()
-        await until_true(lambda: bridge.placement.counts["patched"] == 12)
+        await eventually(lambda: bridge.placement.counts["patched"] == 12)
         assert time.monotonic() - began > 2
 
 

@@ -19,6 +19,7 @@ from bridge.settings.model import Settings
 from tests.builders import policy, policy_kind, service, target_ref
 from tests.integration.scripted import BARRIER, Notices, ScriptedSource
 from tests.warm_opa import WarmOpa
+from tests.working import working
 
 KIND = "test.example.com/ColorPolicy"
 TYPES = ("core/Service", "policybridge.io/PolicyKind", KIND, BARRIER)
@@ -43,8 +44,7 @@ async def status_and_index(opa_path: Path, settings: Settings, *versions: Object
     async with WarmOpa(opa_path, bundle=bundle(settings)) as managed, Opa(managed.url) as opa:
         replicator = Replicator(source, opa, TYPES)
         notices = Notices(source, replicator)
-        task = asyncio.create_task(replicator.run())
-        try:
+        async with working(replicator.run):
             await asyncio.wait_for(replicator.filled.wait(), 300)
             for version in versions:
                 source.put(version)
@@ -53,9 +53,6 @@ async def status_and_index(opa_path: Path, settings: Settings, *versions: Object
                 (status,) = await opa.query("status", {"policies": [key]})
                 index = await opa.get("index") or {}
                 seen.append((status["conditions"][0], {part for part, held in index.items() if key in str(held)}))
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
     return seen
 
 

@@ -19,6 +19,7 @@ from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.eventually import eventually
 from tests.integration.objects import fresh_name, make_namespace, put_config_map
 from tests.integration.proxy import Proxy
+from tests.working import working
 
 Objects = list[dict[str, Any]]
 
@@ -39,13 +40,8 @@ async def config_map(control_plane: ControlPlane) -> dict[str, Any]:
 @asynccontextmanager
 async def running(client: KubeClient) -> AsyncIterator[Recorder]:
     recorder = Recorder(client, "policybridge.io/bridge")
-    task = asyncio.create_task(recorder.run())
-    try:
+    async with working(recorder.run):
         yield recorder
-        assert not task.done()
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 async def events_in(client: KubeClient, namespace: str) -> Objects:
@@ -119,9 +115,7 @@ async def test_replicas_and_restarts_write_one_event_for_one_thing(
     async with running(client) as one, running(client) as other:
         for recorder in (one, other):
             recorder.record(config_map, "Warning", "Rejected", "the same")
-        async with asyncio.timeout(300):
-            while one.waiting or other.waiting:  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
+        await eventually(lambda: not (one.waiting or other.waiting))
         (event,) = await events_in(client, namespace)
         assert (event.get("series") or {}).get("count", 1) == 1
     monkeypatch.setattr(recording, "HEARTBEAT", 0.0)
@@ -187,9 +181,7 @@ async def test_that_rbac_forbids_it_is_reported_once(
             async with running(limited) as recorder:
                 for number in range(3):
                     recorder.record(config_map, "Normal", "Forbidden", str(number))
-                async with asyncio.timeout(300):
-                    while recorder.waiting:  # noqa: ASYNC110
-                        await asyncio.sleep(0.05)
+                await eventually(lambda: not recorder.waiting)
     reported = [line for line in logs if line["event"].startswith("cannot write Events")]
     assert len(reported) == 1
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -29,9 +28,10 @@ from bridge.sources.cluster import ClusterSource
 from bridge.work import Budget
 from tests.controlplane.api import ApiServer
 from tests.controlplane.plane import ControlPlane
-from tests.eventually import eventually
+from tests.eventually import equal_to, eventually
 from tests.integration.objects import apply_crd, crd, fresh_name, make_namespace
 from tests.warm_opa import WarmOpa
+from tests.working import working
 
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 BUNDLE = shipped_bundle(rego_root())
@@ -96,10 +96,7 @@ class Place:
 
     async def until(self, name: str, **wanted: str) -> None:
         """Wait until a policy's conditions have these reasons."""
-        deadline = time.monotonic() + 300
-        while (shown := await self.reasons(name)) != wanted:
-            assert time.monotonic() < deadline, shown
-            await asyncio.sleep(0.05)
+        await eventually(lambda: self.reasons(name), equal_to(wanted))
 
 
 @pytest.fixture
@@ -181,15 +178,9 @@ async def at_work(
         replicator = Replicator(source, opa, ALWAYS)
         remediator = Remediator(opa, sink, Budget(1000, 1000))
         replicator.listen(remediator.note)
-        tasks = [asyncio.create_task(work()) for work in (replicator.run, remediator.run, lease.run)]
-        try:
+        async with working(replicator.run, remediator.run, lease.run):
             await asyncio.wait_for(replicator.filled.wait(), 300)
             yield Bridge(managed, remediator, replicator)
-            assert not any(task.done() for task in tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def test_a_status_has_the_generation_follows_the_others_and_is_written_once(

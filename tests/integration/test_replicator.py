@@ -27,6 +27,7 @@ from tests.faults.comparing import declared_ends, differences, held
 from tests.integration.scripted import BARRIER, Notices, ScriptedSource
 from tests.scenarios.cases import PRESETS
 from tests.warm_opa import WarmOpa, sync_bundle
+from tests.working import working
 
 TYPES = ("core/Namespace", "core/Service", "gateway.networking.k8s.io/HTTPRoute", "policybridge.io/PolicyKind", BARRIER)
 BUNDLE = shipped_bundle(rego_root())
@@ -67,13 +68,8 @@ async def replicating(
     async with own as managed, Opa(managed.url) as opa:
         replicator = Replicator(source, opa, types)
         bridge = Bridge(source, replicator, Notices(source, replicator), opa, managed)
-        task = asyncio.create_task(replicator.run())
-        try:
+        async with working(replicator.run):
             yield bridge
-            assert not task.done(), task.exception()
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
 
 
 def route(name: str, *services: str) -> Object:
@@ -107,10 +103,8 @@ async def test_an_initial_sync_removes_former_data_from_opa(opa_path: Path) -> N
         await opa.put("objects/core/Service/old/left", service("left"))
         await opa.put("mine", 1)
         replicator = Replicator(ScriptedSource([service("cart")]), opa, TYPES)
-        task = asyncio.create_task(replicator.run())
-        await asyncio.wait_for(replicator.filled.wait(), 300)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        async with working(replicator.run):
+            await asyncio.wait_for(replicator.filled.wait(), 300)
         assert list(await opa.get("objects/core/Service") or {}) == ["shop"]
         assert await opa.get("mine") == 1
 

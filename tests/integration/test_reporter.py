@@ -26,6 +26,7 @@ from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.eventually import eventually
 from tests.integration.objects import grant_reading, make_namespace, take_rights_away
 from tests.unit.policy_loader.hand import HandJudge
+from tests.working import working
 
 LABEL = {"openpolicyagent.org/policy": "rego"}
 PROBLEM = ModuleProblem("main.rego", 3, 7, "rego_unsafe_var_error", "var x is unsafe")
@@ -60,14 +61,8 @@ async def desk(kubeconfig: Path, namespace: str, *, held: bool = True) -> AsyncI
         recorder = Recorder(client, "policybridge.io/bridge")
         term = Term(held)
         writer = Reporter(authors, FencedClient(client, cast("Lease", term)), source.resource, recorder.record)
-        tasks = [asyncio.create_task(work) for work in (authors.follow(source), writer.run(), recorder.run())]
-        try:
+        async with working(lambda: authors.follow(source), writer.run, recorder.run):
             yield Desk(authors, judge, writer, term)
-            assert not any(task.done() for task in tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from bridge.model.changes import Object
 from bridge.model.keys import parse_key
 from bridge.opa.client import Requests
 from bridge.replicator import replicator as replicating
+from tests.eventually import eventually
 from tests.properties.test_incremental_statuses import Bridge, as_it_was, at_work
 from tests.warm_opa import WarmOpa
 
@@ -68,9 +69,7 @@ async def test_a_change_takes_three_requests_until_its_statuses_are_written(
         before, done = count(), len(bridge.sink.writes)
         obj = bridge.source.objects[key]
         bridge.source.put(as_it_was(obj, change(obj)))
-        async with asyncio.timeout(300):
-            while not written <= {str(key) for key, _ in bridge.sink.writes[done:]}:  # noqa: ASYNC110 (counts at once)
-                await asyncio.sleep(0)
+        await eventually(lambda: written <= {str(key) for key, _ in bridge.sink.writes[done:]}, pause=0)
         taken = count() - before
         assert taken["write"] == 1, taken
         assert taken.total() <= MOST, taken

@@ -21,6 +21,7 @@ from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import make_namespace
 from tests.integration.test_replicator import BUNDLE
 from tests.warm_opa import WarmOpa
+from tests.working import working
 
 SECRET = "correct-horse-battery-staple"
 ENCODED = base64.b64encode(SECRET.encode()).decode()
@@ -55,14 +56,10 @@ async def test_of_a_secret_opa_has_its_name_and_type_alone(
         replicator = Replicator(
             ClusterSource(client), opa, ("core/Namespace", "core/Secret"), fields={"core/Secret": fields}
         )
-        running = asyncio.create_task(replicator.run())
-        try:
+        async with working(replicator.run):
             await asyncio.wait_for(replicator.filled.wait(), PATIENCE)
             found = await opa.get(f"objects/core/Secret/{namespace}/password")
             everything = msgspec.json.encode([await opa.get("objects"), await opa.get("index"), found]).decode()
-        finally:
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
     assert found is not None
     assert set(found) <= {"apiVersion", "kind", "metadata", "type"}
     assert not {"annotations", "managedFields"} & set(found["metadata"])

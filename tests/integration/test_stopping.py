@@ -8,11 +8,12 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
+
+from tests.eventually import eventually_blocking
 
 SHOP = Path(__file__).parents[2] / "examples" / "shop"
 BRIDGE = Path(sys.executable).parent / "bridge"
@@ -43,10 +44,7 @@ def test_a_killed_bridge_leaves_no_opa(opa_path: Path, tmp_path: Path) -> None:
         assert found
         assert listens(int(found[1]))
         process.send_signal(signal.SIGKILL)
-        deadline = time.monotonic() + 300
-        while listens(int(found[1])):
-            assert time.monotonic() < deadline, "its OPA continues"
-            time.sleep(0.05)
+        eventually_blocking(lambda: not listens(int(found[1])), about=lambda: "its OPA continues")
 
 
 def test_a_bridge_that_waits_for_an_opa_stops_on_request(opa_path: Path, unused_port: int, tmp_path: Path) -> None:
@@ -54,10 +52,7 @@ def test_a_bridge_that_waits_for_an_opa_stops_on_request(opa_path: Path, unused_
         (tmp_path / "log").open("w") as log,
         started(opa_path, log, "--opa", f"http://127.0.0.1:{unused_port}") as process,
     ):
-        deadline = time.monotonic() + 300
-        while "running" not in (tmp_path / "log").read_text():
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        eventually_blocking(lambda: "running" in (tmp_path / "log").read_text())
         process.terminate()
         assert process.wait(180) == 0, (tmp_path / "log").read_text()
 

@@ -20,6 +20,7 @@ from bridge.replicator.replicator import Replicator
 from tests.integration.loading import DEADLINE, Bench, author, loading, until
 from tests.integration.scripted import Notices, ScriptedSource
 from tests.warm_opa import WarmOpa
+from tests.working import working
 
 OBJECTS = """
 - apiVersion: gateway.networking.k8s.io/v1
@@ -71,15 +72,10 @@ async def replicated(url: str, source: ScriptedSource) -> AsyncIterator[tuple[Op
     async with Opa(url) as opa:
         replicator = Replicator(source, opa, TYPES, content="test")
         notices = Notices(source, replicator)
-        task = asyncio.create_task(replicator.run())
-        try:
+        async with working(replicator.run):
             async with asyncio.timeout(DEADLINE):
                 await replicator.filled.wait()
             yield opa, notices
-            assert not task.done()
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_facts_are_stored_with_their_object_and_removed_with_it(opa: WarmOpa) -> None:
@@ -144,8 +140,7 @@ async def test_facts_are_current_after_a_module_changed_levels_during_an_initial
     async with loading(opa_path, whole=True) as bench, Opa(bench.managed.url, recover=bench.loader.blame) as client:
         source = ScriptedSource(objects(), silent=["core/ConfigMap"])
         replicator = _following(bench, client, source)
-        task = asyncio.create_task(replicator.run())
-        try:
+        async with working(replicator.run):
             await until(lambda: len(replicator) > 0 or replicator.waiting > 0)
             bench.put("edges", LEVELS)
             await bench.until_active("edges")
@@ -159,9 +154,6 @@ async def test_facts_are_current_after_a_module_changed_levels_during_an_initial
                 await bench.loader.wait_until_active()
                 await replicator.filled.wait()
             await assert_current(client, source)
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
 
 
 def _following(bench: Bench, client: Opa, source: ScriptedSource) -> Replicator:

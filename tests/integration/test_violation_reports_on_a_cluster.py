@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -30,6 +29,7 @@ from tests.eventually import eventually
 from tests.integration.objects import apply_crd, fresh_name, make_namespace
 from tests.integration.test_audit_on_a_cluster import CONSTRAINTS, CRDS, POLICY, TERM, Place
 from tests.warm_opa import WarmOpa
+from tests.working import working
 
 
 @pytest.fixture
@@ -129,16 +129,9 @@ async def reporting(plane: ControlPlane, opa_path: Path) -> AsyncIterator[tuple[
         replicator.listen(audit.note)
         replicator.listen(reports.list_again, CRD)
         audit.listen(reports.take)
-        runs = (replicator.run, audit.run, reports.run, lease.run)
-        tasks = [asyncio.create_task(work()) for work in runs]
-        try:
+        async with working(replicator.run, audit.run, reports.run, lease.run):
             await asyncio.wait_for(replicator.filled.wait(), 300)
             yield reports, told
-            assert not any(task.done() for task in tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _reports(place: Place, path: str) -> list[dict[str, Any]]:
@@ -220,10 +213,7 @@ async def test_a_report_appears_when_the_crds_are_installed(
     await place.service("cart", 2)
     async with reporting(control_plane, opa_path) as (reports, _):
         async with crds(control_plane, OTHER_VERSION):
-            deadline = time.monotonic() + 100
-            while "report CRDs have another version" not in (said := capsys.readouterr().out):
-                assert time.monotonic() < deadline, said
-                await asyncio.sleep(0.2)
+            await eventually(lambda: "report CRDs have another version" in capsys.readouterr().out)
             assert reports.writes == 0
         await place.until_named("cart")
         async with crds(control_plane, OPEN_REPORTS):

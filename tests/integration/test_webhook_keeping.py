@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import operator
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from bridge.admission.webhook_configuration import (
 from bridge.kube.client import KubeClient
 from bridge.kube.errors import KubeError
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
+from tests.eventually import eventually
 from tests.integration.objects import apply_crd, crd, fresh_name, make_namespace
 
 
@@ -42,9 +44,7 @@ async def limited(control_plane: ControlPlane, tmp_path: Path) -> AsyncIterator[
 async def test_rights_that_are_missing_are_named_once(limited: KubeClient) -> None:
     with structlog.testing.capture_logs() as logs:
         keeping = asyncio.create_task(Keeper(limited, "x", lambda: True, lambda: True, frozenset).run())
-        async with asyncio.timeout(300):
-            while len(logs) < 2:  # noqa: ASYNC110 - of the log
-                await asyncio.sleep(0.05)
+        await eventually(lambda: len(logs) >= 2)
         keeping.cancel()
     whys = [entry["why"] for entry in logs]
     assert len(whys) == 2
@@ -120,9 +120,7 @@ async def test_what_policies_need_can_be_written_while_no_client_answers(
         return True
 
     try:
-        async with asyncio.timeout(300):
-            while await make("configmaps", fresh_name("map")):  # noqa: ASYNC110 (it is a matter of the cluster)
-                await asyncio.sleep(0.1)
+        await eventually(lambda: make("configmaps", fresh_name("map")), operator.not_)
         assert await make("configmaps", "policy", **{"openpolicyagent.org/policy": "rego"})
         # Taking the label off is a way to fix too.
         off = {"metadata": {"labels": {"openpolicyagent.org/policy": None}}}
@@ -161,9 +159,7 @@ async def test_policies_of_any_group_are_requested_and_other_objects_are_not(
 
     refs = [{"group": "", "kind": "Service", "name": "cart"}]
     try:
-        async with asyncio.timeout(300):
-            while not await requested("paintpolicies", "PaintPolicy", {"targetRefs": refs}):  # noqa: ASYNC110 - the cluster's
-                await asyncio.sleep(0.1)
+        await eventually(lambda: requested("paintpolicies", "PaintPolicy", {"targetRefs": refs}))
         assert await requested("paintpolicies", "PaintPolicy", {"targetRef": refs[0]})
         assert await requested("paintpolicies", "PaintPolicy", {"targetSelectors": []})
         for spec in ({"color": "red"}, ["targetRefs"], "targetRefs", None):

@@ -31,6 +31,7 @@ from tests.integration.scripted import BARRIER, Notices, ScriptedSource
 from tests.properties.random_clusters import NAMESPACES, random_cluster
 from tests.properties.random_policies import GROUP
 from tests.warm_opa import WarmOpa
+from tests.working import working
 
 # A folder's source delivers objects of all types, those of policy kinds that are not described among them.
 TYPES = (*ALWAYS, "example.com/Thing", *(f"{GROUP}/{kind}" for kind in ("Red", "Green", "Blue")), BARRIER)
@@ -93,13 +94,9 @@ async def cluster_of(objects: Iterable[Object], opa: Opa) -> AsyncIterator[Clust
     source = ScriptedSource(objects)
     replicator = Replicator(source, opa, TYPES)
     notices = Notices(source, replicator)
-    running = asyncio.create_task(replicator.run())
-    try:
+    async with working(replicator.run):
         await asyncio.wait_for(replicator.filled.wait(), 300)
         yield Cluster(source, opa, notices)
-    finally:
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
 
 
 async def rich_cluster(opa: Opa, seed: int) -> list[Object]:

@@ -18,6 +18,7 @@ from bridge.replicator.replicator import Replicator
 from tests.integration.loading import DEADLINE, Bench, author, loading
 from tests.integration.scripted import BARRIER, Notices, ScriptedSource
 from tests.properties.small_world import GROUP, POLICY_KINDS, THING, SmallWorld
+from tests.working import working
 
 BURST = 6  # steps at most between two comparisons
 MODULES = (
@@ -144,13 +145,8 @@ async def walk(seed: int, steps: int, modules_in: float, opa_path: Path) -> None
     """A random walk with this seed."""
     async with loading(opa_path, whole=True) as bench, Opa(bench.managed.url, recover=bench.loader.blame) as opa:
         walking = Walk(seed, bench, opa)
-        task = asyncio.create_task(walking.replicator.run())
-        try:
+        async with working(walking.replicator.run):
             await walking.run(steps, modules_in)
-            assert not task.done()
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_stored_facts_equal_freshly_made_ones(opa_path: Path) -> None:

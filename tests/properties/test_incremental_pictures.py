@@ -29,6 +29,7 @@ from bridge.web.subscriptions import Followed, Following
 from tests.properties.small_world import SmallWorld
 from tests.properties.test_incremental_statuses import Bridge, as_it_was, at_work
 from tests.warm_opa import WarmOpa
+from tests.working import working
 
 AT_ONCE = (1, 1, 3, 1, 2)  # steps that happen together before the next look
 PATIENCE = 300.0  # seconds for what is kept to become what it should be
@@ -52,19 +53,13 @@ async def looking(opa_url: str, world: SmallWorld) -> AsyncIterator[Looking]:
         backing = Backing(opa, opa, bridge.replicator, bridge.remediator, dict, Audited(opa))
         drawing.open(backing)
         following.open(backing)
-        tasks = [asyncio.create_task(drawing.run()), asyncio.create_task(following.run())]
         kinds = ("Gateway", "HTTPRoute", "Service", "Thing", "Namespace", "GatewayClass", "ListenerSet")
         targets = [key for key in world.objects if key.kind in kinds]
-        try:
+        async with working(drawing.run, following.run):
             with ExitStack() as stack:
                 stack.enter_context(drawing.looking())
                 _, followed = stack.enter_context(following.following(targets, None, None))
                 yield Looking(bridge, drawing, followed)
-                assert not any(task.done() for task in tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
 
 
 @pytest.mark.parametrize("seed", [1])

@@ -20,6 +20,7 @@ from bridge.http import listeners
 from bridge.http.listeners import listen, new_runner
 from bridge.settings.model import Settings
 from bridge.sidecar.webhook import TLS_VERSIONS
+from tests.eventually import eventually
 
 AUTHORITY = trustme.CA()
 
@@ -172,9 +173,7 @@ async def test_another_authority_of_clients_is_taken_up(tmp_path: Path) -> None:
     async with serving(certificates) as port:
         assert [bool(await answered(port, one)) for one in files] == [True, False]
         after.cert_pem.write_to_path(tmp_path / "clients.crt")
-        async with asyncio.timeout(300):
-            while not await answered(port, files[1]):  # noqa: ASYNC110 - of a file
-                await asyncio.sleep(0.05)
+        await eventually(lambda: answered(port, files[1]))
         assert not await answered(port, files[0])
     following.cancel()
 

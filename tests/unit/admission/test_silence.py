@@ -9,6 +9,8 @@ from bridge.model.changes import Notice
 from bridge.model.keys import parse_key
 from bridge.opa.client import Answer
 from bridge.opa.errors import OpaUnavailable
+from tests.eventually import eventually
+from tests.working import working
 
 KIND = "policybridge.io/Constraint"
 CHANGED = Notice((parse_key(f"{KIND}/-/limits"),))
@@ -39,18 +41,12 @@ class Held:
 @asynccontextmanager
 async def reading(held: Held) -> AsyncIterator[Silence]:
     silence = Silence(held.read, lambda _: held.distrust)
-    task = asyncio.create_task(silence.run())
-    try:
+    async with working(silence.run):
         yield silence
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 async def known(silence: Silence, type_id: str, revision: str) -> None:
-    async with asyncio.timeout(300):
-        while silence.revision(type_id) != revision:  # noqa: ASYNC110 - there is nothing to wait for
-            await asyncio.sleep(0.01)
+    await eventually(lambda: silence.revision(type_id) == revision)
 
 
 async def test_nothing_is_silent_before_it_is_known() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import signal
@@ -14,6 +13,7 @@ from structlog.testing import capture_logs
 from bridge.settings.loading import Mistake, SettingsError
 from bridge.settings.model import RELOADED, SETTINGS, Settings
 from bridge.sidecar.signals import Reloading
+from tests.eventually import eventually
 
 
 class File:
@@ -74,9 +74,7 @@ async def test_a_signal_reloads() -> None:
     reloading = Reloading(file.read(), file.read)
     with reloading.on_signal():
         os.kill(os.getpid(), signal.SIGHUP)
-        async with asyncio.timeout(120):
-            while not reloading.results:  # noqa: ASYNC110 - a signal handler sends no notification
-                await asyncio.sleep(0.01)
+        await eventually(lambda: reloading.results)
     assert reloading.results == {"applied": 1}
 
 

@@ -15,6 +15,7 @@ from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable
 from bridge.sidecar.run import Backing
 from bridge.web.subscriptions import Followed, Following
 from tests.eventually import eventually
+from tests.working import working
 
 KIND = "x/P"
 RULE = "g/R/n/a#r"
@@ -74,12 +75,8 @@ async def at_work(opa: Answers) -> AsyncIterator[tuple[Following, Data]]:
     """Something that follows, requested of this OPA, and what it follows."""
     following, data = Following(), Data()
     following.open(cast("Backing", SimpleNamespace(opa=opa, replicator=data)))
-    task = asyncio.create_task(following.run())
-    try:
+    async with working(following.run):
         yield following, data
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 async def until(condition: Any) -> None:
