@@ -10,6 +10,8 @@ import data.bridge.constraints
 import data.bridge.effective_targets
 import data.bridge.evaluation
 import data.bridge.hierarchy
+import data.bridge.index
+import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
@@ -98,13 +100,25 @@ _leaves_with_its_namespace if {
 
 # METADATA
 # description: The objects of which the request may alter what is in effect, and that a guardrail may match.
-objects := {at | some at in (before | after); keys.type_of(at) in types_there} if {
+objects := set() if {
+	_is_without_effect
+} else := {at | some at in (before | after); keys.type_of(at) in types_there} if {
 	key := _changed_key
 	changes := change
 	before := concerned with input as {"keys": [key], "was": {}}
 	after := concerned with input as {"keys": [key], "was": {}, "changes": changes}
 	types_there := _matched({keys.type_of(at) | some at in (before | after)})
 }
+
+# An update of annotations, for example, of an object that is no policy. Of a policy the policy kind may read any field.
+_is_without_effect if {
+	input.operation == "UPDATE"
+	not kinds.get(keys.type_of(_changed_key))
+	not index.has_extension_links
+	_effective_parts(input.oldObject) == _effective_parts(admission.written_object)
+}
+
+_effective_parts(obj) := [object.remove(obj, ["metadata", "status"]), object.filter(obj.metadata, ["labels", "deletionTimestamp"])]
 
 _matched(types_there) := {type |
 	some type in types_there

@@ -118,6 +118,24 @@ test_what_leaves_with_its_namespace_is_let_go if {
 	found
 }
 
+test_an_update_that_changes_nothing_in_effect_concerns_no_object if {
+	[gateway] := [obj | some obj in testing.world; [obj.kind, obj.metadata.name] == ["Gateway", "public"]]
+	annotated := object.union(gateway, {"metadata": {"annotations": {"note": "x"}}, "status": {"addresses": []}})
+	labelled := object.union(gateway, {"metadata": {"labels": {"note": "x"}}})
+	found := [messages |
+		some changed in [annotated, labelled]
+		messages := _messages([_constraint("colors", {"failurePolicy": "Fail"})], [], {
+			"operation": "UPDATE",
+			"kind": {"group": testing.gateway_group, "version": "v1", "kind": "Gateway"},
+			"namespace": "infra",
+			"name": "public",
+			"object": changed,
+			"oldObject": gateway,
+		}) with guarded_changes.object_bound as 0
+	]
+	[count(messages) | some messages in found] == [0, 1]
+}
+
 test_too_many_objects_are_not_judged_but_said if {
 	text := "[colors] the change concerns more than 0 objects, which are not judged here: the audit reports them"
 	ignored := _messages([_constraint("colors", {})], [_dark], _deletion) with guarded_changes.object_bound as 0
