@@ -34,7 +34,7 @@ from bridge.work import RetryQueue
 log = structlog.get_logger(__name__)
 
 PERIOD = 1.0  # seconds between two bundles of one view: an OPA takes about half a second of processor time to load one
-_SHARE = 5  # a view rests at least this multiple of the time that it took: OPA writes little meanwhile
+_SHARE = 3  # a view rests at least this multiple of the time of its query, during which OPA writes little
 
 
 class Publishing:
@@ -57,6 +57,7 @@ class Publishing:
         self._resting: set[str] = set()  # views that were built a moment ago
         self._marks: dict[str, Marks | None] = {}  # of built views; None or absent: every change concerns it
         self._seen: list[Marks] = []  # of changes since the current query began
+        self._took = 0.0  # seconds of the last query
         self._torn = False  # whether the current query may have seen a part of a change
 
     def note(self, notice: Notice) -> None:
@@ -119,7 +120,6 @@ class Publishing:
         return known is None or not known.isdisjoint(marks)
 
     async def _publish(self, view: View) -> None:
-        began = asyncio.get_running_loop().time()
         found, rules = await self._read(view)
         self._marks[view.name] = found.marks
         if any(self._is_concerned(view.name, marks) for marks in self._seen):
@@ -140,7 +140,7 @@ class Publishing:
             count, size = found.objects, len(content)
             self.edges.published[view.name] = Published(view.name, bundle.revision, now, count, size)
             log.info("view published", view=view.name, revision=bundle.revision, objects=count, bytes=size)
-        self._rest(view.name, max(PERIOD, _SHARE * (asyncio.get_running_loop().time() - began)))
+        self._rest(view.name, max(PERIOD, _SHARE * self._took))
 
     async def _read(self, view: View) -> tuple[Slice, Bundle]:
         """Return the content of a view and the modules that OPA has, both of the same state."""
@@ -149,7 +149,9 @@ class Publishing:
             revision = await self._loader.wait_until_active()
             rules = self._modules.bundle
             self._torn, self._seen = False, []
+            began = asyncio.get_running_loop().time()
             found = await query_slice(self._opa, view)
+            self._took = asyncio.get_running_loop().time() - began
             async with self._replicator.changing:
                 pass  # changes of which the query may have seen a part are complete, and noted
             steady = self._replicator.filled.is_set() and not self._torn
