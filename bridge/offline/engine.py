@@ -20,7 +20,7 @@ from bridge.opa.client import Opa
 from bridge.opa.executable import ensure_opa
 from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import preset_kinds, shipped_bundle
-from bridge.replicator.replicator import QUERIES_OF_SYNC, Replicator, collect_rarely
+from bridge.replicator.replicator import QUERIES_OF_SYNC, Replicator, without_collector
 from bridge.sources.manifests import ManifestSource
 
 if TYPE_CHECKING:
@@ -132,8 +132,10 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
             if not has_rego:
                 reach = None if queries is None else {*queries, *QUERIES_OF_SYNC}
                 starting = await stack.enter_async_context(_start_opa(_bundle_without_rego(reach)))
-            collect_rarely()
-            objects = await asyncio.to_thread(source.load)
+            if not follow:
+                stack.enter_context(without_collector())  # the command ends soon
+            with without_collector():
+                objects = await asyncio.to_thread(source.load)
             found, rejected = None, []
             if has_rego or any(obj["kind"] in _AUTHORS for obj in objects):
                 from bridge.offline.modules import settle_manifests, troubles

@@ -21,6 +21,7 @@ from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Rejec
 from bridge.model.keys import Key, key_of
 from bridge.model.observability import BYTES, COUNTS, MINUTES, Histogram, Record, record_nothing
 from bridge.model.types import Fields
+from bridge.replicator.links import BATCH
 from bridge.sources.pruning import choose
 from bridge.work import Turns
 
@@ -405,7 +406,8 @@ class Intake:
     """Follows a source into `pending`.
 
     Removed changes are `counted`. `configured` are types that a setting names: a missing one causes a warning. `record`
-    gets a warning for each rejected object. `wake` is set when there is work. `exhausted`: the source has ended.
+    gets a warning for each rejected object. `wake` is set when there is work, `more` when links of more objects can be
+    queried (many have arrived, a listing has ended, some were removed). `exhausted`: the source has ended.
     """
 
     def __init__(
@@ -422,11 +424,13 @@ class Intake:
         self.rejections = Rejections(record)
         self.wanted: frozenset[str] = frozenset()
         self.wake = asyncio.Event()
+        self.more = asyncio.Event()
         self.exhausted = False
         self._source = source
         self._counted = counted
         self._configured = frozenset(configured)
         self._room = asyncio.Event()
+        self._came = 0  # objects since `more` was set because of them
 
     def want(self, types: frozenset[str]) -> None:
         """Request these types, and no others."""
@@ -441,6 +445,7 @@ class Intake:
             # After a new request for everything, changes before a type's listing are outdated.
             if not isinstance(change, Upserted | Deleted | Rejected | Listed) or change.type_id in self.listings.begun:
                 self.pending.take_in(change)
+            self._count(change)
             self.wake.set()
             while len(self.pending) > ROOM or self.pending.size > ROOM_BYTES:
                 self._room.clear()
@@ -467,6 +472,7 @@ class Intake:
         batch = self.pending.take_out(limit, most_bytes, in_turn=in_turn)
         self._counted.count_batch(len(batch), self.pending.taken_size)
         self._room.set()
+        self.more.set()
         return batch
 
     def start_over(self) -> None:
@@ -479,6 +485,16 @@ class Intake:
         self.listings.start_over()
         self.want(self.wanted)
         self._source.relist()
+
+    def _count(self, change: Change) -> None:
+        match change:
+            case Upserted(_, objects):
+                self._came += len(objects)
+            case Listed():
+                self._came += BATCH
+        if self._came >= BATCH:
+            self._came = 0
+            self.more.set()
 
     def _note(self, change: Change) -> None:
         self.listings.note(change)

@@ -1,9 +1,10 @@
-"""Links of objects, queried from OPA: several queries in parallel, once for the same fields."""
+"""Links of objects, queried from OPA: several queries in parallel, ahead of the write, once for the same fields."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
@@ -88,6 +89,7 @@ def _make_shape(wanted: _Wanted) -> Any:
 
 
 BATCH = 500  # objects of a query
+FAR = 8 * BATCH  # objects, from the oldest, whose links are queried ahead: the limit of stored results
 SOON = 1.0  # seconds for the links of a slow object: OPA commits no write while it evaluates a query
 REST = 9.0  # times the duration of such a query, without another one: others have nine tenths of OPA's time
 SLOW = "its links take too long: an extension is slow on it"
@@ -110,24 +112,27 @@ _Missing = tuple[Key, Object, msgspec.Raw, int | None]  # with the inputs of its
 
 
 class _Pending(NamedTuple):
-    """An object whose links are queried. `answer` is None if OPA has them already; nothing waits for one `apart`."""
+    """An object whose links were queried. `answer` is None if OPA has them already; nothing waits for one `apart`."""
 
     obj: Object
     made_from: int | None
     answer: _Answer | None
     apart: bool = False
 
-    def serves(self, obj: Object) -> bool:
-        """Return whether this query is about this version of the object, and has not failed."""
-        if self.obj is not obj or self.answer is None:
+    def serves(self, obj: Object, known: int | None) -> bool:
+        """Return whether this result is still current."""
+        if self.obj is not obj:
             return False
+        if self.answer is None:
+            return self.made_from == known
         return not self.answer.done() or not (self.answer.cancelled() or self.answer.exception())
 
 
 class Linking:
     """Returns the index entries and facts of objects.
 
-    `documents` know what OPA has, and what its links were made from. An object whose links took too long is queried
+    `documents` know what OPA has, and what its links were made from. Results that were queried `ahead` are kept until
+    they are fetched, and count only for the same version of the object. An object whose links took too long is queried
     apart when it changes, one such object at a time, so that others wait for it SOON seconds at most: it fails at
     first, and `retry` is called once its links can be computed.
     """
@@ -136,6 +141,7 @@ class Linking:
         self._opa = opa
         self._documents = documents
         self._retry = retry
+        self._ahead: dict[Key, _Pending] = {}
         self._slow: set[Key] = set()  # objects whose links took too long, the last time
         self._apart: dict[Key, _Pending] = {}
         self._room = asyncio.Semaphore(AT_ONCE)
@@ -154,6 +160,7 @@ class Linking:
                     raise
                 self.begin()
             else:
+                self._forget(objects)
                 return found
         return {}
 
@@ -162,20 +169,48 @@ class Linking:
         answers = await in_parts(self._opa, "links", "keys", keys, {})
         return {parse_key(key): links_of(links) for _, answer in answers for key, links in answer.items()}
 
+    async def ahead(self, waiting: Mapping[Key, Object | None]) -> bool:
+        """Query a batch of waiting objects in versions that OPA does not have, and wait for the result.
+
+        False if there is no complete batch, or no response.
+        """
+        try:
+            reading = self._reading or await self._ask_what_is_read()
+            near = islice(waiting.items(), FAR)
+            fresh = (
+                (key, obj) for key, obj in near if obj and not self._has(key, obj) and not self._documents.has(key, obj)
+            )
+            batch = dict(islice(fresh, BATCH))
+            if len(batch) < BATCH:
+                return False
+            pending = self._find(batch, reading)
+            self._ahead |= pending
+            await _await_answers(pending)
+        except OpaError:
+            return False  # the fetch queries again, and gets the error
+        return True
+
     def begin(self) -> None:
-        """Query the fields of links again.
+        """Query the fields of links again, and links that were queried ahead.
 
         Modules or policy kinds may have changed. Changed ones always cause this call.
         """
         self._reading = None
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop results that were not fetched."""
+        self._ahead.clear()
 
     def start_over(self) -> None:
-        """Stop queries apart, because every object is delivered again."""
+        """Drop all results, because every object is delivered again."""
+        self.forget()
         self._end_apart(list(self._apart))
 
     def drop(self, keys: Collection[Key]) -> None:
-        """Drop what is known of removed objects."""
+        """Drop the results of removed objects."""
         self._opa.failures.drop("links", map(str, keys))
+        self._forget(keys)
         self._end_apart(keys)
 
     def _end_apart(self, keys: Iterable[Key]) -> None:
@@ -184,17 +219,25 @@ class Linking:
             if ended is not None and ended.answer is not None:
                 ended.answer.cancel()
 
+    def _forget(self, keys: Collection[Key]) -> None:
+        for key in keys:
+            self._ahead.pop(key, None)
+
+    def _has(self, key: Key, obj: Object) -> bool:
+        pending = self._ahead.get(key)
+        return pending is not None and pending.obj is obj
+
     async def _ask_what_is_read(self) -> LinkFields:
         self._reading = LinkFields(await self._opa.query("link_fields", {}))
         return self._reading
 
     def _find(self, objects: Mapping[Key, Object], reading: LinkFields) -> dict[Key, _Pending]:
-        """Begin the queries of links that OPA does not have."""
+        """Query missing results."""
         pending: dict[Key, _Pending] = {}
         missing: list[_Missing] = []
         for key, obj in objects.items():
-            before = self._apart.get(key)
-            if before is not None and before.serves(obj):
+            before = self._apart.get(key) or self._ahead.get(key)
+            if before is not None and before.serves(obj, self._documents.made_from(key)):
                 pending[key] = before
                 continue
             self._end_apart([key])

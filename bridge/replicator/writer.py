@@ -89,6 +89,7 @@ class Writer:
         self._filled = True
         await self._send()
         self._suspects.clear()
+        self.linking.forget()
         self.documents.finish()
 
     async def probe(self) -> None:

@@ -1,7 +1,8 @@
-"""Links made by a real OPA."""
+"""Links made by a real OPA, when they are needed and ahead of that."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
-from bridge.opa.client import Opa
+from bridge.opa.client import Opa, Requests
 from bridge.opa.process import ManagedOpa
 from bridge.replicator.documents import Documents, Entries
 from bridge.replicator.links import BATCH, Linking, Made
@@ -65,6 +66,58 @@ async def test_links_of_many_objects_come_from_several_queries(linking: Linking)
     assert found.keys() == routes.keys()
 
 
+async def test_a_batch_that_was_queried_ahead_gives_what_it_gives_later(linking: Linking) -> None:
+    routes = _by_key(*(_route(number) for number in range(BATCH)))
+    now = await linking.query(routes)
+    assert await linking.ahead(routes)
+    assert await linking.query(routes) == now
+
+
+async def test_less_than_a_batch_is_not_queried_ahead(linking: Linking) -> None:
+    assert not await linking.ahead(_by_key(_route(1)))
+
+
+async def test_what_was_queried_ahead_is_not_queried_again(linking: Linking) -> None:
+    routes = _by_key(*(_route(number) for number in range(BATCH)))
+    assert await linking.ahead(routes)
+    assert not await linking.ahead(routes)
+
+
+async def test_what_is_queried_ahead_right_now_is_waited_for_and_not_queried_again(opa_url: str) -> None:
+    routes = _by_key(*(_route(number) for number in range(BATCH)))
+    requests = Requests()
+    async with Opa(opa_url, requests=requests) as opa:
+        linking = Linking(opa, Documents(), no_retry)
+        await linking.query(_by_key(_route(0)))
+        ahead, now = await asyncio.gather(linking.ahead(routes), linking.query(routes))
+    assert ahead
+    assert len(now) == BATCH
+    assert requests.seconds["links"].count == 2
+
+
+async def test_what_could_not_be_answered_ahead_is_queried_again(opa_path: Path) -> None:
+    routes = _by_key(*(_route(number) for number in range(BATCH)))
+    async with ManagedOpa(opa_path, {}, bundle=sync_bundle()) as managed:
+        port = int(managed.url.rpartition(":")[2])
+        async with Opa(managed.url) as opa:
+            linking = Linking(opa, Documents(), no_retry)
+            assert await linking.query(_by_key(_route(1)))
+            await managed.stop()
+            assert not await linking.ahead(routes)
+            async with ManagedOpa(opa_path, {}, port=port, bundle=sync_bundle()):
+                assert len(await linking.query(routes)) == BATCH
+
+
+async def test_an_object_that_changed_after_it_was_queried_ahead_is_queried_again(linking: Linking) -> None:
+    routes = _by_key(*(_route(number) for number in range(BATCH)))
+    assert await linking.ahead(routes)
+    changed = _route(0, gateway="internal")
+    found = await linking.query(routes | _by_key(changed))
+    paths = {path for path, _ in _entries(found[key_of(changed)])}
+    assert ("children", "gateway.networking.k8s.io/Gateway/shop/internal") in paths
+    assert ("children", "gateway.networking.k8s.io/Gateway/shop/public") not in paths
+
+
 async def test_links_made_from_the_same_are_not_made_again(linking: Linking, documents: Documents) -> None:
     requested = _by_key(_route(1), _route(2))
     before = await linking.query(requested)
@@ -91,3 +144,14 @@ links contains ["acme.io/Plan/shop/p", sprintf("core/Service/shop/%v", [input.ob
     (links,) = (await linking.query(_by_key(labelled))).values()
     assert links.made_from is None
     assert ("parents", "core/Service/shop/from-the-module") in {path for path, _ in _entries(links)}
+
+
+async def test_ahead_too_links_made_from_the_same_are_not_made_again(linking: Linking, documents: Documents) -> None:
+    routes = _by_key(*(_route(number) for number in range(BATCH)))
+    _write(documents, routes, await linking.query(routes))
+    assert await linking.ahead(routes)
+    assert all(links.links is None for links in (await linking.query(routes)).values())
+    assert await linking.ahead(routes)
+    for key in routes:
+        documents.remove(key)
+    assert all(_entries(links) for links in (await linking.query(routes)).values())

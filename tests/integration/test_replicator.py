@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -151,6 +153,22 @@ async def test_an_initial_sync_waits_while_no_type_can_be_listed(
         source.say(*(Trouble(type_id, "the API server is unavailable", unknown=True) for type_id in TYPES))
         await asyncio.sleep(1)
         assert not bridge.replicator.filled.is_set()
+
+
+async def test_garbage_of_a_long_fill_is_collected(opa_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Circle:
+        """What only the collector can free."""
+
+        def __init__(self) -> None:
+            self.own = self
+
+    monkeypatch.setattr(replicator, "EVERY", 0.2)
+    source = ScriptedSource([service("cart")], silent=TYPES)
+    async with replicating(opa_path, source):
+        await eventually(lambda: not gc.isenabled())
+        seen = weakref.ref(Circle())
+        await eventually(lambda: seen() is None)
+        assert not gc.isenabled()
 
 
 async def test_changes_follow_and_a_relist_removes_missing_objects(opa_path: Path) -> None:
