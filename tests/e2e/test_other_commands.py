@@ -44,6 +44,7 @@ COMMANDS = [
     "placement",
     "reasons",
     "run",
+    "fleet",
     "doctor",
     "uninstall-status",
     "init",
