@@ -35,8 +35,8 @@ _REPETITIONS = 3  # times that a query is repeated after its cause of failure wa
 # The path of a submitted module, `<key of the object>/<name>`; OPA adds the bundle's name before it.
 _SUBMITTED = re.compile(r"(?:^|/)((?:core/ConfigMap|policybridge\.io/RegoPolicy)/[^/]+/[^/]+)/[^/]+\.rego$")
 # Segments that are read by URL. OPA redirects from some others (`.`, `a/`), cannot parse a few (`"`), and takes `007`
-# for 7.
-_PLAIN = re.compile(r"(?!\.\.?$|[+-]?\d+$)[\w.:-]+", re.ASCII)
+# for 7, `1.0` for 1.
+_PLAIN = re.compile(r"(?![+-]?[\d.]+$)[\w.:-]+", re.ASCII)
 _STREAMED = 1 << 20  # larger bodies are sent in pieces, which keeps the event loop responsive
 
 

@@ -33,6 +33,7 @@ def test_any_name_is_added_replaced_read_and_removed_as_itself(opa_path: Path) -
         @example("/", "//")
         @example("~1", "/")
         @example("-0", "007")
+        @example(".0", "1.")
         @example("x" * 100_000, "%" * 1_000)
         def check(name: str, other: str) -> None:
             runner.run(_check(url, name, other))
