@@ -83,7 +83,7 @@ def preset_kinds(root: Path) -> list[str]:
 
 
 # Of the folder `guardrails`: what needs no guardrail.
-IN_EVERY_BUNDLE = ("coverage", "evaluation", "exemptions", "modeling", "staging", "uncovered")
+IN_EVERY_BUNDLE = ("by_target", "coverage", "evaluation", "exemptions", "modeling", "staging", "uncovered")
 
 # What every guardrail needs: its input, and the judgement of changes.
 OF_GUARDRAILS = ("bridge.effective_targets", "bridge.guarded_changes", "bridge.v1.guarded")

@@ -25,16 +25,27 @@ from bridge.policy_loader.submissions import GUARDRAILS, DataPath, Places, Submi
 log = structlog.get_logger(__name__)
 
 DISPATCH_FILE = "bridge/constraints/dispatch.rego"  # its path in the bundle
+FUNCTIONS_FILE = "bridge/by_target_functions.rego"
 Package = tuple[str, ...]  # from the root of OPA's data
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # A rule's head is at the beginning of its line. A function with that name is not a policy.
 _VIOLATION = re.compile(r"^[ \t]*(?:default[ \t]+)?violation\b(?![ \t]*\()", re.MULTILINE)
+_BY_TARGET = re.compile(r"^violations_at\(", re.MULTILINE)
 
 
 _JUDGED = """{reported |
 	some target in input.targets
 	some found in data.%s.violations with input as object.union(input, target)
 	reported := data.bridge.effective_targets.reported(target, found)
+}"""
+
+
+_FOUND = """names contains "%s"
+
+found("%s", parameters, targets) := {[reported.msg, reported.details] |
+	some target in targets
+	some one in data.%s.violations_at(target, parameters, targets)
+	reported := data.bridge.effective_targets.reported(target, one)
 }"""
 
 
@@ -48,18 +59,30 @@ def dispatcher(modules: Iterable[tuple[Package, str]]) -> str:
     `modules` are admins', each with its package. A Constraint names a policy in the form of the package declaration
     (`k8s.limits`, `acme["memory-limits"]`). Rego cannot refer to a package whose name is data, but it can look up a
     rule's key. Guardrails, the packages below `bridge.guardrails`, judge each effective target at an object, and have
-    rules `violations`.
+    rules `violations`; those with a function `violations_at` are in `functions_by_target` instead.
     """
     modules = list(modules)
     guardrails = {_name(package) for package, _ in modules if _is_guardrail(package)}
     names = sorted({_name(package) for package, text in modules if _VIOLATION.search(text)} | guardrails)
+    functions = set(_functions(modules))
     listed = ", ".join(map(json.dumps, names))
     rules = [
         f"violations[{json.dumps(name)}] := {_JUDGED % name if name in guardrails else f'data.{name}.violation'}"
         for name in names
+        if name not in functions
     ]
     policies = f"policies := {{{listed}}}" if names else "policies := set()"
     return "\n\n".join(["package bridge.constraints.dispatch", policies, *rules]) + "\n"
+
+
+def functions_by_target(modules: Iterable[tuple[Package, str]]) -> str:
+    """Return the module `bridge.by_target` for the guardrails of these modules that are functions; "" without any."""
+    rules = [_FOUND % (name, name, name) for name in _functions(modules)]
+    return "\n\n".join(["package bridge.by_target", *rules]) + "\n" if rules else ""
+
+
+def _functions(modules: Iterable[tuple[Package, str]]) -> list[str]:
+    return sorted({_name(package) for package, text in modules if _is_guardrail(package) and _BY_TARGET.search(text)})
 
 
 def _name(package: Package) -> str:
@@ -83,7 +106,10 @@ def generated(
     owned = {package for package, _ in found}
     shipped = shipped_guardrails(guardrails) if guardrails else {}
     shipped = {path: text for path, text in shipped.items() if package_of(text) not in owned}
-    made = {DISPATCH_FILE: dispatcher([*found, *((package_of(text) or (), text) for text in shipped.values())])}
+    found += [(package_of(text) or (), text) for text in shipped.values()]
+    made = {DISPATCH_FILE: dispatcher(found)}
+    if functions := functions_by_target(found):
+        made[FUNCTIONS_FILE] = functions
     if shipped or any(map(_is_guardrail, owned)):
         made |= shipped | shipped_guardrails(OF_GUARDRAILS)
     if kubernetes:

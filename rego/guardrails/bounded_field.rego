@@ -8,42 +8,35 @@ package bridge.guardrails.bounded_field
 
 import data.bridge.effective_targets
 
-violations contains {"message": message, "severity": "medium", "field": parameters.field, "policies": _owners} if {
-	some word, field in {"at least": "minimum", "at most": "maximum"}
-	bound := parameters[field]
-	some value in _values
-	not _is_within(word, value, bound)
-	message := sprintf("%s of %s must be %s %v, not %v", [parameters.field, _kind, word, bound, value])
+violations_at(target, parameters, _) := unknown if {
+	unknown := effective_targets.unknown(target.policies, parameters)
+	unknown != set()
+} else := _found(effective_targets.effect(target.policies, parameters), parameters)
+
+# A function of what is in effect, so OPA computes it once for all targets with the same.
+_found(effect, parameters) := {{"message": message, "severity": "high", "field": parameters.field} |
+	object.get(parameters, "required", false)
+	message := sprintf("%s of %s is not in effect", [parameters.field, _kind(parameters)])
+} if {
+	effective_targets.values(effect, parameters.field) == set()
+} else := {{"message": message, "severity": "medium", "field": parameters.field, "policies": owners} |
+	some value in effective_targets.values(effect, parameters.field)
+	some wanted in _unmet(value, parameters)
+	owners := effective_targets.owners_at(effect, parameters.field)
+	message := sprintf("%s of %s must be %s, not %v", [parameters.field, _kind(parameters), wanted, value])
 }
 
-violations contains {"message": message, "severity": "medium", "field": parameters.field, "policies": _owners} if {
-	some value in _values
+_kind(parameters) := split(parameters.kind, "/")[1]
+
+_unmet(value, parameters) := ({sprintf("at least %v", [bound]) |
+	bound := parameters.minimum
+	not _is_ordered(bound, value)
+} | {sprintf("at most %v", [bound]) |
+	bound := parameters.maximum
+	not _is_ordered(value, bound)
+}) | {sprintf("one of %v", [parameters.allowed]) |
+	parameters.allowed
 	not value in parameters.allowed
-	message := sprintf("%s of %s must be one of %v, not %v", [parameters.field, _kind, parameters.allowed, value])
 }
 
-violations contains {"message": message, "severity": "high", "field": parameters.field} if {
-	parameters.required
-	_values == set()
-	not input.policies[parameters.kind].unknown
-	message := sprintf("%s of %s is not in effect", [parameters.field, _kind])
-}
-
-violations contains {"message": sprintf("%s is unknown: %s", [parameters.kind, why]), "severity": "unknown"} if {
-	why := input.policies[parameters.kind].unknown
-}
-
-violations contains {"message": message, "severity": "unknown"} if {
-	message := effective_targets.misspelled(object.get(input.parameters, "kind", ""), object.get(input.parameters, "field", ""))
-}
-
-parameters := input.parameters
-
-_kind := split(parameters.kind, "/")[1]
-
-_values := effective_targets.values(object.get(input.policies, parameters.kind, {}), parameters.field)
-
-_owners := {policy | some policy in effective_targets.owners_at(input.policies[parameters.kind], parameters.field)}
-
-_is_within("at least", value, bound) if effective_targets.size(value) >= effective_targets.size(bound)
-_is_within("at most", value, bound) if effective_targets.size(value) <= effective_targets.size(bound)
+_is_ordered(low, high) if effective_targets.size(low) <= effective_targets.size(high)

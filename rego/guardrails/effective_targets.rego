@@ -26,6 +26,10 @@ by_object[type][namespace][name] := _targets_at(concat("/", [type, namespace, na
 	_existing[type][namespace][name]
 }
 
+# METADATA
+# description: The targets at one object.
+at(key) := by_object[concat("/", [group, kind])][namespace][name] if [group, kind, namespace, name] := split(key, "/")
+
 # Whether there is an object. A query about one object reads no other of its namespace.
 _existing[type][namespace][name] if {
 	some type in lookup.types
@@ -39,7 +43,9 @@ _existing[concat("/", [group, kind])][namespace][name] if {
 	[group, kind, namespace, name] := split(key, "/")
 }
 
-_targets_at(object_key) := [{"target": object_key, "path": [object_key], "labels": {}, "policies": {}, "conditions": conditions}] if {
+_targets_at(object_key) := input.targets_at[object_key] if {
+	true
+} else := [{"target": object_key, "path": [object_key], "labels": {}, "policies": {}, "conditions": conditions}] if {
 	kinds.of_policy(object_key)
 	conditions := reporting.outcome_conditions(object_key, outcomes.tallies(object_key))
 } else := [_target(node, path) |
@@ -62,18 +68,19 @@ judged[type][namespace][name] := [object.union(target, before) |
 }
 
 # What was in effect before the change of the query, by target and path as JSON; empty without a change. A query about
-# many objects has it as `input.before`, because each evaluation with another input drops the cached results.
-_before(object_key) := input.before[object_key] if {
+# many objects has the targets before it as `input.before`, because each evaluation with another input drops what OPA has
+# cached, and `ignores_before` if no guardrail reads them.
+_before(object_key) := {} if {
+	not input.changes
+} else := {} if {
+	input.ignores_before
+} else := _policies_by_path(input.before[object_key]) if {
 	true
-} else := policies_by_path(targets) if {
-	input.changes
-	[group, kind, namespace, name] := split(object_key, "/")
-	targets := by_object[concat("/", [group, kind])][namespace][name] with input as {}
+} else := _policies_by_path(targets) if {
+	targets := at(object_key) with input as {}
 } else := {}
 
-# METADATA
-# description: What is in effect at targets, by target and path as JSON.
-policies_by_path(targets) := {node: by_path |
+_policies_by_path(targets) := {node: by_path |
 	some node in {target.target | some target in targets}
 	by_path := {json.marshal(target.path): target.policies | some target in targets; target.target == node}
 }
@@ -226,10 +233,13 @@ owners_at(effect, field) := {policy | some policy in owners(effect.origins[field
 	true
 } else := {policy |
 	some pointer, origin in effect.origins
-	at := [concat("", [one, "/"]) | some one in [pointer, field]]
-	true in {startswith(at[0], at[1]), startswith(at[1], at[0])}
+	_is_on_line(pointer, field)
 	some policy in owners(origin)
 }
+
+_is_on_line(pointer, field) if is_below(pointer, field)
+
+_is_on_line(pointer, field) if is_below(field, pointer)
 
 # METADATA
 # description: The policies that an origin names.
@@ -253,6 +263,24 @@ misspelled(kind, field) := sprintf("parameters: there is no policy kind %v", [ki
 } else := sprintf("parameters: the field must be a JSON pointer such as /a/b, not %v", [field]) if {
 	not startswith(field, "/")
 }
+
+# METADATA
+# description: |
+#   The answers of a guardrail about one `field` of a `kind` that cannot judge what is in effect, because these parameters
+#   are misspelled or it is unknown.
+unknown(effects, parameters) := {{"message": message, "severity": "unknown"}} if {
+	message := misspelled(object.get(parameters, "kind", ""), object.get(parameters, "field", ""))
+} else := {{"message": sprintf("%s is unknown: %s", [parameters.kind, why]), "severity": "unknown"}} if {
+	why := effects[parameters.kind].unknown
+} else := set()
+
+# METADATA
+# description: What is in effect of the `kind` of parameters, `{}` for nothing.
+effect(effects, parameters) := object.get(effects, parameters.kind, {})
+
+# METADATA
+# description: A JSON pointer is another one, or below it.
+is_below(pointer, field) if startswith(concat("", [pointer, "/"]), concat("", [field, "/"]))
 
 # METADATA
 # description: A key as messages show it.

@@ -5,6 +5,7 @@
 #   has this package.
 package bridge.evaluation
 
+import data.bridge.by_target
 import data.bridge.constraints
 import data.bridge.constraints.dispatch
 import data.bridge.exemptions
@@ -23,12 +24,17 @@ violations(names, object_keys) := {violation |
 	some name in names
 	spec := constraints.active_constraints[name]
 	some key, it in _subjects(object.get(spec, "match", {}), object_keys)
-	some [message, details] in _violations_by(name, _step(name, it), key)
+	some [message, details] in _found(name, it, key)
 	violation := object.union(
 		{"constraint": name, "object": key, "message": message, "details": details, "enforcementAction": action(name, it)},
 		{"exemption": exemption | exemption := exemptions.of(spec, it)},
 	)
 }
+
+_found(name, it, key) := by_target.found(done.policy, done.parameters, _targets(key)) if {
+	done := _fixed_steps[name]
+	not input.unjudged[name]
+} else := _violations_by(name, _step(name, it), key)
 
 _step(name, it) := _fixed_steps[name] if {
 	true
@@ -60,6 +66,8 @@ _keys_to_judge(match, object_keys) := {key |
 _violations_by(name, done, key) := {[sprintf("cannot be judged: %s", [why]), {"severity": "unknown"}]} if {
 	why := input.unjudged[name]
 	done.policy
+} else := by_target.found(done.policy, done.parameters, _targets(key)) if {
+	true
 } else := constraints.violations_of(done.policy, answer) if {
 	policy := done.policy
 	asked := object.union({"parameters": done.parameters}, _asked(is_guardrail(policy), key))
@@ -77,13 +85,13 @@ _asked(of_guardrail, key) := object.union_n([
 		"object": obj,
 	}},
 	{"changes": changes | changes := input.changes},
-	{"targets": targets |
-		of_guardrail
-		[group, kind, namespace, name] := split(key, "/")
-		targets := data.bridge.effective_targets.judged[concat("/", [group, kind])][namespace][name]
-	},
+	{"targets": targets | of_guardrail; targets := _targets(key)},
 ]) if {
 	obj := lookup.get(key)
+}
+
+_targets(key) := data.bridge.effective_targets.judged[concat("/", [group, kind])][namespace][name] if {
+	[group, kind, namespace, name] := split(key, "/")
 }
 
 # METADATA

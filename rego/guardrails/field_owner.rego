@@ -7,27 +7,22 @@ package bridge.guardrails.field_owner
 
 import data.bridge.effective_targets
 
-violations contains {"message": message, "severity": "high", "field": pointer, "policies": {policy}} if {
-	some pointer, origin in input.policies[input.parameters.kind].origins
-	startswith(pointer, _field)
-	startswith(concat("", [pointer, "/"]), concat("", [_field, "/"]))
+violations_at(target, parameters, _) := unknown if {
+	unknown := effective_targets.unknown(target.policies, parameters)
+	unknown != set()
+} else := _found(effective_targets.effect(target.policies, parameters), parameters)
+
+# A function of what is in effect, so OPA computes it once for all targets with the same.
+_found(effect, parameters) := {{"message": message, "severity": "high", "field": pointer, "policies": {policy}} |
+	some pointer, origin in effect.origins
+	effective_targets.is_below(pointer, parameters.field)
 	some policy in effective_targets.owners(origin)
 	namespace := split(policy, "/")[2]
-	not _is_permitted(namespace)
+	not _is_permitted(namespace, parameters)
 	message := sprintf("%s is set by %s, which is in namespace %s", [pointer, effective_targets.described(policy), namespace])
 }
 
-violations contains {"message": sprintf("%s is unknown: %s", [input.parameters.kind, why]), "severity": "unknown"} if {
-	why := input.policies[input.parameters.kind].unknown
-}
-
-violations contains {"message": message, "severity": "unknown"} if {
-	message := effective_targets.misspelled(object.get(input.parameters, "kind", ""), object.get(input.parameters, "field", ""))
-}
-
-_field := input.parameters.field
-
-_is_permitted(namespace) if {
-	some pattern in input.parameters.namespaces
+_is_permitted(namespace, parameters) if {
+	some pattern in parameters.namespaces
 	glob.match(pattern, [], namespace)
 }

@@ -18,8 +18,10 @@ guarded := problem if {
 #   `unjudged`.
 # entrypoint: true
 guarded_request := {
-	"constraints": sort(guarded_changes.guardrails - object.keys(guarded_changes.too_many)),
+	"constraints": sort(guarded_changes.guardrails - object.keys(unjudged)),
 	"objects": sort(guarded_changes.objects),
 	"changes": guarded_changes.change,
-	"unjudged": guarded_changes.too_many,
+	"unjudged": unjudged,
+} if {
+	unjudged := guarded_changes.too_many(guarded_changes.objects)
 }

@@ -6,6 +6,7 @@
 package bridge.guarded_changes
 
 import data.bridge.admission
+import data.bridge.by_target
 import data.bridge.constraints
 import data.bridge.effective_targets
 import data.bridge.evaluation
@@ -43,7 +44,7 @@ _changed_above := {keys.object_of(target) | some targets in queries.dependents.s
 # description: |
 #   The messages of guardrails about an AdmissionRequest, as `[action, message]`: the violations that exist after the
 #   request and not before. `dryrun` has none. Objects of a namespace that is being deleted may always go.
-messages := _messages_about(_introduced, too_many)
+messages := _messages_about(_introduced, too_many(_after.objects))
 
 # METADATA
 # description: |
@@ -74,10 +75,10 @@ guardrails := {name |
 }
 
 # METADATA
-# description: Why guardrails cannot judge the request, by Constraint, if it concerns more objects than one request judges.
-too_many := {name: text |
+# description: Why guardrails cannot judge the request, by Constraint, if it `concerns` more objects than one request judges.
+too_many(concerns) := {name: text |
+	count(concerns) > object_bound
 	some name in guardrails
-	count(objects) > object_bound
 	text := sprintf("the change concerns more than %d objects, which are not judged here: the audit reports them", [object_bound])
 }
 
@@ -100,14 +101,54 @@ _leaves_with_its_namespace if {
 
 # METADATA
 # description: The objects of which the request may alter what is in effect, and that a guardrail may match.
-objects := set() if {
-	_is_without_effect
-} else := {at | some at in (before | after); keys.type_of(at) in types_there} if {
-	key := _changed_key
-	changes := change
-	before := concerned with input as {"keys": [key], "was": {}}
-	after := concerned with input as {"keys": [key], "was": {}, "changes": changes}
-	types_there := _matched({keys.type_of(at) | some at in (before | after)})
+objects := found if {
+	asked := object.union(_asked, {"changes": change, "others": _before.objects, "names": set()})
+	found := _state.objects with input as asked
+} else := set()
+
+# What the request concerns before and after it, `{objects, targets, rows}`: the objects, the targets at them before it, and
+# the violations after it. One evaluation each, because another input drops what OPA has cached.
+_before := found if {
+	asked := _asked
+	found := _state with input as asked
+}
+
+_after := found if {
+	asked := object.union(_asked, {"changes": change, "others": _before.objects, "before": _before.targets})
+	found := _state with input as asked
+} else := {"objects": set(), "rows": set()}
+
+_asked := {"keys": [_changed_key], "was": {}, "names": guardrails, "matches": matches, "ignores_before": ignores} if {
+	count(guardrails) > 0
+	not _is_without_effect
+	ignores := {policy | some name in guardrails; policy := constraints.active_constraints[name].policy; _reads_before(policy)} == set()
+	matches := {object.get(constraints.active_constraints[name], "match", {}) | some name in guardrails}
+}
+
+# Of the shipped guardrails, one reads what was in effect before the change. Those of admins may.
+_reads_before("bridge.guardrails.no_weakening")
+
+_reads_before(policy) if not policy in by_target.names
+
+_state := {"objects": found, "targets": targets, "rows": rows} if {
+	all := concerned | object.get(input, "others", set())
+	types_there := {type |
+		some type in {keys.type_of(key) | some key in all}
+		some match in input.matches
+		constraints.matches_type(match, type)
+	}
+	found := {key | some key in all; keys.type_of(key) in types_there}
+	targets := {key: effective_targets.at(key) |
+		not input.ignores_before
+		not input.changes
+		count(found) <= object_bound
+		some key in found
+	}
+	rows := {row |
+		input.changes
+		count(found) <= object_bound
+		some row in evaluation.violations(input.names, found)
+	}
 }
 
 # An update of annotations, for example, of an object that is no policy. Of a policy the policy kind may read any field.
@@ -120,25 +161,13 @@ _is_without_effect if {
 
 _effective_parts(obj) := [object.remove(obj, ["metadata", "status"]), object.filter(obj.metadata, ["labels", "deletionTimestamp"])]
 
-_matched(types_there) := {type |
-	some type in types_there
-	some name in guardrails
-	constraints.matches_type(object.get(constraints.active_constraints[name], "match", {}), type)
-}
-
+# Of what is violated after the request, only what was not before it.
 _introduced := {row | some row in after; not [row.constraint, row.object, row.message] in known} if {
-	names := guardrails - object.keys(too_many)
-	count(names) > 0
-	judged := objects
-	changes := change
-	targets := {key: effective_targets.policies_by_path(at) |
-		some key in judged
-		[group, kind, namespace, name] := split(key, "/")
-		at := effective_targets.by_object[concat("/", [group, kind])][namespace][name]
-	} with input as {}
-	after := evaluation.violations(names, judged) with input as {"changes": changes, "before": targets}
+	after := _after.rows
+	after != set()
 	violating := {row.object | some row in after}
-	before := evaluation.violations({row.constraint | some row in after}, violating) with input as {}
+	targets := _before.targets
+	before := evaluation.violations({row.constraint | some row in after}, violating) with input as {"targets_at": targets}
 	known := {[row.constraint, row.object, row.message] | some row in before}
 } else := set()
 

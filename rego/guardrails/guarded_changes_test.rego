@@ -36,7 +36,7 @@ _messages(constraints, more, request) := found if {
 		with data.objects as stored
 		with data.index as testing.stored_index(objects)
 		with data.kinds as kinds_there
-		with data.bridge.constraints.dispatch.policies as {"bridge.guardrails.required_policy"}
+		with data.bridge.constraints.dispatch.policies as {"bridge.guardrails.required_policy", "bridge.guardrails.no_weakening"}
 }
 
 _missing := "[colors] HTTPRoute shop/cart: rule pay via Gateway infra/public#http: no ColorPolicy is in effect for *"
@@ -44,6 +44,15 @@ _missing := "[colors] HTTPRoute shop/cart: rule pay via Gateway infra/public#htt
 test_a_deletion_that_introduces_violations_is_denied if {
 	found := _messages([_constraint("colors", {})], [_dark], _deletion)
 	["deny", _missing] in found
+}
+
+test_what_was_in_effect_where_a_policy_moves_to_counts if {
+	kept := _constraint("kept", {"policy": "bridge.guardrails.no_weakening"})
+	old := testing.color("shop", "own", 2, [testing.ref("HTTPRoute", "fresh")], {"contrast": 5})
+	new := object.union(old, {"spec": {"targetRefs": [testing.ref("HTTPRoute", "cart")]}})
+	found := _messages([kept], [_dark, old, _fresh("public")], _update("example.com", "shop", old, new))
+	lost := "rule pay via Gateway infra/public#http: what ColorPolicy infra/dark sets is no longer in effect: /theme"
+	["deny", concat("", ["[kept] HTTPRoute shop/cart: ", lost])] in found
 }
 
 test_the_action_of_the_constraint_counts if {

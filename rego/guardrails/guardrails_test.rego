@@ -21,13 +21,12 @@ _secured := {"example.com/SecurityPolicy": {
 	"origins": {"/jwt/issuer": _jwt, "/timeout": _jwt},
 }}
 
-_target(policies, parameters) := {
+_target(policies) := {
 	"target": _service,
 	"path": [_public, _service],
 	"gateway": _public,
 	"hostnames": {"shop.example.com", "shop.internal"},
 	"policies": policies,
-	"parameters": parameters,
 }
 
 _kinds := {"example.com/SecurityPolicy": {}}
@@ -40,54 +39,54 @@ _required := {"kinds": ["example.com/SecurityPolicy"], "internalHostnames": ["*.
 
 test_a_required_policy_is_in_effect if {
 	every field in ["", "/jwt", "/jwt/issuer"] {
-		found := required_policy.violations with input as _target(_secured, object.union(_required, {"field": field}))
+		found := required_policy.violations_at(_target(_secured), object.union(_required, {"field": field}), [])
 		found == set()
 	}
 }
 
 test_a_required_policy_is_missing if {
-	found := required_policy.violations with input as _target({}, _required)
+	found := required_policy.violations_at(_target({}), _required, [])
 	_messages(found) == {"no SecurityPolicy is in effect for shop.example.com"}
 }
 
 test_a_required_field_is_missing if {
-	found := required_policy.violations with input as _target(_secured, object.union(_required, {"field": "/oidc"}))
+	found := required_policy.violations_at(_target(_secured), object.union(_required, {"field": "/oidc"}), [])
 	_messages(found) == {"no SecurityPolicy with /oidc is in effect for shop.example.com"}
 }
 
 test_a_required_field_of_one_policy_of_a_list if {
 	listed := {"example.com/SecurityPolicy": {"spec": [{"jwt": {}}, {"oidc": 1}], "origins": {"/0": _jwt, "/1": _jwt}}}
-	found := required_policy.violations with input as _target(listed, object.union(_required, {"field": "/oidc"}))
+	found := required_policy.violations_at(_target(listed), object.union(_required, {"field": "/oidc"}), [])
 	found == set()
-	missing := required_policy.violations with input as _target(listed, object.union(_required, {"field": "/basic"}))
+	missing := required_policy.violations_at(_target(listed), object.union(_required, {"field": "/basic"}), [])
 	count(missing) == 1
 }
 
 test_internal_hostnames_need_no_policy if {
-	target := object.union(_target({}, _required), {"hostnames": {"shop.internal"}})
-	found := required_policy.violations with input as target
+	target := object.union(_target({}), {"hostnames": {"shop.internal"}})
+	found := required_policy.violations_at(target, _required, [])
 	found == set()
 }
 
 test_what_is_unknown_never_passes if {
 	field := {"kind": "example.com/SecurityPolicy", "field": "/a"}
-	required := required_policy.violations with input as _target(_unknown, _required)
-	bounded := bounded_field.violations with input as _target(_unknown, field) with data.kinds as _kinds
-	owned := field_owner.violations with input as _target(_unknown, field) with data.kinds as _kinds
-	same := same_value.violations with input as _target(_unknown, field) with data.kinds as _kinds
+	required := required_policy.violations_at(_target(_unknown), _required, [])
+	bounded := bounded_field.violations_at(_target(_unknown), field, []) with data.kinds as _kinds
+	owned := field_owner.violations_at(_target(_unknown), field, []) with data.kinds as _kinds
+	same := same_value.violations_at(_target(_unknown), field, []) with data.kinds as _kinds
 	every found in [required, bounded, owned, same] {
 		{one.severity | some one in found} == {"unknown"}
 	}
 }
 
 test_a_guardrail_without_its_parameters_never_passes if {
-	found := required_policy.violations with input as _target(_secured, {})
+	found := required_policy.violations_at(_target(_secured), {}, [])
 	_messages(found) == {"parameters.kinds must be a list of policy kinds"}
 }
 
 _bounded(bounds) := found if {
 	parameters := object.union({"kind": "example.com/SecurityPolicy", "field": "/timeout"}, bounds)
-	found := bounded_field.violations with input as _target(_secured, parameters) with data.kinds as _kinds
+	found := bounded_field.violations_at(_target(_secured), parameters, []) with data.kinds as _kinds
 }
 
 test_a_field_within_its_bounds if {
@@ -103,9 +102,9 @@ test_a_field_outside_of_its_bounds if {
 test_a_violation_names_the_policies_at_fault if {
 	{one.policies | some one in _bounded({"maximum": "10s"})} == {{_jwt}}
 	{one.policies | some one in _bounded({"field": "/other", "required": true})} == set()
-	without := required_policy.violations with input as _target(_outcomes, object.union(_required, {"field": "/oidc"}))
+	without := required_policy.violations_at(_target(_outcomes), object.union(_required, {"field": "/oidc"}), [])
 	{one.policies | some one in without} == {{_jwt}}
-	reported := effective_targets.reported(_target({}, {}), {"message": "no", "policies": {_jwt}})
+	reported := effective_targets.reported(_target({}), {"message": "no", "policies": {_jwt}})
 	reported.details.policies == [_jwt]
 }
 
@@ -122,7 +121,7 @@ test_a_bounded_field_that_is_not_set if {
 
 _owned(namespaces) := found if {
 	parameters := {"kind": "example.com/SecurityPolicy", "field": "/jwt", "namespaces": namespaces}
-	found := field_owner.violations with input as _target(_secured, parameters) with data.kinds as _kinds
+	found := field_owner.violations_at(_target(_secured), parameters, []) with data.kinds as _kinds
 }
 
 test_a_field_of_a_permitted_namespace if {
@@ -132,21 +131,22 @@ test_a_field_of_a_permitted_namespace if {
 
 test_a_policy_without_effect if {
 	conditions := [{"type": "Programmed", "status": "False", "reason": "Overridden", "message": "Overridden on 2 scopes"}]
-	found := no_policy_without_effect.violations with input as {"target": _jwt, "conditions": conditions}
+	found := no_policy_without_effect.violations_at({"target": _jwt, "conditions": conditions}, {}, [])
 	_messages(found) == {"Overridden on 2 scopes"}
 }
 
 test_one_value_through_all_gateways if {
-	first := _target(_secured, {"kind": "example.com/SecurityPolicy", "field": "/timeout"})
-	other := object.union(_target({}, first.parameters), {"gateway": _internal})
-	found := same_value.violations with input as object.union(other, {"targets": [first, other]}) with data.kinds as _kinds
+	parameters := {"kind": "example.com/SecurityPolicy", "field": "/timeout"}
+	first := _target(_secured)
+	other := object.union(_target({}), {"gateway": _internal})
+	found := same_value.violations_at(other, parameters, [first, other]) with data.kinds as _kinds
 	_messages(found) == {"/timeout of SecurityPolicy is not set, and 30s via Gateway infra/public"}
-	same := same_value.violations with input as object.union(first, {"targets": [first, other]}) with data.kinds as _kinds
+	same := same_value.violations_at(first, parameters, [first, other]) with data.kinds as _kinds
 	same == set()
 }
 
 _weakened(before, parameters) := found if {
-	found := no_weakening.violations with input as object.union(_target({}, parameters), {"before": before}) with data.kinds as _kinds
+	found := no_weakening.violations_at(object.union(_target({}), {"before": before}), parameters, []) with data.kinds as _kinds
 }
 
 test_a_field_that_is_no_longer_in_effect if {
@@ -155,13 +155,13 @@ test_a_field_that_is_no_longer_in_effect if {
 }
 
 test_without_a_change_nothing_is_weakened if {
-	found := no_weakening.violations with input as _target({}, {"kinds": ["example.com/SecurityPolicy"]}) with data.kinds as _kinds
+	found := no_weakening.violations_at(_target({}), {"kinds": ["example.com/SecurityPolicy"]}, []) with data.kinds as _kinds
 	found == set()
 }
 
 test_every_value_of_policies_that_all_apply_is_within_bounds if {
 	all_apply := {"example.com/SecurityPolicy": {"spec": [{"limit": 1}, {"limit": 9}], "origins": {"/limit": [_jwt]}}}
-	found := bounded_field.violations with input as _target(all_apply, {"kind": "example.com/SecurityPolicy", "field": "/limit", "maximum": 5}) with data.kinds as _kinds
+	found := bounded_field.violations_at(_target(all_apply), {"kind": "example.com/SecurityPolicy", "field": "/limit", "maximum": 5}, []) with data.kinds as _kinds
 	_messages(found) == {"/limit of SecurityPolicy must be at most 5, not 9"}
 }
 
@@ -173,11 +173,10 @@ test_a_misspelled_kind_or_field_is_unknown if {
 		[{"kind": "example.com/SecurityPolicy", "kinds": ["example.com/SecurityPolicy"], "field": "timeout", "fields": ["timeout"]}, no_field],
 	]
 	every case in wrong {
-		request := object.union(_target(_secured, case[0]), {"targets": []})
-		bounded := bounded_field.violations with input as request with data.kinds as _kinds
-		owned := field_owner.violations with input as request with data.kinds as _kinds
-		same := same_value.violations with input as request with data.kinds as _kinds
-		weakened := no_weakening.violations with input as request with data.kinds as _kinds
+		bounded := bounded_field.violations_at(_target(_secured), case[0], []) with data.kinds as _kinds
+		owned := field_owner.violations_at(_target(_secured), case[0], []) with data.kinds as _kinds
+		same := same_value.violations_at(_target(_secured), case[0], []) with data.kinds as _kinds
+		weakened := no_weakening.violations_at(_target(_secured), case[0], []) with data.kinds as _kinds
 		every found in [bounded, owned, same, weakened] {
 			{"message": case[1], "severity": "unknown"} in found
 		}

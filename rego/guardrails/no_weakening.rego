@@ -8,45 +8,46 @@ package bridge.guardrails.no_weakening
 
 import data.bridge.effective_targets
 
-violations contains {"message": message, "severity": "high", "field": fields[0], "policies": {policy}} if {
-	some kind in input.parameters.kinds
-	not input.policies[kind].unknown
+violations_at(target, parameters, _) := {{"message": message, "severity": "unknown"} |
+	some kind in object.get(parameters, "kinds", [""])
+	some field in object.get(parameters, "fields", ["/"])
+	message := effective_targets.misspelled(kind, field)
+} | {found |
+	some kind in parameters.kinds
+	former := target.before[kind]
+	effect := object.get(target.policies, kind, {})
+	former != effect
+	some found in _found(kind, former, effect, object.get(parameters, "fields", [""]))
+}
+
+_found(kind, former, effect, fields) := {{"message": message, "severity": "unknown"} |
+	some pointer, _ in former.origins
+	_counts(pointer, fields)
+	message := sprintf("%s is unknown: %s", [kind, effect.unknown])
+} if {
+	effect.unknown
+} else := {{"message": message, "severity": "high", "field": pointers[0], "policies": {policy}} |
 	lost := {pointer: origin |
-		some pointer, origin in input.before[kind].origins
-		_counts(pointer)
-		not _is_in_effect(kind, pointer)
+		some pointer, origin in former.origins
+		_counts(pointer, fields)
+		not _is_in_effect(effect, pointer)
 	}
 	some policy in {owner | some origin in lost; some owner in effective_targets.owners(origin)}
-	fields := sort({pointer | some pointer, origin in lost; policy in effective_targets.owners(origin)})
+	pointers := sort({pointer | some pointer, origin in lost; policy in effective_targets.owners(origin)})
 	message := sprintf("what %s sets is no longer in effect: %s", [
 		effective_targets.described(policy),
-		concat(", ", fields),
+		concat(", ", pointers),
 	])
 }
 
-violations contains {"message": sprintf("%s is unknown: %s", [kind, why]), "severity": "unknown"} if {
-	some kind in input.parameters.kinds
-	why := input.policies[kind].unknown
-	some pointer, _ in input.before[kind].origins
-	_counts(pointer)
+_counts(pointer, fields) if {
+	some field in fields
+	effective_targets.is_below(pointer, field)
 }
 
-violations contains {"message": message, "severity": "unknown"} if {
-	some kind in object.get(input.parameters, "kinds", [""])
-	some field in object.get(input.parameters, "fields", ["/"])
-	message := effective_targets.misspelled(kind, field)
-}
+_is_in_effect(effect, pointer) if effect.origins[pointer]
 
-_counts(_) if not input.parameters.fields
-
-_counts(pointer) if {
-	some field in input.parameters.fields
-	startswith(concat("", [pointer, "/"]), concat("", [field, "/"]))
-}
-
-_is_in_effect(kind, pointer) if input.policies[kind].origins[pointer]
-
-_is_in_effect(kind, pointer) if {
-	some other, _ in input.policies[kind].origins
-	startswith(other, concat("", [pointer, "/"]))
+_is_in_effect(effect, pointer) if {
+	some other, _ in effect.origins
+	effective_targets.is_below(other, pointer)
 }

@@ -8,50 +8,43 @@ package bridge.guardrails.required_policy
 import data.bridge.coverage
 import data.bridge.effective_targets
 
-violations contains {"message": message, "severity": "high", "policies": _others} if {
-	input.parameters.kinds[0]
-	input.gateway
-	public := [name | some name in sort(input.hostnames); not _is_internal(name)]
+violations_at(target, parameters, _) := {{"message": "parameters.kinds must be a list of policy kinds", "severity": "unknown"}} if {
+	not parameters.kinds[0]
+} else := set() if {
+	_is_met(target.policies, parameters)
+} else := unknown if {
+	unknown := {{"message": sprintf("%s is unknown: %s", [kind, why]), "severity": "unknown"} |
+		some kind in parameters.kinds
+		why := target.policies[kind].unknown
+	}
+	unknown != set()
+} else := {{"message": message, "severity": "high", "policies": _others(target.policies, parameters.kinds)}} if {
+	target.gateway
+	public := _public(target.hostnames, object.get(parameters, "internalHostnames", []))
 	public != []
-	not _is_met
-	not _is_unknown
-	message := sprintf("no %s is in effect for %s", [_wanted, concat(", ", public)])
+	message := sprintf("no %s is in effect for %s", [_wanted(parameters), concat(", ", public)])
+} else := set()
+
+_public(hostnames, internal) := [name | some name in sort(hostnames); not _is_internal(name, internal)]
+
+_is_internal(name, internal) if {
+	some other in internal
+	effective_targets.covers(other, name)
 }
 
-violations contains {"message": message, "severity": "unknown"} if {
-	some kind in input.parameters.kinds
-	why := input.policies[kind].unknown
-	not _is_met
-	message := sprintf("%s is unknown: %s", [kind, why])
-}
-
-violations contains {"message": "parameters.kinds must be a list of policy kinds", "severity": "unknown"} if {
-	not input.parameters.kinds[0]
-}
-
-_is_internal(name) if {
-	some internal in input.parameters.internalHostnames
-	effective_targets.covers(internal, name)
-}
-
-_is_met if {
-	some kind in input.parameters.kinds
-	coverage.has_field(input.policies[kind], object.get(input.parameters, "field", ""))
-}
-
-_is_unknown if {
-	some kind in input.parameters.kinds
-	input.policies[kind].unknown
+_is_met(effects, parameters) if {
+	some kind in parameters.kinds
+	coverage.has_field(effects[kind], object.get(parameters, "field", ""))
 }
 
 # The policies of these kinds that are in effect and lack the field.
-_others := {policy |
-	some kind in input.parameters.kinds
-	some policy, outcome in input.policies[kind].outcomes
+_others(effects, kinds) := {policy |
+	some kind in kinds
+	some policy, outcome in effects[kind].outcomes
 	outcome != "Overridden"
 }
 
-_wanted := sprintf("%s%s", [
-	concat(" or ", [split(kind, "/")[1] | some kind in input.parameters.kinds]),
-	concat("", [sprintf(" with %s", [field]) | field := input.parameters.field]),
+_wanted(parameters) := sprintf("%s%s", [
+	concat(" or ", [split(kind, "/")[1] | some kind in parameters.kinds]),
+	concat("", [sprintf(" with %s", [field]) | field := parameters.field]),
 ])

@@ -7,6 +7,7 @@ import time
 import urllib.request
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.e2e.conftest import ROOT, Run
@@ -65,8 +66,12 @@ def test_a_change_shows_the_violations_that_it_introduces(bridge: Run) -> None:
     assert all(one["causes"] == ["example.com/ColorPolicy/infra/brand"] for one in introduced)
 
 
-def test_a_guardrail_of_an_admin(bridge: Run, tmp_path: Path) -> None:
-    (tmp_path / "own.yaml").write_text(OWN)
+AS_A_FUNCTION = OWN.replace("violations contains {", "violations_at(target, _, _) := {{").replace("} if {", "}} if {")
+
+
+@pytest.mark.parametrize("text", [OWN, AS_A_FUNCTION.replace("input.", "target.")], ids=["rule", "function"])
+def test_a_guardrail_of_an_admin(bridge: Run, tmp_path: Path, text: str) -> None:
+    (tmp_path / "own.yaml").write_text(text)
     done = bridge("violations", "--manifests", SHOP, "--manifests", tmp_path, "-o", "json")
     assert done.returncode == 1, done.stderr
     assert {row["message"] for row in json.loads(done.stdout)} == {

@@ -62,8 +62,10 @@ def test_links_depend_on_what_their_modules_can_see() -> None:
 
 def test_a_shipped_guardrail_is_in_the_set_while_a_constraint_names_it() -> None:
     made = generated([], guardrails=["bridge.guardrails.same_value", "bridge.guardrails.unknown", ""])
-    assert sorted(made) == ["bridge/constraints/dispatch.rego", *OF_GUARDRAILS, "guardrails/same_value.rego"]
-    assert "data.bridge.guardrails.same_value.violations" in made["bridge/constraints/dispatch.rego"]
+    functions, dispatch = "bridge/by_target_functions.rego", "bridge/constraints/dispatch.rego"
+    assert sorted(made) == [functions, dispatch, *OF_GUARDRAILS, "guardrails/same_value.rego"]
+    assert "data.bridge.guardrails.same_value.violations_at(" in made[functions]
+    assert 'policies := {"bridge.guardrails.same_value"}' in made[dispatch]
     assert [*generated([])] == ["bridge/constraints/dispatch.rego"]
 
 

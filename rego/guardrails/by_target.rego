@@ -1,0 +1,12 @@
+# METADATA
+# title: Guardrails by target
+# description: |
+#   The guardrails that are functions of a target. They take no `input`, because `with input` drops what OPA has cached. The
+#   bridge generates the rest of the package for those that are loaded; every bundle has this part.
+package bridge.by_target
+
+# METADATA
+# description: |
+#   The violations by targets of a guardrail with parameters, as `[message, details]`. Undefined for a policy that is no
+#   such function; `names` has those that are.
+found("", _, _) := set()
