@@ -129,7 +129,6 @@ _core_targets(spec) := [sprintf("targets[%d]: the core group has no kind %q%s", 
 
 _core_hint(kind) := sprintf("; did you mean %s?", [named[0]]) if {
 	named := sort([type | some type, _ in levels.by_type; split(type, "/")[1] == kind])
-	count(named) > 0
 } else := likeness.hint(kind, _core_kinds)
 
 # The kinds of the core group that are objects.

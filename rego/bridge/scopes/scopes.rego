@@ -100,16 +100,14 @@ _sections_of(policy_kind, node) := hierarchy.accepted_sections(node) if {
 # An effective target of a policy kind is in the result of `scopes_at_or_below` for a node. The cost is that of the
 # nodes above the target, and not of those below the node.
 is_within(policy_kind, node, scope) if {
+	scope == node
+} else if {
 	kinds.is_direct(policy_kind)
 	scope in _direct_scopes(policy_kind, node)
 } else if {
 	kinds.acts_where_declared(policy_kind)
 	keys.whole(node) in objects_above(scope)
 	_is_declared_below(policy_kind, node, scope)
-} else if {
-	not kinds.acts_at_targets(policy_kind)
-	scope == node
-	acts_at(policy_kind, node)
 } else if {
 	not kinds.acts_at_targets(policy_kind)
 	not _is_only_target(policy_kind, node)

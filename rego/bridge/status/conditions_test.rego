@@ -194,6 +194,16 @@ test_a_policy_whose_refs_are_all_accepted_is_accepted if {
 	_accepted([_cart_ref]) == _condition("True", "Accepted", "Policy has been accepted")
 }
 
+# S1
+test_an_accepted_policy_explains_twenty_rejected_refs_and_counts_the_rest if {
+	missing := [testing.ref("HTTPRoute", sprintf("gone%02d", [n])) | some n in numbers.range(1, 22)]
+	listed := concat("; ", [sprintf("Target HTTPRoute shop/gone%02d is not found", [n]) | some n in numbers.range(1, 20)])
+	_accepted(array.concat([_cart_ref], missing)) == _condition("True", "Accepted", sprintf(
+		"Policy has been accepted, but not for 22 of its targets: %s and 2 more",
+		[listed],
+	))
+}
+
 # T4
 test_a_policy_with_one_accepted_ref_is_accepted_and_names_the_others if {
 	_accepted([_gone, _cart_ref, testing.service_ref("cart")]) == _condition("True", "Accepted", concat("", [
