@@ -140,8 +140,8 @@ _is_covered_or_observed(policy) if _is_covered(policy)
 
 # The changed objects, the former targets of changed policies, and what new policies mark.
 _marked_objects := ({key | some key in input.keys} | {key |
-	some policy in _policies_of_input
-	some ["targeted", key] in input.was[policy]
+	some former_links in input.was
+	some ["targeted", key] in former_links
 }) | {key |
 	some policy in _policies_of_input
 	not input.was[policy]
