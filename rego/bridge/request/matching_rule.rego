@@ -199,7 +199,7 @@ pattern_before_prefix := 0.5
 # By the routes' own hostnames, not by the intersection with the listener's (Gateway API 1.7, Hostnames).
 _host_rank(entry, name) := specificity(name) if {
 	not any_host(entry)
-} else := [0, 0]
+} else := []
 
 _possible_matches(type, route_key) := [match | some match in _matches(type, route_key); match.misses == set()]
 
