@@ -117,6 +117,17 @@ _listener_set(gateway_namespace) := testing.with_spec(
 
 _allowing(namespaces) := object.union(testing.gateway("public", []), {"spec": {"allowedListeners": {"namespaces": namespaces}}})
 
+# Gateway API, ListenerSet, "Listener Precedence": TCP excludes what else is on a port except UDP.
+test_a_tcp_listener_excludes_listeners_of_later_objects_except_udp if {
+	all := object.union(_allowing({"from": "All"}), {"spec": {"listeners": [{"name": "dns", "port": 53, "protocol": "TCP"}]}})
+	reasons := {protocol: {conflict.reason | some conflict in found} |
+		some protocol in ["TCP", "UDP", "HTTP", "TLS"]
+		listener_set := object.union(_listener_set("infra"), {"spec": {"listeners": [{"name": "own", "port": 53, "protocol": protocol}]}})
+		found := hierarchy.unaccepted_listeners(_set_key) with input as _around([all, listener_set])
+	}
+	reasons == {"TCP": {"ProtocolConflict"}, "UDP": set(), "HTTP": {"ProtocolConflict"}, "TLS": {"ProtocolConflict"}}
+}
+
 _set_route(ref) := {
 	"apiVersion": testing.gateway_api,
 	"kind": "HTTPRoute",

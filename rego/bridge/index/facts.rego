@@ -19,8 +19,8 @@ stamp := "" if {
 
 # The facts of an object, by the level of its sections; undefined for an object without listeners or rules. The facts of
 # a route: `type`, `namespace`, `sections` (the names of its rules), `parents` (the Gateways and ListenerSets that its
-# parentRefs name, `{object, section, port, text}`; `default_gateways_key` represents default Gateways), `frontends`
-# (those that they name, `{node, section, port}`, if there are any), and `hostnames` in lower case.
+# parentRefs name, `{object, section, port}`; `default_gateways_key` represents default Gateways), `frontends` (those
+# that they name, `{node, section, port}`, if there are any), and `hostnames` in lower case.
 facts_at("Rule", type, route) := object.union_n([
 	_parent_facts(type, namespace, object.get(route.spec, "parentRefs", []), object.get(route.spec, "useDefaultGateways", "None")),
 	{
@@ -36,12 +36,12 @@ _parent_facts(type, namespace, refs, scope) := object.union(
 		"type": type,
 		"namespace": namespace,
 		"parents": array.concat(
-			[{"object": key, "section": object.get(ref, "sectionName", ""), "port": object.get(ref, "port", 0), "text": json.marshal(ref)} |
+			[{"object": key, "section": object.get(ref, "sectionName", ""), "port": object.get(ref, "port", 0)} |
 				some ref in refs
 				key := parent_key(ref, namespace)
 				levels.of_type(keys.type_of(key)) != "Backend"
 			],
-			[{"object": key, "section": "", "port": 0, "text": ""} | some key in default_keys(scope)],
+			[{"object": key, "section": "", "port": 0} | some key in default_keys(scope)],
 		),
 	},
 	{"frontends": nodes |
@@ -55,8 +55,8 @@ _parent_facts(type, namespace, refs, scope) := object.union(
 )
 
 # The facts of a Gateway or ListenerSet: `listeners`, their hostnames in lower case, `sections` (their names), `claims`
-# (see `_claims_of`), `distinct`
-# (it is a Gateway whose listeners are distinct), `type` and `class` (the key of the GatewayClass).
+# (see `_claims_of`), `distinct` (it is a Gateway whose listeners are distinct), `type` and `class` (the key of the
+# GatewayClass).
 facts_at("Listener", type, obj) := {
 	"listeners": named,
 	"sections": [listener.name | some listener in named],

@@ -92,14 +92,9 @@ merge_layers(layers) := {field: values[count(values) - 1] |
 # another layer does, the CRD's schema counts.
 _described_types := (object.keys(presets) | object.keys(declared_specs)) | {type | some type, _ in crds; labelled_class(type)}
 
-# The possible sets of layers for a type, the complete set first.
-_candidate_layers(type) := [layers |
-	some layers in [layers_of(type, _sensible(type)), layers_of(type, {}), [_preset_layer(type)]]
-	_makes_a_kind(type, layers)
-]
-
-_makes_a_kind(_, layers) if layers[_].name in {"Preset", "PolicyKind"}
-_makes_a_kind(type, _) if labelled_class(type)
+# The possible sets of layers for a type, the complete set first. A CRD without the label makes no kind by itself,
+# because it has no effectiveTarget.
+_candidate_layers(type) := [layers_of(type, _sensible(type)), layers_of(type, {}), [_preset_layer(type)]]
 
 # The spec of the oldest PolicyKind of a type, unless it is invalid by itself.
 _sensible(type) := declared_specs[type] if {

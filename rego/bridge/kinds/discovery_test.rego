@@ -85,6 +85,12 @@ test_a_crd_without_the_label_makes_no_policy_kind if {
 	_undiscovered([_crd("", _schema({"rate": {"type": "integer"}}, {}))]) == {}
 }
 
+# K1, K2
+test_a_crd_without_the_label_makes_no_policy_kind_of_an_invalid_policykind if {
+	not _found([_crd("", _plain), _rate_kind("rates", 1, {"strategies": {"x": "Pach"}})])
+	_found([_crd("Inherited", _plain), _rate_kind("rates", 1, {"strategies": {"x": "Pach"}})]).layers == ["CustomResourceDefinition"]
+}
+
 # K1
 test_a_crd_without_the_label_completes_a_policykind if {
 	namespaced := _schema({"targetRefs": _list_of_refs({"namespace": {"type": "string"}})}, {"ancestors": {"type": "array"}})
@@ -373,7 +379,9 @@ test_a_schema_shows_whether_refs_have_sections if {
 	_shape({"targetRefs": _list_of_refs(object.union(enum, section))}).targets[0].sections == true
 	_shape({"targetRefs": _list_of_refs({})}).targetSections == false
 	not "targetSections" in object.keys(_shape({"targetRef": {"type": "object", "properties": object.union(_ref_fields, section)}}))
-	not "targetSections" in object.keys(_shape({"targetRef": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}))
+	open := {"type": "object", "x-kubernetes-preserve-unknown-fields": true}
+	not "targetSections" in object.keys(_shape({"targetRef": open}))
+	not "targetSections" in object.keys(_shape({"targetRef": object.union(open, {"properties": _ref_fields})}))
 }
 
 test_a_ref_with_a_namespace_needs_a_grant if {

@@ -209,8 +209,10 @@ test_what_is_watched_must_be_keys if {
 test_under_agrees_with_scopes if {
 	mesh := testing.route("mesh", [{"group": "", "kind": "Service", "name": "cart"}], [{"backendRefs": [{"name": "cart", "port": 80}]}])
 	slow := testing.timeout("slow", 1, [testing.service_ref("cart")], {"request": "1s"})
-	answers := _compared with input as _query_input([_held, mesh, slow], {})
-	count(answers) == 30
+	pools := testing.policykind({"group": "example.com", "kind": "PoolPolicy", "class": "Inherited", "effectiveTarget": "Target"})
+	pool := testing.with_spec(testing.resource("example.com/v1", "PoolPolicy", "shop", "p"), {"targetRefs": [testing.ref("HTTPRoute", "mesh")]})
+	answers := _compared with input as _query_input([_held, mesh, slow, pools, pool], {})
+	count(answers) == 45
 	every answer in answers {
 		answer[2] == answer[3]
 	}

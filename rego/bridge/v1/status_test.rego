@@ -205,6 +205,12 @@ test_remediation_of_a_deleted_object_has_empty_reports if {
 	found.reports == [{"item": ["policy", gone]}, {"item": ["object", gone]}]
 }
 
+test_a_report_has_the_desired_and_the_current_status if {
+	found := v1.reports with input as _query_input([_warm], {"items": [["policy", _warm_key]]})
+	object.keys(found[0]) == {"item", "desired", "current"}
+	object.keys(found[0].current) == {"status", "annotations", "resourceVersion"}
+}
+
 test_remediation_leaves_out_kinds_in_mode_observe_unless_observed if {
 	kind := testing.policykind({"group": "example.com", "kind": "PoolPolicy", "effectiveTarget": "Backend", "mode": "Observe"})
 	pool := testing.with_spec(testing.resource("example.com/v1", "PoolPolicy", "shop", "p"), {"targetRefs": [testing.service_ref("cart")]})
