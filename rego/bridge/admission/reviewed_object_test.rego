@@ -80,6 +80,11 @@ test_a_status_update_that_changes_metadata_is_an_update_of_the_object if {
 	not _metadata_update("Deployment", "resourceVersion")
 }
 
+test_a_request_for_a_subresource_writes_no_object if {
+	requests := [{"operation": "UPDATE", "subResource": part, "object": testing.service("cart", [])} | some part in ["", "status", "scale"]]
+	[1 | some request in requests; admission.written_object with input as request] == [1]
+}
+
 test_the_kinds_that_kubernetes_scales_are_known if {
 	every row in [
 		["", "replicationcontrollers", "ReplicationController"],
