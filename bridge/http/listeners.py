@@ -14,7 +14,8 @@ import socket
 import ssl
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,7 +23,7 @@ import structlog
 from aiohttp import web
 from aiohttp.http import HttpProcessingError
 
-from bridge.admission.certificates import Certificates
+from bridge.admission.certificates import CertificateError, Certificates
 from bridge.files import read_text
 from bridge.http.gate import LONGEST_HEAD, LONGEST_IDLE, Connection, Gate, Limits
 from bridge.opa.credentials import TokenError, checked_token
@@ -242,29 +243,43 @@ class ServeError(Exception):
     """Why the bridge cannot start, in one line with the fix."""
 
 
-def new_runner(app: web.Application, shutdown_timeout: float, limits: Limits = _USUAL) -> web.AppRunner:
-    """Return the runner of an application, for `listen`; requests have `shutdown_timeout` seconds at its end."""
-    gate = Gate(limits)
-    app[GATE] = gate
-    app.middlewares.insert(0, gate.follow)
-    return web.AppRunner(
-        app, access_log=None, logger=server_logger(), keepalive_timeout=LONGEST_IDLE, shutdown_timeout=shutdown_timeout
-    )
+@asynccontextmanager
+async def serving(
+    app: web.Application,
+    address: str,
+    option: str,
+    tls: Certificates | None = None,
+    *,
+    limits: Limits = _USUAL,
+    shutdown_timeout: float = 1.0,
+) -> AsyncIterator[str]:
+    """Serve an application on `HOST:PORT` (port 0: a free one) within the block; yield the URL.
 
-
-async def listen(runner: web.AppRunner, address: str, option: str, tls: Certificates | None = None) -> tuple[str, int]:
-    """Listen on `HOST:PORT` (port 0: a free one) with a runner that is set up; return host and port.
-
-    `option` is the flag for another address, for messages. Raises ServeError.
+    `option` is the flag for another address, for messages. Requests have `shutdown_timeout` seconds at the end. Raises
+    ServeError, also for certificate files that cannot be used.
     """
     host, port = split_address(address)
+    gate = app[GATE] = Gate(limits)
+    app.middlewares.insert(0, gate.follow)
+    runner = web.AppRunner(
+        app, access_log=None, logger=server_logger(), keepalive_timeout=LONGEST_IDLE, shutdown_timeout=shutdown_timeout
+    )
+    await runner.setup()
     try:
-        await GatedSite(runner, host, port, runner.app[GATE], tls).start()
-    except OSError as error:
-        # A name that cannot be resolved has a negative error number.
-        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
-        raise ServeError(f"cannot listen on {address}: {reason}; give another {option} HOST:PORT") from error
-    return host, runner.addresses[0][1]
+        try:
+            if tls:
+                tls.load()
+            await GatedSite(runner, host, port, gate, tls).start()
+        except CertificateError as error:
+            raise ServeError(f"cannot serve at {option}: {error}") from error
+        except OSError as error:
+            # A name that cannot be resolved has a negative error number.
+            reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
+            raise ServeError(f"cannot listen on {address}: {reason}; give another {option} HOST:PORT") from error
+        shown = f"[{host}]" if ":" in host else host
+        yield f"{'https' if tls else 'http'}://{shown}:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
 
 
 def checked_web_token(text: str) -> str:

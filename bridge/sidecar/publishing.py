@@ -15,10 +15,10 @@ from pathlib import Path
 import structlog
 from aiohttp import web
 
-from bridge.admission.certificates import CertificateError, Certificates
+from bridge.admission.certificates import Certificates
 from bridge.http.bundles import BundleEndpoint
 from bridge.http.edges import LARGEST_REPORT, Edges, Published
-from bridge.http.listeners import ServeError, listen, new_runner
+from bridge.http.listeners import serving
 from bridge.model.changes import Notice
 from bridge.model.views import View
 from bridge.opa.bundle import Bundle, build_view_bundle
@@ -82,20 +82,11 @@ class Publishing:
         certificates = None
         if settings.publish_cert_file and settings.publish_key_file:
             certificates = Certificates(Path(settings.publish_cert_file), Path(settings.publish_key_file))
-            try:
-                certificates.load()
-            except CertificateError as error:
-                raise ServeError(f"views cannot be served: {error}") from error
         app = web.Application(client_max_size=LARGEST_REPORT)
         self.edges.add_to(app)
-        runner = new_runner(app, shutdown_timeout=1.0)
-        await runner.setup()
-        try:
-            host, port = await listen(runner, settings.publish_listen, "--publish-listen", certificates)
-            log.info("serving views", at=f"{'https' if certificates else 'http'}://{host}:{port}", views=[*self._views])
+        async with serving(app, settings.publish_listen, "--publish-listen", certificates) as url:
+            log.info("serving views", at=url, views=[*self._views])
             await (certificates.follow() if certificates else asyncio.Event().wait())
-        finally:
-            await runner.cleanup()
 
     async def _follow_modules(self) -> None:
         """Build all views when OPA has other modules."""

@@ -18,7 +18,7 @@ from aiohttp import web
 
 from bridge.files import rego_root
 from bridge.http.bundles import Bundles
-from bridge.http.listeners import listen, new_runner
+from bridge.http.listeners import serving
 from bridge.http.request_guard import WrongTokens
 from bridge.kube.client import KubeClient
 from bridge.model.observability import record_nothing
@@ -160,7 +160,8 @@ async def _start_parts(
         measure_start(metrics, checks, store, reloading)
         guards = {"page": site.wrong_tokens, "bundle": bundles.guard.wrong_tokens}
         measure_guards(metrics, guards)
-        bridge_url = await stack.enter_async_context(_listen_for_requests(settings, bundles, checks, metrics, site))
+        app = _make_app(settings, bundles, checks, metrics, site)
+        bridge_url = await stack.enter_async_context(serving(app, settings.listen, "--listen"))
         await stack.enter_async_context(probe_listening(settings, checks, metrics))
         executable = await asyncio.to_thread(ensure_opa)
         access, own_opa = await ends_last.enter_async_context(
@@ -339,23 +340,14 @@ def _is_shaped(chosen: TypeSettings) -> bool:
     return chosen.type not in ALWAYS or chosen.keep is not None or chosen.drop is not None
 
 
-@contextlib.asynccontextmanager
-async def _listen_for_requests(
-    settings: Settings, bundles: Bundles, checks: Checks, metrics: Metrics, site: Site
-) -> AsyncIterator[str]:
+def _make_app(settings: Settings, bundles: Bundles, checks: Checks, metrics: Metrics, site: Site) -> web.Application:
     app = web.Application()
     bundles.add_to(app)
     add_probes(app, checks)
     if settings.probe_listen is None:
         add_metrics(app, metrics)
     site.add_to(app)
-    runner = new_runner(app, shutdown_timeout=1.0)
-    await runner.setup()
-    try:
-        host, port = await listen(runner, settings.listen, "--listen")
-        yield f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    finally:
-        await runner.cleanup()
+    return app
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,12 @@ import structlog
 from aiohttp import web
 
 from bridge.admission.admission import Admission, AdmissionCounts, Ask, AskWithin, Question, read_rules
-from bridge.admission.certificates import CertificateError, CertificateFiles, Certificates, Clients, create_certificate
+from bridge.admission.certificates import CertificateFiles, Certificates, Clients, create_certificate
 from bridge.admission.endpoint import Terms, make_app
 from bridge.admission.guardrails import judge_alone
 from bridge.admission.queries import SPOKEN_OF, Silence
 from bridge.http.gate import Gate, Limits
-from bridge.http.listeners import GATE, ServeError, listen, new_runner, token_of
+from bridge.http.listeners import GATE, ServeError, serving, token_of
 from bridge.kube.client import is_in_pod
 from bridge.kube.lease import FencedClient
 from bridge.model.changes import Notice
@@ -75,7 +75,7 @@ class Webhook:
     _admission: Admission | None = field(default=None, init=False)
     _silence: Silence | None = field(default=None, init=False)
     _settings_changed: asyncio.Event = field(default_factory=asyncio.Event, init=False)
-    _runner: web.AppRunner | None = field(default=None, init=False)
+    _serving: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack, init=False)
     _draining: bool = field(default=False, init=False)
 
     def readiness(self) -> str:
@@ -90,16 +90,15 @@ class Webhook:
     async def drain(self, seconds: float) -> None:
         """Continue to respond for this number of seconds, and close each connection after its response."""
         self._draining = True
-        if self._runner:
+        if not self._trouble:
             log.info("admission webhook draining", seconds=seconds)
             await asyncio.sleep(seconds)
 
     async def stop(self) -> None:
         """Accept no more connections; return once requests in progress are answered."""
-        runner, self._runner = self._runner, None
-        self._trouble = "the webhook has stopped"
-        if runner:
-            await runner.cleanup()
+        was_serving, self._trouble = not self._trouble, "the webhook has stopped"
+        await self._serving.aclose()
+        if was_serving:
             log.info("admission webhook stopped")
 
     async def run(self) -> None:
@@ -163,16 +162,20 @@ class Webhook:
         app.on_response_prepare.append(self._say_goodbye)
         limits = Limits(settings.webhook_connections, settings.webhook_connections_per_peer)
         # A request in progress at the end gets its whole time.
-        runner = new_runner(app, settings.webhook_deadline, limits)
-        self.gate = app[GATE]
-        await runner.setup()
-        self._runner = runner
+        served = serving(
+            app,
+            settings.webhook_listen or "",
+            "--webhook-listen",
+            certificates,
+            limits=limits,
+            shutdown_timeout=settings.webhook_deadline,
+        )
         try:
-            address = self.settings.webhook_listen or ""
-            host, port = await listen(runner, address, "--webhook-listen", certificates)
+            at = await self._serving.enter_async_context(served)
+            self.gate = app[GATE]
             url, path = self.settings.admission_decision
             decision = f"{url}/v1/data/{path}" if url else path
-            log.info("admission webhook started", at=f"https://{host}:{port}", decision=decision or "none")
+            log.info("admission webhook started", at=at, decision=decision or "none")
             self._trouble = ""
             await certificates.follow()
         finally:
@@ -251,14 +254,7 @@ class Webhook:
         settings = self.settings
         authority = Path(settings.webhook_client_ca_file) if settings.webhook_client_ca_file else None
         clients = Clients(authority, settings.webhook_client_names)
-        certificates = Certificates(
-            files.certificate, files.key, clients, TLS_VERSIONS[settings.webhook_tls_min_version]
-        )
-        try:
-            certificates.load()
-        except CertificateError as error:
-            raise ServeError(f"the webhook cannot serve: {error}") from error
-        return certificates
+        return Certificates(files.certificate, files.key, clients, TLS_VERSIONS[settings.webhook_tls_min_version])
 
     async def _keep_configurations(self, cluster: FencedClient, authority: bytes) -> None:
         from bridge.admission.webhook_configuration import Keeper

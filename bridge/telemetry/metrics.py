@@ -27,7 +27,7 @@ from prometheus_client.registry import Collector
 
 from bridge.admission.admission import OUTCOMES
 from bridge.http.gate import REASONS
-from bridge.http.listeners import listen, new_runner
+from bridge.http.listeners import serving
 from bridge.http.request_guard import is_local
 from bridge.kube.recording import RESULTS as EVENT_RESULTS
 from bridge.model.observability import Histogram
@@ -271,11 +271,6 @@ async def probe_listening(settings: Settings, checks: Checks, metrics: Metrics) 
     app = web.Application()
     add_probes(app, checks)
     add_metrics(app, metrics)
-    runner = new_runner(app, shutdown_timeout=1.0)
-    await runner.setup()
-    try:
-        host, port = await listen(runner, settings.probe_listen, "--probe-listen")
-        log.info("probe and metrics server started", at=f"http://{f'[{host}]' if ':' in host else host}:{port}")
+    async with serving(app, settings.probe_listen, "--probe-listen") as url:
+        log.info("probe and metrics server started", at=url)
         yield
-    finally:
-        await runner.cleanup()

@@ -17,7 +17,7 @@ from bridge.admission import certificates as module
 from bridge.admission.certificates import CertificateError, Certificates, Clients, create_certificate
 from bridge.admission.endpoint import is_verified
 from bridge.http import listeners
-from bridge.http.listeners import listen, new_runner
+from bridge.http.listeners import serving
 from bridge.settings.model import Settings
 from bridge.sidecar.webhook import TLS_VERSIONS
 from tests.eventually import eventually
@@ -36,17 +36,14 @@ def test_created_certificate_is_trusted_by_its_authority_for_the_names(tmp_path:
 
 
 @asynccontextmanager
-async def serving(certificates: Certificates) -> AsyncIterator[int]:
+async def served(certificates: Certificates) -> AsyncIterator[int]:
     async def echo(request: web.Request) -> web.StreamResponse:
         return web.Response(text=f"{is_verified(request)} {request.remote}")
 
     app = web.Application()
     app.router.add_get("/", echo)
-    runner = new_runner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    _, port = await listen(runner, "127.0.0.1:0", "--webhook-listen", certificates)
-    yield port
-    await runner.cleanup()
+    async with serving(app, "127.0.0.1:0", "--webhook-listen", certificates, shutdown_timeout=0.1) as url:
+        yield int(url.rpartition(":")[2])
 
 
 async def connect(
@@ -99,7 +96,7 @@ async def test_another_certificate_is_taken_up_while_connections_continue(
     certificates = Certificates(*files)
     certificates.load()
     following = asyncio.create_task(certificates.follow())
-    async with serving(certificates) as port:
+    async with served(certificates) as port:
         old = await connect(port, AUTHORITY)
         other.issue_cert("127.0.0.1").private_key_pem.write_to_path(tmp_path / "tls.key")  # a half of the next pair
         await asyncio.sleep(0.2)
@@ -148,7 +145,7 @@ async def test_only_clients_with_a_certificate_of_the_authority_and_a_name_are_a
     ours.cert_pem.write_to_path(tmp_path / "clients.crt")
     certificates = Certificates(*server, Clients(tmp_path / "clients.crt", ("kube-apiserver", "front")))
     certificates.load()
-    async with serving(certificates) as port:
+    async with served(certificates) as port:
         with capture_logs() as logs:
             assert await answered(port) == ""
             assert await answered(port, client(tmp_path / "a", other, "kube-apiserver")) == ""
@@ -170,7 +167,7 @@ async def test_another_authority_of_clients_is_taken_up(tmp_path: Path) -> None:
     certificates.load()
     following = asyncio.create_task(certificates.follow())
     files = client(tmp_path / "a", before, "a"), client(tmp_path / "b", after, "b")
-    async with serving(certificates) as port:
+    async with served(certificates) as port:
         assert [bool(await answered(port, one)) for one in files] == [True, False]
         after.cert_pem.write_to_path(tmp_path / "clients.crt")
         await eventually(lambda: answered(port, files[1]))
@@ -183,7 +180,7 @@ async def test_refusals_are_logged_now_and_then(tmp_path: Path) -> None:
     AUTHORITY.cert_pem.write_to_path(tmp_path / "clients.crt")
     certificates = Certificates(*server, Clients(tmp_path / "clients.crt"))
     certificates.load()
-    async with serving(certificates) as port:
+    async with served(certificates) as port:
         with capture_logs() as logs:
             for _ in range(5):
                 assert await answered(port) == ""
@@ -200,7 +197,7 @@ async def test_tls_1_3_is_spoken_by_default_and_1_2_where_it_is_set(tmp_path: Pa
             minimum = TLS_VERSIONS[settings.webhook_tls_min_version]
             certificates = Certificates(*server, minimum_version=minimum)
         certificates.load()
-        async with serving(certificates) as port:
+        async with served(certificates) as port:
             try:
                 _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=old)
             except OSError:

@@ -11,9 +11,8 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import web
 
-from bridge.http import gate
+from bridge.http import gate, listeners
 from bridge.http.gate import Limits, peer_of
-from bridge.http.listeners import GATE, listen, new_runner
 
 MOST = 4
 HEAD = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n"
@@ -65,11 +64,8 @@ async def serving(limits: Limits, takes: float = 0.0) -> AsyncIterator[Served]:
     app = web.Application()
     app.router.add_post("/", slow)
     app.router.add_get("/", large)
-    runner = new_runner(app, shutdown_timeout=0.1, limits=limits)
-    await runner.setup()
-    _, port = await listen(runner, "127.0.0.1:0", "--listen")
-    yield Served(port, runner.app[GATE])
-    await runner.cleanup()
+    async with listeners.serving(app, "127.0.0.1:0", "--listen", limits=limits, shutdown_timeout=0.1) as url:
+        yield Served(int(url.rpartition(":")[2]), app[listeners.GATE])
 
 
 @pytest.fixture
@@ -260,15 +256,10 @@ async def test_two_colons_are_all_addresses_of_both_families(monkeypatch: pytest
         monkeypatch.setattr(socket, "has_dualstack_ipv6", lambda: False)
     elif not socket.has_dualstack_ipv6():
         pytest.skip("this machine has no IPv6")
-    runner = new_runner(web.Application(), shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        await listen(runner, "[::]:0", "--listen")
+    async with listeners.serving(web.Application(), "[::]:0", "--listen", shutdown_timeout=0.1) as url:
         for host in ("127.0.0.1", *(["::1"] if dual else [])):
-            _, writer = await asyncio.open_connection(host, runner.addresses[0][1])
+            _, writer = await asyncio.open_connection(host, int(url.rpartition(":")[2]))
             writer.close()
-    finally:
-        await runner.cleanup()
 
 
 def test_connection_with_a_verified_certificate_counts_for_no_peer_and_gives_way_last(
