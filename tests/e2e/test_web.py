@@ -325,34 +325,6 @@ def _has(value: Any) -> bool:
     return any(map(_has, value)) if isinstance(value, list) else value == HOSTILE
 
 
-async def test_effective_policies_are_pushed_to_all_who_follow(served: Served) -> None:
-    url = f"{served.url}/v1/effective"
-    async with (
-        events(f"{url}?target=httproute/shop/cart%23checkout&watch=true") as rule,
-        events(f"{url}?target=gateway/infra/public&target=httproute/cart&namespace=shop&watch=true") as wide,
-    ):
-        first = await rule.next("effective")
-        await rule.next("synced")
-        await wide.next("synced")
-        served.write("90-more.yaml", policy("a-more", "cart", "pink"))
-        for stream in (rule, wide):
-            reported = await stream.until("effective", lambda data: data["target"] == CHECKOUT and _more_of(data))
-            assert reported["revision"] > first["revision"]
-        (served.folder / "42-route-cart.yaml").unlink()
-        reported = await rule.until("effective", lambda data: data["target"] == CHECKOUT and not data["paths"])
-        shutil.copy(SHOP / "42-route-cart.yaml", served.folder)
-        reported = await rule.until("effective", lambda data: data["target"] == CHECKOUT and data["paths"])
-        assert _more_of(reported)
-        status, once = await get(f"{url}?target=httproute/shop/cart")
-        assert status == 200
-        assert reported["paths"] == next(one["paths"] for one in once["effective"] if one["target"] == CHECKOUT)
-        (served.folder / "90-more.yaml").unlink()
-
-
-def _more_of(data: Any) -> bool:
-    return "example.com/ColorPolicy/shop/a-more" in json.dumps(data)
-
-
 async def test_wrong_targets_are_reported_with_near_matches(served: Served) -> None:
     for requested, code, words in (
         ("target=httproute/cort", 404, "did you mean HTTPRoute/shop/cart?"),

@@ -71,12 +71,6 @@ async def test_a_package_with_violations_is_a_policy_as_soon_as_it_is_active(ben
     assert await _messages(bench) == ["2 ports"]
 
 
-async def test_a_function_of_that_name_is_not_a_policy(bench: Bench) -> None:
-    bench.put("ports", "package k8s.ports\n\nviolation(x) := x\n")
-    await bench.until_active("ports")
-    assert await _messages(bench) == ["policy k8s.ports is not loaded"]
-
-
 async def test_a_policy_that_asks_for_violations_is_refused_alone(bench: Bench) -> None:
     bench.put("good", POLICY)
     await bench.until_active("good")

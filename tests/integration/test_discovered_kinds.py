@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import structlog
-import yaml
 
 from bridge.files import rego_root
 from bridge.kube.client import KubeClient
@@ -20,7 +19,6 @@ from bridge.opa.client import Opa
 from bridge.opa.shipped import shipped_bundle
 from bridge.replicator.replicator import Replicator
 from bridge.sources.cluster import ClusterSource
-from bridge.sources.manifests import ManifestSource
 from tests import builders
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import equal_to, eventually
@@ -110,36 +108,6 @@ async def test_a_crd_with_the_label_makes_a_policy_kind_while_it_is_there(
 
         await eventually(held, equal_to({}))
         assert f"{group}/HuePolicy" not in replicator.troubles
-
-
-async def test_a_label_that_is_taken_off_takes_the_policy_kind_away(
-    control_plane: ControlPlane, client: KubeClient, opa_path: Path
-) -> None:
-    api, group = control_plane.api, f"{fresh_name('hue')}.example.com"
-    namespace = await make_namespace(api)
-    await apply_crd(api, labelled(group, "Direct"))
-    path = f"/apis/{group}/v1/namespaces/{namespace}/huepolicies/one"
-    await asyncio.to_thread(api.apply, path, policy(group, namespace))
-    async with replicating(ClusterSource(client), opa_path) as (opa, _):
-        requested = Asked(opa, group, namespace)
-        await eventually(requested, equal_to(("Direct", ["red"])))
-        crd_path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/huepolicies.{group}"
-        body = {"metadata": {"labels": {LABEL: None}}}
-        await asyncio.to_thread(api.request, "PATCH", crd_path, body, "application/merge-patch+json")
-        await eventually(requested, equal_to((None, [])))
-    await delete_crd(api, f"huepolicies.{group}")
-
-
-async def test_in_a_folder_too(tmp_path: Path, opa_path: Path) -> None:
-    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
-    (tmp_path / "objects.yaml").write_text(yaml.safe_dump_all([namespace, policy("hue.example.com", "shop")]))
-    async with replicating(ManifestSource([tmp_path], follow=True), opa_path) as (opa, _):
-        requested = Asked(opa, "hue.example.com", "shop")
-        assert await requested() == (None, [])
-        (tmp_path / "crd.yaml").write_text(yaml.safe_dump(labelled("hue.example.com", "Direct")))
-        await eventually(requested, equal_to(("Direct", ["red"])))
-        (tmp_path / "crd.yaml").unlink()
-        await eventually(requested, equal_to((None, [])))
 
 
 async def test_a_label_that_means_nothing_is_reported_once(opa_path: Path) -> None:

@@ -12,7 +12,6 @@ import pytest
 import yaml
 
 from bridge.model.changes import Object
-from bridge.model.keys import key_of
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
 from bridge.replicator import replicator as replicating
@@ -76,37 +75,6 @@ async def replicated(url: str, source: ScriptedSource) -> AsyncIterator[tuple[Op
             async with asyncio.timeout(DEADLINE):
                 await replicator.filled.wait()
             yield opa, notices
-
-
-async def test_facts_are_stored_with_their_object_and_removed_with_it(opa: WarmOpa) -> None:
-    source = ScriptedSource(objects())
-    async with replicated(opa.url, source) as (client, notices):
-        assert (await facts(client, ROUTE))["sections"] == ["all"]
-        assert (await facts(client, GATEWAY))["sections"] == ["web"]
-        assert (await facts(client, POLICY))["by"] == (await client.query("stamps", {}))["example.com/ColorPolicy"]
-        await assert_current(client, source)
-        route = objects()[1]
-        source.put({**route, "spec": {**route["spec"], "rules": [{"name": "one"}, {"name": "two"}]}})
-        await notices.until_written()
-        assert (await facts(client, ROUTE))["sections"] == ["one", "two"]
-        source.delete(key_of(route))
-        await notices.until_written()
-        assert await facts(client, ROUTE) is None
-
-
-async def test_facts_of_policies_follow_their_kind(opa: WarmOpa) -> None:
-    source = ScriptedSource(objects())
-    async with replicated(opa.url, source) as (client, notices):
-        before = await facts(client, POLICY)
-        kind = objects()[3]
-        source.put({**kind, "spec": {**kind["spec"], "effectiveTarget": "Route"}})
-        await notices.until_written()
-        after = await facts(client, POLICY)
-        assert after["by"] != before["by"]
-        await assert_current(client, source)
-        source.delete(key_of(kind))
-        await notices.until_written()
-        await assert_current(client, source)
 
 
 @pytest.mark.parametrize(

@@ -174,19 +174,6 @@ def _expected(model: dict[Key, tuple[Object, Links]]) -> dict[str, Any]:
     return found
 
 
-def test_deleted_and_put_again_in_one_plan_an_object_is_there() -> None:
-    documents = Documents()
-    documents.begin()
-    key = key_of(service("one"))
-    documents.put(key, service("one"), Links([(("targeted", "x"), 1)]))
-    held = applied({}, documents.take_plan())
-    documents.remove(key)
-    documents.put(key, service("one", labels={}), Links([(("targeted", "x"), 2)]))
-    held = applied(held, documents.take_plan())
-    assert held["objects"]["core"]["Service"]["shop"]["one"]["metadata"]["labels"] == {}
-    assert held["index"]["targeted"] == {"x": {str(key): 2}}
-
-
 def test_what_is_known_of_an_object_is_what_was_put_last() -> None:
     documents = Documents()
     documents.begin()
