@@ -1,7 +1,5 @@
 """Kubernetes objects for tests: what they have in common is written once, and each test gives what it is about."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

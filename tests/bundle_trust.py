@@ -1,7 +1,5 @@
 """Credentials that bridges and OPAs of the tests share."""
 
-from __future__ import annotations
-
 import functools
 
 from bridge.http.bundles import BundleEndpoint, sign_bundle

@@ -1,7 +1,5 @@
 """Bundles as the loader serves them, for tests that submit Rego without a loader."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType

@@ -6,8 +6,6 @@ its own for lines, within a line for text. After a command with `# cut`, more li
 on the page.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator, Sequence

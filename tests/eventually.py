@@ -1,7 +1,5 @@
 """Waiting for what another process or task does."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import time

@@ -1,7 +1,5 @@
 """The command line within the tests' process: a process and an OPA of its own cost each command seconds."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import io

@@ -1,7 +1,5 @@
 """Several queries of OPA at once."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

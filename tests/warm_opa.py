@@ -1,7 +1,5 @@
 """OPAs that tests share, one after another: to start one takes longer than most tests, as it compiles the Rego."""
 
-from __future__ import annotations
-
 import asyncio
 import atexit
 import threading

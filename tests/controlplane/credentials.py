@@ -1,7 +1,5 @@
 """Credentials of a control plane that lives for a test run: the key that signs its tokens, and kubeconfig files."""
 
-from __future__ import annotations
-
 import base64
 import json
 import secrets

@@ -3,8 +3,6 @@
 With pytest-xdist each worker has a control plane of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """kubectl with the kubeconfig of a control plane."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ There are no controllers: a deleted Namespace stays Terminating and nothing is g
 names of its own.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,7 +1,5 @@
 """Run a test's process as if it were in a pod."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from urllib.parse import urlsplit
 

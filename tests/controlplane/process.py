@@ -1,7 +1,5 @@
 """A server process that ends with the tests, even if these are killed."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A control plane for what is installed: a webhook configuration on the shared one would concern all tests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A Pod of the rendered chart on this machine: its containers' commands with their paths and ports put elsewhere."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

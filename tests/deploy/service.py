@@ -1,7 +1,5 @@
 """A Service for Pods on this machine: new connections go to the ends that are ready, those that stand stay."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import socket

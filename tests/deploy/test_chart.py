@@ -1,7 +1,5 @@
 """The chart as helm renders it: the effects of values, and one place for each setting."""
 
-from __future__ import annotations
-
 import base64
 import datetime as dt
 import json

@@ -1,7 +1,5 @@
 """The CRDs on a real API server: what it takes, what it refuses and why, and what kubectl shows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

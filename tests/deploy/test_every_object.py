@@ -1,7 +1,5 @@
 """A webhook for every object without a running bridge: the cluster's own components keep working."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is in deploy/ on a real API server: applied by kubectl, and installed and upgraded by helm."""
 
-from __future__ import annotations
-
 import copy
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Containers of the rendered Pod on this machine, asked as a kubelet and as readers ask them."""
 
-from __future__ import annotations
-
 import ssl
 import tempfile
 import time

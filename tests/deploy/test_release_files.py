@@ -1,7 +1,5 @@
 """What `make release` builds, installed as users install it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Releases of the chart on a real API server, by the commands that the documentation names."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil

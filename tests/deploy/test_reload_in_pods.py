@@ -1,7 +1,5 @@
 """The documented command that makes bridges in Pods reload their settings."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import signal

@@ -1,7 +1,5 @@
 """A rolling update of the chart's Pods, with a stream of requests at the API server: admission has no gap."""
 
-from __future__ import annotations
-
 import base64
 import json
 import ssl

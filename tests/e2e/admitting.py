@@ -1,7 +1,5 @@
 """A bridge whose webhook the API server calls, on a cluster with the example."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import time

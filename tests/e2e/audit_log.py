@@ -1,7 +1,5 @@
 """Who wrote what, and who held the Lease, as the API server's audit log has it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Random clusters of Envoy Gateway: Gateways of two controllers, routes, and policies of four of its kinds."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`bridge run` as a child process."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import socket

@@ -1,7 +1,5 @@
 """The output of a command at a terminal."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Sequence

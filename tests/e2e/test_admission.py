@@ -1,7 +1,5 @@
 """`bridge run` with a webhook, on a cluster with the example: what kubectl says as policies and objects come in."""
 
-from __future__ import annotations
-
 import subprocess
 import time
 from collections.abc import Iterator

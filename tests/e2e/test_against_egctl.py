@@ -4,8 +4,6 @@ Compared are the fields in effect on each rule below each listener, and the verd
 seeds; `bridge effective -A --manifests FILE` and `egctl x translate -f FILE --to ir` show the two answers.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterable

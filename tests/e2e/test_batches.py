@@ -1,7 +1,5 @@
 """Answers do not depend on how many targets a query takes."""
 
-from __future__ import annotations
-
 import pytest
 
 from bridge.model.keys import parse_key

@@ -1,7 +1,5 @@
 """The commands of the GitHub Action, the GitLab template and the pre-commit hooks, run as these services run them."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """The Python client, asking a real bridge and its OPA."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 from collections.abc import AsyncIterator, Iterator

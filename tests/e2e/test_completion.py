@@ -1,7 +1,5 @@
 """What a shell completes: the scripts that shells take, and the command's own answers."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`bridge run` on a cluster with objects that are nested thousands of levels deep: it works, and reports them."""
 
-from __future__ import annotations
-
 import time
 import urllib.request
 from pathlib import Path

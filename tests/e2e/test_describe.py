@@ -1,7 +1,5 @@
 """`bridge describe` and `bridge problems` on the example, and on a cluster."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

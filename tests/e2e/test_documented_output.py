@@ -5,8 +5,6 @@ the files on the page (`tests/documented.py`): `bridge` alone within this proces
 skips commands without output, and commands that need more than a folder: `tests/journeys` runs those.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

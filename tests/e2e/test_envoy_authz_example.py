@@ -4,8 +4,6 @@ The input is that of opa-envoy-plugin (https://www.openpolicyagent.org/docs/envo
 API: the plugin evaluates the same document.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import shutil

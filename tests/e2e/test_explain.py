@@ -1,7 +1,5 @@
 """`bridge explain` on the example."""
 
-from __future__ import annotations
-
 import json
 
 from tests.e2e.conftest import Run

@@ -1,7 +1,5 @@
 """A PolicyKind that calls objects policies which are none: Deployments, Secrets."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

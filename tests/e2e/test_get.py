@@ -1,7 +1,5 @@
 """`bridge get` on the example."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`bridge graph`, and the pictures in the docs, which are its own."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

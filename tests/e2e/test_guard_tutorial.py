@@ -1,7 +1,5 @@
 """The steps of the tutorial about guardrails that need a cluster, on a real API server."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time

@@ -1,7 +1,5 @@
 """Requests that a guardrail denies, on an API server that calls the webhook of a bridge."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`bridge run` with an OPA of its own at a Unix socket, where readers have an address of theirs and tokens."""
 
-from __future__ import annotations
-
 import json
 import re
 import urllib.error

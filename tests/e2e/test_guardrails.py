@@ -1,7 +1,5 @@
 """Guardrails on the example, as a person meets them."""
 
-from __future__ import annotations
-
 import json
 import time
 import urllib.request

@@ -1,7 +1,5 @@
 """The examples in the help of commands, as a user types them in a clone."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

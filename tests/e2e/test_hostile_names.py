@@ -1,7 +1,5 @@
 """Names and values in manifests that are made to do harm: they are shown, and do nothing, in any command."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

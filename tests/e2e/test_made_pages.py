@@ -1,7 +1,5 @@
 """Reference pages that come from the code are as the code is."""
 
-from __future__ import annotations
-
 import pytest
 
 from hack.pages.made import PAGES, REFERENCE

@@ -1,7 +1,5 @@
 """`/metrics` of a bridge at work on a cluster, at an address that serves nothing but it and the probes."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import time

@@ -1,7 +1,5 @@
 """An OPA that was started with what `bridge opa-config` prints."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Iterator

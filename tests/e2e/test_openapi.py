@@ -1,7 +1,5 @@
 """docs/reference/openapi.yaml is valid and what a real bridge and its OPA answer; clients made from it run."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Help, version, `bridge opa-config`, `bridge doctor`, and Ctrl-C."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

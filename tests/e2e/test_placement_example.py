@@ -1,7 +1,5 @@
 """The example of placement on a real API server: `bridge run` as a user starts it, and kubectl."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

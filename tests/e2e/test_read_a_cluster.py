@@ -1,7 +1,5 @@
 """Read commands on a cluster, as kubectl reads it: no bridge and no OPA runs beside it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`bridge effective` and `bridge status` on folders of manifests."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import signal

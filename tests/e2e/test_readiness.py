@@ -1,7 +1,5 @@
 """`/readyz` of a bridge whose OPA takes its time to start, or may have been restarted."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import subprocess

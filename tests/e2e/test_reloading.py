@@ -1,7 +1,5 @@
 """SIGHUP to a bridge at work: what it takes up of its file at once, what it names, and a file that is wrong."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

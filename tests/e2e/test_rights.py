@@ -1,7 +1,5 @@
 """A bridge with exactly the rights that `bridge rbac` prints does all its work, and uses all of them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

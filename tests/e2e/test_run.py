@@ -1,7 +1,5 @@
 """`bridge run` on a folder of manifests."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json

@@ -1,7 +1,5 @@
 """Several targets or requests with one start, and policies by their names."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

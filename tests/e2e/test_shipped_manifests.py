@@ -1,7 +1,5 @@
 """What is shipped for clusters, and the example, is what a real API server takes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

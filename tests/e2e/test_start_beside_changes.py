@@ -1,7 +1,5 @@
 """A bridge that starts while CRDs, policy kinds, objects and policies are applied writes all their statuses."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import time

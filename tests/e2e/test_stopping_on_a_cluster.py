@@ -1,7 +1,5 @@
 """SIGTERM with requests under way: what ends when, as callers, a second bridge and the log see it."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import re

@@ -1,7 +1,5 @@
 """`bridge test`: suites of expectations, and what differs from them."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

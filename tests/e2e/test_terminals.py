@@ -1,7 +1,5 @@
 """Read commands on narrow terminals, without colors, in pipes, with names of wide and right-to-left characters."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

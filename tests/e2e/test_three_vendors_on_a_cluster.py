@@ -3,8 +3,6 @@
 Envoy Gateway's and Istio's CRDs are those of their releases; Kuadrant's are not in a Go module.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Traces of a real bridge, as a collector gets them by OTLP over HTTP (https://opentelemetry.io/docs/specs/otlp/)."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import subprocess

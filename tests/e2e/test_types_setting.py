@@ -1,7 +1,5 @@
 """The setting `types`, from its file to OPA: which types, objects and fields, and what goes when it is changed."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import time

@@ -1,7 +1,5 @@
 """Policies that no policy kind describes: each command reports them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

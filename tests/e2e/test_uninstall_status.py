@@ -1,7 +1,5 @@
 """`bridge uninstall-status`: a cluster that has met a bridge is afterwards as one that never did."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

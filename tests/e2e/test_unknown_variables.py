@@ -1,7 +1,5 @@
 """A variable of the environment that looks like a setting and is none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

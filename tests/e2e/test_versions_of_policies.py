@@ -1,7 +1,5 @@
 """Policies that are written in another version of their CRD than the bridge reads (semantics K7)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A hub with views, and real OPAs as its edges, which have no bridge."""
 
-from __future__ import annotations
-
 import functools
 import io
 import json

@@ -1,7 +1,5 @@
 """`bridge violations` as a person runs it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

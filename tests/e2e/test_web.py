@@ -1,7 +1,5 @@
 """The HTTP API of `bridge run`, as browsers and programs use it."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import io

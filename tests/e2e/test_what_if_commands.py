@@ -1,7 +1,5 @@
 """`bridge impact` and `bridge analyze`: the effects of a change before it is applied."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

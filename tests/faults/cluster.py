@@ -1,7 +1,5 @@
 """A real cluster under load, a bridge's replicating half on it, and a reader that queries OPA all the time."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import random

@@ -1,7 +1,5 @@
 """OPA compared with where its objects come from, object by object, and its index with the links of each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Faults of OPA while a cluster is busy. Each test ends with OPA equal to the API server, object by object."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """Faults of the API server while it is busy. Each test ends with OPA equal to it, object by object."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A bridge that gets requests as bytes, and a check of its answers."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import contextlib

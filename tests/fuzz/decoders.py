@@ -1,7 +1,5 @@
 """Every decoder of foreign input, each as a function of bytes that must return or raise its own error."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable
 from pathlib import Path

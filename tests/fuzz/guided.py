@@ -1,7 +1,5 @@
 """Fuzz one decoder with Atheris (libFuzzer) in its own process: `python -m tests.fuzz.guided TARGET SECONDS`."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 

@@ -1,7 +1,5 @@
 """Requests to every listener of a bridge, as bytes, each with its valid responses: what hypothesis draws."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable

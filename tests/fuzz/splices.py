@@ -1,7 +1,5 @@
 """Bytes that are almost what a decoder expects: pieces that have broken decoders, spliced into valid input."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from hypothesis import strategies as st

@@ -4,8 +4,6 @@
 seeds.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import subprocess

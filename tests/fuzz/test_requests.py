@@ -1,7 +1,5 @@
 """No crash, no error of a server but the documented ones, and no wrong admission, whatever is sent."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from pathlib import Path

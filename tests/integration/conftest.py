@@ -1,7 +1,5 @@
 """What the tests against a real OPA and a real API server share."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A policy loader with a real OPA that downloads its bundle."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager

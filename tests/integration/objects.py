@@ -1,7 +1,5 @@
 """Objects that tests of the API server make, by paths of their own."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import os

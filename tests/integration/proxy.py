@@ -1,7 +1,5 @@
 """A TCP proxy on loopback with the faults of a network: connections that freeze, and a host that refuses."""
 
-from __future__ import annotations
-
 import asyncio
 from types import TracebackType
 from typing import Self

@@ -1,7 +1,5 @@
 """Read a change stream in a test up to a condition, with a time-out."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """A source of objects that a test controls, for a replicator and a remediator on a real OPA."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
 from collections.abc import Set as AbstractSet

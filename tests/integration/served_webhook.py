@@ -1,7 +1,5 @@
 """A webhook over TLS without an API server, and a client of it."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json

@@ -1,7 +1,5 @@
 """How often the bridge checks an OPA that does not have the bridge's modules."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

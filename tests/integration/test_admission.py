@@ -1,7 +1,5 @@
 """Admission on a real API server with a real webhook configuration, as kubectl shows it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path

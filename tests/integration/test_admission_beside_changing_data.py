@@ -1,7 +1,5 @@
 """Admission while authors change their data without a pause."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Admission of one author's object while an admin's module fails, or takes long, on another author's object."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

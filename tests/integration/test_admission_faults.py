@@ -1,7 +1,5 @@
 """The webhook over TLS, with a proxy before a real OPA: back-pressure, another OPA, large objects, Events."""
 
-from __future__ import annotations
-
 import asyncio
 import datetime as dt
 import itertools

@@ -1,7 +1,5 @@
 """Objects that are changed past the mutating webhook: by a later mutator, and by subresources."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

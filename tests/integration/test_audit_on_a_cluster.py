@@ -1,7 +1,5 @@
 """Constraints on a real API server: what their statuses say of objects that exist."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager

@@ -1,7 +1,5 @@
 """A type that the API server serves and cannot deliver."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which clients get the bundle, and which bundle OPA accepts."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import io

@@ -1,7 +1,5 @@
 """While a changed version is checked, OPA answers from one set of modules, and readers see since when it is checked."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import AsyncIterator

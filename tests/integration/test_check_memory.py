@@ -1,7 +1,5 @@
 """The memory that `opa check` and `opa test` may use."""
 
-from __future__ import annotations
-
 import resource
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The API server shows a client certificate, set up exactly as docs/how-to/verify-the-api-server.md describes."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The cluster as a source: many types, each on its own."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path

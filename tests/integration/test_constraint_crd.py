@@ -1,7 +1,5 @@
 """Constraints: what an API server refuses by the CRD."""
 
-from __future__ import annotations
-
 import copy
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Policies of Constraints, from authors' modules to what OPA answers."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What changes cost OPA beside objects of a tenant whose links make many paths, or who names the objects of others."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import AsyncIterator, Sequence

@@ -1,7 +1,5 @@
 """Objects that are nested too deeply, on a real API server: they are dropped and reported alone."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping

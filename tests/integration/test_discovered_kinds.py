@@ -1,7 +1,5 @@
 """Policy kinds that a CRD's label makes, on a real API server and in a folder, while a bridge runs."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager

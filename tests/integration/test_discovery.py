@@ -1,7 +1,5 @@
 """The resources that a real API server serves."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest

@@ -1,7 +1,5 @@
 """A client that writes only while a Lease is held: what has not been sent by its end is never sent."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Data of others in the same OPA: what a bridge never touches, whatever it does."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """OPA's memory and time for requests, whatever the patterns of routes compile to."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any

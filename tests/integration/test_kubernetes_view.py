@@ -1,7 +1,5 @@
 """Rego that was written for kube-mgmt, unchanged."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from bridge.model.types import plural_by_rule

@@ -1,7 +1,5 @@
 """The Lease: one bridge writes at a time, and a free Lease is taken at once."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable

@@ -1,7 +1,5 @@
 """Links made by a real OPA, when they are needed and ahead of that."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path

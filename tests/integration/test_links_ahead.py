@@ -1,7 +1,5 @@
 """Links that an initial sync queries ahead of the writes that need them: all, no others, and none is kept for long."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Policies that are replicated already follow the fields by which their kind selects targets."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

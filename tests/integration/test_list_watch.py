@@ -1,7 +1,5 @@
 """Listing and watching one type of a real API server, with the faults of networks and servers."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping

@@ -1,7 +1,5 @@
 """Submitted modules in a real OPA become active together or not at all; one that breaks others is rejected."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path

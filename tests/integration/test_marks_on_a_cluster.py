@@ -1,7 +1,5 @@
 """Marks on affected objects on a real API server: where they stand, beside what, and that they go."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A policy that selects every workload of a cluster: a change of one costs OPA the same, however many there are."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Links follow the modules that make them, statuses wait meanwhile, and a query that a module breaks is repeated."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager

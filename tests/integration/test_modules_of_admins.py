@@ -1,7 +1,5 @@
 """An OPA that holds the bridge's bundle takes modules of others beside it."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 from pathlib import Path

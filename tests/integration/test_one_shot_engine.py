@@ -1,7 +1,5 @@
 """The engine behind one command on a folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

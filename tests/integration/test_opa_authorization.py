@@ -1,7 +1,5 @@
 """An OPA that answers to tokens alone: who may ask it for what, from its first moment on."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import functools

@@ -1,7 +1,5 @@
 """Submitted Rego reaches neither the network nor files: not in a check, not in a test, and not in OPA."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

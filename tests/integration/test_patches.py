@@ -1,7 +1,5 @@
 """Reading and patching one object of a real API server."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 

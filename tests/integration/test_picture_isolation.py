@@ -1,7 +1,5 @@
 """What the page draws and follows where one object spoils a query: the others are shown, and nothing loops."""
 
-from __future__ import annotations
-
 import asyncio
 import copy
 from collections.abc import AsyncIterator, Callable

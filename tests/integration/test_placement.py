@@ -1,7 +1,5 @@
 """Placement on a real API server: what moves objects, what is reported instead, and that all else stays as it is."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

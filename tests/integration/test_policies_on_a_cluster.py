@@ -1,7 +1,5 @@
 """Admins' Rego on a real API server, by kubectl: loaded into OPA, rejected with file and line, fixed, deleted."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

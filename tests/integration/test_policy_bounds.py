@@ -1,7 +1,5 @@
 """Bounds on the size of a policy, from the settings to what OPA holds and answers."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A PolicyKind in a folder is checked by the schema of its CRD: the messages name the field and what it may have."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any
 

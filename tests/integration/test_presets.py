@@ -1,7 +1,5 @@
 """The shipped presets against the CRDs of the Gateway API release that the bridge is built for."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any

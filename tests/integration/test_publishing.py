@@ -1,7 +1,5 @@
 """Views while OPA's data change: what is published is of one state."""
 
-from __future__ import annotations
-
 import asyncio
 import operator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Events on a real API server: what a person sees of an object with kubectl."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager

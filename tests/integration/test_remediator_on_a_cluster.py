@@ -1,7 +1,5 @@
 """Statuses on a real API server: what is written, what is left alone, and by whom."""
 
-from __future__ import annotations
-
 import asyncio
 import copy
 from collections.abc import AsyncIterator, Callable

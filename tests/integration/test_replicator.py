@@ -1,7 +1,5 @@
 """The replicator against a real OPA, from a source that the test holds in its hand."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import weakref

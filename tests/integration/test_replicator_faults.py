@@ -1,7 +1,5 @@
 """The replicator on a real OPA that is frozen, overloaded, or shared, and answers that get lost."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """Reports on a real API server: what an author sees of his ConfigMap or RegoPolicy, and who writes it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager

@@ -1,7 +1,5 @@
 """How many requests to OPA one change takes, from its arrival until the statuses that follow from it are written."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable

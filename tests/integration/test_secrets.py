@@ -1,7 +1,5 @@
 """Secrets are never replicated whole, whatever the settings ask for; and a secret is nowhere else either."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

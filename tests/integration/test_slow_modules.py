@@ -1,7 +1,5 @@
 """Modules whose check takes long delay only their own author."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

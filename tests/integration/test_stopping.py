@@ -1,7 +1,5 @@
 """However the bridge ends, nothing of it is left."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """Facts are stored with their objects, equal newly made ones, and are repaired after writes of another client."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

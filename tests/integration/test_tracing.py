@@ -1,7 +1,5 @@
 """Spans of admission and of requests to OPA, by the SDK's exporter in memory; what OPA itself traces, by OTLP."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Certificates are verified: OPA's and the API server's. There is no way around it."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import AsyncIterator

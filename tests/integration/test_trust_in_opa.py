@@ -1,7 +1,5 @@
 """What OPA answers counts no longer than it is known to hold everything and to answer."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

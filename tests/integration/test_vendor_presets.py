@@ -1,7 +1,5 @@
 """The presets of vendors against the CRDs of their releases."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any

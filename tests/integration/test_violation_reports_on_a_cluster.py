@@ -1,7 +1,5 @@
 """Reports of violations on a real API server, in the form of the CRDs that are installed there."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager

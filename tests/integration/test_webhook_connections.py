@@ -1,7 +1,5 @@
 """Clients that hold the webhook's connections, and reviews that are answered all the same."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path

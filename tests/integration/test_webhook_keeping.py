@@ -1,7 +1,5 @@
 """What the bridge keeps on the API server for its webhook: the configurations."""
 
-from __future__ import annotations
-
 import asyncio
 import operator
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """A webhook at work for tests: a real OPA, a real API server, and what the test says of policies."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import operator

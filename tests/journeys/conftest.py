@@ -1,7 +1,5 @@
 """A clone that was set up as README.md says, and a user at a terminal in it."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

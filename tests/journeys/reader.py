@@ -1,7 +1,5 @@
 """A user with a clone and a terminal, who types the commands of the documentation and compares their output."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -4,8 +4,6 @@ The commands are those of README.md and docs/, which `Reader.follow` types secti
 words (change a value, click a card) is written here.
 """
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

@@ -3,8 +3,6 @@
 .venv/bin/python -m tests.properties.compare [--stacks] SEED [SEED…]
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -1,7 +1,5 @@
 """What random objects are drawn with: one seed, and objects that are kept as they are made."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import Any

@@ -4,8 +4,6 @@ They are DAGs: several Gateways and listeners above a route, several routes abov
 namespaces with and without grants, parents and backends that do not exist.
 """
 
-from __future__ import annotations
-
 from tests.properties.drawing import Drawing, Object
 from tests.properties.random_policies import draw_policies
 

@@ -1,7 +1,5 @@
 """Random policy kinds and policies: all strategies, ties in time, duplicate refs, tombstones, empty specs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.properties.drawing import Drawing, Object

@@ -1,7 +1,5 @@
 """Random Gateways, ListenerSets, mesh frontends and routes, and requests to them: one seed, one of each."""
 
-from __future__ import annotations
-
 from tests.properties.drawing import Drawing, Object
 from tests.reference.objects import GATEWAY_API, Node
 from tests.reference.requests import Request

@@ -4,8 +4,6 @@ Random clusters seldom have three policies on one path that set the same field. 
 scalars, empty objects and arrays where others have objects.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.properties.drawing import Drawing, Object

@@ -1,7 +1,5 @@
 """Statuses and marks: what the engine wants of an object, and what the object shows, in a form that has no order."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A random small world of Gateway API objects, policy kinds and policies, and random steps in it."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

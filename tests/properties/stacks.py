@@ -1,7 +1,5 @@
 """Stacks of policies for the laws of merging: one path of five levels, and what policies on it become in OPA."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ A failure prints the seed and the fewest objects that still differ. To repeat it
     .venv/bin/python -m tests.properties.compare [--stacks] SEED
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 

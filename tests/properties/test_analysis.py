@@ -5,8 +5,6 @@ Random clusters change object by object: edited, created, deleted, renamed, one 
 every problem is compared with what it was.
 """
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json

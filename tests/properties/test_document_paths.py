@@ -1,7 +1,5 @@
 """Names from objects in the paths of OPA's documents: each name addresses its own document."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Stored facts equal freshly made ones, whatever changes: objects, PolicyKinds, CRDs, and modules that add levels."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Iterator

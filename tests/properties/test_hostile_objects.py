@@ -4,8 +4,6 @@ An API server accepts much where a CRD keeps unknown fields, and a folder of man
 only those of the fields that `links` reads.
 """
 
-from __future__ import annotations
-
 import copy
 import random
 from collections.abc import AsyncIterator, Iterator

@@ -1,7 +1,5 @@
 """What the page and the stream keep up to date at the cost of each change equals what is requested from scratch."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import random

@@ -1,7 +1,5 @@
 """What the remediator keeps up to date at the cost of each change equals what is computed from scratch."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import random

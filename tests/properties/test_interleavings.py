@@ -1,7 +1,5 @@
 """Whatever happens in whatever order while a bridge starts, every status is written in the end."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import random

@@ -1,7 +1,5 @@
 """Stacks and specs at the bounds, and odd values and keys, on the real OPA beside the reference."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Laws of merging, by hypothesis, against the real OPA."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Iterator

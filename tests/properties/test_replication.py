@@ -1,7 +1,5 @@
 """Whatever a source tells and whatever goes wrong, OPA ends up equal to the source."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 A failure prints the seed, the request, and the fewest objects with which the two still differ.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path

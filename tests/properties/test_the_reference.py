@@ -1,7 +1,5 @@
 """The reference against the text that it is made of: the closed form of F2, the RFC's own table, F2's example."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

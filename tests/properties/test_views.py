@@ -1,7 +1,5 @@
 """Random clusters: an OPA with the documents of a view answers as the hub does, and no change of a view is missed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The reference's answers: effective policies of every effective target, and the status of every policy."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """Which refs of which policies count, and why the others do not (T1 to T5, F5)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from tests.reference.gateway_api import is_granted, selects

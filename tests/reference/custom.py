@@ -1,7 +1,5 @@
 """Custom strategies (F9): what the rules of admins that tests load would return, and whose the leaves of that are."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

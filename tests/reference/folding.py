@@ -3,8 +3,6 @@
 Every variant builds its order with `join`; docs/reference/semantics.md, "Order of precedence", has the table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import reduce

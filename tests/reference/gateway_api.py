@@ -1,7 +1,5 @@
 """What Gateway API allows: which listener takes which route, and which reference across namespaces is granted."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.reference.objects import GATEWAY_API, Cluster, Node, Spec, group_of, node_of

@@ -1,7 +1,5 @@
 """The hierarchy: what is directly above a node, the effective targets of a level, the paths to them (P1 to P3)."""
 
-from __future__ import annotations
-
 from tests.reference.gateway_api import is_granted, takes_route
 from tests.reference.kinds import PolicyKind
 from tests.reference.listeners import gateway_of, unaccepted

@@ -1,7 +1,5 @@
 """Which listeners of a Gateway and its ListenerSets are distinct (Gateway API 1.7, GatewaySpec.listeners; GEP-1713)."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from tests.reference.gateway_api import admits

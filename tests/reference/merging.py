@@ -4,8 +4,6 @@ A spec is a tree: a dict of trees, a Leaf, or, where a kind's `merge` defines th
 Scalars, nulls, arrays, empty objects and units are leaves (O1).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The outcome of each policy: at a path (O1 to O3), over all paths (O4), and its conditions (S1, S2)."""
 
-from __future__ import annotations
-
 from tests.reference.folding import Fold
 from tests.reference.kinds import PolicyKind
 from tests.reference.merging import leaves

@@ -1,7 +1,5 @@
 """One policy: its refs, its spec proper, its strategy, and whether what it says makes sense (F6, F7, T2)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

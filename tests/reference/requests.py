@@ -5,8 +5,6 @@ A request has `gateway` (a Gateway's or frontend's node), `protocol` (empty wher
 that it is from).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

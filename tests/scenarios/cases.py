@@ -1,7 +1,5 @@
 """Scenarios as data: the objects in `objects.yaml`, and the outcomes in `expected.yaml`."""
 
-from __future__ import annotations
-
 import copy
 import re
 from collections.abc import Iterable

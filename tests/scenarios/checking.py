@@ -29,8 +29,6 @@ shortened there, `<Kind>/<name>#<section>`; a policy has its name (`<Kind>/<name
 - Outcomes about Constraints are those of `judging.py`.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """The CRDs that a scenario's objects need on an API server."""
 
-from __future__ import annotations
-
 from bridge.model.changes import Object
 from bridge.sources.defaults import CLUSTER_SCOPED_POLICIES
 from tests.integration.objects import crd

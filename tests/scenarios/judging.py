@@ -8,8 +8,6 @@ These outcomes of `expected.yaml` are about Constraints:
 - `admission: {object, denied?, warnings?}`: all messages about the request to create an object.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Requests of scenarios: the input of the query `request`, the command line for it, and the expected answer."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -3,8 +3,6 @@
 `make test` has the scenarios that a cluster can decide in another way than Rego alone; the others are long.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

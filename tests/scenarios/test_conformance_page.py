@@ -1,7 +1,5 @@
 """docs/reference/conformance.md and constraint.md name scenarios and files that there are."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

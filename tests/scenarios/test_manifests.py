@@ -1,7 +1,5 @@
 """Scenarios as manifests, through the command line: one call for all effective policies, one for all statuses."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

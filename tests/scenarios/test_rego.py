@@ -1,7 +1,5 @@
 """Scenarios in OPA alone: an OPA that holds nothing, asked as if the objects were there (`changes`)."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A soak of two minutes: what half an hour of it proves, `make soak` shows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """An event loop whose clock stands still while there is work, and jumps to the next timer when there is none."""
 
-from __future__ import annotations
-
 import asyncio
 import selectors
 from collections.abc import Callable, Coroutine

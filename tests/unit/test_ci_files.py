@@ -1,7 +1,5 @@
 """The files for GitHub, GitLab and pre-commit: valid by their schemas, and of this version."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What can be known of the Containerfile without a container runtime."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Links in README.md and docs/ lead somewhere."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The replicator's state machine: only the table's transitions, from which everything about the state follows."""
 
-from __future__ import annotations
-
 import pytest
 
 from bridge.replicator.replicator import SYNC, IllegalTransition, SyncEvent, SyncMachine, SyncState

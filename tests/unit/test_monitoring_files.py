@@ -1,7 +1,5 @@
 """Alert rules and dashboard: promtool accepts them, each alert has tests, and they query exposed metrics."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Pages that name a test for each promise: the tests are there."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a release is made of: the lock, the audit."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

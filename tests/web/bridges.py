@@ -1,7 +1,5 @@
 """`bridge run` on a folder of manifests, as the server of the page."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """The page in a real browser, of bridges that serve folders of manifests."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The page as the tests use it: what a person sees and does, and waiting for it."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from typing import Any

@@ -1,7 +1,5 @@
 """Go builds every tool by itself."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The wheel carries everything that the program needs when it runs without a working copy."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

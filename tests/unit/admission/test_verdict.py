@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from bridge.admission.review import ALL_WARNINGS, LONGEST_WARNING, fitted, verdict
 from bridge.model.placement import Decision
 

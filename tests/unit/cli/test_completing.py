@@ -1,7 +1,5 @@
 """What a shell is offered for the names that commands take."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The sections of `bridge describe`, as tables."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from bridge.cli.describe import description

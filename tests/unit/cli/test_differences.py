@@ -1,7 +1,5 @@
 """Differences of effective policies as tables."""
 
-from __future__ import annotations
-
 from bridge.cli.impact import differences_table
 
 GATEWAY = "gateway.networking.k8s.io/Gateway/infra/public"

@@ -1,7 +1,5 @@
 """Label selectors as kubectl takes them."""
 
-from __future__ import annotations
-
 import pytest
 
 from bridge.cli.selector import parse_selector

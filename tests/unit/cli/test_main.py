@@ -1,7 +1,5 @@
 """What a person is reported when something goes wrong."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

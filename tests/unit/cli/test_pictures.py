@@ -1,7 +1,5 @@
 """Pictures as text, whatever names hold."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from typing import Any

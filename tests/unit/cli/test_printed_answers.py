@@ -1,7 +1,5 @@
 """What the printers make of the queries' answers."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The hierarchy as a tree."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from bridge.cli.table import render

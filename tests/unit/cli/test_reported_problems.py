@@ -1,7 +1,5 @@
 """What read commands report about input that they cannot read."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """Analyses as Markdown, SARIF and JUnit."""
 
-from __future__ import annotations
-
 import importlib.resources
 import json
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """`--manifests` with several paths behind it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """kubectl's templates. The expected texts of the first table are those of kubectl's own documentation."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Which rows `--watch` prints."""
 
-from __future__ import annotations
-
 import io
 import sys
 from collections.abc import Sequence

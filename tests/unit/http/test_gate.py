@@ -1,7 +1,5 @@
 """Limits of a listener's connections: silent clients, slow clients, and too many of either."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import socket

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import itertools
 
 from bridge.kube.errors import Forbidden, KubeError, ServerError, Throttled, Unreachable, Untrusted

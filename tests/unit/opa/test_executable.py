@@ -1,7 +1,5 @@
 """The `opa` that the bridge downloads: which bytes it accepts, and what it reports where it gets none."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

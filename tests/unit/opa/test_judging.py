@@ -1,7 +1,5 @@
 """What is found where a Constraint's policy fails or takes too long."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from typing import Any

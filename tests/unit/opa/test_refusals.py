@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer

@@ -1,7 +1,5 @@
 """A judge whose verdicts a test gives by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from bridge.model.keys import Key

@@ -1,7 +1,5 @@
 """The state of an author's object, as the metrics count it."""
 
-from __future__ import annotations
-
 import pytest
 
 from bridge.model.keys import parse_key

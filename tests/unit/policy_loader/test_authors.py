@@ -1,7 +1,5 @@
 """From a change stream to what the loader is handed, and back to what is known of each author."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from bridge.policy_loader.assembly import dispatcher

@@ -1,7 +1,5 @@
 """Submissions by ConfigMaps and RegoPolicies, and the mistakes of invalid ones."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """What an author reads: the annotation in kube-mgmt's form, a RegoPolicy's status, an Event."""
 
-from __future__ import annotations
-
 import json
 
 from bridge.model.keys import Key

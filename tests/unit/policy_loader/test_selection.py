@@ -1,7 +1,5 @@
 """The submissions that are served together, and the number of checks that finding them takes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """Names of objects in output."""
 
-from __future__ import annotations
-
 from bridge.queries.names import identity
 
 

@@ -1,7 +1,5 @@
 """What of the hierarchy is drawn, and what is only counted."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from bridge.queries.topology import ALL, Bound, Link, Picture, picture_of

@@ -1,7 +1,5 @@
 """When the audit's results count; what it evaluates is tested against the real OPA."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any

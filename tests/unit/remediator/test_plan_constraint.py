@@ -1,7 +1,5 @@
 """The status of a Constraint: what is written, and what is not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from bridge.remediator.plan import plan_constraint

@@ -1,7 +1,5 @@
 """How the remediator continues after errors; its results are tested against the real OPA."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any

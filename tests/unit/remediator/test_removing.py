@@ -1,7 +1,5 @@
 """A bridge's traces taken back: what is left of a status, and what the patches say."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from bridge.remediator.plan import describe, plan_removal, without_nulls

@@ -1,7 +1,5 @@
 """Which changes are computed when; what is computed is tested against the real OPA."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Which reports and Events follow from an audit, without an API server."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """A strict little interpreter of the JSON Patch (RFC 6902) that the replicator sends."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

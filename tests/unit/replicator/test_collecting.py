@@ -1,7 +1,5 @@
 """The garbage collector around fills."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 

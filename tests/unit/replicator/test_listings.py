@@ -1,7 +1,5 @@
 """How far types are reported."""
 
-from __future__ import annotations
-
 from bridge.model.changes import Deleted, Listed, Listing, Trouble, Upserted
 from bridge.model.keys import parse_key
 from bridge.replicator.changes import Listings

@@ -1,7 +1,5 @@
 """Which notices a listener of the replicator gets; what it writes is tested against a real OPA."""
 
-from __future__ import annotations
-
 from bridge.model.changes import Notice
 from bridge.model.keys import parse_key
 from bridge.model.types import CRD

@@ -1,7 +1,5 @@
 """Variables of the environment that look like settings."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from bridge.settings.loading import SettingsError, load_settings

@@ -1,7 +1,5 @@
 """Which rights follow from settings and policy kinds: each only where it is used."""
 
-from __future__ import annotations
-
 from bridge.model.types import Access
 from bridge.settings.model import PlacementSettings, Settings, TypeSettings
 from bridge.sidecar.rbac import READ, Facts, explained_kinds, needed_access, replicated_types

@@ -1,7 +1,5 @@
 """SIGHUP: which settings are read again and applied, and what is logged."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

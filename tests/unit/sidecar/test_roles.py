@@ -1,7 +1,5 @@
 """Access as roles."""
 
-from __future__ import annotations
-
 from bridge.model.types import Access
 from bridge.sidecar.rbac import role_objects, rules
 

@@ -1,7 +1,5 @@
 """How a bridge ends: step by step, whatever one of them does."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """The report at the start waits for statuses, and for no longer than the bridge runs."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Reading of YAML in a child process: the same documents, and an end of what costs too much."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """When discovery is repeated; what a cluster delivers is tested against a real API server."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import aclosing
 from types import SimpleNamespace

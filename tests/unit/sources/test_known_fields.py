@@ -1,7 +1,5 @@
 """Unknown kinds and fields of manifests, by the releases that the bridge knows and by CRDs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

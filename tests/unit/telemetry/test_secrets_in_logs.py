@@ -1,7 +1,5 @@
 """Nothing secret in logs, whatever goes wrong."""
 
-from __future__ import annotations
-
 import logging
 
 import pytest

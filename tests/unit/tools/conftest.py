@@ -1,7 +1,5 @@
 """A machine with nothing on it, to which a test adds what it needs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Server-sent events as they are written."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 

@@ -1,7 +1,5 @@
 """How effective policies are followed; what the queries say is tested against the real OPA."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """Who is answered."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

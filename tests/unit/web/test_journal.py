@@ -1,7 +1,5 @@
 """What is remembered of changes."""
 
-from __future__ import annotations
-
 import asyncio
 
 from bridge.web import picture_updates

@@ -1,7 +1,5 @@
 """Requests that no page sends: each is refused, and none is an error of the bridge."""
 
-from __future__ import annotations
-
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer

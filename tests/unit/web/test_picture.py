@@ -1,7 +1,5 @@
 """What a picture makes of what it is node_of, object by object."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 from bridge.work import Backoff, Delays

@@ -1,7 +1,5 @@
 """Bounds of the writes under way."""
 
-from __future__ import annotations
-
 import asyncio
 
 from bridge.work import SLOW, WRITERS, WRITERS_EACH, Writers
