@@ -53,23 +53,6 @@ ENTRY: dict[str, Any] = {
 }
 
 
-def test_a_row_of_effective_policies_names_target_path_spec_and_outcomes() -> None:
-    assert render(effective_table([ENTRY])).splitlines()[1].split("   ") == [
-        "HTTPRoute/shop/cart#view",
-        "ColorPolicy",
-        "infra/public#https",
-        'colors.accent="light green", contrast=7',
-        "infra/brand (partly), shop/cart",
-    ]
-
-
-def test_a_wide_row_adds_the_whole_path_origins_and_who_overrides() -> None:
-    line = render(effective_table([ENTRY], wide=True)).splitlines()[1]
-    assert "GatewayClass/example > Gateway/infra/public > Gateway/infra/public#https > HTTPRoute/shop/cart" in line
-    assert 'colors.accent="light green" [shop/cart], contrast=7 [infra/brand]' in line
-    assert "infra/brand on Gateway/infra/public (PatchDefaults: PartiallyProgrammed, overridden by shop/cart)" in line
-
-
 def test_a_path_that_could_not_be_folded_shows_why() -> None:
     failed = {
         **ENTRY,
@@ -109,27 +92,12 @@ def _status(policy: str, **more: Any) -> dict[str, Any]:
     return {"policy": policy, "policyKind": "example.com/ColorPolicy", "mode": "Manage", "types": [], **more}
 
 
-def test_a_row_of_statuses_has_the_reason_and_the_message_that_matters() -> None:
-    answer = Statuses([_status(BRAND, conditions=PROGRAMMED), _status(CART, conditions=REFUSED)], [])
-    assert render(status_tables(answer)[0]) == (
-        "POLICY        KIND          ACCEPTED   PROGRAMMED   MESSAGE\n"
-        "infra/brand   ColorPolicy   True       Overridden   lost\n"
-        "shop/cart     ColorPolicy   False                   TargetNotFound: gone\n"
-    )
-
-
 def test_a_long_message_is_a_count_and_its_first_three_sentences_unless_wide() -> None:
     sentences = [f"Programmed on {number} scopes" for number in range(5)]
     conditions = [PROGRAMMED[0], _condition("Programmed", "True", "PartiallyProgrammed", ". ".join(sentences))]
     answer = Statuses([_status(BRAND, conditions=conditions)], [])
     assert f"{'. '.join(sentences[:3])}. … and 2 more (-o wide shows them)\n" in render(status_tables(answer)[0])
     assert ". ".join(sentences) in render(status_tables(answer, wide=True)[0])
-
-
-def test_an_observed_kind_is_marked() -> None:
-    table = render(status_tables(Statuses([{**_status(BRAND, conditions=PROGRAMMED), "mode": "Observe"}], []))[0])
-    assert "MODE" in table
-    assert "Observe" in table
 
 
 def test_a_status_kept_by_ancestor_has_a_row_for_each() -> None:
@@ -210,24 +178,6 @@ def _explained(target: str = RULE, **path: Any) -> dict[str, Any]:
 def _explanation(*entries: dict[str, Any]) -> str:
     blocks = explanation(entries)
     return "\n".join(render(block) if isinstance(block, Table) else str(block) for block in blocks)
-
-
-def test_an_explanation_has_the_stack_the_steps_and_where_each_field_is_from() -> None:
-    assert _explanation(_explained()) == (
-        "ColorPolicy at HTTPRoute/shop/cart#view via infra/public#https\n"
-        "PATH, FROM THE TOP           POLICY        STRATEGY         OUTCOME\n"
-        "GatewayClass/example         -\n"
-        "Gateway/infra/public         infra/brand   PatchDefaults    partly, overridden by shop/cart\n"
-        "Gateway/infra/public#https   -\n"
-        "HTTPRoute/shop/cart          shop/cart     AtomicDefaults   Programmed\n"
-        "HTTPRoute/shop/cart#view     -\n\n"
-        "STEP   ESTABLISHED   CHALLENGER   STRATEGY        WINS\n"
-        "1      infra/brand   shop/cart    PatchDefaults   challenger\n\n"
-        "EFFECTIVE FIELD   VALUE           FROM\n"
-        'colors.accent     "light green"   shop/cart\n'
-        "contrast          7               infra/brand\n\n"
-        "DOES NOT COUNT HERE   REASON   WHY\n"
-    )
 
 
 def test_targets_with_one_explanation_have_it_once() -> None:
