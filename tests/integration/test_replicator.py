@@ -98,17 +98,6 @@ async def test_it_syncs_opa_with_objects_links_kinds_and_the_policies_of_those_k
         assert len(bridge.replicator) == 4
 
 
-async def test_an_initial_sync_removes_former_data_from_opa(opa_path: Path) -> None:
-    async with WarmOpa(opa_path) as managed, Opa(managed.url) as opa:
-        await opa.put("objects/core/Service/old/left", service("left"))
-        await opa.put("mine", 1)
-        replicator = Replicator(ScriptedSource([service("cart")]), opa, TYPES)
-        async with working(replicator.run):
-            await asyncio.wait_for(replicator.filled.wait(), 300)
-        assert list(await opa.get("objects/core/Service") or {}) == ["shop"]
-        assert await opa.get("mine") == 1
-
-
 async def test_it_waits_for_types_that_are_slow_or_cannot_be_reached_but_not_for_those_that_are_missing(
     opa_path: Path,
 ) -> None:
@@ -169,20 +158,6 @@ async def test_garbage_of_a_long_fill_is_collected(opa_path: Path, monkeypatch: 
         assert not gc.isenabled()
 
 
-async def test_changes_follow_and_a_relist_removes_missing_objects(opa_path: Path) -> None:
-    async with replicating(opa_path, ScriptedSource(map(service, "abc"))) as bridge:
-        await bridge.filled()
-        bridge.source.put(service("d"), service("a", spec={"type": "ClusterIP"}))
-        bridge.source.delete(key_of(service("b")))
-        await bridge.notices.until_written()
-        assert set(await bridge.held()) == keys(*map(service, "acd"))
-        del bridge.source.objects[key_of(service("c"))]
-        bridge.source.tell("core/Service")
-        (notice,) = await bridge.notices.until_written()
-        assert set(await bridge.held()) == keys(*map(service, "ad"))
-        assert notice == Notice((key_of(service("c")),))
-
-
 async def test_a_notice_has_the_changes_and_their_former_places(opa_path: Path) -> None:
     async with replicating(opa_path, ScriptedSource([route("one", "cart")])) as bridge:
         await bridge.filled()
@@ -231,21 +206,6 @@ async def test_a_burst_is_a_few_writes_and_the_newest_state_counts(opa_path: Pat
         notices = await bridge.notices.until_written()
         assert len(notices) <= 2 * (20 * 50) / BATCH
         assert {obj["spec"]["number"] for obj in (await bridge.held()).values()} == {49}
-
-
-async def test_a_policy_kind_that_comes_brings_its_policies_and_takes_them_away(opa_path: Path) -> None:
-    async with replicating(opa_path, ScriptedSource([color("red")])) as bridge:
-        await bridge.filled()
-        assert await bridge.held() == {}
-        bridge.source.put(POLICY_KIND)
-        await bridge.notices.until_written()
-        await bridge.notices.until_written()
-        assert set(await bridge.held()) == keys(POLICY_KIND, color("red"))
-        bridge.source.delete(key_of(POLICY_KIND))
-        await bridge.notices.until_written()
-        await bridge.notices.until_written()
-        assert await bridge.held() == {}
-        assert set(await bridge.opa.get("kinds") or {}) == PRESETS
 
 
 async def test_an_object_and_its_links_are_never_seen_apart(opa_path: Path) -> None:
