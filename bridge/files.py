@@ -3,8 +3,6 @@
 Files that others may have written or linked are read with a bound, and where asked for, only regular ones.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -3,8 +3,6 @@
 Everything that queues uses these, so no tenant's work delays another's. Times are in seconds, by the loop's clock.
 """
 
-from __future__ import annotations
-
 import asyncio
 import heapq
 import itertools

@@ -4,8 +4,6 @@ The placement decision is the admins' own, for the object; the shipped rules' is
 whole request. The bridge repeats a query while that can help and there is time.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """TLS of the webhook: the server's certificate, and the accepted clients. The files of both may change at any time."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """The webhook's HTTP endpoint: paths, time limits, and size limits."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import re

@@ -3,8 +3,6 @@
 Rego has no catch, so one guardrail that fails would leave those of others unjudged.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from typing import Any

@@ -6,8 +6,6 @@
 - Nothing is read while a request waits: while the list is unknown, the bridge queries the rules.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 

@@ -7,8 +7,6 @@ The rules:
 - Warnings are part of admissions and denials.
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 from collections.abc import Collection, Iterable, Mapping

@@ -7,8 +7,6 @@ so the validating one evaluates the same objects again, as they will be stored.
 the bridge's caBundle. While the bridge is down the API server applies failurePolicy.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

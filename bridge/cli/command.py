@@ -12,8 +12,6 @@
 A command that reads a cluster, manifests or an OPA is declared by `bridge.cli.reading.read_command`.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from pathlib import Path

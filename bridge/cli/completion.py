@@ -1,7 +1,5 @@
 """Shell completion: the script that `bridge completion` prints, and names from the user's source."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import io

@@ -1,7 +1,5 @@
 """`bridge doctor`: check tools, OPA and cluster, with commands that fix problems."""
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import os

@@ -1,7 +1,5 @@
 """`bridge fleet`: the OPAs that get views from a bridge."""
 
-from __future__ import annotations
-
 import json
 import ssl
 import urllib.error

@@ -1,7 +1,5 @@
 """Commands for an installation: `webhook-config`, `opa-config`, `credentials`, `token` and `crds`."""
 
-from __future__ import annotations
-
 import secrets
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Exit codes: 0 success, 1 problems found, 2 usage or input error, with one line on standard error.
 """
 
-from __future__ import annotations
-
 import importlib
 import itertools
 import os

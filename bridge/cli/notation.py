@@ -1,7 +1,5 @@
 """How cells of tables write policies, paths to targets, and specs."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

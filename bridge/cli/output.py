@@ -1,7 +1,5 @@
 """Output formats: tables for people; exact values as JSON and YAML, names and templates for programs."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

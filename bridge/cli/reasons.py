@@ -1,7 +1,5 @@
 """`bridge reasons`: what the reasons of conditions, problems and rejected links mean, and what to do."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 

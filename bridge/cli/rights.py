@@ -1,7 +1,5 @@
 """What a user may not read in a cluster, in one line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from bridge.model.changes import Trouble

@@ -1,7 +1,5 @@
 """The source of a read command: a running OPA, manifests, or a cluster, from the options and the environment."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

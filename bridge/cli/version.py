@@ -1,7 +1,5 @@
 """`bridge version`: what is in use."""
 
-from __future__ import annotations
-
 import platform
 import sys
 

@@ -1,7 +1,5 @@
 """`--watch`: print the output of a command, then changed rows, like kubectl."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import time

@@ -3,8 +3,6 @@
 Fields of later versions are ignored.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

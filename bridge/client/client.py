@@ -1,7 +1,5 @@
 """The client: single queries go to an OPA by opa-python-client, changes come from a bridge as a stream."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack

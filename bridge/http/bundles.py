@@ -8,8 +8,6 @@ The rules of tokens, which are the bridge's token for OPA and those of OPA's rea
 - A file that cannot be read, or has no token, changes nothing, and is logged.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import contextlib

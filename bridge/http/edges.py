@@ -5,8 +5,6 @@ are read at each request, so a rotated token counts at once; a file that cannot 
 count.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterable
 from pathlib import Path

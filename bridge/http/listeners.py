@@ -3,8 +3,6 @@
 Messages of aiohttp's server are written to the bridge's log.
 """
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import functools

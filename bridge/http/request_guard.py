@@ -1,7 +1,5 @@
 """Request guards: the right Host and Origin, and a right token."""
 
-from __future__ import annotations
-
 import hmac
 import ipaddress
 import time

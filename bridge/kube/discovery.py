@@ -1,7 +1,5 @@
 """The types that an API server serves, their preferred versions, and the permissions of a user there."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Iterable, Mapping

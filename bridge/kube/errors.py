@@ -22,8 +22,6 @@ The text of each is one line for people. The library's error, if there was one, 
 `explain_trouble` and its neighbors explain why a type cannot be read, and how to fix it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -8,8 +8,6 @@ Only the metadata of an object is parsed; the rest goes to OPA unchanged. Unpars
 objects are read about ten times as fast as a whole, with a fraction of the memory.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import random

@@ -11,8 +11,6 @@
   dropped. Missing permissions are logged once.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -3,8 +3,6 @@
 A report of this bridge has the label `LABEL`, and annotations with the key of its object and a digest of its content.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
 

@@ -10,8 +10,6 @@ object that the bridge cannot handle; the next `Upserted` or `Deleted` of the ob
 The replicator writes changes to OPA, and then sends a `Notice` to its listeners.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ A decoder recurses for each level, and Python ends it with a RecursionError: at 
 9,900 in 3.13. An API server stores up to 10,000. Nothing here recurses.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from itertools import accumulate

@@ -1,7 +1,5 @@
 """What parts show to operators: histograms for metrics, and reports on objects, as Events or in the log."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol

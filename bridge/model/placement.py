@@ -5,8 +5,6 @@ other fields are ignored. Admission and remediation read it in the same way, so 
 creation is not placed differently later.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Text that any user may have written, for a terminal and for logs; the name that a misspelled one may mean."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable
 

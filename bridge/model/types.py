@@ -1,7 +1,5 @@
 """Resource types, the selection of their objects, and permissions on them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from bridge.model.keys import CORE

@@ -1,7 +1,5 @@
 """Views: the parts of a cluster that bundles for other OPAs have."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The address of an OPA with its TLS trust: http, https, or a Unix socket."""
 
-from __future__ import annotations
-
 import ssl
 import time
 from dataclasses import dataclass

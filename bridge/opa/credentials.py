@@ -3,8 +3,6 @@
 A folder of credentials has three files: `token`, `signing-key.pem` (private), `verification-key.pem` (public).
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import secrets

@@ -12,8 +12,6 @@ OpaError
 A library's error behind one of these is its `__cause__`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

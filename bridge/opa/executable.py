@@ -4,8 +4,6 @@
 image can install `opa` before anything else.
 """
 
-from __future__ import annotations
-
 import argparse
 import fcntl
 import hashlib

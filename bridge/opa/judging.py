@@ -4,8 +4,6 @@ Rego has no catch, so one policy that fails would hide what all others find. Suc
 at which it fails gets the violation `cannot be judged`, and a policy that is slow at several is not evaluated further.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -5,8 +5,6 @@ strategies and hierarchies of admins, and the `kubernetes` view. The shipped gua
 Constraint or an admin's guardrail uses them.
 """
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import json

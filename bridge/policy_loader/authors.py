@@ -1,7 +1,5 @@
 """Follows the objects with Rego and data (ConfigMaps, RegoPolicies) and submits them to the loader."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ any host (`allow_net` is a setting of `opa check` alone) and from files, so modu
 (rego/checks/outside_access.rego).
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import re

@@ -5,8 +5,6 @@ those that are not active the oldest is first, so a start gives the same set wha
 would be slow: all are checked together first, and apart only if that finds faults.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

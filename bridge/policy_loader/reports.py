@@ -5,8 +5,6 @@ The annotation has the form of kube-mgmt's `openpolicyagent.org/kube-mgmt-status
 For a folder of manifests, whose files are never written, rejections are logged.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence

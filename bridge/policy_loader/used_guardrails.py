@@ -1,7 +1,5 @@
 """The guardrails that Constraints name: shipped ones are loaded only while a Constraint uses them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Upserted

@@ -1,7 +1,5 @@
 """Queries of read commands, with few requests."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType

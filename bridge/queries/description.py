@@ -1,7 +1,5 @@
 """Objects of the hierarchy with their policies: lists of them, and everything about one object."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Kinds: `ColorPolicy`, `colorpolicies`, `cp` (from its CRD), `example.com/ColorPo
 Targets: a full key, `httproute/cart`, `HTTPRoute/shop/cart#checkout`, `gtw/public#https`.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

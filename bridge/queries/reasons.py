@@ -1,7 +1,5 @@
 """The reasons of verdicts, as docs/reference/reasons.md explains them: the page is part of the package."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

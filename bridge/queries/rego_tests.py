@@ -1,7 +1,5 @@
 """`_test.rego` files of folders, which `opa test` runs together with the folder's other Rego and the shipped one."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -4,8 +4,6 @@ They come from the source of the command, without rules and without an OPA, whic
 completion.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A picture has a limit, because ten thousand routes would not be readable: furthe
 HTTPRoutes`, and a level with too many nodes is only counted. Links that do not count are part of the picture.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The audit: violations of Constraints by existing objects, updated with OPA, and reported in their statuses."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import time

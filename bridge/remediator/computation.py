@@ -3,8 +3,6 @@
 Namespaces with waiting changes take turns, so one with many changes delays only its own.
 """
 
-from __future__ import annotations
-
 import asyncio
 import functools
 from collections import Counter, OrderedDict, deque

@@ -1,7 +1,5 @@
 """The placement decision, queried for many objects at once; and for a report, without writes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ sweep, which takes at most a fifth of the time. After a change of the policy the
 that differs is evaluated once more, waits for the budget, and is patched from that version.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections import Counter, deque

@@ -4,8 +4,6 @@ Any client may have written the current status: entries without the form of cond
 list, and a value that is not a list counts as empty.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The remediator: compares desired and current statuses of objects, and writes only differences."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet

@@ -6,8 +6,6 @@ and only if they differ. Without CRDs for reports there are only Events, one for
 or ceases to violate.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import hashlib

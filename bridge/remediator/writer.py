@@ -3,8 +3,6 @@
 A queue in which owners take turns, plans, a budget, and writes in parallel, to a cluster, or to memory for a folder.
 """
 
-from __future__ import annotations
-
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 Types that deliver nothing and objects that the bridge rejects are reported here, once each.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import Counter

@@ -7,8 +7,6 @@ object's declarations about itself have a separate part. `docs/reference/documen
 reads it.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping

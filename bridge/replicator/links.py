@@ -1,7 +1,5 @@
 """Links of objects, queried from OPA: several queries in parallel, ahead of the write, once for the same fields."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice

@@ -3,8 +3,6 @@
 Rego decides what is in a view (the query `view`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Settings from a YAML file, the environment over it, and options over both; with the origin of each value."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import re

@@ -4,8 +4,6 @@ Everything else follows from this model: options, variables of the environment, 
 reference page, and which settings a running bridge reloads.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple, get_type_hints

@@ -1,7 +1,5 @@
 """Valid settings beyond their types, as one table: values in range, and settings that fit together."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import urlsplit

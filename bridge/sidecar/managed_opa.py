@@ -1,7 +1,5 @@
 """The OPA that the bridge syncs: its address and token. The bridge's own is restarted on its port when it ends."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -1,7 +1,5 @@
 """The sources of each metric's values: packages count, and the counts get their names here."""
 
-from __future__ import annotations
-
 import platform
 from collections import Counter
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Admins' Rego in a running bridge: who submits it, which modules OPA has, and the reports to authors."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 from collections.abc import Callable, Collection

@@ -7,8 +7,6 @@
 - A view that selects nothing is not published; edges with an earlier bundle keep it.
 """
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

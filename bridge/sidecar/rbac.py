@@ -3,8 +3,6 @@
 `role_objects` returns them as a ClusterRole, a Role for each namespace, and their bindings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

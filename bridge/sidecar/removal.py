@@ -3,8 +3,6 @@
 The Lease is held meanwhile, so no bridge writes, and is removed last.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import socket

@@ -10,8 +10,6 @@ within its grace period; a second signal ends it immediately:
 5. Listeners stop, and finally OPA.
 """
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import os

@@ -1,7 +1,5 @@
 """The source of objects and the sink of statuses: a cluster or a folder of manifests, behind one class."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

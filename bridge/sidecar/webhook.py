@@ -1,7 +1,5 @@
 """The running admission webhook: its certificate, its address, the OPAs that it queries, and its configurations."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import dataclasses

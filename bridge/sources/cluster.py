@@ -1,7 +1,5 @@
 """The cluster as a change stream: one independent list-and-watch for each wanted type."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """Manifests as they are at a commit of the Git repository that has them."""
 
-from __future__ import annotations
-
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence

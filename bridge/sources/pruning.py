@@ -1,7 +1,5 @@
 """Fields that OPA must not have, secret ones and large ones that no rule reads: sources remove them from objects."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ Libraries' messages have the same format. Long values are cut, control character
 address is removed. For repeated attempts, the same reason (an info with `why`) is logged once a minute.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 import sys

@@ -5,8 +5,6 @@ the prefix `policy_bridge_` and base units. Labels name no objects but Constrain
 namespaces, because their number is unlimited.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from math import isinf

@@ -4,8 +4,6 @@ OpenTelemetry's instrumentation of aiohttp is not used: each poll of OPA would b
 the name of the HTTP method alone, and its server half needs a provider for the whole process.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence

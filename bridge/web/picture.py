@@ -3,8 +3,6 @@
 The query `picture` returns the entry of each object; this module combines them.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain

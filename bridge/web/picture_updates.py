@@ -1,7 +1,5 @@
 """Updates the picture with OPA while a page is open, at the cost of each change, and numbers the changes."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import secrets

@@ -9,8 +9,6 @@
 - `GET /v1/effective`: effective policies for programs, once or as they change
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence

@@ -4,8 +4,6 @@ Errors have the form of queries: `{"error": {"code", "message"}}` with a suitabl
 HTML, "Server-sent events") have a heartbeat and bounded queues.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any

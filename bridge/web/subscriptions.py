@@ -1,7 +1,5 @@
 """Effective policies as they change: queried once for all readers of a target, at the cost of the change."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import secrets

@@ -1,7 +1,5 @@
 """`/api/topology` and `/api/stream`: the hierarchy with its policies, and its changes."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping

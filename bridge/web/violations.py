@@ -1,7 +1,5 @@
 """`/api/violations`: what the audit has found, the most severe violations first."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
