@@ -1,7 +1,5 @@
 """A certificate for 127.0.0.1, for servers of measurements."""
 
-from __future__ import annotations
-
 import ssl
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The one way to start a control plane for a measurement or a soak, and the paths of objects in it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """Figures: percentiles, a table for people on standard output, and progress on standard error."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Processes: a bridge as users start it, on a cluster or a folder, and what /proc says about it and its OPA."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

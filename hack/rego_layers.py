@@ -1,7 +1,5 @@
 """Check the structure of the shipped Rego without its tests: `python -m hack.rego_layers rego/bridge`."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -6,8 +6,6 @@ file to one that was entered before. Files that every part uses (logs, metrics, 
 so are functions that an idle bridge calls too (it renews its Lease, looks at OPA, and repeats what waits).
 """
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import itertools

@@ -4,8 +4,6 @@ With `--against COMMIT` the bridge of that commit is measured in the same run, i
 there. Both are measured from outside, as processes with the commands, queries and log events that users see.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import os

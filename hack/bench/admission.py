@@ -1,7 +1,5 @@
 """Measure the webhook's responses over TLS, compared with an OPA that is the webhook itself."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

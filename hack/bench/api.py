@@ -1,7 +1,5 @@
 """Requests to the API server: create the load over several connections, and watch statuses."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

@@ -1,7 +1,5 @@
 """Measure a whole bridge on a real API server: the initial sync, changes, a burst, and a killed OPA."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

@@ -1,7 +1,5 @@
 """Count the expressions that OPA evaluates for each query, on a folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Measure what guardrails cost: the first audit, the objects of a change, a request, and a suite of expectations."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The load of the measurements: a cluster's objects, the same in each run."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterable, Iterator

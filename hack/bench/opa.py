@@ -1,7 +1,5 @@
 """OPA: queries to it, and an OPA without the bridge to compare with."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Measure starts: of OPA, of one command, and of changed Rego in a ConfigMap. All in processor time."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path

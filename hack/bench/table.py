@@ -1,7 +1,5 @@
 """The figures of `make bench`: their names, units and aims, and the table that is printed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean

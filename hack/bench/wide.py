@@ -1,7 +1,5 @@
 """Measure one change with the widest effect: the policy of a Gateway that all routes are attached to."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from pathlib import Path

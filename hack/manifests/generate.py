@@ -1,7 +1,5 @@
 """`make manifests`: generate the files below deploy/ that come from the bridge and from the chart."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files that the chart takes from the bridge, so that each fact has one source; the templates combine them."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -6,8 +6,6 @@ tests of the package. A mutant that passes them all survives: a test is missing,
 survivors with file, line and change, and the share that was killed.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

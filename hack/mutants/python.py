@@ -1,7 +1,5 @@
 """Faults in Python: another operator, another constant, an inverted condition, a missing statement."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

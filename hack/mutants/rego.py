@@ -4,8 +4,6 @@ Rego has no parser here, so candidates are found by their text, in lines of rule
 that do not compile.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

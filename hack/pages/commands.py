@@ -1,7 +1,5 @@
 """The help of all commands, in the pages that explain them: one for `bridge` and one for each command."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The bridge's own CRDs, field by field, in the page that lists them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The log events of the program, found in its source."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

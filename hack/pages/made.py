@@ -1,7 +1,5 @@
 """The generated reference pages, each as a function that returns its text; `make reference` writes them."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The table of all metrics, in the page that explains them."""
 
-from __future__ import annotations
-
 import re
 
 from bridge.telemetry.metrics import FAMILIES, Family

@@ -1,7 +1,5 @@
 """The entry points of the shipped Rego, in the page that explains its packages."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

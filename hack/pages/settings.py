@@ -1,7 +1,5 @@
 """The table of the settings of `bridge run`, from their types, in the page that explains it."""
 
-from __future__ import annotations
-
 import json
 import re
 import types

@@ -1,7 +1,5 @@
 """Hooks for MkDocs: the order of the sections, and the files outside docs/ that pages link to."""
 
-from __future__ import annotations
-
 import logging
 import posixpath
 import re

@@ -1,7 +1,5 @@
 """The diagram and meanings of the replicator's states, from its table of transitions, in the page about states."""
 
-from __future__ import annotations
-
 from bridge.replicator.replicator import SYNC, SyncEvent, SyncState
 
 

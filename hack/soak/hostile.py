@@ -3,8 +3,6 @@
 .venv/bin/python -m hack.soak.hostile KUBECONFIG SEED
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os

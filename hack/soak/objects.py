@@ -5,8 +5,6 @@ names, so that attacks replace their own objects. All of them are in the tenant'
 POLICIES.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path

@@ -4,8 +4,6 @@ While the hostile tenant works, a well-behaved one must get right answers in tim
 API server, and statuses a new computation. Figures are a table on standard output, progress is on standard error.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import functools

@@ -1,7 +1,5 @@
 """The tenants: a well-behaved one, which measures what it gets, and others, which change their objects at random."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import time

@@ -1,7 +1,5 @@
 """Known vulnerabilities of the packages in requirements.lock, if their data is available."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The components of the wheel and of the image, as CycloneDX 1.6, which cyclonedx-py reads from an environment."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """`make release`: all published files of a release, checked as far as possible offline; `make sbom`: its components."""
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import hashlib

@@ -4,8 +4,6 @@ A tool that this machine lacks is built by Go at its pinned version; Go checks e
 Run `python -m hack.tools` on the command line.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from bridge.opa.executable import (

@@ -1,7 +1,5 @@
 """`python -m hack.tools install|which NAME…`: install missing tools into the cache, or print where they are."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 

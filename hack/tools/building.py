@@ -1,7 +1,5 @@
 """Go: find it, build a command at a version, fetch a module."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The developers' tools: names, versions and origins. Data only."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 

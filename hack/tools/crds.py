@@ -1,7 +1,5 @@
 """The CRDs of Gateway API and of vendors, from their Go modules: Go checks each by its checksum database."""
 
-from __future__ import annotations
-
 import re
 import zipfile
 from dataclasses import dataclass

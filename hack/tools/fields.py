@@ -5,8 +5,6 @@ names of Gateway API's and vendors' kinds. One line for each kind shows the chan
 channel has every kind, and the fields and defaults of the standard one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any

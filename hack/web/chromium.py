@@ -5,8 +5,6 @@ it says in one line how to get one, and the tests of the page are skipped with t
 as continuous integration sets it, that is an error.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

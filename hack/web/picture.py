@@ -1,7 +1,5 @@
 """`python -m hack.web.picture`: take the pictures of the page in docs/images with the examples (`make picture`)."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import tempfile

@@ -3,8 +3,6 @@
 The manifest has each package's version, and each taken file's name here and its sha512: a changed file changes it.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
