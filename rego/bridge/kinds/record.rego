@@ -100,9 +100,9 @@ traits_of(kind) := {
 	"consumers": consumers,
 	"atTargets": at_targets,
 	"sourceless": {direct, consumers, at_targets, kind.effectiveTarget in {"Backend", "Port"}} == {false},
-	"namespaces": [true | some target in object.get(kind, "targets", [_namespace]); object.subset(target, _namespace)] != [],
+	"namespaces": [target | some target in object.get(kind, "targets", [_namespace]); object.subset(target, _namespace)] != [],
 	"selecting": "selectors" in object.keys(kind),
-	"defaults": [true | kind.selectors[_].namespaceDefault] != [],
+	"defaults": [selector | some selector in kind.selectors; selector.namespaceDefault] != [],
 	"objects": {type | some type, level in acted_on; level.object == kind.effectiveTarget},
 	"sections": {type | some type, level in acted_on; level.section == kind.effectiveTarget; type != "core/Service"},
 } if {
