@@ -35,7 +35,7 @@ setup-test: $(STAMP)
 	@$(TOOLS) install opa etcd kube-apiserver kubectl gateway-api-crds
 
 setup-test-long: setup-test
-	@$(TOOLS) install helm promtool
+	@$(TOOLS) install helm promtool registry versitygw
 	@$(PY) -m hack.web.chromium
 
 # The project itself is installed last and editable, without asking an index for anything: the lock has its builder too.

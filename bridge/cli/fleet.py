@@ -52,7 +52,7 @@ def status(bridge_url: str, publish_credentials: Path | None, ca_file: Path | No
     """Show the views that a bridge publishes, and of each OPA that reports to it the revision, the lag and the error.
 
     The bridge knows the OPAs that have reported since its start, with the configuration of `bridge opa-config --view`.
-    The exit code is 1 if a view is not published, or an OPA has an error.
+    The exit code is 1 if a view is not published or not stored at a destination, or an OPA has an error.
 
     Examples:
         # On the machine of the bridge
@@ -62,12 +62,11 @@ def status(bridge_url: str, publish_credentials: Path | None, ca_file: Path | No
     """
     found = _read(bridge_url, publish_credentials, ca_file)
     if output == "table":
-        print_tables([_table_of_views(found["views"]), _table_of_edges(found)])
+        print_tables([_table_of_views(found["views"]), _table_of_destinations(found), _table_of_edges(found)])
     else:
         print_document(output, found)
-    return (
-        _BEHIND if any(one["problem"] for one in found["views"]) or any(one["error"] for one in found["edges"]) else 0
-    )
+    wrong = [one["problem"] for one in (*found["views"], *found["destinations"])]
+    return _BEHIND if any((*wrong, *(one["error"] for one in found["edges"]))) else 0
 
 
 def _read(url: str, folder: Path | None, ca_file: Path | None) -> dict[str, Any]:
@@ -96,6 +95,15 @@ def _table_of_views(views: list[dict[str, Any]]) -> Table:
         for one in views
     ]
     return Table(["VIEW", "REVISION", "OBJECTS", "BYTES", "PROBLEM"], rows).without_empty("PROBLEM")
+
+
+def _table_of_destinations(found: dict[str, Any]) -> Table:
+    current = [(one["name"], one["revision"]) for one in found["views"] if one["revision"]]
+    rows: list[Sequence[str]] = [
+        [one["url"], f"{sum(pair in one['revisions'].items() for pair in current)} of {len(current)}", one["problem"]]
+        for one in found["destinations"]
+    ]
+    return Table(["DESTINATION", "CURRENT", "PROBLEM"], rows).without_empty("PROBLEM")
 
 
 def _table_of_edges(found: dict[str, Any]) -> Table:

@@ -116,6 +116,13 @@ def webhook_config(
         "Default: http://127.0.0.1:8282, for a view http://127.0.0.1:8484.",
     ),
     option("--view", metavar="NAME", help="For an OPA without a bridge, which gets this view from the bridge."),
+    option(
+        "--from",
+        "place",
+        metavar="URL",
+        help="The OPA gets the view from this destination of `bridge run --publish-to`. It reports to the bridge only "
+        "with --bridge-url.",
+    ),
     file_option("--ca-file", "Authorities (PEM) of the bridge's certificate, instead of the system's."),
     option(
         "--bundle-credentials",
@@ -141,12 +148,12 @@ def webhook_config(
 def opa_config(
     bridge_url: str | None,
     view: str | None,
+    place: str | None,
     ca_file: Path | None,
     bundle_credentials: Path | None,
-    decision_ids: bool,
-    authorization: bool,
     show: str,
     output: str,
+    **flags: bool,
 ) -> None:
     """Print the configuration with which OPA gets its modules from this bridge only.
 
@@ -167,23 +174,33 @@ def opa_config(
         bridge opa-config --show command
         # For one of many OPAs that get a view of `bridge run --publish`
         bridge opa-config --view infra.public --bridge-url https://hub.example.com:8484
+        # For one that gets it from object storage
+        bridge opa-config --view infra.public --from s3://fleet/east
     """
     if show != "config":
         print(_policy() if show == "policy" else _command())
         return
+    from bridge.model.destinations import place_of
     from bridge.opa.bundle import edge_config
     from bridge.opa.bundle import opa_config as config_for
     from bridge.opa.credentials import default_folder, kept_credentials
 
+    if place and not view:
+        raise CommandError("--from needs --view")
+    try:
+        source = place_of(place) if place else None
+    except ValueError as error:
+        raise CommandError(str(error).replace("publish_to", "--from")) from error
     url = bridge_url or f"http://127.0.0.1:{8484 if view else 8282}"
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise CommandError(f"--bridge-url {url}: write http://HOST:PORT")
     trust = kept_credentials(bundle_credentials or default_folder("publish" if view else "bundle")).trust
     if view:
-        print_document(output, edge_config(url, trust, view, str(ca_file or "")))
+        reported_to = url if bridge_url or source is None else ""
+        print_document(output, edge_config(reported_to, trust, view, str(ca_file or ""), source))
         return
-    print_document(output, config_for(url, trust, decision_ids=decision_ids, authorization=authorization))
+    print_document(output, config_for(url, trust, **flags))
 
 
 def _policy() -> str:

@@ -34,10 +34,10 @@ from bridge.http.request_guard import (
     bearer_of,
     check_host,
     check_origin,
-    is_loopback,
     same,
     unauthorized,
 )
+from bridge.model.addresses import is_loopback
 from bridge.opa.bundle import (
     BUNDLE_CONTENT_TYPE,
     BUNDLE_NAME,

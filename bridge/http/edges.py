@@ -16,7 +16,8 @@ from aiohttp import web
 
 from bridge.http.bundles import BundleEndpoint, BundleGuard, read_tokens, refuse_bundle, sign_bundle
 from bridge.http.listeners import ServeError
-from bridge.http.request_guard import WrongTokens, is_loopback
+from bridge.http.request_guard import WrongTokens
+from bridge.model.addresses import is_loopback
 from bridge.opa.bundle import BUNDLE_NAME, view_path
 from bridge.opa.credentials import CredentialsError, TokenError, default_folder, kept_credentials
 from bridge.policy_loader.reports import utc_now
@@ -68,10 +69,19 @@ class Published(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
+class DestinationState(msgspec.Struct, frozen=True):
+    """What a destination has: the revisions by view, and why it lacks others."""
+
+    url: str
+    revisions: dict[str, str]
+    problem: str
+
+
 class Edges:
     """The endpoints `/bundles/<view>.tar.gz`, `/status` for reports of edges, and `/fleet`. Raises ServeError.
 
     `reports` has the last report of each edge by its id, the longest silent one first. `published` is by view.
+    `trust` has the key that verifies views.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -82,6 +92,8 @@ class Edges:
             raise ServeError(str(error)) from error
         # The scope keeps an edge from taking another view's bundle for its own.
         self.sign = functools.partial(sign_bundle, credentials.key)
+        self.trust = credentials.trust
+        self.destinations: Callable[[], Iterable[DestinationState]] = list
         self.endpoints = {
             view.name: BundleEndpoint(view_path(view.name), functools.partial(self.sign, view.name))
             for view in settings.views
@@ -141,7 +153,11 @@ class Edges:
         return refuse_bundle("UnknownView", f"no view {name!r} is published: see the setting publish")
 
     async def _describe_fleet(self, _: web.Request) -> web.StreamResponse:
-        fleet = {"views": [*self.published.values()], "edges": sorted(self.reports.values(), key=lambda one: one.name)}
+        fleet = {
+            "views": [*self.published.values()],
+            "destinations": [*self.destinations()],
+            "edges": sorted(self.reports.values(), key=lambda one: one.name),
+        }
         return web.Response(body=msgspec.json.encode(fleet), content_type="application/json")
 
     async def _take_report(self, request: web.Request) -> web.StreamResponse:

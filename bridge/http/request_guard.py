@@ -1,7 +1,6 @@
 """Request guards: the right Host and Origin, and a right token."""
 
 import hmac
-import ipaddress
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -11,6 +10,7 @@ import structlog
 from aiohttp import web
 
 from bridge.http.gate import peer_of
+from bridge.model.addresses import is_loopback
 
 log = structlog.get_logger(__name__)
 
@@ -34,17 +34,6 @@ class Refused(Exception):
 def unauthorized(message: str) -> Refused:
     """Return the response to a request without the right token."""
     return Refused(401, "Unauthorized", message, _CHALLENGE)
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a host, in the form of an address or URL, is a loopback one."""
-    name = host.strip("[]").lower()
-    if name == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
 
 
 def is_local(request: web.Request) -> bool:

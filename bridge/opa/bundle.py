@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from bridge.model.destinations import Bucket, Place
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 from collections.abc import Sequence
@@ -24,9 +26,11 @@ VIEW = "bridge_view"  # the document that states which view an OPA has: `{name, 
 KEY_ID = "policy-bridge"  # of the key that signs bundles, in OPA's configuration
 KEY_ALGORITHM = "ES256"
 LONG_POLL_SECONDS = 30
+POLL_SECONDS = 5  # between two requests of an OPA to storage, which cannot let it wait; at most twice that
 LARGEST_BODY = 64 << 20  # bytes of a request to OPA, also unpacked; a batch of an initial sync has at most half of that
 
 _MANIFEST = ".manifest"
+_STORAGE = "storage"  # the name of a service in OPA's configuration
 
 # OPA uses long polling only for this Content-Type; otherwise it polls after every delay.
 BUNDLE_CONTENT_TYPE = "application/vnd.openpolicyagent.bundles"
@@ -84,23 +88,38 @@ def view_path(name: str) -> str:
     return f"/bundles/{name}.tar.gz"
 
 
-def edge_config(hub_url: str, trust: BundleTrust, view: str, ca_file: str = "") -> dict[str, Any]:
-    """Return the configuration of an OPA that gets all its data and Rego from the bridge at `hub_url`, as one view.
+def edge_config(
+    hub_url: str, trust: BundleTrust, view: str, ca_file: str = "", place: Place | None = None
+) -> dict[str, Any]:
+    """Return the configuration of an OPA that gets all its data and Rego as one view: from a bridge or another place.
 
-    OPA keeps the last valid bundle in its `persistence_directory`, and starts with it if the bridge is away. It reports
-    its status to the bridge, with the variable HOSTNAME as its name. `ca_file` has the authorities (PEM) of the
-    bridge's certificate, instead of the system's.
+    OPA keeps the last valid bundle in its `persistence_directory`, and starts with it if the source is away. It reports
+    its status to the bridge at `hub_url`, unless that is empty, with the variable HOSTNAME as its name. `ca_file` has
+    the authorities (PEM) of the servers' certificates, instead of the system's.
     """
     config = opa_config(hub_url, trust)
     bundle = {**_bundle(view, view_path(view)), "persist": True}
+    services = config["services"] if hub_url else {}
+    status: dict[str, Any] = {"service": "bridge"} if hub_url else {}
+    if place is not None:
+        services = {**services, _STORAGE: _storage(place)}
+        polling = {"min_delay_seconds": POLL_SECONDS, "max_delay_seconds": 2 * POLL_SECONDS}
+        bundle |= {"service": _STORAGE, "resource": place.resource_of(view), "polling": polling}
     tls = {"tls": {"ca_cert": ca_file}} if ca_file else {}
     return {
         **config,
-        "services": {"bridge": {**config["services"]["bridge"], **tls}},
+        "services": {name: {**service, **tls} for name, service in services.items()},
         "labels": {"view": view, "edge": "${HOSTNAME}"},
         "bundles": {BUNDLE_NAME: bundle},
-        "status": {"service": "bridge", "prometheus": True},
+        "status": {**status, "prometheus": True},
     }
+
+
+def _storage(place: Place) -> dict[str, Any]:
+    if isinstance(place, Bucket):
+        # OPA reads AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION.
+        return {"url": place.base_url, "credentials": {"s3_signing": {"environment_credentials": {}}}}
+    return {"url": place.base_url, "type": "oci"}
 
 
 def opa_arguments(config: str, policy: str, listen: Sequence[str]) -> list[str]:

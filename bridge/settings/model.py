@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from bridge.model.destinations import FORMS as DESTINATIONS
+from bridge.model.destinations import Place, place_of
 from bridge.model.placement import DEFAULT_DECISION, Mode, Placed, decision_path
 from bridge.model.types import Fields, Selection
 from bridge.model.views import FORMS, View, class_key, gateway_key, view_of
@@ -243,6 +245,14 @@ class Settings:
         f"Views to publish as bundles for other OPAs: {FORMS}; in a file also with labels. Repeatable.",
         "--publish VIEW",
     )
+    publish_to: tuple[str, ...] = setting(
+        (),
+        f"Where to store the views as well, for OPAs that do not reach the bridge: {DESTINATIONS}. Repeatable.",
+        "--publish-to URL",
+    )
+    cluster: str = setting(
+        "", "The name of this cluster among those of a fleet: no other one stores views in its place.", "--cluster NAME"
+    )
     publish_listen: str = setting("127.0.0.1:8484", "Address of the views.", "--publish-listen HOST:PORT")
     publish_cert_file: str | None = setting(
         None, "Certificate (PEM) of publish_listen, required unless that is loopback.", "--publish-cert-file FILE"
@@ -300,6 +310,11 @@ class Settings:
     def views(self) -> tuple[View, ...]:
         """Return the setting `publish`. Raises ValueError for an invalid view."""
         return tuple(view_of(one) if isinstance(one, str) else one.view for one in self.publish)
+
+    @property
+    def destinations(self) -> tuple[Place, ...]:
+        """Return the setting `publish_to`. Raises ValueError for an invalid destination."""
+        return tuple(map(place_of, self.publish_to))
 
     @property
     def listen_address(self) -> tuple[str, int]:

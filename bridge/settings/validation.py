@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import urlsplit
 
+from bridge.model.destinations import check_destinations
 from bridge.model.placement import decision_path
 from bridge.model.views import check_views
 from bridge.opa.address import read_address
@@ -127,6 +128,13 @@ _RULES: tuple[Rule, ...] = (
     _address("webhook_listen"),
     _address("publish_listen"),
     ("publish", lambda s: check_views(s.views), ""),
+    ("publish_to", lambda s: check_destinations(s.destinations, s.views), ""),
+    ("publish_to", lambda s: s.publish or not s.publish_to, " needs publish, which names the views"),
+    (
+        "cluster",
+        lambda s: not s.cluster or _NAMESPACE.fullmatch(s.cluster),
+        " {!r} is not a name of lowercase letters, digits and -",
+    ),
     _pair("publish_cert_file", "publish_key_file"),
     ("decision", lambda s: decision_path(s.decision), ""),
     ("webhook_decision", lambda s: s.admission_decision, ""),

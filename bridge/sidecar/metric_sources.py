@@ -2,7 +2,7 @@
 
 import platform
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from bridge import __version__
 from bridge.http.request_guard import WrongTokens
@@ -14,6 +14,7 @@ from bridge.remediator.remediator import Remediator
 from bridge.remediator.violation_reports import ViolationReports
 from bridge.remediator.writer import RESULTS
 from bridge.replicator.replicator import Replicator
+from bridge.sidecar.destinations import Destination
 from bridge.sidecar.policy_loading import PolicyLoading
 from bridge.sidecar.signals import Reloading
 from bridge.sidecar.store import Store
@@ -84,6 +85,11 @@ def measure_admission(metrics: Metrics, webhook: Webhook) -> None:
     metrics.read("admission_request_duration_seconds", lambda: webhook.counted.seconds)
     metrics.read("webhook_connections", lambda: webhook.gate.open if webhook.gate else 0)
     metrics.read("webhook_connections_closed", lambda: webhook.gate.closed if webhook.gate else {})
+
+
+def measure_destinations(metrics: Metrics, destinations: Sequence[Destination]) -> None:
+    """Register what destinations of views lack."""
+    metrics.read("destination_problems", lambda: {one.url: one.problems for one in destinations})
 
 
 def _writes(writers: Writers, reports: ViolationReports) -> dict[tuple[str, str], int]:

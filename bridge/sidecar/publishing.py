@@ -8,6 +8,7 @@
 """
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import structlog
@@ -27,6 +28,7 @@ from bridge.policy_loader.reports import utc_now
 from bridge.replicator.replicator import Replicator
 from bridge.replicator.views import Marks, Slice, marks_of_change, query_slice
 from bridge.settings.model import Settings
+from bridge.sidecar.destinations import open_destinations
 from bridge.work import RetryQueue
 
 log = structlog.get_logger(__name__)
@@ -38,13 +40,21 @@ _SHARE = 3  # a view rests at least this multiple of the time of its query, duri
 class Publishing:
     """Serves the views of the settings to edges, on their current content, until `run` is cancelled. Raises ServeError.
 
-    `modules` has the Rego that OPA gets.
+    `modules` has the Rego that OPA gets. Views are stored at destinations while `may_write`.
     """
 
     def __init__(
-        self, settings: Settings, opa: Opa, replicator: Replicator, loader: Loader, modules: BundleEndpoint
+        self,
+        settings: Settings,
+        opa: Opa,
+        replicator: Replicator,
+        loader: Loader,
+        modules: BundleEndpoint,
+        may_write: Callable[[], bool],
     ) -> None:
         self.edges = Edges(settings)
+        self.destinations = open_destinations(settings, self.edges.trust, may_write)
+        self.edges.destinations = lambda: [one.state for one in self.destinations]
         self._settings = settings
         self._views = {view.name: view for view in settings.views}
         self._opa = opa
@@ -74,6 +84,8 @@ class Publishing:
             tasks.create_task(self._serve())
             tasks.create_task(self._follow_modules())
             tasks.create_task(self._build())
+            for destination in self.destinations:
+                tasks.create_task(destination.run())
 
     async def _serve(self) -> None:
         settings = self._settings
@@ -126,6 +138,8 @@ class Publishing:
         if bundle.revision != endpoint.revision:
             content = await asyncio.to_thread(self.edges.sign, view.name, bundle)
             await endpoint.serve_next(Bundle({}, bundle.revision, bundle.roots), content)
+            for destination in self.destinations:
+                destination.offer(view.name, content, bundle.revision)
             count, size = found.objects, len(content)
             self.edges.published[view.name] = Published(view.name, bundle.revision, now, count, size)
             log.info("view published", view=view.name, revision=bundle.revision, objects=count, bytes=size)

@@ -39,6 +39,7 @@ from bridge.sidecar.managed_opa import OpaAccess, keep_running, reach_opa
 from bridge.sidecar.metric_sources import (
     Writers,
     measure_admission,
+    measure_destinations,
     measure_guards,
     measure_opa,
     measure_start,
@@ -172,6 +173,7 @@ async def _start_parts(
         ready |= parts.readiness
         if parts.publishing:
             guards["edges"] = parts.publishing.edges.wrong_tokens
+            measure_destinations(metrics, parts.publishing.destinations)
         _measure(metrics, parts, access)
         readers = await stack.enter_async_context(access.open(timeout=READERS_TIMEOUT, at_once=READERS_AT_ONCE))
         replicator, audited = parts.replicator, parts.audit.audited
@@ -234,7 +236,9 @@ async def _make_parts(
         webhook=_make_webhook(
             settings, store, access, policies_of(loading, lambda: replicator.unready, lambda: replicator.policy_kinds)
         ),
-        publishing=Publishing(settings, opa, replicator, loader, bundles.modules) if settings.publish else None,
+        publishing=Publishing(settings, opa, replicator, loader, bundles.modules, store.sink.may_write)
+        if settings.publish
+        else None,
         own_opa=own_opa,
     )
 

@@ -153,6 +153,12 @@ FAMILIES = (
         ("page", "bundle", "edges"),
     ),
     Family(
+        "destination_problems",
+        "gauge",
+        "Views that a destination of publish_to does not have as published, by destination.",
+        ("destination",),
+    ),
+    Family(
         "settings_reloads", "counter", "Reloads of settings on SIGHUP, by result.", ("result",), ("applied", "refused")
     ),
     Family("settings_current", "gauge", "1 if the file's settings are active; 0 after a failed reload."),

@@ -26,10 +26,10 @@ from bridge.http.request_guard import (
     bearer_of,
     check_host,
     check_origin,
-    is_loopback,
     same,
     unauthorized,
 )
+from bridge.model.addresses import is_loopback
 from bridge.opa.client import Opa
 from bridge.opa.credentials import TokenError
 from bridge.settings.model import Settings

@@ -1,4 +1,4 @@
-"""Tools of developers: `opa`, etcd, kube-apiserver, kubectl, helm, promtool and the Gateway API CRDs.
+"""Tools of developers: `opa`, etcd, kube-apiserver, kubectl, helm, promtool, registry, versitygw, CRDs of Gateway API.
 
 A tool that this machine lacks is built by Go at its pinned version; Go checks each module by its checksum database.
 Run `python -m hack.tools` on the command line.

@@ -40,6 +40,8 @@ _ETCD = "3.7.3"
 _HELM = "4.3.1"
 _PROMETHEUS = "3.13.5"
 _PROMETHEUS_MODULE = "v0.313.5"  # the same release, as a Go module
+_VERSITYGW = "1.8.0"
+_DISTRIBUTION = "3.1.2"
 
 
 def _kubernetes_build(name: str) -> GoBuild:
@@ -124,6 +126,30 @@ _ALL = (
             tags=("remove_all_sd",),  # without the clients of every cloud
             stamps=("github.com/prometheus/common/version.Version",),
             stamp=_PROMETHEUS,
+        ),
+    ),
+    Tool(
+        name="versitygw",  # S3 for a folder
+        version=_VERSITYGW,
+        minimum=Version(1, 8, 0),
+        version_arguments=("--version",),
+        go=GoBuild(
+            "github.com/versity/versitygw",
+            f"v{_VERSITYGW}",
+            "github.com/versity/versitygw/cmd/versitygw",
+            stamps=("main.Version",),
+        ),
+    ),
+    Tool(
+        name="registry",  # of OCI artifacts
+        version=_DISTRIBUTION,
+        minimum=Version(3, 0, 0),
+        version_arguments=("--version",),
+        go=GoBuild(
+            "github.com/distribution/distribution/v3",
+            f"v{_DISTRIBUTION}",
+            "github.com/distribution/distribution/v3/cmd/registry",
+            stamps=("github.com/distribution/distribution/v3/version.version",),
         ),
     ),
 )

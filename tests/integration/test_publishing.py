@@ -50,7 +50,7 @@ async def test_slice_is_of_one_state_while_a_policy_kind_changes(
     ):
         await hub.settled()
         modules = BundleEndpoint(BUNDLE_PATH, operator.attrgetter("content"), whole_bundle())
-        publishing = Publishing(settings, hub.opa, hub.replicator, cast("Loader", _Loaded()), modules)
+        publishing = Publishing(settings, hub.opa, hub.replicator, cast("Loader", _Loaded()), modules, lambda: True)
         hub.replicator.listen(publishing.note)
         renew = hub.replicator._writer.renew_facts
         renewing, go_on = asyncio.Event(), asyncio.Event()

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from hack.tools import TOOLS
+
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["opa", "etcd", "kube-apiserver", "kubectl", "helm", "promtool"])
+@pytest.mark.parametrize("name", TOOLS)
 def test_go_builds_it_into_an_empty_cache(name: str, tmp_path: Path) -> None:
     """With no such tool on PATH and no downloads, it is there afterwards, and tells its version."""
     go = shutil.which("go")

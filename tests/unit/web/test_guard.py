@@ -6,7 +6,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from bridge.http.request_guard import is_loopback
+from bridge.model.addresses import is_loopback
 from bridge.web.site import Guard
 
 SECRET = "a-secret-of-the-page-0123456789-abc"

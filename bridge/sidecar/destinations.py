@@ -1,0 +1,156 @@
+"""Destinations of views: each has its own queue and connections, so one that fails or is slow delays no other.
+
+A destination belongs to the cluster and the signing key that its object OWNER names. Of two bridges with both, the one
+that started (or got the Lease) last is its writer, by the same object; the other one stops, and reports that. Before
+each write the bridge reads the owner, and what is stored: something else may have replaced or removed a view, or
+restored an earlier one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import socket
+from collections.abc import Callable
+
+import msgspec
+import structlog
+
+from bridge.http.edges import DestinationState
+from bridge.http.listeners import ServeError
+from bridge.model.destinations import Bucket, Place
+from bridge.opa.bundle import BundleTrust
+from bridge.policy_loader.reports import utc_now
+from bridge.settings.model import Settings
+from bridge.sidecar.registry import RegistryStorage
+from bridge.sidecar.storage import BucketStorage, Storage, StorageError, Stored
+from bridge.work import PAUSE, RetryQueue
+
+log = structlog.get_logger(__name__)
+
+OWNER = "_policy-bridge"  # cannot be a view's name
+CHECK = 60.0  # seconds between two checks of a stored view
+
+
+class Owner(msgspec.Struct, frozen=True):
+    """The owner of a destination: a cluster, the digest of its public key, and the current writer."""
+
+    cluster: str
+    key: str
+    writer: str
+    since: str
+
+
+def open_destinations(settings: Settings, trust: BundleTrust, may_write: Callable[[], bool]) -> list[Destination]:
+    """Return the destinations of the settings. Raises ServeError."""
+    key = hashlib.sha256(trust.public_key.encode()).hexdigest()[:16]
+    me = Owner(settings.cluster, key, f"{socket.gethostname()}-{secrets.token_hex(4)}", utc_now())
+    try:
+        return [Destination(place, me, may_write) for place in settings.destinations]
+    except StorageError as error:
+        raise ServeError(f"publish_to: {error}") from error
+
+
+class Destination:
+    """Stores offered views, while `may_write`. Raises StorageError if it cannot be used at all."""
+
+    def __init__(self, place: Place, me: Owner, may_write: Callable[[], bool]) -> None:
+        self.url = place.url
+        self._place = place
+        self._storage: Storage = BucketStorage(place) if isinstance(place, Bucket) else RegistryStorage(place)
+        self._me = me
+        self._may_write = may_write
+        self._is_writer = False
+        self._offered: dict[str, tuple[bytes, str]] = {}  # by view, the content and its revision
+        self._written: dict[str, Stored] = {}
+        self._problems: dict[str, str] = {}
+        self._queue: RetryQueue[str] = RetryQueue()
+
+    @property
+    def state(self) -> DestinationState:
+        """Return what it has, for people."""
+        revisions = {view: stored.revision for view, stored in sorted(self._written.items())}
+        waiting = self._offered.keys() - self._written.keys() if self._may_write() else ()
+        problem = next(iter(self._problems.values()), "not published yet" if waiting else "")
+        return DestinationState(self.url, revisions, problem)
+
+    @property
+    def problems(self) -> int:
+        """Return the number of views that it does not have as published."""
+        return len(self._problems)
+
+    def offer(self, view: str, content: bytes, revision: str) -> None:
+        """Store this content of a view as soon as possible."""
+        self._offered[view] = content, revision
+        self._queue.add([view])
+
+    async def run(self) -> None:
+        """Store views until cancelled."""
+        try:
+            while True:
+                [view] = await self._queue.take(1)
+                await self._attempt(view)
+        finally:
+            await self._storage.close()
+
+    async def _attempt(self, view: str) -> None:
+        if not self._may_write():
+            self._is_writer = False  # the holder of the Lease is
+            self._problems.clear()
+            self._queue.add_later(view, PAUSE)
+            return
+        try:
+            await self._store(view)
+        except StorageError as error:
+            if self._problems.get(view) != str(error):
+                log.warning("view not stored", view=view, at=self.url, why=str(error))
+            self._problems[view] = str(error)
+            self._queue.failed(view)
+        else:
+            self._problems.pop(view, None)
+            self._queue.succeeded(view)
+            self._queue.add_later(view, CHECK)
+
+    async def _store(self, view: str) -> None:
+        await self._check_owner()
+        content, revision = self._offered[view]
+        name = self._place.name_of(view)
+        found = await self._storage.find(name)
+        expected = self._written.get(view, found)
+        if found != expected:
+            log.warning("stored view was replaced", view=view, at=self.url, by=found and found.revision)
+        elif found is not None and found.revision == revision:
+            self._written[view] = found
+            return
+        self._written[view] = await self._storage.write(name, content, revision, found)
+        log.info("view stored", view=view, at=self.url, revision=revision, bytes=len(content))
+
+    async def _check_owner(self) -> None:
+        """Become the writer if this bridge was not one yet. Raises StorageError for a destination of others."""
+        read = await self._storage.read(OWNER)
+        if read is None:
+            if not self._is_writer and (other := await self._storage.find_any()):
+                raise StorageError(f"{other} is there, but no bridge: use an empty prefix or repository")
+            await self._become_writer(None)
+            return
+        content, stored = read
+        try:
+            owner = msgspec.json.decode(content, type=Owner)
+        except msgspec.DecodeError as error:
+            raise StorageError(f"{OWNER} is not a bridge's: use an empty prefix or repository") from error
+        if owner.writer == self._me.writer:
+            return
+        if owner.cluster != self._me.cluster:
+            whose = f"the cluster {owner.cluster!r}" if owner.cluster else "a bridge without the setting cluster"
+            raise StorageError(f"it belongs to {whose}: use another prefix or repository")
+        if owner.key != self._me.key:
+            raise StorageError("it belongs to a bridge with another key: use its publish_credentials, or another place")
+        if self._is_writer:
+            raise StorageError(f"another bridge publishes there since {owner.since}: {owner.writer}; stop one of both")
+        await self._become_writer(stored)
+
+    async def _become_writer(self, replaced: Stored | None) -> None:
+        content = msgspec.json.encode(self._me)
+        await self._storage.write(OWNER, content, self._me.writer, replaced)
+        self._is_writer = True
+        log.info("destination taken", at=self.url, writer=self._me.writer)

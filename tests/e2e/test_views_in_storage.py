@@ -1,0 +1,130 @@
+"""A hub that stores views in real object storage and in a real registry, and real OPAs that get them there."""
+
+from __future__ import annotations
+
+import functools
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridge.opa.bundle import BUNDLE_NAME
+from tests.e2e.conftest import Run
+from tests.e2e.test_views import PUBLIC, STOREFRONT, Fleet, _answers, _error_of, _wait_for_other_revision, about, query
+from tests.eventually import eventually_blocking
+from tests.storing import PASSWORD, USER, StorageServer
+
+pytestmark = [pytest.mark.long, pytest.mark.needs("versitygw", "registry")]
+VIEW = "infra.public"
+
+
+@pytest.fixture
+def servers(tmp_path: Path) -> Iterator[dict[str, StorageServer]]:
+    with ExitStack() as stack:
+        found = {}
+        for kind in ("s3", "oci"):
+            (tmp_path / kind).mkdir()
+            found[kind] = StorageServer(kind, tmp_path / kind)
+            found[kind].start()
+            stack.callback(found[kind].stop)
+        yield found
+
+
+@pytest.fixture
+def fleet(
+    bridge_path: Path, opa_path: Path, environment: dict[str, str], tmp_path: Path, servers: dict[str, StorageServer]
+) -> Iterator[Fleet]:
+    with ExitStack() as stack:
+        started = Fleet(tmp_path, bridge_path, opa_path, environment, stack)
+        for server in servers.values():
+            started.environment = {**started.environment, **server.environment}
+        settings = tmp_path / "bridge.yaml"
+        settings.write_text(f"cluster: east\npublish_to: {[server.url('east') for server in servers.values()]}\n")
+        started.start_hub("Gateway/infra/public", settings=settings)
+        yield started
+
+
+def edge_of(fleet: Fleet, bridge: Run, name: str, url: str, **more: Any) -> str:
+    """Start an OPA with what `bridge opa-config --from` prints, which reports to the hub; return its address."""
+    printed = bridge(
+        *("opa-config", "--view", VIEW, "--from", url, "--bridge-url", f"http://{fleet.address}", "-o", "json"),
+        *("--publish-credentials", fleet.folder / "credentials"),
+    )
+    assert printed.returncode == 0, printed.stderr
+    config = json.loads(printed.stdout)
+    if url.startswith("oci"):
+        credentials = {"bearer": {"scheme": "Basic", "token": f"{USER}:{PASSWORD}"}}
+        config["services"]["storage"]["credentials"] = credentials
+    config["bundles"][BUNDLE_NAME]["polling"] = {"min_delay_seconds": 1, "max_delay_seconds": 1}
+    address, _ = fleet.start_edge(name, config | more)
+    return address
+
+
+def status_of(fleet: Fleet, bridge: Run) -> subprocess.CompletedProcess[str]:
+    credentials = fleet.folder / "credentials"
+    return bridge("fleet", "status", "--bridge-url", f"http://{fleet.address}", "--publish-credentials", credentials)
+
+
+def test_edges_of_storage_and_of_a_registry_answer_as_the_hub(
+    fleet: Fleet, servers: dict[str, StorageServer], bridge: Run
+) -> None:
+    edges = {kind: edge_of(fleet, bridge, f"edge-{kind}", server.url("east")) for kind, server in servers.items()}
+    for url in edges.values():
+        eventually_blocking(functools.partial(about, url))
+    below = [
+        node for node in query(fleet.opa_url, "tree", {"root": PUBLIC})["nodes"] if not node.startswith("core/Name")
+    ]
+    wanted = _answers(fleet.opa_url, below)
+    for url in edges.values():
+        assert _answers(url, below) == wanted
+
+    # One destination is away: the edges of the other one get the change.
+    revision = about(edges["s3"])["revision"]
+    servers["oci"].stop()
+    fleet.change("63-storefront.yaml", "theme: dark", "theme: light")
+    _wait_for_other_revision(edges["s3"], revision)
+    assert "light" in json.dumps(query(edges["s3"], "effective", {"targets": [STOREFRONT]}))
+    assert _answers(edges["oci"], below) == wanted
+    shown = eventually_blocking(lambda: status_of(fleet, bridge), lambda found: "0 of 1" in found.stdout)
+    rows = {row[0]: row[1:] for line in shown.stdout.splitlines() if (row := line.split())}
+    assert shown.returncode == 1
+    assert rows[servers["s3"].url("east")] == ["1", "of", "1"]
+    assert rows[servers["oci"].url("east")][:3] == ["0", "of", "1"]
+
+    # It is back.
+    servers["oci"].start()
+    _wait_for_other_revision(edges["oci"], revision)
+    assert _answers(edges["oci"], below) == _answers(fleet.opa_url, below)
+    eventually_blocking(lambda: status_of(fleet, bridge), lambda found: "0 of 1" not in found.stdout)
+
+
+def test_edge_keeps_its_view_when_storage_has_one_that_is_not_signed_for_it(
+    fleet: Fleet, servers: dict[str, StorageServer], bridge: Run
+) -> None:
+    url = servers["s3"].url("east")
+    edge = edge_of(fleet, bridge, "edge", url)
+    known = eventually_blocking(lambda: about(edge))
+    printed = json.loads(
+        bridge("opa-config", "--view", VIEW, "--from", url, "-o", "json").stdout  # of other credentials
+    )
+    other = edge_of(fleet, bridge, "other", url, keys=printed["keys"])
+    assert "signature" in eventually_blocking(functools.partial(_error_of, other))
+    assert "status" not in printed or "service" not in printed["status"]
+    assert known == about(edge)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--from", "s3://fleet/east"), "--from needs --view"),
+        (("--view", "all", "--from", "ftp://a/b"), "--from: 'ftp://a/b' is not a destination"),
+        (("--view", "all", "--from", "s3://fleet/a?endpoint=http://10.0.0.1"), "the endpoint must be https"),
+    ],
+)
+def test_configuration_of_no_destination_is_refused(bridge: Run, words: tuple[str, ...], said: str) -> None:
+    answer = bridge("opa-config", *words)
+    assert (answer.returncode, said in answer.stderr) == (2, True), answer.stderr

@@ -1,0 +1,279 @@
+"""Destinations on real servers: whose they are, one writer, and what happens to stored views."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import json
+import os
+import re
+import signal
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+
+from bridge.http.bundles import _encode_base64url, _encode_part
+from bridge.opa.bundle import BundleTrust
+from bridge.settings.model import Settings
+from bridge.sidecar import destinations, registry, storage
+from bridge.sidecar.destinations import OWNER, Destination, open_destinations
+from bridge.sidecar.storage import Changed
+from tests.eventually import eventually
+from tests.storing import BUCKET, StorageServer
+from tests.working import working
+
+KEY = BundleTrust(public_key="a key")
+BOTH = pytest.mark.parametrize(
+    "server",
+    [
+        pytest.param("s3", marks=pytest.mark.needs("versitygw")),
+        pytest.param("oci", marks=pytest.mark.needs("registry")),
+    ],
+    indirect=True,
+)
+
+
+@pytest.fixture
+def server(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StorageServer]:
+    monkeypatch.setattr(destinations, "CHECK", 0.3)
+    started = StorageServer(request.param, tmp_path)
+    for name, value in started.environment.items():
+        monkeypatch.setenv(name, value)
+    started.start()
+    yield started
+    started.stop()
+
+
+def open_one(
+    url: str, cluster: str = "east", trust: BundleTrust = KEY, may_write: Callable[[], bool] = lambda: True
+) -> Destination:
+    [found] = open_destinations(Settings(publish=("all",), publish_to=(url,), cluster=cluster), trust, may_write)
+    return found
+
+
+@asynccontextmanager
+async def at_work(destination: Destination) -> AsyncIterator[Destination]:
+    async with working(destination.run):
+        yield destination
+
+
+async def has(destination: Destination, revision: str) -> None:
+    """Wait until it has a revision of the view `all`, and no problem."""
+    await eventually(lambda: destination.state.revisions.get("all") == revision and not destination.state.problem)
+
+
+def problem_of(destination: Destination) -> str:
+    return destination.state.problem
+
+
+async def stored(destination: Destination) -> tuple[bytes, str]:
+    """What is stored of the view `all`."""
+    found = await destination._storage.read(destination._place.name_of("all"))
+    return (b"", "") if found is None else (found[0], found[1].revision)
+
+
+@BOTH
+async def test_view_is_stored_once_and_by_the_next_bridge_only_if_it_differs(server: StorageServer) -> None:
+    async with at_work(open_one(server.url("views"))) as first:
+        first.offer("all", b"one", "1")
+        await has(first, "1")
+        assert await stored(first) == (b"one", "1")
+        first.offer("all", b"two", "2")
+        await has(first, "2")
+    async with at_work(open_one(server.url("views"))) as second:
+        second.offer("all", b"two, signed again", "2")
+        await has(second, "2")
+        assert await stored(second) == (b"two", "2")
+        second.offer("all", b"three", "3")
+        await has(second, "3")
+        assert await stored(second) == (b"three", "3")
+
+
+@BOTH
+async def test_place_of_others_is_refused(server: StorageServer) -> None:
+    async with at_work(open_one(server.url("views"))) as owner:
+        owner.offer("all", b"one", "1")
+        await has(owner, "1")
+        west, other_key = open_one(server.url("views"), "west"), open_one(server.url("views"), trust=BundleTrust("b"))
+        nameless = open_one(server.url("something/else"))
+        await nameless._storage.write("a-file", b"{}", "", None)
+        for refused, why in {
+            west: "belongs to the cluster 'east'",
+            other_key: "a bridge with another key",
+            nameless: "a-file is there, but no bridge",
+        }.items():
+            async with at_work(refused):
+                refused.offer("all", b"other", "9")
+                problem = await eventually(functools.partial(problem_of, refused), lambda found: "use " in found)
+                assert why in problem
+                assert refused.problems == 1
+        await has(owner, "1")
+        assert await stored(owner) == (b"one", "1")
+
+
+@BOTH
+async def test_of_two_bridges_the_later_one_writes_and_the_other_one_reports_it(server: StorageServer) -> None:
+    async with at_work(open_one(server.url("views"))) as first:
+        first.offer("all", b"one", "1")
+        await has(first, "1")
+        async with at_work(open_one(server.url("views"))) as second:
+            second.offer("all", b"two", "2")
+            await has(second, "2")
+            await eventually(lambda: "another bridge publishes there since" in first.state.problem)
+            first.offer("all", b"three", "3")
+            await asyncio.sleep(1)
+            assert await stored(second) == (b"two", "2")
+            await has(second, "2")
+
+
+@BOTH
+async def test_holder_of_the_lease_writes_and_gets_the_place_back_with_it(server: StorageServer) -> None:
+    leader = "first"
+    async with (
+        at_work(open_one(server.url("views"), may_write=lambda: leader == "first")) as first,
+        at_work(open_one(server.url("views"), may_write=lambda: leader == "second")) as second,
+    ):
+        for number in range(1, 4):
+            for one in (first, second):
+                one.offer("all", f"{number} of {one is first}".encode(), str(number))
+            holder = first if leader == "first" else second
+            await has(holder, str(number))
+            assert await stored(holder) == (f"{number} of {holder is first}".encode(), str(number))
+            assert second.problems == first.problems == 0
+            leader = "second" if leader == "first" else "first"
+
+
+@BOTH
+@pytest.mark.parametrize("content", [b"one", b"forged"])
+async def test_replaced_view_is_stored_again(server: StorageServer, content: bytes) -> None:
+    """An earlier content, as after a rollback of the storage, or a wrong one that pretends to be current."""
+    async with at_work(open_one(server.url("views"))) as destination:
+        for number, text in enumerate((b"one", b"two"), 1):
+            destination.offer("all", text, str(number))
+            await has(destination, str(number))
+        other, name = destination._storage, destination._place.name_of("all")
+        await other.write(name, content, "1" if content == b"one" else "2", await other.find(name))
+        await eventually(lambda: stored(destination), lambda found: found == (b"two", "2"))
+
+
+@BOTH
+async def test_storage_that_is_away_or_hangs_delays_no_other_and_is_used_when_it_is_back(
+    server: StorageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (storage, registry):
+        monkeypatch.setattr(module, "PATIENCE", 1.0)
+    other_folder = tmp_path / "other"
+    other_folder.mkdir()
+    healthy = StorageServer(server.kind, other_folder)
+    healthy.start()
+    server.allow(healthy)
+    with contextlib.ExitStack() as stack:
+        stack.callback(healthy.stop)
+        async with (
+            at_work(open_one(server.url("views"))) as broken,
+            at_work(open_one(healthy.url("views"))) as other,
+        ):
+            assert server.process is not None
+            number = 0
+            for cause in ("hangs", "is away"):
+                number += 1
+                for one in (broken, other):
+                    one.offer("all", f"content {number}".encode(), str(number))
+                    await has(one, str(number))
+                os.kill(server.process.pid, signal.SIGSTOP) if cause == "hangs" else server.stop()
+                number += 1
+                for one in (broken, other):
+                    one.offer("all", f"content {number}".encode(), str(number))
+                await has(other, str(number))
+                await eventually(lambda: broken.state.problem)
+                assert broken.problems == 1
+                os.kill(server.process.pid, signal.SIGCONT) if cause == "hangs" else server.start()
+                await has(broken, str(number))
+
+
+@BOTH
+async def test_write_fails_if_something_else_has_written_meanwhile(server: StorageServer) -> None:
+    one, other = open_one(server.url("views"))._storage, open_one(server.url("views"))._storage
+    first = await one.write(OWNER, b"one", "1", None)
+    second = await other.write(OWNER, b"two", "2", first)
+    for replaced in (None, first):
+        with pytest.raises(Changed):
+            await one.write(OWNER, b"three", "3", replaced)
+    assert await one.read(OWNER) == (b"two", second)
+    assert await one.find_any() == OWNER
+    await one.close()
+    await other.close()
+
+
+@BOTH
+async def test_owner_that_is_no_json_is_refused(server: StorageServer) -> None:
+    async with at_work(open_one(server.url("views"))) as destination:
+        await destination._storage.write(OWNER, b"not json", "", None)
+        destination.offer("all", b"one", "1")
+        await eventually(lambda: f"{OWNER} is not a bridge's" in destination.state.problem)
+
+
+@pytest.mark.needs("registry")
+async def test_registry_names_a_server_of_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the registries of clouds do: the password is for that server, and its token for the registry."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    numbers = key.public_key().public_numbers()
+    x, y = (_encode_base64url(number.to_bytes(32, "big")).decode() for number in (numbers.x, numbers.y))
+    known = {"keys": [{"kty": "EC", "crv": "P-256", "kid": "tests", "use": "sig", "alg": "ES256", "x": x, "y": y}]}
+    (tmp_path / "keys.json").write_text(json.dumps(known))
+    asked: list[tuple[str, str]] = []
+
+    async def give(request: web.Request) -> web.Response:
+        asked.append((request.headers.get("Authorization", ""), request.query["scope"]))
+        _, name, actions = request.query["scope"].split(":")
+        access = [{"type": "repository", "name": name, "actions": actions.split(",")}]
+        claims = {"iss": "tests", "aud": "registry", "exp": int(time.time()) + 60, "access": access}
+        payload = _encode_part({"alg": "ES256", "kid": "tests", "typ": "JWT"}) + b"." + _encode_part(claims)
+        parts = decode_dss_signature(key.sign(payload, ec.ECDSA(hashes.SHA256())))
+        signature = _encode_base64url(b"".join(part.to_bytes(32, "big") for part in parts))
+        return web.json_response({"token": (payload + b"." + signature).decode()})
+
+    app = web.Application()
+    app.router.add_get("/token", give)
+    async with TestServer(app, host="127.0.0.1") as tokens:
+        realm = (
+            f"{{realm: '{tokens.make_url('/token')}', service: registry, issuer: tests, jwks: {tmp_path}/keys.json}}"
+        )
+        server = StorageServer("oci", tmp_path, auth=f"{{token: {realm}}}")
+        monkeypatch.setenv("DOCKER_CONFIG", server.environment["DOCKER_CONFIG"])
+        server.start()
+        try:
+            async with at_work(open_one(server.url("views"))) as destination:
+                destination.offer("all", b"one", "1")
+                await has(destination, "1")
+                assert await stored(destination) == (b"one", "1")
+        finally:
+            server.stop()
+    assert set(asked) == {(f"Basic {StorageServer.basic()}", "repository:views:pull,push")}
+
+
+@BOTH
+async def test_wrong_secret_is_reported(server: StorageServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in server.environment_with("wrong").items():
+        monkeypatch.setenv(name, value)
+    async with at_work(open_one(server.url("views"))) as destination:
+        destination.offer("all", b"one", "1")
+        await eventually(lambda: destination.problems)
+        assert ("403 Forbidden" if server.kind == "s3" else "HTTP 401") in destination.state.problem
+
+
+@pytest.mark.parametrize("server", [pytest.param("s3", marks=pytest.mark.needs("versitygw"))], indirect=True)
+async def test_bucket_that_does_not_exist_is_reported(server: StorageServer) -> None:
+    async with at_work(open_one(server.url("views").replace(BUCKET, "missing"))) as destination:
+        destination.offer("all", b"one", "1")
+        await eventually(lambda: destination.problems)
+        assert re.fullmatch(r"GET http://127\.0\.0\.1:\d+/missing: 404 Not Found", destination.state.problem)

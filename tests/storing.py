@@ -1,0 +1,99 @@
+"""Real servers of destinations: S3-compatible storage of a folder, and a registry of OCI artifacts."""
+
+from __future__ import annotations
+
+import base64
+import json
+import socket
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hack.tools import find
+from tests.e2e.serving import free_address
+from tests.eventually import eventually_blocking
+
+USER, PASSWORD = "fleet", "a-secret-of-tests"
+_BCRYPT = "$2y$05$abcdefghijklmnopqrstuub9.KCp31jSxywop8HJDIBYRcNWKNoL."  # of PASSWORD
+BUCKET = "fleet"
+
+
+@dataclass
+class StorageServer:
+    """A server that keeps its data and its address when it is stopped and started. `kind` is `s3` or `oci`."""
+
+    kind: str
+    folder: Path
+    address: str = field(default_factory=free_address)
+    auth: str = ""  # of a registry, instead of one user
+    process: subprocess.Popen[bytes] | None = None
+
+    def url(self, name: str) -> str:
+        """A destination, empty at first."""
+        if self.kind == "s3":
+            return f"s3://{BUCKET}/{name}?endpoint=http://{self.address}"
+        return f"oci://{self.address}/{name}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables of a client with the right secret."""
+        return self.environment_with(PASSWORD)
+
+    def environment_with(self, password: str) -> dict[str, str]:
+        """The variables of a client with this secret."""
+        if self.kind == "s3":
+            return {"AWS_ACCESS_KEY_ID": USER, "AWS_SECRET_ACCESS_KEY": password, "AWS_REGION": "us-east-1"}
+        logins = {"auths": {self.address: {"auth": self.basic(password)}}}
+        (self.folder / "config.json").write_text(json.dumps(logins))
+        return {"DOCKER_CONFIG": str(self.folder)}
+
+    def allow(self, other: StorageServer) -> None:
+        """Let the variables of this server's clients be those of another one's, too."""
+        file = self.folder / "config.json"
+        if self.kind == "oci":
+            logins = json.loads(file.read_text())["auths"] | {other.address: {"auth": self.basic()}}
+            file.write_text(json.dumps({"auths": logins}))
+
+    @staticmethod
+    def basic(password: str = PASSWORD) -> str:
+        """The token of HTTP's basic authentication."""
+        return base64.b64encode(f"{USER}:{password}".encode()).decode()
+
+    def start(self) -> None:
+        """Start it, and wait until it listens."""
+        data = self.folder / "data"
+        (data / BUCKET).mkdir(parents=True, exist_ok=True)
+        if self.kind == "s3":
+            tool = find("versitygw")
+            marks = self.folder / "marks"
+            marks.mkdir(exist_ok=True)
+            words = ["--port", self.address, "--quiet", "posix", "--sidecar", str(marks), str(data)]
+            more = {"ROOT_ACCESS_KEY": USER, "ROOT_SECRET_KEY": PASSWORD}
+        else:
+            tool = find("registry")
+            users, config = self.folder / "htpasswd", self.folder / "registry.yml"
+            users.write_text(f"{USER}:{_BCRYPT}\n")
+            users_in = f"{{htpasswd: {{realm: tests, path: {users}}}}}"
+            config.write_text(
+                f"version: 0.1\nlog: {{level: error}}\nstorage: {{filesystem: {{rootdirectory: {data}}}}}\n"
+                f"http: {{addr: '{self.address}'}}\nauth: {self.auth or users_in}\n"
+            )
+            words, more = ["serve", str(config)], {"OTEL_TRACES_EXPORTER": "none"}
+        assert tool is not None
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen([tool.path, *words], env=more, stdout=log, stderr=log)
+        eventually_blocking(lambda: is_listening(self.address), about=(self.folder / "log").read_text)
+
+    def stop(self) -> None:
+        """Kill it."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+
+def is_listening(address: str) -> bool:
+    """Return whether a server accepts connections."""
+    host, _, port = address.rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=1):
+        return True
