@@ -8,13 +8,12 @@ package bridge.guardrails.bounded_field
 
 import data.bridge.effective_targets
 
-violations_at(target, parameters, _) := unknown if {
-	unknown := effective_targets.unknown(target.policies, parameters)
-	unknown != set()
-} else := _found(effective_targets.effect(target.policies, parameters), parameters)
+violations_at(target, parameters, _) := _found(effective_targets.effect(target.policies, parameters), parameters)
 
 # A function of what is in effect, so OPA computes it once for all targets with the same.
-_found(effect, parameters) := {{"message": message, "severity": "high", "field": parameters.field} |
+_found(effect, parameters) := effective_targets.unknown(effect, parameters) if {
+	true
+} else := {{"message": message, "severity": "high", "field": parameters.field} |
 	object.get(parameters, "required", false)
 	message := sprintf("%s of %s is not in effect", [parameters.field, _kind(parameters)])
 } if {

@@ -92,13 +92,20 @@ _nodes(object_key) := sections if {
 	count(sections) > 0
 } else := {object_key}
 
-_target(node, path) := object.union_n(array.concat([{_fields[levels.of(on)]: on} | some on in path], [{
-	"target": node,
-	"path": path,
+_target(node, path) := object.union(_described(_without_rule(node, path)), object.union(
+	{"target": node, "path": path, "policies": {kind: effect | some kind in kinds.in_use; effect := _effect(kind, path)}},
+	{"rule": node | levels.of(node) == "Rule"},
+))
+
+# All rules of a route have what is above them in common.
+_without_rule(node, path) := array.slice(path, 0, count(path) - 1) if {
+	levels.of(node) == "Rule"
+} else := path
+
+_described(path) := object.union({_fields[levels.of(on)]: on | some on in path}, {
 	"labels": {key: _labels(key) | some key in (objects | namespaces)},
 	"hostnames": _hostnames(path),
-	"policies": {kind: effect | some kind in kinds.in_use; effect := _effect(kind, path)},
-}])) if {
+}) if {
 	objects := {keys.object_of(on) | some on in path}
 	namespaces := {keys.format("", "Namespace", "", namespace) |
 		some key in objects
@@ -130,10 +137,11 @@ _effect(kind, path) := _reported([entry |
 	_is_on_path(kind, entry.path, path)
 ][0])
 
-_is_on_path(kind, _, _) if kinds.is_direct(kind)
-
 _is_on_path(kind, whole, path) if {
-	not kinds.is_direct(kind)
+	array.slice(path, 0, count(whole)) == whole
+} else if {
+	kinds.is_direct(kind)
+} else if {
 	nodes := [node | some node in whole; not startswith(node, "core/Namespace/")]
 	nodes == array.slice(path, 0, count(nodes))
 }
@@ -267,16 +275,14 @@ misspelled(kind, field) := sprintf("parameters: there is no policy kind %v", [ki
 # METADATA
 # description: |
 #   The answers of a guardrail about one `field` of a `kind` that cannot judge what is in effect, because these parameters
-#   are misspelled or it is unknown.
-unknown(effects, parameters) := {{"message": message, "severity": "unknown"}} if {
+#   are misspelled or it is unknown. Undefined if it can.
+unknown(effect, parameters) := {{"message": message, "severity": "unknown"}} if {
 	message := misspelled(object.get(parameters, "kind", ""), object.get(parameters, "field", ""))
-} else := {{"message": sprintf("%s is unknown: %s", [parameters.kind, why]), "severity": "unknown"}} if {
-	why := effects[parameters.kind].unknown
-} else := set()
+} else := {{"message": sprintf("%s is unknown: %s", [parameters.kind, effect.unknown]), "severity": "unknown"}}
 
 # METADATA
 # description: What is in effect of the `kind` of parameters, `{}` for nothing.
-effect(effects, parameters) := object.get(effects, parameters.kind, {})
+effect(policies, parameters) := object.get(policies, object.get(parameters, "kind", ""), {})
 
 # METADATA
 # description: A JSON pointer is another one, or below it.

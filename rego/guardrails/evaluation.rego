@@ -33,7 +33,6 @@ violations(names, object_keys) := {violation |
 
 _found(name, it, key) := by_target.found(done.policy, done.parameters, _targets(key)) if {
 	done := _fixed_steps[name]
-	not input.unjudged[name]
 } else := _violations_by(name, _step(name, it), key)
 
 _step(name, it) := _fixed_steps[name] if {
@@ -44,6 +43,7 @@ _step(name, it) := _fixed_steps[name] if {
 _fixed_steps[name] := constraints.step(name, {}) if {
 	some name, spec in constraints.active_constraints
 	not spec.parameterSelection
+	not input.unjudged[name]
 }
 
 # The objects that a match selects, each as a subject. OPA computes them once for all Constraints with that match.
@@ -98,7 +98,9 @@ _targets(key) := data.bridge.effective_targets.judged[concat("/", [group, kind])
 # description: |
 #   The action for a violation by a subject: the Constraint's, `exempt` if an exemption names the subject, and `warn` in
 #   place of `deny` for what cannot be judged, unless its failurePolicy is `Fail`.
-action(name, it) := "exempt" if {
+action(name, it) := _fixed_actions[name] if {
+	true
+} else := "exempt" if {
 	exemptions.of(constraints.active_constraints[name], it)
 } else := "warn" if {
 	input.unjudged[name]
@@ -106,3 +108,10 @@ action(name, it) := "exempt" if {
 	constraints.action(spec) == "deny"
 	object.get(spec, "failurePolicy", "Ignore") == "Ignore"
 } else := constraints.action(constraints.active_constraints[name])
+
+# Those of Constraints for which it is the same for all subjects.
+_fixed_actions[name] := constraints.action(spec) if {
+	some name, spec in constraints.active_constraints
+	not spec.exemptions
+	not input.unjudged[name]
+}

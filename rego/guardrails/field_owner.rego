@@ -7,13 +7,12 @@ package bridge.guardrails.field_owner
 
 import data.bridge.effective_targets
 
-violations_at(target, parameters, _) := unknown if {
-	unknown := effective_targets.unknown(target.policies, parameters)
-	unknown != set()
-} else := _found(effective_targets.effect(target.policies, parameters), parameters)
+violations_at(target, parameters, _) := _found(effective_targets.effect(target.policies, parameters), parameters)
 
 # A function of what is in effect, so OPA computes it once for all targets with the same.
-_found(effect, parameters) := {{"message": message, "severity": "high", "field": pointer, "policies": {policy}} |
+_found(effect, parameters) := effective_targets.unknown(effect, parameters) if {
+	true
+} else := {{"message": message, "severity": "high", "field": pointer, "policies": {policy}} |
 	some pointer, origin in effect.origins
 	effective_targets.is_below(pointer, parameters.field)
 	some policy in effective_targets.owners(origin)

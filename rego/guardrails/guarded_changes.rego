@@ -103,19 +103,22 @@ _leaves_with_its_namespace if {
 # description: The objects of which the request may alter what is in effect, and that a guardrail may match.
 objects := found if {
 	asked := object.union(_asked, {"changes": change, "others": _before.objects, "names": set()})
-	found := _state.objects with input as asked
+	active := constraints.active_constraints
+	found := _state.objects with input as asked with constraints.active_constraints as active
 } else := set()
 
 # What the request concerns before and after it, `{objects, targets, rows}`: the objects, the targets at them before it, and
 # the violations after it. One evaluation each, because another input drops what OPA has cached.
 _before := found if {
 	asked := _asked
-	found := _state with input as asked
+	active := constraints.active_constraints
+	found := _state with input as asked with constraints.active_constraints as active
 }
 
 _after := found if {
 	asked := object.union(_asked, {"changes": change, "others": _before.objects, "before": _before.targets})
-	found := _state with input as asked
+	active := constraints.active_constraints
+	found := _state with input as asked with constraints.active_constraints as active
 } else := {"objects": set(), "rows": set()}
 
 _asked := {"keys": [_changed_key], "was": {}, "names": guardrails, "matches": matches, "ignores_before": ignores} if {
@@ -167,7 +170,9 @@ _introduced := {row | some row in after; not [row.constraint, row.object, row.me
 	after != set()
 	violating := {row.object | some row in after}
 	targets := _before.targets
+	active := constraints.active_constraints
 	before := evaluation.violations({row.constraint | some row in after}, violating) with input as {"targets_at": targets}
+		with constraints.active_constraints as active
 	known := {[row.constraint, row.object, row.message] | some row in before}
 } else := set()
 

@@ -7,9 +7,8 @@ package bridge.guardrails.same_value
 
 import data.bridge.effective_targets
 
-violations_at(target, parameters, targets) := unknown if {
-	unknown := effective_targets.unknown(target.policies, parameters)
-	unknown != set()
+violations_at(target, parameters, targets) := effective_targets.unknown(effective_targets.effect(target.policies, parameters), parameters) if {
+	true
 } else := {{"message": message, "severity": "medium", "field": parameters.field} |
 	first := [other | some other in targets; other.target == target.target; other.gateway][0]
 	first.gateway != target.gateway
