@@ -104,7 +104,7 @@ def analyze(**options: Any) -> int:
         return (*await _analysis(engine, asked, files), engine.position)
 
     with _stored(base, files, asked.source) as (stored, at_base):
-        (found, applied, position), code = read(stored, ask, allow_empty=True)
+        (found, applied, position), code = read(dataclasses.replace(stored, applied=files), ask, allow_empty=True)
     print_analysis(asked.output, found, lambda key: applied.position(key) or at_base(position(key)))
     for problem in applied.problems:
         print_error(f"error: {problem.subject}: {problem.message}")

@@ -237,6 +237,7 @@ def opened(
         types=types,
         follow=follow,
         queries=None if queries is None else {*queries, *_QUERIES},
+        applied=source.applied,
     )
 
 

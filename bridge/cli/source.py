@@ -22,6 +22,7 @@ class Input:
 
     `tls` are files for an https OPA: the authorities, the client certificate, its key. `kubeconfig` and `kube_context`
     select the cluster; None means kubectl's choice. `namespaces` are read by users without permissions in all.
+    `applied` are paths of manifests that the command applies to the source, whose guardrails it needs.
     """
 
     opa_url: str | None = None
@@ -31,6 +32,7 @@ class Input:
     kube_context: str | None = None
     tls: tuple[str | None, ...] = (None, None, None)
     namespaces: tuple[str, ...] = ()
+    applied: tuple[str, ...] = ()
 
 
 CONTEXT = option("--context", "kube_context", metavar="NAME", help="The context in the kubeconfig.")

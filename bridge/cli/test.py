@@ -152,7 +152,10 @@ def _results(suites: Sequence[Found], words: str) -> Iterator[tuple[Result, int]
         async def ask(engine: Engine, tests: Sequence[tuple[Found, int]] = tests) -> list[Result]:
             return [await run_test(engine.opa, found, number) for found, number in tests]
 
-        results, code = read(Input(manifests=manifests), ask, allow_empty=True)
+        applied = {
+            str(found.file.parent / name) for found, number in tests for name in found.suite.tests[number].changes.apply
+        }
+        results, code = read(Input(manifests=manifests, applied=tuple(sorted(applied))), ask, allow_empty=True)
         for result in results:
             yield result, code
 

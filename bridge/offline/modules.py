@@ -53,14 +53,14 @@ class SettledModules:
     submissions: Mapping[Key, Submission]
 
 
-async def settle_manifests(objects: Iterable[Object]) -> SettledModules:
-    """Return the bundle for a folder's objects.
+async def settle_manifests(objects: Iterable[Object], guardrails: Iterable[str] = ()) -> SettledModules:
+    """Return the bundle for a folder's objects, with these shipped guardrails besides those that they name.
 
     Raises ToolError without an `opa`, CheckError for a broken one.
     """
     received = _Received()
     authors = Authors(received, policy_settings().policy_namespaces)
-    guardrails = set()
+    guardrails = set(guardrails)
     for obj in objects:
         authors.note(Upserted(key_of(obj).type_id, (obj,)))
         if key_of(obj).type_id == CONSTRAINT:
@@ -68,8 +68,8 @@ async def settle_manifests(objects: Iterable[Object]) -> SettledModules:
     return await _settle(authors, received, (), guardrails)
 
 
-async def settle_cluster(client: KubeClient) -> SettledModules:
-    """Return the bundle for a cluster, from the types that can be read."""
+async def settle_cluster(client: KubeClient, guardrails: Iterable[str] = ()) -> SettledModules:
+    """Return the bundle for a cluster, from the types that can be read; `guardrails` as for `settle_manifests`."""
     from bridge.sources.cluster import ClusterSource
 
     received, unread = _Received(), dict[str, Trouble]()
@@ -90,7 +90,7 @@ async def settle_cluster(client: KubeClient) -> SettledModules:
                     break
     except TimeoutError:
         unread = {name: Trouble(name, why) for name, why in authors.unlisted.items()} | unread
-    return await _settle(authors, received, [*unread.values()], await _read_used_guardrails(client))
+    return await _settle(authors, received, [*unread.values()], {*guardrails, *await _read_used_guardrails(client)})
 
 
 async def _read_used_guardrails(client: KubeClient) -> set[str]:

@@ -52,8 +52,9 @@ def shipped(
     """Return the modules of every bundle (below `root/bridge`, and IN_EVERY_BUNDLE), and `data.bridge_settings`.
 
     The settings are `{presets, schemas, bounds, versions}`: `presets` are policy kinds by file name, `schemas` the
-    schemas of `spec` of the bridge's own kinds. `bounds` limit the size of a policy (the Rego has defaults for missing
-    ones), `versions` are those of types that are not read in the API server's preferred version.
+    schemas of `spec` of the bridge's own kinds, and of parameters of guardrails. `bounds` limit the size of a policy
+    (the Rego has defaults for missing ones), `versions` are those of types that are not read in the API server's
+    preferred version.
     With `queries` the modules have only the rules that these reach.
 
     Other folders are not part of a bundle: OPA gets them as files (`bridge.files.authorization_policy`). The
@@ -73,7 +74,8 @@ def _read_files(root: Path) -> tuple[Mapping[str, str], Prepared]:
     paths = [path for path in (root / "bridge").rglob("*.rego") if not path.name.endswith("_test.rego")]
     paths += [path for path in (root / "guardrails").glob("*.rego") if path.stem in IN_EVERY_BUNDLE]
     modules = {str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in sorted(paths)}
-    described = (*sorted((root / "bridge/kinds/presets").glob("*.yaml")), *sorted(crds_root().glob("*.yaml")))
+    described = [*sorted((root / "bridge/kinds/presets").glob("*.yaml")), *sorted(crds_root().glob("*.yaml"))]
+    described += (root / "guardrails").glob("*.yaml")
     return modules, prepare(modules, {path: path.read_bytes() for path in described}, _read_described)
 
 
@@ -83,7 +85,16 @@ def preset_kinds(root: Path) -> list[str]:
 
 
 # Of the folder `guardrails`: what needs no guardrail.
-IN_EVERY_BUNDLE = ("by_target", "coverage", "evaluation", "exemptions", "modeling", "staging", "uncovered")
+IN_EVERY_BUNDLE = {
+    "by_target",
+    "coverage",
+    "evaluation",
+    "exemptions",
+    "modeling",
+    "parameters",
+    "staging",
+    "uncovered",
+}
 
 # What every guardrail needs: its input, and the judgement of changes.
 OF_GUARDRAILS = ("bridge.effective_targets", "bridge.guarded_changes", "bridge.v1.guarded")
@@ -97,12 +108,17 @@ def shipped_guardrails(packages: Iterable[str]) -> dict[str, str]:
 
 
 def _read_described(files: Mapping[Path, bytes]) -> dict[str, Any]:
-    read = {path: yaml.safe_load(content)["spec"] for path, content in files.items()}
-    crds = [spec for path, spec in read.items() if path.parent == crds_root()]
+    read = {path: yaml.safe_load(content) for path, content in files.items()}
+    crds = [document["spec"] for path, document in read.items() if path.parent == crds_root()]
+    parameters = [document for path, document in read.items() if path.parent.name == "guardrails"]
     return {
-        "presets": {path.stem: spec for path, spec in read.items() if path.parent != crds_root()},
+        "presets": {path.stem: document["spec"] for path, document in read.items() if path.parent.name == "presets"},
         "schemas": {
-            crd["names"]["kind"]: crd["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"] for crd in crds
+            **{policy: schema for schemas in parameters for policy, schema in schemas.items()},
+            **{
+                one["names"]["kind"]: one["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+                for one in crds
+            },
         },
     }
 

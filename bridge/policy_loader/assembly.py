@@ -38,9 +38,9 @@ _JUDGED = """{reported |
 }"""
 
 
-_FOUND = """names contains "%s"
+_FOUND = """names contains %s
 
-found("%s", parameters, targets) := {[reported.msg, reported.details] |
+found(%s, parameters, targets) := {[reported.msg, reported.details] |
 	some target in targets
 	some one in data.%s.violations_at(target, parameters, targets)
 	reported := data.bridge.effective_targets.reported(target, one)
@@ -73,9 +73,13 @@ def dispatcher(modules: Iterable[tuple[Package, str]]) -> str:
     return "\n\n".join(["package bridge.constraints.dispatch", policies, *rules]) + "\n"
 
 
-def functions_by_target(modules: Iterable[tuple[Package, str]]) -> str:
-    """Return the module `bridge.by_target` for the guardrails of these modules that are functions; "" without any."""
-    rules = [_FOUND % (name, name, name) for name in _functions(modules)]
+def functions_by_target(modules: Iterable[tuple[Package, str]], own: Iterable[Package] = ()) -> str:
+    """Return the module `bridge.by_target` for the guardrails of these modules that are functions; "" if it is empty.
+
+    `own` are packages of admins: the parameters of a shipped guardrail that one of them replaces are the admin's.
+    """
+    rules = [f"own contains {json.dumps(_name(package))}" for package in sorted(own) if _is_guardrail(package)]
+    rules += [_FOUND % (json.dumps(name), json.dumps(name), name) for name in _functions(modules)]
     return "\n\n".join(["package bridge.by_target", *rules]) + "\n" if rules else ""
 
 
@@ -106,7 +110,7 @@ def generated(
     shipped = {path: text for path, text in shipped.items() if package_of(text) not in owned}
     found += [(package_of(text) or (), text) for text in shipped.values()]
     made = {DISPATCH_FILE: dispatcher(found)}
-    if functions := functions_by_target(found):
+    if functions := functions_by_target(found, owned):
         made[FUNCTIONS_FILE] = functions
     if shipped or any(map(_is_guardrail, owned)):
         made |= shipped | shipped_guardrails(OF_GUARDRAILS)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -175,12 +176,16 @@ class ManifestSource:
 
         Raises ManifestError like `check_paths`.
         """
+        return any(text in content for content in self._contents() for text in texts)
+
+    def matches(self, pattern: re.Pattern[bytes]) -> set[str]:
+        """Return the texts of a pattern in the same contents. Raises ManifestError like `check_paths`."""
+        return {found.decode() for content in self._contents() for found in pattern.findall(content)}
+
+    def _contents(self) -> Iterator[bytes]:
         for path in self._paths:
             files = find_files(path) if isinstance(path, Path) else [None]
-            contents = (_read_bytes(file) if file else _peek(sys.stdin.buffer) for file in files)
-            if any(text in content for content in contents for text in texts):
-                return True
-        return False
+            yield from (_read_bytes(file) if file else _peek(sys.stdin.buffer) for file in files)
 
     def load(self, stdin: IO[bytes] | None = None) -> list[Object]:
         """Return all objects, those that others depend on first: for commands that run once.

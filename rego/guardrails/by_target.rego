@@ -8,5 +8,13 @@ package bridge.by_target
 # METADATA
 # description: |
 #   The violations by targets of a guardrail with parameters, as `[message, details]`. Undefined for a policy that is no
-#   such function; `names` has those that are.
+#   such function. No policy has an empty name: with it, this and the sets below are defined without any guardrail.
 found("", _, _) := set()
+
+# METADATA
+# description: The guardrails that are such functions.
+names contains ""
+
+# METADATA
+# description: The guardrails of admins, also of the names of shipped ones.
+own contains ""

@@ -9,6 +9,7 @@ import data.bridge.by_target
 import data.bridge.constraints
 import data.bridge.constraints.dispatch
 import data.bridge.exemptions
+import data.bridge.guardrail_parameters
 import data.bridge.lib.keys
 import data.bridge.lookup
 
@@ -44,6 +45,7 @@ _fixed_steps[name] := constraints.step(name, {}) if {
 	some name, spec in constraints.active_constraints
 	not spec.parameterSelection
 	not input.unjudged[name]
+	not guardrail_parameters.problems[name]
 }
 
 # The objects that a match selects, each as a subject. OPA computes them once for all Constraints with that match.
@@ -61,11 +63,13 @@ _keys_to_judge(match, object_keys) := {key |
 	constraints.matches_type(match, type)
 } if object_keys != null
 
-# The violations by an object, `[message, details]`. The query has the reasons why policies cannot be evaluated as
+# The violations by an object, `[message, details]`. Misspelled parameters may judge nothing. The query has the reasons why policies cannot be evaluated as
 # `unjudged`.
 _violations_by(name, done, key) := {[sprintf("cannot be judged: %s", [why]), {"severity": "unknown"}]} if {
 	why := input.unjudged[name]
 	done.policy
+} else := {[message, {"severity": "unknown"}] | some message in guardrail_parameters.problems[name]} if {
+	guardrail_parameters.problems[name]
 } else := by_target.found(done.policy, done.parameters, _targets(key)) if {
 	true
 } else := constraints.violations_of(done.policy, answer) if {

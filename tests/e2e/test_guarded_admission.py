@@ -75,6 +75,11 @@ def test_a_deletion_that_a_guardrail_does_not_allow_is_denied(kubectl: Said) -> 
     assert (code, denied in reported) == (1, True), reported
 
 
+def test_a_guardrail_with_misspelled_parameters_is_denied(kubectl: Said) -> None:
+    misspelled = GUARDRAIL.replace("{kinds: [example", "{kind: [example")
+    until(kubectl, ["apply", "-f", "-"], misspelled, 'parameters: unknown field "kind"; did you mean "kinds"?')
+
+
 # A kind of policies that name no targets, which no preset describes.
 SHIELDS = """
 apiVersion: apiextensions.k8s.io/v1

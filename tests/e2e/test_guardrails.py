@@ -78,6 +78,34 @@ def test_a_guardrail_of_an_admin(bridge: Run, tmp_path: Path, text: str) -> None
     }
 
 
+NEW = """apiVersion: policybridge.io/v1alpha1
+kind: Constraint
+metadata: {name: contrast}
+spec:
+  policy: bridge.guardrails.bounded_field
+  match: {kinds: [{apiGroups: [gateway.networking.k8s.io], kinds: [HTTPRoute]}]}
+  parameters: {kind: example.com/ColorPolicy, field: /contrast, minimum: 7}
+"""
+
+
+def test_a_change_that_brings_a_guardrail_is_judged_by_it(bridge: Run) -> None:
+    done = bridge("analyze", "-f", "-", "--manifests", SHOP, "-o", "json", text=NEW)
+    assert {one["message"] for one in json.loads(done.stdout)["problems"]["introduced"]} == {
+        "rule to-https via Gateway infra/public#http: /contrast of ColorPolicy must be at least 7, not 4"
+    }
+
+
+def test_misspelled_parameters_of_a_guardrail_are_errors_and_answer_unknown(bridge: Run, tmp_path: Path) -> None:
+    message = 'parameters: unknown field "min"; did you mean "minimum"?'
+    (tmp_path / "new.yaml").write_text(NEW.replace("minimum", "min"))
+    found = bridge("violations", "--manifests", SHOP, "--manifests", tmp_path, "-o", "json")
+    assert found.returncode == 2
+    assert found.stderr == f"error: {tmp_path}/new.yaml:1: Constraint contrast: {message}\n"
+    assert {(row["message"], row["details"]["severity"]) for row in json.loads(found.stdout)} == {(message, "unknown")}
+    analyzed = bridge("analyze", "-f", tmp_path, "--manifests", SHOP, "-o", "json")
+    assert {one["message"] for one in json.loads(analyzed.stdout)["problems"]["introduced"]} == {message}
+
+
 _MOVES = {"owner": "team web", "reason": "it moves", "until": "2999-01-01"}
 EXEMPTIONS = [
     {"match": {"namespaces": ["shop"], "name": "cart"}} | _MOVES,

@@ -45,6 +45,11 @@ _messages := union({
 		_writes_constraint
 		some message in constraints.problems(object.get(input.object, "spec", null))
 	},
+	{["deny", message] |
+		_writes_constraint
+		not input.object.spec.policy in data.bridge.by_target.own
+		some message in data.bridge.guardrail_parameters.problems_of(input.object.spec)
+	},
 	{["warn", constraints.policy_missing(input.object.spec.policy, constraints.action(input.object.spec))] |
 		_writes_constraint
 		constraints.problems(input.object.spec) == []

@@ -19,15 +19,18 @@ all_constraints := lookup.objects_in(type, "-")
 # match are violations.
 active_constraints[name] := obj.spec if {
 	some name, obj in all_constraints
-	_facts(concat("/", [type, "-", name]), obj).valid
+	fact(name, "valid")
 }
 
-_facts(key, obj) := stored if {
-	stored := lookup.stored_facts(key)
-} else := facts(obj)
+fact(name, field) := lookup.stored_facts(concat("/", [type, "-", name]))[field] if {
+	true
+} else := facts(all_constraints[name])[field]
 
 # What the replicator stores of a Constraint, because to check the schema of 20 takes longer than what they judge.
-facts(obj) := {"valid": problems(object.get(obj, "spec", null)) == []}
+facts(obj) := {
+	"valid": problems(object.get(obj, "spec", null)) == [],
+	"parameters": data.bridge.guardrail_parameters.problems_of(object.get(obj, "spec", null)),
+}
 
 is_loaded(policy) if policy in dispatch.policies
 

@@ -92,16 +92,15 @@ accepted(name, replicated, counted) := reporting.with_generation(concat("/", [ty
 	[reason, message] := _acceptance(name, replicated, counted)
 }
 
-_acceptance(name, _, _) := ["Invalid", concat("; ", wrong)] if {
+_acceptance(name, replicated, counted) := ["Invalid", concat("; ", wrong)] if {
 	wrong := problems(object.get(all_constraints[name], "spec", null))
 	wrong != []
 } else := ["PolicyNotFound", policy_missing(spec.policy, action(spec))] if {
 	spec := active_constraints[name]
 	not is_loaded(spec.policy)
-}
-
-_acceptance(name, replicated, counted) := ["Accepted", concat("; ", array.flatten(["Constraint is active", unaudited, remarks]))] if {
-	is_loaded(active_constraints[name].policy)
+} else := ["InvalidParameters", concat("; ", data.bridge.guardrail_parameters.problems[name])] if {
+	true
+} else := ["Accepted", concat("; ", array.flatten(["Constraint is active", unaudited, remarks]))] if {
 	remarks := data.bridge.exemptions.remarks(active_constraints[name], counted)
 	unaudited := [sprintf("not audited, because not replicated (setting types): %s", [concat(", ", missing)]) |
 		missing := sort(_not_replicated(name, replicated))

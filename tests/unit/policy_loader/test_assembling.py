@@ -72,4 +72,6 @@ def test_a_shipped_guardrail_is_in_the_set_while_a_constraint_names_it() -> None
 def test_a_guardrail_of_an_admin_replaces_the_shipped_one() -> None:
     own = submission("a", "package bridge.guardrails.same_value\n\nviolations contains 1\n")
     made = generated([own], guardrails=["bridge.guardrails.same_value"])
-    assert sorted(made) == ["bridge/constraints/dispatch.rego", *OF_GUARDRAILS]
+    functions = "bridge/by_target_functions.rego"
+    assert sorted(made) == [functions, "bridge/constraints/dispatch.rego", *OF_GUARDRAILS]
+    assert made[functions] == 'package bridge.by_target\n\nown contains "bridge.guardrails.same_value"\n'

@@ -1,0 +1,68 @@
+package bridge.guardrail_parameters_test
+
+import data.bridge.admission
+import data.bridge.constraints
+import data.bridge.evaluation
+import data.bridge.guardrail_parameters
+import data.bridge.testing
+
+_schemas := {"bridge.guardrails.required_policy": {"type": "object", "properties": {
+	"kinds": {"type": "array", "items": {"type": "string"}},
+	"field": {"type": "string"},
+	"internalHostnames": {"type": "array", "items": {"type": "string"}},
+}}}
+
+_spec(parameters) := {"policy": "bridge.guardrails.required_policy", "parameters": parameters, "match": {"kinds": [{"kinds": ["HTTPRoute"]}]}}
+
+_problems(spec) := found if {
+	found := guardrail_parameters.problems_of(spec) with data.bridge_settings.schemas as _schemas
+}
+
+test_an_unknown_parameter_has_the_nearest_name if {
+	_problems(_spec({"kinds": ["a/B"], "field": "/a", "internalHostnames": ["*.b"]})) == []
+	_problems(_spec({"kind": ["a/B"]})) == [`parameters: unknown field "kind"; did you mean "kinds"?`]
+	_problems(_spec({"internal": []})) == [`parameters: unknown field "internal"; did you mean "internalHostnames"?`]
+	_problems(_spec({"xyz": 1})) == [`parameters: unknown field "xyz"; the guardrail has field, internalHostnames, kinds`]
+	_problems(_spec({"kinds": "a/B"})) == ["parameters: kinds: invalid type. Expected: array, given: string"]
+}
+
+test_parameters_of_a_selection_are_checked_too if {
+	spec := object.union(_spec({}), {"parameterSelection": [{}, {"parameters": {"fields": 1}}]})
+	_problems(spec) == [`parameterSelection[1].parameters: unknown field "fields"; did you mean "field"?`]
+}
+
+test_other_policies_have_parameters_of_their_own if {
+	_problems({"policy": "k8s.limits", "parameters": {"kind": 1}}) == []
+	_problems({"policy": "bridge.guardrails.mine", "parameters": {"kind": 1}}) == []
+	_problems(null) == []
+}
+
+_constraint := testing.with_spec(testing.resource("policybridge.io/v1alpha1", "Constraint", "", "c"), _spec({"kind": "a/B"}))
+
+_message := `parameters: unknown field "kind"; did you mean "kinds"?`
+
+test_misspelled_parameters_are_unknown_at_every_object if {
+	rows := evaluation.violations({"c"}, {testing.cart_route}) with data.objects as testing.stored(array.concat(testing.world, [_constraint]))
+		with data.bridge_settings.schemas as _schemas
+		with data.bridge.constraints.dispatch.policies as {"bridge.guardrails.required_policy"}
+	{[row.message, row.details, row.enforcementAction] | some row in rows} == {[_message, {"severity": "unknown"}, "deny"]}
+}
+
+test_a_constraint_with_misspelled_parameters_is_not_accepted if {
+	condition := constraints.accepted("c", null, null) with data.objects as testing.stored([_constraint])
+		with data.bridge_settings.schemas as _schemas
+		with data.bridge.constraints.dispatch.policies as {"bridge.guardrails.required_policy"}
+	[condition.status, condition.reason, condition.message] == ["False", "InvalidParameters", _message]
+}
+
+_decided(own) := found if {
+	request := {"operation": "CREATE", "kind": {"group": "policybridge.io", "kind": "Constraint"}, "name": "c", "object": _constraint}
+	found := admission.decision.denied with input as request
+		with data.bridge_settings.schemas as _schemas
+		with data.bridge.by_target.own as own
+}
+
+test_a_request_with_misspelled_parameters_is_denied if {
+	_decided({""}) == {_message}
+	_decided({"bridge.guardrails.required_policy"}) == set()
+}
