@@ -65,16 +65,6 @@ def test_targets_without_an_unknown_kind(shop: Run) -> None:
     assert (answer.returncode, answer.stdout) == (2, "")
 
 
-def test_policies_have_class_target_outcome_and_scopes(shop: Run) -> None:
-    answer = shop("get", "policies", "-n", "shop", "--kind", "cp")
-    assert (answer.returncode, answer.stderr) == (0, "")
-    rows = [line.split() for line in answer.stdout.splitlines()]
-    assert rows[0] == ["NAMESPACE", "NAME", "KIND", "CLASS", "TARGET", "ACCEPTED", "PROGRAMMED", "SCOPES"]
-    assert ["shop", "cart", "ColorPolicy", "Inherited", "HTTPRoute/cart", "True", "PartiallyProgrammed", "3/6"] in rows
-    assert ["shop", "summer-sale", "ColorPolicy", "Inherited", "HTTPRoute/summer-sale", "False", "0/0"] in rows
-    assert {row[0] for row in rows[1:]} == {"shop"}
-
-
 def test_labels_select_policies_and_targets(bridge: Run, tmp_path: Path) -> None:
     file = tmp_path / "labelled.yaml"
     file.write_text(LABELLED)

@@ -57,11 +57,6 @@ def reported(problems: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return [(problem["subject"].partition("/")[2], problem["reason"]) for problem in problems]
 
 
-def test_a_file_to_analyze_needs_no_option(shop: Run, tmp_path: Path) -> None:
-    file = written(tmp_path / "new.yaml", TYPO)
-    assert analyzed(shop, file) == analyzed(shop, "-f", file)
-
-
 def test_analyze_lists_new_and_fixed_problems(shop: Run, tmp_path: Path) -> None:
     found = analyzed(shop, "-f", written(tmp_path / "new.yaml", STRICTER, TYPO, SALE))
     assert reported(found["problems"]["introduced"]) == [
@@ -153,14 +148,6 @@ def test_what_cannot_be_analyzed_is_an_error_of_usage(shop: Run, arguments: list
     answer = shop("analyze", *arguments)
     assert answer.returncode == 2
     assert said in answer.stderr
-
-
-def test_impact_shows_the_effect_of_removing_a_policy(shop: Run) -> None:
-    answer = shop("impact", "colorpolicy/infra/accessibility")
-    assert (answer.returncode, answer.stderr) == (0, "")
-    lines = answer.stdout.splitlines()
-    assert lines[1].split() == ["infra/accessibility", "ColorPolicy", "9", "Programmed", "on", "9"]
-    assert lines[4].endswith("contrast=7 [infra/accessibility]   contrast=4 [infra/brand]")
 
 
 def test_impact_of_a_policy_that_reaches_nothing(shop: Run) -> None:
