@@ -58,15 +58,6 @@ def test_route_is_described_with_its_place_policies_and_effective_policies(shop:
     }
 
 
-def test_gateway_is_described_by_the_paths_through_it_alone(shop: Run) -> None:
-    answer = shop("describe", "gateway", "internal", "-n", "infra", "-o", "json")
-    found = json.loads(answer.stdout)
-    through = {node for entry in found["effective"] for path in entry["paths"] for node in path["path"]}
-    assert "gateway.networking.k8s.io/Gateway/infra/internal" in through
-    assert "gateway.networking.k8s.io/Gateway/infra/public" not in through
-    assert found["policies"]["inherited"] == []
-
-
 def test_policy_is_explained_by_its_status_and_impact(shop: Run) -> None:
     for command in ("describe", "explain"):
         answer = shop(command, "colorpolicy/infra/brand")

@@ -17,8 +17,8 @@ from tests.in_process import run_warm_at_a_terminal
 
 RUN = re.compile(
     r"(?:sed [^|]*\| )?"
-    r"(bridge (analyze|compare|config|effective|explain|get|impact|opa-config|placement|problems|rbac|request|status"
-    r"|test|tree|violations|--help|\w[\w-]* --help)|curl -s \S+/v1/data|opa )\b"
+    r"(bridge (analyze|compare|config|describe|effective|explain|get|impact|init|opa-config|placement|problems|rbac"
+    r"|request|status|test|tree|violations|--help|\w[\w-]* --help)|curl -s \S+/v1/data|opa )\b"
 )
 NOT_RUN = re.compile(
     r"127\.0\.0\.1:8[0-9]{3}\b"  # a bridge or OPA of the reader's own

@@ -37,8 +37,3 @@ def test_different_conditions_have_a_row_each() -> None:
     ]
     parents = [{"parentRef": {"name": "edge"}, "conditions": [one]} for one in conditions]
     assert [row[2] for row in conditions_of({"parents": parents})] == ["True", "False"]
-
-
-def test_conditions_of_the_object_itself_have_no_place() -> None:
-    condition = {"type": "Ready", "status": "True", "reason": "Ready", "message": "fine"}
-    assert conditions_of({"conditions": [condition]}) == [("Ready", "True", "Ready", "fine")]
