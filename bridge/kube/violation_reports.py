@@ -66,26 +66,32 @@ class ReportClient:
 
     def __init__(self, client: KubeClient) -> None:
         self._client = client
-        self._unreadable: set[str] = set()  # groups whose versions are unknown, which was logged
+        self._unusable: set[str] = set()  # groups whose CRDs cannot be used, which was logged
 
     async def served_forms(self) -> list[Form]:
-        """Return the forms that the API server serves. CRDs of other versions only are logged once."""
+        """Return the forms that the API server serves. CRDs of other versions, and incomplete ones, are logged once."""
         return [form for form in FORMS if await self._serves(form)]
 
     async def _serves(self, form: Form) -> bool:
         group, version = form.group, form.namespaced.version
         try:
             versions = [one["version"] for one in (await self._client.get(f"/apis/{group}"))["versions"]]
-            if version in versions:
-                resources = (await self._client.get(f"/apis/{group}/{version}"))["resources"]
-                self._unreadable.discard(group)
-                return {one.plural for one in form} <= {one["name"] for one in resources}
+            if version not in versions:
+                self._warn_once("report CRDs have another version", group, served=versions, needed=version)
+                return False
+            resources = (await self._client.get(f"/apis/{group}/{version}"))["resources"]
         except NotFound:
             return False
-        if group not in self._unreadable:
-            self._unreadable.add(group)
-            log.warning("report CRDs have another version", group=group, served=versions, needed=version)
-        return False
+        if missing := {one.plural for one in form} - {one["name"] for one in resources}:
+            self._warn_once("report CRDs are incomplete", group, missing=sorted(missing))
+            return False
+        self._unusable.discard(group)
+        return True
+
+    def _warn_once(self, event: str, group: str, **more: Any) -> None:
+        if group not in self._unusable:
+            self._unusable.add(group)
+            log.warning(event, group=group, **more)
 
     async def stored(self, form: Form) -> list[StoredReport]:
         """Return the reports of this bridge in a form."""

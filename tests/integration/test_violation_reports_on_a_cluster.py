@@ -89,7 +89,12 @@ def report_crds(group: str, version: str, kind: str) -> list[dict[str, Any]]:
 
 OPEN_REPORTS = report_crds("openreports.io", "v1alpha1", "Report")
 POLICY_REPORTS = report_crds("wgpolicyk8s.io", "v1alpha2", "PolicyReport")
-OTHER_VERSION = report_crds("openreports.io", "v9", "Report")
+OTHER_VERSION = "report CRDs have another version"
+UNUSABLE = {
+    "openreports": (report_crds("openreports.io", "v9", "Report"), OTHER_VERSION),
+    "wgpolicyk8s": (report_crds("wgpolicyk8s.io", "v1beta1", "PolicyReport"), OTHER_VERSION),
+    "half": (OPEN_REPORTS[:1], "report CRDs are incomplete"),
+}
 
 
 @asynccontextmanager
@@ -201,19 +206,25 @@ async def test_the_report_of_an_object_that_is_created_again_belongs_to_the_new_
         await _until(place, path, lambda found: bool(found) and found[0]["scope"]["uid"] != former["scope"]["uid"])
 
 
-async def test_a_report_appears_when_the_crds_are_installed(
+@pytest.mark.parametrize(("unusable", "logged"), UNUSABLE.values(), ids=UNUSABLE)
+async def test_report_crds_that_cannot_be_used_are_logged_and_lose_nothing_else(
     control_plane: ControlPlane,
     opa_path: Path,
     place: Place,
     capsys: pytest.CaptureFixture[str],
+    unusable: list[dict[str, Any]],
+    logged: str,
 ) -> None:
     await place.constrain()
     await place.service("cart", 2)
-    async with reporting(control_plane, opa_path) as (reports, _):
-        async with crds(control_plane, OTHER_VERSION):
-            await eventually(lambda: "report CRDs have another version" in capsys.readouterr().out)
+    async with reporting(control_plane, opa_path) as (reports, told):
+        async with crds(control_plane, unusable):
+            await eventually(lambda: logged in capsys.readouterr().out)
+            await place.until_named("cart")
+            await place.service("basket", 2)
+            event = ("basket", "PolicyViolation", f"[{place.constraint}] 2 ports are more than 1")
+            await eventually(lambda: event in told, patience=100)
             assert reports.writes == 0
-        await place.until_named("cart")
         async with crds(control_plane, OPEN_REPORTS):
             path = _at("openreports.io", "v1alpha1", place, "reports")
-            await _until(place, path, lambda found: len(found) == 1)
+            await _until(place, path, lambda found: len(found) == 2)
