@@ -215,6 +215,8 @@ test_a_walk_above_the_bound_is_marked if {
 	{count(path) | some path in _zone_paths(names, pairs, "z20")} == {18}
 	{path[0] | some path in _zone_paths(names, pairs, "z20")} == {hierarchy.path_bound_mark}
 	{count(path) | some path in _zone_paths(names, pairs, "z15")} == {16}
+	shortcuts := [[name, "z20"] | some name in names; name != "z20"]
+	max([count(path) | some path in _zone_paths(names, array.concat(pairs, shortcuts), "z20")]) == 18
 }
 
 test_a_cycle_is_reported_with_the_links_that_do_not_count if {

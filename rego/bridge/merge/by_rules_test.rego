@@ -88,7 +88,7 @@ test_a_list_that_cannot_be_merged_by_key_is_a_leaf if {
 # F8, RFC 7386: a patch that is an object replaces what is none.
 test_an_object_replaces_a_list_and_a_list_an_object if {
 	every pair in [[_high.rules, {"y": 1}], [{"y": 1}, _low.rules], [_high.rules, {}]] {
-		_defaults({"rules": pair[0]}, {"rules": pair[1]}).spec == {"rules": pair[1]}
+		_defaults({"rules": pair[0], "x": 1}, {"rules": pair[1]}).spec == {"rules": pair[1], "x": 1}
 	}
 }
 
