@@ -42,7 +42,7 @@ class Command(click.Command):
             for index, (about, line) in enumerate(self.examples):
                 if index:
                     formatter.write("\n")
-                typed = line.replace(f"bridge {self.name} ", f"bridge {ctx.info_name} ", 1)  # an alias
+                typed = line.replace(f"bridge {self.name} ", f"bridge {ctx.info_name} ", 1)  # its name may be an alias
                 formatter.write(f"  # {about}\n  {typed.replace('bridge', called_by, 1)}\n")
         super().format_options(ctx, formatter)
 

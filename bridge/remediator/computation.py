@@ -89,7 +89,7 @@ class Computing:
             else:
                 dirty.note(map(str, (*notice.keys, *notice.reported)))
                 policies = await self._drop_described(kinds, dirty)
-            self._kinds, self.kinds_differ = kinds, observes != self.observes  # it may have changed meanwhile
+            self._kinds, self.kinds_differ = kinds, observes != self.observes  # a follower may have come
             async for _ in self._find_scopes(policies, scopes):
                 yield
             if notice.keys and not notice.refilled:

@@ -241,7 +241,7 @@ class Remediator(WriteLoop[Item]):
     async def _query_reports(self, batch: Sequence[Item], slow: set[Item]) -> dict[Item, Report]:
         """Return the desired and current status of each item without a report from the change."""
         reports = {item: self._reported.pop(item) for item in batch if item in self._reported}
-        # That query does not include places that a policy's full status omits.
+        # A report from the change lacks the policies whose full status omits this object: the query here includes them.
         missing = [item for item in batch if item not in reports or self._ledger.unreported(item[1])]
         if not missing:
             return reports

@@ -175,7 +175,7 @@ class Writer:
                 upserts[key] = obj
         self.linking.drop(batch.keys() - upserts.keys())
         made = await self._claim.ask(lambda: self.linking.query(upserts))
-        # Other queries about an object may fail, too, if its links do.
+        # Where the links of an object cannot be computed, queries about it may fail, too: OPA does not get it.
         for key, why in [(key, one.failure) for key, one in made.items() if one.failure]:
             self._refuse(key, upserts.pop(key), f"evaluation fails on it ({why})")
             if key in self.documents:

@@ -63,19 +63,19 @@ def explained_kinds(kinds: Mapping[str, Mapping[str, Any]], *, served: bool) -> 
 def _of_objects(settings: Settings, facts: Facts) -> Iterator[Access]:
     chosen = {one.type: one.selection.namespaces for one in settings.selected_types}
 
-    def each(types: Iterable[str], verbs: tuple[str, ...], why: str, subresource: str = "") -> Iterator[Access]:
+    def access_to(types: Iterable[str], verbs: tuple[str, ...], why: str, subresource: str = "") -> Iterator[Access]:
         for type_id in types:
             namespaces = chosen.get(type_id, ()) if facts.namespaced(type_id) else ()
             group, resource = type_id.partition("/")[0], facts.plural(type_id) + subresource
             for namespace in namespaces or _EVERYWHERE:
                 yield Access(namespace, "" if group == CORE else group, resource, verbs, why=why)
 
-    yield from each(dict.fromkeys((*replicated_types(settings), *facts.kinds)), READ, "replicated")
-    yield from each(_REPORTED, ("patch",), "statuses", "/status")
-    yield from each(facts.written.get("status", ()), ("patch",), "statuses", "/status")
-    yield from each(facts.written.get("annotations", ()), ("patch",), "annotations")
+    yield from access_to(dict.fromkeys((*replicated_types(settings), *facts.kinds)), READ, "replicated")
+    yield from access_to(_REPORTED, ("patch",), "statuses", "/status")
+    yield from access_to(facts.written.get("status", ()), ("patch",), "statuses", "/status")
+    yield from access_to(facts.written.get("annotations", ()), ("patch",), "annotations")
     placed = [one.type_id for one in settings.placed_types if one.mode == "Write"]
-    yield from each(placed, ("patch",), "placement")
+    yield from access_to(placed, ("patch",), "placement")
 
 
 def _of_policies(settings: Settings) -> Iterator[Access]:
