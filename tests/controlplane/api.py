@@ -8,12 +8,9 @@ import json
 import ssl
 import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
 from http import HTTPStatus
 from itertools import compress
 from pathlib import Path
@@ -39,13 +36,13 @@ class ApiError(Exception):
         self.status = status
 
 
-@dataclass(frozen=True, slots=True)
 class ApiServer:
-    """One user's access to an API server."""
+    """One user's access to an API server, each request on a connection of its own."""
 
-    url: str
-    token: str
-    context: ssl.SSLContext
+    def __init__(self, url: str, token: str, context: ssl.SSLContext) -> None:
+        self.url = url
+        self.token = token
+        self.context = context
 
     def get(self, path: str) -> Any:
         """Return the object or list at a path; text if it is not JSON, or nested too deeply."""
@@ -54,23 +51,19 @@ class ApiServer:
     def request(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> Any:
         """Send an object, or text or bytes as they are. Raises ApiError, and OSError without a complete answer."""
         data = body if isinstance(body, bytes) or body is None else _encode(body)
-        request = urllib.request.Request(self.url + path, data=data, method=method)  # noqa: S310 (always https)
-        request.add_header("Authorization", f"Bearer {self.token}")
-        if data is not None:
-            request.add_header("Content-Type", content_type)
+        headers = {"Authorization": f"Bearer {self.token}"} | ({} if data is None else {"Content-Type": content_type})
         try:
-            status, text = _insisting(method, lambda: self._answer(request))
+            status, text = _insisting(method, lambda: self._answer(method, path, data, headers))
         except http.client.HTTPException as error:
             raise ConnectionError(f"the API server went in the middle of its answer: {error!r}") from error
         return _checked(status, text)
 
-    def _answer(self, request: urllib.request.Request) -> tuple[int, bytes]:
-        try:
-            with urllib.request.urlopen(request, timeout=_PATIENCE, context=self.context) as answer:  # noqa: S310
-                return answer.status, answer.read()
-        except urllib.error.HTTPError as error:
-            with error:
-                return error.code, error.read()
+    def _connect(self) -> http.client.HTTPSConnection:
+        return http.client.HTTPSConnection(self.url.removeprefix("https://"), timeout=_PATIENCE, context=self.context)
+
+    def _answer(self, *request: Any) -> tuple[int, bytes]:
+        with closing(self._connect()) as connection:
+            return _exchange(connection, *request)
 
     @contextmanager
     def session(self) -> Iterator[Session]:
@@ -84,6 +77,10 @@ class ApiServer:
     def apply(self, path: str, body: Any) -> Any:
         """Server-side apply of one object (a dict, or YAML text) at its path."""
         return self.request("PATCH", f"{path}?fieldManager=tests&force=true", body, _APPLY)
+
+    def merge(self, path: str, fields: Any) -> Any:
+        """Merge these fields into the object at a path."""
+        return self.request("PATCH", path, fields, _MERGE)
 
     def apply_crds(self, folder: Path) -> None:
         """Apply a folder of Gateway API's CRDs, `<group>_<plural>.yaml` each, and wait until they are served."""
@@ -130,11 +127,11 @@ class ApiServer:
         return True
 
 
-class Session:
+class Session(ApiServer):
     """Access of up to 8 threads, each of which keeps its connection open."""
 
     def __init__(self, api: ApiServer) -> None:
-        self.api = api
+        super().__init__(api.url, api.token, api.context)
         self._pool = ThreadPoolExecutor(8)
         self._of_thread = threading.local()
         self._connections: list[http.client.HTTPSConnection] = []
@@ -143,37 +140,17 @@ class Session:
         """Return what a function that gets the session and an item returns of each, called by several threads."""
         return list(self._pool.map(lambda item: do(self, item), items))
 
-    def get(self, path: str) -> Any:
-        """Return the object or list at a path."""
-        return self.request("GET", path)
-
-    def request(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> Any:
-        """Send an object, twice if there is no answer: the server closes connections that were idle for long.
-
-        Raises ApiError, and OSError or HTTPException.
-        """
-        data = None if body is None else _encode(body)
-        return _checked(*_insisting(method, lambda: self._answer(method, path, data, content_type)))
-
-    def _answer(self, method: str, path: str, data: bytes | None, content_type: str) -> tuple[int, bytes]:
-        connection = self._connection()
+    def _answer(self, *request: Any) -> tuple[int, bytes]:
+        """Send a request, twice if there is no answer: the server closes connections that were idle for long."""
+        if not hasattr(self._of_thread, "connection"):
+            self._of_thread.connection = self._connect()
+            self._connections.append(self._of_thread.connection)
+        connection: http.client.HTTPSConnection = self._of_thread.connection
         try:
-            return self._exchange(connection, method, path, data, content_type)
+            return _exchange(connection, *request)
         except (ConnectionError, http.client.HTTPException):
             connection.close()
-            return self._exchange(connection, method, path, data, content_type)
-
-    def _exchange(
-        self, connection: http.client.HTTPSConnection, method: str, path: str, data: bytes | None, content_type: str
-    ) -> tuple[int, bytes]:
-        headers = {"Authorization": f"Bearer {self.api.token}"} | ({"Content-Type": content_type} if data else {})
-        connection.request(method, path, data, headers)
-        answer = connection.getresponse()
-        return answer.status, answer.read()
-
-    def apply(self, path: str, body: Any) -> Any:
-        """Server-side apply of one object at its path."""
-        return self.request("PATCH", f"{path}?fieldManager=tests&force=true", body, _APPLY)
+            return _exchange(connection, *request)
 
     def close(self) -> None:
         """Close the connections."""
@@ -181,14 +158,11 @@ class Session:
         for connection in self._connections:
             connection.close()
 
-    def _connection(self) -> http.client.HTTPSConnection:
-        connection: http.client.HTTPSConnection | None = getattr(self._of_thread, "connection", None)
-        if connection is None:
-            server = self.api.url.removeprefix("https://")
-            connection = http.client.HTTPSConnection(server, timeout=_PATIENCE, context=self.api.context)
-            self._of_thread.connection = connection
-            self._connections.append(connection)
-        return connection
+
+def _exchange(connection: http.client.HTTPSConnection, *request: Any) -> tuple[int, bytes]:
+    connection.request(*request)
+    answer = connection.getresponse()
+    return answer.status, answer.read()
 
 
 def _insisting(method: str, ask: Callable[[], tuple[int, bytes]]) -> tuple[int, bytes]:

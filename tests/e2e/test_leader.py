@@ -150,7 +150,7 @@ class Changes:
                     {"spec": {"modules": {"greeting.rego": f"package greeting\nhello := {'1' if odd else '('}\n"}}},
                 ),
             ):
-                self._plane.api.request("PATCH", path, patch, "application/merge-patch+json")
+                self._plane.api.merge(path, patch)
             if self._ended.wait(0.7):
                 return
 

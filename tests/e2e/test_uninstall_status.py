@@ -205,7 +205,7 @@ def cluster(
         ),
     ):
         body = {"status": status}
-        plane.api.request("PATCH", f"{path}/status?fieldManager=others", body, "application/merge-patch+json")
+        plane.api.merge(f"{path}/status?fieldManager=others", body)
     settings = tmp_path / "bridge.yaml"
     settings.write_text(SETTINGS)
     return Cluster(plane, kubectl, bridge, settings, address, environment, bridge_path, tmp_path / "log")
@@ -250,7 +250,7 @@ def test_a_killed_bridge_without_its_crds_leaves_nothing_either(cluster: Cluster
         process.wait()
     assert cluster.plane.api.get(LEASE)["spec"]["holderIdentity"]
     for path in WEBHOOKS:
-        cluster.plane.api.request("PATCH", path, {"webhooks": []}, "application/merge-patch+json")
+        cluster.plane.api.merge(path, {"webhooks": []})
     cluster.plane.api.delete_crds(OWN_CRDS)
     lists = tuple(path for path in LISTS if "policybridge.io" not in path and "webhookconfigurations" not in path)
     _forbid(cluster)

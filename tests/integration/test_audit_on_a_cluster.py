@@ -61,7 +61,7 @@ class Place:
         """The namespace has these labels."""
         body = {"metadata": {"labels": labels}}
         path = f"/api/v1/namespaces/{self.namespace}"
-        await asyncio.to_thread(self.api.request, "PATCH", path, body, "application/merge-patch+json")
+        await asyncio.to_thread(self.api.merge, path, body)
 
     async def constrain(self, **spec: Any) -> None:
         """The Constraint, on the Services of the namespace."""

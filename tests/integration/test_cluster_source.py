@@ -260,7 +260,7 @@ async def test_selectors_leave_out_what_they_do_not_select(control_plane: Contro
         assert set(names(await reader.until_listed(CONFIG_MAP))) == {"one", "three"}
         body = {"metadata": {"labels": {"left": "yes"}}}
         path = f"/api/v1/namespaces/{namespace}/configmaps/three"
-        await asyncio.to_thread(control_plane.api.request, "PATCH", path, body, "application/merge-patch+json")
+        await asyncio.to_thread(control_plane.api.merge, path, body)
         changes = await reader.until_named("three")
     assert isinstance(changes[-1], Deleted)
 

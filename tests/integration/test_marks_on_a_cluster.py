@@ -65,15 +65,13 @@ async def report(place: Place, plural: str, kind: str, name: str, status: dict[s
     """Write a status as the Gateways' controller does."""
     path = place.path(plural, name)
     body = {"apiVersion": "/".join(path.split("/")[2:4]), "kind": kind, "metadata": {"name": name}, "status": status}
-    await asyncio.to_thread(
-        place.api.request, "PATCH", f"{path}/status?fieldManager=them", body, "application/merge-patch+json"
-    )
+    await asyncio.to_thread(place.api.merge, f"{path}/status?fieldManager=them", body)
 
 
 async def describe(place: Place, **fields: Any) -> None:
     """Change the place's PolicyKind; a None takes a field away."""
     path = f"/apis/policybridge.io/v1alpha1/policykinds/huepolicies.{place.group}"
-    await asyncio.to_thread(place.api.request, "PATCH", path, {"spec": fields}, "application/merge-patch+json")
+    await asyncio.to_thread(place.api.merge, path, {"spec": fields})
 
 
 async def test_marks_keep_the_status_of_others_and_are_removed_with_the_policy(

@@ -97,7 +97,7 @@ class Place:
         """Write annotations as another client."""
         body = {"metadata": {"annotations": annotations}}
         path = f"{self.path(name)}?fieldManager=somebody"
-        await asyncio.to_thread(self.api.request, "PATCH", path, body, "application/merge-patch+json")
+        await asyncio.to_thread(self.api.merge, path, body)
 
     async def get(self, name: str) -> Any:
         """A Deployment as it is now."""

@@ -68,7 +68,7 @@ class Place:
         """Write a policy's status as another client."""
         body = {"apiVersion": f"{self.group}/v1", "kind": "HuePolicy", "metadata": {"name": name}, "status": status}
         path = f"{self.path('huepolicies', name)}/status?fieldManager=somebody"
-        await asyncio.to_thread(self.api.request, "PATCH", path, body, "application/merge-patch+json")
+        await asyncio.to_thread(self.api.merge, path, body)
 
     async def route(self, gateway: str = "public") -> None:
         """The route, below a Gateway."""

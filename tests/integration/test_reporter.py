@@ -130,8 +130,7 @@ async def test_what_another_client_takes_off_is_written_again(control_plane: Con
         one.judge.accept(key)
         await until_shown(control_plane, key, lambda found: found == OK)
         patch = {"metadata": {"annotations": {ANNOTATION: None}}}
-        merge = "application/merge-patch+json"
-        await asyncio.to_thread(control_plane.api.request, "PATCH", path_of(key), patch, merge)
+        await asyncio.to_thread(control_plane.api.merge, path_of(key), patch)
         await until_shown(control_plane, key, lambda found: found == OK)
 
 

@@ -107,7 +107,7 @@ class Cluster:
     def report(self, obj: Object) -> None:
         """Write an object's status, as its own controller would."""
         body, path = {"status": obj["status"]}, f"{resource_path(obj)}/status"
-        self.plane.api.request("PATCH", path, body, "application/merge-patch+json")
+        self.plane.api.merge(path, body)
 
 
 def resource_path(obj: Object) -> str:
@@ -151,13 +151,13 @@ def _apply_all(session: Session, cases: list[Case]) -> None:
     resources = [yaml.safe_load(file.read_text()) for file in CRDS.glob("*.yaml")]
     resources += [crd for case in cases for crd in custom_resources(case)]
     session.map(_apply, [[crd] for crd in resources])
-    session.api.wait_for_crds({crd["metadata"]["name"] for crd in resources})
+    session.wait_for_crds({crd["metadata"]["name"] for crd in resources})
     _apply(session, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": POLICY_NAMESPACE}}])
     _apply(session, policy_maps(cases))
     for wave in _waves(cases):
         session.map(_apply, wave)
         defined = {obj["metadata"]["name"] for objects in wave for obj in objects if obj["kind"] == CRD}
-        session.api.wait_for_crds(defined)
+        session.wait_for_crds(defined)
         time.sleep(1.05 - time.time() % 1)  # until the next second: creationTimestamps have whole seconds
     for obj in [obj for case in cases for obj in case.raw() if "deletionTimestamp" in obj["metadata"]]:
         session.request("DELETE", resource_path(obj))
