@@ -10,6 +10,7 @@ import aiohttp
 
 from bridge.model.changes import Object
 from bridge.model.keys import key_of
+from bridge.remediator.audit import BATCH
 from hack.bench.load import GATEWAY_API, POLICY_KIND, Load, namespace_of, route_policy, write
 from hack.bench.opa import ask
 from hack.bench.table import Figures
@@ -19,7 +20,6 @@ from hack.processes import BridgeProcess, Program
 
 ROUTE_CHANGES = 30
 REQUESTS = 100
-BATCH = 500  # objects of a query, as in the audit
 EXPECTATIONS = 200
 SUITE_ROUTES = 1_800  # with what belongs to them, 2,000 objects
 _SETTINGS = {"BRIDGE_STATUS_WRITES_PER_SECOND": "100000"}  # what is measured is the bridge, not its budget
