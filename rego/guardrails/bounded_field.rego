@@ -13,6 +13,8 @@ violations_at(target, parameters, _) := _found(effective_targets.effect(target.p
 # A function of what is in effect, so OPA computes it once for all targets with the same.
 _found(effect, parameters) := effective_targets.unknown(effect, parameters) if {
 	true
+} else := {{"message": "parameters: minimum, maximum, allowed or required is missing", "severity": "unknown"}} if {
+	object.keys(parameters) & {"minimum", "maximum", "allowed", "required"} == set()
 } else := {{"message": message, "severity": "high", "field": parameters.field} |
 	object.get(parameters, "required", false)
 	message := sprintf("%s of %s is not in effect", [parameters.field, _kind(parameters)])

@@ -39,38 +39,38 @@ _required := {"kinds": ["example.com/SecurityPolicy"], "internalHostnames": ["*.
 
 test_a_required_policy_is_in_effect if {
 	every field in ["", "/jwt", "/jwt/issuer"] {
-		found := required_policy.violations_at(_target(_secured), object.union(_required, {"field": field}), [])
+		found := required_policy.violations_at(_target(_secured), object.union(_required, {"field": field}), []) with data.kinds as _kinds
 		found == set()
 	}
 }
 
 test_a_required_policy_is_missing if {
-	found := required_policy.violations_at(_target({}), _required, [])
+	found := required_policy.violations_at(_target({}), _required, []) with data.kinds as _kinds
 	_messages(found) == {"no SecurityPolicy is in effect for shop.example.com"}
 }
 
 test_a_required_field_is_missing if {
-	found := required_policy.violations_at(_target(_secured), object.union(_required, {"field": "/oidc"}), [])
+	found := required_policy.violations_at(_target(_secured), object.union(_required, {"field": "/oidc"}), []) with data.kinds as _kinds
 	_messages(found) == {"no SecurityPolicy with /oidc is in effect for shop.example.com"}
 }
 
 test_a_required_field_of_one_policy_of_a_list if {
 	listed := {"example.com/SecurityPolicy": {"spec": [{"jwt": {}}, {"oidc": 1}], "origins": {"/0": _jwt, "/1": _jwt}}}
-	found := required_policy.violations_at(_target(listed), object.union(_required, {"field": "/oidc"}), [])
+	found := required_policy.violations_at(_target(listed), object.union(_required, {"field": "/oidc"}), []) with data.kinds as _kinds
 	found == set()
-	missing := required_policy.violations_at(_target(listed), object.union(_required, {"field": "/basic"}), [])
+	missing := required_policy.violations_at(_target(listed), object.union(_required, {"field": "/basic"}), []) with data.kinds as _kinds
 	count(missing) == 1
 }
 
 test_internal_hostnames_need_no_policy if {
 	target := object.union(_target({}), {"hostnames": {"shop.internal"}})
-	found := required_policy.violations_at(target, _required, [])
+	found := required_policy.violations_at(target, _required, []) with data.kinds as _kinds
 	found == set()
 }
 
 test_what_is_unknown_never_passes if {
 	field := {"kind": "example.com/SecurityPolicy", "field": "/a"}
-	required := required_policy.violations_at(_target(_unknown), _required, [])
+	required := required_policy.violations_at(_target(_unknown), _required, []) with data.kinds as _kinds
 	bounded := bounded_field.violations_at(_target(_unknown), field, []) with data.kinds as _kinds
 	owned := field_owner.violations_at(_target(_unknown), field, []) with data.kinds as _kinds
 	same := same_value.violations_at(_target(_unknown), field, []) with data.kinds as _kinds
@@ -80,7 +80,7 @@ test_what_is_unknown_never_passes if {
 }
 
 test_a_guardrail_without_its_parameters_never_passes if {
-	found := required_policy.violations_at(_target(_secured), {}, [])
+	found := required_policy.violations_at(_target(_secured), {}, []) with data.kinds as _kinds
 	_messages(found) == {"parameters.kinds must be a list of policy kinds"}
 }
 
@@ -102,13 +102,25 @@ test_a_field_outside_of_its_bounds if {
 test_a_violation_names_the_policies_at_fault if {
 	{one.policies | some one in _bounded({"maximum": "10s"})} == {{_jwt}}
 	{one.policies | some one in _bounded({"field": "/other", "required": true})} == set()
-	without := required_policy.violations_at(_target(_outcomes), object.union(_required, {"field": "/oidc"}), [])
+	without := required_policy.violations_at(_target(_outcomes), object.union(_required, {"field": "/oidc"}), []) with data.kinds as _kinds
 	{one.policies | some one in without} == {{_jwt}}
 	reported := effective_targets.reported(_target({}), {"message": "no", "policies": {_jwt}})
 	reported.details.policies == [_jwt]
 }
 
 _outcomes := {"example.com/SecurityPolicy": object.union(_secured["example.com/SecurityPolicy"], {"outcomes": {_jwt: "Programmed", "example.com/SecurityPolicy/shop/lost": "Overridden"}})}
+
+test_a_field_without_any_bound_is_unknown if {
+	{[one.message, one.severity] | some one in _bounded({})} == {["parameters: minimum, maximum, allowed or required is missing", "unknown"]}
+}
+
+test_a_kind_that_does_not_exist_may_be_one_of_several if {
+	either := object.union(_required, {"kinds": ["example.com/Other", "example.com/SecurityPolicy"]})
+	met := required_policy.violations_at(_target(_secured), either, []) with data.kinds as _kinds
+	met == set()
+	unmet := required_policy.violations_at(_target({}), either, []) with data.kinds as _kinds
+	_messages(unmet) == {"parameters: there is no policy kind example.com/Other"}
+}
 
 test_a_field_that_cannot_be_compared_is_outside if {
 	count(_bounded({"maximum": "much"})) == 1
@@ -176,8 +188,9 @@ test_a_misspelled_kind_or_field_is_unknown if {
 		bounded := bounded_field.violations_at(_target(_secured), case[0], []) with data.kinds as _kinds
 		owned := field_owner.violations_at(_target(_secured), case[0], []) with data.kinds as _kinds
 		same := same_value.violations_at(_target(_secured), case[0], []) with data.kinds as _kinds
+		required := required_policy.violations_at(_target({}), case[0], []) with data.kinds as _kinds
 		weakened := no_weakening.violations_at(_target(_secured), case[0], []) with data.kinds as _kinds
-		every found in [bounded, owned, same, weakened] {
+		every found in [bounded, owned, required, same, weakened] {
 			{"message": case[1], "severity": "unknown"} in found
 		}
 	}

@@ -18,12 +18,22 @@ violations_at(target, parameters, _) := {{"message": "parameters.kinds must be a
 		why := target.policies[kind].unknown
 	}
 	unknown != set()
-} else := {{"message": message, "severity": "high", "policies": _others(target.policies, parameters.kinds)}} if {
+} else := _missing(target.policies, public, parameters) if {
 	target.gateway
 	public := _public(target.hostnames, object.get(parameters, "internalHostnames", []))
 	public != []
-	message := sprintf("no %s is in effect for %s", [_wanted(parameters), concat(", ", public)])
 } else := set()
+
+_missing(effects, public, parameters) := misspelled if {
+	field := object.get(parameters, "field", "")
+	misspelled := {{"message": message, "severity": "unknown"} |
+		some kind in parameters.kinds
+		message := effective_targets.misspelled(kind, object.get({"": "/"}, field, field))
+	}
+	misspelled != set()
+} else := {{"message": message, "severity": "high", "policies": _others(effects, parameters.kinds)}} if {
+	message := sprintf("no %s is in effect for %s", [_wanted(parameters), concat(", ", public)])
+}
 
 _public(hostnames, internal) := [name | some name in sort(hostnames); not _is_internal(name, internal)]
 
