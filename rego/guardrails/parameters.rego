@@ -19,8 +19,10 @@ problems[name] := found if {
 }
 
 # METADATA
-# description: The problems of a Constraint's parameters, if its policy is a shipped guardrail.
-problems_of(spec) := [sprintf("%s: %s%s", [place, message, _known(spec.policy, message)]) |
+# description: The problems of a Constraint's parameters, at most ten, if its policy is a shipped guardrail.
+problems_of(spec) := array.slice(_problems(spec), 0, 10)
+
+_problems(spec) := [sprintf("%s: %s%s", [place, message, _known(spec.policy, message)]) |
 	startswith(spec.policy, "bridge.guardrails.")
 	data.bridge_settings.schemas[spec.policy]
 	some [place, parameters] in array.concat(
