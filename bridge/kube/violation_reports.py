@@ -77,21 +77,24 @@ class ReportClient:
         try:
             versions = [one["version"] for one in (await self._client.get(f"/apis/{group}"))["versions"]]
             if version not in versions:
-                self._warn_once("report CRDs have another version", group, served=versions, needed=version)
+                if self._is_news(group):
+                    log.warning("report CRDs have another version", group=group, served=versions, needed=version)
                 return False
             resources = (await self._client.get(f"/apis/{group}/{version}"))["resources"]
         except NotFound:
             return False
         if missing := {one.plural for one in form} - {one["name"] for one in resources}:
-            self._warn_once("report CRDs are incomplete", group, missing=sorted(missing))
+            if self._is_news(group):
+                log.warning("report CRDs are incomplete", group=group, missing=sorted(missing))
             return False
         self._unusable.discard(group)
         return True
 
-    def _warn_once(self, event: str, group: str, **more: Any) -> None:
-        if group not in self._unusable:
-            self._unusable.add(group)
-            log.warning(event, group=group, **more)
+    def _is_news(self, group: str) -> bool:
+        """Return whether a group was usable before, and note that it is not."""
+        known = len(self._unusable)
+        self._unusable.add(group)
+        return len(self._unusable) > known
 
     async def stored(self, form: Form) -> list[StoredReport]:
         """Return the reports of this bridge in a form."""
