@@ -3,13 +3,12 @@
 import re
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.conftest import SHOP, Run
-from tests.e2e.serving import free_address
+from tests.e2e.serving import bridge_runs, free_address
 
 
 @pytest.fixture
@@ -20,21 +19,15 @@ def opa_url(
     opa, listen = free_address(), free_address()
     config = tmp_path / "opa.yaml"
     config.write_text(bridge("opa-config", "--bridge-url", f"http://{listen}").stdout)
-    with ExitStack() as stack, (tmp_path / "log").open("w") as log:
-
-        def start(*arguments: str | Path) -> subprocess.Popen[str]:
-            process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=log, env=environment, text=True)
-            stack.enter_context(process)
-            stack.callback(process.kill)
-            return process
-
-        start(opa_path, "run", "--server", "--addr", opa, "--config-file", config)
-        url = f"http://{opa}"
-        process = start(bridge_path, "run", "--opa", url, "--listen", listen, "--manifests", SHOP)
-        assert process.stdout is not None
-        if not any(line.startswith("Ctrl-C") for line in process.stdout):
-            pytest.fail(f"bridge run ended: {(tmp_path / 'log').read_text()}", pytrace=False)
-        yield url
+    url, log = f"http://{opa}", tmp_path / "log"
+    command: list[str | Path] = [opa_path, "run", "--server", "--addr", opa, "--config-file", config]
+    with log.open("w") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
+        try:
+            options = ("--opa", url, "--listen", listen, "--manifests", SHOP)
+            with bridge_runs(bridge_path, environment, log, *options):
+                yield url
+        finally:
+            process.kill()
 
 
 def test_it_is_synced_and_answers(bridge: Run, opa_url: str) -> None:

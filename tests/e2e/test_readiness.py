@@ -14,6 +14,7 @@ from bridge.opa.bundle import BUNDLE_PATH, opa_config
 from bridge.opa.process import ManagedOpa
 from tests.bundle_trust import shared_credentials, shared_trust
 from tests.e2e.conftest import SHOP
+from tests.e2e.serving import bridge_starts
 from tests.integration.faulty_opa import FaultyOpa
 
 PATIENCE = 300.0  # seconds
@@ -37,24 +38,13 @@ def test_before_opa_has_started_the_bridge_is_alive_and_not_ready(
     slow.write_text(f'#!/bin/sh\n[ "$1" = run ] && sleep 2\nexec {opa_path} "$@"\n')
     slow.chmod(0o755)
     address = f"127.0.0.1:{unused_tcp_port}"
-    process = subprocess.Popen(
-        [bridge_path, "run", "--manifests", SHOP, "--listen", address],
-        env={**environment, "BRIDGE_OPA": str(slow)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
+    options = ("--manifests", SHOP, "--listen", address)
+    with bridge_starts(bridge_path, environment, tmp_path / "log", *options, BRIDGE_OPA=str(slow)) as process:
         assert _ask(f"http://{address}/livez", process) == (200, "ok\n")
         status, text = _ask(f"http://{address}/readyz", process)
         assert status == 503
         assert "[-] replicator: OPA is not started yet" in text
-        deadline = time.monotonic() + PATIENCE
-        while _ask(f"http://{address}/readyz", process)[0] != 200:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
-    finally:
-        process.terminate()
-        assert process.wait(180) == 0
+        _until_ready(f"http://{address}")
 
 
 async def test_the_bridge_is_not_ready_from_its_opas_first_bundle_request_until_it_checked_opa(

@@ -3,10 +3,6 @@
 import asyncio
 import base64
 import json
-import os
-import signal
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -18,12 +14,12 @@ from typing import Any
 
 import pytest
 
+from hack.processes import BridgeProcess
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually
-from tests.integration.objects import fresh_name, make_namespace
+from tests.integration.objects import make_namespace
 
-BRIDGE = Path(sys.executable).parent / "bridge"
 CRD = Path(__file__).parents[2] / "deploy" / "crds" / "regopolicies.yaml"
 SHARING = 6  # namespaces: as many as tests ask for
 DEADLINE = 300.0  # seconds; a condition that is not met by then never is
@@ -40,7 +36,6 @@ class Bridge:
 
     url: str
     opa: str
-    process: subprocess.Popen[bytes]
 
     def ask(self, path: str) -> Any:
         """A document of OPA's; None where there is none."""
@@ -96,30 +91,12 @@ async def running(
     plane: ControlPlane, opa_path: Path, folder: Path, namespaces: str, lease: str
 ) -> AsyncIterator[Bridge]:
     """A bridge, once it is ready."""
-    log = folder / f"{fresh_name('bridge')}.log"
-    environ = {**os.environ, "BRIDGE_OPA": str(opa_path), "BRIDGE_LEASE_NAME": lease}
-    environ["BRIDGE_POLICY_NAMESPACES"] = namespaces
-    command = [str(BRIDGE), "run", "--kubeconfig", str(plane.kubeconfig), "--listen", "127.0.0.1:0"]
-    with log.open("wb") as out:
-        process = subprocess.Popen(  # noqa: ASYNC220 (it returns at once)
-            [*command, "--log-format", "json"], stdout=subprocess.DEVNULL, stderr=out, env=environ
-        )
-    try:
-        await until(lambda: "running" in _events(log) or process.poll() is not None)
-        assert process.poll() is None, log.read_text()
-        found = _events(log)["running"]
-        bridge = Bridge(found["bridge"], found["opa"], process)
+    settings = {"BRIDGE_OPA": str(opa_path), "BRIDGE_LEASE_NAME": lease, "BRIDGE_POLICY_NAMESPACES": namespaces}
+    options = ["--kubeconfig", str(plane.kubeconfig), "--listen", "127.0.0.1:0"]
+    async with BridgeProcess(folder, options, settings) as process:
+        bridge = Bridge(process.url, process.opa_url)
         await until(lambda: bridge.ready().endswith("ok\n"))
         yield bridge
-    finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-        assert await asyncio.to_thread(process.wait, 30) == 0, log.read_text()
-
-
-def _events(log: Path) -> dict[str, dict[str, Any]]:
-    lines = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{") and line.endswith("}")]
-    return {line["event"]: line for line in lines}
 
 
 @pytest.fixture(scope="module")

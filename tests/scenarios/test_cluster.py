@@ -6,7 +6,6 @@
 import json
 import os
 import re
-import subprocess
 import sys
 import time
 import urllib.request
@@ -25,6 +24,7 @@ from bridge.model.keys import Key, key_of
 from bridge.model.types import ALWAYS
 from tests.controlplane.api import Session
 from tests.controlplane.plane import ControlPlane
+from tests.e2e.serving import bridge_runs
 from tests.in_process import run_with_opa
 from tests.scenarios.cases import POLICY_NAMESPACE, Case, all_cases, policy_maps
 from tests.scenarios.checking import Answers, check, refusal
@@ -172,25 +172,17 @@ def _running(
     control_plane: ControlPlane, session: Session, opa_path: Path, folder: Path, cases: list[Case]
 ) -> Iterator[Cluster]:
     """A bridge at work."""
-    with (folder / "bridge.log").open("wb") as log:
-        environ = {**os.environ, "BRIDGE_OPA": str(opa_path), "BRIDGE_LEASE_NAME": "scenarios"}
-        environ["BRIDGE_TYPES"] = ",".join(sorted(_extended_types(cases)))
-        environ["BRIDGE_STATUS_WRITES_PER_SECOND"] = "1000"  # with few, OPA is queried for few statuses at once
-        environ["GOGC"] = "400"  # OPA collects garbage less often
-        command = [str(BRIDGE), "run", "--kubeconfig", str(control_plane.kubeconfig), "--listen", "127.0.0.1:0"]
-        process = subprocess.Popen(
-            [*command, "--log-format", "json"], stdout=subprocess.DEVNULL, stderr=log, env=environ
-        )
-        try:
-            running = _running_event(folder / "bridge.log", process)
-            found = Cluster(control_plane, session, running["opa"])
-            for obj in [obj for case in cases for obj in case.raw() if "status" in obj]:
-                found.report(obj)
-            _let_settle(running["bridge"])
-            yield found
-        finally:
-            process.terminate()
-            assert process.wait(180) == 0, (folder / "bridge.log").read_text()
+    environ = {**os.environ, "BRIDGE_OPA": str(opa_path), "BRIDGE_LEASE_NAME": "scenarios"}
+    environ["BRIDGE_TYPES"] = ",".join(sorted(_extended_types(cases)))
+    environ["BRIDGE_STATUS_WRITES_PER_SECOND"] = "1000"  # with few, OPA is queried for few statuses at once
+    environ["GOGC"] = "400"  # OPA collects garbage less often
+    options = ("--kubeconfig", control_plane.kubeconfig, "--listen", "127.0.0.1:0")
+    with bridge_runs(BRIDGE, environ, folder / "bridge.log", *options) as serving:
+        found = Cluster(control_plane, session, serving.opa_url)
+        for obj in [obj for case in cases for obj in case.raw() if "status" in obj]:
+            found.report(obj)
+        _let_settle(serving.url)
+        yield found
 
 
 @pytest.mark.parametrize("case", _marked(all_cases()), ids=lambda case: case.name)
@@ -307,19 +299,6 @@ def _ages(case: Case) -> list[list[Object]]:
         [obj for obj in first if obj["kind"] not in {"Namespace", CRD}],
         *(sorted(by_age[age], key=_name) for age in sorted(by_age)),
     ]
-
-
-def _running_event(log: Path, process: subprocess.Popen[bytes]) -> dict[str, str]:
-    """What the bridge logs of itself, once OPA is synced."""
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        events = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
-        running = [event for event in events if event["event"] == "running"]
-        if running and any(event["event"] == "OPA synced" for event in events):
-            return dict(running[0])
-        assert process.poll() is None, log.read_text()
-        time.sleep(0.1)
-    pytest.fail(f"the bridge did not sync OPA: {log.read_text()}")
 
 
 def _let_settle(bridge: str) -> None:
