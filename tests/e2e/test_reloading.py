@@ -17,6 +17,7 @@ import trustme
 from tests.e2e.conftest import SHOP
 from tests.e2e.serving import bridge_starts, free_address
 from tests.eventually import eventually_blocking
+from tests.integration.served_webhook import review_of
 
 PATIENCE = 300.0  # seconds
 POLICY = """
@@ -74,13 +75,9 @@ class Bridge:
 
     def admits(self) -> bool:
         """Whether the webhook lets an object in."""
-        about = {"group": "", "version": "v1", "kind": "ConfigMap"}
-        obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "shop"}}
-        request = {"uid": "1", "operation": "CREATE", "kind": about, "namespace": "shop", "name": "a", "object": obj}
-        review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
         requested = urllib.request.Request(
             f"https://{self._start['webhook_listen']}/admission?timeout=10s",
-            json.dumps(review).encode(),
+            review_of({}),
             {"Content-Type": "application/json"},
         )
         context = ssl.create_default_context()

@@ -23,6 +23,7 @@ from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import SHOP
 from tests.e2e.serving import bridge_starts, free_address
 from tests.eventually import eventually_blocking
+from tests.integration.served_webhook import review_of
 
 pytestmark = pytest.mark.long
 
@@ -88,21 +89,11 @@ def _ready(address: str) -> tuple[int, str]:
 
 def _review(address: str, name: str) -> tuple[bool, str]:
     """Whether an object is admitted, and the header Connection of the answer."""
-    requested = {
-        "uid": name,
-        "operation": "CREATE",
-        "kind": {"group": "", "version": "v1", "kind": "ConfigMap"},
-        "resource": {"group": "", "version": "v1", "resource": "configmaps"},
-        "namespace": "default",
-        "name": name,
-        "object": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}},
-    }
-    body = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": requested}).encode()
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # what is tested is not its certificate
     # Not urllib, which asks for the connection's end itself.
     connection = http.client.HTTPSConnection(address, timeout=PATIENCE, context=context)
-    connection.request("POST", "/admission?timeout=30s", body, {"Content-Type": "application/json"})
+    connection.request("POST", "/admission?timeout=30s", review_of({}, name), {"Content-Type": "application/json"})
     answer = connection.getresponse()
     try:
         return json.load(answer)["response"]["allowed"], str(answer.headers["Connection"])
