@@ -4,6 +4,8 @@ import contextlib
 import re
 import socket
 import subprocess
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,3 +80,16 @@ def free_address() -> str:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return f"127.0.0.1:{probe.getsockname()[1]}"
+
+
+def fetch(url: str, body: bytes | None = None, *, token: str = "") -> tuple[int, str]:
+    """The status and the text of an answer; 0 and the error without one. With a body it is a POST."""
+    request = urllib.request.Request(url, body, {"Authorization": f"Bearer {token}"} if token else {})  # noqa: S310
+    try:
+        with urllib.request.urlopen(request, timeout=300) as answer:  # noqa: S310 (always http on loopback)
+            return answer.status, answer.read().decode(errors="replace")
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode(errors="replace")
+    except OSError as error:
+        return 0, str(error)

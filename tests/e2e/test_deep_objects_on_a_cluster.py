@@ -1,14 +1,14 @@
 """`bridge run` on a cluster with objects that are nested thousands of levels deep: it works, and reports them."""
 
-import time
-import urllib.request
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.controlplane.plane import ControlPlane
-from tests.e2e.serving import bridge_runs
+from tests.e2e.serving import bridge_runs, fetch
+from tests.eventually import eventually_blocking
 from tests.integration.objects import crd
 
 pytestmark = pytest.mark.long
@@ -44,13 +44,11 @@ def test_bridge_starts_and_restarts_beside_objects_that_are_too_deep(
     for start in ("first", "second"):
         with bridge_runs(bridge_path, environment, tmp_path / "log", *arguments) as bridge:
             plane.api.request("POST", THINGS, _thing(start, 2))
-            metrics = _until(
-                lambda url=bridge.url: _read(f"{url}/metrics"),
-                f'policy_bridge_replicated_objects{{type="{GROUP}/Thing"}} {2.0 if start == "first" else 3.0}',
-            )
+            count = f'policy_bridge_replicated_objects{{type="{GROUP}/Thing"}} {2.0 if start == "first" else 3.0}'
+            metrics = eventually_blocking(partial(_metrics, bridge.url), partial(_has, count))
             assert f'policy_bridge_rejected_objects{{type="{GROUP}/Thing"}} 2.0' in metrics
             assert "objects rejected" in (tmp_path / "log").read_text()
-            _until(lambda: str(_reported(plane)), "'deepest'")
+            eventually_blocking(lambda: _reported(plane), lambda told: "deepest" in dict(told))
             assert bridge.process.poll() is None
     assert {name for name, _ in _reported(plane)} == {"deep", "deepest"}
     assert all("nested more than 200 levels deep" in note for _, note in _reported(plane))
@@ -61,14 +59,9 @@ def _reported(plane: ControlPlane) -> list[tuple[str, str]]:
     return [(one["regarding"]["name"], one["note"]) for one in found if one["reason"] == "NotReplicated"]
 
 
-def _read(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=30) as answer:  # noqa: S310 - the bridge's own address
-        return str(answer.read().decode())
+def _metrics(url: str) -> str:
+    return fetch(f"{url}/metrics")[1]
 
 
-def _until(read: Any, wanted: str) -> str:
-    deadline = time.monotonic() + PATIENCE
-    while wanted not in (found := read()):
-        assert time.monotonic() < deadline, f"no {wanted} in {found}"
-        time.sleep(0.2)
-    return str(found)
+def _has(line: str, page: str) -> bool:
+    return line in page

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import time
-import urllib.request
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import Run
-from tests.e2e.serving import Serving, bridge_runs
+from tests.e2e.serving import Serving, bridge_runs, fetch
 from tests.integration.test_remediator_on_a_cluster import Place, place
 
 pytestmark = pytest.mark.long
@@ -70,8 +69,7 @@ def _policy_kind(kind: str) -> str:
 
 def _held(found: Serving, type_id: str) -> str:
     """What OPA holds of a type, as text."""
-    with urllib.request.urlopen(f"{found.opa_url}/v1/data/objects/{type_id}") as answer:  # noqa: S310 (loopback)
-        return str(answer.read().decode())
+    return fetch(f"{found.opa_url}/v1/data/objects/{type_id}")[1]
 
 
 @pytest.fixture

@@ -3,8 +3,6 @@
 import re
 import subprocess
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +11,7 @@ import pytest
 from bridge.telemetry.metrics import FAMILIES
 from hack.tools import ensure
 from tests.controlplane.plane import ControlPlane
-from tests.e2e.serving import bridge_starts
+from tests.e2e.serving import bridge_starts, fetch
 from tests.eventually import eventually_blocking
 from tests.integration.objects import fresh_name
 
@@ -21,17 +19,6 @@ pytestmark = pytest.mark.long
 
 PATIENCE = 300.0  # seconds
 _SAMPLE = re.compile(r"^(policy_bridge_[a-z_]+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})? (\S+)$")
-
-
-def _get(url: str) -> tuple[int, str]:
-    try:
-        with urllib.request.urlopen(url, timeout=30) as answer:  # noqa: S310 (always http on loopback)
-            return answer.status, answer.read().decode()
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, error.read().decode()
-    except OSError as error:
-        return 0, str(error)
 
 
 @pytest.fixture
@@ -45,7 +32,7 @@ def at_work(
     lease = {"BRIDGE_LEASE_NAME": fresh_name("lease")}
     with bridge_starts(bridge_path, environment, log, *options, **lease):
         url = f"http://{probes}"
-        eventually_blocking(lambda: _get(f"{url}/readyz")[0] == 200, about=log.read_text)
+        eventually_blocking(lambda: fetch(f"{url}/readyz")[0] == 200, about=log.read_text)
         yield url
 
 
@@ -60,12 +47,12 @@ def _samples(page: str) -> dict[str, dict[str, float]]:
 
 def test_metrics_are_those_of_the_reference_and_follow_what_happens(control_plane: ControlPlane, at_work: str) -> None:
     name = fresh_name("metered")
-    before = _samples(_get(f"{at_work}/metrics")[1])
+    before = _samples(fetch(f"{at_work}/metrics")[1])
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     control_plane.api.apply(f"/api/v1/namespaces/{name}", namespace)
     deadline = time.monotonic() + PATIENCE
     while True:
-        page = _get(f"{at_work}/metrics")[1]
+        page = fetch(f"{at_work}/metrics")[1]
         after = _samples(page)
         namespaces = 'type="core/Namespace"'
         seen = after["policy_bridge_replicated_objects"][namespaces]
@@ -87,13 +74,13 @@ def test_metrics_are_those_of_the_reference_and_follow_what_happens(control_plan
 def test_metrics_are_nowhere_else(at_work: str, tmp_path: Path) -> None:
     found = re.search(r"bridge=(http://\S+)", (tmp_path / "log").read_text())
     assert found
-    answers = {path: _get(f"{found[1]}{path}")[0] for path in ("/livez", "/readyz", "/metrics")}
+    answers = {path: fetch(f"{found[1]}{path}")[0] for path in ("/livez", "/readyz", "/metrics")}
     assert answers == {"/livez": 200, "/readyz": 200, "/metrics": 404}
-    assert _get(f"{at_work}/metrics")[0] == 200
+    assert fetch(f"{at_work}/metrics")[0] == 200
 
 
 def test_nothing_but_probes_and_metrics_is_served_there(at_work: str) -> None:
-    answers = {path: _get(f"{at_work}{path}")[0] for path in ("/livez", "/readyz", "/metrics", "/", "/api/topology")}
+    answers = {path: fetch(f"{at_work}{path}")[0] for path in ("/livez", "/readyz", "/metrics", "/", "/api/topology")}
     assert answers == {"/livez": 200, "/readyz": 200, "/metrics": 200, "/": 404, "/api/topology": 404}
-    bundle = _get(f"{at_work}/v1/bundles/bridge")[0]
+    bundle = fetch(f"{at_work}/v1/bundles/bridge")[0]
     assert bundle == 404

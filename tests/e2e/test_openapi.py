@@ -5,8 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +21,7 @@ from bridge import __version__
 from bridge.web.queries import ALLOWED
 from hack.tools.building import find_go
 from tests.e2e.conftest import ROOT, SHOP
-from tests.e2e.serving import bridge_runs
+from tests.e2e.serving import bridge_runs, fetch
 
 DOCUMENT = yaml.safe_load((ROOT / "docs" / "reference" / "openapi.yaml").read_text())
 CLIENTS = ROOT / "examples" / "clients"
@@ -162,11 +160,8 @@ def _run(command: list[Any], folder: Path) -> str:
 
 
 def _ask(url: str, body: bytes | None = None) -> tuple[int, Any]:
-    try:
-        with urllib.request.urlopen(urllib.request.Request(url, body), timeout=180) as response:  # noqa: S310
-            return response.status, json.load(response)
-    except urllib.error.HTTPError as error:
-        return error.code, json.load(error)
+    status, answer = fetch(url, body)
+    return status, json.loads(answer)
 
 
 def _answer_of(operation: dict[str, Any], status: int) -> Any:

@@ -9,8 +9,6 @@ import ssl
 import subprocess
 import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -21,7 +19,7 @@ import pytest
 
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import SHOP
-from tests.e2e.serving import bridge_starts, free_address
+from tests.e2e.serving import bridge_starts, fetch, free_address
 from tests.eventually import eventually_blocking
 from tests.integration.served_webhook import review_of
 
@@ -76,17 +74,6 @@ def decisions() -> Iterator[str]:
     thread.join()
 
 
-def _ready(address: str) -> tuple[int, str]:
-    try:
-        with urllib.request.urlopen(f"http://{address}/readyz", timeout=30) as answer:
-            return answer.status, answer.read().decode()
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, error.read().decode()
-    except OSError:
-        return 0, ""
-
-
 def _review(address: str, name: str) -> tuple[bool, str]:
     """Whether an object is admitted, and the header Connection of the answer."""
     context = ssl.create_default_context()
@@ -112,6 +99,7 @@ def test_a_bridge_ends_in_order_and_another_continues_at_once(
     plane.api.apply(POLICIES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "opa-policies"}})
     plane.api.apply(f"{POLICIES}/configmaps/any", POLICY)  # where there is none, no decision is waited for
     address, webhook = free_address(), free_address()
+    ready = f"http://{address}/readyz"
     command = ("--kubeconfig", plane.kubeconfig, "--listen")
     serving = {
         "BRIDGE_WEBHOOK_LISTEN": webhook,
@@ -122,7 +110,7 @@ def test_a_bridge_ends_in_order_and_another_continues_at_once(
         "BRIDGE_SHUTDOWN_GRACE": "60",
     }
     with bridge_starts(bridge_path, environment, logs[0], *command, address, **serving) as first:
-        eventually_blocking(lambda: _ready(address)[0] == 200 and _holder(plane), about=logs[0].read_text)
+        eventually_blocking(lambda: fetch(ready)[0] == 200 and _holder(plane), about=logs[0].read_text)
         was = _holder(plane)
         second_starts = bridge_starts(bridge_path, environment, logs[1], *command, "127.0.0.1:0")
         with second_starts as second, ThreadPoolExecutor(1) as pool:
@@ -131,8 +119,8 @@ def test_a_bridge_ends_in_order_and_another_continues_at_once(
             eventually_blocking(Decisions.requested.is_set, about=logs[0].read_text)
 
             first.terminate()
-            eventually_blocking(lambda: "the bridge is stopping" in _ready(address)[1], about=logs[0].read_text)
-            assert _ready(address)[0] == 503
+            eventually_blocking(lambda: "the bridge is stopping" in fetch(ready)[1], about=logs[0].read_text)
+            assert fetch(ready)[0] == 503
             # Clients that do not know of it yet get a response, and use another Pod next time.
             assert _review(webhook, "new") == (True, "close")
             eventually_blocking(lambda: not _listens(webhook), about=logs[0].read_text)

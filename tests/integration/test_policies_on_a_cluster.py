@@ -4,8 +4,6 @@ import asyncio
 import base64
 import json
 import time
-import urllib.error
-import urllib.request
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ import pytest
 from hack.processes import BridgeProcess
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
+from tests.e2e.serving import fetch
 from tests.eventually import eventually
 from tests.integration.objects import make_namespace
 
@@ -39,17 +38,11 @@ class Bridge:
 
     def ask(self, path: str) -> Any:
         """A document of OPA's; None where there is none."""
-        with urllib.request.urlopen(f"{self.opa}/v1/data/{path}", timeout=180) as answer:  # noqa: S310 (on loopback)
-            return json.load(answer).get("result")
+        return json.loads(fetch(f"{self.opa}/v1/data/{path}")[1]).get("result")
 
     def ready(self) -> str:
         """What `/readyz?verbose` says."""
-        try:
-            with urllib.request.urlopen(f"{self.url}/readyz?verbose", timeout=180) as answer:  # noqa: S310
-                return str(answer.read().decode())
-        except urllib.error.HTTPError as error:
-            with error:
-                return error.read().decode()
+        return fetch(f"{self.url}/readyz?verbose")[1]
 
 
 class Admin:
