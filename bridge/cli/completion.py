@@ -58,6 +58,8 @@ async def _offered(offer: _Offer, params: dict[str, Any], incomplete: str) -> li
     options = {name: params[name] for name in named} | {
         "manifests": tuple(path for path in params.get("manifests") or () if path != "-")
     }
+    if params.get("contexts"):
+        options["kube_context"] = params["contexts"][0]
     source = read_input(**{"opa_url": None, "opa_token_file": None, **options})
     if source.manifests:
         reading = stock_of_manifests(source.manifests)

@@ -123,6 +123,20 @@ def webhook_config(
         help="The OPA gets the view from this destination of `bridge run --publish-to`. It reports to the bridge only "
         "with --bridge-url.",
     ),
+    option(
+        "--cluster",
+        "clusters",
+        metavar="NAME=URL",
+        multiple=True,
+        help="With --view federation --from URL: the destination of a cluster's view. Repeatable.",
+    ),
+    option(
+        "--cluster-key",
+        "cluster_keys",
+        metavar="NAME=FILE",
+        multiple=True,
+        help="The verification key of that cluster's bridge, if it differs. Repeatable.",
+    ),
     file_option("--ca-file", "Authorities (PEM) of the bridge's certificate, instead of the system's."),
     option(
         "--bundle-credentials",
@@ -153,7 +167,7 @@ def opa_config(
     bundle_credentials: Path | None,
     show: str,
     output: str,
-    **flags: bool,
+    **more: Any,
 ) -> None:
     """Print the configuration with which OPA gets its modules from this bridge only.
 
@@ -176,21 +190,30 @@ def opa_config(
         bridge opa-config --view infra.public --bridge-url https://hub.example.com:8484
         # For one that gets it from object storage
         bridge opa-config --view infra.public --from s3://fleet/east
+        # For one that has the data of two clusters
+        bridge opa-config --view federation --from s3://fleet/east --cluster east=s3://fleet/east --cluster west=s3://fleet/west
     """
     if show != "config":
         print(_policy() if show == "policy" else _command())
         return
     from bridge.model.destinations import place_of
-    from bridge.opa.bundle import edge_config
+    from bridge.model.views import FEDERATION
+    from bridge.opa.bundle import edge_config, federation_config
     from bridge.opa.bundle import opa_config as config_for
     from bridge.opa.credentials import default_folder, kept_credentials
 
+    clusters, keys = _pairs("--cluster", more.pop("clusters")), _pairs("--cluster-key", more.pop("cluster_keys"))
     if place and not view:
         raise CommandError("--from needs --view")
+    if clusters and not (place and view == FEDERATION):
+        raise CommandError(f"--cluster needs --view {FEDERATION} --from URL")
+    if unknown := keys.keys() - clusters.keys():
+        raise CommandError(f"--cluster-key {min(unknown)}: no --cluster has this name")
     try:
         source = place_of(place) if place else None
+        places = {name: place_of(url) for name, url in clusters.items()}
     except ValueError as error:
-        raise CommandError(str(error).replace("publish_to", "--from")) from error
+        raise CommandError(str(error).replace("publish_to: ", "")) from error
     url = bridge_url or f"http://127.0.0.1:{8484 if view else 8282}"
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
@@ -198,9 +221,28 @@ def opa_config(
     trust = kept_credentials(bundle_credentials or default_folder("publish" if view else "bundle")).trust
     if view:
         reported_to = url if bridge_url or source is None else ""
-        print_document(output, edge_config(reported_to, trust, view, str(ca_file or ""), source))
+        config = edge_config(reported_to, trust, view, str(ca_file or ""), source)
+        if places:
+            found = {name: (at, _read_key(keys.get(name), trust.public_key)) for name, at in places.items()}
+            config = federation_config(config, found)
+        print_document(output, config)
         return
-    print_document(output, config_for(url, trust, **flags))
+    print_document(output, config_for(url, trust, **more))
+
+
+def _pairs(name: str, texts: tuple[str, ...]) -> dict[str, str]:
+    """Return the values of a repeatable option `NAME=VALUE` by name. Raises CommandError."""
+    found = dict(text.split("=", 1) for text in texts if "=" in text)
+    if len(found) != len(texts):
+        raise CommandError(f"{name}: write NAME=VALUE, each name once")
+    return found
+
+
+def _read_key(file: str | None, default: str) -> str:
+    try:
+        return read_file(Path(file)).decode("ascii") if file else default
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"--cluster-key {file}: {error}") from error
 
 
 def _policy() -> str:

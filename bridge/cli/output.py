@@ -49,7 +49,7 @@ def print_answer(output: str, answer: Answer) -> None:
         text = Template(template).render(answer.document)
         print("\n".join(map(plain, text.split("\n"))) if sys.stdout.isatty() else text)
     elif form == "name":
-        for name in dict.fromkeys(answer.names() if answer.names else _names(answer.document)):
+        for name in dict.fromkeys(names_of(answer)):
             print(plain(name) if sys.stdout.isatty() else name)
     elif form == "custom-columns":
         from bridge.cli.templates import custom_columns
@@ -61,7 +61,11 @@ def print_answer(output: str, answer: Answer) -> None:
         print_error(answer.nothing)
 
 
-def _names(document: Any) -> Iterable[str]:
+def names_of(answer: Answer) -> Iterable[str]:
+    """Return the names for `-o name`."""
+    if answer.names:
+        return answer.names()
+    document = answer.document
     entries: Sequence[Mapping[str, Any]] = document if isinstance(document, list) else [document]
     return [next(str(entry[field]) for field in _NAMED_BY if field in entry) for entry in entries]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from bridge.cli.command import FORMATS, TEMPLATES, command, option, output_option
-from bridge.cli.output import Answer, print_answer, print_error
-from bridge.cli.source import SOURCE, Input, read_input
+from bridge.cli.output import Answer, names_of, print_answer, print_error
+from bridge.cli.source import SEVERAL, SOURCE, Input, read_input
+from bridge.cli.table import Block, filled
 from bridge.queries.names import CommandError, NameNotFoundError, UnknownKindError, first_of, short_key
 
 if TYPE_CHECKING:
@@ -80,8 +81,7 @@ def read_command(
     def declare(function: Ask) -> click.Command:
         ask = in_context(function)
 
-        def callback(**options: Any) -> int:
-            asked = asked_for(options)
+        def answered(asked: Asked) -> tuple[Answer, int]:
             types = check(asked)
             if asked.watch:
                 from bridge.cli.watching import watch
@@ -90,14 +90,62 @@ def read_command(
             answer, code = read(asked.source, lambda engine: ask(engine, asked), types, queries=queries)
             if code:  # not all of the source was read
                 answer = replace(answer, nothing=f"{answer.nothing.rstrip('.')}, as far as the source could be read.")
-            print_answer(asked.output, answer)
-            return code or answer.code
+            return answer, code or answer.code
+
+        def callback(**options: Any) -> int:
+            asked = asked_of_each(options)
+            if len(asked) > 1 and options["watch"]:
+                raise CommandError("--watch follows one source: give one --context or --cluster")
+            answers = {name: answered(one) for name, one in asked.items()}
+            answer, code = next(iter(answers.values())) if len(answers) == 1 else _join(answers)
+            print_answer(options["output"], answer)
+            return code
 
         callback.__name__, callback.__doc__ = function.__name__, function.__doc__
-        made: click.Command = command(short_help, *parameters, *SOURCE, output_option(*FORMATS), _WATCH)(callback)
+        made: click.Command = command(short_help, *parameters, *SEVERAL, output_option(*FORMATS), _WATCH)(callback)
         return made
 
     return declare
+
+
+def asked_of_each(options: dict[str, Any]) -> dict[str, Asked]:
+    """Return the options of a read command for each of its sources, by the name of a context or a cluster.
+
+    Raises CommandError like `asked_for`, and for an unknown cluster.
+    """
+    contexts, clusters, every = (options.pop(name) for name in ("contexts", "clusters", "all_clusters"))
+    if clusters and every:
+        raise CommandError("--cluster and --all-clusters exclude each other")
+    each = {name: asked_for({**options, "kube_context": name or None}) for name in contexts or ("",)}
+    if not clusters and not every:
+        return each
+    source = next(iter(each.values())).source
+    if not source.opa_url:
+        raise CommandError(f"{'--cluster' if clusters else '--all-clusters'} needs --opa with the data of clusters")
+    known, _ = read(source, lambda engine: engine.opa.get("bridge/fleet/clusters"))
+    if known is None:
+        raise CommandError(f"{source.opa_url} has no data of clusters: see the view federation")
+    for name in clusters:
+        if name not in known:
+            raise CommandError(f"no cluster {name!r} at {source.opa_url}: it has {', '.join(known) or 'none'}")
+    (asked,) = each.values()
+    return {name: replace(asked, source=replace(source, cluster=name)) for name in clusters or known}
+
+
+def _join(answers: Mapping[str, tuple[Answer, int]]) -> tuple[Answer, int]:
+    """Return the answers of several sources as one: tables below their names, documents by name."""
+
+    def tables() -> Iterable[Block]:
+        for source, (answer, _) in answers.items():
+            if blocks := filled(answer.tables()):
+                yield from (f"{source}:", *blocks)
+
+    def names() -> Iterable[str]:
+        return (f"{source}: {name}" for source, (answer, _) in answers.items() for name in names_of(answer))
+
+    document = {name: answer.document for name, (answer, _) in answers.items()}
+    nothing = next(answer.nothing for answer, _ in answers.values())
+    return Answer(tables, nothing, document, names), max(code for _, code in answers.values())
 
 
 def in_context(ask: Ask) -> Ask:
@@ -230,6 +278,7 @@ def opened(
         opa_url=source.opa_url,
         token=source.token,
         tls=TlsFiles(*source.tls),
+        cluster=source.cluster,
         manifests=source.manifests,
         kubeconfig=source.kubeconfig,
         kube_context=source.kube_context,

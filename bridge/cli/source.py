@@ -20,9 +20,10 @@ OPA_TLS_VARIABLES = ("BRIDGE_OPA_CA_FILE", "BRIDGE_OPA_CERT_FILE", "BRIDGE_OPA_K
 class Input:
     """The source of a read command: the OPA at `opa_url`, `manifests` (paths, `-`), or else a cluster.
 
-    `tls` are files for an https OPA: the authorities, the client certificate, its key. `kubeconfig` and `kube_context`
-    select the cluster; None means kubectl's choice. `namespaces` are read by users without permissions in all.
-    `applied` are paths of manifests that the command applies to the source, whose guardrails it needs.
+    `tls` are files for an https OPA: the authorities, the client certificate, its key; `cluster` is one of several that
+    the OPA has. `kubeconfig` and `kube_context` select the cluster to read; None means kubectl's choice. `namespaces`
+    are read by users without permissions in all. `applied` are paths of manifests that the command applies to the
+    source, whose guardrails it needs.
     """
 
     opa_url: str | None = None
@@ -32,6 +33,7 @@ class Input:
     kube_context: str | None = None
     tls: tuple[str | None, ...] = (None, None, None)
     namespaces: tuple[str, ...] = ()
+    cluster: str = ""
     applied: tuple[str, ...] = ()
 
 
@@ -66,6 +68,21 @@ SOURCE = (
         "given."
     ),
     CONTEXT,
+)
+
+
+# Of commands that may read several sources, instead of CONTEXT.
+SEVERAL = (
+    *(one for one in SOURCE if one is not CONTEXT),
+    option("--context", "contexts", metavar="NAME", multiple=True, help="The context in the kubeconfig. Repeatable."),
+    option(
+        "--cluster",
+        "clusters",
+        metavar="NAME",
+        multiple=True,
+        help="Of an --opa with the data of several clusters: this one. Repeatable.",
+    ),
+    option("--all-clusters", is_flag=True, help="Of such an OPA: all of them."),
 )
 
 

@@ -9,7 +9,9 @@ from bridge.model.keys import CLUSTER, Key
 from bridge.model.types import GATEWAY_API
 
 ALL = "all"  # the view that has everything, and its name
-FORMS = "all, GatewayClass/NAME, or Gateway/NAMESPACE/NAME"
+FEDERATION = "federation"  # the view without data, whose Rego reads those of several clusters
+OF_CLUSTER = "cluster"  # the view with all data of a cluster, for an OPA that has several
+FORMS = "all, GatewayClass/NAME, Gateway/NAMESPACE/NAME, cluster, or federation"
 _NAME = re.compile(r"[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?")  # as of an object in Kubernetes, and so of a Gateway
 
 
@@ -18,14 +20,15 @@ class View:
     """A view: its name, which is in its URL, and what it has.
 
     It has `root`, a Gateway or a GatewayClass, with what is above and below it; or the same of the Namespaces that the
-    label selector `namespaces` selects; or everything without either. It also has all objects of `types`. Raises
-    ValueError for an invalid name.
+    label selector `namespaces` selects; or everything without either. It also has all objects of `types`. With
+    `cluster` its documents are of that one among several, without Rego. Raises ValueError for an invalid name.
     """
 
     name: str
     root: Key | None = None
     namespaces: Mapping[str, Any] | None = None
     types: tuple[str, ...] = ()
+    cluster: str = ""
 
     def __post_init__(self) -> None:
         """Reject a name that would need escaping in a URL."""
@@ -39,6 +42,11 @@ class View:
     def is_whole(self) -> bool:
         """Return whether it has everything."""
         return self.root is None and self.namespaces is None
+
+    @property
+    def has_data(self) -> bool:
+        """Return whether it has any data, and not only Rego."""
+        return not (self.is_whole and self.name == FEDERATION)
 
     @property
     def selection(self) -> str:
@@ -64,11 +72,20 @@ def class_key(name: str) -> Key:
     return Key(GATEWAY_API, "GatewayClass", CLUSTER, name)
 
 
-def view_of(text: str) -> View:
-    """Return the view of a short form (FORMS). Raises ValueError for another text."""
+def name_of_cluster(cluster: str) -> str:
+    """Return the name of the view with all data of a cluster."""
+    return f"{OF_CLUSTER}.{cluster}"
+
+
+def view_of(text: str, cluster: str = "") -> View:
+    """Return the view of a short form (FORMS) in this cluster. Raises ValueError for another text."""
     kind, _, rest = text.partition("/")
-    if text == ALL:
-        return View(ALL)
+    if text in {ALL, FEDERATION}:
+        return View(text)
+    if text == OF_CLUSTER:
+        if not cluster:
+            raise ValueError("publish: the view cluster needs the setting cluster, which names it")
+        return View(name_of_cluster(cluster), cluster=cluster)
     if kind == "GatewayClass":
         return View(rest, class_key(rest))
     if kind == "Gateway":
@@ -84,6 +101,8 @@ def check_views(views: tuple[View, ...]) -> bool:
         if view.name in names:
             raise ValueError(f"publish: two views have the name {view.name}: give one of them another name")
         for other in names.values():
+            if view.is_whole:
+                continue  # each of these has its own name
             if (view.root, view.namespaces, set(view.types)) == (other.root, other.namespaces, set(other.types)):
                 raise ValueError(f"publish: {other.name} and {view.name} both are the view of {view.selection}")
         names[view.name] = view

@@ -99,6 +99,7 @@ def _describe_state(state: Mapping[str, str], *, active: bool) -> str:
 async def open_engine(  # noqa: PLR0913 - independent options of one source
     *,
     opa_url: str | None = None,
+    cluster: str = "",
     token: str | Callable[[], str] | None = None,
     tls: TlsFiles | None = None,
     manifests: Sequence[str] = (),
@@ -113,8 +114,9 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
 ) -> AsyncIterator[Engine]:
     """Yield an engine on a running OPA, on manifests (paths, `-` for standard input), or else on a cluster.
 
-    `opa_url` is a running one's, with `token` and `tls`. The others have a temporary OPA; a cluster is `kubeconfig`'s,
-    None for kubectl's. Types that may not be read in all its namespaces are read in `namespaces` and the context's.
+    `opa_url` is a running one's, with `token` and `tls`; `cluster` is one of several that it has. The others have a
+    temporary OPA; a cluster is `kubeconfig`'s, None for kubectl's. Types that may not be read in all its namespaces are
+    read in `namespaces` and the context's.
     `types` are read in addition to Gateway API's and the policy kinds'. With `follow` they read changes. With `empty`
     the engine has no objects, only the shipped Rego. `queries` are those that the command may send: a temporary OPA for
     manifests without Rego has only the rules that they reach; by default it has all. `applied` are paths of
@@ -125,6 +127,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
     """
     if opa_url:
         async with Opa(opa_url, token=token, tls=tls) as opa:
+            opa.cluster = cluster
             yield Engine(opa, running=True)
         return
     named = ManifestSource(applied, follow=False).matches(_GUARDRAILS)

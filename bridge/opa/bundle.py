@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bridge.model.destinations import Bucket, Place
+from bridge.model.views import OF_CLUSTER, name_of_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,6 +24,7 @@ BUNDLE_PATH = "/bundles/policy-bridge.tar.gz"  # where the bridge serves it
 TOKENS_NAME = "policy-bridge-tokens"  # the bundle of accepted tokens
 TOKENS_PATH = "/bundles/policy-bridge-tokens.tar.gz"
 VIEW = "bridge_view"  # the document that states which view an OPA has: `{name, revision, since}`
+CLUSTERS = "clusters"  # the document with the data of several clusters, by name
 KEY_ID = "policy-bridge"  # of the key that signs bundles, in OPA's configuration
 KEY_ALGORITHM = "ES256"
 LONG_POLL_SECONDS = 30
@@ -115,6 +117,23 @@ def edge_config(
     }
 
 
+def federation_config(config: Mapping[str, Any], clusters: Mapping[str, tuple[Place, str]]) -> dict[str, Any]:
+    """Return the configuration of an OPA that also gets the data of `clusters`: where they are, and their public keys.
+
+    `config` is that of an edge with the view FEDERATION.
+    """
+    parts: dict[str, dict[str, Any]] = {name: {**config[name]} for name in ("services", "keys", "bundles")}
+    common = parts["services"][_STORAGE].get("tls")
+    for cluster, (place, public_key) in clusters.items():
+        name, view = f"{OF_CLUSTER}-{cluster}", name_of_cluster(cluster)
+        parts["services"][name] = {**_storage(place), **({"tls": common} if common else {})}
+        parts["keys"][name] = {"algorithm": KEY_ALGORITHM, "key": public_key}
+        signing = {"signing": {"keyid": name, "scope": view}}
+        polled = config["bundles"][BUNDLE_NAME]
+        parts["bundles"][name] = {**polled, "service": name, "resource": place.resource_of(view), **signing}
+    return {**config, **parts}
+
+
 def _storage(place: Place) -> dict[str, Any]:
     if isinstance(place, Bucket):
         # OPA reads AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION.
@@ -186,6 +205,14 @@ def build_view_bundle(rules: Bundle, documents: Mapping[str, Any], view: str, no
     about = {"name": view, "revision": revision, "since": now}
     files[f"{VIEW}/data.json"] = msgspec.json.encode(about, order="deterministic")
     return Bundle({_MANIFEST: _manifest(revision, owned), **files}, revision, owned)
+
+
+def build_cluster_bundle(documents: Mapping[str, Any], cluster: str, view: str, now: str) -> Bundle:
+    """Return the bundle of a cluster's data alone, below `data.clusters[cluster]`, with the document VIEW there."""
+    root = f"{CLUSTERS}/{cluster}"
+    found = build_view_bundle(Bundle({}, "", ()), documents, view, now)
+    files = {f"{root}/{path}": content for path, content in found.files.items() if path != _MANIFEST}
+    return Bundle({_MANIFEST: _manifest(found.revision, (root,)), **files}, found.revision, (root,))
 
 
 def _manifest(revision: str, roots: tuple[str, ...]) -> bytes:

@@ -30,6 +30,7 @@ from bridge.opa.bundle import BUNDLE_NAME
 from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, OpaUnavailable, OpaUndefined, QueryError
 
 QUERIES = "bridge/v1"  # the package of the queries for clients
+_OF_FLEET = "bridge/fleet/v1"  # that of an OPA with the data of several clusters; each query has answers by cluster
 STATES_OF_MODULES = "bridge_modules"  # the document for `module_states`
 _REPETITIONS = 3  # times that a query is repeated after its cause of failure was fixed
 # The path of a submitted module, `<key of the object>/<name>`; OPA adds the bundle's name before it.
@@ -109,6 +110,7 @@ class Opa:
         self._at_once = at_once
         self._requests = requests or Requests()
         self.failures = failing or Failing()
+        self.cluster = ""  # that queries are about, if the OPA has the data of several
         self._timeout = timeout
         self._session: aiohttp.ClientSession | None = None
         self._base = self._address.base
@@ -131,7 +133,8 @@ class Opa:
 
         Raises QueryError if the Rego returns an error, OpaUndefined if it is not loaded.
         """
-        result = await self._query_recovering(f"{QUERIES}/{name}", input_document)
+        path = f"{_OF_FLEET}/{name}/{self.cluster}" if self.cluster else f"{QUERIES}/{name}"
+        result = await self._query_recovering(path, input_document)
         match result:
             case {"error": {"code": code, "message": message}}:
                 raise QueryError(str(code), str(message))

@@ -42,6 +42,8 @@ class Slice(NamedTuple):
 
 async def query_slice(opa: Opa, view: View) -> Slice:
     """Return the content of a view, all of it of one state of OPA. Raises OpaError."""
+    if not view.has_data:
+        return Slice({}, 0, frozenset())
     if view.is_whole:
         [documents] = await opa.evaluate("; ".join(f"{name} = data.{name}" for name in DOCUMENTS), {})
         return Slice(documents, sum(1 for _ in _iterate_names(documents[OBJECTS])), None)

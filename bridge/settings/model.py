@@ -309,7 +309,7 @@ class Settings:
     @property
     def views(self) -> tuple[View, ...]:
         """Return the setting `publish`. Raises ValueError for an invalid view."""
-        return tuple(view_of(one) if isinstance(one, str) else one.view for one in self.publish)
+        return tuple(view_of(one, self.cluster) if isinstance(one, str) else one.view for one in self.publish)
 
     @property
     def destinations(self) -> tuple[Place, ...]:

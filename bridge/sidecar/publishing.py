@@ -8,6 +8,7 @@
 """
 
 import asyncio
+import functools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,9 +21,10 @@ from bridge.http.edges import LARGEST_REPORT, Edges, Published
 from bridge.http.listeners import serving
 from bridge.model.changes import Notice
 from bridge.model.views import View
-from bridge.opa.bundle import Bundle, build_view_bundle
+from bridge.opa.bundle import Bundle, build_cluster_bundle, build_view_bundle
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
+from bridge.opa.shipped import with_fleet
 from bridge.policy_loader.loader import Loader
 from bridge.policy_loader.reports import utc_now
 from bridge.replicator.replicator import Replicator
@@ -126,7 +128,7 @@ class Publishing:
         if any(self._is_concerned(view.name, marks) for marks in self._seen):
             self._queue.add([view.name])  # the query may not have seen this change
         endpoint = self.edges.endpoints[view.name]
-        if not found.objects:
+        if not found.objects and view.has_data:
             why = f"view {view.name} selects nothing: no {view.selection} exists"
             if endpoint.refusal != why:
                 log.warning("view not published", view=view.name, why=why)
@@ -134,7 +136,11 @@ class Publishing:
                 self.edges.published[view.name] = Published(view.name, problem=why)
             return
         now = utc_now()
-        bundle = await asyncio.to_thread(build_view_bundle, rules, found.documents, view.name, now)
+        if view.cluster:
+            made = functools.partial(build_cluster_bundle, found.documents, view.cluster)
+        else:
+            made = functools.partial(build_view_bundle, rules if view.has_data else with_fleet(rules), found.documents)
+        bundle = await asyncio.to_thread(made, view.name, now)
         if bundle.revision != endpoint.revision:
             content = await asyncio.to_thread(self.edges.sign, view.name, bundle)
             await endpoint.serve_next(Bundle({}, bundle.revision, bundle.roots), content)

@@ -87,7 +87,7 @@ class Fleet:
         self.opa_url, self.bridge_url = serving.opa_url, serving.url
         return stack
 
-    def start_edge(self, name: str, config: dict[str, Any]) -> tuple[str, subprocess.Popen[bytes]]:
+    def start_edge(self, name: str, config: dict[str, Any], *options: str) -> tuple[str, subprocess.Popen[bytes]]:
         """Start an OPA; return its URL. Its folder keeps what it persists."""
         folder = self.folder / name
         folder.mkdir(exist_ok=True)
@@ -102,6 +102,7 @@ class Fleet:
             "--config-file",
             "opa.json",
             "--log-level=error",
+            *options,
         ]
         process = subprocess.Popen(words, cwd=folder, env={**self.environment, "HOSTNAME": name})
         self.stack.enter_context(process)

@@ -121,7 +121,23 @@ def test_edge_keeps_its_view_when_storage_has_one_that_is_not_signed_for_it(
     ("words", "said"),
     [
         (("--from", "s3://fleet/east"), "--from needs --view"),
-        (("--view", "all", "--from", "ftp://a/b"), "--from: 'ftp://a/b' is not a destination"),
+        (("--view", "all", "--cluster", "a=s3://a/b"), "--cluster needs --view federation --from URL"),
+        (("--view", "federation", "--from", "s3://fleet/a", "--cluster", "a"), "--cluster: write NAME=VALUE"),
+        (("--cluster-key", "a=b"), "--cluster-key a: no --cluster has this name"),
+        (
+            (
+                "--view",
+                "federation",
+                "--from",
+                "s3://fleet/a",
+                "--cluster",
+                "a=s3://fleet/a",
+                "--cluster-key",
+                "a=nope",
+            ),
+            "--cluster-key nope: ",
+        ),
+        (("--view", "all", "--from", "ftp://a/b"), "'ftp://a/b' is not a destination"),
         (("--view", "all", "--from", "s3://fleet/a?endpoint=http://10.0.0.1"), "the endpoint must be https"),
     ],
 )

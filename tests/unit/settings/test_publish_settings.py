@@ -32,10 +32,22 @@ def test_a_file_has_views_in_both_forms(tmp_path: Path) -> None:
     )
 
 
+def test_views_of_several_clusters_have_data_or_rego(tmp_path: Path) -> None:
+    file = tmp_path / "bridge.yaml"
+    file.write_text("cluster: east\npublish: [all, cluster, federation, {name: federation.b, gatewayClass: c}]\n")
+    views = load_settings(file, environ={}).views
+    assert [(view.name, view.cluster, view.has_data) for view in views] == [
+        ("all", "", True),
+        ("cluster.east", "east", True),
+        ("federation", "", False),
+        ("federation.b", "", True),
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("publish: [everything]", "publish: 'everything' is not a view: write all, GatewayClass/NAME, or"),
+        ("publish: [everything]", "publish: 'everything' is not a view: write all, GatewayClass/NAME, "),
         ("publish: [all, all]", "two views have the name all"),
         ("publish: [{name: a}]", "publish: a needs one of gateway, gatewayClass and namespaces"),
         ("publish: [{name: a, gateway: b/c, gatewayClass: d}]", "publish: a needs one of"),
@@ -47,6 +59,8 @@ def test_a_file_has_views_in_both_forms(tmp_path: Path) -> None:
             "publish: [{name: a, namespaces: {matchExpressions: [{key: a, operator: Is}]}}]",
             "'Is' is none of In, NotIn, Exists, DoesNotExist",
         ),
+        ("publish: [cluster]", "the view cluster needs the setting cluster, which names it"),
+        ("{publish: [cluster, cluster], cluster: a}", "two views have the name cluster.a"),
         ("publish_to: [s3://fleet/east]", "publish_to needs publish, which names the views"),
         ("{publish: [all], publish_to: [ftp://a/b]}", "'ftp://a/b' is not a destination: write s3://BUCKET/PREFIX, or"),
         ("{publish: [all], publish_to: [s3://fleet]}", "'s3://fleet' is not a destination"),

@@ -1,0 +1,206 @@
+"""Two clusters with a bridge each, which store their data in one bucket, and an OPA that has both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bridge.opa.credentials import VERIFICATION_KEY
+from tests.controlplane.kubectl import Kubectl
+from tests.controlplane.plane import ControlPlane
+from tests.e2e.conftest import Run
+from tests.e2e.serving import Serving, bridge_runs, free_address
+from tests.e2e.test_views import Fleet, _send
+from tests.eventually import eventually_blocking
+from tests.storing import StorageServer
+
+pytestmark = [pytest.mark.long, pytest.mark.needs("versitygw")]
+
+# A decision over all clusters: those in a region whose nodes have enough processors.
+PLACEMENT = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: placement, namespace: opa-policies, labels: {openpolicyagent.org/policy: rego}}
+data:
+  placement.rego: |
+    package acme.placement
+
+    _nodes[cluster] := data.clusters[cluster].objects.core.Node["-"]
+
+    suitable contains cluster if {
+      some cluster, nodes in _nodes
+      some node in nodes
+      node.metadata.labels["topology.kubernetes.io/region"] == input.region
+      sum([to_number(one.status.capacity.cpu) | some one in nodes]) >= input.cpus
+    }
+"""
+OBJECTS = """
+apiVersion: v1
+kind: Namespace
+metadata: {{name: opa-policies}}
+---
+apiVersion: v1
+kind: Node
+metadata: {{name: node, labels: {{topology.kubernetes.io/region: {region}}}}}
+---
+apiVersion: v1
+kind: Service
+metadata: {{name: cart, namespace: default}}
+spec: {{ports: [{{name: http, port: 80}}]}}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: BackendTLSPolicy
+metadata: {{name: tls, namespace: default}}
+spec:
+  targetRefs: [{{group: "", kind: Service, name: cart}}]
+  validation: {{hostname: {region}.example.com, wellKnownCACertificates: System}}
+"""
+CLUSTERS = {"east": ("eu", 8), "west": ("us", 64)}  # region, processors
+
+
+@dataclass
+class Federation:
+    """An OPA with the data of both clusters, and what each of them has of its own."""
+
+    url: str
+    hubs: dict[str, Serving]
+    planes: dict[str, Kubectl]
+    kubeconfig: Path  # with a context for each
+
+
+@pytest.fixture
+def federation(
+    module_control_plane: ControlPlane,
+    own_control_plane: ControlPlane,
+    kubectl_path: Path,
+    bridge_path: Path,
+    opa_path: Path,
+    environment: dict[str, str],
+    bridge: Run,
+    tmp_path: Path,
+) -> Iterator[Federation]:
+    with ExitStack() as stack:
+        (tmp_path / "s3").mkdir()
+        server = StorageServer("s3", tmp_path / "s3")
+        server.start()
+        stack.callback(server.stop)
+        environment = {**environment, **server.environment}
+        hubs, planes = {}, {}
+        for (name, (region, processors)), plane in zip(
+            CLUSTERS.items(), (module_control_plane, own_control_plane), strict=True
+        ):
+            kubectl = planes[name] = Kubectl(kubectl_path, plane)
+            kubectl("apply", "--server-side", "-f", "-", text=OBJECTS.format(region=region))
+            kubectl("apply", "--server-side", "-f", "-", text=PLACEMENT)
+            capacity = json.dumps({"status": {"capacity": {"cpu": str(processors)}}})
+            kubectl("patch", "node", "node", "--subresource=status", "--type=merge", "-p", capacity)
+            settings = tmp_path / f"{name}.yaml"
+            settings.write_text(
+                f"cluster: {name}\ntypes: [{{type: core/Node, keep: [/metadata/labels, /status/capacity]}}]\n"
+                "publish: [cluster, federation]\n"
+                f"publish_to: ['{server.url(name)}']\npublish_listen: {free_address()}\n"
+                f"publish_credentials: {tmp_path / f'keys-{name}'}\nlisten: 127.0.0.1:0\n"
+            )
+            run = bridge_runs(
+                *(bridge_path, environment, tmp_path / f"{name}.log"),
+                "--kubeconfig",
+                plane.kubeconfig,
+                "--config",
+                settings,
+            )
+            hubs[name] = stack.enter_context(run)
+        clusters = [f"--cluster={name}={server.url(name)}" for name in hubs]
+        printed = bridge(
+            *("opa-config", "--view", "federation", "--from", server.url("east"), *clusters, "-o", "json"),
+            *("--publish-credentials", tmp_path / "keys-east"),
+            f"--cluster-key=west={tmp_path / 'keys-west' / VERIFICATION_KEY}",
+        )
+        assert printed.returncode == 0, printed.stderr
+        config = json.loads(printed.stdout)
+        for bundle in config["bundles"].values():
+            bundle["polling"] = {"min_delay_seconds": 1, "max_delay_seconds": 1}
+        fleet = Fleet(tmp_path, bridge_path, opa_path, environment, stack)
+        url, _ = fleet.start_edge("federation", config, "--optimize-store-for-read-speed")
+        eventually_blocking(
+            lambda: _send(f"{url}/v1/data/bridge/fleet/clusters")["result"], lambda found: len(found) == 2
+        )
+        yield Federation(url, hubs, planes, _merge(tmp_path, module_control_plane, own_control_plane))
+
+
+def _merge(folder: Path, *planes: ControlPlane) -> Path:
+    """Write a kubeconfig with a context for each cluster."""
+    merged: dict[str, Any] = {"apiVersion": "v1", "kind": "Config", "clusters": [], "users": [], "contexts": []}
+    for name, plane in zip(CLUSTERS, planes, strict=True):
+        config = yaml.safe_load(plane.kubeconfig.read_text())
+        for kind in ("clusters", "users"):
+            merged[kind].append({**config[kind][0], "name": name})
+        merged["contexts"].append({"name": name, "context": {"cluster": name, "user": name}})
+    file = folder / "kubeconfig"
+    file.write_text(yaml.safe_dump(merged))
+    return file
+
+
+def test_one_opa_answers_for_each_cluster_and_for_all(federation: Federation, bridge: Run) -> None:
+    own = {
+        name: json.loads(bridge("effective", "--opa", hub.opa_url, "-o", "json").stdout)
+        for name, hub in federation.hubs.items()
+    }
+    assert own["east"] != own["west"]
+    of_all = ("effective", "--opa", federation.url)
+    for name in CLUSTERS:
+        found = bridge(*of_all, "--cluster", name, "-o", "json")
+        assert (json.loads(found.stdout), found.stderr) == (own[name], "")
+    assert json.loads(bridge(*of_all, "--all-clusters", "-o", "json").stdout) == own
+    assert bridge(*of_all, "--cluster", "west", "--cluster", "east", "-o", "name").stdout.splitlines() == [
+        f"{name}: {target}"
+        for name in ("west", "east")
+        for target in dict.fromkeys(entry["target"] for entry in own[name])
+    ]
+    shown = bridge(*of_all, "--all-clusters").stdout
+    assert [line for line in shown.splitlines() if line.endswith(":")] == ["east:", "west:"]
+    unknown = bridge(*of_all, "--cluster", "north")
+    assert (unknown.returncode, unknown.stderr) == (
+        2,
+        f"error: no cluster 'north' at {federation.url}: it has east, west\n",
+    )
+    refused = bridge("effective", "--opa", federation.hubs["east"].opa_url, "--all-clusters")
+    assert "has no data of clusters" in refused.stderr
+
+    # A change in one cluster arrives, and concerns no other.
+    federation.planes["west"]("delete", "backendtlspolicy", "tls", "-n", "default")
+    arrived = eventually_blocking(
+        lambda: json.loads(bridge(*of_all, "--all-clusters", "-o", "json").stdout), lambda found: found != own
+    )
+    assert arrived["east"] == own["east"]
+    assert arrived["west"] == []
+
+
+def test_placement_is_decided_by_labels_and_capacities_of_all_clusters(federation: Federation) -> None:
+    def suitable(region: str, cpus: int) -> list[str]:
+        found: list[str] = _send(
+            f"{federation.url}/v1/data/acme/placement/suitable", {"input": {"region": region, "cpus": cpus}}
+        )["result"]
+        return found
+
+    assert eventually_blocking(lambda: suitable("eu", 4)) == ["east"]
+    assert (suitable("eu", 16), suitable("us", 16)) == ([], ["west"])
+    federation.planes["west"]("label", "node", "node", "topology.kubernetes.io/region=eu", "--overwrite")
+    assert eventually_blocking(lambda: suitable("eu", 16)) == ["west"]
+    assert suitable("eu", 4) == ["east", "west"]
+
+
+def test_contexts_are_read_one_after_the_other(federation: Federation, bridge: Run) -> None:
+    read = ("effective", "svc/cart", "-n", "default", "--kubeconfig", federation.kubeconfig)
+    each = {name: json.loads(bridge(*read, "--context", name, "-o", "json").stdout) for name in CLUSTERS}
+    assert each["east"] != each["west"]
+    both = bridge(*read, "--context", "east", "--context", "west", "-o", "json")
+    assert (json.loads(both.stdout), both.returncode) == (each, 0)
+    watched = bridge(*read, "--context", "east", "--context", "west", "--watch")
+    assert (watched.returncode, "--watch follows one source" in watched.stderr) == (2, True)
