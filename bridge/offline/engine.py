@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -35,7 +34,6 @@ PATIENCE = 10.0  # seconds for a cluster's first response, and for its ConfigMap
 
 # An author's manifest, or a Constraint with a guardrail, contains one of these texts, unless it has escapes.
 MARKS = (b"openpolicyagent.org/", b"RegoPolicy", GUARDRAIL_PREFIX.encode())
-_GUARDRAILS = re.compile(re.escape(GUARDRAIL_PREFIX.encode()) + rb"\w+")
 _AUTHORS = ("ConfigMap", "RegoPolicy")  # kinds of objects that may have Rego
 
 
@@ -120,7 +118,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
     `types` are read in addition to Gateway API's and the policy kinds'. With `follow` they read changes. With `empty`
     the engine has no objects, only the shipped Rego. `queries` are those that the command may send: a temporary OPA for
     manifests without Rego has only the rules that they reach; by default it has all. `applied` are paths of
-    manifests that the command applies: a temporary OPA has the shipped guardrails that they name.
+    manifests that the command applies: a temporary OPA has their Rego, and the shipped guardrails that they name.
 
     Raises ManifestError for a missing path, KubeError for a cluster that does not respond, OpaError if OPA cannot be
     reached or started, ToolError if no `opa` is available.
@@ -130,13 +128,13 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
             opa.cluster = cluster
             yield Engine(opa, running=True)
         return
-    named = ManifestSource(applied, follow=False).matches(_GUARDRAILS)
+    rules = ManifestSource(applied, follow=False).load_mentioning(MARKS)
     if manifests or empty:
         source = ManifestSource(manifests, follow=follow)
         source.check_paths()  # a wrong path is reported before an `opa` is installed
         async with AsyncExitStack() as stack:
             # Most folders have no Rego: OPA compiles the shipped modules during the read.
-            has_rego = bool(named) or await asyncio.to_thread(source.mentions, MARKS)
+            has_rego = bool(rules) or await asyncio.to_thread(source.mentions, MARKS)
             if not has_rego:
                 reach = None if queries is None else {*queries, *QUERIES_OF_SYNC}
                 starting = await stack.enter_async_context(_start_opa(_bundle_without_rego(reach)))
@@ -148,7 +146,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
             if has_rego or any(obj["kind"] in _AUTHORS for obj in objects):
                 from bridge.offline.modules import settle_manifests, troubles
 
-                found = await settle_manifests(objects, named)
+                found = await settle_manifests([*objects, *rules])
                 rejected = troubles(found, source.position)
                 if has_rego or found.submissions:  # also of authors whose texts have no mark
                     starting = await stack.enter_async_context(_start_opa(found.bundle))
@@ -171,7 +169,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
     async with await KubeClient.connect(kubeconfig, kube_context) as client:
         lacking = await meet(client)
         types = (*types, *await _find_undiscovered(client))
-        found = await settle_cluster(client, named)
+        found = await settle_cluster(client, rules)
         unread = _Troubles()
         instead = tuple(dict.fromkeys((*namespaces, client.namespace)))
         served = Tapped(ClusterSource(client, instead=instead), unread.note)

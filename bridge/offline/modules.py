@@ -53,23 +53,28 @@ class SettledModules:
     submissions: Mapping[Key, Submission]
 
 
-async def settle_manifests(objects: Iterable[Object], guardrails: Iterable[str] = ()) -> SettledModules:
-    """Return the bundle for a folder's objects, with these shipped guardrails besides those that they name.
+async def settle_manifests(objects: Iterable[Object]) -> SettledModules:
+    """Return the bundle for a folder's objects; of two with one key the last counts.
 
     Raises ToolError without an `opa`, CheckError for a broken one.
     """
     received = _Received()
     authors = Authors(received, policy_settings().policy_namespaces)
-    guardrails = set(guardrails)
+    return await _settle(authors, received, (), _note(authors, objects))
+
+
+def _note(authors: Authors, objects: Iterable[Object]) -> set[str]:
+    """Note what authors have, and return the guardrails that Constraints name."""
+    guardrails = set()
     for obj in objects:
         authors.note(Upserted(key_of(obj).type_id, (obj,)))
         if key_of(obj).type_id == CONSTRAINT:
             guardrails.add(guardrail_of(obj))
-    return await _settle(authors, received, (), guardrails)
+    return guardrails
 
 
-async def settle_cluster(client: KubeClient, guardrails: Iterable[str] = ()) -> SettledModules:
-    """Return the bundle for a cluster, from the types that can be read; `guardrails` as for `settle_manifests`."""
+async def settle_cluster(client: KubeClient, applied: Iterable[Object]) -> SettledModules:
+    """Return the bundle for a cluster, from the types that can be read, after these objects are applied."""
     from bridge.sources.cluster import ClusterSource
 
     received, unread = _Received(), dict[str, Trouble]()
@@ -90,7 +95,8 @@ async def settle_cluster(client: KubeClient, guardrails: Iterable[str] = ()) -> 
                     break
     except TimeoutError:
         unread = {name: Trouble(name, why) for name, why in authors.unlisted.items()} | unread
-    return await _settle(authors, received, [*unread.values()], {*guardrails, *await _read_used_guardrails(client)})
+    guardrails = _note(authors, applied) | await _read_used_guardrails(client)
+    return await _settle(authors, received, [*unread.values()], guardrails)
 
 
 async def _read_used_guardrails(client: KubeClient) -> set[str]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import os
-import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -176,16 +176,20 @@ class ManifestSource:
 
         Raises ManifestError like `check_paths`.
         """
-        return any(text in content for content in self._contents() for text in texts)
+        return next(self._mentioning(texts), None) is not None
 
-    def matches(self, pattern: re.Pattern[bytes]) -> set[str]:
-        """Return the texts of a pattern in the same contents. Raises ManifestError like `check_paths`."""
-        return {found.decode() for content in self._contents() for found in pattern.findall(content)}
+    def load_mentioning(self, texts: Collection[bytes]) -> list[Object]:
+        """Return the objects of these files alone. Raises ManifestError like `load`."""
+        files = [*self._mentioning(texts)]
+        stdin = io.BytesIO(_peek(sys.stdin.buffer)) if STDIN in files else None
+        return ManifestSource(files, follow=False).load(stdin) if files else []
 
-    def _contents(self) -> Iterator[bytes]:
+    def _mentioning(self, texts: Collection[bytes]) -> Iterator[str]:
         for path in self._paths:
-            files = find_files(path) if isinstance(path, Path) else [None]
-            yield from (_read_bytes(file) if file else _peek(sys.stdin.buffer) for file in files)
+            for file in find_files(path) if isinstance(path, Path) else [None]:
+                content = _read_bytes(file) if file else _peek(sys.stdin.buffer)
+                if any(text in content for text in texts):
+                    yield str(file or STDIN)
 
     def load(self, stdin: IO[bytes] | None = None) -> list[Object]:
         """Return all objects, those that others depend on first: for commands that run once.

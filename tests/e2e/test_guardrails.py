@@ -95,6 +95,18 @@ def test_a_change_that_brings_a_guardrail_is_judged_by_it(bridge: Run) -> None:
     }
 
 
+def test_a_change_that_brings_rego_is_judged_by_it(bridge: Run) -> None:
+    done = bridge("analyze", "-f", "-", "--manifests", SHOP, "-o", "json", text=OWN)
+    assert {one["message"] for one in json.loads(done.stdout)["problems"]["introduced"]} == {
+        "rule checkout via Gateway infra/public#https: contrast 7",
+        "rule checkout via Gateway infra/internal#http: contrast 10",
+    }
+    broken = bridge("analyze", "-f", "-", "--manifests", SHOP, text=OWN.replace("endswith(", "endwith("))
+    assert broken.returncode == 2
+    assert "core/ConfigMap/opa-policies/own" in broken.stderr
+    assert "undefined function endwith" in broken.stderr
+
+
 def test_misspelled_parameters_of_a_guardrail_are_errors_and_answer_unknown(bridge: Run, tmp_path: Path) -> None:
     message = 'parameters: unknown field "min"; did you mean "minimum"?'
     (tmp_path / "new.yaml").write_text(NEW.replace("minimum", "min"))
