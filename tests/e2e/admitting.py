@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import ROOT, SHOP
 from tests.e2e.serving import free_address
+from tests.eventually import eventually_blocking
 
 PATIENCE = 300.0  # seconds
 
@@ -74,7 +74,4 @@ def asked(
 
 def until(kubectl: Said, arguments: list[str], text: str, said: str) -> None:
     """Wait until a kubectl command says this."""
-    deadline = time.monotonic() + PATIENCE
-    while said not in (reported := kubectl(*arguments, text=text)[1]):
-        assert time.monotonic() < deadline, reported
-        time.sleep(0.2)
+    eventually_blocking(lambda: kubectl(*arguments, text=text)[1], lambda reported: said in reported, pause=0.2)

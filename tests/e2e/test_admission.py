@@ -1,14 +1,14 @@
 """`bridge run` with a webhook, on a cluster with the example: what kubectl says as policies and objects come in."""
 
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.controlplane.plane import ControlPlane
-from tests.e2e.admitting import PATIENCE, Said, bridge_beside_the_shop, speaking, until
+from tests.e2e.admitting import Said, bridge_beside_the_shop, speaking, until
+from tests.eventually import equal_to, eventually_blocking
 
 pytestmark = pytest.mark.long
 
@@ -96,10 +96,9 @@ def test_policies_and_objects_are_checked_on_their_way_in(
     assert kubectl("apply", "-f", "-", text=OBJECT)[0] == 0
     placed = own_control_plane.api.get("/api/v1/namespaces/shop/configmaps/placed")
     assert placed["metadata"]["annotations"]["example.com/clusters"] == '["eu"]'
-    deadline = time.monotonic() + PATIENCE
-    while own_control_plane.api.get(CONFIGURATION)["webhooks"][0]["failurePolicy"] != "Fail":
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
+    eventually_blocking(
+        lambda: own_control_plane.api.get(CONFIGURATION)["webhooks"][0]["failurePolicy"], equal_to("Fail")
+    )
 
     bridge.terminate()
     bridge.wait()

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import Run
 from tests.e2e.serving import Serving, bridge_runs, fetch
+from tests.eventually import eventually_blocking
 from tests.integration.test_remediator_on_a_cluster import Place, place
 
 pytestmark = pytest.mark.long
@@ -51,10 +51,7 @@ class Scene:
 
     def until(self, done: Callable[[], bool]) -> None:
         """Wait until a bridge has done something."""
-        deadline = time.monotonic() + PATIENCE
-        while not done():
-            assert time.monotonic() < deadline, self.log.read_text()
-            time.sleep(0.1)
+        eventually_blocking(done, about=self.log.read_text)
 
     def until_active(self) -> None:
         """Wait until both PolicyKinds are active, and the policy has its status."""

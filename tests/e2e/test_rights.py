@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +23,7 @@ from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import ROOT, SHOP, Run
 from tests.e2e.serving import bridge_starts, free_address
-from tests.eventually import eventually_blocking
+from tests.eventually import equal_to, eventually, eventually_blocking
 
 NAMESPACE = "policy-bridge"
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:policy-bridge"
@@ -231,10 +230,11 @@ async def test_each_rule_that_is_missing_is_reported(worked: Installed) -> None:
 
 async def _until_lacking(client: KubeClient, needs: list[Access], wanted: dict[str, list[dict[str, Any]]]) -> None:
     """The API server applies a changed role a moment later."""
-    deadline = time.monotonic() + PATIENCE
-    while (found := rules(await find_missing_access(client, needs, ACCOUNT))) != wanted:
-        assert time.monotonic() < deadline, (found, wanted)
-        await asyncio.sleep(0.05)
+
+    async def lacking() -> dict[str, list[dict[str, Any]]]:
+        return rules(await find_missing_access(client, needs, ACCOUNT))
+
+    await eventually(lacking, equal_to(wanted))
 
 
 def _check(worked: Installed) -> list[str | Path]:

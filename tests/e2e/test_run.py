@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 import signal
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 
 from tests.e2e.conftest import SHOP, Run
 from tests.e2e.serving import Serving, bridge_runs
+from tests.eventually import equal_to, eventually_blocking
 
 LISTEN = "127.0.0.1:0"
 RULE = "gateway.networking.k8s.io/HTTPRoute/blog/feeds#atom"
@@ -62,10 +62,7 @@ def test_its_opa_answers_the_read_commands(running: Running, bridge: Run) -> Non
 def test_it_follows_changes_of_the_folder(running: Running) -> None:
     file = running.folder / "60-brand.yaml"
     file.write_text(file.read_text().replace("accent: blue", "accent: pink"))
-    deadline = time.monotonic() + 300
-    while running.effective_spec()["colors"]["accent"] != "pink":
-        assert time.monotonic() < deadline, "the change did not arrive"
-        time.sleep(0.05)
+    eventually_blocking(lambda: running.effective_spec()["colors"]["accent"], equal_to("pink"))
 
 
 def test_a_taken_address_is_one_line(bridge_process: Run, running: Running) -> None:

@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.request
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
@@ -187,12 +187,16 @@ def _running(
 
 @pytest.mark.parametrize("case", _marked(all_cases()), ids=lambda case: case.name)
 def test_a_scenario_holds_on_a_cluster(case: Case, cluster: Cluster) -> None:
+    _until_it_holds(case, cluster, lambda: check(case, _answers(case, cluster)))
+
+
+def _until_it_holds(case: Case, cluster: Cluster, check_now: Callable[[], None]) -> None:
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
-            check(case, _answers(case, cluster))
+            check_now()
             return
-        except AssertionError:
+        except (AssertionError, KeyError):
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.5)
@@ -229,16 +233,7 @@ def _answers(case: Case, cluster: Cluster) -> Answers:
 
 @pytest.mark.parametrize("case", [case for case in all_cases() if case.constrained], ids=lambda case: case.name)
 def test_a_scenario_of_constraints_holds_on_a_cluster(case: Case, cluster: Cluster) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            check_judged(case, _judged(case, cluster))
-            return
-        except (AssertionError, KeyError):
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.5)
-            cluster.look(case)
+    _until_it_holds(case, cluster, lambda: check_judged(case, _judged(case, cluster)))
 
 
 def _judged(case: Case, cluster: Cluster) -> Judged:
