@@ -1,6 +1,5 @@
 """The webhook over TLS, with a proxy before a real OPA: back-pressure, another OPA, large objects, Events."""
 
-import asyncio
 import datetime as dt
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -16,6 +15,7 @@ from bridge.kube.client import KubeClient
 from bridge.kube.recording import Recorder
 from bridge.opa.process import ManagedOpa
 from tests.controlplane.plane import ControlPlane
+from tests.eventually import eventually
 from tests.integration.faulty_opa import FaultyOpa, once, refuse
 from tests.integration.objects import fresh_name
 from tests.integration.served_webhook import serving
@@ -101,9 +101,7 @@ async def test_a_failure_is_an_event_on_the_object_that_a_person_sees(
             client_certificate: dict[str, Any] = {"webhook_client_ca_file": str(tmp_path / "ca.crt")}
             async with serving(tmp_path, proxy.url, recorder.record, **client_certificate) as ask:
                 assert (await ask({"region": "eu"}, name))["status"]["code"] == 503
-            async with asyncio.timeout(300):
-                while not (found := await _events(client, name)):  # noqa: ASYNC110 - of another process
-                    await asyncio.sleep(0.1)
+            found = await eventually(lambda: _events(client, name))
     assert (found[0]["type"], found[0]["reason"]) == ("Warning", "AdmissionUndecided")
     assert found[0]["note"].startswith("CREATE was denied: placement: OPA answered 500 internal_error: for now")
 

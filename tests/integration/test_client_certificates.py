@@ -10,6 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.controlplane.plane import ControlPlane
+from tests.eventually import eventually
 from tests.integration.objects import make_namespace
 from tests.integration.webhook import AtWork, free_port, webhook_at_work
 
@@ -48,9 +49,7 @@ def _refusals(logs: list[Any]) -> list[tuple[str, str]]:
 
 
 async def _until_placed(work: AtWork) -> None:
-    async with asyncio.timeout(300):
-        while "annotations" not in (await work.make({"region": "eu"}))["metadata"]:  # noqa: ASYNC110 - a cluster's
-            await asyncio.sleep(0.2)
+    await eventually(lambda: work.make({"region": "eu"}), lambda made: "annotations" in made["metadata"], pause=0.2)
 
 
 async def test_api_server_set_up_as_the_page_says_is_accepted_and_another_one_is_refused(

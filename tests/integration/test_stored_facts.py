@@ -14,6 +14,7 @@ from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
 from bridge.replicator import replicator as replicating
 from bridge.replicator.replicator import Replicator
+from tests.eventually import equal_to, eventually
 from tests.integration.loading import DEADLINE, Bench, author, loading, until
 from tests.integration.scripted import Notices, ScriptedSource
 from tests.warm_opa import WarmOpa
@@ -96,10 +97,7 @@ async def test_an_audit_repairs_facts_that_another_client_has_written(
         await notices.until_written()
         before = await client.get("facts")
         await client.patch([change])
-        async with asyncio.timeout(DEADLINE):
-            while (found := await client.get("facts")) != before:  # noqa: ASYNC110 - there is no sign of a repair
-                await asyncio.sleep(0.05)
-        assert found == before
+        await eventually(lambda: client.get("facts"), equal_to(before))
 
 
 async def test_facts_are_current_after_a_module_changed_levels_during_an_initial_sync(opa_path: Path) -> None:

@@ -7,6 +7,7 @@ import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,6 +25,7 @@ from bridge.sidecar.managed_opa import OpaAccess
 from bridge.sidecar.webhook import Policies, Webhook
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
+from tests.eventually import eventually
 from tests.integration.objects import fresh_name
 
 # In place of the shipped rules, which OPA compiles for seconds at each start and for each policy that a test puts.
@@ -171,10 +173,8 @@ class AtWork:
 
     async def until(self, failure_policy: str) -> None:
         """Wait until both configurations have this failurePolicy."""
-        async with asyncio.timeout(300):
-            for which in KINDS:
-                while (await self.configuration(which))["failurePolicy"] != failure_policy:  # noqa: ASYNC110
-                    await asyncio.sleep(0.1)
+        for which in KINDS:
+            await eventually(partial(self.configuration, which), lambda found: found["failurePolicy"] == failure_policy)
 
 
 @asynccontextmanager
