@@ -101,25 +101,36 @@ _leaves_with_its_namespace if {
 
 # METADATA
 # description: The objects of which the request may alter what is in effect, and that a guardrail may match.
-objects := found if {
-	asked := object.union(_asked, {"changes": change, "others": _before.objects, "names": set()})
+objects := before | after if {
+	asked := object.union(_asked, {"names": set()})
+	changes := change
 	active := constraints.active_constraints
-	found := _state.objects with input as asked with constraints.active_constraints as active
+	before := _state.objects with input as asked with constraints.active_constraints as active
+	after := _state.objects with input as object.union(asked, {"changes": changes}) with constraints.active_constraints as active
 } else := set()
 
-# What the request concerns before and after it, `{objects, targets, rows}`: the objects, the targets at them before it, and
-# the violations after it. One evaluation each, because another input drops what OPA has cached.
+# METADATA
+# description: |
+#   What the policy that the request writes does after it, and before an update, see `bridge.admission`. Undefined if no
+#   guardrail judges the request.
+samples := [_after.sample[0], [found | input.operation == "UPDATE"; some found in _before.sample]]
+
+# What the request concerns before and after it, `{objects, targets, rows, sample}`: the objects, the targets at them before
+# it, the violations after it, and what a policy does. One evaluation each, because another input drops what OPA has cached.
 _before := found if {
-	asked := _asked
+	asked := object.union(_asked, _sampled)
 	active := constraints.active_constraints
 	found := _state with input as asked with constraints.active_constraints as active
 }
 
 _after := found if {
-	asked := object.union(_asked, {"changes": change, "others": _before.objects, "before": _before.targets})
+	changed := {"changes": change, "others": _before.objects, "before": _before.targets}
+	asked := object.union_n([_asked, _sampled, changed])
 	active := constraints.active_constraints
 	found := _state with input as asked with constraints.active_constraints as active
 } else := {"objects": set(), "rows": set()}
+
+_sampled := {"sampled": key | key := keys.of(admission.reviewed_object)}
 
 _asked := {"keys": [_changed_key], "was": {}, "names": guardrails, "matches": matches, "ignores_before": ignores} if {
 	count(guardrails) > 0
@@ -133,7 +144,8 @@ _reads_before("bridge.guardrails.no_weakening")
 
 _reads_before(policy) if not policy in by_target.names
 
-_state := {"objects": found, "targets": targets, "rows": rows} if {
+_state := {"objects": found, "targets": targets, "rows": rows, "sample": sample} if {
+	sample := [effects | effects := admission.sample_effects(input.sampled)]
 	all := concerned | object.get(input, "others", set())
 	types_there := {type |
 		some type in {keys.type_of(key) | some key in all}

@@ -14,8 +14,7 @@ _sample_bound := 100
 effects := {sentence_about(key, text) | some text in array.concat(after.empty, array.slice(texts, 0, 4 * _sentence_bound))} if {
 	obj := reviewed_object
 	key := keys.of(obj)
-	after := _sample_effects(key) with input as {"changes": {"upsert": [obj]}}
-	before := [found | input.operation == "UPDATE"; found := _sample_effects(key) with input as {}]
+	[after, before] := _samples(key, obj)
 	texts := array.flatten([
 		_loss_texts(after, "Overridden"),
 		_loss_texts(after, "PartiallyProgrammed"),
@@ -24,10 +23,18 @@ effects := {sentence_about(key, text) | some text in array.concat(after.empty, a
 	])
 }
 
+# The effects after the request, and a list with those before an update. Guardrails evaluate the same states, once for both.
+_samples(key, obj) := data.bridge.guarded_changes.samples if {
+	true
+} else := [after, before] if {
+	after := sample_effects(key) with input as {"changes": {"upsert": [obj]}}
+	before := [found | input.operation == "UPDATE"; found := sample_effects(key) with input as {}]
+}
+
 # The outcomes of a policy at its effective targets, `{policy, whole, empty, outcomes, overridden}`. `outcomes` has the
 # outcomes and the deciding policies by object, `overridden` the objects where it overrides another policy, by that
 # policy. `whole` is false if there are more objects than these; `empty` is true if the policy has no effective target.
-_sample_effects(policy_key) := {
+sample_effects(policy_key) := {
 	"policy": policy_key,
 	"whole": whole,
 	"empty": empty,
