@@ -11,7 +11,8 @@ from bridge.model.types import GATEWAY_API
 ALL = "all"  # the view that has everything, and its name
 FEDERATION = "federation"  # the view without data, whose Rego reads those of several clusters
 OF_CLUSTER = "cluster"  # the view with all data of a cluster, for an OPA that has several
-FORMS = "all, GatewayClass/NAME, Gateway/NAMESPACE/NAME, cluster, or federation"
+EFFECTIVE = "effective"  # the content of a view with precomputed answers
+FORMS = "all, GatewayClass/NAME, Gateway/NAMESPACE/NAME (both also with =effective), cluster, or federation"
 _NAME = re.compile(r"[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?")  # as of an object in Kubernetes, and so of a Gateway
 
 
@@ -21,7 +22,8 @@ class View:
 
     It has `root`, a Gateway or a GatewayClass, with what is above and below it; or the same of the Namespaces that the
     label selector `namespaces` selects; or everything without either. It also has all objects of `types`. With
-    `cluster` its documents are of that one among several, without Rego. Raises ValueError for an invalid name.
+    `cluster` its documents are of that one among several, without Rego. With `has_answers` its bundle has precomputed
+    answers about these objects instead of the objects. Raises ValueError for an invalid name.
     """
 
     name: str
@@ -29,6 +31,7 @@ class View:
     namespaces: Mapping[str, Any] | None = None
     types: tuple[str, ...] = ()
     cluster: str = ""
+    has_answers: bool = False
 
     def __post_init__(self) -> None:
         """Reject a name that would need escaping in a URL."""
@@ -79,18 +82,19 @@ def name_of_cluster(cluster: str) -> str:
 
 def view_of(text: str, cluster: str = "") -> View:
     """Return the view of a short form (FORMS) in this cluster. Raises ValueError for another text."""
-    kind, _, rest = text.partition("/")
+    selection, equals, content = text.partition("=")
+    kind, _, rest = selection.partition("/")
+    has_answers = content == EFFECTIVE
     if text in {ALL, FEDERATION}:
         return View(text)
     if text == OF_CLUSTER:
         if not cluster:
             raise ValueError("publish: the view cluster needs the setting cluster, which names it")
         return View(name_of_cluster(cluster), cluster=cluster)
-    if kind == "GatewayClass":
-        return View(rest, class_key(rest))
-    if kind == "Gateway":
-        root = gateway_key(rest)
-        return View(f"{root.namespace}.{root.name}", root)
+    if kind in {"Gateway", "GatewayClass"} and has_answers == bool(equals):
+        root = gateway_key(rest) if kind == "Gateway" else class_key(rest)
+        name = f"{root.namespace}.{root.name}" if kind == "Gateway" else rest
+        return View(name + f".{EFFECTIVE}" * has_answers, root, has_answers=has_answers)
     raise ValueError(f"publish: {text!r} is not a view: write {FORMS}")
 
 
@@ -103,7 +107,11 @@ def check_views(views: tuple[View, ...]) -> bool:
         for other in names.values():
             if view.is_whole:
                 continue  # each of these has its own name
-            if (view.root, view.namespaces, set(view.types)) == (other.root, other.namespaces, set(other.types)):
+            if _selected_by(view) == _selected_by(other):
                 raise ValueError(f"publish: {other.name} and {view.name} both are the view of {view.selection}")
         names[view.name] = view
     return True
+
+
+def _selected_by(view: View) -> tuple[Any, ...]:
+    return view.root, view.namespaces, set(view.types), view.has_answers

@@ -49,7 +49,7 @@ def shipped(
     versions: Mapping[str, str] = _NONE,
     queries: Iterable[str] | None = None,
 ) -> Shipped:
-    """Return the modules of every bundle (below `root/bridge`, and IN_EVERY_BUNDLE), and `data.bridge_settings`.
+    """Return the modules of every bundle (in `bridge`, `views`, and IN_EVERY_BUNDLE), and `data.bridge_settings`.
 
     The settings are `{presets, schemas, bounds, versions}`: `presets` are policy kinds by file name, `schemas` the
     schemas of `spec` of the bridge's own kinds, and of parameters of guardrails. `bounds` limit the size of a policy
@@ -73,6 +73,7 @@ def _read_files(root: Path) -> tuple[Mapping[str, str], Prepared]:
     """Return the modules by path, and their prepared form with `{presets, schemas}`, as of the first call."""
     paths = [path for path in (root / "bridge").rglob("*.rego") if not path.name.endswith("_test.rego")]
     paths += [path for path in (root / "guardrails").glob("*.rego") if path.stem in IN_EVERY_BUNDLE]
+    paths += [path for path in (root / "views").glob("*.rego") if not path.name.endswith("_test.rego")]
     modules = {str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in sorted(paths)}
     described = [*sorted((root / "bridge/kinds/presets").glob("*.yaml")), *sorted(crds_root().glob("*.yaml"))]
     described += (root / "guardrails").glob("*.yaml")
@@ -133,6 +134,19 @@ def shipped_bundle(root: Path, bounds: Mapping[str, int] = _NONE, queries: Itera
     """Return the bundle of an OPA without submissions; `bounds` and `queries` are those of `shipped`."""
     found = shipped(root, bounds, queries=queries)
     return build_bundle(found.modules, found.data, found.roots)
+
+
+_OF_EDGES = ("bridge/lib/keys.rego", "bridge/request/input.rego")  # what they share with the hub
+_EDGE = re.compile(r"^package edge$", re.MULTILINE)
+
+
+def edge_bundle(root: Path) -> Bundle:
+    """Return the bundle of the Rego that looks up answers (`root/edge`), whose package gets the contract's name."""
+    paths = [path for path in sorted((root / "edge").glob("*.rego")) if not path.name.endswith("_test.rego")]
+    modules = {f"edge/{path.name}": path.read_text(encoding="utf-8") for path in paths}
+    modules = {path: _EDGE.sub("package bridge.v1", text) for path, text in modules.items()}
+    shared = {path: (root / path).read_text(encoding="utf-8") for path in _OF_EDGES}
+    return build_bundle(modules | shared, {}, ("bridge/v1", "bridge/lib", "bridge/request"))
 
 
 # As `opa fmt` writes modules: a rule or an import begins in the first column with a letter or `_`.

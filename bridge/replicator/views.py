@@ -47,32 +47,34 @@ async def query_slice(opa: Opa, view: View) -> Slice:
     if view.is_whole:
         [documents] = await opa.evaluate("; ".join(f"{name} = data.{name}" for name in DOCUMENTS), {})
         return Slice(documents, sum(1 for _ in _iterate_names(documents[OBJECTS])), None)
-    roots = [] if view.root is None else [str(view.root)]
-    selector = {} if view.namespaces is None else {"namespaceSelector": msgspec.json.encode(view.namespaces).decode()}
-    types = (*view.types, *_ALWAYS)
-    found = await opa.query("view", {"roots": roots, "types": types, **selector})
-    marks = _marks_of_view(view, (*roots, *found["keys"]), types)
-    if view.namespaces is not None:
-        marks |= {_NAMESPACE, *(f"in {key.rpartition('/')[2]}" for key in found["roots"])}
+    found = await opa.query("view", input_of_view(view))
+    marks = marks_of_view(view, found["roots"], found["keys"])
     if not found["roots"]:
         return Slice({}, 0, marks)
     return Slice(_arrange(found), len(found["objects"]), marks)
+
+
+def input_of_view(view: View) -> dict[str, Any]:
+    """Return the input of the queries about a view."""
+    selector = {} if view.namespaces is None else {"namespaceSelector": msgspec.json.encode(view.namespaces).decode()}
+    return {"roots": [] if view.root is None else [str(view.root)], "types": (*view.types, *_ALWAYS), **selector}
 
 
 def _arrange(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return the documents of a result of the query `view`."""
     documents: dict[str, Any] = {OBJECTS: {}, FACTS: {}, INDEX: {name: {} for name in INDEXES}}
     for key, obj in found["objects"].items():
-        _put(documents[OBJECTS], tuple(key.split("/")), obj)
+        put(documents[OBJECTS], tuple(key.split("/")), obj)
     for key, stored in found["links"].items():
         if "facts" in stored:
-            _put(documents[FACTS], tuple(key.split("/")), stored["facts"])
+            put(documents[FACTS], tuple(key.split("/")), stored["facts"])
         for path, value in links_of(stored).entries:
-            _put(documents[INDEX], place_of(path, key), value)
+            put(documents[INDEX], place_of(path, key), value)
     return documents | {name: found[name] for name in _KINDS}
 
 
-def _put(node: dict[str, Any], path: Path, value: Any) -> None:
+def put(node: dict[str, Any], path: Path, value: Any) -> None:
+    """Put a value at a path into a nested document."""
     for name in path[:-1]:
         node = node.setdefault(name, {})
     node[path[-1]] = value
@@ -89,11 +91,14 @@ def _iterate_names(objects: Mapping[str, Any]) -> Iterable[str]:
 # object to it, a namespace from which policies select there, or a type that the view has whole.
 
 
-def _marks_of_view(view: View, keys: Iterable[str], types: Iterable[str]) -> Marks:
-    names = frozenset(keys)
+def marks_of_view(view: View, roots: Iterable[str], keys: Iterable[str]) -> Marks:
+    """Return the marks of a view with these roots that exist and these keys."""
+    names = frozenset(keys) if view.root is None else frozenset((str(view.root), *keys))
     namespaces = {namespace_in(key) for key in names}
+    selected = set() if view.namespaces is None else {_NAMESPACE, *(f"in {key.rpartition('/')[2]}" for key in roots)}
     return names | {
-        *types,
+        *(view.types + _ALWAYS),
+        *selected,
         _DEFAULT_GATEWAYS,
         "selects *",
         *(f"{how} {namespace}" for namespace in namespaces for how in ("selects", "grants")),

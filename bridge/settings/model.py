@@ -15,7 +15,7 @@ from bridge.model.destinations import FORMS as DESTINATIONS
 from bridge.model.destinations import Place, place_of
 from bridge.model.placement import DEFAULT_DECISION, Mode, Placed, decision_path
 from bridge.model.types import Fields, Selection
-from bridge.model.views import FORMS, View, class_key, gateway_key, view_of
+from bridge.model.views import EFFECTIVE, FORMS, View, class_key, gateway_key, view_of
 
 PREFIX = "BRIDGE_"  # of environment variables: BRIDGE_OPA_URL sets opa_url
 Builtin = Literal["http.send", "net.lookup_ip_addr", "opa.runtime"]
@@ -108,7 +108,8 @@ class LabelSelector(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 class ViewSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
     """One entry of the setting `publish`: a view of one Gateway, one GatewayClass, or Namespaces by their labels.
 
-    `gateway` is `NAMESPACE/NAME`. The view also has all objects of `types` (`<group>/<Kind>`), for admins' Rego.
+    `gateway` is `NAMESPACE/NAME`. The view also has all objects of `types` (`<group>/<Kind>`), for admins' Rego. With
+    the content `effective` it has precomputed answers instead of objects.
     """
 
     name: str
@@ -116,6 +117,7 @@ class ViewSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     gateway_class: str = ""
     namespaces: LabelSelector | None = None
     types: tuple[str, ...] = ()
+    content: Literal["objects", "effective"] = "objects"
 
     def __post_init__(self) -> None:
         """Reject values that the types cannot exclude."""
@@ -129,9 +131,10 @@ class ViewSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     def view(self) -> View:
         """Return the view. Raises ValueError for an invalid name."""
         if self.namespaces is not None:
-            return View(self.name, namespaces=msgspec.to_builtins(self.namespaces), types=self.types)
-        root = gateway_key(self.gateway) if self.gateway else class_key(self.gateway_class)
-        return View(self.name, root, types=self.types)
+            root, namespaces = None, msgspec.to_builtins(self.namespaces)
+        else:
+            root, namespaces = gateway_key(self.gateway) if self.gateway else class_key(self.gateway_class), None
+        return View(self.name, root, namespaces, self.types, has_answers=self.content == EFFECTIVE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -16,6 +16,7 @@ import structlog
 from aiohttp import web
 
 from bridge.admission.certificates import Certificates
+from bridge.files import rego_root
 from bridge.http.bundles import BundleEndpoint
 from bridge.http.edges import LARGEST_REPORT, Edges, Published
 from bridge.http.listeners import serving
@@ -24,9 +25,10 @@ from bridge.model.views import View
 from bridge.opa.bundle import Bundle, build_cluster_bundle, build_view_bundle
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
-from bridge.opa.shipped import with_fleet
+from bridge.opa.shipped import edge_bundle, with_fleet
 from bridge.policy_loader.loader import Loader
 from bridge.policy_loader.reports import utc_now
+from bridge.replicator.answers import AnswerTable
 from bridge.replicator.replicator import Replicator
 from bridge.replicator.views import Marks, Slice, marks_of_change, query_slice
 from bridge.settings.model import Settings
@@ -63,6 +65,8 @@ class Publishing:
         self._replicator = replicator
         self._loader = loader
         self._modules = modules
+        self._answers = {name: AnswerTable(view, opa) for name, view in self._views.items() if view.has_answers}
+        self._lookups = edge_bundle(rego_root())
         self._queue: RetryQueue[str] = RetryQueue(str)  # names of views to build; each has its own turn
         self._resting: set[str] = set()  # views that were built a moment ago
         self._marks: dict[str, Marks | None] = {}  # of built views; None or absent: every change concerns it
@@ -74,11 +78,20 @@ class Publishing:
         """Note a change of OPA's documents."""
         self._torn |= notice.refilling or notice.refilled or notice.kinds
         if notice.refilled or notice.kinds:
-            self._queue.add(self._views)
+            self._build_all()
         for key in (*notice.keys, *notice.reported):
-            marks = marks_of_change(key, (*notice.was.get(key, ()), *self._replicator.paths_of(key)))
+            paths = (*notice.was.get(key, ()), *self._replicator.paths_of(key))
+            marks = marks_of_change(key, paths)
             self._seen.append(marks)
-            self._queue.add(name for name in self._views if self._is_concerned(name, marks))
+            concerned = [name for name in self._views if self._is_concerned(name, marks)]
+            self._queue.add(concerned)
+            for name in self._answers.keys() & {*concerned}:
+                self._answers[name].note(str(key), paths)
+
+    def _build_all(self) -> None:
+        for answers in self._answers.values():
+            answers.forget()
+        self._queue.add(self._views)
 
     async def run(self) -> None:
         """Serve and publish until cancelled. Raises ServeError."""
@@ -104,7 +117,7 @@ class Publishing:
         """Build all views when OPA has other modules."""
         while True:
             revision = await self._loader.wait_until_active()
-            self._queue.add(self._views)
+            self._build_all()
             await self._modules.wait_for_other(revision)
 
     async def _build(self) -> None:
@@ -159,13 +172,19 @@ class Publishing:
             rules = self._modules.bundle
             self._torn, self._seen = False, []
             began = asyncio.get_running_loop().time()
-            found = await query_slice(self._opa, view)
+            answers = self._answers.get(view.name)
+            if answers:
+                found = await answers.read(self._replicator.changing)
+            else:
+                found = await query_slice(self._opa, view)
             self._took = asyncio.get_running_loop().time() - began
             async with self._replicator.changing:
                 pass  # changes of which the query may have seen a part are complete, and noted
             steady = self._replicator.filled.is_set() and not self._torn
             if steady and rules is not None and rules is self._modules.bundle and rules.revision == revision:
-                return found, rules
+                return found, self._lookups if answers else rules
+            if answers:
+                answers.forget()
 
     def _rest(self, name: str, seconds: float) -> None:
         def end() -> None:

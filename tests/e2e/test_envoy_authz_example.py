@@ -4,9 +4,11 @@ The input is that of opa-envoy-plugin (https://www.openpolicyagent.org/docs/envo
 API: the plugin evaluates the same document.
 """
 
+import asyncio
 import re
 import shutil
 from collections.abc import AsyncIterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import yaml
 from bridge.opa.client import Opa
 from tests.e2e.conftest import ROOT, Run
 from tests.e2e.serving import bridge_runs
+from tests.e2e.test_views import Fleet, about
 from tests.eventually import eventually
 
 EXAMPLE = ROOT / "examples" / "envoy-authz"
@@ -73,6 +76,33 @@ async def test_a_changed_policy_decides_at_once(served: tuple[Opa, Path]) -> Non
     policies = folder / "30-policies.yaml"
     policies.write_text(policies.read_text().replace("[book-admins]", "[staff]"))
     await eventually(lambda: _result(opa, _request("/admin", "staff")), lambda result: result["allowed"])
+
+
+@pytest.mark.parametrize("content", ["", "=effective"])
+async def test_an_edge_decides_without_a_bridge(
+    bridge_path: Path, opa_path: Path, environment: dict[str, str], tmp_path: Path, content: str
+) -> None:
+    with ExitStack() as stack:
+        await _decide_at_an_edge(Fleet(tmp_path, bridge_path, opa_path, environment, stack), content)
+
+
+async def _decide_at_an_edge(fleet: Fleet, content: str) -> None:
+    shutil.rmtree(fleet.folder / "manifests")
+    shutil.copytree(EXAMPLE, fleet.folder / "manifests")
+    hub = fleet.start_hub(f"Gateway/infra/public{content}")
+    files = []
+    if content:  # an edge with answers has the admins' Rego as a file
+        config_map = next(yaml.safe_load_all((EXAMPLE / "40-authz.yaml").read_text().partition("---\n")[2]))
+        (fleet.folder / "authz.rego").write_text(config_map["data"]["authz.rego"])
+        files = [str(fleet.folder / "authz.rego")]
+    url, _ = fleet.start_edge("edge", fleet.config("infra.public" + content.replace("=", ".")), *files)
+    await eventually(lambda: asyncio.to_thread(about, url))
+    hub.close()
+    async with Opa(url) as opa:
+        assert (await _result(opa, _request("/admin/users", "book-admins")))["headers"] == {"x-access-rule": ADMIN}
+        denied = await _result(opa, _request("/admin", "staff"))
+        assert denied["body"] == "example.com/AccessPolicy/shop/admin admits the groups book-admins"
+        assert not (await _result(opa, _request("/", host="other.example.com")))["allowed"]
 
 
 def test_the_documented_plugin_extends_the_configuration_of_an_opa(bridge: Run) -> None:

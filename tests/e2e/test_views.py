@@ -142,6 +142,19 @@ def fleet(bridge_path: Path, opa_path: Path, environment: dict[str, str], tmp_pa
         yield Fleet(tmp_path, bridge_path, opa_path, environment, stack)
 
 
+def _lookups(opa_url: str, nodes: list[str]) -> dict[str, Any]:
+    """The results of the queries that an edge with answers has."""
+    return {
+        "effective": [query(opa_url, "effective", {"targets": [node]}) for node in nodes],
+        "request": [
+            query(opa_url, "request", {"host": host, "path": path, **more})
+            for host in ("shop.example.com", "blog.example.com", "nowhere.example.com")
+            for path in ("/", "/cart", "/admin/x")
+            for more in ({"gateway": PUBLIC}, {"gateway": PUBLIC, "method": "POST", "headers": {"x-canary": "1"}})
+        ],
+    }
+
+
 def _answers(opa_url: str, nodes: list[str]) -> dict[str, Any]:
     """The results of the queries about these nodes, and about requests to the Gateway."""
     objects = sorted({node.partition("#")[0].partition("@")[0] for node in nodes})
@@ -195,6 +208,44 @@ def test_edges_answer_as_the_hub_does_and_follow_its_changes(fleet: Fleet) -> No
     _wait_for_other_revision(whole, revisions[whole])
     compare()
     assert _revisions(one) == {one: revisions[one]}
+
+
+def test_edges_with_answers_look_up_what_the_hub_computes(fleet: Fleet) -> None:
+    fleet.start_hub("Gateway/infra/public", "Gateway/infra/public=effective")
+    edge, _ = fleet.start_edge("edge", fleet.config("infra.public.effective"))
+    revision = eventually_blocking(functools.partial(about, edge))["revision"]
+    below = [
+        node for node in query(fleet.opa_url, "tree", {"root": PUBLIC})["nodes"] if not node.startswith("core/Name")
+    ]
+
+    def compare() -> None:
+        wanted, found = _lookups(fleet.opa_url, below), _lookups(edge, below)
+        for answer in wanted["request"]:
+            if answer["nearest"]:
+                answer["nearest"]["candidates"] = []
+        assert found == wanted
+
+    compare()
+    fleet.change("63-storefront.yaml", "theme: dark", "theme: light")
+    _wait_for_other_revision(edge, revision)
+    compare()
+    assert "light" in json.dumps(query(edge, "effective", {"targets": [STOREFRONT]}))
+    for name, more in (("effective", "changes"), ("explain", "policyKind")):
+        error = query(edge, name, {"targets": below[:1], "target": STOREFRONT, more: {}})["error"]
+        assert error["code"] == "NeedsObjects"
+        assert error["message"].endswith(
+            "needs a view with content objects: infra.public.effective has content effective"
+        )
+
+    # All answers may differ with another kind.
+    (fleet.folder / "manifests" / "11-colorpolicy-kind.yaml").unlink()
+    storefront = {"targets": [STOREFRONT]}
+    before = query(edge, "effective", storefront)
+    after = eventually_blocking(lambda: query(edge, "effective", storefront), lambda found: found != before)
+    assert after == query(fleet.opa_url, "effective", storefront)
+    compare()
+    sizes = [len(fleet.get_view(view)[1]) for view in ("infra.public.effective", "infra.public")]
+    assert sizes[0] < sizes[1] / 4
 
 
 def test_each_bundle_is_of_one_state_while_kinds_and_modules_change(fleet: Fleet) -> None:

@@ -103,11 +103,17 @@ async def agree(differ: Callable[[list[Object]], Awaitable[tuple[Any, Any]]], ob
 
 async def answered(opa: Opa, request: Request, changes: dict[str, Any]) -> dict[str, str]:
     """The engine's answer in the form of the reference's."""
+    answer = await opa.query("request", request_input(request) | ({"changes": changes} if changes else {}))
+    entries = [answer, *answer["also"]] if answer["gateway"] else []
+    return {entry["listener"] or "": entry["rule"] or "" for entry in entries}
+
+
+def request_input(request: Request) -> dict[str, Any]:
+    """The input of the query `request`."""
     query_input: dict[str, Any] = {
         "gateway": str(request.gateway),
         "sourceNamespace": request.source,
         "headers": request.headers,
-        **({"changes": changes} if changes else {}),
         **({"port": request.port} if request.port else {}),
         **({"protocol": request.protocol} if request.protocol else {}),
         **({"grpc": dict(zip(("service", "method"), request.call, strict=True))} if request.call else {}),
@@ -116,9 +122,7 @@ async def answered(opa: Opa, request: Request, changes: dict[str, Any]) -> dict[
         query_input["sni" if request.protocol == "TLS" else "host"] = request.host
     if request.call is None:
         query_input |= {"path": request.path, "method": request.method}
-    answer = await opa.query("request", query_input)
-    entries = [answer, *answer["also"]] if answer["gateway"] else []
-    return {entry["listener"] or "": entry["rule"] or "" for entry in entries}
+    return query_input
 
 
 async def attached(opa: Opa, objects: list[Object], changes: dict[str, Any]) -> dict[str, list[str]]:

@@ -13,15 +13,16 @@ from bridge.model.keys import Key, key_of, parse_key
 from bridge.model.types import GATEWAY_API
 from bridge.model.views import View
 from bridge.opa.client import Opa
-from bridge.opa.shipped import shipped_bundle
+from bridge.opa.shipped import edge_bundle, shipped_bundle
+from bridge.replicator.answers import ANSWERS, AnswerTable
 from bridge.replicator.documents import OBJECTS
 from bridge.replicator.views import Marks, Slice, marks_of_change, query_slice
-from tests.properties.drawing import Object
+from tests.properties.drawing import Drawing, Object
 from tests.properties.random_clusters import random_cluster
 from tests.properties.random_requests import random_requests, random_routing
 from tests.properties.small_world import SmallWorld
 from tests.properties.test_incremental_statuses import as_it_was, at_work
-from tests.properties.test_requests_against_the_reference import answered
+from tests.properties.test_requests_against_the_reference import answered, request_input
 from tests.reference.objects import Node
 from tests.warm_opa import WarmOpa
 
@@ -54,6 +55,137 @@ async def test_every_change_of_a_view_concerns_it(seed: int, opa_path: Path) -> 
 @pytest.mark.parametrize("seed", range(2, 10))
 async def test_every_of_many_changes_of_views_concerns_them(seed: int, opa_path: Path) -> None:
     await walk(seed, 200, opa_path)
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_edges_with_answers_answer_as_the_hub(seed: int, opa_path: Path) -> None:
+    await compare_answers(random_cluster(seed), seed, opa_path)
+    await compare_answers(_with_patterns(random_routing(seed), seed), seed, opa_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(10, 60))
+async def test_edges_with_answers_of_many_clusters_answer_as_the_hub(seed: int, opa_path: Path) -> None:
+    await compare_answers(random_cluster(seed), seed, opa_path)
+    await compare_answers(_with_patterns(random_routing(seed), seed), seed, opa_path)
+
+
+@pytest.mark.parametrize("seed", [1])
+async def test_answers_after_changes_are_those_computed_from_scratch(seed: int, opa_path: Path) -> None:
+    await walk_answers(seed, 40, opa_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(2, 10))
+async def test_answers_after_many_changes_are_those_computed_from_scratch(seed: int, opa_path: Path) -> None:
+    await walk_answers(seed, 200, opa_path)
+
+
+async def compare_answers(objects: list[Object], seed: int, opa_path: Path) -> None:
+    async with (
+        WarmOpa(opa_path, bundle=shipped_bundle(rego_root())) as managed,
+        at_work(managed.url, objects) as hub,
+        WarmOpa(opa_path, bundle=edge_bundle(rego_root())) as other,
+        Opa(other.url) as edge,
+    ):
+        await hub.settled()
+        gateways = [key_of(obj) for obj in objects if obj["kind"] == "Gateway"]
+        for view in _views_of(gateways):
+            found = await AnswerTable(view, hub.opa).read(hub.replicator.changing)
+            if not found.objects:
+                continue
+            await edge.put(ANSWERS, found.documents[ANSWERS])
+            whole = (await query_slice(hub.opa, view)).documents[OBJECTS]
+            tree = await hub.opa.query("tree", {"root": str(view.root or SHOP)})
+            for target in tree["nodes"]:
+                # An edge answers about what is below the roots of its view.
+                if not _is_in(target, whole) or (target.startswith("core/Namespace/") and target != SHOP):
+                    continue
+                wanted = await hub.opa.query("effective", {"targets": [target]})
+                _leave_out_other_paths(wanted, whole)
+                wanted = [one for one in wanted if _is_in(one["target"], whole)]
+                assert await edge.query("effective", {"targets": [target]}) == wanted, (seed, view, target)
+            if view.root not in gateways:
+                continue
+            for request in random_requests(seed, objects, 40):
+                asked = request_input(replace(request, gateway=Node(*view.root[:4]), source=""))
+                assert await edge.query("request", asked) == _far(await hub.opa.query("request", asked)), (seed, asked)
+
+
+def _with_patterns(objects: list[Object], seed: int) -> list[Object]:
+    """Make some matches patterns, some too heavy to be compiled; the data plane may put patterns before prefixes."""
+    draw = Drawing(seed, frozenset())
+    matches = [
+        match for obj in objects for rule in obj.get("spec", {}).get("rules", ()) for match in rule.get("matches", ())
+    ]
+    for match in matches:
+        place = match.get("path") or match.get("method")
+        if isinstance(place, dict) and draw.chance(0.4):
+            place["type"] = "RegularExpression"
+            name = "value" if "value" in place else draw.pick(sorted(place.keys() & {"service", "method"}))
+            place[name] += draw.pick((".*", "(/one)?", "x?[a-k1]{1000}"))
+        for header in match.get("headers", ()):
+            header.update(draw.maybe("type", "RegularExpression", 0.3))
+    spec = {"controllerName": draw.pick(("example.com/main", "gateway.envoyproxy.io/gatewayclass-controller"))}
+    gateway_class = {
+        "apiVersion": f"{GATEWAY_API}/v1",
+        "kind": "GatewayClass",
+        "metadata": {"name": "main"},
+        "spec": spec,
+    }
+    return [gateway_class, *objects]
+
+
+def _far(answer: dict[str, Any]) -> dict[str, Any]:
+    """An answer without the near misses, which an edge without objects does not know."""
+    return answer if answer["nearest"] is None else answer | {"nearest": answer["nearest"] | {"candidates": []}}
+
+
+async def walk_answers(seed: int, steps: int, opa_path: Path) -> None:
+    """Change random objects; what is kept of the answers and brought up to date is what is computed from scratch."""
+    world = SmallWorld(seed)
+    bundle = shipped_bundle(rego_root())
+    async with WarmOpa(opa_path, bundle=bundle) as managed, at_work(managed.url, world.objects.values()) as hub:
+        await hub.settled()
+        kept = {view.name: AnswerTable(view, hub.opa) for view in _views_of(_gateways(world))}
+        marks: dict[str, Marks | None] = {}
+
+        def note(notice: Notice) -> None:
+            for name, table in kept.items():
+                if notice.kinds:
+                    table.forget()
+                for key in notice.keys:
+                    paths = (*notice.was.get(key, ()), *hub.replicator.paths_of(key))
+                    known = marks.get(name)
+                    if known is None or not known.isdisjoint(marks_of_change(key, paths)):
+                        table.note(str(key), paths)
+
+        hub.replicator.listen(note)
+        for _ in range(steps):
+            what, key, obj = world.step()
+            if obj is None:
+                hub.source.delete(key)
+            else:
+                hub.source.put(as_it_was(hub.source.objects.get(key, {}), obj))
+            await hub.settled()
+            for view in _views_of(_gateways(world)):
+                table = kept.setdefault(view.name, AnswerTable(view, hub.opa))
+                found = await table.read(hub.replicator.changing)
+                marks[view.name] = found.marks
+                fresh = await AnswerTable(view, hub.opa).read(hub.replicator.changing)
+                assert not _differing(found.documents, fresh.documents), (seed, view.name, what, key)
+
+
+def _differing(found: Any, wanted: Any, path: tuple[str, ...] = ()) -> list[Any]:
+    """The paths at which two documents differ, with both values."""
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        names = sorted(found.keys() | wanted.keys())
+        return [one for name in names for one in _differing(found.get(name), wanted.get(name), (*path, name))]
+    return [] if found == wanted else [("/".join(path), found, wanted)]
+
+
+def _gateways(world: SmallWorld) -> list[Key]:
+    return [key for key in world.objects if key.kind == "Gateway"]
 
 
 async def compare_views(objects: list[Object], seed: int, opa_path: Path) -> None:

@@ -72,7 +72,7 @@ _concerned_targets[kind] contains target if {
 		# of a cluster.
 		{[keys.type_of(policy), ref.key] |
 			some policy in _dependent_policies
-			_depends_on_others(keys.type_of(policy))
+			depends_on_others(keys.type_of(policy))
 			some ref in policies.declared_refs(policy)
 		},
 		{[kind, target] | some ["attached", kind, target] in _old_paths},
@@ -95,9 +95,9 @@ _concerned_targets[kind] contains ref.key if {
 	ref.object == below
 }
 
-_depends_on_others(kind) if kinds.get(kind).sameLevel == "ConflictOnOverlap"
+depends_on_others(kind) if kinds.get(kind).sameLevel == "ConflictOnOverlap"
 
-_depends_on_others(kind) if kinds.get(kind).targets[_].wholePorts
+depends_on_others(kind) if kinds.get(kind).targets[_].wholePorts
 
 # The objects that a changed policy's previous selectors select, as `[policy, object]`.
 _former_selections contains [policy, ref.object] if {
@@ -211,25 +211,3 @@ neighbors_of(key) := union({
 	rivals,
 	{below | some rival in rivals; some below in hierarchy.step_below(rival)},
 }) if rivals := hierarchy.rivals(key)
-
-# The keys of a view, of objects and of missing ones: what is below `roots` and above that, ListenerSets and routes that
-# may conflict with it, and the policies there with what else they name, and with what they conflict there.
-view_keys(roots) := ((places | named_by) | contenders) | grants if {
-	paths := _on_paths({key | some root in roots; some key in hierarchy.objects_below(root)}, roots)
-	beside := {key | some place in paths; levels.of(place) in {"Gateway", "Route"}; some key in (index.listener_sets_of(place) | hierarchy.rivals(place))}
-	joined := paths | _on_paths(beside, roots)
-	named_by := {policy | some place in joined; some policy in attachment.policies_targeting(place)}
-	named := {ref.object | some policy in named_by; some ref in policies.named_refs(policy)}
-	contenders := {policy | some place in named; some policy in attachment.policies_targeting(place); _depends_on_others(keys.type_of(policy))}
-	places := joined | _on_paths(named, roots)
-	type := "gateway.networking.k8s.io/ReferenceGrant"
-	grants := {concat("/", [type, ns, name]) | some ns in {keys.namespace(place) | some place in places}; some name, _ in lookup.objects_in(type, ns)}
-}
-
-_on_paths(found, roots) := {trim_suffix(place, "@frontend") | some key in found; some place in _above(key, concat("", ["core/Namespace/-/", keys.namespace(key)]), roots)}
-
-# An object and everything above it; of a backend only its Namespace, because routes of other Gateways may use it.
-_above(key, namespace, roots) := {key, namespace} if {
-	levels.of(key) == "Backend"
-	not namespace in roots
-} else := hierarchy.objects_above(key)

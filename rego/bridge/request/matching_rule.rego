@@ -152,8 +152,8 @@ _may_match(one, reasons) if {
 	_matches_whole(one.expected, one.actual)
 }
 
-_not_compiled(_, true) := "the patterns of the routes for this request are too many to compile, and those of this route are the heaviest"
-_not_compiled(one, false) := _heavy_message(one)
+_not_compiled(_, true) := overweight_message
+_not_compiled(one, false) := heavy_message(one)
 
 # Routes with patterns that are not compiled because all together are too many: those that are not attached, which do not
 # count for the bound, and the heaviest of the others.
@@ -179,19 +179,19 @@ _possible(entry, type) := {[rank, route_key, match.index, match.patterns] |
 	rank := array.flatten([
 		_host_rank(entry, name),
 		number,
-		_own_rank(type, match.rank),
+		own_rank(entry, type, match.rank),
 		[lookup.age(route_key), keys.alphabetical(route_key), match.index],
 	])
 }
 
 # Envoy Gateway puts regular expressions between exact paths and prefixes.
-_own_rank(type, own) := array.concat([pattern_before_prefix], array.slice(own, 1, count(own))) if {
+own_rank(entry, type, own) := array.concat([pattern_before_prefix], array.slice(own, 1, count(own))) if {
 	type == "gateway.networking.k8s.io/HTTPRoute"
 	own[0] == _path_ranks.RegularExpression
-	lookup.get(_class).spec.controllerName == "gateway.envoyproxy.io/gatewayclass-controller"
+	lookup.get(_class(entry)).spec.controllerName == "gateway.envoyproxy.io/gatewayclass-controller"
 } else := own
 
-_class := concat("/", ["gateway.networking.k8s.io/GatewayClass/-", lookup.get(input.gateway).spec.gatewayClassName])
+_class(entry) := concat("/", ["gateway.networking.k8s.io/GatewayClass/-", lookup.get(gateway_of(entry)).spec.gatewayClassName])
 
 # The rank of a regular expression for a path where the Gateway's implementation is known to prefer it to prefixes.
 pattern_before_prefix := 0.5
@@ -208,27 +208,27 @@ _possible_matches(type, route_key) := [match | some match in _matches(type, rout
 # `[part, message]`, and `patterns` the conditions that decide then.
 _matches(type, route_key) := [{
 	"index": index,
-	"rank": _match_rank(type, conditions),
+	"rank": match_rank(type, conditions),
 	"path": object.get(match, ["path", "value"], "/"),
 	"misses": {[one.part, message] | some one in conditions; message := _miss(one)},
 	"patterns": {one | some one in conditions; one.type == "RegularExpression"; one.actual != null},
 } |
 	some index, rule in lookup.get(route_key).spec.rules
-	some match in _written_matches(rule)
-	conditions := _conditions(type, match)
+	some match in written_matches(rule)
+	conditions := conditions_of(type, match)
 ]
 
 # A rule without matches matches all.
-_written_matches(rule) := rule.matches if {
+written_matches(rule) := rule.matches if {
 	count(rule.matches) > 0
 } else := [{}]
 
 # The conditions of a match of a route's type, `{part, name, type, expected, actual}`; `actual` is null if the request
 # has no such value. Other routes have none: a TLSRoute is selected by its hostname, TCPRoute and UDPRoute by their
 # listener.
-default _conditions(_, _) := []
+default conditions_of(_, _) := []
 
-_conditions("gateway.networking.k8s.io/HTTPRoute", match) := array.flatten([
+conditions_of("gateway.networking.k8s.io/HTTPRoute", match) := array.flatten([
 	{
 		"part": "path",
 		"name": "path",
@@ -241,7 +241,7 @@ _conditions("gateway.networking.k8s.io/HTTPRoute", match) := array.flatten([
 	_value_conditions("query parameter", object.get(match, "queryParams", []), request.query),
 ])
 
-_conditions("gateway.networking.k8s.io/GRPCRoute", match) := array.concat(
+conditions_of("gateway.networking.k8s.io/GRPCRoute", match) := array.concat(
 	[{"part": "path", "name": part, "type": object.get(match.method, "type", "Exact"), "expected": expected, "actual": actual} |
 		some part, actual in {"service": request.service, "method": request.rpc}
 		expected := match.method[part]
@@ -281,7 +281,7 @@ _miss(one) := sprintf("%s is missing", [one.name]) if {
 
 # By an exact path, the longest prefix, the longest regular expression (implementation-specific in Gateway API), then a
 # method, the most headers, the most query parameters (HTTPRouteRule.matches).
-_match_rank("gateway.networking.k8s.io/HTTPRoute", conditions) := [
+match_rank("gateway.networking.k8s.io/HTTPRoute", conditions) := [
 	_path_ranks[conditions[0].type],
 	0 - count(trim_right(conditions[0].expected, "/")),
 	0 - _number(conditions, "method"),
@@ -291,14 +291,14 @@ _match_rank("gateway.networking.k8s.io/HTTPRoute", conditions) := [
 
 # By the characters of the service that matches, then of the method, then by the most headers (GRPCRouteRule.matches).
 # A pattern counts the characters that it matches, not its own; of equal matches the exact one is first.
-_match_rank("gateway.networking.k8s.io/GRPCRoute", conditions) := [
+match_rank("gateway.networking.k8s.io/GRPCRoute", conditions) := [
 	0 - sum([count(one.actual) | some one in conditions; one.name == "service"]),
 	0 - sum([count(one.actual) | some one in conditions; one.name == "method"]),
 	0 - _number(conditions, "header"),
 	{one.type | some one in conditions; one.part == "path"},
 ]
 
-default _match_rank(_, _) := [0]
+default match_rank(_, _) := [0]
 
 _number(conditions, part) := count([1 | some one in conditions; one.part == part])
 
@@ -311,13 +311,10 @@ _path_ranks := {"Exact": 0, "PathPrefix": 1, "RegularExpression": 2}
 # The maximum length of a pattern in characters, and its maximum weight; one unit is about 70 bytes of OPA's memory.
 _pattern_bounds := {"length": 1024, "weight": 2000}
 
-# The maximum weight of all patterns that one query compiles.
-_query_bound := 200000
-
 # The approximate number of instructions of a regular expression, by its text only: its characters, each repeated part
 # times its maximum repetition, all of it times the repetition of groups, and more for classes, especially Unicode
 # classes, which are long tables.
-_pattern_weight(pattern) := ((count(pattern) + repeated) * groups) * _table_factor(pattern) if {
+pattern_weight(pattern) := ((count(pattern) + repeated) * groups) * _table_factor(pattern) if {
 	repeated := sum([weight |
 		some [_, atom, least, _, most] in regex.find_all_string_submatch_n(_repeated_atom, pattern, -1)
 		weight := (1 + floor(count(atom) / 4)) * _most(least, most) # a class of many ranges is longer
@@ -346,31 +343,22 @@ _table_factor(pattern) := 20 if {
 } else := 1
 
 # Why a pattern is never compiled, even if there are no others.
-_excess(pattern) := sprintf("has %d characters, at most %d are compiled", [count(pattern), _pattern_bounds.length]) if {
+excess(pattern) := sprintf("has %d characters, at most %d are compiled", [count(pattern), _pattern_bounds.length]) if {
 	count(pattern) > _pattern_bounds.length
-} else := sprintf("weighs %d, at most %d is compiled", [_pattern_weight(pattern), _pattern_bounds.weight]) if {
-	_pattern_weight(pattern) > _pattern_bounds.weight
+} else := sprintf("weighs %d, at most %d is compiled", [pattern_weight(pattern), _pattern_bounds.weight]) if {
+	pattern_weight(pattern) > _pattern_bounds.weight
 }
 
-_heavy_message(one) := sprintf("%s is not compared with %s: the pattern %s", [one.part, _shorten(one.expected), _excess(one.expected)])
+heavy_message(one) := sprintf("%s is not compared with %s: the pattern %s", [one.part, _shorten(one.expected), excess(one.expected)])
 
 _shorten(pattern) := pattern if {
 	count(pattern) <= 80
 } else := concat("", [substring(pattern, 0, 80), "…"])
 
-# Of routes with the patterns to compile for each (`{route: {patterns}}`), those whose patterns are too many. Routes
-# with the lowest weight are kept, so one route cannot use the bound of all others.
-_overweight_routes(patterns_by_route) := {route | some route, weight in weights; weight > limit} if {
-	weights := {route: weight |
-		some route, patterns in patterns_by_route
-		weight := sum([_pattern_weight(pattern) | some pattern in patterns; not _excess(pattern)])
-	}
-	heaviest := max({0} | {weight | some weight in weights})
-	limit := max({0} | {limit |
-		some limit in ({heaviest} | {bits.lsh(1, exponent) | some exponent in numbers.range(0, 17)})
-		sum([weight | some weight in weights; weight <= limit]) <= _query_bound
-	})
-}
+_overweight_routes(patterns_by_route) := overweight({route: weight |
+	some route, patterns in patterns_by_route
+	weight := sum([pattern_weight(pattern) | some pattern in patterns; not excess(pattern)])
+})
 
 # A regular expression matches a whole text. Gateway API leaves its dialect to implementations; the bridge uses RE2.
 _matches_whole(pattern, text) if regex.match(sprintf("^(?:%s)$", [pattern]), text)
@@ -379,7 +367,7 @@ _matches_whole(pattern, text) if regex.match(sprintf("^(?:%s)$", [pattern]), tex
 _no_matching_rule(entry) := {
 	"reached": "Route",
 	"reason": "NoMatchingRule",
-	"message": sprintf("No rule of the routes for %s matches", [request.host]),
+	"message": no_rule_message,
 	"candidates": array.slice([candidate | some [_, candidate] in sort(misses)], 0, _candidate_bound),
 } if {
 	# Of each rule the match with the fewest differences; a longer common path is nearer.
@@ -401,7 +389,7 @@ _no_matching_rule(entry) := {
 	count(misses) > 0
 }
 
-_pattern_miss(one, uncompared) := _heavy_message(one) if {
+_pattern_miss(one, uncompared) := heavy_message(one) if {
 	true
 } else := sprintf("%s is not compared with %s: the patterns of the routes for this host are too many", [one.part, _shorten(one.expected)]) if {
 	uncompared
@@ -431,18 +419,10 @@ nearest := {"reached": "Nothing", "reason": "NoGateway", "message": "There is no
 	found := [no_rule | some entry in entry_points; no_rule := _no_matching_rule(entry)][0]
 } else := _no_route(entry_points[0])
 
-# The same if rules are undecided, so the serving rule is unknown.
-undecided_answer(rules) := {
-	"reached": "Route",
-	"reason": "CannotTell",
-	"message": sprintf("Cannot tell: %s may serve it, and its pattern is not compiled", [keys.describe(rules[0].node)]),
-	"candidates": [object.union(rule, {"reason": "PatternNotCompiled"}) | some rule in rules],
-}
-
 _no_listener := {
 	"reached": "Gateway",
 	"reason": "NoListener",
-	"message": sprintf("No listener accepts %s%s%s", [request.protocol, _for_host, concat("", [sprintf(" on port %d", [request.port]) | request.port != 0])]),
+	"message": no_listener_message,
 	"candidates": array.slice(
 		[candidate | some [_, candidate] in sort({[rank, candidate] |
 			some gateway in gateways
@@ -464,14 +444,12 @@ _listener_message(node) := hierarchy.unaccepted_message(node) if {
 
 _host_named(name) := {true: "any hostname", false: name}[name == "*"]
 
-_for_host := {true: "", false: sprintf(" for %s", [request.host])}[request.host == ""]
-
 # No route of the host is attached: candidates are those that the listener rejects, then those that name another one,
 # or else routes of other hostnames.
 _no_route(entry) := {
 	"reached": "Listener",
 	"reason": "NoRoute",
-	"message": sprintf("No route%s is attached to %s", [_for_host, keys.describe(entry)]),
+	"message": no_route_message(keys.describe(entry)),
 	"candidates": _near(entry),
 }
 

@@ -9,7 +9,7 @@ _parts(match, query_input) := {miss[0] | some miss in misses} if {
 _http := "gateway.networking.k8s.io/HTTPRoute"
 
 _misses(match) := {[one.part, message] |
-	some one in request._conditions(_http, match)
+	some one in request.conditions_of(_http, match)
 	message := _miss(one)
 }
 
@@ -31,7 +31,7 @@ test_an_exact_path_a_prefix_and_a_pattern if {
 }
 
 test_a_match_without_a_path_expects_that_of_every_request if {
-	conditions := request._conditions(_http, {}) with input as {"path": "/a"}
+	conditions := request.conditions_of(_http, {}) with input as {"path": "/a"}
 	conditions[0] == {"part": "path", "name": "path", "type": "PathPrefix", "expected": "/", "actual": "/a"}
 }
 
@@ -75,7 +75,7 @@ test_usual_patterns_weigh_little if {
 		`/\p{Greek}+/.*`,
 		`a\{5\}|[{5}]`,
 	] {
-		not request._excess(pattern)
+		not request.excess(pattern)
 	}
 }
 
@@ -97,7 +97,7 @@ test_patterns_that_compile_to_much_are_too_heavy if {
 		concat("", ["a" | some _ in numbers.range(1, 1025)]),
 		`a{99999999999999999999}{99999999999999999999}b{3000}`,
 	] {
-		request._excess(pattern)
+		request.excess(pattern)
 	}
 }
 

@@ -151,31 +151,29 @@ _paths(kind, entry, rule, node) := hierarchy.kind_paths(kind, node) if {
 # Warnings about the result at an entry point, `{reason, message}`: some data planes respond differently, or filters of
 # the listener may change the request before a route is selected.
 warnings(entry) := array.flatten([
-	[{"reason": "MoreSpecificHostname", "message": message} | message := _more_specific(entry)],
-	[{"reason": "ListenerFilters", "message": message} |
-		count(_listener_filters(entry)) > 0
-		message := sprintf("%s has filters, which may change the request before a route is chosen", [keys.describe(entry)])
-	],
-	[{"reason": "PatternBeforePrefix", "message": message} |
-		first_match(entry)[0][3] == pattern_before_prefix
-		message := "Envoy Gateway puts regular expressions before prefixes: other implementations may choose another rule"
-	],
+	[warning | warning := _more_specific(entry)],
+	listener_warnings(entry),
+	[pattern_warning | first_match(entry)[0][3] == pattern_before_prefix],
 ])
+
+listener_warnings(entry) := [{"reason": "ListenerFilters", "message": message} |
+	count(_listener_filters(entry)) > 0
+	message := sprintf("%s has filters, which may change the request before a route is chosen", [keys.describe(entry)])
+]
+
+pattern_warning := {"reason": "PatternBeforePrefix", "message": "Envoy Gateway puts regular expressions before prefixes: other implementations may choose another rule"}
 
 # Rules of the next hostname serve requests that the first does not match (HTTPRouteSpec.hostnames). Envoy's virtual
 # hosts have no next one: they are made of the common hostnames of routes and listener, the more specific of both, and the
 # most specific one gets the request.
-_more_specific(entry) := [message |
+_more_specific(entry) := [warning |
 	not any_host(entry)
 	own := specificity(hostname(entry))
 	served := min([own, array.slice(first_match(entry)[0], 0, 2)])
 	some name in covering_hostnames(request.host)
 	min([own, specificity(name)]) < served
 	unmatched := sort(_attached_at(entry, name))[0]
-	message := sprintf("%s has the more specific hostname %s, and none of its rules match: data planes based on Envoy return 404 here", [
-		keys.describe(unmatched),
-		name,
-	])
+	warning := more_specific_warning(unmatched, name)
 ][0]
 
 _attached_at(entry, name) := {route_key |

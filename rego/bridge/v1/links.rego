@@ -48,19 +48,6 @@ link_fields := null if {
 } else := array.flatten([index.link_fields, data.bridge.staging.fields, [{"type": type} | some type in sort({judging.type} | object.keys(kinds.sets.selecting))]])
 
 # METADATA
-# description: What an OPA with a view needs, to answer at `roots` and below like an OPA with everything.
-# entrypoint: true
-view := problem if {
-	problem := queries.problem([["roots", "keys"], ["types", "types"]])
-} else := {"roots": roots, "keys": found, "objects": {key: lookup.get(key) | some key in found}, "links": linked, "kinds": kinds.active_kinds, "kind_sets": kinds.sets} if {
-	selected := [ref.object | some ref in declaring.selected_refs("-", "core/Namespace", input.namespaceSelector)]
-	roots := {key | some key in array.concat(input.roots, selected); lookup.has_object(key)}
-	inside := queries.view_keys(roots) | {key | some type in input.types; some key in lookup.keys_of(type)}
-	found := sort(inside | {key | some type in {keys.type_of(key) | some key in inside}; key := kinds.crds[type].key})
-	linked := links with input as {"keys": found}
-}
-
-# METADATA
 # description: |
 #   By type, `<group>/<Kind>`, the current inputs of its facts besides the object: the `by` that stored facts must have to
 #   count. A type whose facts depend only on the object, or that has no facts, is absent or has the stamp "".

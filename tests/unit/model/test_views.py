@@ -9,10 +9,24 @@ def test_short_forms_name_their_views() -> None:
     assert view_of("all") == View("all")
     assert view_of("GatewayClass/main") == View("main", Key(GATEWAY_API, "GatewayClass", "-", "main"))
     assert view_of("Gateway/infra/a.b") == View("infra.a.b", Key(GATEWAY_API, "Gateway", "infra", "a.b"))
+    gateway = Key(GATEWAY_API, "Gateway", "infra", "a")
+    assert view_of("Gateway/infra/a=effective") == View("infra.a.effective", gateway, has_answers=True)
 
 
 @pytest.mark.parametrize(
-    "text", ["", "everything", "Gateway", "Gateway/infra", "Gateway/infra/a/b", "GatewayClass/", "Service/shop/cart"]
+    "text",
+    [
+        "",
+        "everything",
+        "Gateway",
+        "Gateway/infra",
+        "Gateway/infra/a/b",
+        "GatewayClass/",
+        "Service/shop/cart",
+        "all=effective",
+        "Gateway/a/b=",
+        "Gateway/a/b=x",
+    ],
 )
 def test_other_texts_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"^publish: .* is not a"):
@@ -31,4 +45,5 @@ def test_views_with_one_name_or_one_selection_are_refused() -> None:
         check_views((gateway, View("infra.public")))
     with pytest.raises(ValueError, match=r"infra\.public and other both are the view of Gateway infra/public"):
         check_views((gateway, View("other", gateway.root)))
+    assert check_views((gateway, view_of("Gateway/infra/public=effective")))
     assert check_views((gateway, View("other", gateway.root, types=("core/ConfigMap",)), view_of("all")))

@@ -14,14 +14,14 @@ def test_a_file_has_views_in_both_forms(tmp_path: Path) -> None:
         "publish:\n"
         "- all\n"
         "- {name: shop, gateway: infra/public, types: [core/ConfigMap]}\n"
-        "- {name: inner, gatewayClass: internal}\n"
+        "- {name: inner, gatewayClass: internal, content: effective}\n"
         "- name: red\n"
         "  namespaces: {matchLabels: {team: red}, matchExpressions: [{key: a, operator: Exists}]}\n"
     )
     assert load_settings(file, environ={}).views == (
         View("all"),
         View("shop", Key(GATEWAY_API, "Gateway", "infra", "public"), types=("core/ConfigMap",)),
-        View("inner", Key(GATEWAY_API, "GatewayClass", "-", "internal")),
+        View("inner", Key(GATEWAY_API, "GatewayClass", "-", "internal"), has_answers=True),
         View(
             "red",
             namespaces={
@@ -76,6 +76,7 @@ def test_views_of_several_clusters_have_data_or_rego(tmp_path: Path) -> None:
             "a tag has at most 128 characters",
         ),
         ("cluster: A/b", "cluster 'A/b' is not a name of lowercase letters, digits and -"),
+        ("publish: [{name: a, gatewayClass: c, content: all}]", "'all' is none of objects, effective"),
         ("publish_cert_file: a", "publish_cert_file and publish_key_file go together"),
     ],
 )

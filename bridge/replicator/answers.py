@@ -1,0 +1,108 @@
+"""The answers of a view: what an OPA without objects looks up (`rego/edge`), kept by object and computed by OPA.
+
+A change costs the objects whose answers it may change; Rego names these.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from bridge.model.views import View
+from bridge.opa.client import Opa
+from bridge.replicator.documents import Path
+from bridge.replicator.views import Slice, input_of_view, marks_of_view, put
+
+ANSWERS = "bridge_answers"  # the document of an edge
+_PARTS = ("targets", "rows", "entries", "listeners", "hosts", "matches", "rules")  # of the document
+_KINDS = "active = object.keys(data.kinds); in_use = data.bridge.kinds.in_use"
+_BATCH = 100  # objects of a query, which takes about 0.1 s
+_ROUNDS = 3  # computations while OPA changes; the next one makes changes wait
+
+
+class AnswerTable:
+    """The answers of one view. `note` takes the changes that concern it, with previous and current index paths."""
+
+    def __init__(self, view: View, opa: Opa) -> None:
+        self._view = view
+        self._opa = opa
+        self._answers: dict[str, dict[tuple[str, ...], Any]] = {}  # by object and path
+        self._changed: dict[str, list[Path]] = {}  # with all index paths that the object had since
+        self._stale: set[str] = set()  # objects to compute again
+        self._keys: frozenset[str] = frozenset()
+        self._below: frozenset[str] = frozenset()  # of these, those with answers: what else is above depends on others
+        self._above: set[str] = set()  # those of which only the targets below may differ
+
+    def note(self, key: str, paths: Iterable[Path]) -> None:
+        """Note a changed object."""
+        self._changed.setdefault(key, []).extend(paths)
+
+    def forget(self) -> None:
+        """Compute everything again, because kinds, modules or all data are others."""
+        self._answers = {}  # a query that runs now fills the former ones
+        self._changed.clear()
+
+    async def read(self, changing: asyncio.Lock) -> Slice:
+        """Return the answers, all of one state of OPA, which does not change while `changing` is held.
+
+        Raises OpaError.
+        """
+        for _ in range(_ROUNDS):
+            await self._find_stale()
+            if len(self._stale) <= _BATCH:
+                break
+            await self._compute()
+        async with changing:
+            found = await self._find_stale()
+            await self._compute()
+            [kinds] = await self._opa.evaluate(
+                "active = object.keys(data.kinds); in_use = data.bridge.kinds.in_use", {}
+            )
+        marks = marks_of_view(self._view, found["roots"], found["keys"])
+        if not found["roots"]:
+            return Slice({}, 0, marks)
+        answers: dict[str, Any] = {"kinds": kinds} | {name: {} for name in _PARTS}
+        for entries in self._answers.values():
+            for path, value in entries.items():
+                put(answers, path, value)
+        return Slice({ANSWERS: answers}, len(self._answers), marks)
+
+    async def _find_stale(self) -> Mapping[str, Any]:
+        """Return the keys of the view; what differs since the last call, or is not known, is stale."""
+        found: dict[str, Any] = await self._opa.query("view_keys", input_of_view(self._view))
+        keys = frozenset(found["keys"])
+        # Answers are about objects of the view only, so one that joins or leaves it counts as changed.
+        for key in (keys ^ self._keys) if self._answers else ():
+            self.note(key, ())
+        self._keys, self._below = keys, frozenset(found["below"])
+        changed, self._changed = self._changed, {}
+        try:
+            affected = await self._opa.query("answers_affected", {"keys": [*changed], "was": changed})
+        except BaseException:
+            for key, paths in changed.items():
+                self.note(key, paths)
+            raise
+        self._stale = ((self._stale | {*affected["objects"]}) & self._below) | (self._below - self._answers.keys())
+        self._above = ((self._above | {*affected["above"]}) & self._below) - self._stale
+        for key in self._answers.keys() - self._below:
+            del self._answers[key]
+        return found
+
+    async def _compute(self) -> None:
+        within = sorted(self._keys)
+        while todo := sorted(self._stale)[:_BATCH] or sorted(self._above)[:_BATCH]:
+            objects, above = (todo, []) if self._stale else ([], todo)
+            answers = self._answers
+            found = await self._opa.query("answers", {"objects": objects, "above": above, "within": within})
+            for key in objects:
+                answers[key] = _entries(found.get(key, ()))
+            for key in above:
+                others = {path: value for path, value in answers.get(key, {}).items() if path[0] != "targets"}
+                answers[key] = others | _entries(found.get(key, ()))
+            self._stale.difference_update(objects)
+            self._above.difference_update(above)
+
+
+def _entries(found: Iterable[Any]) -> dict[tuple[str, ...], Any]:
+    return {tuple(path): value for path, value in found}

@@ -1,0 +1,120 @@
+package bridge.request
+
+import data.bridge.lib.keys
+
+# The request in `input`, with defaults: `{protocol, port, host, path, method, headers, query, service, rpc}`.
+# `protocol` is HTTP, HTTPS, GRPC, TLS, TCP or UDP; `port` 0 means any.
+request := {
+	"protocol": _protocol,
+	"port": object.get(input, "port", 0),
+	"host": _host,
+	"path": object.get(input, "path", {true: sprintf("/%s/%s", _call), false: "/"}[_protocol == "GRPC"]),
+	"method": object.get(input, "method", {true: "POST", false: "GET"}[_protocol == "GRPC"]),
+	# A repeated header is one header with joined values (RFC 9110, 5.3).
+	"headers": {lower(name): concat(",", array.flatten([value])) | some name, value in input.headers},
+	# Gateway API does not define which of several query values counts; implementations take the first.
+	"query": {name: array.flatten([value])[0] | some name, value in input.query},
+	"service": _call[0],
+	"rpc": _call[1],
+}
+
+_protocol := input.protocol if {
+	input.protocol
+} else := "GRPC" if {
+	input.grpc
+} else := "TLS" if {
+	input.sni
+} else := "HTTP" if {
+	some field in ["host", "path"]
+	input[field]
+} else := "TCP"
+
+# The port of a Host header is not part of the hostname (Gateway API, HTTPRouteSpec.hostnames).
+_host := trim_suffix(regex.replace(lower(object.get(input, "sni", object.get(input, "host", ""))), `:[0-9]+$`, ""), ".")
+
+_call := [object.get(input, ["grpc", field], "") | some field in ["service", "method"]]
+
+# The problem of the first field with an invalid form, as a message.
+form_problem := [message |
+	some [field, schema, message] in _forms
+	value := input[field]
+	not json.match_schema({"value": value}, {"properties": {"value": schema}})[0]
+][0]
+
+_protocols := ["GRPC", "HTTP", "HTTPS", "TCP", "TLS", "UDP"]
+
+# The valid forms of the input's fields, as JSON Schemas, and the problem with any other.
+_forms := array.flatten([
+	[[field, {"type": "string"}, sprintf("%s must be a string", [field])] |
+		some field in ["host", "path", "method", "sni", "protocol"]
+	],
+	[[field, {"maxLength": bound}, sprintf("%s must have at most %d characters", [field, bound])] |
+		some field, bound in {"host": 260, "sni": 260, "path": 8192, "method": 256} # a host has 253, and may have a port
+	],
+	[[field, {"pattern": `^(\[[0-9a-fA-F:.]+\]|[^/?#@:\s\[\]]*)(:[0-9]+)?$`}, sprintf("%s must be a hostname: a URL's scheme, path and query are fields of their own", [field])] |
+		some field in ["host", "sni"]
+	],
+	[
+		["protocol", {"enum": _protocols}, sprintf("protocol must be one of %s", [concat(", ", _protocols)])],
+		["port", {"type": "integer", "minimum": 1, "maximum": 65535}, "port must be a number from 1 to 65535"],
+		["path", {"pattern": `^/[^?#]*$`}, "path must begin with / and must not contain ?: use query for parameters"],
+		["grpc", {"type": "object", "required": ["service", "method"], "properties": {"service": _no_slash, "method": _no_slash}}, "grpc must have service and method, both strings without /"],
+	],
+	[[field, _values, sprintf("%s must be an object of strings, or of lists of strings", [field])] |
+		some field in ["headers", "query"]
+	],
+])
+
+_no_slash := {"type": "string", "pattern": "^[^/]*$"}
+
+_values := {"type": "object", "additionalProperties": {"anyOf": [
+	{"type": "string"},
+	{"type": "array", "minItems": 1, "items": {"type": "string"}},
+]}}
+
+# The hostnames that cover a host, the most specific first: the host itself, the wildcards above it, and `*`, which means
+# no hostname. A wildcard covers one label or more (Gateway API, Hostname).
+covering_hostnames(host) := array.flatten([[host | host != ""], [concat("", ["*", substring(host, dot, -1)]) | some dot in indexof_n(host, ".")], "*"])
+
+# The rank of a hostname, lower for more specific ones: by the characters of one without a wildcard, then by those of any
+# (HTTPRouteSpec.hostnames).
+specificity(hostname) := [0, 0] if {
+	hostname == "*"
+} else := [0, 0 - count(hostname)] if {
+	startswith(hostname, "*.")
+} else := [0 - count(hostname), 0 - count(hostname)]
+
+overweight_message := "the patterns of the routes for this request are too many to compile, and those of this route are the heaviest"
+
+# The maximum weight of all patterns that one query compiles.
+_query_bound := 200000
+
+# Of routes with the weights of their patterns, those whose patterns are too many. Routes with the lowest weight are
+# kept, so one route cannot use the bound of all others.
+overweight(weights) := {route | some route, weight in weights; weight > limit} if {
+	heaviest := max({0} | {weight | some weight in weights})
+	limit := max({0} | {limit |
+		some limit in ({heaviest} | {bits.lsh(1, exponent) | some exponent in numbers.range(0, 17)})
+		sum([weight | some weight in weights; weight <= limit]) <= _query_bound
+	})
+}
+
+# `nearest` if rules are undecided, so the serving rule is unknown.
+undecided_answer(rules) := {
+	"reached": "Route",
+	"reason": "CannotTell",
+	"message": sprintf("Cannot tell: %s may serve it, and its pattern is not compiled", [keys.describe(rules[0].node)]),
+	"candidates": [object.union(rule, {"reason": "PatternNotCompiled"}) | some rule in rules],
+}
+
+no_listener_message := sprintf("No listener accepts %s%s%s", [request.protocol, _for_host, concat("", [sprintf(" on port %d", [request.port]) | request.port != 0])])
+no_rule_message := sprintf("No rule of the routes for %s matches", [request.host])
+no_route_message(listener_name) := sprintf("No route%s is attached to %s", [_for_host, listener_name])
+
+_for_host := {true: "", false: sprintf(" for %s", [request.host])}[request.host == ""]
+
+# The warning that other data planes may have no rule for the request, because of a route at a more specific hostname.
+more_specific_warning(route_key, name) := {"reason": "MoreSpecificHostname", "message": sprintf(
+	"%s has the more specific hostname %s, and none of its rules match: data planes based on Envoy return 404 here",
+	[keys.describe(route_key), name],
+)}

@@ -1,0 +1,54 @@
+# METADATA
+# title: Queries of an edge
+# description: |
+#   The queries of an OPA that has the answers of a view and no objects (docs/how-to/serve-many-opas.md): lookups of what
+#   the hub computed (`bridge.answers`), with the names and results of `bridge.v1`. In the bundle this package is
+#   `bridge.v1`.
+package edge
+
+import data.bridge.lib.keys
+
+# As the query of the hub.
+effective := unanswered if {
+	true
+} else := _error("InvalidInput", "targets must be a list of keys, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
+	not is_array(input.targets)
+} else := _error("InvalidInput", sprintf("%v is not a key: write <group>/<Kind>/<namespace>/<name>[#<section>]", [wrong[0]])) if {
+	wrong := [target | some target in _missing; not keys.parse(target)]
+} else := _error("TargetNotFound", sprintf("%s does not exist", [_missing[0]])) if {
+	true
+} else := [{"target": node, "policyKind": kind, "paths": paths} |
+	some [node, kind] in _scopes
+	object.get(input, "policyKind", kind) == kind
+	paths := data.bridge_answers.rows[node][kind]
+]
+
+_missing := [target | some target in input.targets; not data.bridge_answers.targets[target]]
+
+_scopes := data.bridge_answers.targets[input.targets[0]] if {
+	count(input.targets) == 1
+} else := {scope | some target in input.targets; some scope in data.bridge_answers.targets[target]}
+
+_error(code, message) := {"error": {"code": code, "message": message}}
+
+# The first reason why this OPA does not answer `effective` and `request`, as an error.
+unanswered := needs_objects(sprintf("`%s`", [field])) if {
+	some field, value in object.filter(input, ["changes", "sourceNamespace", "staged"])
+	not value in {"", false}
+} else := _error("UnknownPolicyKind", sprintf("%v is not an active policy kind; active kinds: %s", [input.policyKind, concat(", ", in_use)])) if {
+	not input.policyKind in data.bridge_answers.kinds.active
+	in_use := data.bridge_answers.kinds.in_use
+}
+
+needs_objects(what) := _error("NeedsObjects", sprintf("%s needs a view with content objects: %s has content effective", [what, data.bridge_view.name]))
+
+# The queries for all clients that need the objects.
+explain := needs_objects("explain")
+
+impact := needs_objects("impact")
+
+problems := needs_objects("problems")
+
+status := needs_objects("status")
+
+tree := needs_objects("tree")

@@ -1,0 +1,213 @@
+# METADATA
+# title: Answers
+# description: |
+#   What an OPA with the answers of a view looks up, by object, as `[path, value]` below `data.bridge_answers`: effective
+#   policies, the listeners that take requests, the matches of their routes, and what a rule does with a request.
+package bridge.answers
+
+import data.bridge.effective
+import data.bridge.hierarchy
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lib.levels
+import data.bridge.lookup
+import data.bridge.queries
+import data.bridge.request as requests
+import data.bridge.scopes
+
+# METADATA
+# description: |
+#   The effective targets at or below each node of an object that are in the view, `["targets", node]`; other spellings of
+#   a node have them too.
+of_targets(object_key) := {[["targets", spelling], found] |
+	some spelling in _spellings(object_key)
+	hierarchy.canonical_key(spelling)
+	found := [scope | some scope in queries.scopes_at([spelling]); keys.object_of(scope[0]) in _inside]
+}
+
+_spellings(object_key) := ({object_key, keys.frontend(object_key)} | hierarchy.sections(object_key)) | {keys.section(object_key, text) |
+	some text in array.concat(
+		[sprintf("[%d]", [place]) | levels.of(object_key) == "Route"; some place, _ in lookup.get(object_key).spec.rules],
+		[sprintf("%d", [port.port]) | levels.of(object_key) == "Backend"; some port in hierarchy.ports(object_key)],
+	)
+}
+
+# METADATA
+# description: |
+#   All of an object: `of_targets`, `["rows", target, kind]`, for a Gateway `["entries", gateway, mode, hostname]`, for a
+#   listener `["listeners", node]`, and for a route what `_matches` and `_rules` have.
+of_object(object_key) := union({of_targets(object_key), _rows(object_key), _of_level(levels.of(object_key), object_key)})
+
+_rows(object_key) := {[["rows", node, kind], paths] |
+	some node in ({object_key, keys.frontend(object_key)} | hierarchy.sections(object_key))
+	some kind in kinds.in_use
+	scopes.acts_at(kind, node)
+	paths := [entry | some entry in effective.policies_of(kind, node, ""); _is_inside(entry.path)]
+	paths != []
+}
+
+# Of paths to a backend, those through routes of the view only.
+_is_inside(path) if {
+	every node in path {
+		keys.object_of(node) in _inside
+	}
+}
+
+_inside := {key | some key in input.within} | {hierarchy.path_bound_mark}
+
+default _of_level(_, _) := set()
+
+_of_level("Gateway", gateway) := _listeners(gateway) | {[["entries", gateway, mode, name], entries] |
+	names := {requests.hostname(node) | some node in requests.listeners_of(gateway)} | {"*"}
+	some mode, message in _modes
+	some name in names
+	orders := requests.entry_orders with input as object.union_n([object.filter(input, ["changes"]), message, {"gateway": gateway, "host": replace(name, "*", "_")}])
+	entries := sort({array.concat(min(some_orders), [place[1]]) | some place, some_orders in orders})
+}
+
+_of_level("ListenerSet", listener_set) := _listeners(listener_set)
+
+_of_level("Route", route_key) := union({matches, _hosts(matches), _rules(route_key)}) if matches := _matches(route_key)
+
+# Requests of each kind for which a Gateway has other listeners. The host `_.example.com` is of no other wildcard and has
+# no name of its own, so it stands for all that only `*.example.com` covers.
+_modes := object.union({"default": {}}, {protocol: {"protocol": protocol} | some protocol in ["HTTP", "HTTPS", "TLS", "TCP", "UDP"]})
+
+_listeners(object_key) := {[["listeners", node], found] |
+	some node in hierarchy.sections(object_key)
+	listener := requests.listener(node)
+	found := {
+		"gateway": requests.gateway_of(node),
+		"stream": listener.protocol in {"TLS", "TCP", "UDP"},
+		"specificity": requests.specificity(requests.hostname(node)),
+		"name": keys.describe(node),
+		"warnings": requests.listener_warnings(node),
+		"unserved": {"other": _unserved[node], "GRPC": _unserved_calls[node]},
+	}
+}
+
+_unserved := {node: requests.unserved(node) |
+	some object_key in input.objects
+	levels.of(object_key) in {"Gateway", "ListenerSet"}
+	some node in hierarchy.sections(object_key)
+}
+
+# What differs for a gRPC call is evaluated once for all objects, because `with` empties OPA's caches.
+_unserved_calls := found if found := _unserved with input.grpc as _call
+
+_call := {"service": "", "method": ""}
+
+# A route's matches by what finds them: `["matches", listener, protocol, hostname, path, match]`. `protocol` is GRPC for
+# GRPCRoutes, and otherwise any; `path` is `=` and an exact path, a prefix with a slash at the end, a gRPC service, or
+# `*`. `rank` is as in `request`, the lower the better. `exact` and `patterns` are values by their places in the
+# request, `present` places; `counted` are places whose lengths are in the rank, where patterns match. With `unknown`,
+# a pattern is too heavy to be compiled.
+_matches(route_key) := {[["matches", entry, _protocol(type), name, path, sprintf("%s#%d/%d", [route_key, index, place])], found] |
+	type := keys.type_of(route_key)
+	some entry, types in _types_for_calls
+	entry in hierarchy.parents(route_key)
+	some number, served in types
+	served == type
+	some index, rule in lookup.get(route_key).spec.rules
+	some place, match in requests.written_matches(rule)
+	conditions := [object.union(one, {"actual": one.expected, "at": _place(type, one)}) | some one in requests.conditions_of(type, match)]
+	path := _path(type, conditions)
+	own_rank := requests.own_rank(entry, type, requests.match_rank(type, conditions))
+	patterns := [one | some one in conditions; one.type == "RegularExpression"]
+	some name in _hostnames(route_key)
+	found := object.union_n([
+		{
+			"rank": array.flatten([requests.specificity(name), number, own_rank, [lookup.age(route_key), keys.alphabetical(route_key), index]]),
+			"rule": sprintf("%s#%d", [route_key, index]),
+			"exact": [[one.at, one.expected] | some one in conditions; one.type == "Exact"; not _is_of_path(type, one)],
+			"present": [one.at | some one in conditions; one.type != "Exact"; not _is_of_path(type, one)],
+			"patterns": [[one.at, sprintf("^(?:%s)$", [one.expected]), requests.pattern_weight(one.expected)] |
+				some one in patterns
+				not requests.excess(one.expected)
+			],
+			"patterned": patterns != [],
+			"warnings": [requests.pattern_warning | own_rank[0] == requests.pattern_before_prefix],
+		},
+		{"counted": [[one.at | some one in conditions; one.at == [field]] | some field in ["service", "rpc"]] |
+			type == _grpc
+			some one in patterns
+			one.part == "path"
+		},
+		{"unknown": min([requests.heavy_message(one) | some one in patterns; requests.excess(one.expected)]) |
+			some one in patterns
+			requests.excess(one.expected)
+		},
+	])
+}
+
+# `["hosts", listener, protocol, hostname]`: a match is there.
+_hosts(matches) := {[["hosts", entry, protocol, name], true] | some [["matches", entry, protocol, name, _, _], _] in matches}
+
+_grpc := "gateway.networking.k8s.io/GRPCRoute"
+
+_protocol(type) := object.get({_grpc: "GRPC"}, type, "any")
+
+_hostnames(route_key) := {lower(name) | some name in hostnames} | {"*" | count(hostnames) == 0} if {
+	hostnames := object.get(lookup.get(route_key).spec, "hostnames", [])
+}
+
+# The place of a condition's value in a request.
+_place(type, one) := [field, trim_prefix(one.name, concat("", [one.part, " "]))] if {
+	field := {"header": "headers", "query parameter": "query"}[one.part]
+} else := [one.name] if {
+	one.name != "method"
+} else := [{true: "rpc", false: "method"}[type == _grpc]]
+
+_is_of_path(type, one) if {
+	type != _grpc
+	one.part == "path"
+	one.type != "RegularExpression"
+}
+
+_path(type, conditions) := {"Exact": concat("", ["=", path.expected]), "PathPrefix": concat("", [trim_right(path.expected, "/"), "/"])}[path.type] if {
+	type != _grpc
+	path := conditions[0]
+} else := [one.expected | some one in conditions; one.at == ["service"]; one.type == "Exact"][0] if {
+	type == _grpc
+} else := "*"
+
+# What happens to a request that a rule of a route serves: `["rules", listener, rule]`.
+_rules(route_key) := {[["rules", entry, sprintf("%s#%d", [route_key, index])], found] |
+	some entry, _ in _types_for_calls
+	entry in hierarchy.parents(route_key)
+	some index, name in hierarchy.section_names(route_key)
+	rule := keys.section(route_key, name)
+	backends := requests.backends(route_key, index)
+	filter_backends := requests.filter_backends(route_key, index)
+	answer := {
+		"gateway": requests.gateway_of(entry),
+		"listener": entry,
+		"route": route_key,
+		"rule": rule,
+		"backends": backends,
+		"filters": requests.filters(entry, route_key, index),
+		"filterBackends": filter_backends,
+		"policies": requests.policies(entry, rule, requests.reachable_backends(array.concat(backends, filter_backends))),
+		"nearest": null,
+		"undecided": [],
+	}
+	found := {"answer": answer, "failure": {"other": _failures[route_key][index], "GRPC": _failures_of_calls[route_key][index]}}
+}
+
+_failures := {route_key: [requests.failure(route_key, rule, requests.backends(route_key, index)) | some index, rule in lookup.get(route_key).spec.rules] |
+	some route_key in input.objects
+	levels.of(route_key) == "Route"
+}
+
+_failures_of_calls := found if found := _failures with input.grpc as _call
+
+# By each listener that one of the routes is attached to, the types of routes that may serve a gRPC call there; those of
+# other requests are among them in the same order.
+_types_for_calls := found if found := _types with input.grpc as _call
+
+_types[entry] := requests.types(entry) if {
+	some route_key in input.objects
+	levels.of(route_key) == "Route"
+	some entry in hierarchy.parents(route_key)
+	not keys.is_frontend(entry)
+}

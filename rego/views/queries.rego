@@ -1,0 +1,69 @@
+package bridge.v1
+
+import data.bridge.answers as answering
+import data.bridge.hierarchy
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lib.levels
+import data.bridge.lookup
+import data.bridge.policy as declaring
+import data.bridge.queries
+import data.bridge.views
+
+# METADATA
+# description: |
+#   What an OPA with the answers of a view looks up about `objects`, and of `above` only the targets below them: `[path,
+#   value]` by object. `within` are the keys of the view.
+# entrypoint: true
+answers := problem if {
+	problem := queries.problem([["objects", "keys"], ["above", "keys"], ["within", "keys"]])
+} else := object.union(
+	{object_key: answering.of_targets(object_key) | some object_key in input.above},
+	{object_key: answering.of_object(object_key) | some object_key in input.objects},
+)
+
+# METADATA
+# description: |
+#   The objects about which a change of the objects `keys`, which had the index paths `was`, may change `answers`:
+#   `objects`, and those `above` where only the targets may differ.
+# entrypoint: true
+answers_affected := problem if {
+	problem := queries.problem([["keys", "keys"]])
+} else := {"objects": sort(objects), "above": sort(above - objects)} if {
+	former := {keys.object_of(path[1]) | some key in input.keys; some path in input.was[key]; path[0] in {"parents", "children"}}
+	changed := queries.dependent_objects | former
+	acting := {keys.object_of(scope) | some scopes in queries.dependents.scopes; some scope in scopes}
+	routes := {key | some scope in acting; some key in hierarchy.objects_below(scope); levels.of(key) == "Route"}
+	above := {keys.object_of(key) | some one in (changed | acting); some key in hierarchy.objects_above(one)} | {namespace |
+		some one in changed # an object that was deleted is below no Namespace
+		namespace := concat("/", ["core/Namespace/-", keys.parse(one).namespace])
+	}
+
+	# Of what is above, routes have problems of backends, and Gateways the listeners of ListenerSets.
+	concerned := {key | some key in above; levels.of(key) == "Route"} | {key |
+		some one in changed
+		levels.of(one) in {"Gateway", "ListenerSet", "Namespace"}
+		some key in above
+		levels.of(key) in {"Gateway", "ListenerSet"}
+	}
+	objects := union({changed, acting, routes, concerned, {keys.object_of(key) | some one in changed; some key in hierarchy.objects_below(one)}})
+}
+
+# METADATA
+# description: What an OPA with a view needs, to answer at `roots` and below like an OPA with everything.
+# entrypoint: true
+view := object.union(view_keys, {"objects": {key: lookup.get(key) | some key in view_keys.keys}, "links": linked, "kinds": kinds.active_kinds, "kind_sets": kinds.sets}) if {
+	linked := links with input as {"keys": view_keys.keys}
+} else := view_keys
+
+# METADATA
+# description: |
+#   The roots of a view that exist, all its keys, with those of missing objects, and those `below` the roots.
+# entrypoint: true
+view_keys := problem if {
+	problem := queries.problem([["roots", "keys"], ["types", "types"]])
+} else := {"roots": roots, "below": sort({keys.object_of(key) | some root in roots; some key in hierarchy.objects_below(root)}), "keys": sort(inside | {key | some type in {keys.type_of(key) | some key in inside}; key := kinds.crds[type].key})} if {
+	selected := [ref.object | some ref in declaring.selected_refs("-", "core/Namespace", input.namespaceSelector)]
+	roots := {key | some key in array.concat(input.roots, selected); lookup.has_object(key)}
+	inside := views.keys_below(roots) | {key | some type in input.types; some key in lookup.keys_of(type)}
+}
