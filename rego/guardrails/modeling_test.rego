@@ -55,11 +55,10 @@ test_guardrails_and_coverage_do_not_know_it if {
 
 test_what_becomes_unknown_may_be_weakened if {
 	kind := "example.com/ColorPolicy"
-	found := no_weakening.violations with input as {
-		"parameters": {"kinds": [kind]},
+	target := {
 		"policies": {kind: {"unknown": "who knows"}},
 		"before": {kind: {"spec": {"theme": "dark"}, "origins": {"/theme": "example.com/ColorPolicy/infra/dark"}}},
 	}
-		with data.kinds as {kind: {}}
+	found := no_weakening.violations_at(target, {"kinds": [kind]}, []) with data.kinds as {kind: {}}
 	{[one.severity, one.message] | some one in found} == {["unknown", "example.com/ColorPolicy is unknown: who knows"]}
 }
