@@ -16,14 +16,13 @@ from bridge.model.keys import Key, namespace_in, parse_key
 from bridge.model.types import CONSTRAINT, GUARDRAIL_PREFIX
 from bridge.opa.client import Opa, in_parts
 from bridge.opa.errors import OpaError, OpaUndefined
-from bridge.opa.judging import Judging, Row
+from bridge.opa.judging import BATCH, Judging, Row
 from bridge.remediator.plan import plan_constraint
 from bridge.remediator.writer import Planned, StatusSink, WriteLoop
 from bridge.work import PAUSE, Budget
 
 EXEMPT = "policybridge.io"  # the group whose objects no Constraint matches
 NAMESPACE = "core/Namespace"
-BATCH = 100  # objects of a query: 20 guardrails judge them in 0.2 s, far below the limit for one query
 SHOWN = 20  # violations that a status has
 
 

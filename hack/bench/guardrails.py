@@ -10,7 +10,7 @@ import aiohttp
 
 from bridge.model.changes import Object
 from bridge.model.keys import key_of
-from bridge.remediator.audit import BATCH
+from bridge.opa.judging import BATCH
 from hack.bench.load import GATEWAY_API, POLICY_KIND, Load, namespace_of, route_policy, write
 from hack.bench.opa import ask
 from hack.bench.table import Figures

@@ -145,6 +145,25 @@ test_an_update_that_changes_nothing_in_effect_concerns_no_object if {
 	[count(messages) | some messages in found] == [0, 1]
 }
 
+_request_of(request) := found if {
+	objects := array.concat(testing.world, [_constraint("colors", {}), _dark])
+	stored := testing.stored(objects)
+	kinds_there := kinds.active_kinds with data.objects as stored
+	found := v1.guarded_request with input as request
+		with data.objects as stored
+		with data.index as testing.stored_index(objects)
+		with data.kinds as kinds_there
+}
+
+test_what_a_request_concerns_is_known_without_judging_it if {
+	found := _request_of(_deletion)
+	[found.constraints, found.unjudged] == [["colors"], {}]
+	found.changes == {"delete": ["example.com/ColorPolicy/infra/dark"]}
+	testing.cart_route in found.objects
+	cut := _request_of(_deletion) with guarded_changes.object_bound as 0
+	[cut.constraints, object.keys(cut.unjudged)] == [[], {"colors"}]
+}
+
 test_too_many_objects_are_not_judged_but_said if {
 	text := "[colors] the change concerns more than 0 objects, which are not judged here: the audit reports them"
 	ignored := _messages([_constraint("colors", {})], [_dark], _deletion) with guarded_changes.object_bound as 0
