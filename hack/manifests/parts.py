@@ -45,6 +45,7 @@ OWN_SETTINGS = (
     *("webhook_listen", "webhook_cert_file", "webhook_key_file", "webhook_decision"),
     *("webhook_deadline", "webhook_configuration", "webhook_service", "webhook_url"),
     *("webhook_client_ca_file", "webhook_client_names"),
+    *("publish_listen", "publish_cert_file", "publish_key_file", "publish_credentials", "publish_tokens"),
 )
 CREDENTIALS = "/run/policy-bridge-credentials/bundle"  # as the templates have it
 _HEADER = "# Made by `make manifests` of what {source} prints; the templates fill in the names.\n"

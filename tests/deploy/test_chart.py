@@ -16,6 +16,7 @@ from bridge.admission.webhook_configuration import KINDS
 from bridge.cli.main import bridge
 from bridge.cli.rbac import KindSource, read_needs
 from bridge.opa.bundle import opa_arguments
+from bridge.opa.credentials import kept_credentials
 from bridge.settings.loading import load_settings
 from bridge.sidecar.rbac import rules
 from hack.manifests.generate import stale
@@ -43,6 +44,10 @@ VALUES: dict[str, Values] = {
             "readers": {"enabled": True, "bridgeTokenSecret": "own", "tokensSecret": "theirs", "tlsSecret": "opa-tls"}
         }
     },
+    "views for other OPAs": {
+        "views": {"enabled": True, "tlsSecret": "views-tls", "tokensSecret": "views-tokens"},
+        "settings": {"publish": ["Gateway/infra/public=effective"]},
+    },
     "another name": {"fullnameOverride": "gateway-policies"},
     "monitoring": {
         "metrics": {"serviceMonitor": {"enabled": True}, "rules": {"enabled": True}, "dashboard": {"enabled": True}}
@@ -64,6 +69,7 @@ REFUSED: dict[str, tuple[Values, str]] = {
         "caBundle",
     ),
     "readers without tokens": ({"opa": {"readers": {"enabled": True}}}, "tokensSecret"),
+    "views without a certificate": ({"views": {"enabled": True}}, "tlsSecret"),
     "a timeout that no API server has": ({"webhook": {"timeoutSeconds": 60}}, "timeoutSeconds"),
     "a name that no namespace has": ({"policyNamespaces": ["Policies"]}, "policyNamespaces"),
 }
@@ -245,6 +251,34 @@ def test_only_the_bridge_reaches_opa_unless_readers_have_tokens(home: Path, rend
     } <= mounted
 
 
+def test_views_are_served_with_keys_that_the_release_keeps(home: Path, tmp_path: Path, rendered: Objects) -> None:
+    assert "policy-bridge-views" not in {obj["metadata"]["name"] for obj in rendered}
+    objects = template(CHART, home, VALUES["views for other OPAs"])
+    secret = one(objects, "Secret", "policy-bridge-views")
+    assert secret["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}
+    for name, content in secret["data"].items():
+        (tmp_path / name).write_bytes(base64.b64decode(content))
+    assert len(kept_credentials(tmp_path).token) == 43
+    settings = load_settings(_settings(objects, home), environ={})
+    mounted = {mount["mountPath"] for mount in _containers(objects)[0]["volumeMounts"]}
+    places = {settings.publish_credentials, settings.publish_tokens, "/etc/policy-bridge/views-tls"}
+    assert places <= mounted
+    assert {settings.publish_cert_file, settings.publish_key_file} == {
+        f"/etc/policy-bridge/views-tls/tls.{part}" for part in ("crt", "key")
+    }
+    secrets = {
+        volume["name"]: volume["secret"]["secretName"] for volume in _pod(objects)["volumes"] if "secret" in volume
+    }
+    assert {name: secrets[name] for name in ("views", "views-tls", "views-tokens")} == {
+        "views": "policy-bridge-views",
+        "views-tls": "views-tls",
+        "views-tokens": "views-tokens",
+    }
+    assert "views" in {port["name"] for port in one(objects, "Service")["spec"]["ports"]}
+    mine = template(CHART, home, {"views": {"enabled": True, "tlsSecret": "a", "credentialsSecret": "mine"}})
+    assert not [obj for obj in mine if obj["metadata"]["name"] == "policy-bridge-views"]
+
+
 def test_helm_creates_a_certificate_for_the_service_whose_authority_signs_nothing_else(rendered: Objects) -> None:
     secret = one(rendered, "Secret", "policy-bridge-webhook")
     assert (secret["type"], sorted(secret["data"])) == ("kubernetes.io/tls", ["ca.crt", "tls.crt", "tls.key"])
@@ -353,7 +387,8 @@ def test_each_value_is_described() -> None:
 
 def _authority(objects: Objects) -> str:
     """The authority of the certificate that Helm has created, as base64 of PEM; empty without one."""
-    return next((str(obj["data"]["ca.crt"]) for obj in objects if obj["kind"] == "Secret"), "")
+    secrets = (obj["data"] for obj in objects if obj["kind"] == "Secret")
+    return next((str(data["ca.crt"]) for data in secrets if "ca.crt" in data), "")
 
 
 def _pod(objects: Objects) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from bridge.admission.webhook_configuration import API_VERSION, KINDS
+from bridge.opa.bundle import BundleTrust, edge_config
 from hack.manifests.parts import CHART, ROOT, helm, one
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
@@ -17,6 +18,7 @@ from tests.controlplane.plane import ControlPlane
 pytestmark = pytest.mark.long
 
 DEPLOY = ROOT / "deploy"
+EDGE = ROOT / "examples" / "edge" / "edge.yaml"
 INSTALL = ROOT / "docs" / "how-to" / "install-on-a-cluster.md"
 CONFIGURATIONS = [f"/apis/{API_VERSION}/{which.plural}" for which in KINDS]
 
@@ -164,6 +166,41 @@ def test_a_certificate_by_helm_is_kept_and_trusted(plane: ControlPlane, tmp_path
     assert renewed["ca.crt"] != secret["ca.crt"]
     assert trusted == {renewed["ca.crt"]}
     helm("uninstall", "kept", *place, home=tmp_path)
+
+
+def test_keys_of_views_are_kept(plane: ControlPlane, tmp_path: Path) -> None:
+    """Edges verify bundles with the key, and reject those of another."""
+    place: list[str | Path] = ["--namespace", "hub", "--kubeconfig", plane.kubeconfig]
+    values = ["--set", "crds.install=false", "--set", "createPolicyNamespaces=false", "--set", "webhook.enabled=false"]
+    values += ["--set", "views.enabled=true", "--set", "views.tlsSecret=views-tls", "--set", "settings.publish={all}"]
+
+    def found() -> dict[str, str]:
+        data: dict[str, str] = plane.api.get("/api/v1/namespaces/hub/secrets/hub-policy-bridge-views")["data"]
+        return data
+
+    helm("install", "hub", CHART, "--create-namespace", *place, *values, home=tmp_path)
+    made = found()
+    assert sorted(made) == ["signing-key.pem", "token"]
+    ports = plane.api.get("/api/v1/namespaces/hub/services/hub-policy-bridge")["spec"]["ports"]
+    assert {"views": 8484}.items() <= {port["name"]: port["port"] for port in ports}.items()
+    helm("upgrade", "hub", CHART, *place, *values, "--set", "replicas=3", home=tmp_path)
+    assert found() == made
+    helm("uninstall", "hub", *place, home=tmp_path)
+    assert found() == made
+
+
+def test_the_example_of_an_edge_is_accepted(plane: ControlPlane, kubectl: Kubectl) -> None:
+    kubectl("create", "namespace", "gateways")
+    kubectl("apply", "-f", EDGE)
+    assert plane.api.get("/apis/apps/v1/namespaces/gateways/deployments/edge")["spec"]["replicas"] == 2
+
+
+def test_the_example_of_an_edge_has_the_configuration_of_the_command() -> None:
+    config = yaml.safe_load(next(yaml.safe_load_all(EDGE.read_text()))["data"]["opa.yaml"])
+    assert config.pop("persistence_directory") == "/var/lib/opa"
+    trust = BundleTrust(token_path="/etc/edge/token/token")
+    hub = "https://policy-bridge.policy-bridge.svc:8484"
+    assert config == edge_config(hub, trust, "infra.public.effective", "/etc/edge/authority/ca.crt")
 
 
 def test_removed_as_documented_crds_and_policies_stay(applied: ControlPlane, kubectl: Kubectl) -> None:

@@ -53,6 +53,14 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
+{{/* The Secrets of the views by the volume that has each. */}}
+{{- define "policy-bridge.viewsSecrets" -}}
+{{- if .Values.views.enabled -}}
+{{- $own := printf "%s-views" (include "policy-bridge.fullname" .) -}}
+{{- dict "views" (default $own .Values.views.credentialsSecret) "views-tls" .Values.views.tlsSecret "views-tokens" .Values.views.tokensSecret | toYaml -}}
+{{- end -}}
+{{- end -}}
+
 {{/* The source of the certificate. A release that has one by Helm keeps it when cert-manager is installed later. */}}
 {{- define "policy-bridge.certificateSource" -}}
 {{- $secret := lookup "v1" "Secret" .Release.Namespace (include "policy-bridge.certificateSecret" .) -}}
@@ -84,6 +92,15 @@ Helm
 {{- if .Values.opa.readers.enabled -}}
 {{- $_ := set $made "opa_token_file" "/etc/policy-bridge/opa-token/token" -}}
 {{- $_ := set $made "opa_readers" "/etc/policy-bridge/opa-readers" -}}
+{{- end -}}
+{{- if .Values.views.enabled -}}
+{{- $_ := set $made "publish_listen" "[::]:8484" -}}
+{{- $_ := set $made "publish_credentials" "/etc/policy-bridge/views" -}}
+{{- $_ := set $made "publish_cert_file" "/etc/policy-bridge/views-tls/tls.crt" -}}
+{{- $_ := set $made "publish_key_file" "/etc/policy-bridge/views-tls/tls.key" -}}
+{{- if .Values.views.tokensSecret -}}
+{{- $_ := set $made "publish_tokens" "/etc/policy-bridge/views-tokens" -}}
+{{- end -}}
 {{- end -}}
 {{- if .Values.webhook.enabled -}}
 {{- $_ := set $made "webhook_listen" "[::]:8443" -}}
