@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hack.tools import find
-from tests.e2e.serving import free_address
 from tests.eventually import eventually_blocking
+from tests.ports import free_address
 
 USER, PASSWORD = "fleet", "a-secret-of-tests"
 _BCRYPT = "$2y$05$abcdefghijklmnopqrstuub9.KCp31jSxywop8HJDIBYRcNWKNoL."  # of PASSWORD

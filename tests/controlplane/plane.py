@@ -6,7 +6,6 @@ names of its own.
 
 import json
 import os
-import socket
 import ssl
 import time
 import urllib.request
@@ -16,6 +15,7 @@ from pathlib import Path
 from tests.controlplane.api import ApiError, ApiServer
 from tests.controlplane.credentials import new_signing_key, write_kubeconfig
 from tests.controlplane.process import ServerProcess
+from tests.ports import free_ports
 
 ADMIN_TOKEN = "token-of-the-admin"
 LIMITED_TOKEN = "token-of-someone-without-rights"
@@ -76,7 +76,7 @@ class ControlPlane:
     def start(self) -> None:
         """Start both on free ports, wait until they are ready, and write the kubeconfig."""
         for attempt in range(1, _ATTEMPTS + 1):
-            self._etcd_port, self._peer_port, self._api_port = _free_ports(3)
+            self._etcd_port, self._peer_port, self._api_port = free_ports(3)
             try:
                 self.start_etcd()
                 self.start_api_server()
@@ -213,14 +213,3 @@ class ControlPlaneError(Exception):
 
 class PortTakenError(ControlPlaneError):
     """Another process took the port first."""
-
-
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in sockets]
-    finally:
-        for one in sockets:
-            one.close()

@@ -1,7 +1,6 @@
 """A Pod of the rendered chart on this machine: its containers' commands with their paths and ports put elsewhere."""
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ import yaml
 
 from hack.manifests.parts import Objects, one
 from hack.tools import find
+from tests.ports import free_port
 
 _ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("BRIDGE_OPA_") and k != "KUBECONFIG"}
 _MOUNTED = (  # the longest first
@@ -23,13 +23,6 @@ _MOUNTED = (  # the longest first
     "/etc/policy-bridge",
     "/run/policy-bridge",
 )
-
-
-def free_port() -> int:
-    """A loopback port where nothing listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @dataclass

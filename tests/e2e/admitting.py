@@ -9,8 +9,9 @@ from pathlib import Path
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import ROOT, SHOP
-from tests.e2e.serving import free_address
+from tests.e2e.serving import bridge_starts
 from tests.eventually import eventually_blocking
+from tests.ports import free_address
 
 PATIENCE = 300.0  # seconds
 
@@ -55,21 +56,13 @@ def asked(
     # On a loaded machine a request may take longer than users should wait.
     printed = re.sub(r"timeoutSeconds: \d+", "timeoutSeconds: 20", printed)
     assert kubectl("apply", "-f", "-", text=printed)[0] == 0
-    arguments = ["--kubeconfig", str(plane.kubeconfig), "--listen", "127.0.0.1:0", "--webhook-listen", address]
-    with (
-        (folder / "log").open("w") as log,
-        subprocess.Popen(
-            [bridge_path, "run", *arguments],
-            stdout=log,
-            stderr=log,
-            env={**environment, "BRIDGE_WEBHOOK_URL": f"https://{address}/admission"},
-        ) as process,
-    ):
-        try:
+    options = ("--kubeconfig", plane.kubeconfig, "--listen", "127.0.0.1:0", "--webhook-listen", address)
+    variables = {"BRIDGE_WEBHOOK_URL": f"https://{address}/admission"}
+    try:
+        with bridge_starts(bridge_path, environment, folder / "log", *options, **variables) as process:
             yield process
-        finally:
-            process.terminate()
-            print((folder / "log").read_text())  # noqa: T201 - what pytest shows of a failure
+    finally:
+        print((folder / "log").read_text())  # noqa: T201 - what pytest shows of a failure
 
 
 def until(kubectl: Said, arguments: list[str], text: str, said: str) -> None:

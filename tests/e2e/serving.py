@@ -2,7 +2,6 @@
 
 import contextlib
 import re
-import socket
 import subprocess
 import urllib.error
 import urllib.request
@@ -73,13 +72,6 @@ def bridge_starts(
             yield process
         finally:
             process.kill()
-
-
-def free_address() -> str:
-    """An address of loopback, with a port that is free at present."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{probe.getsockname()[1]}"
 
 
 def fetch(url: str, body: bytes | None = None, *, token: str = "") -> tuple[int, str]:

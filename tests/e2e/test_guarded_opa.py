@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import SHOP, Run
-from tests.e2e.serving import bridge_runs, free_address
+from tests.e2e.serving import bridge_runs
+from tests.ports import free_address
 
 READER = "token-of-a-reader-of-policies"
 

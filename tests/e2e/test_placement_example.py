@@ -11,8 +11,9 @@ import yaml
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import ROOT, Run
-from tests.e2e.serving import bridge_starts, free_address
+from tests.e2e.serving import bridge_starts
 from tests.eventually import eventually_blocking
+from tests.ports import free_address
 
 pytestmark = pytest.mark.long
 

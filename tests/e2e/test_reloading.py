@@ -15,9 +15,10 @@ import pytest
 import trustme
 
 from tests.e2e.conftest import SHOP
-from tests.e2e.serving import bridge_starts, free_address
+from tests.e2e.serving import bridge_starts
 from tests.eventually import eventually_blocking
 from tests.integration.served_webhook import review_of
+from tests.ports import free_address
 
 PATIENCE = 300.0  # seconds
 POLICY = """

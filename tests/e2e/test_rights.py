@@ -22,8 +22,9 @@ from hack.tools import find
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import ROOT, SHOP, Run
-from tests.e2e.serving import bridge_starts, free_address
+from tests.e2e.serving import bridge_starts
 from tests.eventually import equal_to, eventually, eventually_blocking
+from tests.ports import free_address
 
 NAMESPACE = "policy-bridge"
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:policy-bridge"

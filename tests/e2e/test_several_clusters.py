@@ -16,9 +16,10 @@ from bridge.opa.credentials import VERIFICATION_KEY
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import Run
-from tests.e2e.serving import Serving, bridge_runs, free_address
+from tests.e2e.serving import Serving, bridge_runs
 from tests.e2e.test_views import Fleet, _send
 from tests.eventually import eventually_blocking
+from tests.ports import free_address
 from tests.storing import StorageServer
 
 pytestmark = [pytest.mark.long, pytest.mark.needs("versitygw")]

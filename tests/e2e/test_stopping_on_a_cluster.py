@@ -19,9 +19,10 @@ import pytest
 
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import SHOP
-from tests.e2e.serving import bridge_starts, fetch, free_address
+from tests.e2e.serving import bridge_starts, fetch
 from tests.eventually import eventually_blocking
 from tests.integration.served_webhook import review_of
+from tests.ports import free_address
 
 pytestmark = pytest.mark.long
 

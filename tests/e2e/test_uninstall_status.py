@@ -15,9 +15,10 @@ from bridge.admission.webhook_configuration import API_VERSION, KINDS, OF_THE_HI
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.e2e.conftest import ROOT, SHOP, Run
-from tests.e2e.serving import bridge_starts, free_address
+from tests.e2e.serving import bridge_starts
 from tests.eventually import equal_to, eventually_blocking
 from tests.integration.test_violation_reports_on_a_cluster import OPEN_REPORTS
+from tests.ports import free_address
 
 pytestmark = pytest.mark.long
 

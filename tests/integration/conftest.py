@@ -1,6 +1,5 @@
 """What the tests against a real OPA and a real API server share."""
 
-import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -9,15 +8,6 @@ import pytest
 from bridge.opa.process import ManagedOpa
 from tests.integration.faulty_opa import FaultyOpa
 from tests.warm_opa import WarmOpa, sync_bundle
-
-
-@pytest.fixture
-def unused_port() -> int:
-    """A loopback port where nothing listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @pytest.fixture

@@ -21,7 +21,8 @@ from bridge.opa.client import Answer
 from bridge.settings.loading import load_settings
 from bridge.sidecar.managed_opa import OpaAccess
 from bridge.sidecar.webhook import Policies, Webhook
-from tests.integration.webhook import BUNDLE, free_port
+from tests.integration.webhook import BUNDLE
+from tests.ports import free_port
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,8 @@ from tests.eventually import eventually
 from tests.integration.faulty_opa import FaultyOpa, once, refuse
 from tests.integration.objects import fresh_name
 from tests.integration.served_webhook import serving
-from tests.integration.webhook import BUNDLE, PLACEMENT, free_port
+from tests.integration.webhook import BUNDLE, PLACEMENT
+from tests.ports import free_port
 from tests.working import working
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -16,7 +16,7 @@ from tests.working import working
 
 
 async def test_a_type_whose_objects_cannot_be_converted_delays_no_other_type(
-    control_plane: ControlPlane, opa_path: Path, unused_port: int
+    control_plane: ControlPlane, opa_path: Path, unused_tcp_port: int
 ) -> None:
     """Its stored version is not the preferred one, and the conversion webhook is unavailable."""
     api, group = control_plane.api, f"{fresh_name('group')}.example.com"
@@ -26,7 +26,7 @@ async def test_a_type_whose_objects_cannot_be_converted_delays_no_other_type(
     path = f"/apis/{group}/v1beta1/namespaces/{namespace}/things/one"
     one = {"apiVersion": f"{group}/v1beta1", "kind": "Thing", "metadata": {"name": "one"}, "spec": {}}
     await asyncio.to_thread(api.apply, path, one)
-    authority = {"url": f"https://127.0.0.1:{unused_port}/convert"}
+    authority = {"url": f"https://127.0.0.1:{unused_tcp_port}/convert"}
     webhook = {"conversionReviewVersions": ["v1"], "clientConfig": authority}
     body["spec"]["conversion"] = {"strategy": "Webhook", "webhook": webhook}
     await apply_crd(api, body)

@@ -12,7 +12,8 @@ from structlog.testing import capture_logs
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually
 from tests.integration.objects import make_namespace
-from tests.integration.webhook import AtWork, free_port, webhook_at_work
+from tests.integration.webhook import AtWork, webhook_at_work
+from tests.ports import free_port
 
 pytestmark = pytest.mark.long
 

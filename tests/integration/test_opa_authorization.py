@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import functools
 import json
-import socket
 import stat
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from bridge.opa.client import Opa
 from bridge.opa.shipped import shipped_bundle
 from tests.bundle_trust import shared_credentials, shared_trust, signed_endpoint, unguarded
 from tests.eventually import eventually
+from tests.ports import free_ports
 
 BRIDGE = "token-of-the-bridge-itself"
 READER = "token-of-a-reader-of-policies"
@@ -67,7 +67,7 @@ async def guarded(opa_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         endpoint.add_to(app, unguarded)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
-    ports = _free_ports(2)
+    ports = free_ports(2)
     (tmp_path / "opa.json").write_text(
         json.dumps(opa_config(f"http://127.0.0.1:{ports[0]}", shared_trust(), authorization=True))
     )
@@ -196,11 +196,3 @@ async def _answers(found: Guarded) -> bool:
     with contextlib.suppress(aiohttp.ClientError):
         return (await found.ask("GET", "health", None))[0] == 200
     return False
-
-
-def _free_ports(count: int) -> list[int]:
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in sockets]

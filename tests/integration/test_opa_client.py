@@ -79,8 +79,8 @@ async def test_an_opa_without_a_bundle_has_no_revision(opa_path: Path) -> None:
         assert await client.bundle_revision() is None
 
 
-async def test_missing_opa_is_unavailable_with_the_cause(unused_port: int) -> None:
-    async with Opa(f"http://127.0.0.1:{unused_port}") as client:
+async def test_missing_opa_is_unavailable_with_the_cause(unused_tcp_port: int) -> None:
+    async with Opa(f"http://127.0.0.1:{unused_tcp_port}") as client:
         with pytest.raises(OpaUnavailable, match="cannot be reached") as caught:
             await client.get("x")
         assert isinstance(caught.value.__cause__, aiohttp.ClientError)

@@ -241,14 +241,14 @@ def _routes(data: dict[str, Any]) -> list[tuple[Key, Object]]:
     return [(key_of(obj), obj) for obj in routes.values()]
 
 
-async def test_an_opa_that_was_killed_and_started_again_is_synced_again(opa_path: Path, unused_port: int) -> None:
+async def test_an_opa_that_was_killed_and_started_again_is_synced_again(opa_path: Path, unused_tcp_port: int) -> None:
     source = ScriptedSource([service("cart"), POLICY_KIND, color("red")])
-    async with replicating(opa_path, source, port=unused_port) as bridge:
+    async with replicating(opa_path, source, port=unused_tcp_port) as bridge:
         await bridge.filled()
         await bridge.managed.stop()
         source.put(service("late"))  # a write that is lost
         await eventually(lambda: not bridge.replicator.filled.is_set())
-        async with ManagedOpa(opa_path, {}, bundle=sync_bundle(), port=unused_port):
+        async with ManagedOpa(opa_path, {}, bundle=sync_bundle(), port=unused_tcp_port):
             await bridge.filled()
             assert set(await bridge.held()) == keys(service("cart"), service("late"), POLICY_KIND, color("red"))
             assert [notice for notice in bridge.notices.seen if notice.refilling or notice.refilled] == [
@@ -258,8 +258,8 @@ async def test_an_opa_that_was_killed_and_started_again_is_synced_again(opa_path
             ]
 
 
-async def test_a_restart_of_opa_is_detected_without_writes(opa_path: Path, unused_port: int) -> None:
-    async with replicating(opa_path, ScriptedSource([service("cart")]), port=unused_port) as bridge:
+async def test_a_restart_of_opa_is_detected_without_writes(opa_path: Path, unused_tcp_port: int) -> None:
+    async with replicating(opa_path, ScriptedSource([service("cart")]), port=unused_tcp_port) as bridge:
         await bridge.filled()
         await bridge.managed.stop()
         await bridge.managed.start()

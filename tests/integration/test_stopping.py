@@ -30,9 +30,9 @@ def test_a_killed_bridge_leaves_no_opa(environment: dict[str, str], tmp_path: Pa
 
 
 def test_a_bridge_that_waits_for_an_opa_stops_on_request(
-    environment: dict[str, str], unused_port: int, tmp_path: Path
+    environment: dict[str, str], unused_tcp_port: int, tmp_path: Path
 ) -> None:
-    log, opa = tmp_path / "log", f"http://127.0.0.1:{unused_port}"
+    log, opa = tmp_path / "log", f"http://127.0.0.1:{unused_tcp_port}"
     with bridge_starts(BRIDGE, environment, log, *OPTIONS, "--opa", opa) as process:
         eventually_blocking(lambda: "running" in log.read_text())
         process.terminate()

@@ -38,7 +38,7 @@ class Secured:
 
 
 @pytest.fixture
-async def secured(opa_path: Path, tmp_path: Path, unused_port: int) -> AsyncIterator[Secured]:
+async def secured(opa_path: Path, tmp_path: Path, unused_tcp_port: int) -> AsyncIterator[Secured]:
     for name in ("authority", "stranger"):
         made = trustme.CA()
         made.cert_pem.write_to_path(tmp_path / f"{name}.crt")
@@ -48,14 +48,14 @@ async def secured(opa_path: Path, tmp_path: Path, unused_port: int) -> AsyncIter
     assert files.key_file
     with (tmp_path / "log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(
-            *(opa_path, "run", "--server", f"--addr=127.0.0.1:{unused_port}", "--skip-version-check"),
+            *(opa_path, "run", "--server", f"--addr=127.0.0.1:{unused_tcp_port}", "--skip-version-check"),
             *("--tls-cert-file", files.cert_file, "--tls-private-key-file", files.key_file),
             stdout=log,
             stderr=log,
         )
     found = Secured(
-        f"https://127.0.0.1:{unused_port}",
-        f"https://localhost:{unused_port}",
+        f"https://127.0.0.1:{unused_tcp_port}",
+        f"https://localhost:{unused_tcp_port}",
         str(tmp_path / "authority.crt"),
         str(tmp_path / "stranger.crt"),
     )

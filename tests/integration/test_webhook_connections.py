@@ -12,7 +12,8 @@ from bridge.admission.endpoint import LARGEST
 from bridge.opa.process import ManagedOpa
 from bridge.settings.model import Settings
 from tests.integration.served_webhook import Served, serving
-from tests.integration.webhook import BUNDLE, PLACEMENT, free_port
+from tests.integration.webhook import BUNDLE, PLACEMENT
+from tests.ports import free_port
 
 ALLOWED = {"region": "eu"}
 ATTACKER = "127.0.0.2"  # another address of the loopback network

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import operator
-import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually
 from tests.integration.objects import fresh_name
+from tests.ports import free_port
 
 # In place of the shipped rules, which OPA compiles for seconds at each start and for each policy that a test puts.
 BUNDLE = build_bundle(
@@ -238,11 +238,3 @@ def _configuration(which: Kind, name: str, port: int, namespace: str, resources:
     for rule in document["webhooks"][0]["rules"]:
         rule["scope"] = "*" if "namespaces" in rule["resources"] else "Namespaced"
     return document
-
-
-def free_port() -> int:
-    """A loopback port where nothing listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -1,7 +1,6 @@
 """A clone that was set up as README.md says, and a user at a terminal in it."""
 
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from hack.tools import find
 from tests.controlplane.plane import ControlPlane
 from tests.documented import ROOT
 from tests.journeys.reader import Reader
+from tests.ports import free_port
 from tests.web.conftest import browser, executable, page
 
 __all__ = ["browser", "clone", "cluster", "executable", "page", "reader"]
@@ -55,7 +55,7 @@ def reader(clone: Path, tmp_path: Path) -> Iterator[Reader]:
     environment |= {"PATH": f"{tools}:{environment['PATH']}", "XDG_CACHE_HOME": str(Path.home() / ".cache")}
     made = Reader(clone, environment, tmp_path)
     # The documented port may be another program's here.
-    made.replaced["8181"] = str(_free_port())
+    made.replaced["8181"] = str(free_port())
     yield made
     made.kill()
 
@@ -78,9 +78,3 @@ def _environment(more: dict[str, str]) -> dict[str, str]:
     }
     paths = [one for one in kept["PATH"].split(":") if one != ours]
     return kept | {"PATH": ":".join(paths), "BRIDGE_LISTEN": "127.0.0.1:0"} | more
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
