@@ -25,7 +25,7 @@ class StorageServer:
     kind: str
     folder: Path
     address: str = field(default_factory=free_address)
-    auth: str = ""  # of a registry, instead of one user
+    auth: str | None = ""  # of a registry, instead of one user; None without any
     process: subprocess.Popen[bytes] | None = None
 
     def url(self, name: str) -> str:
@@ -73,10 +73,10 @@ class StorageServer:
             tool = find("registry")
             users, config = self.folder / "htpasswd", self.folder / "registry.yml"
             users.write_text(f"{USER}:{_BCRYPT}\n")
-            users_in = f"{{htpasswd: {{realm: tests, path: {users}}}}}"
+            auth = self.auth or f"{{htpasswd: {{realm: tests, path: {users}}}}}"
             config.write_text(
                 f"version: 0.1\nlog: {{level: error}}\nstorage: {{filesystem: {{rootdirectory: {data}}}}}\n"
-                f"http: {{addr: '{self.address}'}}\nauth: {self.auth or users_in}\n"
+                f"http: {{addr: '{self.address}'}}\n" + f"auth: {auth}\n" * (self.auth is not None)
             )
             words, more = ["serve", str(config)], {"OTEL_TRACES_EXPORTER": "none"}
         assert tool is not None

@@ -15,10 +15,11 @@ from bridge.opa.credentials import kept_credentials
 from bridge.sidecar.storage import BucketStorage, Stored
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
-from tests.e2e.serving import Serving, bridge_runs, free_address
+from tests.e2e.serving import Serving, bridge_runs
 from tests.e2e.test_several_clusters import OBJECTS
 from tests.e2e.test_views import Fleet, about, query
 from tests.eventually import eventually, eventually_blocking
+from tests.ports import free_address
 from tests.storing import StorageServer
 
 SERVICE = "core/Service/default/cart"

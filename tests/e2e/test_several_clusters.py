@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,7 +72,7 @@ class Federation:
 
     url: str
     hubs: dict[str, Serving]
-    planes: dict[str, Kubectl]
+    kubectls: dict[str, Kubectl]
     kubeconfig: Path  # with a context for each
 
 
@@ -93,11 +93,11 @@ def federation(
         server.start()
         stack.callback(server.stop)
         environment = {**environment, **server.environment}
-        hubs, planes = {}, {}
-        for (name, (region, processors)), plane in zip(
-            CLUSTERS.items(), (module_control_plane, own_control_plane), strict=True
-        ):
-            kubectl = planes[name] = Kubectl(kubectl_path, plane)
+        planes = {"east": module_control_plane, "west": own_control_plane}
+        hubs, kubectls = {}, {}
+        for name, (region, processors) in CLUSTERS.items():
+            plane = planes[name]
+            kubectl = kubectls[name] = Kubectl(kubectl_path, plane)
             kubectl("apply", "--server-side", "-f", "-", text=OBJECTS.format(region=region))
             kubectl("apply", "--server-side", "-f", "-", text=PLACEMENT)
             capacity = json.dumps({"status": {"capacity": {"cpu": str(processors)}}})
@@ -132,13 +132,13 @@ def federation(
         eventually_blocking(
             lambda: _send(f"{url}/v1/data/bridge/fleet/clusters")["result"], lambda found: len(found) == 2
         )
-        yield Federation(url, hubs, planes, _merge(tmp_path, module_control_plane, own_control_plane))
+        yield Federation(url, hubs, kubectls, merge_kubeconfigs(tmp_path, planes))
 
 
-def _merge(folder: Path, *planes: ControlPlane) -> Path:
-    """Write a kubeconfig with a context for each cluster."""
+def merge_kubeconfigs(folder: Path, planes: Mapping[str, ControlPlane]) -> Path:
+    """Write a kubeconfig with a context for each cluster, by their names."""
     merged: dict[str, Any] = {"apiVersion": "v1", "kind": "Config", "clusters": [], "users": [], "contexts": []}
-    for name, plane in zip(CLUSTERS, planes, strict=True):
+    for name, plane in planes.items():
         config = yaml.safe_load(plane.kubeconfig.read_text())
         for kind in ("clusters", "users"):
             merged[kind].append({**config[kind][0], "name": name})
@@ -175,7 +175,7 @@ def test_one_opa_answers_for_each_cluster_and_for_all(federation: Federation, br
     assert "has no data of clusters" in refused.stderr
 
     # A change in one cluster arrives, and concerns no other.
-    federation.planes["west"]("delete", "backendtlspolicy", "tls", "-n", "default")
+    federation.kubectls["west"]("delete", "backendtlspolicy", "tls", "-n", "default")
     arrived = eventually_blocking(
         lambda: json.loads(bridge(*of_all, "--all-clusters", "-o", "json").stdout), lambda found: found != own
     )
@@ -192,7 +192,7 @@ def test_placement_is_decided_by_labels_and_capacities_of_all_clusters(federatio
 
     assert eventually_blocking(lambda: suitable("eu", 4)) == ["east"]
     assert (suitable("eu", 16), suitable("us", 16)) == ([], ["west"])
-    federation.planes["west"]("label", "node", "node", "topology.kubernetes.io/region=eu", "--overwrite")
+    federation.kubectls["west"]("label", "node", "node", "topology.kubernetes.io/region=eu", "--overwrite")
     assert eventually_blocking(lambda: suitable("eu", 16)) == ["west"]
     assert suitable("eu", 4) == ["east", "west"]
 
