@@ -62,7 +62,8 @@ def status(bridge_url: str, publish_credentials: Path | None, ca_file: Path | No
     """
     found = _read(bridge_url, publish_credentials, ca_file)
     if output == "table":
-        print_tables([_table_of_views(found["views"]), _table_of_destinations(found), _table_of_edges(found)])
+        destinations = [_table_of_destinations(found)] if found["destinations"] else []
+        print_tables([_table_of_views(found["views"]), *destinations, _table_of_edges(found)])
     else:
         print_document(output, found)
     wrong = [one["problem"] for one in (*found["views"], *found["destinations"])]

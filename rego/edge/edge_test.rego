@@ -89,7 +89,7 @@ test_what_cannot_be_answered_is_an_error_that_says_why if {
 	_asked("request", {"host": "a", "gateway": "core/Service/shop/cart"}).error.code == "InvalidInput"
 	_asked("request", {"host": "a", "gateway": "gateway.networking.k8s.io/Gateway/infra/x"}).error.code == "TargetNotFound"
 	_asked("request", {"host": "a/b"}).error.code == "InvalidInput"
-	codes := {edge[query].error.code | some query in ["explain", "impact", "problems", "status", "tree"]} with data.bridge_view as {"name": "v"}
+	codes := {edge[query].error.code | some query in ["explain", "impact", "problems", "status", "tree", "refused_policykinds", "types"]} with data.bridge_view as {"name": "v"}
 	codes == {"NeedsObjects"}
 }
 

@@ -52,3 +52,8 @@ problems := needs_objects("problems")
 status := needs_objects("status")
 
 tree := needs_objects("tree")
+
+# The first queries of commands, which find objects by their names.
+refused_policykinds := needs_objects("the command line")
+
+types := needs_objects("the command line")

@@ -210,7 +210,7 @@ def test_edges_answer_as_the_hub_does_and_follow_its_changes(fleet: Fleet) -> No
     assert _revisions(one) == {one: revisions[one]}
 
 
-def test_edges_with_answers_look_up_what_the_hub_computes(fleet: Fleet) -> None:
+def test_edges_with_answers_look_up_what_the_hub_computes(fleet: Fleet, bridge: Run) -> None:
     fleet.start_hub("Gateway/infra/public", "Gateway/infra/public=effective")
     edge, _ = fleet.start_edge("edge", fleet.config("infra.public.effective"))
     revision = eventually_blocking(functools.partial(about, edge))["revision"]
@@ -236,6 +236,10 @@ def test_edges_with_answers_look_up_what_the_hub_computes(fleet: Fleet) -> None:
         assert error["message"].endswith(
             "needs a view with content objects: infra.public.effective has content effective"
         )
+
+    refused = bridge("effective", "httproute/storefront", "-n", "shop", "--opa", edge)
+    assert refused.returncode == 2
+    assert "the command line needs a view with content objects" in refused.stderr
 
     # All answers may differ with another kind.
     (fleet.folder / "manifests" / "11-colorpolicy-kind.yaml").unlink()
