@@ -1,5 +1,6 @@
 package bridge.guarded_changes_test
 
+import data.bridge.admission
 import data.bridge.guarded_changes
 import data.bridge.kinds
 import data.bridge.testing
@@ -53,6 +54,30 @@ test_what_was_in_effect_where_a_policy_moves_to_counts if {
 	found := _messages([kept], [_dark, old, _fresh("public")], _update("example.com", "shop", old, new))
 	lost := "rule pay via Gateway infra/public#http: what ColorPolicy infra/dark sets is no longer in effect: /theme"
 	["deny", concat("", ["[kept] HTTPRoute shop/cart: ", lost])] in found
+}
+
+_effects(constraints, request) := found if {
+	objects := array.concat(testing.world, array.concat(constraints, [_dark]))
+	stored := testing.stored(objects)
+	kinds_there := kinds.active_kinds with data.objects as stored
+	found := [admission.effects, count(guarded_changes._after.objects)] with input as request
+		with data.objects as stored
+		with data.index as testing.stored_index(objects)
+		with data.kinds as kinds_there
+		with data.bridge.constraints.dispatch.policies as {"bridge.guardrails.required_policy"}
+}
+
+test_the_effects_of_a_policy_are_the_same_beside_a_guardrail if {
+	strong := testing.color("infra", "strong", 2, [testing.ref("Gateway", "public")], {"overrides": {"theme": "light"}})
+	mild := testing.color("infra", "strong", 2, [testing.ref("Gateway", "public")], {"theme": "light"})
+	create := {"operation": "CREATE", "kind": {"group": "example.com", "kind": "ColorPolicy"}, "namespace": "infra", "object": strong}
+	every request in [create, _update("example.com", "infra", mild, strong)] {
+		[alone, 0] = _effects([], request)
+		[beside, judged] := _effects([_constraint("colors", {})], request)
+		beside == alone
+		judged > 0
+		count(alone) > 0
+	}
 }
 
 test_the_action_of_the_constraint_counts if {

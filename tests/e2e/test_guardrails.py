@@ -95,6 +95,16 @@ def test_a_change_that_brings_a_guardrail_is_judged_by_it(bridge: Run) -> None:
     }
 
 
+def test_a_test_whose_changes_bring_a_guardrail_is_judged_by_it(bridge: Run, tmp_path: Path) -> None:
+    (tmp_path / "new.yaml").write_text(NEW)
+    expected = {"HTTPRoute/infra/redirect": ["contrast"], "HTTPRoute/blog/feeds": []}
+    case = {"name": "contrast", "changes": {"apply": ["new.yaml"]}, "violations": expected}
+    head = {"apiVersion": "test.policybridge.io/v1alpha1", "kind": "Suite", "manifests": [str(SHOP)]}
+    (tmp_path / "suite.yaml").write_text(yaml.safe_dump({**head, "tests": [case]}))
+    done = bridge("test", tmp_path / "suite.yaml")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_a_change_that_brings_rego_is_judged_by_it(bridge: Run) -> None:
     done = bridge("analyze", "-f", "-", "--manifests", SHOP, "-o", "json", text=OWN)
     assert {one["message"] for one in json.loads(done.stdout)["problems"]["introduced"]} == {
