@@ -12,6 +12,7 @@ import hashlib
 import secrets
 import socket
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import msgspec
 import structlog
@@ -20,7 +21,6 @@ from bridge.http.edges import DestinationState
 from bridge.http.listeners import ServeError
 from bridge.model.destinations import Bucket, Place
 from bridge.opa.bundle import BundleTrust
-from bridge.policy_loader.reports import utc_now
 from bridge.settings.model import Settings
 from bridge.sidecar.registry import RegistryStorage
 from bridge.sidecar.storage import BucketStorage, Storage, StorageError, Stored
@@ -33,7 +33,7 @@ CHECK = 60.0  # seconds between two checks of a stored view
 
 
 class Owner(msgspec.Struct, frozen=True):
-    """The owner of a destination: a cluster, the digest of its public key, and the current writer."""
+    """The owner of a destination: a cluster, the digest of its public key, and its writer since a time (RFC 3339)."""
 
     cluster: str
     key: str
@@ -44,7 +44,7 @@ class Owner(msgspec.Struct, frozen=True):
 def open_destinations(settings: Settings, trust: BundleTrust, may_write: Callable[[], bool]) -> list[Destination]:
     """Return the destinations of the settings. Raises ServeError."""
     key = hashlib.sha256(trust.public_key.encode()).hexdigest()[:16]
-    me = Owner(settings.cluster, key, f"{socket.gethostname()}-{secrets.token_hex(4)}", utc_now())
+    me = Owner(settings.cluster, key, f"{socket.gethostname()}-{secrets.token_hex(4)}", "")
     try:
         return [Destination(place, me, may_write) for place in settings.destinations]
     except StorageError as error:
@@ -145,12 +145,14 @@ class Destination:
             raise StorageError(f"it belongs to {whose}: use another prefix or repository")
         if owner.key != self._me.key:
             raise StorageError("it belongs to a bridge with another key: use its publish_credentials, or another place")
-        if self._is_writer:
+        # Otherwise an earlier owner is back, with all that was stored then.
+        if self._is_writer and (owner.since, owner.writer) > (self._me.since, self._me.writer):
             raise StorageError(f"another bridge publishes there since {owner.since}: {owner.writer}; stop one of both")
         await self._become_writer(stored)
 
     async def _become_writer(self, replaced: Stored | None) -> None:
-        content = msgspec.json.encode(self._me)
-        await self._storage.write(OWNER, content, self._me.writer, replaced)
+        self._me = msgspec.structs.replace(self._me, since=datetime.now(UTC).isoformat(timespec="microseconds"))
+        await self._storage.write(OWNER, msgspec.json.encode(self._me), self._me.writer, replaced)
         self._is_writer = True
+        self._written.clear()  # another bridge may have been the writer since
         log.info("destination taken", at=self.url, writer=self._me.writer)

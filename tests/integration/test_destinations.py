@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
@@ -136,7 +137,9 @@ async def test_of_two_bridges_the_later_one_writes_and_the_other_one_reports_it(
 
 
 @BOTH
-async def test_holder_of_the_lease_writes_and_gets_the_place_back_with_it(server: StorageServer) -> None:
+async def test_holder_of_the_lease_writes_and_gets_the_place_back_with_it(
+    server: StorageServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     leader = "first"
     async with (
         at_work(open_one(server.url("views"), may_write=lambda: leader == "first")) as first,
@@ -150,6 +153,7 @@ async def test_holder_of_the_lease_writes_and_gets_the_place_back_with_it(server
             assert await stored(holder) == (f"{number} of {holder is first}".encode(), str(number))
             assert second.problems == first.problems == 0
             leader = "second" if leader == "first" else "first"
+    assert "was replaced" not in capsys.readouterr().out
 
 
 @BOTH
@@ -163,6 +167,24 @@ async def test_replaced_view_is_stored_again(server: StorageServer, content: byt
         other, name = destination._storage, destination._place.name_of("all")
         await other.write(name, content, "1" if content == b"one" else "2", await other.find(name))
         await eventually(lambda: stored(destination), lambda found: found == (b"two", "2"))
+
+
+@BOTH
+async def test_rollback_of_all_that_is_stored_is_undone(server: StorageServer) -> None:
+    async with at_work(open_one(server.url("views"))) as earlier:
+        earlier.offer("all", b"one", "1")
+        await has(earlier, "1")
+    async with at_work(open_one(server.url("views"))) as destination:
+        destination.offer("all", b"two", "2")
+        await has(destination, "2")
+        storage, name = destination._storage, destination._place.name_of("all")
+        for one, content in ((OWNER, msgspec.json.encode(earlier._me)), (name, b"one")):
+            await storage.write(one, content, "1", await storage.find(one))
+        await eventually(lambda: stored(destination), lambda found: found == (b"two", "2"))
+        await has(destination, "2")
+        owner = await storage.read(OWNER)
+        assert owner
+        assert msgspec.json.decode(owner[0])["writer"] == destination._me.writer
 
 
 @BOTH
