@@ -53,6 +53,10 @@ async def effective(engine: Engine, asked: Asked) -> Answer:
         bridge effective gtw/public#https --manifests examples/shop
         # One policy kind, as the JSON result of the query
         bridge effective --kind colorpolicies --manifests examples/shop -o json
+        # Two clusters of the kubeconfig
+        bridge effective --context staging --context production
+        # All clusters of an OPA that has the data of several
+        bridge effective --opa http://opa:8181 --all-clusters
         # The output of kustomize
         kubectl kustomize . | bridge effective --manifests -
     """
