@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
+import resource
+import signal
 import socket
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import pytest
 
 from hack.tools import find
 from tests.eventually import eventually_blocking
@@ -16,6 +22,7 @@ from tests.ports import free_address
 USER, PASSWORD = "fleet", "a-secret-of-tests"
 _BCRYPT = "$2y$05$abcdefghijklmnopqrstuub9.KCp31jSxywop8HJDIBYRcNWKNoL."  # of PASSWORD
 BUCKET = "fleet"
+_ROOM = 2_000  # bytes of a file of a full server
 
 
 @dataclass
@@ -83,6 +90,26 @@ class StorageServer:
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen([tool.path, *words], env=more, stdout=log, stderr=log)
         eventually_blocking(lambda: is_listening(self.address), about=(self.folder / "log").read_text)
+
+    @contextlib.contextmanager
+    def in_trouble(self, trouble: str) -> Iterator[None]:
+        """Let it be away, hanging or full meanwhile."""
+        assert self.process is not None
+        if trouble == "away":
+            self.stop()
+            yield
+            self.start()
+        elif trouble == "hanging":
+            self.process.send_signal(signal.SIGSTOP)
+            yield
+            self.process.send_signal(signal.SIGCONT)
+        else:
+            prlimit = getattr(resource, "prlimit", None)  # of Linux
+            if prlimit is None:
+                pytest.skip("only Linux limits the files of another process")
+            prlimit(self.process.pid, resource.RLIMIT_FSIZE, (_ROOM, resource.RLIM_INFINITY))
+            yield
+            prlimit(self.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
     def stop(self) -> None:
         """Kill it."""

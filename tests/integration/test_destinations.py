@@ -6,9 +6,7 @@ import asyncio
 import contextlib
 import functools
 import json
-import os
 import re
-import signal
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -32,6 +30,7 @@ from tests.eventually import eventually
 from tests.storing import BUCKET, StorageServer
 from tests.working import working
 
+LARGE = 5_000  # bytes: for more than this a full server has no room
 KEY = BundleTrust(public_key="a key")
 BOTH = pytest.mark.parametrize(
     "server",
@@ -188,8 +187,9 @@ async def test_rollback_of_all_that_is_stored_is_undone(server: StorageServer) -
 
 
 @BOTH
-async def test_storage_that_is_away_or_hangs_delays_no_other_and_is_used_when_it_is_back(
-    server: StorageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("trouble", ["away", "hanging", "full"])
+async def test_storage_in_trouble_delays_no_other_and_is_used_again(
+    server: StorageServer, trouble: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (storage, registry):
         monkeypatch.setattr(module, "PATIENCE", 1.0)
@@ -204,22 +204,18 @@ async def test_storage_that_is_away_or_hangs_delays_no_other_and_is_used_when_it
             at_work(open_one(server.url("views"))) as broken,
             at_work(open_one(healthy.url("views"))) as other,
         ):
-            assert server.process is not None
-            number = 0
-            for cause in ("hangs", "is away"):
-                number += 1
+            for one in (broken, other):
+                one.offer("all", b"1" * LARGE, "1")
+                await has(one, "1")
+            with server.in_trouble(trouble):
                 for one in (broken, other):
-                    one.offer("all", f"content {number}".encode(), str(number))
-                    await has(one, str(number))
-                os.kill(server.process.pid, signal.SIGSTOP) if cause == "hangs" else server.stop()
-                number += 1
-                for one in (broken, other):
-                    one.offer("all", f"content {number}".encode(), str(number))
-                await has(other, str(number))
-                await eventually(lambda: broken.state.problem)
-                assert broken.problems == 1
-                os.kill(server.process.pid, signal.SIGCONT) if cause == "hangs" else server.start()
-                await has(broken, str(number))
+                    one.offer("all", b"2" * LARGE, "2")
+                await has(other, "2")
+                await eventually(lambda: broken.problems)
+                if trouble == "full":
+                    assert await stored(broken) == (b"1" * LARGE, "1")
+            await has(broken, "2")
+            assert await stored(broken) == (b"2" * LARGE, "2")
 
 
 @BOTH
