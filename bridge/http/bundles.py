@@ -242,7 +242,7 @@ def _read_wait(preferences: list[str]) -> float:
     """Return the seconds that a client accepts to wait, from `Prefer: …;wait=N` (RFC 7240)."""
     for part in ";".join(preferences).replace(",", ";").split(";"):
         name, _, value = part.strip().partition("=")
-        if name == "wait" and value.isdigit():
+        if name == "wait" and value.isdecimal():
             return min(float(value), LONGEST_WAIT)
     return 0.0
 

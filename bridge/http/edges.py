@@ -27,6 +27,7 @@ log = structlog.get_logger(__name__)
 
 MOST_EDGES = 10_000  # edges whose last report is kept
 LARGEST_REPORT = 1 << 20  # bytes
+_LONGEST = 500  # characters that are kept of each text in a report
 _MESSAGE = "bundles of views are only for an OPA with a token of the view: `bridge opa-config --view` configures it"
 
 
@@ -163,7 +164,7 @@ class Edges:
     async def _take_report(self, request: web.Request) -> web.StreamResponse:
         try:
             report = _REPORT.decode(await request.read())
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             return web.json_response({"error": {"code": "InvalidReport", "message": str(error)}}, status=400)
         edge = _edge_of(report)
         self.reports.pop(edge.id, None)
@@ -177,15 +178,15 @@ def _edge_of(report: _Report) -> Edge:
     labels = report.labels
     bundle = report.bundles.get(BUNDLE_NAME, _BundleReport())
     identity = labels.get("id", "")
-    return Edge(
-        id=identity,
-        name=labels.get("edge") or identity,
-        view=labels.get("view", ""),
-        revision=bundle.active_revision,
-        activated=bundle.last_successful_activation,
-        reported=utc_now(),
-        error="; ".join(filter(None, [bundle.message, *map(_text_of, bundle.errors)])),
-    )
+    texts = {
+        "id": identity,
+        "name": labels.get("edge") or identity,
+        "view": labels.get("view", ""),
+        "revision": bundle.active_revision,
+        "activated": bundle.last_successful_activation,
+        "error": "; ".join(filter(None, [bundle.message, *map(_text_of, bundle.errors)])),
+    }
+    return Edge(reported=utc_now(), **{name: text[:_LONGEST] for name, text in texts.items()})
 
 
 def _text_of(error: Any) -> str:

@@ -92,7 +92,7 @@ async def test_a_wait_ends_when_the_client_wants_or_at_the_bound(
         assert await served.get(etag, "wait=3600") == (304, etag, b"")
 
 
-@pytest.mark.parametrize("preference", ["", "wait=soon", "wait=-1", "wait", "respond-async", "wait=0"])
+@pytest.mark.parametrize("preference", ["", "wait=soon", "wait=-1", "wait", "wait=²", "respond-async", "wait=0"])
 async def test_who_does_not_want_to_wait_is_answered_at_once(served: Served, preference: str) -> None:
     _, etag, _ = await served.get()
     async with asyncio.timeout(60):
