@@ -12,7 +12,7 @@ import data.bridge.lib.keys
 effective := unanswered if {
 	true
 } else := _error("InvalidInput", "targets must be a list of keys, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
-	not is_array(input.targets)
+	not is_array(object.get(input, "targets", null))
 } else := _error("InvalidInput", sprintf("%v is not a key: write <group>/<Kind>/<namespace>/<name>[#<section>]", [wrong[0]])) if {
 	wrong := [target | some target in _missing; not keys.parse(target)]
 } else := _error("TargetNotFound", sprintf("%s does not exist", [_missing[0]])) if {
@@ -54,6 +54,14 @@ status := needs_objects("status")
 tree := needs_objects("tree")
 
 # The first queries of commands, which find objects by their names.
+constraints := needs_objects("the command line")
+
+kinds_in_force := needs_objects("the command line")
+
 refused_policykinds := needs_objects("the command line")
+
+resource_versions := needs_objects("the command line")
+
+scopes := needs_objects("the command line")
 
 types := needs_objects("the command line")

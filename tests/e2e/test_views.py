@@ -237,9 +237,17 @@ def test_edges_with_answers_look_up_what_the_hub_computes(fleet: Fleet, bridge: 
             "needs a view with content objects: infra.public.effective has content effective"
         )
 
-    refused = bridge("effective", "httproute/storefront", "-n", "shop", "--opa", edge)
-    assert refused.returncode == 2
-    assert "the command line needs a view with content objects" in refused.stderr
+    for command in (
+        "effective httproute/storefront -n shop",
+        "effective",
+        "get policies",
+        "problems",
+        "violations",
+        "status",
+    ):
+        refused = bridge(*command.split(), "--opa", edge)
+        assert refused.returncode == 2
+        assert "the command line needs a view with content objects" in refused.stderr
 
     # All answers may differ with another kind.
     (fleet.folder / "manifests" / "11-colorpolicy-kind.yaml").unlink()
