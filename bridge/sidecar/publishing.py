@@ -18,7 +18,8 @@ from aiohttp import web
 from bridge.admission.certificates import Certificates
 from bridge.files import rego_root
 from bridge.http.bundles import BundleEndpoint
-from bridge.http.edges import LARGEST_REPORT, Edges, Published
+from bridge.http.edges import LARGEST_REPORT, MOST_EDGES, Edges, Published
+from bridge.http.gate import Limits
 from bridge.http.listeners import serving
 from bridge.model.changes import Notice
 from bridge.model.views import View
@@ -37,6 +38,7 @@ from bridge.work import RetryQueue
 
 log = structlog.get_logger(__name__)
 
+_LIMITS = Limits(2 * MOST_EDGES, MOST_EDGES)  # an OPA has a waiting request and one with its status
 PERIOD = 1.0  # seconds between two bundles of one view: an OPA takes about half a second of processor time to load one
 _SHARE = 3  # a view rests at least this multiple of the time of its query, during which OPA writes little
 
@@ -109,7 +111,8 @@ class Publishing:
             certificates = Certificates(Path(settings.publish_cert_file), Path(settings.publish_key_file))
         app = web.Application(client_max_size=LARGEST_REPORT)
         self.edges.add_to(app)
-        async with serving(app, settings.publish_listen, "--publish-listen", certificates) as url:
+        listening = serving(app, settings.publish_listen, "--publish-listen", certificates, limits=_LIMITS)
+        async with listening as url:
             log.info("serving views", at=url, views=[*self._views])
             await (certificates.follow() if certificates else asyncio.Event().wait())
 

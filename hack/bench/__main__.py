@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hack.bench import admission, cluster, expressions, guardrails, starts, wide
+from hack.bench import admission, cluster, expressions, fleet, guardrails, starts, wide
 from hack.bench.table import Figures, printed
 from hack.figures import progress
 from hack.processes import HERE, ROOT, Program
@@ -28,6 +28,7 @@ PARTS: dict[str, Callable[[Program, int, Path], Coroutine[Any, Any, Figures]]] =
     "wide": wide.measure,
     "admission": admission.measure,
     "guardrails": guardrails.measure,
+    "fleet": fleet.measure,
 }
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import aiohttp
 
-from hack.bench.load import POLICY_KIND, Load, namespace_of, rule_key, write
+from hack.bench.load import POLICY_KIND, Load, namespace_of, options_for, rule_key
 from hack.bench.opa import expressions
 from hack.bench.table import Figures
 from hack.processes import BridgeProcess, Program
@@ -17,9 +17,6 @@ RULE = rule_key(5, "[1]")
 async def measure(program: Program, routes: int, folder: Path) -> Figures:
     """Return the counts at a tenth of the routes."""
     load = Load(max(routes // SMALL, 100))
-    manifests = folder / "manifests"
-    manifests.mkdir()
-    write(manifests / "load.yaml", load.objects())
     route = load.routes_with_policy()[0]
     policy = f"{POLICY_KIND}/{namespace_of(route)}/route-{route}"
     change = {"keys": [policy], "was": {}, "targets": {}, "kept": {}, "former": [], "observed": True, "most": 100}
@@ -29,7 +26,7 @@ async def measure(program: Program, routes: int, folder: Path) -> Figures:
         "links": {"keys": [policy]},
         "remediation": change,
     }
-    options = ["--manifests", str(manifests), "--listen", "127.0.0.1:0"]
+    options = options_for(folder, load.objects())
     async with BridgeProcess(folder, options, program=program) as bridge, aiohttp.ClientSession() as session:
         await bridge.logged("OPA synced")
         return {name: await expressions(session, bridge.opa_url, name, query) for name, query in inputs.items()}

@@ -11,7 +11,7 @@ import aiohttp
 from bridge.model.changes import Object
 from bridge.model.keys import key_of
 from bridge.opa.judging import BATCH
-from hack.bench.load import GATEWAY_API, POLICY_KIND, Load, namespace_of, route_policy, write
+from hack.bench.load import GATEWAY_API, POLICY_KIND, Load, namespace_of, options_for, route_policy, write
 from hack.bench.opa import ask
 from hack.bench.table import Figures
 from hack.bench.wide import quiet
@@ -34,16 +34,13 @@ _RULES = [
 async def measure(program: Program, routes: int, folder: Path) -> Figures:
     """Return the figures of 20 guardrails on all routes of a folder."""
     load = Load(routes)
-    manifests = folder / "manifests"
-    manifests.mkdir()
-    write(manifests / "load.yaml", load.objects())
-    options = ["--manifests", str(manifests), "--listen", "127.0.0.1:0"]
+    options = options_for(folder, load.objects())
     requests = list(_requests(load))
     async with aiohttp.ClientSession() as session:
         async with _bridge(folder / "without", options, program) as bridge:
             statuses = await _after_sync(bridge)
             without = await _timed(session, bridge, requests)
-        write(manifests / "guardrails.yaml", _constraints())
+        write(folder / "manifests" / "guardrails.yaml", _constraints())
         async with _bridge(folder / "with", options, program) as bridge:
             both = await _after_sync(bridge)
             with_guardrails = await _timed(session, bridge, requests)

@@ -67,7 +67,7 @@ class Load:
     def policies(self) -> Iterator[Object]:
         """Return ColorPolicies on Gateways, listeners, routes and rules, with every kind of strategy."""
         for number in range(self.gateways):
-            yield _policy(f"gateway-{number}", "infra", number, _ref("Gateway", f"gateway-{number}"))
+            yield gateway_policy(number, number)
             for listener in range(LISTENERS):
                 ref = _ref("Gateway", f"gateway-{number}", f"listener-{listener}")
                 yield _policy(f"gateway-{number}-{listener}", "infra", number + listener, ref)
@@ -118,9 +118,21 @@ def route_policy(route: int, color: int) -> Object:
     return _policy(f"route-{route}", namespace_of(route), color, _ref("HTTPRoute", f"route-{route}"))
 
 
+def gateway_policy(gateway: int, color: int) -> Object:
+    """Return the policy of a Gateway: of these colors, 3 makes an atomic override and 6 atomic defaults."""
+    return _policy(f"gateway-{gateway}", "infra", color, _ref("Gateway", f"gateway-{gateway}"))
+
+
 def accent(number: int) -> str:
     """Return a distinct color for each number."""
     return f"#{number % 0xFFFFFF:06x}"
+
+
+def options_for(folder: Path, objects: Iterable[Object]) -> list[str]:
+    """Write objects to `folder/manifests`; return the options of a bridge on that folder."""
+    (folder / "manifests").mkdir()
+    write(folder / "manifests" / "load.yaml", objects)
+    return ["--manifests", str(folder / "manifests"), "--listen", "127.0.0.1:0"]
 
 
 def write(file: Path, objects: Iterable[Object]) -> None:

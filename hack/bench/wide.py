@@ -6,16 +6,13 @@ from pathlib import Path
 
 import aiohttp
 
-from bridge.model.changes import Object
-from hack.bench.load import GATEWAY_API, POLICY_KIND, Load, accent, rule_key, write
+from hack.bench.load import POLICY_KIND, Load, gateway_policy, options_for, rule_key, write
 from hack.bench.opa import ask
 from hack.bench.table import Figures
 from hack.figures import progress
 from hack.processes import BridgeProcess, Program
 
-CHANGES = 2
 BATCH = 1_000
-GATEWAY = "gateway-0"
 PATIENCE = 1_800.0  # seconds until everything is quiet
 IDLE = 0.1  # of a core, which a bridge and its OPA need at rest
 QUIET = 3.0  # seconds of it
@@ -24,23 +21,20 @@ QUIET = 3.0  # seconds of it
 async def measure(program: Program, routes: int, folder: Path) -> Figures:
     """Return the processor time of a change until it is quiet again, relative to one batched query of all rules."""
     load = Load(routes, gateways=1)
-    manifests = folder / "manifests"
-    manifests.mkdir()
-    others = (obj for obj in load.objects() if (obj["kind"], obj["metadata"]["name"]) != ("ColorPolicy", GATEWAY))
-    write(manifests / "load.yaml", others)
-    write(manifests / "policy.yaml", [_policy(1)])
-    options = ["--manifests", str(manifests), "--listen", "127.0.0.1:0"]
+    others = (obj for obj in load.objects() if (obj["kind"], obj["metadata"]["name"]) != ("ColorPolicy", "gateway-0"))
+    options = options_for(folder, others)
+    write(folder / "manifests" / "policy.yaml", [gateway_policy(0, 6)])
     settings = {"BRIDGE_STATUS_WRITES_PER_SECOND": "100000"}  # what is measured is the bridge, not its budget
     async with BridgeProcess(folder, options, settings, program) as bridge:
         await bridge.logged("OPA synced")
         await quiet(bridge)
         before = sum(bridge.processor_times().values())
-        for number in range(CHANGES):
-            progress(f"the policy of {GATEWAY} changes")
-            write(manifests / "policy.yaml", [_policy(number)])
+        for color in (3, 6):
+            progress("the policy of the Gateway changes")
+            write(folder / "manifests" / "policy.yaml", [gateway_policy(0, color)])
             await asyncio.sleep(1)  # until the bridge has noticed
             await quiet(bridge)
-        changed = (sum(bridge.processor_times().values()) - before) / CHANGES
+        changed = (sum(bridge.processor_times().values()) - before) / 2
         return {"gateway_change": changed / await _one_batched_query(bridge, load)}
 
 
@@ -64,16 +58,3 @@ async def _one_batched_query(bridge: BridgeProcess, load: Load) -> float:
             batch = {"targets": rules[start : start + BATCH], "policyKind": POLICY_KIND}
             await ask(session, bridge.opa_url, "effective", batch)
     return bridge.processor_times()["opa"] - before
-
-
-def _policy(number: int) -> Object:
-    """Return alternately an override, which overrides all policies below, and a default."""
-    wrapper = "overrides" if number % 2 == 0 else "defaults"
-    ref = {"group": GATEWAY_API, "kind": "Gateway", "name": GATEWAY}
-    body = {"strategy": "atomic", "theme": "dark", "colors": {"accent": accent(number)}}
-    return {
-        "apiVersion": "example.com/v1",
-        "kind": "ColorPolicy",
-        "metadata": {"name": GATEWAY, "namespace": "infra"},
-        "spec": {"targetRefs": [ref], wrapper: body},
-    }

@@ -1,5 +1,6 @@
 """A hub with views, and real OPAs as its edges, which have no bridge."""
 
+import asyncio
 import functools
 import io
 import json
@@ -17,14 +18,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 
 from bridge.admission.certificates import create_certificate
+from bridge.http.gate import Limits
 from bridge.opa.bundle import BUNDLE_NAME, edge_config, view_path
 from bridge.opa.credentials import kept_credentials, new_credentials
 from tests.e2e.conftest import SHOP, Run
 from tests.e2e.serving import bridge_runs
-from tests.eventually import equal_to, eventually_blocking
+from tests.eventually import equal_to, eventually, eventually_blocking
 
 PUBLIC = "gateway.networking.k8s.io/Gateway/infra/public"
 STOREFRONT = "gateway.networking.k8s.io/HTTPRoute/shop/storefront"
@@ -291,6 +294,25 @@ def _check_state(archive: bytes) -> int:
     assert stamps == {kinds["example.com/ColorPolicy"]["by"]}
     [text] = [text.decode() for name, text in files.items() if name.endswith(".rego") and b"package acme" in text]
     return int(text.rpartition(" ")[2])
+
+
+async def test_more_edges_behind_one_address_wait_than_other_listeners_serve(fleet: Fleet) -> None:
+    fleet.start_hub("Gateway/infra/public=effective")
+    await eventually(lambda: asyncio.to_thread(fleet.get_view, "infra.public.effective"), lambda found: found[0] == 200)
+    url = f"http://{fleet.address}{view_path('infra.public.effective')}"
+    headers = {"Authorization": f"Bearer {fleet.credentials.token}", "Prefer": "wait=60"}
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), headers=headers) as session:
+
+        async def fetch(etag: str) -> tuple[int, str]:
+            async with session.get(url, headers={"If-None-Match": etag}) as answer:
+                await answer.read()
+                return answer.status, answer.headers["ETag"]
+
+        _, etag = await fetch("")
+        waiting = asyncio.gather(*(fetch(etag) for _ in range(Limits().per_peer + 100)))
+        await asyncio.sleep(1)
+        fleet.change("63-storefront.yaml", "theme: dark", "theme: light")
+        assert {status for status, _ in await waiting} == {200}
 
 
 def test_edge_outlives_the_hub_and_follows_the_next_one(fleet: Fleet) -> None:
