@@ -22,7 +22,7 @@ import structlog
 from yarl import URL
 
 from bridge import tracing
-from bridge.model.keys import Key, parse_key, segments_of, url_path
+from bridge.model.keys import Key, parse_key, pointer, segments_of, url_path
 from bridge.model.nesting import Decoded, NestingError, decode
 from bridge.model.observability import Histogram
 from bridge.opa.address import TlsFiles, Trust, connector, read_address
@@ -173,8 +173,11 @@ class Opa:
         return Answer(found.get("result", msgspec.UNSET), _read_revision(found), str(found.get("decision_id", "")))
 
     async def get(self, path: str) -> Any | None:
-        """Return a document without input, None if it is undefined."""
+        """Return a document without input, None if it is undefined; objects are those of the chosen cluster."""
         segments = segments_of(path)
+        if self.cluster and segments[:1] == ["objects"]:
+            segments = ["clusters", self.cluster, *segments]
+            path = pointer(*segments)
         if not all(map(_PLAIN.fullmatch, segments)):
             answers = await self.evaluate("found = data" + "".join(f"[{json.dumps(name)}]" for name in segments), {})
             return answers[0]["found"] if answers else None

@@ -54,6 +54,15 @@ async def test_an_evaluation_error_keeps_opas_code_and_place(opa: Opa) -> None:
     assert "v1.rego:" in str(caught.value)
 
 
+async def test_objects_are_those_of_the_chosen_cluster(opa: Opa) -> None:
+    await opa.put("clusters/east/objects", {"core": {"a/b": 1}})
+    await opa.put("objects", {"core": {"a/b": 2}})
+    assert await opa.get("objects/core/a~1b") == 2
+    opa.cluster = "east"
+    assert (await opa.get("objects/core/a~1b"), await opa.get("/objects/core")) == (1, {"a/b": 1})
+    assert await opa.get("clusters/east/objects/core") == {"a/b": 1}
+
+
 async def test_a_patch_is_all_or_nothing(opa: Opa) -> None:
     await opa.put("objects", {"a": 1})
     await opa.patch(
