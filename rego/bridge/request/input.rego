@@ -35,11 +35,20 @@ _host := trim_suffix(regex.replace(lower(object.get(input, "sni", object.get(inp
 _call := [object.get(input, ["grpc", field], "") | some field in ["service", "method"]]
 
 # The problem of the first field with an invalid form, as a message.
-form_problem := [message |
+form_problem := _wrong_forms[0] if {
+	true
+} else := sprintf("path of a gRPC call is %s: omit it, or correct grpc", [path]) if {
+	request.protocol == "GRPC"
+	input.grpc
+	path := sprintf("/%s/%s", _call)
+	request.path != path
+}
+
+_wrong_forms := [message |
 	some [field, schema, message] in _forms
 	value := input[field]
 	not json.match_schema({"value": value}, {"properties": {"value": schema}})[0]
-][0]
+]
 
 _protocols := ["GRPC", "HTTP", "HTTPS", "TCP", "TLS", "UDP"]
 

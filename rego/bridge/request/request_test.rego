@@ -93,6 +93,7 @@ test_a_mistake_is_explained_by_the_expected_form if {
 		[{"grpc": {"service": "cart"}}, "grpc must have service and method, both strings without /"],
 		[{"grpc": {"service": "shop/cart", "method": "Get"}}, "grpc must have service and method, both strings without /"],
 		[{"grpc": {"service": "cart", "method": "shop/Get"}}, "grpc must have service and method, both strings without /"],
+		[{"grpc": {"service": "shop.Cart", "method": "Get"}, "path": "/cart"}, "path of a gRPC call is /shop.Cart/Get: omit it, or correct grpc"],
 		[{"headers": {"a": 1}}, "headers must be an object of strings, or of lists of strings"],
 		[{"query": {"a": []}}, "query must be an object of strings, or of lists of strings"],
 		[{"query": {"a": ["b", 1]}}, "query must be an object of strings, or of lists of strings"],
