@@ -1,11 +1,13 @@
 """`bridge fleet`: the OPAs that get views from a bridge."""
 
+import http.client
 import json
 import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from bridge.queries.names import CommandError
 
 _PATIENCE = 10.0  # seconds
 _BEHIND = 1  # exit code
+_OTHER = "does not respond like a bridge's address of views (--publish-listen)"
 
 
 def _fleet() -> None:
@@ -71,23 +74,32 @@ def status(bridge_url: str, publish_credentials: Path | None, ca_file: Path | No
 
 
 def _read(url: str, folder: Path | None, ca_file: Path | None) -> dict[str, Any]:
-    from bridge.opa.credentials import TOKEN, CredentialsError, default_folder
+    from bridge.files import read_text
+    from bridge.opa.credentials import TOKEN, checked_token, default_folder
 
     if not url.startswith(("http://", "https://")):
         raise CommandError(f"--bridge-url {url}: write https://HOST:PORT")
+    file = (folder or default_folder("publish")) / TOKEN
     try:
-        token = ((folder or default_folder("publish")) / TOKEN).read_text(encoding="ascii").strip()
+        token = checked_token(read_text(file, "ascii"))
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise CommandError(f"{file}: {why}: give the bridge's folder with --publish-credentials") from error
+    try:
         context = ssl.create_default_context(cafile=ca_file) if url.startswith("https") else None
         request = urllib.request.Request(f"{url}/fleet", headers={"Authorization": f"Bearer {token}"})  # noqa: S310 (checked)
         with urllib.request.urlopen(request, timeout=_PATIENCE, context=context) as response:  # noqa: S310 (checked)
             answer: dict[str, Any] = json.load(response)
             return answer
     except urllib.error.HTTPError as error:
-        raise CommandError(f"{url} refuses the token: HTTP {error.code}") from error
+        problem = "refuses the token" if error.code == HTTPStatus.UNAUTHORIZED else _OTHER
+        raise CommandError(f"{url} {problem}: HTTP {error.code}") from error
     except urllib.error.URLError as error:
         raise CommandError(f"{url} does not respond: {error.reason}") from error
-    except (CredentialsError, OSError) as error:
-        raise CommandError(str(error)) from error
+    except OSError as error:
+        raise CommandError(f"{url}: {error}") from error
+    except (http.client.HTTPException, ValueError) as error:
+        raise CommandError(f"{url} {_OTHER}") from error
 
 
 def _table_of_views(views: list[dict[str, Any]]) -> Table:
