@@ -1,6 +1,7 @@
 """Commands for an installation: `webhook-config`, `opa-config`, `credentials`, `token` and `crds`."""
 
 import secrets
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -210,10 +211,11 @@ def opa_config(
     if unknown := keys.keys() - clusters.keys():
         raise CommandError(f"--cluster-key {min(unknown)}: no --cluster has this name")
     try:
+        _check_names(view, clusters)
         source = place_of(place) if place else None
         places = {name: place_of(url) for name, url in clusters.items()}
     except ValueError as error:
-        raise CommandError(str(error).replace("publish_to: ", "")) from error
+        raise CommandError(str(error).removeprefix("publish: ").replace("publish_to: ", "")) from error
     url = bridge_url or f"http://127.0.0.1:{8484 if view else 8282}"
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
@@ -228,6 +230,16 @@ def opa_config(
         print_document(output, config)
         return
     print_document(output, config_for(url, trust, **more))
+
+
+def _check_names(view: str | None, clusters: Iterable[str]) -> None:
+    """Raise ValueError for a name that no view or cluster can have."""
+    from bridge.model.views import View, name_of_cluster
+
+    if view:
+        View(view)
+    for name in clusters:
+        name_of_cluster(name)
 
 
 def _pairs(name: str, texts: tuple[str, ...]) -> dict[str, str]:

@@ -96,8 +96,7 @@ def read_command(
             asked = asked_of_each(options)
             if len(asked) > 1 and options["watch"]:
                 raise CommandError("--watch follows one source: give one --context or --cluster")
-            answers = {name: answered(one) for name, one in asked.items()}
-            answer, code = next(iter(answers.values())) if len(answers) == 1 else _join(answers)
+            answer, code = answered(*asked.values()) if len(asked) == 1 else _join(asked, answered)
             print_answer(options["output"], answer)
             return code
 
@@ -132,8 +131,22 @@ def asked_of_each(options: dict[str, Any]) -> dict[str, Asked]:
     return {name: replace(asked, source=replace(source, cluster=name)) for name in clusters or known}
 
 
-def _join(answers: Mapping[str, tuple[Answer, int]]) -> tuple[Answer, int]:
-    """Return the answers of several sources as one: tables below their names, documents by name."""
+def _join(asked: Mapping[str, Asked], answered: Callable[[Asked], tuple[Answer, int]]) -> tuple[Answer, int]:
+    """Return the answers of several sources as one: tables below their names, documents by name.
+
+    A source that does not have what is named is reported. Raises NameNotFoundError if none has it.
+    """
+    answers: dict[str, tuple[Answer, int]] = {}
+    missing = []
+    for name, one in asked.items():
+        try:
+            answers[name] = answered(one)
+        except NameNotFoundError as error:
+            missing.append(f"{name}: {error}")
+    if not answers:
+        raise NameNotFoundError("; ".join(missing))
+    for problem in missing:
+        print_error(problem)
 
     def tables() -> Iterable[Block]:
         for source, (answer, _) in answers.items():

@@ -42,7 +42,7 @@ def _option(setting: Setting) -> click.Option:
     flag, metavar = setting.option.split()
     several = get_origin(setting.type) is tuple
     choices = get_args(setting.type) if get_origin(setting.type) is Literal else None
-    default = "" if several or setting.default is None else f" Default: {setting.default}."
+    default = "" if several or setting.default in {None, ""} else f" Default: {setting.default}."
     return click.Option(
         [flag, setting.name],
         metavar=None if choices else metavar,

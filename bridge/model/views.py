@@ -13,6 +13,7 @@ FEDERATION = "federation"  # the view without data, whose Rego reads those of se
 OF_CLUSTER = "cluster"  # the view with all data of a cluster, for an OPA that has several
 EFFECTIVE = "effective"  # the content of a view with precomputed answers
 FORMS = "all, GatewayClass/NAME, Gateway/NAMESPACE/NAME (both also with =effective), cluster, or federation"
+_CLUSTER_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _NAME = re.compile(r"[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?")  # as of an object in Kubernetes, and so of a Gateway
 
 
@@ -76,7 +77,11 @@ def class_key(name: str) -> Key:
 
 
 def name_of_cluster(cluster: str) -> str:
-    """Return the name of the view with all data of a cluster."""
+    """Return the name of the view with all data of a cluster. Raises ValueError for an invalid name of one."""
+    if not _CLUSTER_NAME.fullmatch(cluster):
+        raise ValueError(
+            f"cluster {cluster!r} is not a name of lowercase letters, digits and - (at most 63 characters)"
+        )
     return f"{OF_CLUSTER}.{cluster}"
 
 

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from bridge.model.destinations import check_destinations
 from bridge.model.placement import decision_path
-from bridge.model.views import check_views
+from bridge.model.views import check_views, name_of_cluster
 from bridge.opa.address import read_address
 from bridge.opa.errors import OpaError
 from bridge.settings.model import Settings, split_address
@@ -130,11 +130,7 @@ _RULES: tuple[Rule, ...] = (
     ("publish", lambda s: check_views(s.views), ""),
     ("publish_to", lambda s: check_destinations(s.destinations, s.views), ""),
     ("publish_to", lambda s: s.publish or not s.publish_to, " needs publish, which names the views"),
-    (
-        "cluster",
-        lambda s: not s.cluster or _NAMESPACE.fullmatch(s.cluster),
-        " {!r} is not a name of lowercase letters, digits and -",
-    ),
+    ("cluster", lambda s: not s.cluster or name_of_cluster(s.cluster), ""),
     _pair("publish_cert_file", "publish_key_file"),
     ("decision", lambda s: decision_path(s.decision), ""),
     ("webhook_decision", lambda s: s.admission_decision, ""),

@@ -1,5 +1,6 @@
 """Help, version, `bridge opa-config`, `bridge doctor`, and Ctrl-C."""
 
+import asyncio
 import fcntl
 import json
 import os
@@ -23,6 +24,7 @@ from tests.bundle_trust import shared_trust
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.e2e.conftest import ROOT, Run
 from tests.eventually import eventually_blocking
+from tests.warm_opa import WarmOpa
 
 COMMANDS = [
     "effective",
@@ -138,6 +140,41 @@ def test_a_token_is_another_one_each_time_and_good_for_the_page(bridge: Run) -> 
 def test_opa_config_wants_a_url(bridge: Run) -> None:
     answer = bridge("opa-config", "--bridge-url", "bridge:1234")
     assert (answer.returncode, answer.stderr) == (2, "error: --bridge-url bridge:1234: write http://HOST:PORT\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--view", "Gateway/infra/public"], "'Gateway/infra/public' is not a name of a view"),
+        (
+            ["--view=federation", "--from=s3://fleet/east", "--cluster=a/b=s3://fleet/east"],
+            "cluster 'a/b' is not a name of lowercase letters",
+        ),
+    ],
+)
+def test_opa_config_refuses_a_name_that_no_view_or_cluster_has(bridge: Run, options: list[str], problem: str) -> None:
+    answer = bridge("opa-config", *options)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert problem in answer.stderr
+
+
+def test_fleet_status_says_what_is_wrong_with_a_token_or_an_address(
+    bridge: Run, opa_path: Path, tmp_path: Path
+) -> None:
+    asked = ("fleet", "status", "--publish-credentials", tmp_path)
+    for token, problem in ((None, "No such file"), ("a\nb", "at least 16 characters"), ("a b" * 9, "without spaces")):
+        if token:
+            (tmp_path / "token").write_text(token)
+        answer = bridge(*asked)
+        assert answer.returncode == 2
+        assert re.fullmatch(f"error: .*/token: .*{problem}.*--publish-credentials\n", answer.stderr), answer.stderr
+    (tmp_path / "token").write_text("t" * 16)
+
+    async def ask_another_server() -> str:
+        async with WarmOpa(opa_path) as other:
+            return await asyncio.to_thread(lambda: bridge(*asked, "--bridge-url", other.url).stderr)
+
+    assert "does not respond like a bridge's address of views" in asyncio.run(ask_another_server())
 
 
 def test_doctor_is_content_where_opa_is_there(bridge: Run, opa_path: Path) -> None:

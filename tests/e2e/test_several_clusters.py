@@ -174,6 +174,10 @@ def test_one_opa_answers_for_each_cluster_and_for_all(federation: Federation, br
         2,
         f"error: no cluster 'north' at {federation.url}: it has east, west\n",
     )
+    federation.kubectls["east"]("create", "service", "clusterip", "own", "--tcp=80", "-n", "default")
+    own_target = (*of_all, "svc/own", "-n", "default", "--all-clusters", "-o", "json")
+    partly = eventually_blocking(lambda: bridge(*own_target), lambda found: found.returncode == 0)
+    assert (json.loads(partly.stdout).keys(), partly.stderr[:26]) == ({"east"}, "west: svc/own is not found")
     refused = bridge("effective", "--opa", federation.hubs["east"].opa_url, "--all-clusters")
     assert "has no data of clusters" in refused.stderr
 
