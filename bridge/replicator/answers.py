@@ -56,9 +56,7 @@ class AnswerTable:
         async with changing:
             found = await self._find_stale()
             await self._compute()
-            [kinds] = await self._opa.evaluate(
-                "active = object.keys(data.kinds); in_use = data.bridge.kinds.in_use", {}
-            )
+            [kinds] = await self._opa.evaluate(_KINDS, {})
         marks = marks_of_view(self._view, found["roots"], found["keys"])
         if not found["roots"]:
             return Slice({}, 0, marks)
