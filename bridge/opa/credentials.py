@@ -47,6 +47,7 @@ def _sum(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
+_REMEDY = "restore the files, or remove the folder, and give each OPA the new ones"
 TOKEN, SIGNING_KEY, VERIFICATION_KEY = "token", "signing-key.pem", "verification-key.pem"
 
 
@@ -92,14 +93,14 @@ def kept_credentials(folder: Path) -> BundleCredentials:
     try:
         if not folder.exists():
             _make(folder)
-        token = read_text(folder / TOKEN, "ascii").strip()
+        token = checked_token(read_text(folder / TOKEN, "ascii"))
         key = serialization.load_pem_private_key(read_file(folder / SIGNING_KEY), None)
     except OSError as error:
         raise CredentialsError(f"credentials in {folder}: {error.filename}: {error.strerror}") from error
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-        raise CredentialsError(f"credentials in {folder} cannot be used: {error}; remove the folder") from error
-    if not token or not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
-        raise CredentialsError(f"credentials in {folder} are not a token and a P-256 key: remove the folder")
+        raise CredentialsError(f"credentials in {folder} cannot be used: {error}; {_REMEDY}") from error
+    if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
+        raise CredentialsError(f"credentials in {folder} have a key that is not of P-256; {_REMEDY}")
     return BundleCredentials(token, key, folder)
 
 

@@ -190,7 +190,15 @@ def test_kept_credentials_stay_the_same_and_are_readable_for_one_user_alone(tmp_
     assert (tmp_path / "state" / "bundle").stat().st_mode & 0o777 == 0o700
 
 
-@pytest.mark.parametrize(("file", "content"), [("token", ""), ("signing-key.pem", "no key"), ("signing-key.pem", None)])
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("token", ""),
+        ("token", "one-token-of-two-lines\nanother-one"),
+        ("signing-key.pem", "no key"),
+        ("signing-key.pem", None),
+    ],
+)
 def test_damaged_credentials_are_an_error_that_names_the_folder(tmp_path: Path, file: str, content: str | None) -> None:
     folder = tmp_path / "bundle"
     kept_credentials(folder)
