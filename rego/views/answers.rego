@@ -110,6 +110,7 @@ _matches(route_key) := {[["matches", entry, _protocol(type), name, path, sprintf
 	served == type
 	some index, rule in lookup.get(route_key).spec.rules
 	some place, match in requests.written_matches(rule)
+	is_object(match)
 	conditions := [object.union(one, {"actual": one.expected, "at": _place(type, one)}) | some one in requests.conditions_of(type, match)]
 	path := _path(type, conditions)
 	own_rank := requests.own_rank(entry, type, requests.match_rank(type, conditions))

@@ -48,6 +48,16 @@ test_a_gateway_has_its_listeners_by_kind_of_request if {
 	_value(answers, ["listeners", testing.listener_http]).unserved.GRPC.status == "UNIMPLEMENTED"
 }
 
+test_a_match_that_is_not_an_object_matches_nothing if {
+	route := testing.with_spec(testing.resource(testing.gateway_api, "HTTPRoute", "shop", "odd"), {
+		"parentRefs": [{"name": "public", "namespace": "infra", "sectionName": "http"}],
+		"rules": [{"matches": [1, {"path": {"value": "/odd"}}]}],
+	})
+	key := "gateway.networking.k8s.io/HTTPRoute/shop/odd"
+	answers := v1.answers with input as {"objects": [key], "above": [], "within": [_gateway, key], "changes": {"upsert": array.concat(_objects, [route])}}
+	{path[4] | some [path, _] in answers[key]; path[0] == "matches"} == {"/odd/"}
+}
+
 test_a_route_has_its_matches_and_what_its_rules_do if {
 	answers := _answers_of([testing.cart_route, _calls], [])
 	rule := _value(answers, ["rules", testing.listener_http, concat("", [testing.cart_route, "#0"])])
