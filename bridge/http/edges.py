@@ -27,6 +27,7 @@ log = structlog.get_logger(__name__)
 
 MOST_EDGES = 10_000  # edges whose last report is kept
 LARGEST_REPORT = 1 << 20  # bytes
+_UNSET_NAME = "${HOSTNAME}"  # an edge's name if this variable is not set: OPA leaves it as it is
 _LONGEST = 500  # characters that are kept of each text in a report
 _MESSAGE = "bundles of views are only for an OPA with a token of the view: `bridge opa-config --view` configures it"
 
@@ -177,10 +178,10 @@ class Edges:
 def _edge_of(report: _Report) -> Edge:
     labels = report.labels
     bundle = report.bundles.get(BUNDLE_NAME, _BundleReport())
-    identity = labels.get("id", "")
+    identity, edge = labels.get("id", ""), labels.get("edge", "")
     texts = {
         "id": identity,
-        "name": labels.get("edge") or identity,
+        "name": identity if edge in {"", _UNSET_NAME} else edge,
         "view": labels.get("view", ""),
         "revision": bundle.active_revision,
         "activated": bundle.last_successful_activation,

@@ -8,7 +8,9 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from bridge.http.edges import Edges
+from bridge.opa.bundle import edge_config
 from bridge.settings.model import Settings
+from tests.bundle_trust import shared_trust
 
 
 async def report(folder: Path, body: str) -> tuple[int, Edges]:
@@ -31,6 +33,12 @@ async def test_long_texts_of_a_report_are_shortened(tmp_path: Path) -> None:
     assert status == 200
     [(identity, edge)] = edges.reports.items()
     assert len(identity) + sum(len(getattr(edge, name)) for name in edge.__struct_fields__) < 5000
+
+
+async def test_edge_without_a_name_is_shown_by_the_id_of_its_opa(tmp_path: Path) -> None:
+    named = edge_config("http://127.0.0.1:8484", shared_trust(), "all")["labels"]["edge"]
+    _, edges = await report(tmp_path, json.dumps({"labels": {"id": "one", "edge": named}}))
+    assert edges.reports["one"].name == "one"
 
 
 DEEP = '{"bundles": {"policy-bridge": {"errors": [' + "[" * 100_000 + "]" * 100_000 + "]}}}"
