@@ -122,11 +122,11 @@ def asked_of_each(options: dict[str, Any]) -> dict[str, Asked]:
     if not source.opa_url:
         raise CommandError(f"{'--cluster' if clusters else '--all-clusters'} needs --opa with the data of clusters")
     known, _ = read(source, lambda engine: engine.opa.get("bridge/fleet/clusters"))
-    if known is None:
+    if not known:
         raise CommandError(f"{source.opa_url} has no data of clusters: see the view federation")
     for name in clusters:
         if name not in known:
-            raise CommandError(f"no cluster {name!r} at {source.opa_url}: it has {', '.join(known) or 'none'}")
+            raise CommandError(f"no cluster {name!r} at {source.opa_url}: it has {', '.join(known)}")
     (asked,) = each.values()
     return {name: replace(asked, source=replace(source, cluster=name)) for name in clusters or known}
 

@@ -18,8 +18,11 @@ import yaml
 
 from bridge import __version__
 from bridge.cli.main import run_command
+from bridge.files import rego_root
 from bridge.http.listeners import checked_web_token
-from bridge.opa.bundle import opa_config
+from bridge.opa.bundle import build_view_bundle, opa_config
+from bridge.opa.shipped import shipped_bundle, with_fleet
+from bridge.policy_loader.reports import utc_now
 from tests.bundle_trust import shared_trust
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.e2e.conftest import ROOT, Run
@@ -175,6 +178,18 @@ def test_fleet_status_says_what_is_wrong_with_a_token_or_an_address(
             return await asyncio.to_thread(lambda: bridge(*asked, "--bridge-url", other.url).stderr)
 
     assert "does not respond like a bridge's address of views" in asyncio.run(ask_another_server())
+
+
+def test_opa_for_clusters_without_any_is_an_error(bridge: Run, opa_path: Path) -> None:
+    bundle = build_view_bundle(with_fleet(shipped_bundle(rego_root())), {}, "federation", utc_now())
+
+    async def read_all() -> list[str]:
+        async with WarmOpa(opa_path, bundle=bundle) as opa:
+            chosen = (["--all-clusters"], ["--cluster", "east"])
+            return [(await asyncio.to_thread(bridge, "effective", "--opa", opa.url, *some)).stderr for some in chosen]
+
+    for error in asyncio.run(read_all()):
+        assert "has no data of clusters: see the view federation" in error
 
 
 def test_doctor_is_content_where_opa_is_there(bridge: Run, opa_path: Path) -> None:
