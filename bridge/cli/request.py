@@ -143,7 +143,7 @@ def _query_inputs(asked: Asked) -> list[Entry]:
 def _query_input(options: dict[str, Any]) -> Entry:
     """Return the query's input except the Gateway. Raises CommandError for invalid values."""
     host, colon, port = (options["host"] or "").rpartition(":")
-    if colon and port.isdigit():
+    if colon and port.isdecimal():
         raise CommandError(f"--host {options['host']} has a port: write --host {host} --port {port}")
     named = {"host": "host", "method": "method", "sni": "sni", "port": "port", "source_namespace": "sourceNamespace"}
     query_input = {field: options[name] for name, field in named.items() if options[name]}

@@ -148,7 +148,7 @@ def api_error(http_status: int, body: bytes, retry_after: str | None = None) -> 
         status: Any = decode(body)
     except msgspec.DecodeError:
         status = None
-    wait = float(retry_after) if retry_after and retry_after.isdigit() else None
+    wait = float(retry_after) if retry_after and retry_after.isdecimal() else None
     if isinstance(status, dict) and status.get("kind") == "Status":
         return status_error(status, http_status, wait)
     text = one_line(body.decode("utf-8", "replace")) or "the response is empty"

@@ -324,7 +324,7 @@ def _read_revision(answer: dict[str, Any]) -> str:
 
 
 def _read_rejection(status: int, body: bytes, retry_after: str) -> OpaRejected:
-    wait = float(retry_after) if retry_after.isdigit() else 0.0
+    wait = float(retry_after) if retry_after.isdecimal() else 0.0
     try:
         answer: Any = decode(body)
     except msgspec.DecodeError:

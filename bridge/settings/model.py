@@ -30,7 +30,7 @@ def setting(default: Any, text: str, option: str = "", *, reloaded: bool = False
 def split_address(text: str) -> tuple[str, int]:
     """Return the parts of `HOST:PORT`; raises ValueError for another form."""
     host, colon, port = text.rpartition(":")
-    if not colon or not host or not port.isdigit() or int(port) > 65535:
+    if not colon or not host or not port.isdecimal() or int(port) > 65535:
         raise ValueError(f"{text!r} is not HOST:PORT")
     return host.strip("[]"), int(port)
 

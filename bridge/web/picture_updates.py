@@ -293,7 +293,7 @@ class Journal:
     def number(self, name: str) -> int | None:
         """Return the revision of a name, None for one of another epoch."""
         epoch, _, number = name.partition("-")
-        return int(number) if epoch == self._epoch and number.isdigit() and int(number) <= self.revision else None
+        return int(number) if epoch == self._epoch and number.isdecimal() and int(number) <= self.revision else None
 
     def add(self, keys: Iterable[Changed]) -> None:
         """Note that these have changed, in one revision; none of them if only results of queries may differ."""

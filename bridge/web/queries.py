@@ -155,7 +155,7 @@ class Changes:
         mistakes: list[dict[str, Any]] = []
         for problem in problems:
             line = problem.subject.rpartition(":")[2]
-            mistakes.append({"line": int(line) if line.isdigit() else 1, "message": problem.message})
+            mistakes.append({"line": int(line) if line.isdecimal() else 1, "message": problem.message})
         return answer({**found.document(), "mistakes": mistakes})
 
 

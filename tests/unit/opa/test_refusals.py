@@ -6,7 +6,10 @@ from bridge.opa.client import Opa
 from bridge.opa.errors import OpaRejected
 
 
-@pytest.mark.parametrize(("headers", "wait"), [({"Retry-After": "7"}, 7.0), ({"Retry-After": "soon"}, 0.0), ({}, 0.0)])
+@pytest.mark.parametrize(
+    ("headers", "wait"),
+    [({"Retry-After": "7"}, 7.0), ({"Retry-After": "soon"}, 0.0), ({"Retry-After": "²"}, 0.0), ({}, 0.0)],
+)
 async def test_a_server_that_asks_to_wait_is_respected(headers: dict[str, str], wait: float) -> None:
     async def busy(_: web.Request) -> web.Response:
         return web.Response(status=429, text="busy", headers=headers)
