@@ -164,7 +164,7 @@ def test_one_opa_answers_for_each_cluster_and_for_all(federation: Federation, br
         for name in ("west", "east")
         for target in dict.fromkeys(entry["target"] for entry in own[name])
     ]
-    for read in (("get", "policies"), ("describe", "svc/cart", "-n", "default")):
+    for read in (("get", "policies", "-o", "json"), ("describe", "svc/cart", "-n", "default")):
         of_one = {name: bridge(*read, "--opa", hub.opa_url).stdout for name, hub in federation.hubs.items()}
         assert {name: bridge(*read, "--opa", federation.url, "--cluster", name).stdout for name in CLUSTERS} == of_one
     shown = bridge(*of_all, "--all-clusters").stdout
