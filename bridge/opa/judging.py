@@ -10,7 +10,7 @@ from typing import Any
 
 import structlog
 
-from bridge.opa.client import PART_LIMIT, Opa, fails_at_items
+from bridge.opa.client import PART_LIMIT, Opa, batches, fails_at_items
 from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, QueryError
 
 log = structlog.get_logger(__name__)
@@ -36,8 +36,7 @@ class Judging:
 
     async def rows(self, keys: Sequence[str], names: Sequence[str] | None) -> list[Row]:
         """Return the violations by objects of these Constraints, or of all. Raises OpaError if OPA does not answer."""
-        parts = [keys[start : start + BATCH] for start in range(0, len(keys), BATCH)]
-        return [row for part in parts for row in await self._rows(part, names)]
+        return [row for part in batches(keys, BATCH) for row in await self._rows(part, names)]
 
     async def _rows(self, keys: Sequence[str], names: Sequence[str] | None) -> list[Row]:
         if names is None and self._slow:
