@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bridge.model.views import View
-from bridge.opa.client import Opa
+from bridge.opa.client import Opa, batches
 from bridge.replicator.documents import Path
 from bridge.replicator.views import Slice, input_of_view, marks_of_view, put
 
@@ -89,16 +89,18 @@ class AnswerTable:
 
     async def _compute(self) -> None:
         within = sorted(self._keys)
-        while todo := sorted(self._stale)[:_BATCH] or sorted(self._above)[:_BATCH]:
-            objects, above = (todo, []) if self._stale else ([], todo)
+        for objects in batches(sorted(self._stale), _BATCH):
             answers = self._answers
-            found = await self._opa.query("answers", {"objects": objects, "above": above, "within": within})
+            found = await self._opa.query("answers", {"objects": objects, "above": [], "within": within})
             for key in objects:
                 answers[key] = _entries(found.get(key, ()))
+            self._stale.difference_update(objects)
+        for above in batches(sorted(self._above), _BATCH):
+            answers = self._answers
+            found = await self._opa.query("answers", {"objects": [], "above": above, "within": within})
             for key in above:
                 others = {path: value for path, value in answers.get(key, {}).items() if path[0] != "targets"}
                 answers[key] = others | _entries(found.get(key, ()))
-            self._stale.difference_update(objects)
             self._above.difference_update(above)
 
 
