@@ -68,7 +68,6 @@ class Publishing:
         self._loader = loader
         self._modules = modules
         self._answers = {name: AnswerTable(view, opa) for name, view in self._views.items() if view.has_answers}
-        self._lookups = edge_bundle(rego_root())
         self._queue: RetryQueue[str] = RetryQueue(str)  # names of views to build; each has its own turn
         self._resting: set[str] = set()  # views that were built a moment ago
         self._marks: dict[str, Marks | None] = {}  # of built views; None or absent: every change concerns it
@@ -94,6 +93,10 @@ class Publishing:
         for answers in self._answers.values():
             answers.forget()
         self._queue.add(self._views)
+
+    @functools.cached_property
+    def _lookups(self) -> Bundle:
+        return edge_bundle(rego_root())
 
     async def run(self) -> None:
         """Serve and publish until cancelled. Raises ServeError."""
