@@ -111,6 +111,15 @@ class StorageServer:
             yield
             prlimit(self.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
+    @contextlib.contextmanager
+    def running(self) -> Iterator[StorageServer]:
+        """Start it, and kill it at the end."""
+        self.start()
+        try:
+            yield self
+        finally:
+            self.stop()
+
     def stop(self) -> None:
         """Kill it."""
         if self.process is not None:

@@ -116,8 +116,7 @@ def test_the_tutorial(
         (tmp_path / name).mkdir()
     with ExitStack() as stack:
         registry = StorageServer("oci", tmp_path / "registry", addresses["127.0.0.1:5000"], auth=None)
-        registry.start()
-        stack.callback(registry.stop)
+        stack.enter_context(registry.running())
         reader = Reader(tmp_path / "reader", environment, addresses, stack)
         for step in steps(PAGE):
             reader.take(step)

@@ -39,9 +39,7 @@ async def test_edges_go_on_with_the_next_holder_of_the_lease(
     kubectl = Kubectl(kubectl_path, own_control_plane)
     kubectl("apply", "--server-side", "-f", "-", text=OBJECTS.format(region="eu"))
     with ExitStack() as stack:
-        server = StorageServer("s3", tmp_path)
-        server.start()
-        stack.callback(server.stop)
+        server = stack.enter_context(StorageServer("s3", tmp_path).running())
         for name, value in server.environment.items():
             monkeypatch.setenv(name, value)
         environment = {**environment, **server.environment}

@@ -89,9 +89,7 @@ def federation(
 ) -> Iterator[Federation]:
     with ExitStack() as stack:
         (tmp_path / "s3").mkdir()
-        server = StorageServer("s3", tmp_path / "s3")
-        server.start()
-        stack.callback(server.stop)
+        server = stack.enter_context(StorageServer("s3", tmp_path / "s3").running())
         environment = {**environment, **server.environment}
         planes = {"east": module_control_plane, "west": own_control_plane}
         hubs, kubectls = {}, {}

@@ -28,9 +28,7 @@ def servers(tmp_path: Path) -> Iterator[dict[str, StorageServer]]:
         found = {}
         for kind in ("s3", "oci"):
             (tmp_path / kind).mkdir()
-            found[kind] = StorageServer(kind, tmp_path / kind)
-            found[kind].start()
-            stack.callback(found[kind].stop)
+            found[kind] = stack.enter_context(StorageServer(kind, tmp_path / kind).running())
         yield found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
 import json
 import re
@@ -48,9 +47,8 @@ def server(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     started = StorageServer(request.param, tmp_path)
     for name, value in started.environment.items():
         monkeypatch.setenv(name, value)
-    started.start()
-    yield started
-    started.stop()
+    with started.running():
+        yield started
 
 
 def open_one(
@@ -71,6 +69,12 @@ async def has(destination: Destination, revision: str) -> None:
     await eventually(lambda: destination.state.revisions.get("all") == revision and not destination.state.problem)
 
 
+async def store(destination: Destination, content: bytes, revision: str) -> None:
+    """Offer a content of the view `all`, and wait until it is there."""
+    destination.offer("all", content, revision)
+    await has(destination, revision)
+
+
 def problem_of(destination: Destination) -> str:
     return destination.state.problem
 
@@ -84,25 +88,20 @@ async def stored(destination: Destination) -> tuple[bytes, str]:
 @BOTH
 async def test_view_is_stored_once_and_by_the_next_bridge_only_if_it_differs(server: StorageServer) -> None:
     async with at_work(open_one(server.url("views"))) as first:
-        first.offer("all", b"one", "1")
-        await has(first, "1")
+        await store(first, b"one", "1")
         assert await stored(first) == (b"one", "1")
-        first.offer("all", b"two", "2")
-        await has(first, "2")
+        await store(first, b"two", "2")
     async with at_work(open_one(server.url("views"))) as second:
-        second.offer("all", b"two, signed again", "2")
-        await has(second, "2")
+        await store(second, b"two, signed again", "2")
         assert await stored(second) == (b"two", "2")
-        second.offer("all", b"three", "3")
-        await has(second, "3")
+        await store(second, b"three", "3")
         assert await stored(second) == (b"three", "3")
 
 
 @BOTH
 async def test_place_of_others_is_refused(server: StorageServer) -> None:
     async with at_work(open_one(server.url("views"))) as owner:
-        owner.offer("all", b"one", "1")
-        await has(owner, "1")
+        await store(owner, b"one", "1")
         west, other_key = open_one(server.url("views"), "west"), open_one(server.url("views"), trust=BundleTrust("b"))
         nameless = open_one(server.url("something/else"))
         await nameless._storage.write("a-file", b"{}", "", None)
@@ -123,11 +122,9 @@ async def test_place_of_others_is_refused(server: StorageServer) -> None:
 @BOTH
 async def test_of_two_bridges_the_later_one_writes_and_the_other_one_reports_it(server: StorageServer) -> None:
     async with at_work(open_one(server.url("views"))) as first:
-        first.offer("all", b"one", "1")
-        await has(first, "1")
+        await store(first, b"one", "1")
         async with at_work(open_one(server.url("views"))) as second:
-            second.offer("all", b"two", "2")
-            await has(second, "2")
+            await store(second, b"two", "2")
             await eventually(lambda: "another bridge publishes there since" in first.state.problem)
             first.offer("all", b"three", "3")
             await asyncio.sleep(1)
@@ -161,8 +158,7 @@ async def test_replaced_view_is_stored_again(server: StorageServer, content: byt
     """An earlier content, as after a rollback of the storage, or a wrong one that pretends to be current."""
     async with at_work(open_one(server.url("views"))) as destination:
         for number, text in enumerate((b"one", b"two"), 1):
-            destination.offer("all", text, str(number))
-            await has(destination, str(number))
+            await store(destination, text, str(number))
         other, name = destination._storage, destination._place.name_of("all")
         await other.write(name, content, "1" if content == b"one" else "2", await other.find(name))
         await eventually(lambda: stored(destination), lambda found: found == (b"two", "2"))
@@ -171,11 +167,9 @@ async def test_replaced_view_is_stored_again(server: StorageServer, content: byt
 @BOTH
 async def test_rollback_of_all_that_is_stored_is_undone(server: StorageServer) -> None:
     async with at_work(open_one(server.url("views"))) as earlier:
-        earlier.offer("all", b"one", "1")
-        await has(earlier, "1")
+        await store(earlier, b"one", "1")
     async with at_work(open_one(server.url("views"))) as destination:
-        destination.offer("all", b"two", "2")
-        await has(destination, "2")
+        await store(destination, b"two", "2")
         storage, name = destination._storage, destination._place.name_of("all")
         for one, content in ((OWNER, msgspec.json.encode(earlier._me)), (name, b"one")):
             await storage.write(one, content, "1", await storage.find(one))
@@ -196,17 +190,14 @@ async def test_storage_in_trouble_delays_no_other_and_is_used_again(
     other_folder = tmp_path / "other"
     other_folder.mkdir()
     healthy = StorageServer(server.kind, other_folder)
-    healthy.start()
-    server.allow(healthy)
-    with contextlib.ExitStack() as stack:
-        stack.callback(healthy.stop)
+    with healthy.running():
+        server.allow(healthy)
         async with (
             at_work(open_one(server.url("views"))) as broken,
             at_work(open_one(healthy.url("views"))) as other,
         ):
             for one in (broken, other):
-                one.offer("all", b"1" * LARGE, "1")
-                await has(one, "1")
+                await store(one, b"1" * LARGE, "1")
             with server.in_trouble(trouble):
                 for one in (broken, other):
                     one.offer("all", b"2" * LARGE, "2")
@@ -268,14 +259,10 @@ async def test_registry_names_a_server_of_tokens(tmp_path: Path, monkeypatch: py
         )
         server = StorageServer("oci", tmp_path, auth=f"{{token: {realm}}}")
         monkeypatch.setenv("DOCKER_CONFIG", server.environment["DOCKER_CONFIG"])
-        server.start()
-        try:
+        with server.running():
             async with at_work(open_one(server.url("views"))) as destination:
-                destination.offer("all", b"one", "1")
-                await has(destination, "1")
+                await store(destination, b"one", "1")
                 assert await stored(destination) == (b"one", "1")
-        finally:
-            server.stop()
     assert set(asked) == {(f"Basic {StorageServer.basic()}", "repository:views:pull,push")}
 
 
