@@ -130,9 +130,8 @@ class Question:
 
     `distrust` returns why a result does not count, empty if it does. `undefined` is the meaning of an undefined
     document: an empty decision (None), or a message. `read` makes a Decision of OPA's result, or raises DecisionError.
-    `same_opa` means that the OPA with the shipped rules makes the decision. `ask_for_less` queries the same decision in
-    a number of seconds, without what fails on objects of others; it replaces `ask` after a failed evaluation or a
-    timeout.
+    `ask_for_less` queries the same decision in a number of seconds, without what fails on objects of others; it
+    replaces `ask` after a failed evaluation or a timeout.
     `is_recent` returns whether a distrusted result is from modules that were replaced a moment ago: a decision of them
     counts, because no later one might ever come while modules or data change without a pause.
     """
@@ -142,7 +141,6 @@ class Question:
     distrust: Callable[[Answer], str] = lambda _: ""
     undefined: Callable[[], str | None] = lambda: None
     read: Callable[[Any], Decision] = read_decision
-    same_opa: bool = False
     ask_for_less: AskWithin | None = None
     is_recent: Callable[[Answer], bool] = lambda _: False
 
@@ -172,16 +170,14 @@ class Admission:
     """Evaluates AdmissionReviews.
 
     `placement` gets the object (None: no such decision is configured), `rules` the AdmissionRequest. `policies_exist`
-    decides whether failures deny. `record` makes an Event of a failure. `silence` returns the revision of the modules
-    that exclude a type from the rules, "" if they may concern it.
-    `policy_kinds` returns the active policy kinds. `counted` counts.
+    decides whether failures deny. `record` makes an Event of a failure. `policy_kinds` returns the active policy kinds.
+    `counted` counts.
     """
 
     placement: Question | None
     rules: Question
     policies_exist: Callable[[], bool]
     record: Record = record_nothing
-    silence: Callable[[str], str] = lambda _: ""
     policy_kinds: Callable[[], Collection[str]] = frozenset
     counted: AdmissionCounts = field(default_factory=AdmissionCounts)
 
@@ -235,19 +231,10 @@ class Admission:
         )
         if placement is None or not request.subject_given or decides_rules_alone:
             return {rules.name: await _query_one(rules, request.request, budget)}
-        silent = self.silence(request.type_id) if placement.same_opa and request.type_id else ""
-        if not silent:
-            placed, ruled = await asyncio.gather(
-                _query_one(placement, request.subject, budget), _query_one(rules, request.request, budget)
-            )
-            return {placement.name: placed, rules.name: ruled}
-        # The placement decision shows that OPA runs with the modules that exclude this type from the rules.
-        until = time.monotonic() + budget
-        placed = await _query_one(placement, request.subject, budget)
-        left = until - time.monotonic()
-        if left <= 0 if placed.failure else placed.revision == silent:
-            return {placement.name: placed}
-        return {placement.name: placed, rules.name: await _query_one(rules, request.request, max(left, 0.0))}
+        placed, ruled = await asyncio.gather(
+            _query_one(placement, request.subject, budget), _query_one(rules, request.request, budget)
+        )
+        return {placement.name: placed, rules.name: ruled}
 
     def _open_because(self, request: ReviewRequest) -> str:
         if request.group == OURS:

@@ -103,15 +103,13 @@ class ReviewRequest:
         self.annotations = metadata.annotations
         self.patched = bytes(about.object) != _NULL and not about.sub_resource
         # A Scale, a Binding or a status has nothing for a placement decision.
-        self._binds = (about.kind.group or "", about.kind.kind) == ("", "Binding")
+        binds = (about.kind.group or "", about.kind.kind) == ("", "Binding")
         scales = bool(about.sub_resource) and (about.kind.group, about.kind.kind) == ("autoscaling", "Scale")
-        self._subresource = about.sub_resource
         reports = about.operation == "UPDATE" and about.sub_resource in {"status", "finalize"}
-        self.is_beside_object = scales or self._binds or reports
+        self.is_beside_object = scales or binds or reports
         self.name = metadata.name or about.name or metadata.generate_name
         self.namespace = metadata.namespace or about.namespace
         self._kind = about.kind
-        self._read = read
         self._metadata = metadata
 
     @property
@@ -125,17 +123,6 @@ class ReviewRequest:
         return self.operation == "DELETE" and (
             self.group == GATEWAY_API or kind in policy_kinds or kind.endswith("Policy")
         )
-
-    @property
-    def type_id(self) -> str:
-        """Return the object's type, `<group>/<Kind>`; empty if the request contradicts the object or is incomplete.
-
-        For a subresource and a Binding it is empty too, because the request writes an object of another type.
-        """
-        group, _, _ = self._read.api_version.rpartition("/")
-        if self._subresource or self._binds or self._kind.group != group or self._kind.kind != self._read.kind:
-            return ""
-        return f"{group or 'core'}/{self._kind.kind}"
 
     @property
     def key(self) -> str:

@@ -255,8 +255,6 @@ def _connect(parts: Parts, bundles: Bundles, settings: Settings) -> None:
     parts.audit.listen(parts.reports.take)
     if settings.placed_types:
         replicator.listen(parts.placement.note)
-    if parts.webhook:
-        replicator.listen(parts.webhook.note)
     if parts.publishing:
         replicator.listen(parts.publishing.note)
 

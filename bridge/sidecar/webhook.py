@@ -17,12 +17,10 @@ from bridge.admission.admission import Admission, AdmissionCounts, Ask, AskWithi
 from bridge.admission.certificates import CertificateFiles, Certificates, Clients, create_certificate
 from bridge.admission.endpoint import Terms, make_app
 from bridge.admission.guardrails import judge_alone
-from bridge.admission.queries import SPOKEN_OF, Silence
 from bridge.http.gate import Gate, Limits
 from bridge.http.listeners import GATE, ServeError, serving, token_of
 from bridge.kube.client import is_in_pod
 from bridge.kube.lease import FencedClient
-from bridge.model.changes import Notice
 from bridge.model.observability import Record
 from bridge.opa.client import Answer, Opa
 from bridge.opa.errors import OpaError
@@ -71,7 +69,6 @@ class Webhook:
     gate: Gate | None = field(default=None, init=False)
     _trouble: str = field(default="the webhook is not listening yet", init=False)
     _admission: Admission | None = field(default=None, init=False)
-    _silence: Silence | None = field(default=None, init=False)
     _settings_changed: asyncio.Event = field(default_factory=asyncio.Event, init=False)
     _serving: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack, init=False)
     _draining: bool = field(default=False, init=False)
@@ -79,11 +76,6 @@ class Webhook:
     def readiness(self) -> str:
         """Return why it is not ready; empty if it is."""
         return self._trouble
-
-    def note(self, notice: Notice) -> None:
-        """Note a change of OPA's documents."""
-        if self._silence is not None:
-            self._silence.note(notice)
 
     async def drain(self, seconds: float) -> None:
         """Continue to respond for this number of seconds, and close each connection after its response."""
@@ -137,17 +129,14 @@ class Webhook:
         """
         over = asyncio.Event()
         stack = contextlib.AsyncExitStack()
-        admission, silence = await stack.enter_async_context(self._asking(settings))
+        self._admission = await stack.enter_async_context(self._asking(settings))
 
         async def keep() -> None:
-            async with stack, asyncio.TaskGroup() as running:
-                watching = running.create_task(silence.run() if silence else asyncio.sleep(0))
+            async with stack:
                 await over.wait()
                 await asyncio.sleep(settings.webhook_deadline)
-                watching.cancel()
 
         tasks.create_task(keep())
-        self._admission, self._silence = admission, silence
         return over
 
     async def _review(self, body: bytes, terms: Terms) -> bytes:
@@ -187,10 +176,9 @@ class Webhook:
             response.headers["Connection"] = "close"
 
     @contextlib.asynccontextmanager
-    async def _asking(self, settings: Settings) -> AsyncIterator[tuple[Admission, Silence | None]]:
+    async def _asking(self, settings: Settings) -> AsyncIterator[Admission]:
         deadline = settings.webhook_deadline
         url, path = settings.admission_decision
-        silence = None
         async with contextlib.AsyncExitStack() as stack:
             own = await stack.enter_async_context(self.access.open(timeout=deadline))
             placement = None
@@ -206,14 +194,8 @@ class Webhook:
             distrust, is_recent = self.policies.distrust, self.policies.is_recent
             if path and not url:
                 placement = Question(
-                    "placement",
-                    _asking(own, path),
-                    distrust,
-                    lambda: self._undefined(path),
-                    same_opa=True,
-                    is_recent=is_recent,
+                    "placement", _asking(own, path), distrust, lambda: self._undefined(path), is_recent=is_recent
                 )
-                silence = Silence(lambda: own.answer(SPOKEN_OF, None), distrust)
             rules = Question(
                 "rules",
                 _asking(own, _RULES),
@@ -223,9 +205,8 @@ class Webhook:
                 ask_for_less=_asking_for_less(own),
                 is_recent=is_recent,
             )
-            silent = silence.revision if silence else _unknown
             exist, kinds = self._policies_exist, self.policies.kinds
-            yield Admission(placement, rules, exist, self.record, silent, kinds, self.counted), silence
+            yield Admission(placement, rules, exist, self.record, kinds, self.counted)
 
     def _policies_exist(self) -> bool:
         return self.policies.exist() is not False  # unknown yet: they may
@@ -260,11 +241,6 @@ class Webhook:
         name = self.settings.webhook_configuration
         policies = self.policies
         await Keeper(cluster, name, cluster.may_write, policies.exist, policies.kinds, authority).run()
-
-
-def _unknown(_: str) -> str:
-    """If rules and placement are in two OPAs, one cannot exclude types for the other."""
-    return ""
 
 
 def _asking(opa: Opa, path: str) -> Ask:

@@ -14,7 +14,6 @@ import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
-import data.bridge.lib.levels
 import data.bridge.lookup
 import data.bridge.queries
 
@@ -22,13 +21,6 @@ import data.bridge.queries
 object_bound := 200
 
 _shown := 5 # messages of one action
-
-# METADATA
-# description: The types of objects that can change what is in effect; undefined while no Constraint has a guardrail.
-types := object.keys(levels.by_type) | {"gateway.networking.k8s.io/ReferenceGrant"} if {
-	some spec in constraints.active_constraints
-	evaluation.is_guardrail(spec.policy)
-}
 
 # METADATA
 # description: |

@@ -218,10 +218,3 @@ test_the_objects_below_a_changed_policy_are_judged_again if {
 	"core/Service/shop/cart" in found
 	v1.guarded.error.code == "InvalidInput" with input as {}
 }
-
-test_everything_of_the_hierarchy_can_change_what_is_in_effect if {
-	found := guarded_changes.types with data.objects as testing.stored([_constraint("colors", {})])
-	"core/Namespace" in found
-	"gateway.networking.k8s.io/HTTPRoute" in found
-	not guarded_changes.types with data.objects as {}
-}

@@ -100,7 +100,7 @@ def admission_review(data: bytes) -> None:
         review = read_review(data)
     except ReviewError:
         return
-    str((review.key, review.type_id, review.reference, review.name, review.namespace))
+    str((review.key, review.reference, review.name, review.namespace))
     annotation_patch(review, {"a": "b"})
     msgspec.json.encode({"input": review.request})
 

@@ -15,7 +15,6 @@ import trustme
 from aiohttp import web
 
 from bridge.admission.webhook_configuration import API_VERSION, MUTATING
-from bridge.model.changes import Notice
 from bridge.model.keys import key_of
 from bridge.opa.client import Opa
 from tests.bundles import bundle_with
@@ -82,7 +81,6 @@ async def hold(work: AtWork, *objects: Any) -> None:
         for obj in objects:
             key = key_of(obj)
             await opa.put(f"objects/{key.group}/{key.kind}/{key.namespace}/{key.name}", obj)
-    work.webhook.note(Notice(tuple(map(key_of, objects))))
 
 
 async def refusal(work: AtWork, path: str, body: Any, method: str = "POST", group: str = "api/v1") -> str:

@@ -1,6 +1,5 @@
 package bridge.admission
 
-import data.bridge.constraints
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
@@ -25,34 +24,6 @@ _is_unchanged if input.object.metadata.deletionTimestamp
 _is_unchanged if {
 	input.operation == "UPDATE"
 	object.get(input.object, "spec", null) == object.get(input.oldObject, "spec", null)
-}
-
-# METADATA
-# description: |
-#   The types that `denied` and `warnings` can concern: `types`, or any type if `any` is true. For other types they are
-#   empty, so clients need not query them. Only changes of objects of the types in `depends_on` change this result.
-# entrypoint: true
-review_scope := {
-	"any": count(_open) > 0,
-	"types": sort(union({{constraints.type, kinds.policykind_type}, kinds.names, _constrained, {type | some type in data.bridge.guarded_changes.types}})),
-	"depends_on": sort({constraints.type, kinds.policykind_type, kinds.crd_type}),
-}
-
-_constrained := {concat("/", [keys.group_name(group), kind]) |
-	some spec in constraints.active_constraints
-	some entry in spec.match.kinds
-	some group in entry.apiGroups
-	some kind in entry.kinds
-}
-
-# Constraints that do not name both groups and kinds match types that cannot be listed.
-_open contains name if {
-	some name, spec in constraints.active_constraints
-	entries := object.get(spec, ["match", "kinds"], [])
-	some entry in array.concat(entries, [{} | entries == []])
-	some field in ["apiGroups", "kinds"]
-	names := object.get(entry, field, [])
-	true in {names == [], "*" in names}
 }
 
 # The update of labels, annotations, finalizers and owners for a request to a subresource that is not for them:

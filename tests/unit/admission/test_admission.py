@@ -1,7 +1,6 @@
 import base64
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -71,7 +70,9 @@ async def test_both_decisions_count_and_are_named_in_the_audit() -> None:
 
 
 @pytest.mark.parametrize("recent", [True, False])
-async def test_decision_of_modules_that_were_just_replaced_counts_but_their_silence_does_not(recent: bool) -> None:
+async def test_decision_of_just_replaced_modules_counts_but_an_undefined_one_does_not(
+    recent: bool,
+) -> None:
     results = [msgspec.UNSET, {"annotations": {"a": 1}}]
 
     async def ask(_: msgspec.Raw) -> Answer:
@@ -98,12 +99,9 @@ async def test_validating_webhook_decides_alike_and_patches_nothing() -> None:
 
 async def test_scale_is_judged_by_the_rules_alone() -> None:
     scale: dict[str, Any] = {"kind": {"group": "autoscaling", "version": "v1", "kind": "Scale"}, "subResource": "scale"}
-    response = await requested(silent({"errors": ["placement is requested"]}, "r1"), **scale)
-    assert (response["allowed"], response["status"]["message"]) == (False, "requested")
-
-
-async def test_subresource_of_a_silent_type_is_judged_by_the_rules_too() -> None:
-    response = await requested(silent({}, "r1"), subResource="ephemeralcontainers")
+    response = await requested(
+        admission({"errors": ["placement is requested"]}, {"denied": ["requested"], "warnings": []}), **scale
+    )
     assert (response["allowed"], response["status"]["message"]) == (False, "requested")
 
 
@@ -111,34 +109,6 @@ async def test_what_the_rules_deny_is_denied() -> None:
     response = await requested(admission({"annotations": {"a": 1}}, {"denied": ["never"], "warnings": ["two"]}))
     assert (response["allowed"], response["status"]["message"]) == (False, "never")
     assert "patch" not in response
-
-
-def silent(placement: Any, revision: str, *, same_opa: bool = True) -> Admission:
-    """Rules that deny if they are requested, though they are silent by the modules of `revision`."""
-    one = admission(placement, {"denied": ["requested"], "warnings": []})
-    assert one.placement is not None
-    return replace(one, placement=replace(one.placement, same_opa=same_opa), silence=lambda _: revision)
-
-
-async def test_rules_that_have_nothing_to_say_are_not_queried() -> None:
-    response = await requested(silent({"annotations": {"a": 1}}, "r1"))
-    assert response["allowed"]
-    assert "rules-decision-id" not in response["auditAnnotations"]
-
-
-@pytest.mark.parametrize(
-    ("one", "kind"),
-    [
-        (silent({}, ""), "Pod"),  # it is not known
-        (silent({}, "r0"), "Pod"),  # the placement decision was made by other modules
-        (silent({}, "r1", same_opa=False), "Pod"),
-        (silent({}, "r1"), "Eviction"),  # the object is no Eviction
-        (silent(OpaRejected(500, "internal_error", "conflict"), "r1"), "Pod"),
-    ],
-)
-async def test_in_doubt_the_rules_are_queried(one: Admission, kind: str) -> None:
-    response = await requested(one, kind={"group": "", "version": "v1", "kind": kind})
-    assert (response["allowed"], response["status"]["message"]) == (False, "requested")
 
 
 async def test_a_failure_denies_while_policies_exist_and_names_the_object() -> None:
