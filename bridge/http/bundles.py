@@ -16,6 +16,7 @@ import hashlib
 import secrets
 import time
 from collections.abc import Callable, Iterable
+from http import HTTPStatus
 from pathlib import Path
 
 import msgspec
@@ -26,7 +27,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
 from bridge.files import read_text
-from bridge.http.gate import Handler
+from bridge.http.gate import Handler, Pieces
 from bridge.http.listeners import ServeError
 from bridge.http.request_guard import (
     Refused,
@@ -130,6 +131,8 @@ def _encode_base64url(content: bytes) -> bytes:
 
 
 LONGEST_WAIT = 60.0  # seconds; clients that request more get a response by then
+DOWNLOADS = 16  # of one bundle at once; other clients wait for their response
+LONGEST_TURN = 5.0  # seconds; then the next download begins beside that of a slow client
 
 
 class BundleEndpoint:
@@ -138,9 +141,20 @@ class BundleEndpoint:
     `archive` makes the served bytes of a bundle. `handed_revision` is the last served revision. `refusal` is why there
     is no bundle and will be none soon; clients with an earlier one keep it. The endpoint trusts requests: `add_to` gets
     the guard that allows only OPA.
+
+    When many clients come at once, as after a restart, they download in turns, and each gets the newest bundle. Those
+    that have it download nothing. A refusal (429 or 503) would be an error in OPA's status, and OPA ignores its
+    Retry-After. `turns` are those of several endpoints together. `downloads` is the number of downloads.
     """
 
-    def __init__(self, path: str, archive: Callable[[Bundle], bytes], bundle: Bundle | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        archive: Callable[[Bundle], bytes],
+        bundle: Bundle | None = None,
+        turns: asyncio.Semaphore | None = None,
+    ) -> None:
+        self.downloads = 0
         self.handed_revision = ""
         self.refusal = ""
         self._confirmed = ""
@@ -150,6 +164,8 @@ class BundleEndpoint:
         self._content = archive(bundle) if bundle else b""
         self._fresh_start: Callable[[], None] = lambda: None
         self._changed = asyncio.Condition()
+        self._own_turns = asyncio.Semaphore(DOWNLOADS)
+        self._turns = turns or contextlib.nullcontext()
         self._taken = asyncio.Condition()  # apart from `_changed`, because many clients may wait for that
         self._ended = False
 
@@ -215,6 +231,18 @@ class BundleEndpoint:
                     await self._changed.wait_for(lambda: self._has_news(has))
             except TimeoutError:
                 pass
+        response = self._respond(has)
+        if response.status != HTTPStatus.OK or request.transport is None:  # the client has left
+            return response
+        async with self._own_turns, self._turns:
+            response = self._respond(has)
+            self.downloads += response.status == HTTPStatus.OK
+            sending = asyncio.create_task(_send(request, response))
+            await asyncio.wait([sending], timeout=LONGEST_TURN)
+        await sending
+        return response
+
+    def _respond(self, has: str) -> web.Response:
         bundle = self._bundle
         if self.refusal:
             return refuse_bundle("NothingSelected", self.refusal)
@@ -225,12 +253,18 @@ class BundleEndpoint:
         if has == bundle.revision:
             return web.Response(status=304, headers=headers)
         self.handed_revision = bundle.revision
-        return web.Response(body=self._content, headers=headers)
+        return web.Response(body=Pieces(self._content), headers=headers)
 
     def _has_news(self, has: str) -> bool:
         if self._ended or self.refusal:
             return True
         return self._bundle is not None and self._bundle.revision != has
+
+
+async def _send(request: web.Request, response: web.Response) -> None:
+    with contextlib.suppress(ConnectionError):  # the client has left
+        await response.prepare(request)
+        await response.write_eof()
 
 
 def refuse_bundle(code: str, message: str) -> web.Response:

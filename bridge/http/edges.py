@@ -5,6 +5,7 @@ are read at each request, so a rotated token counts at once; a file that cannot 
 count.
 """
 
+import asyncio
 import functools
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -14,7 +15,7 @@ import msgspec
 import structlog
 from aiohttp import web
 
-from bridge.http.bundles import BundleEndpoint, BundleGuard, read_tokens, refuse_bundle, sign_bundle
+from bridge.http.bundles import DOWNLOADS, BundleEndpoint, BundleGuard, read_tokens, refuse_bundle, sign_bundle
 from bridge.http.listeners import ServeError
 from bridge.http.request_guard import WrongTokens
 from bridge.model.addresses import is_loopback
@@ -27,6 +28,7 @@ log = structlog.get_logger(__name__)
 
 MOST_EDGES = 10_000  # edges whose last report is kept
 LARGEST_REPORT = 1 << 20  # bytes
+_VIEWS_AT_ONCE = 4  # views of which DOWNLOADS edges download at once
 _UNSET_NAME = "${HOSTNAME}"  # an edge's name if this variable is not set: OPA leaves it as it is
 _LONGEST = 500  # characters that are kept of each text in a report
 _MESSAGE = "bundles of views are only for an OPA with a token of the view: `bridge opa-config --view` configures it"
@@ -96,8 +98,9 @@ class Edges:
         self.sign = functools.partial(sign_bundle, credentials.key)
         self.trust = credentials.trust
         self.destinations: Callable[[], Iterable[DestinationState]] = list
+        turns = asyncio.Semaphore(_VIEWS_AT_ONCE * DOWNLOADS)
         self.endpoints = {
-            view.name: BundleEndpoint(view_path(view.name), functools.partial(self.sign, view.name))
+            view.name: BundleEndpoint(view_path(view.name), functools.partial(self.sign, view.name), turns=turns)
             for view in settings.views
         }
         self.reports: dict[str, Edge] = {}

@@ -39,10 +39,10 @@ from bridge.sidecar.managed_opa import OpaAccess, keep_running, reach_opa
 from bridge.sidecar.metric_sources import (
     Writers,
     measure_admission,
-    measure_destinations,
     measure_guards,
     measure_opa,
     measure_start,
+    measure_views,
     measure_work,
 )
 from bridge.sidecar.policy_loading import PolicyLoading, policies_of
@@ -173,7 +173,7 @@ async def _start_parts(
         ready |= parts.readiness
         if parts.publishing:
             guards["edges"] = parts.publishing.edges.wrong_tokens
-            measure_destinations(metrics, parts.publishing.destinations)
+            measure_views(metrics, parts.publishing.edges.endpoints, parts.publishing.destinations)
         _measure(metrics, parts, access)
         readers = await stack.enter_async_context(access.open(timeout=READERS_TIMEOUT, at_once=READERS_AT_ONCE))
         replicator, audited = parts.replicator, parts.audit.audited

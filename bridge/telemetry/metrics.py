@@ -152,6 +152,7 @@ FAMILIES = (
         ("listener",),
         ("page", "bundle", "edges"),
     ),
+    Family("view_downloads", "counter", "Bundles of views that edges downloaded from this bridge.", ("view",)),
     Family(
         "destination_problems",
         "gauge",

@@ -3,6 +3,7 @@ import operator
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
+import aiohttp
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
@@ -11,6 +12,7 @@ from bridge.http import bundles as module
 from bridge.http.bundles import BundleEndpoint
 from bridge.opa.bundle import BUNDLE_CONTENT_TYPE, BUNDLE_PATH, Bundle, build_bundle
 from tests.bundle_trust import unguarded
+from tests.eventually import eventually
 
 
 def bundle(number: int) -> Bundle:
@@ -115,3 +117,70 @@ async def test_before_the_first_bundle_who_has_one_keeps_it_and_who_has_none_wai
         async with asyncio.timeout(60), await waiting as answer:
             assert (answer.status, await answer.read()) == (200, bundle(1).content)
         assert endpoint.handed_revision == bundle(1).revision
+
+
+class Crowd:
+    """Clients that download a bundle larger than the buffers of connections, and read it only when told."""
+
+    def __init__(self, session: aiohttp.ClientSession, url: str) -> None:
+        self._requests = [asyncio.create_task(session.get(url)) for _ in range(8)]
+
+    @property
+    def begun(self) -> list[asyncio.Task[aiohttp.ClientResponse]]:
+        """The requests whose responses have begun."""
+        return [one for one in self._requests if one.done()]
+
+    async def read(self) -> list[str]:
+        """Read all downloads to their ends; return their ETags."""
+        etags = []
+        for one in asyncio.as_completed(self._requests):
+            async with await one as answer:
+                assert len(await answer.read()) == LARGE
+                etags.append(answer.headers["ETag"])
+        return etags
+
+
+LARGE = 32 << 20
+
+
+@pytest.fixture
+async def crowd(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[BundleEndpoint, Crowd]]:
+    monkeypatch.setattr(module, "DOWNLOADS", 3)
+    endpoint = BundleEndpoint(BUNDLE_PATH, lambda _: bytes(LARGE), bundle(1))
+    app = web.Application()
+    endpoint.add_to(app, unguarded)
+    async with TestServer(app) as server, aiohttp.ClientSession() as session:
+        yield endpoint, Crowd(session, str(server.make_url(BUNDLE_PATH)))
+
+
+async def test_clients_at_once_download_in_turns_and_the_later_ones_get_the_newest(
+    crowd: tuple[BundleEndpoint, Crowd],
+) -> None:
+    endpoint, clients = crowd
+    await eventually(lambda: len(clients.begun) == 3)
+    await endpoint.serve_next(bundle(2))
+    await asyncio.sleep(0.2)
+    assert len(clients.begun) == 3
+    etags = await clients.read()
+    assert etags == [f'"{bundle(1).revision}"'] * 3 + [f'"{bundle(2).revision}"'] * 5
+    assert endpoint.downloads == 8
+
+
+async def test_clients_that_read_slowly_do_not_keep_others_from_their_turn(
+    crowd: tuple[BundleEndpoint, Crowd], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LONGEST_TURN", 0.1)
+    _, clients = crowd
+    await eventually(lambda: len(clients.begun) == 8)
+    assert len(await clients.read()) == 8
+
+
+async def test_client_that_leaves_gives_up_its_turn(served: Served, caplog: pytest.LogCaptureFixture) -> None:
+    served.endpoint._archive = lambda _: bytes(LARGE)
+    await served.endpoint.serve_next(bundle(2))
+    for _ in range(2 * module.DOWNLOADS):
+        answer = await served.client.get(BUNDLE_PATH)
+        answer.close()
+    async with asyncio.timeout(60):
+        assert (await served.get())[0] == 200
+    assert not caplog.records
