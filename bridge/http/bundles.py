@@ -15,7 +15,7 @@ import functools
 import hashlib
 import secrets
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
 
@@ -81,7 +81,7 @@ class Bundles:
             made=settings.opa_requires_tokens and settings.opa_url is None,
         )
         self.guard = BundleGuard(
-            lambda: [credentials.token],
+            lambda given: same(given, credentials.token),
             WrongTokens("bundle"),
             "bundles are only for an OPA configured with `bridge opa-config`",
             local=is_loopback(settings.listen_address[0]),
@@ -282,16 +282,16 @@ def _read_wait(preferences: list[str]) -> float:
 
 
 class BundleGuard:
-    """Allows requests with one of the current `tokens`; `message` is for others.
+    """Allows requests with a token that `accepts` returns true for; `message` is for others.
 
     `local`: the bridge listens on loopback, which limits the Host.
     """
 
     def __init__(
-        self, tokens: Callable[[], Iterable[str]], wrong_tokens: WrongTokens, message: str, *, local: bool
+        self, accepts: Callable[[str], object], wrong_tokens: WrongTokens, message: str, *, local: bool
     ) -> None:
         self.wrong_tokens = wrong_tokens
-        self._tokens = tokens
+        self._accepts = accepts
         self._message = message
         self._local = local
 
@@ -316,7 +316,7 @@ class BundleGuard:
         given = bearer_of(request)
         if given is None:
             raise unauthorized(self._message)
-        if not any(same(given, token) for token in self._tokens()):
+        if not self._accepts(given):
             raise self.wrong_tokens.refusal(request, self._message)
 
 

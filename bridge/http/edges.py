@@ -1,12 +1,13 @@
 """Edges: other OPAs that fetch bundles of views from this bridge, and report their status to it.
 
-An edge has a token for its view: the one in the folder of credentials, or those in the setting `publish_tokens`. Files
-are read at each request, so a rotated token counts at once; a file that cannot be read is logged, and its former tokens
-count.
+An edge has a token for its view: the one in the folder of credentials, or those in the setting `publish_tokens`. Its
+files are read again within FILES seconds, for requests; one that cannot be read is logged, and its former tokens count.
 """
 
 import asyncio
 import functools
+import hashlib
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,13 @@ from aiohttp import web
 
 from bridge.http.bundles import DOWNLOADS, BundleEndpoint, BundleGuard, read_tokens, refuse_bundle, sign_bundle
 from bridge.http.listeners import ServeError
-from bridge.http.request_guard import WrongTokens
+from bridge.http.request_guard import WrongTokens, bearer_of, same
 from bridge.model.addresses import is_loopback
 from bridge.opa.bundle import BUNDLE_NAME, view_path
 from bridge.opa.credentials import CredentialsError, TokenError, default_folder, kept_credentials
 from bridge.policy_loader.reports import utc_now
 from bridge.settings.model import Settings, split_address
+from bridge.work import FILES
 
 log = structlog.get_logger(__name__)
 
@@ -84,8 +86,8 @@ class DestinationState(msgspec.Struct, frozen=True):
 class Edges:
     """The endpoints `/bundles/<view>.tar.gz`, `/status` for reports of edges, and `/fleet`. Raises ServeError.
 
-    `reports` has the last report of each edge by its id, the longest silent one first. `published` is by view.
-    `trust` has the key that verifies views.
+    `reports` has the last report of each edge by a view of its token and by its id, the longest silent one first.
+    `published` is by view. `trust` has the key that verifies views.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -103,12 +105,14 @@ class Edges:
             view.name: BundleEndpoint(view_path(view.name), functools.partial(self.sign, view.name), turns=turns)
             for view in settings.views
         }
-        self.reports: dict[str, Edge] = {}
+        self.reports: dict[str, dict[str, Edge]] = {}
         self.published = {name: Published(name, problem="not published yet") for name in self.endpoints}
         self.wrong_tokens = WrongTokens("edges")
         self._shared = credentials.token
         self._files = Path(settings.publish_tokens) if settings.publish_tokens else None
         self._trouble: set[str] = set()  # views whose tokens cannot be read
+        self._granted: dict[bytes, list[str]] = {}  # the views of each token, by its digest
+        self._reread = 0.0
         self._local = is_loopback(split_address(settings.publish_listen)[0])
         if settings.views and not self._local and not settings.publish_cert_file:
             where = f"publish_listen {settings.publish_listen}"
@@ -124,25 +128,39 @@ class Edges:
     def add_to(self, app: web.Application) -> None:
         """Add all endpoints to an application."""
         for name, endpoint in self.endpoints.items():
-            endpoint.add_to(app, self._guard(functools.partial(self._tokens, name)))
-        every = self._guard(lambda: {token for name in self.endpoints for token in self._tokens(name)})
+            endpoint.add_to(app, self._guard(functools.partial(self._may_have, name)))
+        every = self._guard(self._views_of)
         app.router.add_get("/bundles/{view}", every(self._refuse_unknown))
         app.router.add_post("/status", every(self._take_report))
         # An edge need not know of others.
-        app.router.add_get("/fleet", self._guard(lambda: [self._shared])(self._describe_fleet))
+        app.router.add_get("/fleet", self._guard(lambda given: same(given, self._shared))(self._describe_fleet))
 
-    def _guard(self, tokens: Callable[[], Iterable[str]]) -> BundleGuard:
-        return BundleGuard(tokens, self.wrong_tokens, _MESSAGE, local=self._local)
+    def _guard(self, accepts: Callable[[str], object]) -> BundleGuard:
+        return BundleGuard(accepts, self.wrong_tokens, _MESSAGE, local=self._local)
 
-    def _tokens(self, view: str) -> list[str]:
-        try:
-            self._read[view] = self._read_tokens(view)
-            self._trouble.discard(view)
-        except (OSError, TokenError) as error:
-            if view not in self._trouble:
-                self._trouble.add(view)
-                log.warning("token reload failed", why=str(error))
-        return self._read[view]
+    def _may_have(self, view: str, token: str) -> bool:
+        return view in self._views_of(token)
+
+    def _views_of(self, token: str) -> list[str]:
+        """Return the views for which this is a token. It takes as long for one edge as for 10,000."""
+        if (now := time.monotonic()) > self._reread:
+            self._reread = now + FILES
+            self._read_again()
+        return self._granted.get(_digest(token), [])
+
+    def _read_again(self) -> None:
+        for view in self.endpoints:
+            try:
+                self._read[view] = self._read_tokens(view)
+                self._trouble.discard(view)
+            except (OSError, TokenError) as error:
+                if view not in self._trouble:
+                    self._trouble.add(view)
+                    log.warning("token reload failed", why=str(error))
+        self._granted = {}
+        for view, tokens in self._read.items():
+            for token in tokens:
+                self._granted.setdefault(_digest(token), []).append(view)
 
     def _read_tokens(self, view: str) -> list[str]:
         if self._files is None:
@@ -158,23 +176,29 @@ class Edges:
         return refuse_bundle("UnknownView", f"no view {name!r} is published: see the setting publish")
 
     async def _describe_fleet(self, _: web.Request) -> web.StreamResponse:
+        edges = (edge for known in self.reports.values() for edge in known.values())
         fleet = {
             "views": [*self.published.values()],
             "destinations": [*self.destinations()],
-            "edges": sorted(self.reports.values(), key=lambda one: one.name),
+            "edges": sorted(edges, key=lambda one: one.name),
         }
         return web.Response(body=msgspec.json.encode(fleet), content_type="application/json")
 
     async def _take_report(self, request: web.Request) -> web.StreamResponse:
+        own = self._views_of(bearer_of(request) or "")
         try:
-            report = _REPORT.decode(await request.read())
+            edge = _edge_of(_REPORT.decode(await request.read()))
         except (msgspec.DecodeError, RecursionError) as error:
             return web.json_response({"error": {"code": "InvalidReport", "message": str(error)}}, status=400)
-        edge = _edge_of(report)
-        self.reports.pop(edge.id, None)
-        self.reports[edge.id] = edge
-        if len(self.reports) > MOST_EDGES:
-            del self.reports[next(iter(self.reports))]
+        if edge.view in self.endpoints and edge.view not in own:
+            why = f"it is configured for the view {edge.view}, of which it has no token"
+            edge = msgspec.structs.replace(edge, view=own[0], revision="", error=why)
+        known = self.reports.setdefault(edge.view if edge.view in own else own[0], {})
+        known.pop(edge.id, None)
+        known[edge.id] = edge
+        if sum(map(len, self.reports.values())) > MOST_EDGES:
+            most = max(self.reports.values(), key=len)
+            del most[next(iter(most))]
         return web.json_response({})
 
 
@@ -191,6 +215,11 @@ def _edge_of(report: _Report) -> Edge:
         "error": "; ".join(filter(None, [bundle.message, *map(_text_of, bundle.errors)])),
     }
     return Edge(reported=utc_now(), **{name: text[:_LONGEST] for name, text in texts.items()})
+
+
+def _digest(token: str) -> bytes:
+    """Return what tokens are compared by: the time to find it tells nothing about a token."""
+    return hashlib.sha256(token.encode(errors="replace")).digest()
 
 
 def _text_of(error: Any) -> str:

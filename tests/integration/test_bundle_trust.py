@@ -48,7 +48,9 @@ async def serving(
 ) -> AsyncIterator[tuple[BundleEndpoint, str]]:
     endpoint = BundleEndpoint(BUNDLE_PATH, functools.partial(sign_bundle, credentials.key, scope), numbered(1))
     app = web.Application()
-    endpoint.add_to(app, BundleGuard(lambda: [credentials.token], WrongTokens("bundle"), "for OPA only", local=True))
+    endpoint.add_to(
+        app, BundleGuard(lambda given: given == credentials.token, WrongTokens("bundle"), "for OPA only", local=True)
+    )
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

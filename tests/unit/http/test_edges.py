@@ -1,16 +1,127 @@
 """Reports of edges, which may send anything: what is kept of one is short, and none fails."""
 
+import asyncio
 import json
+import sys
+import tracemalloc
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
+import aiohttp
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
+from yarl import URL
 
+from bridge.http import edges as module
 from bridge.http.edges import Edges
+from bridge.http.request_guard import LOGGED_PEERS
 from bridge.opa.bundle import edge_config
 from bridge.settings.model import Settings
 from tests.bundle_trust import shared_trust
+
+PUBLIC, INTERNAL = "a-token-of-the-public-view", "a-token-of-the-internal-view"
+
+
+@asynccontextmanager
+async def listening(folder: Path) -> AsyncIterator[tuple[Edges, URL]]:
+    """A listener of two views whose edges have tokens of their own."""
+    (folder / "tokens").mkdir()
+    for view, token in (("infra.public", PUBLIC), ("infra.internal", INTERNAL)):
+        (folder / "tokens" / view).write_text(token)
+    publish = ("Gateway/infra/public", "Gateway/infra/internal")
+    edges = Edges(
+        Settings(publish=publish, publish_credentials=str(folder / "hub"), publish_tokens=str(folder / "tokens"))
+    )
+    app = web.Application()
+    edges.add_to(app)
+    async with TestServer(app) as server:
+        yield edges, server.make_url("/")
+
+
+async def send_report(url: URL, token: str, view: str, identity: str = "one") -> int:
+    """Send a report of an edge of this view; return the status."""
+    body = {"labels": {"id": identity, "view": view}, "bundles": {"policy-bridge": {"active_revision": "1"}}}
+    headers = {"Authorization": f"Bearer {token}"}
+    async with (
+        aiohttp.ClientSession(headers=headers) as session,
+        session.post(url.with_path("/status"), json=body) as answer,
+    ):
+        return answer.status
+
+
+async def test_edge_reports_only_as_one_of_a_view_of_its_token(tmp_path: Path) -> None:
+    async with listening(tmp_path) as (edges, url):
+        assert await send_report(url, INTERNAL, "infra.internal") == 200
+        known = edges.reports["infra.internal"]["one"]
+        assert await send_report(url, PUBLIC, "infra.internal") == 200
+        assert edges.reports["infra.internal"] == {"one": known}
+        [shown] = edges.reports["infra.public"].values()
+        assert (shown.view, shown.revision) == ("infra.public", "")
+        assert shown.error == "it is configured for the view infra.internal, of which it has no token"
+        assert await send_report(url, "wrong", "infra.public") == 401
+
+
+async def test_edges_of_one_view_do_not_displace_those_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_EDGES", 5)
+    async with listening(tmp_path) as (edges, url):
+        await send_report(url, INTERNAL, "infra.internal")
+        for number in range(20):
+            await send_report(url, PUBLIC, "infra.public", str(number))
+        await send_report(url, PUBLIC, "a-view-that-is-gone", "last")
+        assert list(edges.reports["infra.internal"]) == ["one"]
+        assert list(edges.reports["infra.public"]) == ["17", "18", "19", "last"]
+
+
+async def test_changed_tokens_count_soon_and_unreadable_ones_change_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "FILES", 0.0)
+    async with listening(tmp_path) as (_, url):
+        file = tmp_path / "tokens" / "infra.public"
+        file.write_text("another-token-of-the-public-view")
+        assert await send_report(url, PUBLIC, "infra.public") == 401
+        assert await send_report(url, "another-token-of-the-public-view", "infra.public") == 200
+        file.write_text("short")
+        assert await send_report(url, "another-token-of-the-public-view", "infra.public") == 200
+        file.unlink()
+        assert await send_report(url, "another-token-of-the-public-view", "infra.public") == 401
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has all of 127.0.0.0/8")
+async def test_10_000_edges_with_wrong_tokens_leave_nothing_behind(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with listening(tmp_path) as (edges, url):
+        tracemalloc.start()
+
+        async def try_all(first: int) -> int:
+            """Send requests from 1,000 addresses, each with other tokens, views and names."""
+            for number in range(first, first + 1_000):
+                source = f"127.{1 + (number >> 16)}.{number >> 8 & 255}.{number & 255}"
+                reader, writer = await asyncio.open_connection(url.host, url.port, local_addr=(source, 0))
+                for line in (f"GET /bundles/{number}.tar.gz", "GET /bundles/infra.public.tar.gz", "POST /status"):
+                    head = f"{line} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer wrong-{number}\r\n"
+                    writer.write(f"{head}Content-Length: 0\r\n\r\n".encode())
+                    assert b" 401 " in await reader.readline()
+                    while (await reader.readline()).strip():
+                        pass
+                    await reader.readuntil(b"}}")
+                writer.close()
+            return tracemalloc.get_traced_memory()[0]
+
+        before = await try_all(0)
+        for first in range(1_000, 10_000, 1_000):
+            after = await try_all(first)
+        tracemalloc.stop()
+    assert edges.wrong_tokens.total == 30_000
+    assert edges.reports == {}
+    assert after - before < 1 << 20
+    assert capsys.readouterr().out.count("wrong token") <= 2 * LOGGED_PEERS
 
 
 async def report(folder: Path, body: str) -> tuple[int, Edges]:
@@ -31,14 +142,14 @@ async def test_long_texts_of_a_report_are_shortened(tmp_path: Path) -> None:
     body = {"labels": {"id": long, "edge": long, "view": long}, "bundles": {"policy-bridge": bundle}}
     status, edges = await report(tmp_path, json.dumps(body))
     assert status == 200
-    [(identity, edge)] = edges.reports.items()
+    [(identity, edge)] = edges.reports["all"].items()
     assert len(identity) + sum(len(getattr(edge, name)) for name in edge.__struct_fields__) < 5000
 
 
 async def test_edge_without_a_name_is_shown_by_the_id_of_its_opa(tmp_path: Path) -> None:
     named = edge_config("http://127.0.0.1:8484", shared_trust(), "all")["labels"]["edge"]
     _, edges = await report(tmp_path, json.dumps({"labels": {"id": "one", "edge": named}}))
-    assert edges.reports["one"].name == "one"
+    assert edges.reports["all"]["one"].name == "one"
 
 
 DEEP = '{"bundles": {"policy-bridge": {"errors": [' + "[" * 100_000 + "]" * 100_000 + "]}}}"
