@@ -15,7 +15,8 @@ from bridge.cli.problems import known, problems_table
 from bridge.cli.reading import Asked, read_command
 from bridge.cli.table import Block, Document, Fields, Table, filled
 from bridge.model.keys import parse_key
-from bridge.queries.names import first_of, object_name, short_key
+from bridge.model.nesting import as_mapping
+from bridge.queries.names import first_of, object_name, reference_text, short_key
 
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
@@ -120,8 +121,7 @@ def _pairs(value: Any) -> str:
 def _conditions(obj: Entry) -> Table:
     """Return the object's current conditions, of all writers; equal ones of parents and listeners with their places."""
     places: dict[tuple[str, ...], list[str]] = {}
-    status = obj.get("status")
-    for place, holder in _holders(status if isinstance(status, Mapping) else {}):
+    for place, holder in _holders(as_mapping(obj.get("status"))):
         conditions = holder.get("conditions")
         for one in conditions if isinstance(conditions, list) else ():
             if isinstance(one, Mapping):
@@ -137,13 +137,7 @@ def _holders(status: Entry) -> Iterator[tuple[str, Entry]]:
         for part in parts if isinstance(parts, list) else ():
             if isinstance(part, Mapping):
                 place = part.get(name)
-                yield _place(place) if isinstance(place, Mapping) else f"#{place}", part
-
-
-def _place(ref: Entry) -> str:
-    namespace = f"{ref['namespace']}/" if ref.get("namespace") else ""
-    section = f"#{ref['sectionName']}" if ref.get("sectionName") else ""
-    return f"{ref.get('kind', 'Gateway')}/{namespace}{ref.get('name', '')}{section}"
+                yield reference_text(place) if isinstance(place, Mapping) else f"#{place}", part
 
 
 def _wanted(status: Entry, wide: bool) -> Table:

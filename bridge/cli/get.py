@@ -15,8 +15,17 @@ from bridge.cli.output import Answer
 from bridge.cli.reading import Asked, read_command
 from bridge.cli.table import Table
 from bridge.model.keys import CLUSTER, CORE, parse_key
+from bridge.model.nesting import as_mapping
 from bridge.model.text import TIE
-from bridge.queries.names import CommandError, NameNotFoundError, exemption_text, identity, object_name, short_key
+from bridge.queries.names import (
+    CommandError,
+    NameNotFoundError,
+    exemption_text,
+    identity,
+    object_name,
+    reference_text,
+    short_key,
+)
 
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
@@ -166,7 +175,7 @@ async def listed_policies(opa: Opa, kind: str | None, namespace: str | None, sel
     Each also has the fields of `identity`.
     `scopes` is `{affected, all}`: the number of its paths on which it has an effect, and of all its paths.
     """
-    from bridge.queries.asking import objects
+    from bridge.queries.asking import labels_of, objects
     from bridge.queries.statuses import statuses
 
     kinds = await opa.query("kinds_in_force", {})
@@ -186,7 +195,7 @@ async def listed_policies(opa: Opa, kind: str | None, namespace: str | None, sel
             "created": obj["metadata"].get("creationTimestamp"),
         }
         for entry in chosen
-        if (obj := held.get(entry["policy"])) is not None and _selected(obj, selects)
+        if (obj := held.get(entry["policy"])) is not None and (selects is None or selects(labels_of(obj)))
     ]
 
 
@@ -234,27 +243,24 @@ async def listed_targets(opa: Opa, kind: str | None, namespace: str | None, sele
 
     Each also has the `identity` of its object.
     """
-    from bridge.queries.asking import effective_everywhere, objects, selected
+    from bridge.queries.asking import effective_everywhere, selected
 
     entries = await selected(opa, await effective_everywhere(opa, kind, namespace), "target", selects)
-    held = await objects(opa, dict.fromkeys(parse_key(entry["target"]).object for entry in entries))
-    return [
-        identity(held.get(parse_key(entry["target"]).object, {}))
-        | {
-            "target": entry["target"],
-            "policyKind": entry["policyKind"],
-            "paths": len(entry["paths"]),
-            "policies": _outcomes(entry["paths"]),
-        }
-        for entry in entries
-    ]
+    counted = [{**entry, "paths": len(entry["paths"]), "policies": _outcomes(entry["paths"])} for entry in entries]
+    return await _identified(opa, counted)
 
 
 async def uncovered_targets(opa: Opa, text: str, namespace: str | None, selects: Selects | None) -> list[Entry]:
     """Return the result of `uncovered` with the `identity` of each object. Raises NameNotFoundError."""
-    from bridge.queries.asking import objects, selected, uncovered
+    from bridge.queries.asking import selected, uncovered
 
-    entries = await selected(opa, await uncovered(opa, text, namespace), "target", selects)
+    return await _identified(opa, await selected(opa, await uncovered(opa, text, namespace), "target", selects))
+
+
+async def _identified(opa: Opa, entries: Sequence[Entry]) -> list[Entry]:
+    """Return entries of targets with the `identity` of each object."""
+    from bridge.queries.asking import objects
+
     held = await objects(opa, dict.fromkeys(parse_key(entry["target"]).object for entry in entries))
     return [identity(held.get(parse_key(entry["target"]).object, {})) | entry for entry in entries]
 
@@ -272,30 +278,18 @@ def _describes(policy_kind: Mapping[str, Any]) -> bool:
     return isinstance(spec, dict) and {"group", "kind"} <= spec.keys()
 
 
-def _selected(obj: Mapping[str, Any], selects: Selects | None) -> bool:
-    labels = obj.get("metadata", {}).get("labels")
-    return selects is None or selects(labels if isinstance(labels, dict) else {})
-
-
 def _targets(policy: Mapping[str, Any]) -> list[str]:
     """Return the targets in the form of a policy: `HTTPRoute/cart#checkout`, `Service app=web`."""
-    spec = policy.get("spec")
-    spec = spec if isinstance(spec, dict) else {}
+    spec = as_mapping(policy.get("spec"))
     refs = spec.get("targetRefs") if isinstance(spec.get("targetRefs"), list) else [spec.get("targetRef")]
     selectors = spec.get("targetSelectors")
-    texts = [_ref(ref) for ref in refs or () if isinstance(ref, dict)]
+    texts = [reference_text(ref, "") for ref in refs or () if isinstance(ref, dict)]
     for ref in selectors if isinstance(selectors, list) else ():
         if isinstance(ref, dict):
             labels = ref.get("matchLabels")
             pairs = ",".join(f"{key}={value}" for key, value in labels.items()) if isinstance(labels, dict) else ""
             texts.append(f"{ref.get('kind', '')} {pairs}".strip())
     return texts
-
-
-def _ref(ref: Mapping[str, Any]) -> str:
-    section = f"#{ref['sectionName']}" if ref.get("sectionName") else ""
-    space = f"{ref['namespace']}/" if ref.get("namespace") else ""
-    return f"{ref.get('kind', '')}/{space}{ref.get('name', '')}{section}"
 
 
 def _conditions(entry: Mapping[str, Any]) -> dict[str, str]:

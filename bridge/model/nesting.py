@@ -120,6 +120,11 @@ def decode(
         raise msgspec.DecodeError(f"it contains a text that is not UTF-8: {error.reason}") from error
 
 
+def as_mapping(value: Any) -> Mapping[str, Any]:
+    """Return a part of an object that must be a mapping; empty for anything else, which a user may have written."""
+    return value if isinstance(value, Mapping) else {}
+
+
 def parse_field(value: Any) -> Any:
     """Return a field of an object, parsed if it is still JSON text; None if that cannot be decoded."""
     try:

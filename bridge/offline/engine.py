@@ -22,6 +22,7 @@ from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import preset_kinds, shipped_bundle
 from bridge.replicator.replicator import QUERIES_OF_SYNC, Replicator, without_collector
 from bridge.sources.manifests import ManifestSource
+from bridge.work import beside
 
 if TYPE_CHECKING:
     from bridge.kube.client import KubeClient
@@ -247,12 +248,10 @@ async def _start_opa(bundle: Bundle) -> AsyncIterator[asyncio.Task[str]]:
     """Start a temporary OPA with a bundle, stopped at the end; the task returns its URL once it responds."""
     executable = await asyncio.to_thread(ensure_opa)
     managed = ManagedOpa(executable.path, {}, bundle=bundle)
-    starting = asyncio.create_task(managed.start())
     try:
-        yield starting
+        async with beside(managed.start()) as starting:
+            yield starting
     finally:
-        starting.cancel()
-        await asyncio.gather(starting, return_exceptions=True)
         await managed.stop()
 
 
@@ -263,9 +262,7 @@ async def _fill_from(
     """Yield an OPA with the objects of a source, and a function that waits for a change of these."""
     async with Opa(await starting) as opa:
         replicator = Replicator(source, opa, (*ALWAYS, *types))
-        running = asyncio.create_task(replicator.run())
-        filled = asyncio.create_task(replicator.filled.wait())
-        try:
+        async with beside(replicator.run()) as running, beside(replicator.filled.wait()) as filled:
             await asyncio.wait({running, filled}, return_when=asyncio.FIRST_COMPLETED)
             if running.done():
                 await running
@@ -277,10 +274,6 @@ async def _fill_from(
                 news.clear()
 
             yield opa, changed
-        finally:
-            for task in (running, filled):
-                task.cancel()
-            await asyncio.gather(running, filled, return_exceptions=True)
 
 
 class _Troubles:

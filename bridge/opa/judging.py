@@ -4,13 +4,12 @@ Rego has no catch, so one policy that fails would hide what all others find. Suc
 at which it fails gets the violation `cannot be judged`, and a policy that is slow at several is not evaluated further.
 """
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import structlog
 
-from bridge.opa.client import PART_LIMIT, Opa, batches, fails_at_items
+from bridge.opa.client import PART_LIMIT, Opa, batches, fails_at_items, within
 from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, QueryError
 
 log = structlog.get_logger(__name__)
@@ -89,12 +88,9 @@ class Judging:
         return f"it takes more than {self._limit:.2g} s"
 
     async def _query(self, keys: Sequence[str], named: Mapping[str, Any]) -> list[Row]:
-        try:
-            async with asyncio.timeout(self._limit):
-                found: list[Row] = await self._opa.query("violations", {**self._more, **named, "objects": list(keys)})
-                return found
-        except TimeoutError as error:
-            raise OpaTimeout(f"OPA gave no answer within {self._limit:.2g} s") from error
+        async with within(self._limit):
+            found: list[Row] = await self._opa.query("violations", {**self._more, **named, "objects": list(keys)})
+        return found
 
     async def _query_names(self) -> list[str]:
         return [entry["constraint"] for entry in await self._opa.query("constraints", self._more)]

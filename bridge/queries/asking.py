@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from bridge.model.keys import CLUSTER, FRONTEND, Key, parse_key, pointer
+from bridge.model.nesting import as_mapping
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa, at_targets_of, batches, in_parts
 from bridge.opa.errors import QueryError
@@ -275,12 +276,12 @@ async def selected(opa: Opa, entries: list[Entry], field: str, selects: Selects 
     if selects is None:
         return entries
     held = await objects(opa, {parse_key(entry[field]).object for entry in entries})
-    return [entry for entry in entries if selects(_read_labels(held.get(parse_key(entry[field]).object, {})))]
+    return [entry for entry in entries if selects(labels_of(held.get(parse_key(entry[field]).object, {})))]
 
 
-def _read_labels(obj: Mapping[str, Any]) -> Mapping[str, str]:
-    labels = obj.get("metadata", {}).get("labels")
-    return labels if isinstance(labels, Mapping) else {}
+def labels_of(obj: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return the labels of an object, none if they are no mapping."""
+    return as_mapping(obj.get("metadata", {}).get("labels"))
 
 
 async def refused_policy_kinds(opa: Opa) -> list[tuple[Key, str]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bridge.model.keys import Key, parse_key
+from bridge.model.nesting import as_mapping
 from bridge.opa.client import Opa, batches
 from bridge.queries.asking import BATCH, Entry, explained_at, objects, with_suggestions
 from bridge.queries.names import identity
@@ -31,7 +32,7 @@ async def listed_objects(opa: Opa, keys: Sequence[Key]) -> list[Entry]:
             entry: Entry = identity(obj) | {
                 "object": str(key),
                 "created": metadata.get("creationTimestamp"),
-                "labels": _read_mapping(metadata.get("labels")),
+                "labels": as_mapping(metadata.get("labels")),
                 "details": _list_details(key, obj),
                 "policies": policies_at(pictures.get(str(key), {})),
             }
@@ -59,7 +60,7 @@ async def _count_routes(opa: Opa, gateway: Key) -> int:
 
 def _list_details(key: Key, obj: Mapping[str, Any]) -> dict[str, str]:
     """Return kubectl's columns for an object. Values of another type than the API requires are omitted."""
-    spec, status = _read_mapping(obj.get("spec")), _read_mapping(obj.get("status"))
+    spec, status = as_mapping(obj.get("spec")), as_mapping(obj.get("status"))
     if key.type_id == GATEWAY:
         addresses = [_show(one.get("value")) for one in _dicts_in(status.get("addresses"))]
         return {
@@ -95,10 +96,6 @@ def _format_parent(ref: Mapping[str, Any]) -> str:
 def _condition(status: Mapping[str, Any], type_: str) -> str:
     found = [_show(one.get("status")) for one in _dicts_in(status.get("conditions")) if one.get("type") == type_]
     return found[0] if found else "Unknown"
-
-
-def _read_mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _dicts_in(value: Any) -> list[Mapping[str, Any]]:

@@ -278,6 +278,13 @@ def exemption_text(exemption: Mapping[str, Any]) -> str:
     return f"{exemption['owner']} until {exemption['until']}, {exemption['reason']}"
 
 
+def reference_text(ref: Mapping[str, Any], kind: str = "Gateway") -> str:
+    """Return the target or parent of a reference as users type it: `Gateway/infra/public#https`; `kind` by default."""
+    namespace = f"{ref['namespace']}/" if ref.get("namespace") else ""
+    section = f"#{ref['sectionName']}" if ref.get("sectionName") else ""
+    return f"{ref.get('kind', kind)}/{namespace}{ref.get('name', '')}{section}"
+
+
 _IDENTITY = ("name", "namespace", "labels", "creationTimestamp")
 
 

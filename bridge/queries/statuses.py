@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from bridge.model.nesting import as_mapping
+from bridge.queries.names import reference_text
+
 if TYPE_CHECKING:
     from bridge.opa.client import Opa
     from bridge.queries.asking import Entry, Selects
@@ -143,21 +146,14 @@ def conditions_in(wanted: Entry) -> list[tuple[str, Entry]]:
     for name, conditions in sorted(wanted.get("listeners", {}).items()):
         found += [(f"#{name}", condition) for condition in conditions]
     for parent in wanted.get("parents", ()):
-        found += [(f" at {_format_parent(parent['parentRef'])}", condition) for condition in parent["conditions"]]
+        found += [(f" at {reference_text(parent['parentRef'])}", condition) for condition in parent["conditions"]]
     for name in sorted(wanted.get("annotations", {})):
         found.append(("", {"type": name, "message": "an annotation, because the kind has no status.conditions"}))
     return found
 
 
-def _format_parent(reference: Entry) -> str:
-    section = f"#{reference['sectionName']}" if "sectionName" in reference else ""
-    namespace = f"{reference['namespace']}/" if "namespace" in reference else ""
-    return f"{reference.get('kind', 'Gateway')}/{namespace}{reference['name']}{section}"
-
-
 def _read_current(obj: Entry) -> Entry:
-    annotations = obj["metadata"].get("annotations")
-    return {"status": obj.get("status") or {}, "annotations": annotations if isinstance(annotations, dict) else {}}
+    return {"status": obj.get("status") or {}, "annotations": as_mapping(obj["metadata"].get("annotations"))}
 
 
 def _marked(obj: dict[str, Any], differing: Sequence[str]) -> dict[str, Any]:

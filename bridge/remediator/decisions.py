@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bridge.model.keys import Key, pointer
+from bridge.model.nesting import as_mapping
 from bridge.model.placement import Decision, DecisionError, Path, Placed, differing, read_decision
 from bridge.opa.client import Opa, batches, within
 from bridge.opa.errors import OpaRejected, OpaTimeout
@@ -48,8 +49,7 @@ class Decided:
     @property
     def annotations(self) -> Mapping[str, Any]:
         """Return the object's current annotations."""
-        found = self.object["metadata"].get("annotations")
-        return found if isinstance(found, Mapping) else {}
+        return as_mapping(self.object["metadata"].get("annotations"))
 
     @property
     def version(self) -> str:

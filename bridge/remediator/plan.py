@@ -7,6 +7,8 @@ list, and a value that is not a list counts as empty.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from bridge.model.nesting import as_mapping
+
 Condition = Mapping[str, Any]
 Current = Mapping[str, Any]  # {status, annotations}, in the form of the query `current_statuses`
 Patch = dict[str, Any]  # {status: its fields} or {metadata: {annotations}}; a merge patch (RFC 7386)
@@ -117,7 +119,7 @@ def plan_affected(current: Current, wanted: Mapping[str, Any], now: str) -> Patc
 
     Status and metadata are written separately: metadata are planned once the status is up to date.
     """
-    status, annotations = current["status"], _mapping(current.get("annotations"))
+    status, annotations = current["status"], as_mapping(current.get("annotations"))
     ours = wanted["types"]
     part = {
         # Former places of the object's type are cleared too.
@@ -136,7 +138,7 @@ def plan_constraint(current: Current, wanted: Mapping[str, Any], now: str) -> Pa
 
     auditTimestamp changes only with the violations.
     """
-    status = _mapping(current["status"])
+    status = as_mapping(current["status"])
     part: Patch = {"conditions": plan_conditions(_list(status, "conditions"), [wanted["condition"]], (), now)}
     counts = {name: wanted[name] for name in _COUNTS if name in wanted}
     if counts and any(status.get(name) != value for name, value in counts.items()):
@@ -159,10 +161,10 @@ def patched(obj: Mapping[str, Any], patch: Mapping[str, Any] | None) -> dict[str
     """Return the object after a planned patch."""
     result = dict(obj)
     if patch and "status" in patch:
-        result["status"] = {**_mapping(obj.get("status")), **patch["status"]}
+        result["status"] = {**as_mapping(obj.get("status")), **patch["status"]}
     if patch and "metadata" in patch:
         metadata = obj["metadata"]
-        merged = {**_mapping(metadata.get("annotations")), **patch["metadata"]["annotations"]}
+        merged = {**as_mapping(metadata.get("annotations")), **patch["metadata"]["annotations"]}
         annotations = {name: value for name, value in merged.items() if value is not None}
         result["metadata"] = {**metadata, "annotations": annotations}
     return result
@@ -189,10 +191,6 @@ def _field(thing: Any, name: str) -> str | None:
 def _list(thing: Any, name: str) -> list[Any]:
     value = thing.get(name) if isinstance(thing, Mapping) else None
     return value if isinstance(value, list) else []
-
-
-def _mapping(thing: Any) -> Mapping[str, Any]:
-    return thing if isinstance(thing, Mapping) else {}
 
 
 def _parent(entry: Mapping[str, Any]) -> str:

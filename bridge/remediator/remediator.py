@@ -13,6 +13,7 @@ import structlog
 from bridge import tracing
 from bridge.model.changes import Notice
 from bridge.model.keys import namespace_in, parse_key
+from bridge.model.nesting import as_mapping
 from bridge.opa.client import Opa, parts
 from bridge.opa.errors import OpaError
 from bridge.remediator.computation import Computing, Item, Place, Report, Shares
@@ -285,4 +286,4 @@ class Remediator(WriteLoop[Item]):
 
 def _mappings(current: Mapping[str, Any]) -> dict[str, Any]:
     """Return status and annotations of an object; values that are not mappings count as empty."""
-    return {name: current[name] if isinstance(current[name], Mapping) else {} for name in ("status", "annotations")}
+    return {name: as_mapping(current[name]) for name in ("status", "annotations")}

@@ -88,7 +88,7 @@ _WORDS = {
     "null": "nothing",
 }
 _COMMAND_OPTIONS = {"placement": "--kind"}  # options of other commands than `run` whose names differ from the setting's
-_TOOL_VARIABLES = {*OPA.variables, "BRIDGE_CACHE", "BRIDGE_PLUGIN_HOME", DOWNLOADS, "BRIDGE_PREFER_GO"}
+_TOOL_VARIABLES = {*OPA.variables, "BRIDGE_CACHE", "BRIDGE_PLUGIN_HOME", DOWNLOADS}
 _TEST_VARIABLES = {"BRIDGE_CHROMIUM", "BRIDGE_HELM", "BRIDGE_PROMTOOL"}
 # Variables that Kubernetes sets in a pod for Services called `bridge`, or `bridge-…`.
 _SERVICE = re.compile(

@@ -16,7 +16,7 @@ from bridge.opa.client import Failing, Opa, Requests
 from bridge.opa.errors import OpaRejected, OpaStartError
 from bridge.opa.process import ManagedOpa, TokenGuard
 from bridge.settings.model import Settings
-from bridge.work import STARTING, Backoff
+from bridge.work import STARTING, Backoff, beside
 
 log = structlog.get_logger(__name__)
 
@@ -83,18 +83,15 @@ async def reach_opa(
     `bridge_url` serves the bundles, including that of `tokens`; the bridge's own OPA verifies them by `trust`. Raises
     OpaStartError.
     """
-    following = asyncio.create_task(tokens.run())
-    own = None if settings.opa_url else _own(settings, bridge_url, tokens, trust, executable)
-    try:
-        if own is not None:
-            await own.start()
-        yield OpaAccess(settings.opa_url or (own.url if own else ""), settings, tokens), own
-    finally:
-        if own is not None:
-            await own.stop()
+    async with beside(tokens.run()):
+        if settings.opa_url:
+            yield OpaAccess(settings.opa_url, settings, tokens), None
+            return
+        try:
+            async with _own(settings, bridge_url, tokens, trust, executable) as own:
+                yield OpaAccess(own.url, settings, tokens), own
+        finally:
             log.info("OPA stopped")
-        following.cancel()
-        await asyncio.gather(following, return_exceptions=True)
 
 
 def _own(settings: Settings, bridge_url: str, tokens: Tokens, trust: BundleTrust, executable: Path) -> ManagedOpa:

@@ -23,7 +23,7 @@ from bridge.model.types import POLICY_KIND, ResourceType
 from bridge.opa.client import Opa
 from bridge.remediator.plan import Traces, plan_removal, without_nulls
 from bridge.sidecar.store import read_marked
-from bridge.work import PAUSE
+from bridge.work import PAUSE, beside
 
 PAGE = "500"  # objects
 REPORTS = frozenset(one for form in FORMS for one in form)
@@ -235,17 +235,13 @@ async def held(client: KubeClient, namespace: str, name: str) -> AsyncIterator[N
         yield
         return
     lease = Lease(client, namespace, name, f"uninstall-status-{socket.gethostname()}-{os.getpid()}")
-    running = asyncio.create_task(lease.run())
-    try:
+    async with beside(lease.run()):
         try:
             await asyncio.wait_for(lease.taken.wait(), TAKING)
         except TimeoutError:
             why = lease.trouble or f"{lease.holder} took it first"
             raise StillWritingError(f"the Lease {namespace}/{name} cannot be acquired: {why}") from None
         yield
-    finally:
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
 
 
 async def delete_lease(client: KubeClient, namespace: str, name: str) -> None:

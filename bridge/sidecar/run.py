@@ -51,7 +51,7 @@ from bridge.sidecar.signals import Reloading, Shutdown
 from bridge.sidecar.store import Store, open_store
 from bridge.sidecar.webhook import Policies, Webhook
 from bridge.telemetry.metrics import Checks, Metrics, add_metrics, add_probes, probe_listening
-from bridge.work import Budget
+from bridge.work import Budget, beside
 
 log = structlog.get_logger(__name__)
 
@@ -182,12 +182,8 @@ async def _start_parts(
         _end_in_order(shutdown, settings, parts)
         log.info("running", bridge=bridge_url, opa=access.url, source=store.name)
         running = Running(Engine(parts.opa, position=store.position, running=True), access.url, bridge_url, store.sink)
-        task = asyncio.create_task(_work(parts, [*parts.work, site.run], report, running))
-        try:
+        async with beside(_work(parts, [*parts.work, site.run], report, running)) as task:
             yield task
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
 
 
 async def _make_parts(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bridge.model.keys import CLUSTER, Key, group_of
+from bridge.model.nesting import as_mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -179,8 +180,8 @@ class Defaulter:
             yield schema
 
     def _define(self, crd: Object) -> None:
-        spec = _dict(crd.get("spec"))
-        group, kind = spec.get("group"), _dict(spec.get("names")).get("kind")
+        spec = as_mapping(crd.get("spec"))
+        group, kind = spec.get("group"), as_mapping(spec.get("names")).get("kind")
         if not isinstance(group, str) or not isinstance(kind, str):
             return
         type_id = Key(group, kind, "", "").type_id
@@ -188,11 +189,12 @@ class Defaulter:
         self._namespaced[type_id] = spec.get("scope") != "Cluster"
         versions = spec.get("versions")
         for version in versions if isinstance(versions, list) else ():
-            schema = _dict(_dict(_dict(version).get("schema")).get("openAPIV3Schema"))
-            if _dict(version).get("served", True):
+            schema = as_mapping(as_mapping(as_mapping(version).get("schema")).get("openAPIV3Schema"))
+            if as_mapping(version).get("served", True):
                 # metadata is the API server's own: a CRD's defaults do not apply to it.
-                fields = {name: field for name, field in _dict(schema.get("properties")).items() if name != "metadata"}
-                self._schemas[type_id, str(_dict(version).get("name"))] = {**schema, "properties": fields}
+                properties = as_mapping(schema.get("properties"))
+                fields = {name: field for name, field in properties.items() if name != "metadata"}
+                self._schemas[type_id, str(as_mapping(version).get("name"))] = {**schema, "properties": fields}
 
 
 def _drop_nulls_outside_metadata(obj: Object) -> None:
@@ -202,15 +204,11 @@ def _drop_nulls_outside_metadata(obj: Object) -> None:
 
 
 def _set_target_ports(service: Object) -> None:
-    spec = _dict(service.get("spec"))
+    spec = as_mapping(service.get("spec"))
     ports = spec.get("ports")
     for port in ports if isinstance(ports, list) else ():
         if isinstance(port, dict) and "port" in port and port.get("targetPort", 0) in (0, ""):
             port["targetPort"] = port["port"]
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 _NONE: Schema = {}
