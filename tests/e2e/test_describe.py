@@ -72,14 +72,6 @@ def test_kind_alone_describes_all_its_objects(shop: Run) -> None:
     assert answer.stdout.split() == [f"gateway.gateway.networking.k8s.io/{name}" for name in ("internal", "public")]
 
 
-def test_kind_with_several_objects_is_an_error_where_one_is_needed(shop: Run) -> None:
-    answer = shop("tree", "gateways")
-    assert answer.returncode == 2
-    assert answer.stderr == (
-        "error: gateways means 2 objects: give one of Gateway/infra/internal, Gateway/infra/public\n"
-    )
-
-
 def test_problems_are_listed_with_file_and_line(bridge: Run, shop: Run) -> None:
     answer = bridge("problems", "-n", "payments", "--manifests", SHOP)
     assert answer.returncode == 1

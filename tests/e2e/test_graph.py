@@ -37,9 +37,3 @@ def test_kind_depth_and_root_select_what_is_drawn(shop: Run) -> None:
 def test_a_link_that_does_not_count_is_dashed_with_its_reason(shop: Run) -> None:
     text = shop("graph", "-n", "payments", "-o", "mermaid").stdout
     assert '-. "NotAllowedByListeners" .->' in text
-
-
-def test_an_unknown_root_is_reported(shop: Run) -> None:
-    answer = shop("graph", "gtw/publc")
-    assert (answer.returncode, answer.stdout) == (2, "")
-    assert "did you mean Gateway/infra/public?" in answer.stderr

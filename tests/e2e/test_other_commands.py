@@ -106,13 +106,6 @@ def test_plugin_of_kubectl_shows_its_own_name(bridge_path: Path, environment: di
     assert said.startswith("Usage: kubectl bridge effective ")
 
 
-def test_a_mistyped_command_is_an_error(bridge: Run) -> None:
-    answer = bridge("efective")
-    assert answer.returncode == 2
-    assert answer.stderr.startswith("error: no such command 'efective'")
-    assert answer.stderr.count("\n") == 1
-
-
 def test_opa_config_is_what_an_opa_takes(bridge: Run) -> None:
     said = bridge("opa-config", "--bridge-url", "http://bridge:1234").stdout
     trust = shared_trust()
@@ -138,27 +131,6 @@ def test_a_token_is_another_one_each_time_and_good_for_the_page(bridge: Run) -> 
     first, second = (bridge("token").stdout for _ in range(2))
     assert first != second
     assert checked_web_token(first) == first.strip()
-
-
-def test_opa_config_wants_a_url(bridge: Run) -> None:
-    answer = bridge("opa-config", "--bridge-url", "bridge:1234")
-    assert (answer.returncode, answer.stderr) == (2, "error: --bridge-url bridge:1234: write http://HOST:PORT\n")
-
-
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        (["--view", "Gateway/infra/public"], "'Gateway/infra/public' is not a name of a view"),
-        (
-            ["--view=federation", "--from=s3://fleet/east", "--cluster=a/b=s3://fleet/east"],
-            "cluster 'a/b' is not a name of lowercase letters",
-        ),
-    ],
-)
-def test_opa_config_refuses_a_name_that_no_view_or_cluster_has(bridge: Run, options: list[str], problem: str) -> None:
-    answer = bridge("opa-config", *options)
-    assert (answer.returncode, answer.stdout) == (2, "")
-    assert problem in answer.stderr
 
 
 def test_fleet_status_says_what_is_wrong_with_a_token_or_an_address(

@@ -249,23 +249,3 @@ def test_unknown_credentials_are_named_with_their_server(
     assert answer.stderr.startswith(f"error: {control_plane.url}: 401 Unauthorized")
     assert f"kubeconfig {kubeconfig}, context " in answer.stderr
     assert "renew the credentials there, or choose another --context" in answer.stderr
-
-
-def test_one_source_is_read(bridge: Run) -> None:
-    answer = bridge("effective", "--kubeconfig", "a", "--manifests", "b")
-    assert answer.returncode == 2
-    assert answer.stderr == ("error: --manifests and --kubeconfig exclude each other: give one source\n")
-
-
-def test_without_a_source_all_are_named(bridge: Run, tmp_path: Path) -> None:
-    answer = bridge("effective", more={"HOME": str(tmp_path)})
-    assert answer.returncode == 2
-    assert answer.stderr == (
-        "error: no source: there is no kubeconfig; give --manifests PATH, --opa URL (or set BRIDGE_OPA_URL), "
-        "or --kubeconfig FILE\n"
-    )
-
-
-def test_one_namespace_and_all_exclude_each_other(bridge: Run) -> None:
-    answer = bridge("effective", "-n", "shop", "-A", "--manifests", "b")
-    assert answer.stderr == "error: -n and -A exclude each other: -n selects one namespace, -A all of them\n"

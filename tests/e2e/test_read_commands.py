@@ -99,27 +99,6 @@ def test_one_kind_can_be_requested_by_its_short_name(shop: Run) -> None:
     assert {entry["policyKind"] for entry in answer} == {"example.com/ColorPolicy"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--kind", "ColourPolicy"], "there is no policy kind 'ColourPolicy'; did you mean ColorPolicy"),
-        (["httproute/crat"], "httproute/crat is not found; did you mean HTTPRoute/shop/cart?"),
-        (["httproute/cart", "-n", "blog"], "is not found in namespace blog; did you mean HTTPRoute/shop/cart?"),
-        (["httproute/cart#chekout"], "has no section 'chekout'; did you mean HTTPRoute/shop/cart#checkout?"),
-        (["htproute/cart"], "there is no kind 'htproute'; did you mean HTTPRoute?"),
-        (["cart"], "'cart' is not a kind: write KIND/NAME[#SECTION]"),
-        (["--bogus"], "no such option"),
-        (["-o", "xml"], "'xml' is not one of"),
-    ],
-)
-def test_what_does_not_exist_is_one_line_with_near_matches(shop: Run, arguments: list[str], said: str) -> None:
-    answer = shop("effective", *arguments)
-    assert (answer.returncode, answer.stdout) == (2, "")
-    (line,) = _lines(answer.stderr)
-    assert line.startswith("error: ")
-    assert said in line
-
-
 def test_broken_manifests_are_reported_by_file_and_line_and_the_others_count(bridge: Run, tmp_path: Path) -> None:
     file = tmp_path / "broken.yaml"
     file.write_text(BROKEN)
@@ -154,25 +133,6 @@ def test_a_policy_kind_that_is_invalid_is_reported_where_it_stands(bridge: Run, 
     refusal, missing = _lines(asked_for.stderr)
     assert refusal == f"error: {file}:1: PolicyKind wrong is not active: {why}"
     assert "there is no policy kind 'WrongPolicy'" in missing
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ([], "give --manifests PATH, --opa URL (or set BRIDGE_OPA_URL)"),
-        (["--opa", "http://127.0.0.1:1", "--manifests", "x"], "exclude each other"),
-        (["--opa", "http://127.0.0.1:1"], "OPA at http://127.0.0.1:1 cannot be reached: connection refused"),
-        (["--opa", "http://127.0.0.1:1", "--opa-token-file", "/nowhere"], "/nowhere"),
-        (["--manifests", "/nowhere"], "/nowhere"),
-    ],
-)
-def test_unreadable_input_is_one_line_with_the_valid_form(bridge: Run, arguments: list[str], said: str) -> None:
-    for command in ("effective", "status"):
-        answer = bridge(command, *arguments)
-        assert (answer.returncode, answer.stdout) == (2, "")
-        (line,) = _lines(answer.stderr)
-        assert line.startswith("error: ")
-        assert said in line
 
 
 def test_the_environment_can_name_the_opa(bridge: Run) -> None:

@@ -97,18 +97,6 @@ def test_missing_source_is_one_line(bridge_process: Run, source: str) -> None:
     assert "/nowhere" in answer.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [(["--config", "/nowhere"], "/nowhere"), (["--listen", "here"], "'here' is not HOST:PORT")],
-)
-def test_mistake_in_a_setting_is_one_line(bridge: Run, arguments: list[str], said: str) -> None:
-    answer = bridge("run", *arguments)
-    assert answer.returncode == 2
-    assert answer.stderr.startswith("error: ")
-    assert answer.stderr.count("\n") == 1
-    assert said in answer.stderr
-
-
 def test_an_unknown_setting_is_reported_with_a_near_one(bridge: Run, tmp_path: Path) -> None:
     file = tmp_path / "bridge.yaml"
     file.write_text("lissten: 127.0.0.1:1\n")

@@ -43,12 +43,6 @@ def test_status_of_one_policy(shop: Run, words: tuple[str, ...]) -> None:
     assert (answer.returncode, answer.stdout) == (0, "colorpolicy.example.com/brand\n"), answer.stderr
 
 
-def test_status_of_an_object_that_is_not_a_policy_is_an_error(shop: Run) -> None:
-    answer = shop("status", "svc/shop/catalog")
-    assert answer.returncode == 2
-    assert answer.stderr == "error: not a policy: Service/shop/catalog\n"
-
-
 @pytest.mark.parametrize("command", ["describe", "tree"])
 def test_a_policy_on_a_section_that_does_not_exist_is_shown_at_the_object(shop: Run, command: str) -> None:
     answer = shop(command, "httproute/feeds", "-n", "blog")

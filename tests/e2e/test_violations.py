@@ -19,12 +19,6 @@ def test_without_constraints_there_is_nothing_to_tell(shop: Run) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "No violations found.\n")
 
 
-def test_a_constraint_that_there_is_not_is_one_line_with_near_matches(bridge: Run) -> None:
-    done = bridge("violations", "memory-limit", "--manifests", EXAMPLE)
-    assert done.returncode == 2
-    assert done.stderr == "error: Constraint memory-limit does not exist; did you mean memory-limits?\n"
-
-
 def test_a_constraint_that_is_invalid_is_reported_where_it_stands(bridge: Run, tmp_path: Path) -> None:
     file = tmp_path / "wrong.yaml"
     file.write_text(WRONG)

@@ -135,30 +135,9 @@ def test_every_mistake_in_the_files_is_reported(shop: Run, tmp_path: Path) -> No
     assert "ColorPolicy/shop/typo" in answer.stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ([], "nothing to analyze: give FILE, or --delete OBJECT"),
-        (["-f", "/nowhere"], "/nowhere"),
-        (["--delete", "colorpolicy/infra/brnd"], "did you mean ColorPolicy/infra/brand?"),
-        (["--prune", "--delete", "colorpolicy/infra/brand"], "--prune needs -f FILE and --manifests PATH"),
-    ],
-)
-def test_what_cannot_be_analyzed_is_an_error_of_usage(shop: Run, arguments: list[str], said: str) -> None:
-    answer = shop("analyze", *arguments)
-    assert answer.returncode == 2
-    assert said in answer.stderr
-
-
 def test_impact_of_a_policy_that_reaches_nothing(shop: Run) -> None:
     answer = shop("impact", "colorpolicy/shop/summer-sale")
     assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "The policy has no effective targets.\n")
-
-
-def test_impact_of_what_is_not_a_policy(shop: Run) -> None:
-    answer = shop("impact", "svc/shop/cart")
-    assert answer.returncode == 2
-    assert "core/Service/shop/cart is not a policy of an active kind" in answer.stderr
 
 
 def test_violations_of_constraints_are_problems_that_come_and_go(bridge: Run, tmp_path: Path) -> None:
@@ -372,9 +351,3 @@ def test_compare_shows_what_differs_between_two_folders(bridge: Run, tmp_path: P
     assert re.search(r"ONLY IN .*shop +PROBLEM +MESSAGE\nColorPolicy/.*TargetNotFound", answer.stdout), answer.stdout
     same = bridge("compare", "--manifests", SHOP, "--manifests", SHOP)
     assert (same.returncode, same.stdout) == (0, "Effective policies do not differ; 23 paths are equal.\n")
-
-
-def test_compare_needs_two_sources(bridge: Run) -> None:
-    answer = bridge("compare", "--manifests", SHOP)
-    assert answer.returncode == 2
-    assert answer.stderr == "error: give two sources to compare, not 1: --context, --opa or --manifests twice\n"
