@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from bridge.model.changes import Change, Deleted, Listed, Object, Upserted
+from bridge.model.changes import Change, Deleted, Listed, Object, Trouble, Upserted
 
 
 class Reader:
@@ -36,6 +36,17 @@ class Reader:
     async def until_listed(self, type_id: str) -> list[Change]:
         """Return the changes up to the end of a type's listing."""
         return await self.until(lambda change: change == Listed(type_id))
+
+    async def until_trouble(self) -> Trouble:
+        """Return the next Trouble."""
+        change = (await self.until(lambda change: isinstance(change, Trouble)))[-1]
+        assert isinstance(change, Trouble)
+        return change
+
+    @property
+    def troubles(self) -> list[Trouble]:
+        """Every Trouble so far."""
+        return [change for change in self.seen if isinstance(change, Trouble)]
 
     async def until_named(self, name: str) -> list[Change]:
         """Return the changes up to the first one of an object with this name."""

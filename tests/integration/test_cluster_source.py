@@ -1,8 +1,9 @@
 """The cluster as a source: many types, each on its own."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from bridge.model.changes import Change, Deleted, Listed, Listing, Source, Tappe
 from bridge.model.keys import Key
 from bridge.model.types import Selection
 from bridge.sources.cluster import FIRST, REFILL, ClusterSource
-from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
+from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import (
     apply_crd,
     crd,
@@ -24,22 +25,27 @@ from tests.integration.objects import (
     put_config_map,
     take_rights_away,
 )
-from tests.integration.reading import names, reading
+from tests.integration.reading import Reader, names, reading
 
 CONFIG_MAP = "core/ConfigMap"
 HTTP_ROUTE = "gateway.networking.k8s.io/HTTPRoute"
 
 
 @pytest.fixture
-async def client(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
-    async with await KubeClient.connect(control_plane.kubeconfig) as connected:
-        yield connected
-
-
-@pytest.fixture
 def group() -> str:
     """An API group that no other test uses."""
     return f"{fresh_name('group')}.example.com"
+
+
+@asynccontextmanager
+async def wanting(
+    client: KubeClient, types: set[str], selections: Mapping[str, Selection] = MappingProxyType({}), **more: Any
+) -> AsyncIterator[tuple[ClusterSource, Reader]]:
+    """A source of the types of a cluster, and the reader of its changes."""
+    source = ClusterSource(client, selections, **more)
+    source.want(types)
+    async with reading(source.changes()) as reader:
+        yield source, reader
 
 
 async def put_thing(plane: ControlPlane, group: str, namespace: str, name: str, version: str = "v1") -> Any:
@@ -65,14 +71,11 @@ async def test_delivers_every_wanted_type(client: KubeClient) -> None:
 
 
 async def test_a_crd_that_appears_later_is_delivered(
-    control_plane: ControlPlane, client: KubeClient, group: str
+    control_plane: ControlPlane, client: KubeClient, group: str, namespace: str
 ) -> None:
     thing = f"{group}/Thing"
-    namespace = await make_namespace(control_plane.api)
-    source = ClusterSource(client, poll=0.5)
-    source.want({CONFIG_MAP, thing})
-    async with reading(source.changes()) as reader:
-        reported = (await reader.until(lambda change: isinstance(change, Trouble)))[-1]
+    async with wanting(client, {CONFIG_MAP, thing}, poll=0.5) as (_, reader):
+        reported = await reader.until_trouble()
         if Listed(CONFIG_MAP) not in reader.seen:
             await reader.until_listed(CONFIG_MAP)
         await apply_crd(control_plane.api, crd("things", "Thing", group=group))
@@ -103,10 +106,8 @@ async def test_rediscovery_need_not_wait_for_the_next_poll(
     control_plane: ControlPlane, client: KubeClient, group: str
 ) -> None:
     thing = f"{group}/Thing"
-    source = ClusterSource(client, poll=3600)
-    source.want({thing})
-    async with reading(source.changes()) as reader:
-        await reader.until(lambda change: isinstance(change, Trouble))
+    async with wanting(client, {thing}, poll=3600) as (source, reader):
+        await reader.until_trouble()
         following = asyncio.create_task(reader.until_listed(thing))
         await asyncio.sleep(4)  # by now the next poll is far away
         await apply_crd(control_plane.api, crd("things", "Thing", group=group), wait=False)
@@ -115,15 +116,12 @@ async def test_rediscovery_need_not_wait_for_the_next_poll(
 
 
 async def test_a_crd_that_goes_takes_its_objects_with_it_and_may_come_back(
-    control_plane: ControlPlane, client: KubeClient, group: str
+    control_plane: ControlPlane, client: KubeClient, group: str, namespace: str
 ) -> None:
     thing = f"{group}/Thing"
-    namespace = await make_namespace(control_plane.api)
     await apply_crd(control_plane.api, crd("things", "Thing", group=group))
     await put_thing(control_plane, group, namespace, "first")
-    source = ClusterSource(client, poll=0.5)
-    source.want({thing})
-    async with reading(source.changes()) as reader:
+    async with wanting(client, {thing}, poll=0.5) as (_, reader):
         await reader.until_listed(thing)
         gone = asyncio.create_task(reader.until(lambda change: isinstance(change, Trouble)))
         await asyncio.sleep(0.3)
@@ -137,15 +135,12 @@ async def test_a_crd_that_goes_takes_its_objects_with_it_and_may_come_back(
 
 
 async def test_another_preferred_version_is_followed(
-    control_plane: ControlPlane, client: KubeClient, group: str
+    control_plane: ControlPlane, client: KubeClient, group: str, namespace: str
 ) -> None:
     thing = f"{group}/Thing"
-    namespace = await make_namespace(control_plane.api)
     await apply_crd(control_plane.api, crd("things", "Thing", group=group, versions=("v1beta1",)))
     await put_thing(control_plane, group, namespace, "first", "v1beta1")
-    source = ClusterSource(client, poll=5)
-    source.want({thing})
-    async with reading(source.changes()) as reader:
+    async with wanting(client, {thing}, poll=5) as (source, reader):
         await reader.until_listed(thing)
         following = asyncio.create_task(
             reader.until(lambda c: isinstance(c, Upserted) and any(o["apiVersion"] == f"{group}/v1" for o in c.objects))
@@ -165,22 +160,17 @@ async def reader_of_config_maps(control_plane: ControlPlane) -> AsyncIterator[No
 
 
 async def test_a_forbidden_type_delays_no_other_type(
-    control_plane: ControlPlane, reader_of_config_maps: None, tmp_path: Path
+    control_plane: ControlPlane, namespace: str, reader_of_config_maps: None, limited: KubeClient
 ) -> None:
-    namespace = await make_namespace(control_plane.api)
-    kubeconfig = control_plane.write_kubeconfig(tmp_path / "kubeconfig", LIMITED_TOKEN)
-    async with await KubeClient.connect(kubeconfig) as limited:
-        source = ClusterSource(limited)
-        source.want({CONFIG_MAP, HTTP_ROUTE, "nobody.example.com/Nothing"})
-        async with reading(source.changes()) as reader:
-            await reader.until_listed(CONFIG_MAP)
-            await put_config_map(control_plane.api, namespace, "seen", {})
-            await reader.until_named("seen")
-            if not of_type(reader.seen, HTTP_ROUTE):
-                await reader.until(lambda change: bool(of_type([change], HTTP_ROUTE)))
-            forbidden = of_type(reader.seen, HTTP_ROUTE)
-            await grant_reading(control_plane.api, ("", "configmaps"), ("gateway.networking.k8s.io", "httproutes"))
-            await reader.until_listed(HTTP_ROUTE)
+    async with wanting(limited, {CONFIG_MAP, HTTP_ROUTE, "nobody.example.com/Nothing"}) as (_, reader):
+        await reader.until_listed(CONFIG_MAP)
+        await put_config_map(control_plane.api, namespace, "seen", {})
+        await reader.until_named("seen")
+        if not of_type(reader.seen, HTTP_ROUTE):
+            await reader.until(lambda change: bool(of_type([change], HTTP_ROUTE)))
+        forbidden = of_type(reader.seen, HTTP_ROUTE)
+        await grant_reading(control_plane.api, ("", "configmaps"), ("gateway.networking.k8s.io", "httproutes"))
+        await reader.until_listed(HTTP_ROUTE)
     assert [type(change) for change in forbidden] == [Trouble]
 
 
@@ -197,45 +187,39 @@ async def grant_in(plane: ControlPlane, namespace: str) -> None:
 
 
 async def test_namespaces_are_read_each_on_its_own_with_rights_in_these_alone(
-    control_plane: ControlPlane, tmp_path: Path
+    control_plane: ControlPlane, limited: KubeClient
 ) -> None:
     first, second, other = [await make_namespace(control_plane.api) for _ in range(3)]
     for namespace in (first, second, other):
         await put_config_map(control_plane.api, namespace, f"in-{namespace}", {})
     for namespace in (first, second):
         await grant_in(control_plane, namespace)
-    kubeconfig = control_plane.write_kubeconfig(tmp_path / "kubeconfig", LIMITED_TOKEN)
-    async with await KubeClient.connect(kubeconfig) as limited:
-        source = ClusterSource(limited, {CONFIG_MAP: Selection(namespaces=(first, second))})
-        source.want({CONFIG_MAP})
-        async with reading(source.changes()) as reader:
-            changes = await reader.until_listed(CONFIG_MAP)
-            await put_config_map(control_plane.api, second, "later", {})
-            await reader.until_named("later")
+    async with wanting(limited, {CONFIG_MAP}, {CONFIG_MAP: Selection(namespaces=(first, second))}) as (_, reader):
+        changes = await reader.until_listed(CONFIG_MAP)
+        await put_config_map(control_plane.api, second, "later", {})
+        await reader.until_named("later")
     assert changes[0] == Listing(CONFIG_MAP)
     assert {f"in-{first}", f"in-{second}"} == set(names(changes))
     assert {change.namespace for change in changes if isinstance(change, Listed)} == {"", first, second}
 
 
 async def test_a_tap_learns_which_types_may_not_be_read_and_where_one_may(
-    control_plane: ControlPlane, tmp_path: Path
+    control_plane: ControlPlane, limited: KubeClient
 ) -> None:
     own, other = [await make_namespace(control_plane.api) for _ in range(2)]
     for namespace in (own, other):
         await put_config_map(control_plane.api, namespace, f"in-{namespace}", {})
     await grant_in(control_plane, own)
-    kubeconfig = control_plane.write_kubeconfig(tmp_path / "kubeconfig", LIMITED_TOKEN)
     every: list[Change] = []
     routes: list[Change] = []
-    async with await KubeClient.connect(kubeconfig) as limited:
-        everything = Tapped(ClusterSource(limited, instead=(own,)), every.append)
-        source = Tapped(everything, routes.append, frozenset({HTTP_ROUTE}))
-        source.want({CONFIG_MAP, "core/Secret"})
-        async with reading(source.changes()) as reader:
-            while not {HTTP_ROUTE, "core/Secret", CONFIG_MAP} <= {
-                change.subject for change in reader.seen if isinstance(change, Trouble)
-            }:
-                await reader.until(lambda change: isinstance(change, Trouble))
+    everything = Tapped(ClusterSource(limited, instead=(own,)), every.append)
+    source = Tapped(everything, routes.append, frozenset({HTTP_ROUTE}))
+    source.want({CONFIG_MAP, "core/Secret"})
+    async with reading(source.changes()) as reader:
+        while not {HTTP_ROUTE, "core/Secret", CONFIG_MAP} <= {
+            change.subject for change in reader.seen if isinstance(change, Trouble)
+        }:
+            await reader.until_trouble()
     assert every == reader.seen
     assert set(names(every)) == {f"in-{own}"}
     troubles = {change.subject: change for change in every if isinstance(change, Trouble)}
@@ -249,14 +233,15 @@ async def test_a_tap_learns_which_types_may_not_be_read_and_where_one_may(
     assert [change for change in routes if isinstance(change, Trouble)] == of_type(every, HTTP_ROUTE)
 
 
-async def test_selectors_leave_out_what_they_do_not_select(control_plane: ControlPlane, client: KubeClient) -> None:
-    namespace = await make_namespace(control_plane.api)
+async def test_selectors_leave_out_what_they_do_not_select(
+    control_plane: ControlPlane, client: KubeClient, namespace: str
+) -> None:
     for name in ("one", "two", "three"):
         await put_config_map(control_plane.api, namespace, name, {})
     fields = f"metadata.namespace={namespace},metadata.name!=two"
-    source = ClusterSource(client, {CONFIG_MAP: Selection(field_selector=fields, label_selector="!left")})
-    source.want({CONFIG_MAP})
-    async with reading(source.changes()) as reader:
+    async with wanting(
+        client, {CONFIG_MAP}, {CONFIG_MAP: Selection(field_selector=fields, label_selector="!left")}
+    ) as (_, reader):
         assert set(names(await reader.until_listed(CONFIG_MAP))) == {"one", "three"}
         body = {"metadata": {"labels": {"left": "yes"}}}
         path = f"/api/v1/namespaces/{namespace}/configmaps/three"
@@ -266,25 +251,21 @@ async def test_selectors_leave_out_what_they_do_not_select(control_plane: Contro
 
 
 async def test_a_type_is_read_in_the_version_that_is_requested(
-    control_plane: ControlPlane, client: KubeClient, group: str
+    control_plane: ControlPlane, client: KubeClient, group: str, namespace: str
 ) -> None:
     thing = f"{group}/Thing"
-    namespace = await make_namespace(control_plane.api)
     await apply_crd(control_plane.api, crd("things", "Thing", group=group, versions=("v1", "v1beta1")))
     await put_thing(control_plane, group, namespace, "first")
-    source = ClusterSource(client, {thing: Selection(version="v1beta1")})
-    source.want({thing})
-    async with reading(source.changes()) as reader:
+    async with wanting(client, {thing}, {thing: Selection(version="v1beta1")}) as (_, reader):
         changes = await reader.until_named("first")
     assert isinstance(changes[-1], Upserted)
     assert changes[-1].objects[0]["apiVersion"] == f"{group}/v1beta1"
 
 
-async def test_a_type_that_is_no_longer_wanted_is_removed(control_plane: ControlPlane, client: KubeClient) -> None:
-    namespace = await make_namespace(control_plane.api)
-    source = ClusterSource(client)
-    source.want({CONFIG_MAP, "core/Service"})
-    async with reading(source.changes()) as reader:
+async def test_a_type_that_is_no_longer_wanted_is_removed(
+    control_plane: ControlPlane, client: KubeClient, namespace: str
+) -> None:
+    async with wanting(client, {CONFIG_MAP, "core/Service"}) as (source, reader):
         await reader.until_listed(CONFIG_MAP)
         if Listed("core/Service") not in reader.seen:
             await reader.until_listed("core/Service")
@@ -301,15 +282,12 @@ async def test_a_type_that_is_no_longer_wanted_is_removed(control_plane: Control
 
 
 async def test_relisting_leaves_out_what_waits_and_tells_everything_again(
-    control_plane: ControlPlane, client: KubeClient, group: str
+    control_plane: ControlPlane, client: KubeClient, group: str, namespace: str
 ) -> None:
     thing = f"{group}/Thing"
-    namespace = await make_namespace(control_plane.api)
     await apply_crd(control_plane.api, crd("things", "Thing", group=group))
     await put_thing(control_plane, group, namespace, "first")
-    source = ClusterSource(client)
-    source.want({thing, CONFIG_MAP})
-    async with reading(source.changes()) as reader:
+    async with wanting(client, {thing, CONFIG_MAP}) as (source, reader):
         await reader.until(lambda change: change == Listing(thing))  # its Listed waits, and must not be reported alone
         await asyncio.sleep(0.5)
         source.relist()
@@ -328,11 +306,8 @@ async def test_relisting_leaves_out_what_waits_and_tells_everything_again(
     assert of_type(removed, thing) == [Listing(thing), Listed(thing)]
 
 
-async def test_a_slow_reader_loses_nothing(control_plane: ControlPlane, client: KubeClient) -> None:
-    namespace = await make_namespace(control_plane.api)
-    source = ClusterSource(client)
-    source.want({CONFIG_MAP})
-    async with reading(source.changes()) as reader:
+async def test_a_slow_reader_loses_nothing(control_plane: ControlPlane, client: KubeClient, namespace: str) -> None:
+    async with wanting(client, {CONFIG_MAP}) as (_, reader):
         await reader.until_listed(CONFIG_MAP)
         for number in range(100):
             await put_config_map(control_plane.api, namespace, f"slow-{number:03}", {})
@@ -342,9 +317,7 @@ async def test_a_slow_reader_loses_nothing(control_plane: ControlPlane, client: 
 
 async def test_stopping_leaves_no_task_behind(client: KubeClient) -> None:
     before = asyncio.all_tasks()
-    source = ClusterSource(client)
-    source.want({CONFIG_MAP, HTTP_ROUTE, "nobody.example.com/Nothing"})
-    async with reading(source.changes()) as reader:
+    async with wanting(client, {CONFIG_MAP, HTTP_ROUTE, "nobody.example.com/Nothing"}) as (_, reader):
         await reader.until_listed(CONFIG_MAP)
         assert len(asyncio.all_tasks()) > len(before)
     await asyncio.sleep(0)
@@ -355,15 +328,12 @@ async def test_stopping_leaves_no_task_behind(client: KubeClient) -> None:
 async def test_an_api_server_that_is_unavailable_at_the_start_is_waited_for(bare_control_plane: ControlPlane) -> None:
     plane = bare_control_plane
     await asyncio.to_thread(plane.stop_api_server)
-    async with await KubeClient.connect(plane.kubeconfig) as client:
-        source = ClusterSource(client)
-        source.want({CONFIG_MAP})
-        async with reading(source.changes()) as reader:
-            reported = (await reader.until(lambda change: isinstance(change, Trouble)))[-1]
-            listing = asyncio.create_task(reader.until_listed(CONFIG_MAP))
-            await asyncio.to_thread(plane.start_api_server)
-            async with asyncio.timeout(60):
-                await listing
+    async with await KubeClient.connect(plane.kubeconfig) as client, wanting(client, {CONFIG_MAP}) as (_, reader):
+        reported = await reader.until_trouble()
+        listing = asyncio.create_task(reader.until_listed(CONFIG_MAP))
+        await asyncio.to_thread(plane.start_api_server)
+        async with asyncio.timeout(60):
+            await listing
     assert isinstance(reported, Trouble)
     assert f"{plane.url} refuses connections" in reported.message
 
@@ -374,31 +344,29 @@ async def test_an_api_server_that_starts_is_not_taken_for_one_without_crds(own_c
     plane = own_control_plane
     namespace = await make_namespace(plane.api)
     last = Key("core", "ConfigMap", namespace, "last")
-    async with await KubeClient.connect(plane.kubeconfig) as client:
-        source = ClusterSource(client)
-        source.want({CONFIG_MAP, HTTP_ROUTE})
-        async with reading(source.changes()) as reader:
-            await reader.until_listed(HTTP_ROUTE)
-            following = asyncio.create_task(reader.until(lambda change: change == Deleted(CONFIG_MAP, last), 60))
-            for _ in range(3):
-                restarting = asyncio.create_task(asyncio.to_thread(plane.restart_api_server))
-                while not restarting.done():
-                    source.relist()  # begins with a look at what is served
-                    await asyncio.sleep(0.03)
-                await restarting
-            source.relist()
-            while not following.done():  # what is created and deleted between two watches is not reported
-                await put_config_map(plane.api, namespace, "last", {})
-                await asyncio.sleep(0.3)
-                await delete_config_map(plane.api, namespace, "last")
-            await following
+    async with (
+        await KubeClient.connect(plane.kubeconfig) as client,
+        wanting(client, {CONFIG_MAP, HTTP_ROUTE}) as (source, reader),
+    ):
+        await reader.until_listed(HTTP_ROUTE)
+        following = asyncio.create_task(reader.until(lambda change: change == Deleted(CONFIG_MAP, last), 60))
+        for _ in range(3):
+            restarting = asyncio.create_task(asyncio.to_thread(plane.restart_api_server))
+            while not restarting.done():
+                source.relist()  # begins with a look at what is served
+                await asyncio.sleep(0.03)
+            await restarting
+        source.relist()
+        while not following.done():  # what is created and deleted between two watches is not reported
+            await put_config_map(plane.api, namespace, "last", {})
+            await asyncio.sleep(0.3)
+            await delete_config_map(plane.api, namespace, "last")
+        await following
     assert [change for change in reader.seen if isinstance(change, Trouble) and change.absent] == []
 
 
 async def test_has_one_reader(client: KubeClient) -> None:
-    source = ClusterSource(client)
-    source.want({CONFIG_MAP})
-    async with reading(source.changes()) as reader:
+    async with wanting(client, {CONFIG_MAP}) as (source, reader):
         await reader.until_listed(CONFIG_MAP)
         with pytest.raises(RuntimeError, match="one reader"):
             await anext(source.changes())

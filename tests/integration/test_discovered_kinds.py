@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 import structlog
 
 from bridge.files import rego_root
@@ -74,12 +73,6 @@ class Asked:
         answer = await self._opa.query("effective", {"targets": [self._target]})
         hues = [path["spec"]["hue"] for entry in answer for path in entry["paths"] if entry["policyKind"] == self._kind]
         return kinds.get(self._kind, {}).get("class"), hues
-
-
-@pytest.fixture
-async def client(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
-    async with await KubeClient.connect(str(control_plane.kubeconfig)) as connected:
-        yield connected
 
 
 async def test_a_crd_with_the_label_makes_a_policy_kind_while_it_is_there(

@@ -1,20 +1,11 @@
 """The resources that a real API server serves."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from bridge.kube import discovery
 from bridge.kube.client import KubeClient
 from bridge.kube.discovery import Discovery
 from bridge.kube.errors import Garbled
-from tests.controlplane.plane import ControlPlane
-
-
-@pytest.fixture
-async def client(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
-    async with await KubeClient.connect(control_plane.kubeconfig) as connected:
-        yield connected
 
 
 async def test_an_older_server_is_an_error_that_names_the_needed_version(

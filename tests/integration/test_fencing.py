@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from pathlib import Path
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -11,7 +11,7 @@ from bridge.kube.client import KubeClient
 from bridge.kube.errors import Fenced
 from bridge.kube.lease import FencedClient, Lease, Term
 from tests.controlplane.plane import ControlPlane
-from tests.integration.objects import fresh_name, make_namespace, put_config_map
+from tests.integration.objects import fresh_name, put_config_map
 from tests.integration.proxy import Proxy
 from tests.working import working
 
@@ -33,21 +33,25 @@ class Until(Lease):
         return max(0.0, self.end - time.monotonic())
 
 
-@pytest.fixture
-async def proxy(control_plane: ControlPlane) -> AsyncIterator[Proxy]:
-    async with Proxy(control_plane.url) as proxy:
-        yield proxy
+@asynccontextmanager
+async def holding(client: KubeClient, term: Term) -> AsyncIterator[Lease]:
+    """A Lease that is held within the block."""
+    lease = Lease(client, "default", fresh_name("lease"), "a", term=term)
+    async with working(lease.run):
+        async with asyncio.timeout(60):
+            await lease.taken.wait()
+        yield lease
 
 
 @pytest.fixture
-async def client(control_plane: ControlPlane, proxy: Proxy, tmp_path: Path) -> AsyncIterator[KubeClient]:
-    path = control_plane.write_kubeconfig(tmp_path / "kubeconfig", control_plane.token, proxy.url)
-    async with await KubeClient.connect(path) as connected:
-        yield connected
+async def path(control_plane: ControlPlane, namespace: str) -> str:
+    """The path of a ConfigMap."""
+    await put_config_map(control_plane.api, namespace, "a", {"written": "before"})
+    return f"/api/v1/namespaces/{namespace}/configmaps/a"
 
 
-async def test_who_may_not_write_still_reads_and_sends_no_write(client: KubeClient, proxy: Proxy) -> None:
-    fenced = FencedClient(client, Until(0.0))
+async def test_who_may_not_write_still_reads_and_sends_no_write(proxied: KubeClient, proxy: Proxy) -> None:
+    fenced = FencedClient(proxied, Until(0.0))
     for method in ("POST", "PUT", "PATCH", "DELETE"):
         with pytest.raises(Fenced, match="not sent: this bridge does not hold the Lease"):
             await fenced.request(method, "/api/v1/namespaces/default", body=b"{}")
@@ -56,67 +60,48 @@ async def test_who_may_not_write_still_reads_and_sends_no_write(client: KubeClie
 
 
 async def test_a_write_that_waits_when_the_lease_ends_is_never_sent(
-    control_plane: ControlPlane, client: KubeClient, proxy: Proxy
+    proxied: KubeClient, proxy: Proxy, path: str
 ) -> None:
-    namespace = await make_namespace(control_plane.api)
-    await put_config_map(control_plane.api, namespace, "a", {"written": "before"})
-    fenced = FencedClient(client, Until(time.monotonic() + 0.5))
+    fenced = FencedClient(proxied, Until(time.monotonic() + 0.5))
     proxy.mute = True  # its connection is accepted, and gets no further
     with pytest.raises(Fenced, match="aborted: this bridge no longer holds the Lease"):
-        await fenced.patch(f"/api/v1/namespaces/{namespace}/configmaps/a", {"data": {"written": "too late"}})
+        await fenced.patch(path, {"data": {"written": "too late"}})
     await fenced.wait_for_writes()
     proxy.mute = False
     await asyncio.sleep(0.5)
-    path = f"/api/v1/namespaces/{namespace}/configmaps/a"
     assert (await fenced.get(path))["data"] == {"written": "before"}
 
 
-async def test_a_write_within_its_time_is_made(control_plane: ControlPlane, client: KubeClient) -> None:
-    namespace = await make_namespace(control_plane.api)
-    await put_config_map(control_plane.api, namespace, "a", {})
-    fenced = FencedClient(client, Until(time.monotonic() + 30.0))
-    written = await fenced.patch(f"/api/v1/namespaces/{namespace}/configmaps/a", {"data": {"written": "now"}})
+async def test_a_write_within_its_time_is_made(proxied: KubeClient, path: str) -> None:
+    fenced = FencedClient(proxied, Until(time.monotonic() + 30.0))
+    written = await fenced.patch(path, {"data": {"written": "now"}})
     assert written["data"] == {"written": "now"}
 
 
 async def test_a_write_slower_than_the_term_succeeds_while_the_lease_is_renewed(
-    control_plane: ControlPlane, client: KubeClient, proxy: Proxy
+    client: KubeClient, proxied: KubeClient, proxy: Proxy, path: str
 ) -> None:
-    namespace = await make_namespace(control_plane.api)
-    await put_config_map(control_plane.api, namespace, "a", {})
     term = Term(duration=3, margin=1.5, period=0.3)
-    async with await KubeClient.connect(control_plane.kubeconfig) as direct:
-        lease = Lease(direct, "default", fresh_name("lease"), "a", term=term)
-        async with working(lease.run):
-            async with asyncio.timeout(60):
-                await lease.taken.wait()
-            fenced = FencedClient(client, lease)
-            await fenced.get("/version")  # opens the connection
-            proxy.delay = 2 * (term.duration - term.margin)
-            began = time.monotonic()
-            path = f"/api/v1/namespaces/{namespace}/configmaps/a"
-            written = await fenced.patch(path, {"data": {"written": "slowly"}})
-            assert time.monotonic() - began >= proxy.delay
-            assert written["data"] == {"written": "slowly"}
+    async with holding(client, term) as lease:
+        fenced = FencedClient(proxied, lease)
+        await fenced.get("/version")  # opens the connection
+        proxy.delay = 2 * (term.duration - term.margin)
+        began = time.monotonic()
+        written = await fenced.patch(path, {"data": {"written": "slowly"}})
+        assert time.monotonic() - began >= proxy.delay
+        assert written["data"] == {"written": "slowly"}
 
 
 async def test_resigning_lets_a_write_in_progress_end_and_none_begin(
-    control_plane: ControlPlane, client: KubeClient, proxy: Proxy
+    client: KubeClient, proxied: KubeClient, proxy: Proxy, path: str
 ) -> None:
-    namespace = await make_namespace(control_plane.api)
-    await put_config_map(control_plane.api, namespace, "a", {})
-    async with await KubeClient.connect(control_plane.kubeconfig) as direct:
-        lease = Lease(direct, "default", fresh_name("lease"), "a")
-        async with working(lease.run):
-            async with asyncio.timeout(60):
-                await lease.taken.wait()
-            fenced = FencedClient(client, lease)
-            await fenced.get("/version")
-            proxy.delay = 1.0
-            path = f"/api/v1/namespaces/{namespace}/configmaps/a"
-            writing = asyncio.create_task(fenced.patch(path, {"data": {"written": "before the end"}}))
-            await asyncio.sleep(0.2)
-            lease.resign()
-            assert (await writing)["data"] == {"written": "before the end"}
-            with pytest.raises(Fenced, match="not sent"):
-                await fenced.patch(path, {"data": {"written": "after the end"}})
+    async with holding(client, Term()) as lease:
+        fenced = FencedClient(proxied, lease)
+        await fenced.get("/version")
+        proxy.delay = 1.0
+        writing = asyncio.create_task(fenced.patch(path, {"data": {"written": "before the end"}}))
+        await asyncio.sleep(0.2)
+        lease.resign()
+        assert (await writing)["data"] == {"written": "before the end"}
+        with pytest.raises(Fenced, match="not sent"):
+            await fenced.patch(path, {"data": {"written": "after the end"}})

@@ -4,25 +4,18 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
 
 from bridge.kube.client import KubeClient
 from bridge.kube.lease import Lease, Term
-from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
+from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually
 from tests.integration.objects import fresh_name
 from tests.integration.proxy import Proxy
 from tests.working import working
 
 SHORT = Term(duration=3, margin=1, period=0.3)
-
-
-@pytest.fixture
-async def client(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
-    async with await KubeClient.connect(control_plane.kubeconfig) as connected:
-        yield connected
 
 
 @asynccontextmanager
@@ -62,32 +55,29 @@ async def test_a_second_bridge_waits_and_takes_over_after_a_clean_stop(
 
 
 async def test_it_is_taken_from_a_bridge_that_is_cut_off_and_never_held_twice(
-    control_plane: ControlPlane, client: KubeClient, tmp_path: Path
+    client: KubeClient, proxied: KubeClient, proxy: Proxy
 ) -> None:
     name = fresh_name("lease")
-    async with Proxy(control_plane.url) as proxy:
-        path = control_plane.write_kubeconfig(tmp_path / "kubeconfig", control_plane.token, proxy.url)
-        async with await KubeClient.connect(path) as cut_off:
-            changes: list[bool] = []
-            first = Lease(cut_off, "default", name, "a", term=SHORT, on_change=lambda lease: changes.append(lease.held))
-            second = Lease(client, "default", name, "b", term=SHORT)
-            async with running(first):
-                await until(lambda: first.held)
-                async with running(second):
-                    await asyncio.sleep(0.5)
-                    await proxy.refuse()
-                    cut = time.monotonic()
-                    await until(lambda: not first.taken.is_set())  # the clock ends `held` a moment before
-                    assert not first.held
-                    assert not second.held
-                    await until(lambda: second.held)
-                    assert time.monotonic() - cut > 1.5
-                    assert "refuses connections" in (first.trouble or "")
-                    await proxy.serve()
-                    await until(lambda: first.trouble is None)
-                    assert (first.held, first.holder) == (False, "b")
-            assert changes[0]
-            assert not changes[-1]
+    changes: list[bool] = []
+    first = Lease(proxied, "default", name, "a", term=SHORT, on_change=lambda lease: changes.append(lease.held))
+    second = Lease(client, "default", name, "b", term=SHORT)
+    async with running(first):
+        await until(lambda: first.held)
+        async with running(second):
+            await asyncio.sleep(0.5)
+            await proxy.refuse()
+            cut = time.monotonic()
+            await until(lambda: not first.taken.is_set())  # the clock ends `held` a moment before
+            assert not first.held
+            assert not second.held
+            await until(lambda: second.held)
+            assert time.monotonic() - cut > 1.5
+            assert "refuses connections" in (first.trouble or "")
+            await proxy.serve()
+            await until(lambda: first.trouble is None)
+            assert (first.held, first.holder) == (False, "b")
+    assert changes[0]
+    assert not changes[-1]
 
 
 async def test_it_is_lost_when_another_client_writes_his_name_into_it(
@@ -127,9 +117,8 @@ async def test_a_namespace_that_does_not_exist_is_reported(client: KubeClient) -
     )
 
 
-async def test_missing_permissions_are_reported(control_plane: ControlPlane, tmp_path: Path) -> None:
-    kubeconfig = control_plane.write_kubeconfig(tmp_path / "kubeconfig", LIMITED_TOKEN)
-    async with await KubeClient.connect(kubeconfig) as limited, running(Lease(limited, "default", "x", "a")) as lease:
+async def test_missing_permissions_are_reported(limited: KubeClient) -> None:
+    async with running(Lease(limited, "default", "x", "a")) as lease:
         await until(lambda: lease.trouble is not None)
     assert "grant the bridge's role get, create and update on leases.coordination.k8s.io" in (lease.trouble or "")
 

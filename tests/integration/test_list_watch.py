@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,9 @@ import pytest
 from bridge.kube.client import KubeClient, Read
 from bridge.kube.errors import NotFound
 from bridge.kube.listwatch import Pace, list_and_watch
-from bridge.model.changes import Change, Deleted, Listed, Listing, Trouble, Upserted
+from bridge.model.changes import Deleted, Listed, Listing, Trouble, Upserted
 from bridge.model.keys import Key
 from bridge.model.types import ResourceType
-from tests.controlplane.credentials import write_kubeconfig
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.eventually import eventually
 from tests.integration.objects import (
@@ -26,23 +25,28 @@ from tests.integration.objects import (
     put_config_maps,
 )
 from tests.integration.proxy import Proxy
-from tests.integration.reading import names, reading, whole
+from tests.integration.reading import Reader, names, reading, whole
 
 # A type of which no test makes objects, and that no test grants.
 POD_TEMPLATES = ResourceType("core", "v1", "PodTemplate", "podtemplates", namespaced=True)
+STANDARD = Pace()
 PAGES = Pace(streams=False)
 
 
-@pytest.fixture
-async def client(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
-    async with await KubeClient.connect(control_plane.kubeconfig) as connected:
-        yield connected
+@asynccontextmanager
+async def watching(client: KubeClient, pace: Pace = STANDARD) -> AsyncIterator[Reader]:
+    """A reader of the changes of ConfigMaps after their first listing."""
+    async with reading(list_and_watch(client, CONFIG_MAPS, pace)) as reader:
+        await reader.until_listed("core/ConfigMap")
+        yield reader
 
 
-async def client_through(proxy: Proxy, plane: ControlPlane, folder: Path) -> KubeClient:
-    authority = plane.certificate_authority.read_bytes()
-    path = write_kubeconfig(folder / "through-proxy", url=proxy.url, token=plane.token, certificate_authority=authority)
-    return await KubeClient.connect(path)
+async def trouble_of(reader: Reader, fault: Awaitable[Any]) -> Trouble:
+    """The Trouble that a fault causes in a watch that has begun."""
+    trouble = asyncio.create_task(reader.until_trouble())
+    await asyncio.sleep(0.3)
+    await fault
+    return await trouble
 
 
 class Requests:
@@ -63,8 +67,9 @@ class Requests:
         client.request, client.stream = note_request, note_stream  # type: ignore[assignment, method-assign]
 
 
-async def test_lists_more_objects_than_a_page_holds(control_plane: ControlPlane, client: KubeClient) -> None:
-    namespace = await make_namespace(control_plane.api)
+async def test_lists_more_objects_than_a_page_holds(
+    control_plane: ControlPlane, client: KubeClient, namespace: str
+) -> None:
     expected = await put_config_maps(control_plane.api, namespace, 520)
     async with reading(list_and_watch(client, CONFIG_MAPS, PAGES)) as reader:
         changes = await reader.until_listed("core/ConfigMap")
@@ -77,8 +82,9 @@ async def test_lists_more_objects_than_a_page_holds(control_plane: ControlPlane,
     assert {(obj["apiVersion"], obj["kind"]) for obj in found} == {("v1", "ConfigMap")}
 
 
-async def test_a_listing_is_the_beginning_of_the_watch(control_plane: ControlPlane, client: KubeClient) -> None:
-    namespace = await make_namespace(control_plane.api)
+async def test_a_listing_is_the_beginning_of_the_watch(
+    control_plane: ControlPlane, client: KubeClient, namespace: str
+) -> None:
     expected = await put_config_maps(control_plane.api, namespace, 520)
     requested = Requests(client)
     async with reading(list_and_watch(client, CONFIG_MAPS)) as reader:
@@ -113,32 +119,27 @@ async def test_an_api_server_that_cannot_stream_a_listing_is_requested_in_pages(
             await put_config_map(plane.api, namespace, "later", {})
             await reader.until_named("later")
     assert sorted(name for name in names(changes) if name.startswith("map-")) == expected
-    assert not any(isinstance(change, Trouble) for change in reader.seen)
+    assert reader.troubles == []
     assert ["sendInitialEvents" in params for params in requested.params] == [True, False, False, False]
 
 
 async def test_a_streamed_listing_that_falls_silent_is_requested_in_pages(
-    control_plane: ControlPlane, tmp_path: Path
+    control_plane: ControlPlane, namespace: str, proxied: KubeClient, proxy: Proxy
 ) -> None:
-    namespace = await make_namespace(control_plane.api)
     await put_config_map(control_plane.api, namespace, "large", {"text": "x" * 300_000})
-    async with (
-        Proxy(control_plane.url) as proxy,
-        await client_through(proxy, control_plane, tmp_path) as client,
-    ):
-        requested = Requests(client)
-        proxy.freeze_next_after = 50_000
-        async with reading(list_and_watch(client, CONFIG_MAPS, Pace(first_silence=0.5))) as reader:
-            changes = await reader.until_listed("core/ConfigMap")
-    assert not any(isinstance(change, Trouble) for change in changes)
+    requested = Requests(proxied)
+    proxy.freeze_next_after = 50_000
+    async with reading(list_and_watch(proxied, CONFIG_MAPS, Pace(first_silence=0.5))) as reader:
+        changes = await reader.until_listed("core/ConfigMap")
+    assert reader.troubles == []
     assert "large" in names(changes)
     assert ["sendInitialEvents" in params for params in requested.params][:2] == [True, False]
 
 
-async def test_tells_creation_change_and_deletion_in_order(control_plane: ControlPlane, client: KubeClient) -> None:
-    namespace = await make_namespace(control_plane.api)
-    async with reading(list_and_watch(client, CONFIG_MAPS)) as reader:
-        await reader.until_listed("core/ConfigMap")
+async def test_tells_creation_change_and_deletion_in_order(
+    control_plane: ControlPlane, client: KubeClient, namespace: str
+) -> None:
+    async with watching(client) as reader:
         await put_config_map(control_plane.api, namespace, "one", {"state": "new"})
         created = (await reader.until_named("one"))[-1]
         await put_config_map(control_plane.api, namespace, "one", {"state": "changed"})
@@ -149,10 +150,8 @@ async def test_tells_creation_change_and_deletion_in_order(control_plane: Contro
     assert deleted == Deleted("core/ConfigMap", Key("core", "ConfigMap", namespace, "one"))
 
 
-async def test_a_burst_becomes_few_changes(control_plane: ControlPlane, client: KubeClient) -> None:
-    namespace = await make_namespace(control_plane.api)
-    async with reading(list_and_watch(client, CONFIG_MAPS)) as reader:
-        await reader.until_listed("core/ConfigMap")
+async def test_a_burst_becomes_few_changes(control_plane: ControlPlane, client: KubeClient, namespace: str) -> None:
+    async with watching(client) as reader:
         await put_config_map(control_plane.api, namespace, "before", {})
         await reader.until_named("before")
         await put_config_maps(control_plane.api, namespace, 200, prefix="burst")
@@ -162,21 +161,19 @@ async def test_a_burst_becomes_few_changes(control_plane: ControlPlane, client: 
     assert len(changes) < 20
 
 
-async def test_an_object_larger_than_half_a_mebibyte_arrives(control_plane: ControlPlane, client: KubeClient) -> None:
-    namespace = await make_namespace(control_plane.api)
-    async with reading(list_and_watch(client, CONFIG_MAPS)) as reader:
-        await reader.until_listed("core/ConfigMap")
+async def test_an_object_larger_than_half_a_mebibyte_arrives(
+    control_plane: ControlPlane, client: KubeClient, namespace: str
+) -> None:
+    async with watching(client) as reader:
         await put_config_map(control_plane.api, namespace, "large", {"text": "x" * 900_000})
         change = (await reader.until_named("large"))[-1]
     assert len(whole(change)["data"]["text"]) == 900_000
 
 
 async def test_a_stream_that_the_server_ends_continues_where_it_was(
-    control_plane: ControlPlane, client: KubeClient
+    control_plane: ControlPlane, client: KubeClient, namespace: str
 ) -> None:
-    namespace = await make_namespace(control_plane.api)
-    async with reading(list_and_watch(client, CONFIG_MAPS, Pace(watch=1))) as reader:
-        await reader.until_listed("core/ConfigMap")
+    async with watching(client, Pace(watch=1)) as reader:
         for number in range(4):
             await put_config_map(control_plane.api, namespace, f"later-{number}", {})
             await asyncio.sleep(0.7)
@@ -185,14 +182,10 @@ async def test_a_stream_that_the_server_ends_continues_where_it_was(
     assert Listing("core/ConfigMap") not in changes
 
 
-async def test_a_connection_that_froze_is_replaced(control_plane: ControlPlane, tmp_path: Path) -> None:
-    namespace = await make_namespace(control_plane.api)
-    async with (
-        Proxy(control_plane.url) as proxy,
-        await client_through(proxy, control_plane, tmp_path) as client,
-        reading(list_and_watch(client, CONFIG_MAPS, Pace(silence=1))) as reader,
-    ):
-        await reader.until_listed("core/ConfigMap")
+async def test_a_connection_that_froze_is_replaced(
+    control_plane: ControlPlane, namespace: str, proxied: KubeClient, proxy: Proxy
+) -> None:
+    async with watching(proxied, Pace(silence=1)) as reader:
         reached = asyncio.create_task(reader.until_named("unseen"))
         await asyncio.sleep(0.5)
         proxy.freeze()
@@ -203,28 +196,21 @@ async def test_a_connection_that_froze_is_replaced(control_plane: ControlPlane, 
 
 
 async def test_a_watch_that_is_accepted_and_never_answered_is_requested_again(
-    control_plane: ControlPlane, tmp_path: Path
+    control_plane: ControlPlane, namespace: str, proxied: KubeClient, proxy: Proxy
 ) -> None:
     """As with a server that dies, or a proxy without its server: the timeout doubles."""
-    namespace = await make_namespace(control_plane.api)
-    async with (
-        Proxy(control_plane.url) as proxy,
-        await client_through(proxy, control_plane, tmp_path) as client,
-        reading(list_and_watch(client, CONFIG_MAPS, Pace(opening=0.2))) as reader,
-    ):
-        await reader.until_listed("core/ConfigMap")
-        trouble = asyncio.create_task(reader.until(lambda change: isinstance(change, Trouble)))
+    async with watching(proxied, Pace(opening=0.2)) as reader:
+        trouble = asyncio.create_task(reader.until_trouble())
         await asyncio.sleep(0.3)
         proxy.mute = True
         proxy.cut()
         accepted = proxy.accepted
-        reported = (await trouble)[-1]
+        reported = await trouble
         following = asyncio.create_task(reader.until_named("unseen"))
         await put_config_map(control_plane.api, namespace, "unseen", {})
         await eventually(lambda: proxy.accepted >= accepted + 3)
         proxy.mute = False
         changes = await following
-    assert isinstance(reported, Trouble)
     assert "did not respond in time" in reported.message
     assert Listing("core/ConfigMap") not in changes
 
@@ -234,20 +220,14 @@ async def test_lists_again_after_its_history_expired(bare_control_plane: Control
     plane = bare_control_plane
     namespace = await make_namespace(plane.api)
     await put_config_maps(plane.api, namespace, 3)
-    async with (
-        Proxy(plane.url) as proxy,
-        await client_through(proxy, plane, tmp_path) as client,
-        reading(list_and_watch(client, CONFIG_MAPS, Pace(page=2))) as reader,
-    ):
-        await reader.until_listed("core/ConfigMap")
-        trouble = asyncio.create_task(reader.until(lambda change: isinstance(change, Trouble)))
-        await asyncio.sleep(0.3)
-        await proxy.refuse()
-        await trouble
-        await delete_config_map(plane.api, namespace, "map-0001")
-        await asyncio.to_thread(plane.forget_history)
-        await proxy.serve()
-        changes = await reader.until_listed("core/ConfigMap")
+    async with Proxy(plane.url) as proxy:
+        kubeconfig = plane.write_kubeconfig(tmp_path / "through-proxy", plane.token, proxy.url)
+        async with await KubeClient.connect(kubeconfig) as client, watching(client, Pace(page=2)) as reader:
+            await trouble_of(reader, proxy.refuse())
+            await delete_config_map(plane.api, namespace, "map-0001")
+            await asyncio.to_thread(plane.forget_history)
+            await proxy.serve()
+            changes = await reader.until_listed("core/ConfigMap")
     again = changes[changes.index(Listing("core/ConfigMap")) :]
     assert [name for name in names(again) if name.startswith("map-")] == ["map-0000", "map-0002"]
 
@@ -256,15 +236,8 @@ async def test_lists_again_after_its_history_expired(bare_control_plane: Control
 async def test_an_api_server_that_comes_back_is_noticed_within_two_seconds(bare_control_plane: ControlPlane) -> None:
     plane = bare_control_plane
     namespace = await make_namespace(plane.api)
-    async with (
-        await KubeClient.connect(plane.kubeconfig) as client,
-        reading(list_and_watch(client, CONFIG_MAPS)) as reader,
-    ):
-        await reader.until_listed("core/ConfigMap")
-        trouble = asyncio.create_task(reader.until(lambda change: isinstance(change, Trouble)))
-        await asyncio.sleep(0.3)
-        await asyncio.to_thread(plane.stop_api_server)
-        reported = (await trouble)[-1]
+    async with await KubeClient.connect(plane.kubeconfig) as client, watching(client) as reader:
+        reported = await trouble_of(reader, asyncio.to_thread(plane.stop_api_server))
         waiting = asyncio.create_task(reader.until_named("after"))
         await asyncio.sleep(3)
         await asyncio.to_thread(plane.start_api_server)
@@ -272,7 +245,6 @@ async def test_an_api_server_that_comes_back_is_noticed_within_two_seconds(bare_
         await put_config_map(plane.api, namespace, "after", {})
         changes = await waiting
         assert time.monotonic() - ready < 2
-    assert isinstance(reported, Trouble)
     origin = f"kubeconfig {plane.kubeconfig}, context test"
     remedy = f"check that the API server runs, and its address in {origin}"
     assert reported.message.startswith(plane.url)  # refuses connections, or has just reset one
@@ -280,17 +252,9 @@ async def test_an_api_server_that_comes_back_is_noticed_within_two_seconds(bare_
     assert len([change for change in changes if isinstance(change, Trouble)]) < 8
 
 
-async def test_a_watch_that_is_open_again_ends_its_trouble(control_plane: ControlPlane, tmp_path: Path) -> None:
-    async with (
-        Proxy(control_plane.url) as proxy,
-        await client_through(proxy, control_plane, tmp_path) as client,
-        reading(list_and_watch(client, CONFIG_MAPS)) as reader,
-    ):
-        await reader.until_listed("core/ConfigMap")
-        trouble = asyncio.create_task(reader.until(lambda change: isinstance(change, Trouble)))
-        await asyncio.sleep(0.3)
-        await proxy.refuse()
-        await trouble
+async def test_a_watch_that_is_open_again_ends_its_trouble(proxied: KubeClient, proxy: Proxy) -> None:
+    async with watching(proxied) as reader:
+        await trouble_of(reader, proxy.refuse())
         await proxy.serve()
         changes = await reader.until(lambda change: not isinstance(change, Trouble))
     assert changes[-1] == Upserted("core/ConfigMap", ())
@@ -314,14 +278,12 @@ async def test_a_refusal_is_reported_once_with_what_would_fix_it(
     control_plane: ControlPlane, tmp_path: Path, token: str, said: str
 ) -> None:
     kubeconfig = control_plane.write_kubeconfig(tmp_path / "kubeconfig", token)
-    received: list[Change] = []
     async with await KubeClient.connect(kubeconfig) as client, reading(list_and_watch(client, POD_TEMPLATES)) as reader:
-        received += await reader.until(lambda change: isinstance(change, Trouble))
+        reported = await reader.until_trouble()
         with pytest.raises(AssertionError, match="received only \\[\\]"):
             await reader.until(lambda _: True, patience=2)
-    assert isinstance(received[0], Trouble)
-    assert said in received[0].message
-    assert len(received) == 1
+    assert said in reported.message
+    assert reader.seen == [reported]
 
 
 async def test_an_empty_type_is_listed_too(control_plane: ControlPlane, client: KubeClient) -> None:

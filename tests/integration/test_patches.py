@@ -1,6 +1,5 @@
 """Reading and patching one object of a real API server."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -9,19 +8,12 @@ from bridge.kube.client import KubeClient, patch_object, patch_parts, read_objec
 from bridge.kube.errors import Conflict, Invalid, NotFound
 from bridge.model.keys import Key
 from tests.controlplane.plane import ControlPlane
-from tests.integration.objects import CONFIG_MAPS, make_namespace, put_config_map
+from tests.integration.objects import CONFIG_MAPS, put_config_map
 
 
 @pytest.fixture
-async def client(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
-    async with await KubeClient.connect(control_plane.kubeconfig) as connected:
-        yield connected
-
-
-@pytest.fixture
-async def config_map(control_plane: ControlPlane) -> tuple[Key, dict[str, Any]]:
+async def config_map(control_plane: ControlPlane, namespace: str) -> tuple[Key, dict[str, Any]]:
     """A ConfigMap with data `{a: 1, b: 2}`."""
-    namespace = await make_namespace(control_plane.api)
     obj = await put_config_map(control_plane.api, namespace, "one", {"a": "1", "b": "2"})
     return Key("core", "ConfigMap", namespace, "one"), obj
 

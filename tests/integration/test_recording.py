@@ -13,7 +13,7 @@ from bridge.kube import recording
 from bridge.kube.client import KubeClient
 from bridge.kube.recording import Recorder
 from tests.controlplane.kubectl import Kubectl
-from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
+from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually
 from tests.integration.objects import fresh_name, make_namespace, put_config_map
 from tests.integration.proxy import Proxy
@@ -23,14 +23,7 @@ Objects = list[dict[str, Any]]
 
 
 @pytest.fixture
-async def client(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
-    async with await KubeClient.connect(control_plane.kubeconfig) as connected:
-        yield connected
-
-
-@pytest.fixture
-async def config_map(control_plane: ControlPlane) -> dict[str, Any]:
-    namespace = await make_namespace(control_plane.api)
+async def config_map(control_plane: ControlPlane, namespace: str) -> dict[str, Any]:
     obj: dict[str, Any] = await put_config_map(control_plane.api, namespace, "one", {"a": "1"})
     return obj
 
@@ -170,32 +163,25 @@ async def test_no_bad_object_raises_or_keeps_others_from_being_reported(
     assert {"Odd", "Last"} <= {event["reason"] for event in found}
 
 
-async def test_that_rbac_forbids_it_is_reported_once(
-    control_plane: ControlPlane, config_map: dict[str, Any], tmp_path: Path
-) -> None:
-    path = control_plane.write_kubeconfig(tmp_path / "kubeconfig", LIMITED_TOKEN)
-    async with await KubeClient.connect(path) as limited:
-        with capture_logs() as logs:
-            async with running(limited) as recorder:
-                for number in range(3):
-                    recorder.record(config_map, "Normal", "Forbidden", str(number))
-                await eventually(lambda: not recorder.waiting)
+async def test_that_rbac_forbids_it_is_reported_once(limited: KubeClient, config_map: dict[str, Any]) -> None:
+    with capture_logs() as logs:
+        async with running(limited) as recorder:
+            for number in range(3):
+                recorder.record(config_map, "Normal", "Forbidden", str(number))
+            await eventually(lambda: not recorder.waiting)
     reported = [line for line in logs if line["event"].startswith("cannot write Events")]
     assert len(reported) == 1
 
 
 async def test_it_is_written_when_the_api_server_is_back(
-    control_plane: ControlPlane, client: KubeClient, config_map: dict[str, Any], tmp_path: Path
+    client: KubeClient, proxied: KubeClient, proxy: Proxy, config_map: dict[str, Any], namespace: str
 ) -> None:
-    async with Proxy(control_plane.url) as proxy:
-        path = control_plane.write_kubeconfig(tmp_path / "kubeconfig", control_plane.token, proxy.url)
-        async with await KubeClient.connect(path) as away:
-            await proxy.refuse()
-            async with running(away) as recorder:
-                recorder.record(config_map, "Normal", "Later", "reported while the API server was down")
-                await asyncio.sleep(0.7)
-                await proxy.serve()
-                await until(client, config_map["metadata"]["namespace"], lambda found: len(found) == 1)
+    await proxy.refuse()
+    async with running(proxied) as recorder:
+        recorder.record(config_map, "Normal", "Later", "reported while the API server was down")
+        await asyncio.sleep(0.7)
+        await proxy.serve()
+        await until(client, namespace, lambda found: len(found) == 1)
 
 
 async def test_what_is_reported_without_end_is_bounded(

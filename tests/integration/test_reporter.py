@@ -22,7 +22,7 @@ from bridge.policy_loader.submissions import CONFIG_MAP, ModuleProblem
 from bridge.sources.cluster import ClusterSource
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.eventually import eventually
-from tests.integration.objects import grant_reading, make_namespace, take_rights_away
+from tests.integration.objects import grant_reading, take_rights_away
 from tests.unit.policy_loader.hand import HandJudge
 from tests.working import working
 
@@ -61,11 +61,6 @@ async def desk(kubeconfig: Path, namespace: str, *, held: bool = True) -> AsyncI
         writer = Reporter(authors, FencedClient(client, cast("Lease", term)), source.resource, recorder.record)
         async with working(lambda: authors.follow(source), writer.run, recorder.run):
             yield Desk(authors, judge, writer, term)
-
-
-@pytest.fixture
-async def namespace(control_plane: ControlPlane) -> str:
-    return await make_namespace(control_plane.api)
 
 
 async def put(plane: ControlPlane, namespace: str, name: str, text: str, labels: Any = None) -> Key:
