@@ -111,6 +111,71 @@ REGO_POLICIES: dict[str, tuple[dict[str, Any], str]] = {
     "a field that there is not": ({"modules": {"a.rego": "package a"}, "test": {}}, "test"),
     "a module that is no text": ({"modules": {"a": 5}}, "must be of type string"),
 }
+CONSTRAINT = {
+    "policy": 'acme["memory-limits"].pods',
+    "match": {
+        "kinds": [{"apiGroups": ["", "*"], "kinds": ["Pod", "Deployment"]}],
+        "scope": "Namespaced",
+        "namespaces": ["shop", "team-*", "*-prod", "*x*"],
+        "excludedNamespaces": ["kube-*"],
+        "labelSelector": {"matchLabels": {"app": "cart"}},
+        "namespaceSelector": {"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["system"]}]},
+        "name": "cart-*",
+    },
+    "enforcementAction": "warn",
+    "failurePolicy": "Fail",
+    "parameters": {"limit": "16Gi", "nested": {"list": [1, {"a": "b"}]}},
+    "parameterSelection": [{"match": {"name": "a"}, "parameters": {"limit": 1}}, {"parameters": {}}],
+    "parameterSelectionBehavior": "MatchAny",
+    "onParameterSelectionNoMatch": "deny",
+}
+CONSTRAINTS: dict[str, dict[str, Any]] = {
+    "a policy is needed": {"match": {}},
+    "a policy is the name of a package": {"policy": "data k8s"},
+    "an enforcementAction is one of three": {"policy": "a", "enforcementAction": "forbid"},
+    "a behavior is one of two": {"policy": "a", "parameterSelectionBehavior": "All"},
+    "what is done without a match is one of four": {
+        "policy": "a",
+        "parameterSelection": [{"parameters": {}}],
+        "onParameterSelectionNoMatch": "stop",
+    },
+    "nothing matches where there is nothing to match": {"policy": "a", "onParameterSelectionNoMatch": "deny"},
+    "parameters are an object": {"policy": "a", "parameters": [1]},
+    "an entry has parameters": {"policy": "a", "parameterSelection": [{"match": {"name": "a"}}]},
+    "an entry does not override the enforcementAction": {
+        "policy": "a",
+        "parameterSelection": [{"parameters": {}, "enforcementAction": "warn"}],
+    },
+    "a field that there is not": {"policy": "a", "params": {}},
+    "a field that a match has not": {"policy": "a", "match": {"kind": "Pod"}},
+    "a star in the middle": {"policy": "a", "match": {"namespaces": ["a*b"]}},
+    "labels one level too high, as the proposal's own example has them": {
+        "policy": "a",
+        "match": {"namespaceSelector": {"field.cattle.io/projectId": "special-team1"}},
+    },
+    "a selector that selects by nothing": {"policy": "a", "match": {"labelSelector": {}}},
+    "an operator that there is not": {
+        "policy": "a",
+        "match": {"labelSelector": {"matchExpressions": [{"key": "a", "operator": "Like", "values": ["b"]}]}},
+    },
+    "a misspelt operator": {
+        "policy": "a",
+        "match": {"namespaceSelector": {"matchExpressions": [{"key": "a", "operation": "NotIn", "values": ["b"]}]}},
+    },
+    "In without values": {
+        "policy": "a",
+        "match": {"labelSelector": {"matchExpressions": [{"key": "a", "operator": "In"}]}},
+    },
+    "Exists with values": {
+        "policy": "a",
+        "parameterSelection": [
+            {
+                "match": {"labelSelector": {"matchExpressions": [{"key": "a", "operator": "Exists", "values": ["b"]}]}},
+                "parameters": {},
+            }
+        ],
+    },
+}
 
 
 @pytest.fixture(scope="module")
@@ -160,6 +225,23 @@ def test_a_regopolicy_that_makes_no_sense_is_refused(served: ControlPlane, spec:
     with pytest.raises(ApiError) as refused:
         _dry_run(served, "regopolicies", _object("RegoPolicy", spec))
     assert message in str(refused.value)
+
+
+def test_a_constraint_that_makes_sense_is_taken_with_its_defaults(served: ControlPlane) -> None:
+    assert _dry_run(served, "constraints", _object("Constraint", CONSTRAINT))["spec"] == CONSTRAINT
+    assert _dry_run(served, "constraints", _object("Constraint", {"policy": "k8s.limits"}))["spec"] == {
+        "policy": "k8s.limits",
+        "enforcementAction": "deny",
+        "failurePolicy": "Ignore",
+        "parameterSelectionBehavior": "MatchFirst",
+        "onParameterSelectionNoMatch": "proceed",
+    }
+
+
+@pytest.mark.parametrize("spec", CONSTRAINTS.values(), ids=CONSTRAINTS.keys())
+def test_a_constraint_that_makes_no_sense_is_refused(served: ControlPlane, spec: dict[str, Any]) -> None:
+    with pytest.raises(ApiError):
+        _dry_run(served, "constraints", _object("Constraint", spec))
 
 
 @pytest.mark.parametrize(

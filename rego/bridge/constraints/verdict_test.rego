@@ -135,7 +135,7 @@ test_a_change_is_judged_as_if_it_were_made if {
 	gone == set()
 }
 
-# By the schema: tests/integration/test_constraint_crd.py.
+# By the schema: tests/deploy/test_crds.py.
 test_an_action_without_a_selection_is_reported if {
 	constraints.problems({"policy": "a", "onParameterSelectionNoMatch": "deny"}) == ["onParameterSelectionNoMatch needs a parameterSelection: without one nothing ever matches"]
 	constraints.problems({"policy": "a", "onParameterSelectionNoMatch": "deny", "parameterSelection": [{"parameters": {}}]}) == []
