@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
 import json
@@ -9,11 +10,16 @@ import resource
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import aiohttp
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+from multidict import CIMultiDict
+from yarl import URL
 
 from hack.tools import find
 from tests.eventually import eventually_blocking
@@ -126,6 +132,57 @@ class StorageServer:
             self.process.kill()
             self.process.wait()
             self.process = None
+
+
+@dataclass
+class Front:
+    """A proxy before a server: slow, or with reads that return an earlier state, as eventually consistent storage."""
+
+    server: StorageServer
+    delay: float = 0.0
+    is_stale: bool = False
+    stale_reads: int = 0
+    earlier: dict[tuple[str, str], tuple[int, CIMultiDict[str], bytes]] = field(default_factory=dict)
+    writes: list[str] = field(default_factory=list)  # paths
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[StorageServer]:
+        """Return the same server at the address of the proxy."""
+        app = web.Application(client_max_size=1 << 30)
+        app.router.add_route("*", "/{path:.*}", self._handle)
+        async with (
+            aiohttp.ClientSession(auto_decompress=False) as self._session,
+            TestServer(app, host="127.0.0.1", skip_url_asserts=True) as proxy,
+        ):
+            front = StorageServer(self.server.kind, self.server.folder, f"127.0.0.1:{proxy.port}")
+            self.server.allow(front)
+            yield front
+
+    async def _handle(self, request: web.Request) -> web.Response:
+        key = request.method, request.raw_path
+        is_read = request.method in {"GET", "HEAD"}
+        if not is_read:
+            self.writes.append(request.path)
+        await asyncio.sleep(self.delay)
+        if not (self.is_stale and key in self.earlier):
+            url = URL(f"http://{self.server.address}{request.raw_path}", encoded=True)
+            body = await request.read()
+            async with self._session.request(
+                request.method, url, headers=request.headers, data=body, allow_redirects=False
+            ) as found:
+                headers = CIMultiDict(found.headers)
+                headers.pop("Transfer-Encoding", None)
+                answer = found.status, headers, await found.read()
+            if not is_read:
+                return _answer(request, *answer)
+            # What is stored when it gets stale is what was read before that.
+            self.earlier[key] = answer
+        self.stale_reads += self.is_stale
+        return _answer(request, *self.earlier[key])
+
+
+def _answer(request: web.Request, status: int, headers: CIMultiDict[str], body: bytes) -> web.Response:
+    return web.Response(status=status, headers=headers, body=None if request.method == "HEAD" else body)
 
 
 def is_listening(address: str) -> bool:

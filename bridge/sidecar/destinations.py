@@ -8,6 +8,7 @@ restored an earlier one.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import secrets
 import socket
@@ -87,15 +88,23 @@ class Destination:
     async def run(self) -> None:
         """Store views until cancelled."""
         try:
-            while True:
-                [view] = await self._queue.take(1)
-                await self._attempt(view)
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._follow_lease())
+                while True:
+                    [view] = await self._queue.take(1)
+                    await self._attempt(view)
         finally:
             await self._storage.close()
 
+    async def _follow_lease(self) -> None:
+        """Note that another bridge has the Lease, also if this one gets it back before it stores anything."""
+        while True:
+            self._is_writer &= self._may_write()
+            await asyncio.sleep(PAUSE)
+
     async def _attempt(self, view: str) -> None:
         if not self._may_write():
-            self._is_writer = False  # the holder of the Lease is
+            self._is_writer = False
             self._problems.clear()
             self._queue.add_later(view, PAUSE)
             return

@@ -26,7 +26,7 @@ from bridge.sidecar import destinations, registry, storage
 from bridge.sidecar.destinations import OWNER, Destination, open_destinations
 from bridge.sidecar.storage import Changed
 from tests.eventually import eventually
-from tests.storing import BUCKET, StorageServer
+from tests.storing import BUCKET, Front, StorageServer
 from tests.working import working
 
 LARGE = 5_000  # bytes: for more than this a full server has no room
@@ -150,6 +150,75 @@ async def test_holder_of_the_lease_writes_and_gets_the_place_back_with_it(
             assert second.problems == first.problems == 0
             leader = "second" if leader == "first" else "first"
     assert "was replaced" not in capsys.readouterr().out
+
+
+@BOTH
+async def test_holder_gets_the_place_back_that_another_one_had_for_a_moment(
+    server: StorageServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(destinations, "CHECK", 60.0)
+    leader = "first"
+    async with (
+        at_work(open_one(server.url("views"), may_write=lambda: leader == "first")) as first,
+        at_work(open_one(server.url("views"), may_write=lambda: leader == "second")) as second,
+    ):
+        await store(first, b"one", "1")
+        leader = "second"
+        await store(second, b"two", "2")
+        await eventually(lambda: not first._is_writer)
+        leader = "first"
+        await store(first, b"three", "3")
+        assert await stored(first) == (b"three", "3")
+
+
+@BOTH
+async def test_of_two_bridges_whose_clocks_differ_one_writes_and_the_other_one_reports_it(
+    server: StorageServer,
+) -> None:
+    async with at_work(open_one(server.url("views"))) as first:
+        await store(first, b"one", "1")
+        # Its clock was ahead when it became the writer.
+        first._me = msgspec.structs.replace(first._me, since="2999-01-01T00:00:00+00:00")
+        await first._storage.write(OWNER, msgspec.json.encode(first._me), "", await first._storage.find(OWNER))
+        async with at_work(open_one(server.url("views"))) as second:
+            second.offer("all", b"two", "2")
+            await eventually(lambda: "another bridge publishes there since" in second.state.problem)
+            await has(first, "1")
+            await asyncio.sleep(1)
+            assert await stored(first) == (b"one", "1")
+            assert first.problems == 0
+
+
+@BOTH
+async def test_reads_of_an_earlier_state_do_not_keep_it(server: StorageServer) -> None:
+    front = Front(server)
+    direct = open_one(server.url("views"))
+    async with front.running() as eventual, at_work(open_one(eventual.url("views"))) as destination:
+        await store(destination, b"one", "1")
+        front.is_stale = True
+        for number, text in enumerate((b"two", b"three"), 2):
+            destination.offer("all", text, str(number))
+            await asyncio.sleep(1)
+            assert await stored(direct) in {(b"one", "1"), (b"two", "2"), (b"three", "3")}
+        assert front.stale_reads > 1
+        front.is_stale = False
+        await has(destination, "3")
+        assert await stored(direct) == (b"three", "3")
+    await direct._storage.close()
+
+
+@BOTH
+async def test_slow_storage_gets_the_last_revision_and_not_each(server: StorageServer) -> None:
+    front = Front(server, delay=0.3)
+    async with front.running() as slow, at_work(open_one(slow.url("views"))) as destination:
+        await store(destination, b"0", "0")
+        front.writes.clear()
+        for number in range(1, 11):
+            destination.offer("all", str(number).encode(), str(number))
+            await asyncio.sleep(0.05)
+        await has(destination, "10")
+        name = "all.tar.gz" if server.kind == "s3" else "manifests/all"
+        assert 1 <= sum(path.endswith(name) for path in front.writes) <= 3
 
 
 @BOTH
