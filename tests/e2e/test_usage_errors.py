@@ -71,7 +71,8 @@ def test_unreadable_input_is_one_line_with_the_valid_form(
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("efective", "error: no such command 'efective'"),
+        ("efective", "error: no such command 'efective'. Did you mean 'effective'?"),
+        ("dif", "Did you mean 'diff'?"),
         (
             f"compare --manifests {SHOP}",
             "error: give two sources to compare, not 1: --context, --opa or --manifests twice\n",

@@ -35,14 +35,6 @@ def test_an_error_of_usage_names_the_help() -> None:
     assert one_line(click.UsageError("No such option.", context)) == "no such option (see `effective --help`)"
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("efective", "effective"), ("dif", "diff")])
-def test_wrong_command_is_an_error_with_a_near_match(
-    typed: str, meant: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run_command([typed]) == 2
-    assert f"Did you mean '{meant}'?" in capsys.readouterr().err
-
-
 def test_a_group_without_a_command_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["config"]) == 0
     assert capsys.readouterr().out.startswith("Usage: bridge config ")

@@ -76,27 +76,6 @@ def test_an_empty_file_is_not_settings(tmp_path: Path) -> None:
     assert load_settings(file_of(tmp_path, "# nothing\n"), environ={}) == Settings()
 
 
-@pytest.mark.parametrize(
-    ("flags", "said"),
-    [
-        ({"check_memory_mib": 191}, "check_memory_mib is 191: `opa` needs at least 192"),
-        ({"status_writes_per_second": 0}, "above 0"),
-        ({"policy_max_leaves": 0}, "policy_max_leaves must be above 0"),
-        ({"status_writes_per_second": float("nan")}, "above 0"),
-        ({"log_level": "loud"}, "'loud' is none of debug, info, warning, error"),
-        ({"log_format": "xml"}, "'xml' is none of console, json"),
-        ({"opa_port": 70000}, "70000 is not a port"),
-        ({"listen": "8282"}, "'8282' is not HOST:PORT"),
-        ({"listen": ":8282"}, "':8282' is not HOST:PORT"),
-        ({"listen": "a:70000"}, "'a:70000' is not HOST:PORT"),
-        ({"types": ["Secret"]}, "'Secret' is not <group>/<Kind>"),
-    ],
-)
-def test_what_no_type_can_say_is_refused(flags: dict[str, Any], said: str) -> None:
-    with pytest.raises(SettingsError, match=said):
-        load_settings(flags=flags, environ={})
-
-
 def test_an_ipv6_address_has_brackets() -> None:
     assert load_settings(flags={"listen": "[::1]:80"}, environ={}).listen_address == ("::1", 80)
 
@@ -128,11 +107,81 @@ types:
         ("types: [{type: a/B, drop: [/metadata/name]}]", "not a field to keep or drop"),
         ("types: [a/B, {type: a/B}]", "listed twice"),
         ("types: [{type: a/B, selector: x}]", "selector"),
+        ("placement: [Deployment]", "is not <group>/<Kind>"),
+        ("placement: [apps/Deployment, apps/Deployment]", "placement: apps/Deployment is listed twice"),
+        (
+            "placement: [{type: apps/Deployment, mode: write}]",
+            "placement.mode: 'write' is none of Off, Report, Write",
+        ),
+        ("placement: [{type: apps/Deployment, mode: On}]", "one of Off, Report, Write"),
+        ("decision: 'a b'", "is not a decision"),
+        ("placement_writes_per_second: 0", "must be above 0"),
+        ("placement_most_patches: 0", "must be above 0"),
+        ("publish: [everything]", "publish: 'everything' is not a view: write all, GatewayClass/NAME, "),
+        ("publish: [all, all]", "two views have the name all"),
+        ("publish: [{name: a}]", "publish: a needs one of gateway, gatewayClass and namespaces"),
+        ("publish: [{name: a, gateway: b/c, gatewayClass: d}]", "publish: a needs one of"),
+        ("publish: [{name: a, gateway: b}]", "'b' is not a Gateway: write NAMESPACE/NAME"),
+        ("publish: [{name: A b, gatewayClass: c}]", "'A b' is not a name of a view"),
+        ("publish: [{name: a, gatewayClass: c, types: [Pod]}]", "'Pod' is not <group>/<Kind>"),
+        ("publish: [{name: a, namespaces: {labels: {}}}]", "there is no 'labels'"),
+        (
+            "publish: [{name: a, namespaces: {matchExpressions: [{key: a, operator: Is}]}}]",
+            "'Is' is none of In, NotIn, Exists, DoesNotExist",
+        ),
+        ("publish: [cluster]", "the view cluster needs the setting cluster, which names it"),
+        ("{publish: [cluster, cluster], cluster: a}", "two views have the name cluster.a"),
+        ("publish_to: [s3://fleet/east]", "publish_to needs publish, which names the views"),
+        ("{publish: [all], publish_to: [ftp://a/b]}", "'ftp://a/b' is not a destination: write s3://BUCKET/PREFIX, or"),
+        ("{publish: [all], publish_to: [s3://fleet]}", "'s3://fleet' is not a destination"),
+        ("{publish: [all], publish_to: ['s3://fleet/a%20b']}", "is not a destination"),
+        ("{publish: [all], publish_to: ['s3://fleet/a/../b']}", "is not a destination"),
+        ("{publish: [all], publish_to: ['s3://user:secret@fleet/a']}", "is not a destination"),
+        ("{publish: [all], publish_to: ['s3://fleet/a?endpoint=http://10.0.0.1']}", "the endpoint must be https"),
+        ("{publish: [all], publish_to: [oci://registry.example/A]}", "is not a destination"),
+        ("{publish: [all], publish_to: ['oci://registry.example/a:b']}", "is not a destination"),
+        ("{publish: [all], publish_to: [s3://fleet/a, s3://fleet/a/]}", "s3://fleet/a/ is listed twice"),
+        (
+            f"{{publish: [{{name: {'a' * 129}, gatewayClass: a}}], publish_to: [oci://a.example/b]}}",
+            "a tag has at most 128 characters",
+        ),
+        ("cluster: A/b", "cluster 'A/b' is not a name of lowercase letters, digits and -"),
+        ("publish: [{name: a, gatewayClass: c, content: all}]", "'all' is none of objects, effective"),
+        ("publish_cert_file: a", "publish_cert_file and publish_key_file go together"),
     ],
 )
-def test_types_that_are_invalid_are_reported(tmp_path: Path, text: str, said: str) -> None:
+def test_what_is_invalid_in_a_file_is_refused(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(SettingsError, match=said):
         load_settings(file_of(tmp_path, text), environ={})
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ({"check_memory_mib": 191}, "check_memory_mib is 191: `opa` needs at least 192"),
+        ({"status_writes_per_second": 0}, "above 0"),
+        ({"policy_max_leaves": 0}, "policy_max_leaves must be above 0"),
+        ({"status_writes_per_second": float("nan")}, "above 0"),
+        ({"log_level": "loud"}, "'loud' is none of debug, info, warning, error"),
+        ({"log_format": "xml"}, "'xml' is none of console, json"),
+        ({"opa_port": 70000}, "70000 is not a port"),
+        ({"listen": "8282"}, "'8282' is not HOST:PORT"),
+        ({"listen": ":8282"}, "':8282' is not HOST:PORT"),
+        ({"listen": "a:70000"}, "'a:70000' is not HOST:PORT"),
+        ({"types": ["Secret"]}, "'Secret' is not <group>/<Kind>"),
+        ({"webhook_listen": "8443"}, "not HOST:PORT"),
+        ({"webhook_cert_file": "a"}, "go together"),
+        ({"webhook_deadline": 60}, "at most 30 seconds"),
+        ({"webhook_deadline": -1}, "above 0"),
+        ({"webhook_url": "http://x/admission"}, "is not https://HOST:PORT/admission"),
+        ({"webhook_service": "bridge"}, "is not NAMESPACE/NAME"),
+        ({"webhook_decision": "https://opa/v1/query"}, "is not a URL of a decision"),
+        ({"webhook_decision": "a//b"}, "not a decision"),
+    ],
+)
+def test_what_no_type_can_say_is_refused(flags: dict[str, Any], said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        load_settings(flags=flags, environ={})
 
 
 def test_all_mistakes_are_reported_at_once_each_with_its_line(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 import asyncio
 import shutil
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -52,12 +53,19 @@ async def folder(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture
-async def follower(folder: Path) -> AsyncIterator[Follower]:
-    follower = Follower(ManifestSource([folder], follow=True))
-    assert [type(await follower.next()) for _ in range(3)] == [Listing, Upserted, Listed]
+@asynccontextmanager
+async def following(source: ManifestSource, kinds: int = 1) -> AsyncIterator[Follower]:
+    """A follower that has read the first listing of each kind."""
+    follower = Follower(source)
+    assert [type(await follower.next()) for _ in range(3 * kinds)] == [Listing, Upserted, Listed] * kinds
     yield follower
     await follower.stream.aclose()  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+async def follower(folder: Path) -> AsyncIterator[Follower]:
+    async with following(ManifestSource([folder], follow=True)) as follower:
+        yield follower
 
 
 async def test_only_what_changed_in_a_file_is_reported(folder: Path, follower: Follower) -> None:
@@ -121,13 +129,10 @@ async def test_a_folder_that_vanishes_is_reported_and_keeps_its_objects_and_is_r
 async def test_a_file_that_an_editor_replaces_is_followed(tmp_path: Path) -> None:
     file = tmp_path / "one.yaml"
     file.write_text(config("a"))
-    follower = Follower(ManifestSource([file], follow=True))
-    for _ in range(3):
-        await follower.next()
-    (tmp_path / ".one.yaml.swp").write_text(config("a", "new"))
-    (tmp_path / ".one.yaml.swp").rename(file)
-    assert await follower.next_upserted() == [("a", "new")]
-    await follower.stream.aclose()  # type: ignore[attr-defined]
+    async with following(ManifestSource([file], follow=True)) as follower:
+        (tmp_path / ".one.yaml.swp").write_text(config("a", "new"))
+        (tmp_path / ".one.yaml.swp").rename(file)
+        assert await follower.next_upserted() == [("a", "new")]
 
 
 async def test_a_mounted_config_map_is_followed_through_its_links(tmp_path: Path) -> None:
@@ -136,26 +141,20 @@ async def test_a_mounted_config_map_is_followed_through_its_links(tmp_path: Path
         (tmp_path / name / "a.yaml").write_text(config("a", value))
     (tmp_path / "..data").symlink_to("..1")
     (tmp_path / "a.yaml").symlink_to("..data/a.yaml")
-    follower = Follower(ManifestSource([tmp_path], follow=True))
-    for _ in range(3):
-        await follower.next()
-    (tmp_path / "..data_tmp").symlink_to("..2")
-    (tmp_path / "..data_tmp").rename(tmp_path / "..data")
-    assert await follower.next_upserted() == [("a", "new")]
-    await follower.stream.aclose()  # type: ignore[attr-defined]
+    async with following(ManifestSource([tmp_path], follow=True)) as follower:
+        (tmp_path / "..data_tmp").symlink_to("..2")
+        (tmp_path / "..data_tmp").rename(tmp_path / "..data")
+        assert await follower.next_upserted() == [("a", "new")]
 
 
 async def test_a_kind_that_is_wanted_later_and_is_missing_is_reported_as_empty(folder: Path) -> None:
     source = ManifestSource([folder], follow=True)
-    follower = Follower(source)
-    for _ in range(3):
-        await follower.next()
-    waiting = asyncio.ensure_future(follower.next())
-    await asyncio.sleep(0.05)
-    source.want({"core/Service", "core/ConfigMap"})
-    assert await waiting == Listing("core/Service")
-    assert await follower.next() == Listed("core/Service")
-    await follower.stream.aclose()  # type: ignore[attr-defined]
+    async with following(source) as follower:
+        waiting = asyncio.ensure_future(follower.next())
+        await asyncio.sleep(0.05)
+        source.want({"core/Service", "core/ConfigMap"})
+        assert await waiting == Listing("core/Service")
+        assert await follower.next() == Listed("core/Service")
 
 
 async def test_a_crd_that_gains_a_default_gives_it_to_the_objects_that_are_there(tmp_path: Path) -> None:
@@ -172,15 +171,12 @@ spec:
 """
     (tmp_path / "crd.yaml").write_text(crd.replace("DEFAULT", "red"))
     (tmp_path / "thing.yaml").write_text("apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: t}\n")
-    follower = Follower(ManifestSource([tmp_path], follow=True))
-    for _ in range(6):
-        await follower.next()
-    (tmp_path / "crd.yaml").write_text(crd.replace("DEFAULT", "blue"))
-    changes = [await follower.next(), await follower.next()]
-    assert [change.type_id for change in changes if isinstance(change, Upserted)] == [
-        "apiextensions.k8s.io/CustomResourceDefinition",
-        "example.com/Thing",
-    ]
-    assert isinstance(changes[1], Upserted)
-    assert changes[1].objects[0]["color"] == "blue"
-    await follower.stream.aclose()  # type: ignore[attr-defined]
+    async with following(ManifestSource([tmp_path], follow=True), kinds=2) as follower:
+        (tmp_path / "crd.yaml").write_text(crd.replace("DEFAULT", "blue"))
+        changes = [await follower.next(), await follower.next()]
+        assert [change.type_id for change in changes if isinstance(change, Upserted)] == [
+            "apiextensions.k8s.io/CustomResourceDefinition",
+            "example.com/Thing",
+        ]
+        assert isinstance(changes[1], Upserted)
+        assert changes[1].objects[0]["color"] == "blue"
