@@ -24,6 +24,7 @@ from tests.integration.scripted import BARRIER, Notices, ScriptedSink, ScriptedS
 from tests.properties.shown import MARKED, marks_shown, marks_wanted, said, shown
 from tests.properties.small_world import GROUP, THING, SmallWorld
 from tests.warm_opa import WarmOpa
+from tests.working import working
 
 AT_ONCE = (1, 1, 2, 1, 4)  # steps that happen together before the next look
 
@@ -62,18 +63,10 @@ async def at_work(
         remediator = Remediator(opa, sink, Budget(1e6, 1_000_000))
         notices = Notices(source, replicator)
         replicator.listen(remediator.note)
-        tasks = [asyncio.create_task(replicator.run()), asyncio.create_task(remediator.run())]
-        try:
+        async with working(replicator.run, remediator.run):
             if wait:
-                filled = asyncio.create_task(replicator.filled.wait())
-                await asyncio.wait({filled, *tasks}, return_when=asyncio.FIRST_COMPLETED)
-                assert filled.done(), [task.exception() for task in tasks if task.done()]
+                await asyncio.wait_for(replicator.filled.wait(), 300)
             yield Bridge(source, opa, sink, notices, remediator, replicator)
-            assert not any(task.done() for task in tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
 
 
 @pytest.mark.parametrize("seed", [1])

@@ -12,6 +12,7 @@ from bridge.remediator.audit import Audit, Audited
 from bridge.remediator.writer import MemorySink
 from bridge.work import Budget
 from tests.unit.fake_time import run
+from tests.working import working
 
 CHANGE = Notice((parse_key(f"{CONSTRAINT}/-/c"),))
 
@@ -39,13 +40,10 @@ class Answers(Opa):
 def auditing(steps: Callable[[Audit], Coroutine[Any, Any, None]]) -> None:
     async def main() -> None:
         audit = Audit(Answers(), MemorySink(), Budget(100, 100))
-        task = asyncio.create_task(audit.run())
-        audit.note(Notice(refilled=True))
-        await audit.settled()
-        await steps(audit)
-        assert not task.done()
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        async with working(audit.run):
+            audit.note(Notice(refilled=True))
+            await audit.settled()
+            await steps(audit)
 
     run(main())
 

@@ -16,6 +16,7 @@ from bridge.remediator.remediator import Remediator
 from bridge.remediator.writer import Gone, MemorySink, Patch
 from bridge.work import WRITERS_EACH, Budget
 from tests.unit.fake_time import run
+from tests.working import working
 
 KIND = "x/P"
 POLICY = "x/P/n/p"
@@ -128,7 +129,7 @@ class Sink(MemorySink):
         return self.held
 
 
-def working(budget: Budget, steps: Callable[[Remediator, Answers, Sink], Coroutine[Any, Any, None]]) -> None:
+def remediating(budget: Budget, steps: Callable[[Remediator, Answers, Sink], Coroutine[Any, Any, None]]) -> None:
     async def main() -> None:
         opa, sink = Answers(), Sink()
         opa.status = [
@@ -142,11 +143,8 @@ def working(budget: Budget, steps: Callable[[Remediator, Answers, Sink], Corouti
             for number in range(20)
         ]
         remediator = Remediator(opa, sink, budget)
-        task = asyncio.create_task(remediator.run())
-        await steps(remediator, opa, sink)
-        assert not task.done()
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        async with working(remediator.run):
+            await steps(remediator, opa, sink)
 
     run(main())
 
@@ -173,7 +171,7 @@ def test_after_the_lease_is_lost_nothing_more_of_a_batch_is_written() -> None:
         await remediator.settled()
         assert len(sink.statuses) == 20
 
-    working(Budget(1, 1), steps)
+    remediating(Budget(1, 1), steps)
 
 
 def test_nothing_is_written_while_opa_is_synced_again() -> None:
@@ -197,7 +195,7 @@ def test_nothing_is_written_while_opa_is_synced_again() -> None:
         await remediator.settled()
         assert len(sink.statuses) == 20
 
-    working(Budget(1000, 1000), steps)
+    remediating(Budget(1000, 1000), steps)
 
 
 def test_a_status_that_was_computed_before_an_initial_sync_is_not_written() -> None:
@@ -210,7 +208,7 @@ def test_a_status_that_was_computed_before_an_initial_sync_is_not_written() -> N
         await asyncio.sleep(60)
         assert len(sink.statuses) <= written + 1
 
-    working(Budget(1, 1), steps)
+    remediating(Budget(1, 1), steps)
 
 
 def test_statuses_are_written_after_their_type_was_unavailable_for_a_moment() -> None:
@@ -222,7 +220,7 @@ def test_statuses_are_written_after_their_type_was_unavailable_for_a_moment() ->
         await remediator.settled()
         assert len(sink.statuses) == 20
 
-    working(Budget(1000, 1000), steps)
+    remediating(Budget(1000, 1000), steps)
 
 
 def test_write_for_a_deleted_object_ends_once_opa_does_not_have_it() -> None:
@@ -234,7 +232,7 @@ def test_write_for_a_deleted_object_ends_once_opa_does_not_have_it() -> None:
         await remediator.settled()
         assert sink.statuses == {}
 
-    working(Budget(1000, 1000), steps)
+    remediating(Budget(1000, 1000), steps)
 
 
 def test_kinds_in_mode_observe_are_counted_for_a_follower_that_comes_while_everything_is_computed() -> None:
@@ -247,7 +245,7 @@ def test_kinds_in_mode_observe_are_counted_for_a_follower_that_comes_while_every
         await asyncio.sleep(1)
         assert remediator.tallies(POLICY)
 
-    working(Budget(1000, 1000), steps)
+    remediating(Budget(1000, 1000), steps)
 
 
 def test_slow_writes_of_a_namespace_do_not_delay_another() -> None:
@@ -266,7 +264,7 @@ def test_slow_writes_of_a_namespace_do_not_delay_another() -> None:
         await remediator.settled()
         assert len(sink.statuses) == 21
 
-    working(Budget(1000, 1000), steps)
+    remediating(Budget(1000, 1000), steps)
 
 
 def test_status_of_a_changed_object_comes_before_its_namespaces_backlog() -> None:
@@ -282,7 +280,7 @@ def test_status_of_a_changed_object_comes_before_its_namespaces_backlog() -> Non
         assert changed in sink.statuses
         assert len(sink.statuses) < 12
 
-    working(Budget(1, 1), steps)
+    remediating(Budget(1, 1), steps)
 
 
 def test_waits_for_the_budget_do_not_make_a_namespace_slow() -> None:
@@ -293,7 +291,7 @@ def test_waits_for_the_budget_do_not_make_a_namespace_slow() -> None:
         assert len(sink.statuses) == 20
         assert not remediator._writers._slow
 
-    working(Budget(1, 1), steps)
+    remediating(Budget(1, 1), steps)
 
 
 class LargeChange(Answers):
@@ -315,19 +313,17 @@ def test_status_of_a_policy_is_not_written_while_its_own_change_is_half_computed
     async def main() -> None:
         opa, sink = LargeChange(), Sink()
         remediator = Remediator(opa, sink, Budget(1000, 1000))
-        task = asyncio.create_task(remediator.run())
-        remediator.note(Notice(refilled=True))
-        await remediator.settled()
-        opa.requested.clear()
-        remediator.note(Notice((Key("x", "P", "n", "p0"),)))
-        await asyncio.sleep(0.003)
-        remediator.note(Notice((Key("g", "R", "other", "a"),)))
-        await remediator.settled()
-        assert opa.requested.count("outcomes") > 3
-        assert opa.requested[-1] == "report of the policy"
-        assert opa.requested.count("report of the policy") == 1
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        async with working(remediator.run):
+            remediator.note(Notice(refilled=True))
+            await remediator.settled()
+            opa.requested.clear()
+            remediator.note(Notice((Key("x", "P", "n", "p0"),)))
+            await asyncio.sleep(0.003)
+            remediator.note(Notice((Key("g", "R", "other", "a"),)))
+            await remediator.settled()
+            assert opa.requested.count("outcomes") > 3
+            assert opa.requested[-1] == "report of the policy"
+            assert opa.requested.count("report of the policy") == 1
 
     run(main())
 
@@ -345,15 +341,13 @@ class SlowToSayWhatIsMarked(Answers):
 def test_what_came_while_names_were_remembered_is_settled_too() -> None:
     async def main() -> None:
         remediator = Remediator(SlowToSayWhatIsMarked(), MemorySink(), Budget(1_000, 1_000))
-        task = asyncio.create_task(remediator.run())
-        remediator.note(Notice(refilled=True))
-        await remediator.settled()
-        while not remediator._computing.former and remediator._busy == 0:  # noqa: ASYNC110 (it has no event)
-            await asyncio.sleep(0.01)
-        remediator.note(Notice())
-        async with asyncio.timeout(300):
+        async with working(remediator.run):
+            remediator.note(Notice(refilled=True))
             await remediator.settled()
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+            while not remediator._computing.former and remediator._busy == 0:  # noqa: ASYNC110 (it has no event)
+                await asyncio.sleep(0.01)
+            remediator.note(Notice())
+            async with asyncio.timeout(300):
+                await remediator.settled()
 
     run(main())

@@ -14,6 +14,7 @@ from bridge.remediator.violation_reports import ViolationReports, report_of
 from bridge.remediator.writer import MemorySink
 from bridge.work import Budget
 from tests.unit.fake_time import run
+from tests.working import working
 
 OPEN, OLD = FORMS
 CART = "gateway.networking.k8s.io/HTTPRoute/shop/cart"
@@ -108,12 +109,9 @@ def reporting(server: Server, steps: Callable[[ViolationReports, Found, Told], C
             told.append((regarding["metadata"]["name"], reason, message))
 
         reports = ViolationReports(audited, Objects(), MemorySink(), Budget(1000, 1000), record, server)  # type: ignore[arg-type]
-        task = asyncio.create_task(reports.run())
-        await asyncio.sleep(1)
-        await steps(reports, audited, told)
-        assert not task.done(), task
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        async with working(reports.run):
+            await asyncio.sleep(1)
+            await steps(reports, audited, told)
 
     run(main())
 
