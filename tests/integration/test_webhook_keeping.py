@@ -1,9 +1,6 @@
 """What the bridge keeps on the API server for its webhook: the configurations."""
 
-import asyncio
 import operator
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 import structlog
@@ -20,30 +17,16 @@ from bridge.admission.webhook_configuration import (
 )
 from bridge.kube.client import KubeClient
 from bridge.kube.errors import KubeError
-from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
-from tests.eventually import eventually
-from tests.integration.objects import apply_crd, crd, fresh_name, make_namespace
-
-
-@pytest.fixture
-async def client(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
-    async with await KubeClient.connect(str(control_plane.kubeconfig), None) as client:
-        yield client
-
-
-@pytest.fixture
-async def limited(control_plane: ControlPlane, tmp_path: Path) -> AsyncIterator[KubeClient]:
-    """A client that may do nothing."""
-    kubeconfig = control_plane.write_kubeconfig(tmp_path / "limited", LIMITED_TOKEN)
-    async with await KubeClient.connect(str(kubeconfig), None) as client:
-        yield client
+from tests.controlplane.plane import ControlPlane
+from tests.eventually import equal_to, eventually
+from tests.integration.objects import apply_crd, crd, fresh_name
+from tests.working import working
 
 
 async def test_rights_that_are_missing_are_named_once(limited: KubeClient) -> None:
     with structlog.testing.capture_logs() as logs:
-        keeping = asyncio.create_task(Keeper(limited, "x", lambda: True, lambda: True, frozenset).run())
-        await eventually(lambda: len(logs) >= 2)
-        keeping.cancel()
+        async with working(Keeper(limited, "x", lambda: True, lambda: True, frozenset).run):
+            await eventually(lambda: len(logs) >= 2)
     whys = [entry["why"] for entry in logs]
     assert len(whys) == 2
     assert "get and patch on mutatingwebhookconfigurations.admissionregistration.k8s.io" in whys[0]
@@ -63,32 +46,24 @@ async def test_what_others_change_in_a_configuration_is_fixed_and_the_rest_is_th
         {"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["nowhere"]}
     ]
     await client.post(configurations, document)
-    keeping = asyncio.create_task(Keeper(client, name, lambda: True, lambda: True, frozenset, b"CA").run())
 
-    async def until(failure_policy: str, timeout: int) -> None:
-        async with asyncio.timeout(300):
-            while True:
-                (webhook,) = (await client.get(f"{configurations}/{name}"))["webhooks"]
-                if (webhook["failurePolicy"], webhook["timeoutSeconds"]) == (failure_policy, timeout):
-                    return
-                await asyncio.sleep(0.05)
+    async def fields() -> tuple[str, int]:
+        (webhook,) = (await client.get(f"{configurations}/{name}"))["webhooks"]
+        return webhook["failurePolicy"], webhook["timeoutSeconds"]
 
-    await until("Fail", 5)
-    theirs = [
-        {"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"},
-        {"op": "replace", "path": "/webhooks/0/timeoutSeconds", "value": 7},
-    ]
-    await client.patch(f"{configurations}/{name}", theirs, "application/json-patch+json")
-    await until("Fail", 7)
-    keeping.cancel()
+    async with working(Keeper(client, name, lambda: True, lambda: True, frozenset, b"CA").run):
+        await eventually(fields, equal_to(("Fail", 5)))
+        theirs = [
+            {"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"},
+            {"op": "replace", "path": "/webhooks/0/timeoutSeconds", "value": 7},
+        ]
+        await client.patch(f"{configurations}/{name}", theirs, "application/json-patch+json")
+        await eventually(fields, equal_to(("Fail", 7)))
     await client.delete(f"{configurations}/{name}")
 
 
-async def test_what_policies_need_can_be_written_while_no_client_answers(
-    control_plane: ControlPlane, client: KubeClient
-) -> None:
+async def test_what_policies_need_can_be_written_while_no_client_answers(client: KubeClient, namespace: str) -> None:
     name = fresh_name("config")
-    namespace = await make_namespace(control_plane.api)
     configurations = f"/apis/{API_VERSION}/{MUTATING.plural}"
     document = webhook_configuration(
         MUTATING,
@@ -129,11 +104,10 @@ async def test_what_policies_need_can_be_written_while_no_client_answers(
 
 @pytest.mark.parametrize("which", KINDS, ids=[which.plural for which in KINDS])
 async def test_policies_of_any_group_are_requested_and_other_objects_are_not(
-    control_plane: ControlPlane, client: KubeClient, which: Kind
+    control_plane: ControlPlane, client: KubeClient, namespace: str, which: Kind
 ) -> None:
     configurations = f"/apis/{API_VERSION}/{which.plural}"
     name, group = fresh_name("config"), f"{fresh_name('policies')}.example.com"
-    namespace = await make_namespace(control_plane.api)
     for plural, kind in (("paintpolicies", "PaintPolicy"), ("paints", "Paint")):
         await apply_crd(control_plane.api, crd(plural, kind, group=group))
     target = Target(url="https://127.0.0.1:1/admission")
