@@ -1,7 +1,6 @@
 """`bridge describe` and `bridge problems` on the example, and on a cluster."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -79,11 +78,6 @@ def test_problems_are_listed_with_file_and_line(bridge: Run, shop: Run) -> None:
     assert "examples/shop/46-route-callbacks.yaml:3" in answer.stdout
     none = shop("problems", "svc", "cart", "-n", "shop")
     assert (none.returncode, none.stdout, none.stderr) == (0, "", "No problems found.\n")
-
-
-def test_problems_of_a_folder_without_problems(bridge: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: Service\nmetadata: {name: a, namespace: b}\n")
-    assert bridge("problems", "--manifests", tmp_path).returncode == 0
 
 
 @pytest.mark.long

@@ -89,16 +89,6 @@ def test_effective_as_json_is_exactly_the_querys_result(bridge: Run) -> None:
                 assert policy.keys() == {"policy", "target", "strategy", "outcome", "overriddenBy"}
 
 
-def test_the_namespace_bounds_what_is_shown(shop: Run) -> None:
-    answer = json.loads(shop("effective", "-n", "payments", "-o", "json").stdout)
-    assert {entry["target"].split("/")[2] for entry in answer} == {"payments"}
-
-
-def test_one_kind_can_be_requested_by_its_short_name(shop: Run) -> None:
-    answer = json.loads(shop("effective", "--kind", "cp", "-o", "json").stdout)
-    assert {entry["policyKind"] for entry in answer} == {"example.com/ColorPolicy"}
-
-
 def test_broken_manifests_are_reported_by_file_and_line_and_the_others_count(bridge: Run, tmp_path: Path) -> None:
     file = tmp_path / "broken.yaml"
     file.write_text(BROKEN)

@@ -97,14 +97,6 @@ def test_missing_source_is_one_line(bridge_process: Run, source: str) -> None:
     assert "/nowhere" in answer.stderr
 
 
-def test_an_unknown_setting_is_reported_with_a_near_one(bridge: Run, tmp_path: Path) -> None:
-    file = tmp_path / "bridge.yaml"
-    file.write_text("lissten: 127.0.0.1:1\n")
-    answer = bridge("run", "--config", file)
-    assert answer.returncode == 2
-    assert "there is no setting 'lissten'; did you mean listen?" in answer.stderr
-
-
 def test_ctrl_c_stops_it_and_its_opa(running: Running) -> None:
     running.serving.process.send_signal(signal.SIGINT)
     assert running.serving.process.wait(180) == 0

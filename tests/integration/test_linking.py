@@ -1,6 +1,8 @@
 """Links made by a real OPA, when they are needed and ahead of that."""
 
 import asyncio
+import contextlib
+import http.client
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
@@ -13,7 +15,6 @@ from bridge.opa.process import ManagedOpa
 from bridge.replicator.documents import Documents, Entries
 from bridge.replicator.links import BATCH, Linking, Made
 from tests.builders import backends, http_route
-from tests.integration.test_modules_of_admins import put_module
 from tests.warm_opa import sync_bundle
 
 
@@ -39,6 +40,13 @@ def documents() -> Documents:
 async def linking(opa_url: str, documents: Documents) -> AsyncIterator[Linking]:
     async with Opa(opa_url) as opa:
         yield Linking(opa, documents, no_retry)
+
+
+def put_module(url: str, name: str, module: bytes) -> int:
+    """Put a module into an OPA; gives the HTTP status."""
+    with contextlib.closing(http.client.HTTPConnection(url.removeprefix("http://"), timeout=180)) as connection:
+        connection.request("PUT", f"/v1/policies/{name}", module)
+        return connection.getresponse().status
 
 
 def _write(documents: Documents, objects: Mapping[Key, Object], made: Mapping[Key, Made]) -> None:

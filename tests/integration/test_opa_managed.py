@@ -35,14 +35,6 @@ async def test_opa_picks_a_port_answers_and_terminates_at_stop(opa_path: Path) -
     assert not await answers(url)
 
 
-async def test_it_can_be_started_again_after_a_stop(opa_path: Path) -> None:
-    managed = ManagedOpa(opa_path, {})
-    await managed.start()
-    await managed.stop()
-    assert await answers(await managed.start())
-    await managed.stop()
-
-
 async def test_stopping_twice_or_before_a_start_does_nothing(opa_path: Path) -> None:
     managed = ManagedOpa(opa_path, {})
     await managed.stop()

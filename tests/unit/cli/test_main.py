@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import click
 import pytest
 
 from bridge.cli.main import one_line, run_command
@@ -28,11 +27,6 @@ def test_a_file_that_cannot_be_read_is_named() -> None:
 
 def test_an_unexpected_error_names_the_option_for_details() -> None:
     assert one_line(KeyError("x")) == "unexpected KeyError: 'x' (use --debug for the traceback)"
-
-
-def test_an_error_of_usage_names_the_help() -> None:
-    context = click.Context(click.Command("effective"), info_name="effective")
-    assert one_line(click.UsageError("No such option.", context)) == "no such option (see `effective --help`)"
 
 
 def test_a_group_without_a_command_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:

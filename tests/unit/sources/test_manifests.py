@@ -88,16 +88,6 @@ def test_a_named_file_is_read_whatever_its_suffix_and_only_once(tmp_path: Path) 
     assert names_in(file, tmp_path, tmp_path / "y.yaml", file) == ["a", "b"]
 
 
-def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(config("a").encode())))
-    assert names_in("-") == ["a"]
-
-
-def test_a_path_that_does_not_exist_is_an_error_that_names_it(tmp_path: Path) -> None:
-    with pytest.raises(ManifestError, match="nowhere: no such file or folder"):
-        names_in(tmp_path / "nowhere")
-
-
 @pytest.mark.parametrize("follow", [False, True])
 def test_file_in_a_folder_that_never_ends_is_a_problem_of_that_file(tmp_path: Path, *, follow: bool) -> None:
     (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
@@ -182,13 +172,6 @@ def test_lists_are_taken_apart(tmp_path: Path) -> None:
 def test_a_broken_document_is_reported_with_file_line_and_number(tmp_path: Path, text: str, reason: str) -> None:
     (tmp_path / "a.yaml").write_text(text)
     assert problems_in(tmp_path) == [f"{tmp_path}/a.yaml:{reason}"]
-
-
-def test_the_other_documents_of_a_broken_file_still_load(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text(f"{config('a')}---\nkind: [\n---\n{config('b')}---\nkind: A\n")
-    (tmp_path / "b.yaml").write_text(config("c"))
-    assert names_in(tmp_path) == ["a", "b", "c"]
-    assert [problem.partition(": document ")[2][:1] for problem in problems_in(tmp_path)] == ["2", "4"]
 
 
 def test_a_file_that_is_no_utf_8_is_reported(tmp_path: Path) -> None:
