@@ -40,6 +40,8 @@ log = structlog.get_logger(__name__)
 
 _LIMITS = Limits(2 * MOST_EDGES, MOST_EDGES)  # an OPA has a waiting request and one with its status
 PERIOD = 1.0  # seconds between two bundles of one view: an OPA takes about half a second of processor time to load one
+LARGEST_FILE = 1 << 30  # bytes of a file, unpacked, that OPA loads from a bundle without a larger size_limit_bytes
+_NEARLY = 0.8  # of that, from which the log has a warning
 _SHARE = 3  # a view rests at least this multiple of the time of its query, during which OPA writes little
 
 
@@ -69,6 +71,7 @@ class Publishing:
         self._modules = modules
         self._answers = {name: AnswerTable(view, opa) for name, view in self._views.items() if view.has_answers}
         self._queue: RetryQueue[str] = RetryQueue(str)  # names of views to build; each has its own turn
+        self._large: set[str] = set()  # views with a file that OPA may reject
         self._resting: set[str] = set()  # views that were built a moment ago
         self._marks: dict[str, Marks | None] = {}  # of built views; None or absent: every change concerns it
         self._seen: list[Marks] = []  # of changes since the current query began
@@ -166,9 +169,23 @@ class Publishing:
             for destination in self.destinations:
                 destination.offer(view.name, content, bundle.revision)
             count, size = found.objects, len(content)
+            self._warn_of_size(view.name, bundle)
             self.edges.published[view.name] = Published(view.name, bundle.revision, now, count, size)
             log.info("view published", view=view.name, revision=bundle.revision, objects=count, bytes=size)
         self._rest(view.name, max(PERIOD, _SHARE * self._took))
+
+    def _warn_of_size(self, view: str, bundle: Bundle) -> None:
+        """Log once that edges reject the view, or soon will."""
+        file = max(bundle.files, key=lambda name: len(bundle.files[name]))
+        size = len(bundle.files[file])
+        if size < _NEARLY * LARGEST_FILE:
+            self._large.discard(view)
+        elif view not in self._large:
+            self._large.add(view)
+            fix = "raise size_limit_bytes of the bundle in the configuration of edges, or publish smaller views"
+            log.warning(
+                "view too large for OPA, or nearly", view=view, file=file, bytes=size, limit=LARGEST_FILE, fix=fix
+            )
 
     async def _read(self, view: View) -> tuple[Slice, Bundle]:
         """Return the content of a view and the modules that OPA has, both of the same state."""

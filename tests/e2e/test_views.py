@@ -338,17 +338,32 @@ def test_edge_outlives_the_hub_and_follows_the_next_one(fleet: Fleet) -> None:
     assert "light" in json.dumps(query(edge, "effective", {"targets": [STOREFRONT]}))
 
 
-def test_edge_refuses_what_is_not_signed_for_it(fleet: Fleet) -> None:
+def test_edge_refuses_what_is_not_signed_for_it_or_too_large_and_fleet_status_shows_it(
+    fleet: Fleet, bridge: Run
+) -> None:
     fleet.start_hub("all", "Gateway/infra/public")
     other_key = edge_config(f"http://{fleet.address}", fleet.credentials.trust, "all")
     other_key["keys"] = edge_config("", new_credentials().trust, "all")["keys"]
     other_view = fleet.config("infra.public")
     other_view["bundles"][BUNDLE_NAME]["resource"] = view_path("all")
-    for name, config in (("key", other_key), ("view", other_view)):
+    small = fleet.config("all")
+    small["bundles"][BUNDLE_NAME]["size_limit_bytes"] = 1_000
+    wanted = {
+        "key": (other_key, "failed to verify JWT signature"),
+        "view": (other_view, "scope mismatch"),
+        "size": (small, "exceeds configured size_limit_bytes (1000 bytes)"),
+    }
+    for name, (config, error) in wanted.items():
         edge, _ = fleet.start_edge(name, config)
-        status = eventually_blocking(functools.partial(_error_of, edge))
-        assert "verification" in status or "signature" in status or "scope" in status, status
+        assert error in eventually_blocking(functools.partial(_error_of, edge))
         assert "result" not in _send(f"{edge}/v1/data/objects")
+
+    url, credentials = f"http://{fleet.address}", fleet.folder / "credentials"
+    asked = ("fleet", "status", "--bridge-url", url, "--publish-credentials", credentials)
+    shown = eventually_blocking(
+        lambda: bridge(*asked), lambda found: all(error in found.stdout for _, error in wanted.values())
+    )
+    assert shown.returncode == 1
 
 
 def test_over_tls_edges_with_tokens_of_their_own_are_shown_by_fleet_status(fleet: Fleet, bridge: Run) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -12,7 +14,9 @@ from typing import Any
 
 import pytest
 
+from bridge.model.destinations import Bucket, place_of
 from bridge.opa.bundle import BUNDLE_NAME
+from bridge.sidecar.storage import BucketStorage
 from tests.e2e.conftest import Run
 from tests.e2e.test_views import PUBLIC, STOREFRONT, Fleet, _answers, _error_of, _wait_for_other_revision, about, query
 from tests.eventually import eventually_blocking
@@ -100,8 +104,8 @@ def test_edges_of_storage_and_of_a_registry_answer_as_the_hub(
     eventually_blocking(lambda: status_of(fleet, bridge), lambda found: "0 of 1" not in found.stdout)
 
 
-def test_edge_keeps_its_view_when_storage_has_one_that_is_not_signed_for_it(
-    fleet: Fleet, servers: dict[str, StorageServer], bridge: Run
+def test_edge_keeps_its_view_when_storage_has_a_corrupt_one_or_one_that_is_not_signed_for_it(
+    fleet: Fleet, servers: dict[str, StorageServer], bridge: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = servers["s3"].url("east")
     edge = edge_of(fleet, bridge, "edge", url)
@@ -113,6 +117,24 @@ def test_edge_keeps_its_view_when_storage_has_one_that_is_not_signed_for_it(
     assert "signature" in eventually_blocking(functools.partial(_error_of, other))
     assert "status" not in printed or "service" not in printed["status"]
     assert known == about(edge)
+
+    # Somebody replaces what is stored, by bytes that are no bundle.
+    for name, value in servers["s3"].environment.items():
+        monkeypatch.setenv(name, value)
+    asyncio.run(_replace(url, b"\x1f\x8b no bundle"))
+    error = eventually_blocking(functools.partial(_error_of, edge))
+    shown = eventually_blocking(lambda: status_of(fleet, bridge), lambda found: error in found.stdout)
+    assert re.search(rf"^edge +{VIEW} +{known['revision']} .*{re.escape(error)}$", shown.stdout, re.MULTILINE)
+    assert shown.returncode == 1
+    assert known == about(edge)
+
+
+async def _replace(url: str, content: bytes) -> None:
+    """Store another content of the view."""
+    place = place_of(url)
+    assert isinstance(place, Bucket)
+    storage, name = BucketStorage(place), place.name_of(VIEW)
+    await storage.write(name, content, "", await storage.find(name))
 
 
 @pytest.mark.parametrize(

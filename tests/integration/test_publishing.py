@@ -14,6 +14,7 @@ from bridge.opa.bundle import BUNDLE_PATH
 from bridge.policy_loader.loader import Loader
 from bridge.replicator.views import query_slice
 from bridge.settings.model import Settings
+from bridge.sidecar import publishing as module
 from bridge.sidecar.publishing import Publishing
 from tests.builders import policy, policy_kind, service, target_ref
 from tests.properties.test_incremental_statuses import at_work
@@ -71,3 +72,22 @@ async def test_slice_is_of_one_state_while_a_policy_kind_changes(
         found, _ = await reading
         assert _is_of_one_state(found.documents)
         assert found.documents["kinds"][KIND]["controllerName"] == "a.example/1"
+
+
+async def test_log_has_one_warning_of_a_view_that_opa_may_reject(
+    opa_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(module, "LARGEST_FILE", 500)
+    settings = Settings(publish=("all",), publish_credentials=str(tmp_path / "credentials"))
+    async with WarmOpa(opa_path, bundle=whole_bundle()) as managed, at_work(managed.url, [service("cart")]) as hub:
+        await hub.settled()
+        modules = BundleEndpoint(BUNDLE_PATH, operator.attrgetter("content"), whole_bundle())
+        publishing = Publishing(settings, hub.opa, hub.replicator, cast("Loader", _Loaded()), modules, lambda: True)
+        for name in ("cart", "catalog"):
+            hub.source.put(service(name))
+            await hub.settled()
+            await publishing._publish(View("all"))
+            assert publishing.edges.published["all"].revision
+    [line] = [line for line in capsys.readouterr().out.splitlines() if "view too large for OPA, or nearly" in line]
+    assert "view=all" in line
+    assert "limit=500" in line

@@ -1,8 +1,11 @@
 """Reports of edges, which may send anything: what is kept of one is short, and none fails."""
 
 import asyncio
+import base64
+import io
 import json
 import sys
+import tarfile
 import tracemalloc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,7 +20,7 @@ from yarl import URL
 from bridge.http import edges as module
 from bridge.http.edges import Edges
 from bridge.http.request_guard import LOGGED_PEERS
-from bridge.opa.bundle import edge_config
+from bridge.opa.bundle import build_bundle, edge_config
 from bridge.settings.model import Settings
 from tests.bundle_trust import shared_trust
 
@@ -159,3 +162,14 @@ DEEP = '{"bundles": {"policy-bridge": {"errors": [' + "[" * 100_000 + "]" * 100_
 async def test_report_that_cannot_be_read_is_refused(tmp_path: Path, body: str) -> None:
     status, edges = await report(tmp_path, body)
     assert (status, edges.reports) == (400, {})
+
+
+def test_signature_has_no_time_so_clocks_do_not_matter(tmp_path: Path) -> None:
+    edges = Edges(Settings(publish=("all",), publish_credentials=str(tmp_path / "hub")))
+    archive = edges.sign("all", build_bundle({}, {}, ["objects"]))
+    with tarfile.open(fileobj=io.BytesIO(archive)) as found:
+        file = found.extractfile(".signatures.json")
+        assert file
+        [token] = json.load(file)["signatures"]
+    payload = token.split(".")[1]
+    assert json.loads(base64.urlsafe_b64decode(payload + "==")).keys() == {"files", "scope"}
