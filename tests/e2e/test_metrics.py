@@ -1,7 +1,6 @@
 """`/metrics` of a bridge at work on a cluster, at an address that serves nothing but it and the probes."""
 
 import re
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from bridge.telemetry.metrics import FAMILIES
-from hack.tools import ensure
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.serving import bridge_starts, fetch
 from tests.eventually import eventually_blocking
@@ -65,10 +63,6 @@ def test_metrics_are_those_of_the_reference_and_follow_what_happens(control_plan
     assert after["policy_bridge_listings_total"]['reason="first"'] > 10
     assert after["policy_bridge_opa_syncs_total"]['reason="start"'] == 1
     assert name not in page
-    checked = subprocess.run(
-        [ensure("promtool").path, "check", "metrics"], input=page, capture_output=True, text=True, check=False
-    )
-    assert (checked.returncode, checked.stdout, checked.stderr) == (0, "", "")
 
 
 def test_metrics_are_nowhere_else_and_nothing_but_probes_and_metrics_is_there(at_work: str, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from bridge.policy_loader.submissions import Submission, find_disputes, find_fla
 
 
 def submission(name: str, *packages: str, data: tuple[tuple[str, ...], ...] = ()) -> Submission:
-    modules = {f"{number}.rego": f"package {package}\n" for number, package in enumerate(packages)}
+    modules = {f"{number}.rego": f"# mine\npackage {package}\n" for number, package in enumerate(packages)}
     return Submission(Key("core", "ConfigMap", "policies", name), "1", modules, {}, dict.fromkeys(data, 1))
 
 
@@ -40,10 +40,16 @@ def test_paths_that_every_author_may_claim(package: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "package", ["bridge.extensions.x", "bridge.v1", "kinds", "objects.core", "system", 'a["b/c"]', 'a[""]']
+    "package",
+    [
+        *("bridge", "bridge.v1", "bridge.strategies", "bridge.extensions.x", "bridge.extensions.hierarchy"),
+        *("bridge_state", "bridge_modules", "bridge_settings", "kinds", "objects", "objects.core", "index.a"),
+        *("system", "system.authz", 'a["b/c"]', 'a[""]'),
+    ],
 )
 def test_what_no_client_may_claim(package: str) -> None:
-    assert [problem.code for problem in find_flaws(submission("a", package))] == ["claim_refused"]
+    [problem] = find_flaws(submission("a", package))
+    assert (problem.file, problem.line, problem.code) == ("0.rego", 2, "claim_refused")
 
 
 @pytest.mark.parametrize("path", [("bridge", "strategies", "x"), ("index",), (), ("a", "b/c")])

@@ -67,12 +67,6 @@ def test_a_group_that_does_not_fit_is_named(text: str, hint: str) -> None:
     assert str(error.value) == f"there is no kind {text!r}; {hint}"
 
 
-def test_an_unknown_kind_is_reported_with_near_matches() -> None:
-    with pytest.raises(NameNotFoundError) as error:
-        resolve_kind("ColourPolicy", TYPES, "policy kind")
-    assert str(error.value) == "there is no policy kind 'ColourPolicy'; did you mean ColorPolicy?"
-
-
 def test_where_nothing_is_near_few_kinds_are_all_listed() -> None:
     with pytest.raises(NameNotFoundError, match="there are ColorPolicy, Gateway"):
         resolve_kind("zzz", {name: TYPES[name] for name in list(TYPES)[:2]}, "kind")

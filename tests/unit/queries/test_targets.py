@@ -4,7 +4,6 @@ from bridge.model.keys import Key, parse_key
 from bridge.queries.names import (
     AmbiguousNameError,
     CommandError,
-    NameNotFoundError,
     choose,
     join_words,
     not_found,
@@ -83,11 +82,6 @@ def test_many_candidates_are_counted() -> None:
 def test_another_form_is_an_error_that_says_the_right_one(text: str) -> None:
     with pytest.raises(CommandError, match=r"is not a (target|kind): write KIND/NAME"):
         read_reference(text, TYPES)
-
-
-def test_an_unknown_kind_is_reported_with_near_matches() -> None:
-    with pytest.raises(NameNotFoundError, match="there is no kind 'htproute'; did you mean HTTPRoute"):
-        read_reference("htproute/cart", TYPES)
 
 
 def test_an_unknown_name_is_reported_with_near_matches_of_its_namespace() -> None:

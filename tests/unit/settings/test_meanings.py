@@ -5,26 +5,12 @@ from pathlib import Path
 import pytest
 
 from bridge.model.keys import Key
-from bridge.model.placement import Placed, decision_path
+from bridge.model.placement import Placed
 from bridge.model.types import GATEWAY_API
 from bridge.model.views import View
 from bridge.settings.loading import load_settings
 
 DEFAULT = ("io", "k8s", "federation", "admission")
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["/v1/data/a/b", "a/b", "/a/b", "data.a.b", "a.b", "data/a/b"],
-)
-def test_a_decision_may_be_spelt_as_a_url_or_as_rego(text: str) -> None:
-    assert decision_path(text) == ("a", "b")
-
-
-@pytest.mark.parametrize("text", ["", "/v1/data", "data..a", "a//b", "a b", 'a"b'])
-def test_a_path_without_a_document_is_not_a_decision(text: str) -> None:
-    with pytest.raises(ValueError, match="is not a decision"):
-        decision_path(text)
 
 
 def test_a_type_alone_is_only_reported() -> None:
