@@ -44,7 +44,7 @@ def release(arguments: Sequence[str] = (), folder: Path = DIST) -> int:
     wheel = build_wheel(folder, "wheel", "sdist")
     requirements = folder / f"{STEM}-requirements.txt"
     requirements.write_text(locked_needs(), encoding="utf-8")
-    _chart(folder, f"ghcr.io/{repository}")
+    _charts(folder, f"ghcr.io/{repository}")
     _manifests(folder, f"ghcr.io/{repository}")
     _completions(folder)
     shutil.copy(ROOT / "deploy" / "ci" / "gitlab.yml", folder)
@@ -102,14 +102,15 @@ def build_wheel(folder: Path, *targets: str) -> Path:
     return wheel
 
 
-def _chart(folder: Path, image: str) -> None:
-    """Build the chart archive for `helm install`, with the default image `image`."""
+def _charts(folder: Path, image: str) -> None:
+    """Build the archives for `helm install`: of the bridge, with the default image `image`, and of an edge."""
     with tempfile.TemporaryDirectory() as scratch:
         copy = shutil.copytree(ROOT / "deploy" / "chart", Path(scratch) / "policy-bridge")
         values = copy / "values.yaml"
         values.write_text(_with_image(values.read_text(encoding="utf-8"), image), encoding="utf-8")
         helm("lint", "--strict", "--quiet", copy, home=Path(scratch))
-        helm("package", copy, "--destination", folder, home=Path(scratch))
+        for chart in (copy, ROOT / "deploy" / "edge"):
+            helm("package", chart, "--destination", folder, home=Path(scratch))
 
 
 def _manifests(folder: Path, image: str) -> None:

@@ -1,5 +1,6 @@
 """What is in deploy/ on a real API server: applied by kubectl, and installed and upgraded by helm."""
 
+import base64
 import copy
 import re
 import shlex
@@ -9,16 +10,19 @@ from pathlib import Path
 import pytest
 import yaml
 
+from bridge.admission.certificates import create_certificate
 from bridge.admission.webhook_configuration import API_VERSION, KINDS
 from bridge.opa.bundle import BundleTrust, edge_config
-from hack.manifests.parts import CHART, ROOT, helm, one
+from bridge.opa.credentials import kept_credentials
+from hack.manifests.parts import CHART, ROOT, HelmError, helm, one, template
+from tests.controlplane.api import ApiError
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 
 pytestmark = pytest.mark.long
 
 DEPLOY = ROOT / "deploy"
-EDGE = ROOT / "examples" / "edge" / "edge.yaml"
+EDGE = ROOT / "deploy" / "edge"
 INSTALL = ROOT / "docs" / "how-to" / "install-on-a-cluster.md"
 CONFIGURATIONS = [f"/apis/{API_VERSION}/{which.plural}" for which in KINDS]
 
@@ -189,18 +193,50 @@ def test_keys_of_views_are_kept(plane: ControlPlane, tmp_path: Path) -> None:
     assert found() == made
 
 
-def test_the_example_of_an_edge_is_accepted(plane: ControlPlane, kubectl: Kubectl) -> None:
-    kubectl("create", "namespace", "gateways")
-    kubectl("apply", "-f", EDGE)
-    assert plane.api.get("/apis/apps/v1/namespaces/gateways/deployments/edge")["spec"]["replicas"] == 2
+def _edge_values(folder: Path, kind: str) -> dict[str, str]:
+    trust = kept_credentials(folder / "keys").trust
+    authority = create_certificate(("localhost",), folder).authority.decode()
+    values = {"view": "infra.public.effective", "verificationKey": trust.public_key, "authority": authority}
+    return {**values, "kind": kind, **({"tokenSecret": "mine"} if kind == "Sidecar" else {"token": "a-token\n"})}
 
 
-def test_the_example_of_an_edge_has_the_configuration_of_the_command() -> None:
-    config = yaml.safe_load(next(yaml.safe_load_all(EDGE.read_text()))["data"]["opa.yaml"])
+@pytest.mark.parametrize("kind", ["Deployment", "DaemonSet", "Sidecar"])
+def test_an_edge_is_accepted_and_has_the_configuration_of_the_command(
+    plane: ControlPlane, tmp_path: Path, kind: str
+) -> None:
+    file, name = tmp_path / "edge.yaml", f"edge-{kind.lower()}"
+    values = _edge_values(tmp_path, kind)
+    file.write_text(yaml.safe_dump(values))
+    place: list[str | Path] = ["--namespace", "gateways", "--kubeconfig", plane.kubeconfig]
+    helm("install", name, EDGE, "--create-namespace", *place, "--values", file, home=tmp_path)
+    data = plane.api.get(f"/api/v1/namespaces/gateways/configmaps/{name}")["data"]
+    config = yaml.safe_load(data["opa.yaml"])
     assert config.pop("persistence_directory") == "/var/lib/opa"
-    trust = BundleTrust(token_path="/etc/edge/token/token")
+    trust = BundleTrust(values["verificationKey"], token_path="/etc/edge/token/token")
     hub = "https://policy-bridge.policy-bridge.svc:8484"
-    assert config == edge_config(hub, trust, "infra.public.effective", "/etc/edge/authority/ca.crt")
+    assert config == edge_config(hub, trust, values["view"], "/etc/edge/config/ca.crt")
+    assert data["ca.crt"] == values["authority"]
+    if kind == "Sidecar":
+        with pytest.raises(ApiError, match="404"):
+            plane.api.get(f"/api/v1/namespaces/gateways/secrets/{name}")
+        return
+    secret = plane.api.get(f"/api/v1/namespaces/gateways/secrets/{name}")["data"]
+    assert base64.b64decode(secret["token"]) == b"a-token"
+    pod = plane.api.get(f"/apis/apps/v1/namespaces/gateways/{kind.lower()}s/{name}")["spec"]["template"]["spec"]
+    assert "--config-file=/etc/edge/config/opa.yaml" in pod["containers"][0]["args"]
+    assert plane.api.get(f"/api/v1/namespaces/gateways/services/{name}")["spec"]["internalTrafficPolicy"] == (
+        "Local" if kind == "DaemonSet" else "Cluster"
+    )
+
+
+@pytest.mark.parametrize(
+    ("missing", "why"), [("view", "/view"), ("verificationKey", "/verificationKey"), ("token", "token or tokenSecret")]
+)
+def test_an_edge_needs_its_view_the_key_and_a_token(tmp_path: Path, missing: str, why: str) -> None:
+    values = _edge_values(tmp_path, "Deployment")
+    del values[missing]
+    with pytest.raises(HelmError, match=why):
+        template(EDGE, tmp_path / "home", values)
 
 
 def test_removed_as_documented_crds_and_policies_stay(applied: ControlPlane, kubectl: Kubectl) -> None:

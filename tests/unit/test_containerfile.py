@@ -76,8 +76,9 @@ def test_its_label_has_the_version() -> None:
     assert 'org.opencontainers.image.version="${VERSION}"' in TEXT
 
 
-def test_the_chart_installs_this_version() -> None:
-    chart = ROOT / "deploy" / "chart" / "Chart.yaml"
+@pytest.mark.parametrize("name", ["chart", "edge"])
+def test_the_chart_installs_this_version(name: str) -> None:
+    chart = ROOT / "deploy" / name / "Chart.yaml"
     if chart.exists():
         assert yaml.safe_load(chart.read_text())["appVersion"] == __version__
 
