@@ -15,14 +15,6 @@ def test_json_is_exactly_the_querys_result(shop: Run) -> None:
     ] * 5
 
 
-def test_a_link_that_does_not_count_is_reported_with_what_would_fix_it(shop: Run) -> None:
-    answer = shop("explain", "httproute/callbacks#bank")
-    assert (
-        "HTTPRoute/payments/callbacks below Gateway/infra/public#https   NotAllowedByListeners   "
-        "Gateway infra/public#https allows no HTTPRoute from namespace payments: see its protocol and allowedRoutes"
-    ) in answer.stdout
-
-
 def test_nothing_to_report_is_reported(shop: Run) -> None:
     answer = shop("explain", "svc/assets")
     assert (answer.returncode, answer.stdout) == (0, "")

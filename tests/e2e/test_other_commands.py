@@ -13,10 +13,12 @@ import termios
 import time
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 
 from bridge import __version__
+from bridge.cli.main import bridge as commands
 from bridge.cli.main import run_command
 from bridge.files import rego_root
 from bridge.http.listeners import checked_web_token
@@ -29,38 +31,7 @@ from tests.e2e.conftest import ROOT, Run
 from tests.eventually import eventually_blocking
 from tests.warm_opa import WarmOpa
 
-COMMANDS = [
-    "effective",
-    "explain",
-    "request",
-    "describe",
-    "get",
-    "tree",
-    "graph",
-    "analyze",
-    "impact",
-    "compare",
-    "test",
-    "problems",
-    "violations",
-    "status",
-    "placement",
-    "reasons",
-    "run",
-    "fleet",
-    "doctor",
-    "uninstall-status",
-    "init",
-    "crds",
-    "rbac",
-    "config",
-    "opa-config",
-    "webhook-config",
-    "credentials",
-    "token",
-    "completion",
-    "version",
-]
+COMMANDS = commands.list_commands(click.Context(commands))
 
 
 def test_it_tells_its_version(bridge: Run) -> None:
@@ -73,10 +44,9 @@ def test_it_tells_its_version(bridge: Run) -> None:
 
 def test_without_a_command_it_shows_them_all(bridge: Run) -> None:
     answer = bridge()
-    assert answer.returncode == 0
+    assert (answer.returncode, answer.stdout) == (0, bridge("--help").stdout)
     listed = answer.stdout.split("\nAsk:\n")[1]
     assert [line.split()[0] for line in listed.splitlines() if line.startswith("  ")] == COMMANDS
-    assert [line for line in listed.splitlines() if line and not line.startswith(" ")] == ["Review:", "Run:", "Set up:"]
 
 
 @pytest.mark.parametrize("arguments", [["effective"], ["config", "show"], []])

@@ -111,18 +111,9 @@ def test_what_a_folder_lacks_is_deleted_with_prune(bridge: Run, tmp_path: Path) 
     assert reported(found["problems"]["fixed"]) == [("ColorPolicy/blog/posts-contrast", "Overridden")]
 
 
-def test_exit_codes_and_github_annotations(shop: Run, tmp_path: Path) -> None:
-    file = written(tmp_path / "new.yaml", SALE, TYPO)
-    answer = shop("analyze", "-f", file, "-o", "github")
-    assert answer.returncode == 1
-    first, last = answer.stdout.splitlines()
-    title = "title=ColorPolicy/shop/typo%3A TargetNotFound"
-    line = file.read_text().splitlines().index("---") + 2
-    message = "Target HTTPRoute shop/carts is not found; did you mean HTTPRoute/shop/cart?"
-    assert first == f"::error file={file},line={line},{title}::{message}"
-    assert last.startswith("::notice title=Policy Bridge::Objects: 2 created, 0 changed, 0 deleted.")
-    fine = shop("analyze", "-f", written(tmp_path / "fine.yaml", SALE))
-    assert fine.returncode == 0
+def test_exit_code_tells_whether_problems_are_introduced(shop: Run, tmp_path: Path) -> None:
+    assert shop("analyze", "-f", written(tmp_path / "new.yaml", SALE, TYPO), "-o", "github").returncode == 1
+    assert shop("analyze", "-f", written(tmp_path / "fine.yaml", SALE)).returncode == 0
 
 
 def test_every_mistake_in_the_files_is_reported(shop: Run, tmp_path: Path) -> None:

@@ -225,3 +225,29 @@ async def bridge(
         finally:
             one.task.cancel()
             await asyncio.gather(one.task, return_exceptions=True)
+
+
+@asynccontextmanager
+async def busy(
+    plane: ControlPlane,
+    opa_url: str,
+    seed: int,
+    *,
+    kubeconfig: Path | None = None,
+    direct: str = "",
+    pace: Pace = _PACE,
+) -> AsyncIterator[Bridge]:
+    """A bridge that has filled OPA, while the cluster changes and a reader queries; then OPA equals the API server.
+
+    `direct`: OPA's own address, if `opa_url` is that of a proxy.
+    """
+    load = await load_of(plane, seed)
+    async with (
+        bridge(kubeconfig or plane.kubeconfig, opa_url, list(LISTED), pace=pace) as one,
+        Opa(direct or opa_url) as opa,
+    ):
+        await one.filled()
+        async with load.running(), Reader(direct or opa_url, load).looking():
+            yield one
+        await until_equal(plane, opa)
+        await one.filled()

@@ -19,7 +19,7 @@ from tests.bundle_trust import shared_trust
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.process import ServerProcess
 from tests.eventually import eventually
-from tests.faults.cluster import BUNDLE, LISTED, Reader, bridge, load_of, until_equal
+from tests.faults.cluster import BUNDLE, LISTED, Reader, bridge, busy, load_of, until_equal
 from tests.integration.faulty_opa import Fault, FaultyOpa, lose, lose_answer, refuse
 
 pytestmark = pytest.mark.long
@@ -92,20 +92,15 @@ async def test_opa_is_killed(control_plane: ControlPlane, opa: ManagedOpa, opa_p
 
 
 async def test_opa_is_frozen_in_a_burst(control_plane: ControlPlane, opa: ManagedOpa) -> None:
-    load = await load_of(control_plane, seed=20)
-    async with bridge(control_plane.kubeconfig, opa.url, list(LISTED)) as one, Opa(opa.url) as direct:
-        await one.filled()
+    async with busy(control_plane, opa.url, 20) as one:
         frozen = opa_below(opa.pid)
         assert frozen is not None
-        async with load.running(), Reader(opa.url, load).looking():
-            await asyncio.sleep(1)
-            os.kill(frozen, signal.SIGSTOP)
-            await asyncio.sleep(12)  # longer than the bridge waits for an answer
-            os.kill(frozen, signal.SIGCONT)
-            await asyncio.sleep(2)
-        await until_equal(control_plane, direct)
-        await one.filled()
-        assert one.fills == 1  # nothing was listed again
+        await asyncio.sleep(1)
+        os.kill(frozen, signal.SIGSTOP)
+        await asyncio.sleep(12)  # longer than the bridge waits for an answer
+        os.kill(frozen, signal.SIGCONT)
+        await asyncio.sleep(2)
+    assert one.fills == 1  # nothing was listed again
 
 
 @pytest.mark.parametrize(
@@ -118,22 +113,16 @@ async def test_opa_is_frozen_in_a_burst(control_plane: ControlPlane, opa: Manage
     ],
 )
 async def test_writes_fail_in_a_burst(control_plane: ControlPlane, opa: ManagedOpa, fault: Fault) -> None:
-    load = await load_of(control_plane, seed=30)
     async with (
         FaultyOpa(opa.url).serving() as faulty,
-        Opa(opa.url) as direct,
-        bridge(control_plane.kubeconfig, faulty.url, list(LISTED)) as one,
+        busy(control_plane, faulty.url, 30, direct=opa.url) as one,
     ):
-        await one.filled()
-        async with load.running(), Reader(opa.url, load).looking():
-            for _ in range(6):
-                await asyncio.sleep(0.3)
-                faulty.fault = fault
-                await asyncio.sleep(0.2)
-                faulty.fault = None
-        await until_equal(control_plane, direct)
-        await one.filled()
-        assert one.fills == 1
+        for _ in range(6):
+            await asyncio.sleep(0.3)
+            faulty.fault = fault
+            await asyncio.sleep(0.2)
+            faulty.fault = None
+    assert one.fills == 1
 
 
 async def test_opa_is_slow_in_a_burst(control_plane: ControlPlane, opa: ManagedOpa) -> None:
@@ -158,24 +147,18 @@ async def test_the_disk_of_opas_log_is_full(
     control_plane: ControlPlane, opa_path: Path, tmp_path: Path, unused_tcp_port: int
 ) -> None:
     """It continues: only log lines are lost."""
-    load = await load_of(control_plane, seed=36)
     async with (
         logging_opa(opa_path, tmp_path, Path("/dev/full"), unused_tcp_port) as url,
-        Opa(url) as direct,
-        bridge(control_plane.kubeconfig, url, list(LISTED)) as one,
+        busy(control_plane, url, 36) as one,
     ):
-        await one.filled()
-        async with load.running(), Reader(url, load).looking():
-            await asyncio.sleep(3)
-        await until_equal(control_plane, direct)
-        assert one.fills == 1
+        await asyncio.sleep(3)
+    assert one.fills == 1
 
 
 async def test_no_client_takes_opas_log(
     control_plane: ControlPlane, opa_path: Path, tmp_path: Path, unused_tcp_port: int
 ) -> None:
     """It stops while the pipe is full, and continues later."""
-    load = await load_of(control_plane, seed=37)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
@@ -183,20 +166,15 @@ async def test_no_client_takes_opas_log(
     try:
         async with (
             logging_opa(opa_path, tmp_path, pipe, unused_tcp_port) as url,
-            Opa(url) as direct,
-            bridge(control_plane.kubeconfig, url, list(LISTED)) as one,
+            busy(control_plane, url, 37) as one,
         ):
-            await one.filled()
-            async with load.running(), Reader(url, load).looking():
-                await asyncio.sleep(1)
-                taking.cancel()
-                await eventually(lambda: not one.replicator.filled.is_set(), patience=60)
-                await asyncio.sleep(2)
-                taking = asyncio.create_task(take(reading))
-                await asyncio.sleep(1)
-            await until_equal(control_plane, direct)
-            await one.filled()
-            assert one.fills == 1
+            await asyncio.sleep(1)
+            taking.cancel()
+            await eventually(lambda: not one.replicator.filled.is_set(), patience=60)
+            await asyncio.sleep(2)
+            taking = asyncio.create_task(take(reading))
+            await asyncio.sleep(1)
+        assert one.fills == 1
     finally:
         taking.cancel()
         os.close(reading)

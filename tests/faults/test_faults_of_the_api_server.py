@@ -14,7 +14,7 @@ from tests.controlplane.api import ApiError
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.controlplane.pods import service_account
 from tests.eventually import equal_to, eventually
-from tests.faults.cluster import BUNDLE, LISTED, Reader, bridge, load_of, until_equal
+from tests.faults.cluster import BUNDLE, LISTED, Reader, bridge, busy, load_of, until_equal
 from tests.integration.objects import apply_crd, crd, delete_crd, fresh_name, grant_reading, take_rights_away
 from tests.integration.proxy import Proxy
 
@@ -31,17 +31,13 @@ async def opa(opa_path: Path) -> AsyncIterator[ManagedOpa]:
 
 async def test_it_is_killed_and_started_again(own_control_plane: ControlPlane, opa: ManagedOpa) -> None:
     plane = own_control_plane
-    load = await load_of(plane, seed=60)
-    async with bridge(plane.kubeconfig, opa.url, list(LISTED)) as one, Opa(opa.url) as direct:
-        await one.filled()
-        async with load.running(), Reader(opa.url, load).looking():
-            for _ in range(2):
-                await asyncio.sleep(2)
-                await asyncio.to_thread(plane.stop_api_server)
-                await asyncio.sleep(1)
-                await asyncio.to_thread(plane.start_api_server)
+    async with busy(plane, opa.url, 60):
+        for _ in range(2):
             await asyncio.sleep(2)
-        await until_equal(plane, direct)
+            await asyncio.to_thread(plane.stop_api_server)
+            await asyncio.sleep(1)
+            await asyncio.to_thread(plane.start_api_server)
+        await asyncio.sleep(2)
 
 
 async def test_its_history_goes_while_the_bridge_is_disconnected(
@@ -64,37 +60,28 @@ async def test_its_history_goes_while_the_bridge_is_disconnected(
 
 
 async def test_its_watches_end_silently(control_plane: ControlPlane, opa: ManagedOpa, tmp_path: Path) -> None:
-    load = await load_of(control_plane, seed=80)
     async with Proxy(control_plane.url) as proxy:
         path = control_plane.write_kubeconfig(tmp_path / "through-proxy", control_plane.token, proxy.url)
-        async with bridge(path, opa.url, list(LISTED)) as one, Opa(opa.url) as direct:
-            await one.filled()
-            async with load.running(), Reader(opa.url, load).looking():
-                for _ in range(5):
-                    await asyncio.sleep(0.7)
-                    await proxy.refuse()
-                    await proxy.serve()
-            await until_equal(control_plane, direct)
+        async with busy(control_plane, opa.url, 80, kubeconfig=path):
+            for _ in range(5):
+                await asyncio.sleep(0.7)
+                await proxy.refuse()
+                await proxy.serve()
 
 
 async def test_its_connections_freeze(control_plane: ControlPlane, opa: ManagedOpa, tmp_path: Path) -> None:
     """Neither a byte nor an end comes, as behind a firewall that has forgotten a connection."""
-    load = await load_of(control_plane, seed=85)
     async with Proxy(control_plane.url) as proxy:
         path = control_plane.write_kubeconfig(tmp_path / "through-proxy", control_plane.token, proxy.url)
-        pace = Pace(silence=1.5, opening=1.5)
-        async with bridge(path, opa.url, list(LISTED), pace=pace) as one, Opa(opa.url) as direct:
-            await one.filled()
-            async with load.running(), Reader(opa.url, load).looking():
-                for _ in range(3):
-                    await asyncio.sleep(0.5)
-                    proxy.freeze()
-                    await asyncio.sleep(2)
-                proxy.mute = True
-                proxy.cut()
-                await asyncio.sleep(3)
-                proxy.mute = False
-            await until_equal(control_plane, direct)
+        async with busy(control_plane, opa.url, 85, kubeconfig=path, pace=Pace(silence=1.5, opening=1.5)):
+            for _ in range(3):
+                await asyncio.sleep(0.5)
+                proxy.freeze()
+                await asyncio.sleep(2)
+            proxy.mute = True
+            proxy.cut()
+            await asyncio.sleep(3)
+            proxy.mute = False
 
 
 async def test_the_token_of_a_pod_expires_with_and_without_a_successor(

@@ -5,7 +5,7 @@ import contextlib
 import functools
 import json
 import stat
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,8 +26,6 @@ from tests.ports import free_ports
 BRIDGE = "token-of-the-bridge-itself"
 READER = "token-of-a-reader-of-policies"
 PATIENCE = 300.0
-
-Ask = Callable[..., Awaitable[tuple[int, str]]]
 
 
 @dataclass

@@ -12,7 +12,6 @@ from tests.documented import Command, File, fits, plain, steps
 from tests.e2e.terminal import at_a_terminal
 
 PATIENCE = 300.0  # seconds in which a command that reads must show the documented output
-SERVING = 120.0  # seconds in which a bridge must be ready
 _COLUMNS = 120
 _SERVES = re.compile(r"(make|bridge) run\b")
 _READS = re.compile(r"(sed [^|]*\| )?(kubectl (get|events|wait)|curl|bridge) ")

@@ -110,9 +110,7 @@ async def test_user_of_the_page_asks_tries_and_sends_a_link(reader: Reader, page
     await page.page.get_by_role("button", name="Try it").click()
     await page.shows("#request-answer", "Served by HTTPRoute/shop/cart#checkout")
     link = page.page.url
-    await page.page.get_by_role("tab", name="What if").click()
-    await page.page.fill("#changes-delete", "ColorPolicy/infra/brand")
-    await page.page.get_by_role("button", name="See what would change").click()
+    await page.see_what_would_change(delete="ColorPolicy/infra/brand")
     await page.shows("#changes-answer", "1 deleted")
     await page.page.goto("about:blank")
     await page.go(link)

@@ -66,6 +66,13 @@ class Opened:
             await asyncio.sleep(0.05)
         raise AssertionError(f"{selector} never showed {text!r}, but: {found}")
 
+    async def see_what_would_change(self, *, text: str = "", delete: str = "") -> None:
+        """Paste manifests, or name what would be deleted, under What if."""
+        await self.page.get_by_role("tab", name="What if").click()
+        await self.page.fill("#changes-text", text)
+        await self.page.fill("#changes-delete", delete)
+        await self.page.get_by_role("button", name="See what would change").click()
+
     async def view(self) -> dict[str, Any]:
         """Zoom, pan, and numbers of what is drawn."""
         found: dict[str, Any] = await self.page.evaluate("policyBridge.graph.view")
@@ -81,8 +88,3 @@ class Opened:
         at = await self.position(id)
         assert at is not None, id
         await self.page.mouse.click(at["x"], at["y"])
-
-    async def count_draws(self) -> int:
-        """How often the picture was drawn."""
-        found: int = await self.page.evaluate("policyBridge.drawn.count")
-        return found

@@ -14,7 +14,6 @@ from tests.web.page import CHOSEN_IN_SIGHT, Opened
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
 
 GROUP = "gateway.networking.k8s.io"
-CHECKOUT = f"{GROUP}/HTTPRoute/shop/cart#checkout"
 CALLBACKS = f"{GROUP}/HTTPRoute/payments/callbacks"
 LEDGER = "core/Service/payments/ledger"
 FOUND = "document.activeElement.id === 'search-text' && document.querySelectorAll('#search-found [role=option]').length"

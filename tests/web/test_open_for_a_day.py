@@ -14,7 +14,6 @@ from tests.web.page import Opened
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
 
 ADMIN = "gateway.networking.k8s.io/HTTPRoute/shop/admin"
-CHECKOUT = "gateway.networking.k8s.io/HTTPRoute/shop/cart#checkout"
 TOKENS = ("the-token-of-the-morning-0123456789", "the-token-of-the-evening-0123456789")
 WARM = 10  # rounds after which caches and fonts are there
 HOUR = 3_600_000  # milliseconds

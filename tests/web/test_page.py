@@ -95,9 +95,7 @@ async def test_differences_are_grouped_by_route_and_brought_into_view(shop: Brid
     await page.go(shop.url)
     for _ in range(6):
         await page.page.click("#zoom-in")
-    await page.page.get_by_role("tab", name="What if").click()
-    await page.page.fill("#changes-delete", "ColorPolicy/infra/brand")
-    await page.page.get_by_role("button", name="See what would change").click()
+    await page.see_what_would_change(delete="ColorPolicy/infra/brand")
     await page.shows("#changes-answer .group summary", "HTTPRoute/blog/posts (")
     groups = await page.page.locator("#changes-answer .group").count()
     assert 1 < groups < await page.page.locator("#changes-answer .difference").count()
@@ -110,9 +108,8 @@ async def test_differences_are_grouped_by_route_and_brought_into_view(shop: Brid
 
 @pytest.mark.parametrize("text", ["kind: [", "just a sentence", "- 1\n- 2\n"])
 async def test_unreadable_yaml_is_an_error(shop: Bridge, page: Opened, text: str) -> None:
-    await page.go(f"{shop.url}#tab=changes")
-    await page.page.fill("#changes-text", text)
-    await page.page.get_by_role("button", name="See what would change").click()
+    await page.go(shop.url)
+    await page.see_what_would_change(text=text)
     await page.shows("#changes-answer .verdict", "cannot be read")
     await page.shows("#changes-answer .mistakes", "Line ")
 

@@ -54,9 +54,7 @@ async def test_request_is_tried(shop: Bridge, page: Opened) -> None:
 
 async def test_pasted_manifest_is_reported_and_marked_in_the_picture(shop: Bridge, page: Opened) -> None:
     await page.go(shop.url)
-    await page.page.get_by_role("tab", name="What if").click()
-    await page.page.fill("#changes-text", MANIFEST)
-    await page.page.get_by_role("button", name="See what would change").click()
+    await page.see_what_would_change(text=MANIFEST)
     await page.shows("#changes-answer .mistakes", "kind")
     await page.shows("#changes-answer .summary", "1 created: ColorPolicy shop/new")
     await page.shows("#changes-answer .difference", "After")

@@ -47,7 +47,7 @@ async def test_what_violates_a_guardrail_is_marked_with_its_enforcement_and_seve
     row = page.page.get_by_role("treeitem", name="Rule, checkout, violates enough-contrast (warn, medium)").first
     assert await row.locator(".violation").inner_text() == "!!"
     policy = "ColorPolicy shop/admin, overridden, violates no-dead-colors (warn, low)"
-    assert await page.page.get_by_role("treeitem", name=policy).count() == 1
+    await page.page.get_by_role("treeitem", name=policy).wait_for()  # one, which may come after the node
     await page.shows(
         "#details .violations", "enough-contrast warn, medium rule checkout via Gateway infra/public#https"
     )
@@ -97,9 +97,8 @@ async def test_violations_follow_changes(guarded: Bridge, page: Opened) -> None:
 
 
 async def test_a_change_lists_new_violations_apart_from_those_that_exist(guarded: Bridge, page: Opened) -> None:
-    await page.go(f"{guarded.url}#tab=changes")
-    await page.page.fill("#changes-delete", "ColorPolicy/infra/brand")
-    await page.page.get_by_role("button", name="See what would change").click()
+    await page.go(guarded.url)
+    await page.see_what_would_change(delete="ColorPolicy/infra/brand")
     await page.shows("#changes-answer .verdict", "the change introduces 11 violations")
     new = page.page.locator("#changes-answer section", has_text="New violations (11)")
     assert "colors-stay (deny)" in await new.inner_text()

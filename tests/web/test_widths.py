@@ -30,26 +30,6 @@ OUTSIDE = """(() => {
   });
 })()"""
 
-READ = "gateway.networking.k8s.io/HTTPRoute/shop/orders%23read"
-HALF_A_CARD = 40  # pixels
-BELOW_BUTTONS = f"""(() => {{
-  const {{ left, top }} = document.querySelector('.zoom').getBoundingClientRect();
-  return [...policyBridge.topology.nodes.keys()].filter((key) => {{
-    const at = policyBridge.graph.position(key);
-    return !at || (at.x + {HALF_A_CARD} > left && at.y > top);
-  }});
-}})()"""
-ABOVE = """(() => {
-  const { top } = document.getElementById('graph').getBoundingClientRect();
-  return [...policyBridge.topology.nodes.keys()].filter((key) => policyBridge.graph.position(key)?.y < top);
-})()"""
-# Words of the fields' tables that are drawn on two lines.
-BROKEN = """[...document.querySelectorAll('.fields thead th, .fields td')].filter((cell) => {
-  const range = document.createRange();
-  range.selectNodeContents(cell);
-  return cell.textContent.length < 7 && !cell.children.length && range.getClientRects().length > 1;
-}).map((cell) => cell.textContent)"""
-
 
 @pytest.mark.parametrize(("width", "height"), SIZES)
 async def test_nothing_is_cut_off_or_covered(shop: Bridge, page: Opened, width: int, height: int) -> None:

@@ -26,41 +26,6 @@ def printed(roots: list[str], nodes: dict[str, Any], outcomes: dict[str, list[st
     return render(tree_table(Tree({"roots": roots, "nodes": nodes}, outcomes), **how)).splitlines()[1:]
 
 
-def test_a_node_is_printed_below_its_parent_with_its_policies_beside_it() -> None:
-    nodes = {
-        GATEWAY: node("Gateway", f"{GATEWAY}#http", policies=(policy("infra/brand"),)),
-        f"{GATEWAY}#http": node("Listener", route("cart")),
-        route("cart"): node("Route", policies=(policy("shop/gone", "TargetNotFound"), policy("shop/lost"))),
-    }
-    outcomes = {
-        "example.com/ColorPolicy/infra/brand": ["Programmed"],
-        "example.com/ColorPolicy/shop/lost": ["Overridden"],
-    }
-    assert printed([GATEWAY], nodes, outcomes) == [
-        "Gateway/infra/public        ColorPolicy infra/brand",
-        "└─ #http",
-        "   └─ HTTPRoute/shop/cart   ColorPolicy shop/gone (TargetNotFound), ColorPolicy shop/lost (overridden)",
-    ]
-
-
-def test_what_is_reached_in_two_ways_is_written_out_once() -> None:
-    nodes = {
-        GATEWAY: node("Gateway", f"{GATEWAY}#a", f"{GATEWAY}#b"),
-        f"{GATEWAY}#a": node("Listener", route("cart")),
-        f"{GATEWAY}#b": node("Listener", route("cart")),
-        route("cart"): node("Route", route("cart#all")),
-        route("cart#all"): node("Rule"),
-    }
-    assert printed([GATEWAY], nodes, {}) == [
-        "Gateway/infra/public",
-        "├─ #a",
-        "│  └─ HTTPRoute/shop/cart",
-        "│     └─ #all",
-        "└─ #b",
-        "   └─ HTTPRoute/shop/cart (see above)",
-    ]
-
-
 def test_of_many_children_those_with_policies_are_shown_and_the_rest_counted() -> None:
     routes = [route(f"r{number:04}") for number in range(3000)]
     nodes = {GATEWAY: node("Gateway", *routes)} | {name: node("Route") for name in routes}

@@ -33,17 +33,6 @@ def test_a_narrow_terminal_breaks_cells_between_words_but_not_at_a_tie() -> None
     )
 
 
-def test_a_message_is_not_squeezed_into_a_narrow_column() -> None:
-    rows: list[Sequence[str]] = [
-        ["ColorPolicy/shop/cart", "TargetNotFound", "Target HTTPRoute shop/summer-sale is not found"]
-    ]
-    assert render(Table(["OBJECT", "PROBLEM", "MESSAGE"], rows), 76) == (
-        "OBJECT                  PROBLEM\n"
-        "ColorPolicy/shop/cart   TargetNotFound\n"
-        "  MESSAGE   Target HTTPRoute shop/summer-sale is not found\n"
-    )
-
-
 def test_only_the_longest_cells_are_below_their_row() -> None:
     rows: list[Sequence[str]] = [
         ["infra", "public", "80,443", "ColorPolicy/infra/brand, ColorPolicy/infra/accessibility on #https"]
@@ -125,16 +114,6 @@ def test_the_least_important_columns_are_dropped_first_and_alone() -> None:
     assert render(table, 28).splitlines()[0].split() == ["NAME", "TARGET"]
 
 
-def test_cells_that_are_compared_are_below_their_row_together() -> None:
-    rows = [["HTTPRoute/shop/cart", "infra/public", "contrast=7, theme=dark, accent=green", "contrast=9"]]
-    assert render(Table(["TARGETS", "VIA", "BEFORE", "AFTER"], [*rows]), 60).splitlines() == [
-        "TARGETS               VIA",
-        "HTTPRoute/shop/cart   infra/public",
-        "  BEFORE   contrast=7, theme=dark, accent=green",
-        "  AFTER    contrast=9",
-    ]
-
-
 def test_cells_without_a_value_are_not_below_their_row() -> None:
     routes = [["callbacks", "<none>", "callbacks.example.com"], ["cart", "ColorPolicy/cart", "cart.example.com"]]
     assert render(Table(["NAME", "POLICIES", "HOSTNAMES"], [*routes]), 34).splitlines() == [
@@ -179,17 +158,6 @@ def test_a_name_that_must_be_broken_is_broken_between_its_parts() -> None:
 def test_wide_characters_are_broken_by_what_they_take() -> None:
     lines = render(Table(["NAME"], [["\u65e5\u672c" * 30]]), 31).splitlines()
     assert max(map(display_width, lines)) <= 31
-
-
-def test_a_tree_continues_beside_a_broken_cell() -> None:
-    table = Table(
-        ["HIERARCHY", "POLICIES"],
-        [[f"\u2502{TIE}{TIE}\u251c\u2500{TIE}#view", "one two-three"]],
-    )
-    assert render(table, 26).splitlines()[1:] == [
-        "\u2502  \u251c\u2500 #view   one",
-        "\u2502  \u2502            two-three",
-    ]
 
 
 def test_a_table_of_many_columns_fits_every_width_and_loses_no_character() -> None:
