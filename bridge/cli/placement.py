@@ -58,6 +58,8 @@ async def placement(engine: Engine, asked: Asked) -> Answer:
         bridge placement --manifests examples/placement --config examples/placement-settings.yaml
         # Show the placement of Deployments of a running bridge
         bridge placement --kind apps/Deployment --opa http://opa:8181
+        # Show the placement of each cluster's Deployments by a decision that reads the data of all clusters
+        bridge placement --kind apps/Deployment --opa http://opa:8181 --all-clusters
     """
     from bridge.remediator.decisions import findings
 

@@ -31,6 +31,7 @@ from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, OpaUnavailable,
 
 QUERIES = "bridge/v1"  # the package of the queries for clients
 _OF_FLEET = "bridge/fleet/v1"  # that of an OPA with the data of several clusters; each query has answers by cluster
+_OF_CLUSTER = ("objects", "facts", "index", "kinds", "kind_sets")  # documents that a cluster has of its own
 STATES_OF_MODULES = "bridge_modules"  # the document for `module_states`
 _REPETITIONS = 3  # times that a query is repeated after its cause of failure was fixed
 # The path of a submitted module, `<key of the object>/<name>`; OPA adds the bundle's name before it.
@@ -165,6 +166,12 @@ class Opa:
         body = await self._send_read("POST", "/v1/query", {"query": query, "input": input_document})
         answers: list[dict[str, Any]] = _decode(body).get("result", [])
         return answers
+
+    @property
+    def of_cluster(self) -> str:
+        """Return what the expression of a query needs at its end to read the chosen cluster."""
+        place = f"data.clusters[{json.dumps(self.cluster)}]"
+        return "".join(f" with data.{name} as {place}.{name}" for name in _OF_CLUSTER) if self.cluster else ""
 
     async def answer(self, path: str, input_document: Any) -> Answer:
         """Evaluate any document with an input, and return its provenance. `input_document` may be JSON text (`Raw`)."""

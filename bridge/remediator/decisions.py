@@ -108,7 +108,7 @@ class Deciding:
 
     async def _ask(self, query: str, name: str, query_input: Mapping[str, Any]) -> Any:
         async with within(DEADLINE):
-            answers = await self._opa.evaluate(query, query_input)
+            answers = await self._opa.evaluate(query + self._opa.of_cluster, query_input)
         return answers[0][name] if answers else {}
 
 

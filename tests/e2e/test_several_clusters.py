@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -41,6 +42,29 @@ data:
       node.metadata.labels["topology.kubernetes.io/region"] == input.region
       sum([to_number(one.status.capacity.cpu) | some one in nodes]) >= input.cpus
     }
+  admission.rego: |
+    package io.k8s.federation.admission
+
+    _wanted := object.get(input.metadata, "annotations", {})
+
+    _request := {"region": _wanted["acme.example/region"], "cpus": to_number(_wanted["acme.example/cpus"])}
+
+    _suitable := found if found := data.acme.placement.suitable with input as _request
+
+    annotations["acme.example/clusters"] := concat(",", sort(_suitable)) if count(_suitable) > 0
+
+    errors contains "no cluster of this region has as many processors" if count(_suitable) == 0
+"""
+WORKLOAD = """
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {name}
+  namespace: default
+  annotations: {{acme.example/region: {region}, acme.example/cpus: "{cpus}"}}
+spec:
+  selector: {{matchLabels: {{app: {name}}}}}
+  template: {{metadata: {{labels: {{app: {name}}}}}, spec: {{containers: [{{name: a, image: a.example/a}}]}}}}
 """
 OBJECTS = """
 apiVersion: v1
@@ -102,7 +126,8 @@ def federation(
             kubectl("patch", "node", "node", "--subresource=status", "--type=merge", "-p", capacity)
             settings = tmp_path / f"{name}.yaml"
             settings.write_text(
-                f"cluster: {name}\ntypes: [{{type: core/Node, keep: [/metadata/labels, /status/capacity]}}]\n"
+                f"cluster: {name}\n"
+                "types: [apps/Deployment, {type: core/Node, keep: [/metadata/labels, /status/capacity]}]\n"
                 "publish: [cluster, federation]\n"
                 f"publish_to: ['{server.url(name)}']\npublish_listen: {free_address()}\n"
                 f"publish_credentials: {tmp_path / f'keys-{name}'}\nlisten: 127.0.0.1:0\n"
@@ -172,6 +197,16 @@ def test_one_opa_answers_for_each_cluster_and_for_all(federation: Federation, br
         2,
         f"error: no cluster 'north' at {federation.url}: it has east, west\n",
     )
+    commands = (
+        ("effective",),
+        ("effective", "svc/cart"),
+        ("get", "policies"),
+        ("placement", "--kind", "apps/Deployment"),
+    )
+    for words in commands:
+        none = bridge(*words, "--opa", federation.url)
+        assert none.returncode == 2
+        assert "several clusters (east, west): name one with --cluster, or give --all-clusters" in none.stderr
     federation.kubectls["east"]("create", "service", "clusterip", "own", "--tcp=80", "-n", "default")
     own_target = (*of_all, "svc/own", "-n", "default", "--all-clusters", "-o", "json")
     partly = eventually_blocking(lambda: bridge(*own_target), lambda found: found.returncode == 0)
@@ -200,6 +235,37 @@ def test_placement_is_decided_by_labels_and_capacities_of_all_clusters(federatio
     federation.kubectls["west"]("label", "node", "node", "topology.kubernetes.io/region=eu", "--overwrite")
     assert eventually_blocking(lambda: suitable("eu", 16)) == ["west"]
     assert suitable("eu", 4) == ["east", "west"]
+
+
+def test_placement_command_shows_where_workloads_of_each_cluster_can_run(federation: Federation, bridge: Run) -> None:
+    workloads = (("east", "small", "eu", 4), ("east", "large", "us", 16), ("west", "huge", "us", 99))
+    for cluster, name, region, cpus in workloads:
+        text = WORKLOAD.format(name=name, region=region, cpus=cpus)
+        federation.kubectls[cluster]("apply", "--server-side", "-f", "-", text=text)
+    asked = ("placement", "--kind", "apps/Deployment", "--opa", federation.url)
+
+    def decided(*more: str) -> Any:
+        return json.loads(bridge(*asked, *more, "-o", "json").stdout)
+
+    found = eventually_blocking(
+        lambda: decided("--all-clusters"), lambda found: (len(found["east"]), len(found["west"])) == (2, 1)
+    )
+    wanted = {one["object"]: [each["wanted"] for each in one["annotations"]] for one in found["east"]}
+    assert wanted == {"apps/Deployment/default/large": ["west"], "apps/Deployment/default/small": ["east"]}
+    [huge] = found["west"]
+    assert (huge["annotations"], huge["errors"]) == ([], ["no cluster of this region has as many processors"])
+    assert decided("--cluster", "west") == found["west"]
+    table = bridge(*asked, "--all-clusters").stdout
+    assert re.search(
+        r"^east:\n\nOBJECT .*\nDeployment/default/large +acme.example/clusters .*west$", table, re.MULTILINE
+    )
+
+    # A Node's label changes the decision about a workload of the other cluster.
+    federation.kubectls["west"]("label", "node", "node", "topology.kubernetes.io/region=asia", "--overwrite")
+    moved = eventually_blocking(lambda: decided("--cluster", "east"), lambda now: now != found["east"])
+    [large] = [one for one in moved if one["object"].endswith("/large")]
+    assert large["errors"] == ["no cluster of this region has as many processors"]
+    federation.kubectls["west"]("label", "node", "node", "topology.kubernetes.io/region=us", "--overwrite")
 
 
 def test_contexts_are_read_one_after_the_other(federation: Federation, bridge: Run) -> None:
