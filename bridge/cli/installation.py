@@ -251,10 +251,17 @@ def _pairs(name: str, texts: tuple[str, ...]) -> dict[str, str]:
 
 
 def _read_key(file: str | None, default: str) -> str:
+    if not file:
+        return default
     try:
-        return read_file(Path(file)).decode("ascii") if file else default
+        key = read_file(Path(file)).decode("ascii")
     except (OSError, UnicodeDecodeError) as error:
         raise CommandError(f"--cluster-key {file}: {error}") from error
+    if not key.startswith("-----BEGIN PUBLIC KEY-----"):
+        raise CommandError(
+            f"--cluster-key {file}: it is not a public key in PEM: give verification-key.pem of its bridge"
+        )
+    return key
 
 
 def _policy() -> str:

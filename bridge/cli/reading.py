@@ -79,7 +79,7 @@ def read_command(
     """
 
     def declare(function: Ask) -> click.Command:
-        ask = in_context(function)
+        ask = of_one_cluster(in_context(function))
 
         def answered(asked: Asked) -> tuple[Answer, int]:
             types = check(asked)
@@ -159,6 +159,38 @@ def _join(asked: Mapping[str, Asked], answered: Callable[[Asked], tuple[Answer, 
     document = {name: answer.document for name, (answer, _) in answers.items()}
     nothing = next(answer.nothing for answer, _ in answers.values())
     return Answer(tables, nothing, document, names), max(code for _, code in answers.values())
+
+
+def of_one_cluster(ask: Ask) -> Ask:
+    """Return `ask`, which raises CommandError instead of finding nothing because no cluster of several is chosen."""
+
+    async def ask_with_cluster(engine: Engine, asked: Asked) -> Answer:
+        missing: NameNotFoundError | UnknownKindError | None = None
+        try:
+            answer = await ask(engine, asked)
+        except (NameNotFoundError, UnknownKindError) as error:
+            missing = error
+        else:
+            if answer.document:
+                return answer
+        source = asked.source
+        if source.opa_url and not source.cluster and (known := await _clusters_of(engine)):
+            several = f"{source.opa_url} has the data of several clusters ({', '.join(known)})"
+            raise CommandError(f"{several}: name one with --cluster, or give --all-clusters")
+        if missing:
+            raise missing
+        return answer
+
+    return ask_with_cluster
+
+
+async def _clusters_of(engine: Engine) -> list[str]:
+    from bridge.opa.errors import OpaError
+
+    try:
+        return list(await engine.opa.get("bridge/fleet/clusters") or ())
+    except OpaError:  # OPA accepts a reader's token for queries only
+        return []
 
 
 def in_context(ask: Ask) -> Ask:

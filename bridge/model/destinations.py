@@ -79,8 +79,13 @@ def place_of(url: str) -> Place:
     if parts.scheme == "s3" and usual and options.keys() <= {"endpoint", "region"}:
         endpoint = options.get("endpoint", [""])[0].rstrip("/")
         if endpoint and not is_safe(endpoint):
-            raise ValueError(f"publish_to {url!r}: the endpoint must be https://HOST:PORT, or http on this machine")
-        if _BUCKET.fullmatch(parts.netloc) and _PREFIX.fullmatch(path):
+            raise ValueError(f"publish_to: {url!r}: the endpoint must be https://HOST:PORT, or http on this machine")
+        if not _BUCKET.fullmatch(parts.netloc):
+            raise ValueError(
+                f"publish_to: {url!r}: the name of a bucket has 3 to 63 lowercase letters, digits, - and ., "
+                "and begins and ends with a letter or digit"
+            )
+        if _PREFIX.fullmatch(path):
             return Bucket(url, parts.netloc, path, endpoint, options.get("region", ["us-east-1"])[0])
     if parts.scheme == "oci" and usual and not options and parts.hostname and _REPOSITORY.fullmatch(path):
         return Repository(url, parts.netloc, path)

@@ -29,7 +29,10 @@ class Mistake(NamedTuple):
     message: str
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.message}" if self.where else self.message
+        if not self.where:
+            return self.message
+        setting = self.where.removeprefix("option --").removeprefix("environment BRIDGE_").replace("-", "_").lower()
+        return f"{self.where}: {self.message.removeprefix(f'{setting}: ')}"
 
 
 class SettingsError(Exception):

@@ -157,6 +157,13 @@ async def _replace(url: str, content: bytes) -> None:
             ),
             "--cluster-key nope: ",
         ),
+        (
+            (
+                *("--view", "federation", "--from", "s3://fleet/a"),
+                *("--cluster", "a=s3://fleet/a", "--cluster-key", f"a={__file__}"),
+            ),
+            "it is not a public key in PEM",
+        ),
         (("--view", "all", "--from", "ftp://a/b"), "'ftp://a/b' is not a destination"),
         (("--view", "all", "--from", "s3://fleet/a?endpoint=http://10.0.0.1"), "the endpoint must be https"),
     ],

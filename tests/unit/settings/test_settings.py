@@ -133,6 +133,10 @@ types:
         ("{publish: [cluster, cluster], cluster: a}", "two views have the name cluster.a"),
         ("publish_to: [s3://fleet/east]", "publish_to needs publish, which names the views"),
         ("{publish: [all], publish_to: [ftp://a/b]}", "'ftp://a/b' is not a destination: write s3://BUCKET/PREFIX, or"),
+        (
+            "{publish: [all], publish_to: [s3://ab/c]}",
+            "'s3://ab/c': the name of a bucket has 3 to 63 lowercase letters",
+        ),
         ("{publish: [all], publish_to: [s3://fleet]}", "'s3://fleet' is not a destination"),
         ("{publish: [all], publish_to: ['s3://fleet/a%20b']}", "is not a destination"),
         ("{publish: [all], publish_to: ['s3://fleet/a/../b']}", "is not a destination"),
@@ -206,7 +210,7 @@ log_level: loud
         f"{file}:7: types: there is no 'labelselector'; did you mean labelSelector?",
         f"{file}:8: types: 'Secret' is not <group>/<Kind>",
         f"{file}:9: log_level: 'loud' is none of debug, info, warning, error",
-        "option --log-format: log_format: 'xml' is none of console, json",
+        "option --log-format: 'xml' is none of console, json",
         "environment BRIDGE_STATUS_WRITES_PER_SECOND: status_writes_per_second must be above 0",
     ]
 
