@@ -109,11 +109,11 @@ def _show(output: str, outcomes: Sequence[RemovalOutcome]) -> None:
 async def look(settings: Settings, *, refuse: bool) -> list[RemovalOutcome]:
     """Return what would be removed. With `refuse` a running bridge is an error. Raises KubeError, StillWritingError."""
     from bridge.remediator.plan import describe
-    from bridge.sidecar.removal import holder_of, insist_on_none
+    from bridge.sidecar.removal import holder_of, insist_on_none, names_of_leases
 
     async with await _connected(settings) as client:
-        if refuse:
-            await insist_on_none(client, settings.lease_namespace, settings.lease_name, print_error)
+        for name in await names_of_leases(client, settings) if refuse else ():
+            await insist_on_none(client, settings.lease_namespace, name, print_error)
         async with _removal(client, settings) as removal:
             found = await removal.look()
             outcomes = [RemovalOutcome(short_key(one.key), tuple(describe(one.traces))) for one in found]
@@ -127,12 +127,14 @@ async def look(settings: Settings, *, refuse: bool) -> list[RemovalOutcome]:
 async def remove(settings: Settings) -> list[RemovalOutcome]:
     """Remove everything. Raises KubeError, and StillWritingError while a bridge is running."""
     from bridge.remediator.plan import describe
-    from bridge.sidecar.removal import held, insist_on_none
+    from bridge.sidecar.removal import held, insist_on_none, names_of_leases
 
-    where = settings.lease_namespace, settings.lease_name
+    where = settings.lease_namespace
     async with await _connected(settings) as client:
-        await insist_on_none(client, *where, print_error)
-        async with held(client, *where), _removal(client, settings) as removal:
+        leases = await names_of_leases(client, settings)
+        for name in leases:
+            await insist_on_none(client, where, name, print_error)
+        async with held(client, where, leases), _removal(client, settings) as removal:
             found, limit = await removal.look(), asyncio.Semaphore(WRITERS)
 
             async def take_back(one: TracedObject) -> RemovalOutcome:
@@ -145,12 +147,14 @@ async def remove(settings: Settings) -> list[RemovalOutcome]:
             others = (take_back(one) for one in found if "webhooks" not in one.traces)
             outcomes = [*first, *await asyncio.gather(*others), *_unseen(removal)]
         if removal.lease is not None:
-            outcomes.append(await _last(client, settings, outcomes))
+            outcomes.append(await _last(client, settings, leases, outcomes))
         return outcomes
 
 
-async def _last(client: KubeClient, settings: Settings, before: list[RemovalOutcome]) -> RemovalOutcome:
-    """Delete the Lease, which stores names of former policy kinds, once no remaining object needs them."""
+async def _last(
+    client: KubeClient, settings: Settings, leases: Sequence[str], before: list[RemovalOutcome]
+) -> RemovalOutcome:
+    """Delete the Leases, one of which stores names of former policy kinds, once no remaining object needs them."""
     from bridge.kube.errors import KubeError
     from bridge.sidecar.removal import delete_lease
 
@@ -158,7 +162,8 @@ async def _last(client: KubeClient, settings: Settings, before: list[RemovalOutc
     if any(one.left or one.unseen for one in before):
         return RemovalOutcome(name, what, left="it stores names of remaining entries")
     try:
-        await delete_lease(client, settings.lease_namespace, settings.lease_name)
+        for lease in reversed(leases):
+            await delete_lease(client, settings.lease_namespace, lease)
     except KubeError as error:
         return RemovalOutcome(name, what, left=str(error))
     return RemovalOutcome(name, what, done=True)

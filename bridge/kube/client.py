@@ -137,6 +137,10 @@ class KubeClient:
             finally:
                 response.release()
 
+    def is_unchanging(self) -> bool:
+        """Return whether no request that changes objects is in progress."""
+        return self._unchanging.is_set()
+
     async def wait_for_writes(self) -> None:
         """Wait until no request that changes objects is in progress."""
         await self._unchanging.wait()

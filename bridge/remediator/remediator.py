@@ -59,6 +59,7 @@ class Remediator(WriteLoop[Item]):
         if notice.refilling:
             self._filling += 1
             self._reported.clear()
+            self._resume(list(self._aside))  # they may not differ from the next sync's results
         if notice.refilling or notice.refilled:
             self._changes.clear()
         if not notice.refilling:
@@ -159,8 +160,9 @@ class Remediator(WriteLoop[Item]):
         """Store the names of marks for a later bridge; remove marks of former kinds."""
         while True:
             recalled, names = list(self._sink.recall()), self._computing.names()
-            if self._is_whole and self._may_write() and recalled != names:
-                gone = [former for former in recalled if former not in names]
+            gone = [former for former in recalled if former not in names]
+            differs = gone or (recalled != names and self._sink.may_write())
+            if self._is_whole and self._may_plan() and differs:
                 dirty = Dirty()
                 with self._working():
                     try:
@@ -194,8 +196,8 @@ class Remediator(WriteLoop[Item]):
     def _limit(self) -> int:
         return min(self._batch.now, self._budget.permits_within(BUDGET_AHEAD))
 
-    def _may_write(self) -> bool:
-        return self._sink.may_write()
+    def _may_plan(self) -> bool:
+        return self._sink.may_plan()
 
     def _fits(self, item: Item) -> bool:
         """Return whether a status now would match the object as in OPA, and could be written.

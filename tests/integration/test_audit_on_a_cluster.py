@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 from bridge.kube.client import KubeClient
-from bridge.kube.lease import Lease, Term
+from bridge.kube.lease import Term
+from bridge.kube.shards import Shards
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
 from bridge.remediator.audit import Audit
@@ -112,11 +113,11 @@ async def at_work(plane: ControlPlane, opa_path: Path, policies: Iterable[str]) 
         managed = await stack.enter_async_context(WarmOpa(opa_path, bundle=bundle_with(policies)))
         opa = await stack.enter_async_context(Opa(managed.url))
         source = ClusterSource(client)
-        lease = Lease(client, "default", fresh_name("lease"), fresh_name("bridge"), term=TERM)
+        shards = Shards(client, "default", [fresh_name("lease")], fresh_name("bridge"), term=TERM)
         replicator = Replicator(source, opa, ALWAYS)
-        audit = Audit(opa, ClusterSink(client, source.resource, lease), Budget(1000, 1000), lambda: ALWAYS)
+        audit = Audit(opa, ClusterSink(shards, source.resource), Budget(1000, 1000), lambda: ALWAYS)
         replicator.listen(audit.note)
-        async with working(replicator.run, audit.run, lease.run):
+        async with working(replicator.run, audit.run, shards.run):
             await asyncio.wait_for(replicator.filled.wait(), 300)
             yield audit
 

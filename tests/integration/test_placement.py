@@ -17,7 +17,8 @@ import pytest
 import yaml
 
 from bridge.kube.client import KubeClient
-from bridge.kube.lease import Lease, Term
+from bridge.kube.lease import Term
+from bridge.kube.shards import Shards
 from bridge.model.placement import Mode, Placed, decision_path
 from bridge.model.types import Selection
 from bridge.opa.client import Opa
@@ -173,7 +174,7 @@ async def at_work(
         await load(managed, place.policy if policy is None else policy)
         opa = await stack.enter_async_context(Opa(managed.url))
         source = ClusterSource(client, types)
-        lease = Lease(client, "default", lease_name or fresh_name("lease"), fresh_name("bridge"), term=TERM)
+        shards = Shards(client, "default", [lease_name or fresh_name("lease")], fresh_name("bridge"), term=TERM)
         replicator = Replicator(source, opa, (f"{place.group}/Cluster", DEPLOYMENT))
         placed = [Placed(DEPLOYMENT, mode, decision_path("data.io.k8s.federation.admission"))]
         bridge = Bridge(managed, None)  # type: ignore[arg-type]
@@ -183,10 +184,10 @@ async def at_work(
             assert event_type == "Warning"
             bridge.events.append((regarding["metadata"]["name"], reason, message))
 
-        sink = ClusterSink(client, source.resource, lease)
+        sink = ClusterSink(shards, source.resource)
         bridge.placement = Placement(opa, sink, placed, budget or Budget(1000, 1000), record)
         replicator.listen(bridge.placement.note)
-        async with working(replicator.run, bridge.placement.run, lease.run):
+        async with working(replicator.run, bridge.placement.run, shards.run):
             await asyncio.wait_for(replicator.filled.wait(), 300)
             yield bridge
 

@@ -14,7 +14,8 @@ from structlog.testing import capture_logs
 
 from bridge.files import rego_root
 from bridge.kube.client import KubeClient
-from bridge.kube.lease import Lease, Term
+from bridge.kube.lease import Term
+from bridge.kube.shards import Shards
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
@@ -149,12 +150,15 @@ class Bridge:
 class _HeldBack(ClusterSink):
     """A sink that writes only if `held` is true."""
 
-    def __init__(self, client: KubeClient, resource: Any, lease: Lease, held: Callable[[], bool] | None) -> None:
-        super().__init__(client, resource, lease)
+    def __init__(self, shards: Shards, resource: Any, held: Callable[[], bool] | None) -> None:
+        super().__init__(shards, resource)
         self._held = held
 
-    def may_write(self) -> bool:
-        return super().may_write() and (self._held is None or self._held())
+    def held_shards(self) -> frozenset[int]:
+        return super().held_shards() if self._held is None or self._held() else frozenset()
+
+    def may_plan(self) -> bool:
+        return bool(self.held_shards())
 
 
 @asynccontextmanager
@@ -171,12 +175,12 @@ async def at_work(
         await stack.enter_async_context(managed)
         opa = await stack.enter_async_context(Opa(managed.url))
         source = ClusterSource(client)
-        lease = Lease(client, "default", lease_name, fresh_name("bridge"), term=TERM)
-        sink = _HeldBack(client, source.resource, lease, held)
+        shards = Shards(client, "default", [lease_name], fresh_name("bridge"), term=TERM)
+        sink = _HeldBack(shards, source.resource, held)
         replicator = Replicator(source, opa, ALWAYS)
         remediator = Remediator(opa, sink, Budget(1000, 1000))
         replicator.listen(remediator.note)
-        async with working(replicator.run, remediator.run, lease.run):
+        async with working(replicator.run, remediator.run, shards.run):
             await asyncio.wait_for(replicator.filled.wait(), 300)
             yield Bridge(managed, remediator, replicator)
 

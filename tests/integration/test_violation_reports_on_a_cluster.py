@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from bridge.kube.client import KubeClient
-from bridge.kube.lease import FencedClient, Lease
+from bridge.kube.shards import Shards
 from bridge.kube.violation_reports import LABEL, ReportClient
 from bridge.model.types import ALWAYS, CRD
 from bridge.opa.client import Opa
@@ -124,15 +124,15 @@ async def reporting(plane: ControlPlane, opa_path: Path) -> AsyncIterator[tuple[
         managed = await stack.enter_async_context(WarmOpa(opa_path, bundle=bundle_with([POLICY])))
         opa = await stack.enter_async_context(Opa(managed.url))
         source = ClusterSource(client)
-        lease = Lease(client, "default", fresh_name("lease"), fresh_name("bridge"), term=TERM)
+        shards = Shards(client, "default", [fresh_name("lease")], fresh_name("bridge"), term=TERM)
         replicator = Replicator(source, opa, ALWAYS)
-        sink, budget = ClusterSink(client, source.resource, lease), Budget(1000, 1000)
+        sink, budget = ClusterSink(shards, source.resource), Budget(1000, 1000)
         audit = Audit(opa, sink, budget, lambda: ALWAYS)
-        reports = ViolationReports(audit.audited, opa, sink, budget, record, ReportClient(FencedClient(client, lease)))
+        reports = ViolationReports(audit.audited, opa, sink, budget, record, ReportClient(shards.client_for))
         replicator.listen(audit.note)
         replicator.listen(reports.list_again, CRD)
         audit.listen(reports.take)
-        async with working(replicator.run, audit.run, reports.run, lease.run):
+        async with working(replicator.run, audit.run, reports.run, shards.run):
             await asyncio.wait_for(replicator.filled.wait(), 300)
             yield reports, told
 

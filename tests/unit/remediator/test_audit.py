@@ -65,7 +65,7 @@ def test_no_results_count_before_a_sync_has_ended() -> None:
         audit.note(Notice(refilling=True))
         audit.note(CHANGE)
         await asyncio.sleep(100)
-        assert not audit._may_write()
+        assert not audit._may_plan()
         audit.note(Notice(refilled=True))
         await audit.settled()
 

@@ -78,14 +78,15 @@ class Server:
             if path.startswith(group)
         ]
 
-    async def apply(self, path: str, report: Mapping[str, Any]) -> None:
+    async def apply(self, path: str, report: Mapping[str, Any], namespace: str) -> None:
         """Keep it."""
+        assert f"/namespaces/{namespace}/" in path or namespace == "-"
         if self.forbidden:
             raise Forbidden(403, "Forbidden", "no")
         self.writes += 1
         self.reports[path] = report
 
-    async def delete(self, path: str) -> None:
+    async def delete(self, path: str, namespace: str = "-") -> None:
         """Drop it."""
         self.writes += 1
         del self.reports[path]
