@@ -53,11 +53,9 @@ class Shards:
         make_news: Callable[[], Callable[[Lease], None]] = lambda: lambda _: None,
         may_request: Callable[[], bool] = lambda: True,
     ) -> None:
-        self._client = client
         self._identity = identity
         self._term = term or Term()
         self._may_request = may_request
-        self._running: asyncio.Task[None] | None = None
         self.leases: list[Lease] = []
         for name in names:
             first = self.leases[0] if self.leases else None

@@ -38,7 +38,8 @@ class Store:
 
     `policies` is the source of policy authors' objects, None if these are among the objects of `source`. `cluster`,
     `events` and `reports` are None for a folder. `plural` returns the plural name of a type, `<group>/<Kind>`.
-    `is_complete` returns whether all statuses are computed: a bridge requests shards of others only then.
+    The namespaces are divided into `shards`. `is_complete` returns whether all statuses are computed and planned: only
+    then a bridge requests shards of others.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Store:
     cluster: FencedClient | None = None
     events: Recorder | None = None
     reports: ReportClient | None = None
+    shards: int = 1
     plural: Callable[[str], str] = staticmethod(plural_by_rule)
     is_complete: Callable[[], bool] = staticmethod(lambda: False)
 
@@ -226,6 +228,7 @@ class ClusterStore(Store):
             may_request=lambda: self.is_complete(),  # noqa: PLW0108 (set later)
         )
         self._leading: asyncio.Task[None] | None = None
+        self.shards = settings.shards
         self._recorder = Recorder(client, COMPONENT)
         self.name = client.server
         self.source = self._objects

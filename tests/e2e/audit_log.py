@@ -1,7 +1,7 @@
 """Who wrote what, and who held the Lease, as the API server's audit log has it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -27,7 +27,7 @@ rules:
 class Write:
     """One request that changes something: by whom, of what (`plural`, `plural/subresource`), when it came, its answer.
 
-    Times are seconds since the epoch. `holder` is who a write of the Lease names.
+    Times are seconds since the epoch. `holder` is who a write of the Lease names, `body` what the policy logs of it.
     """
 
     user: str
@@ -36,6 +36,9 @@ class Write:
     answered: float
     status: int
     holder: str | None
+    namespace: str
+    name: str
+    body: Any
 
 
 def writes(log: Path, users: set[str]) -> list[Write]:
@@ -52,6 +55,24 @@ def without_the_lease(log: Path, users: set[str]) -> tuple[list[Write], list[Wri
     terms = [write for write in found if write.resource == "leases" and write.status < 300]
     others = [write for write in found if write.resource != "leases"]
     return others, [write for write in others if not _held_by(write, terms)]
+
+
+def beside_the_shards(
+    log: Path, identities: Mapping[str, str], lease_of: Callable[[str], str]
+) -> tuple[list[Write], list[Write]]:
+    """The same of several Leases, `lease_of` a namespace each. `identities` are the holders' names, by their users."""
+    found = writes(log, set(identities))
+    terms: dict[str, list[Write]] = {}
+    for write in found:
+        if write.resource == "leases" and write.status < 300:
+            terms.setdefault(write.name or write.body["metadata"]["name"], []).append(write)
+    others = [write for write in found if write.resource != "leases"]
+
+    def is_held(write: Write) -> bool:
+        before = [term for term in terms.get(lease_of(write.namespace), ()) if term.answered <= write.came]
+        return bool(before) and before[-1].holder == identities[write.user]
+
+    return others, [write for write in others if not is_held(write)]
 
 
 def _held_by(write: Write, terms: list[Write]) -> bool:
@@ -76,6 +97,9 @@ def _writes(log: Path, users: set[str]) -> Iterator[Write]:
             _seconds(event["stageTimestamp"]),
             event["responseStatus"]["code"],
             holder,
+            about.get("namespace", "-"),
+            about.get("name", ""),
+            event.get("requestObject"),
         )
 
 

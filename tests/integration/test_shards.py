@@ -1,4 +1,4 @@
-"""Several Leases: bridges share them, hand them over, and never hold one at the same time under two numbers of shards."""
+"""Several Leases: bridges share them, hand them over, and never hold them under two numbers of shards at once."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
