@@ -85,6 +85,11 @@ class Remediator(WriteLoop[Item]):
         """Return whether the outcomes of all policies are counted: none is missing until everything is computed."""
         return self._is_whole and not self._computing.partial and not self._computing.kinds_differ
 
+    @property
+    def has_caught_up(self) -> bool:
+        """Return whether this bridge could take over writes of others at once; they change statuses all the time."""
+        return self.is_complete and self.waiting <= STATUS_BATCH
+
     async def run(self) -> None:
         """Compute and write until cancelled."""
         async with asyncio.TaskGroup() as tasks:

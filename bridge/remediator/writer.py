@@ -187,7 +187,6 @@ class WriteLoop(ABC, Generic[T]):
         self._whole = -1  # the sync that all results are from; writes need the current one
         self._busy = 0  # steps of work in progress
         self._idle = asyncio.Event()
-        self._settled = -1  # the sync after which nothing waited
         self._aside: dict[int, set[T]] = {}  # items that differ, by their shard, which this bridge does not hold
 
     @property
@@ -232,11 +231,6 @@ class WriteLoop(ABC, Generic[T]):
     def _is_whole(self) -> bool:
         """Return whether all results are from the current sync of OPA."""
         return self._whole == self._filling
-
-    @property
-    def has_settled(self) -> bool:
-        """Return whether everything was planned since the current sync of OPA began."""
-        return self._settled == self._filling
 
     def _may_plan(self) -> bool:
         return self._is_whole and self._sink.may_plan()
@@ -350,7 +344,6 @@ class WriteLoop(ABC, Generic[T]):
 
     def _note_idle(self) -> None:
         if self._is_whole and not self._busy and not len(self._queue) and not self._has_work():
-            self._settled = self._filling
             if not any(self._aside.values()):
                 self._settle()
             self._idle.set()

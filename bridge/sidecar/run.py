@@ -249,7 +249,7 @@ def _connect(parts: Parts, bundles: Bundles, settings: Settings) -> None:
     replicator.listen(parts.reports.list_again, CRD)
     replicator.listen(parts.store.rediscover, CRD)
     parts.audit.listen(parts.reports.take)
-    parts.store.is_complete = lambda: parts.remediator.has_settled
+    parts.store.may_take_over = lambda: parts.remediator.has_caught_up
     if settings.placed_types:
         replicator.listen(parts.placement.note)
     if parts.publishing:

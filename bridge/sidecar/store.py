@@ -38,8 +38,7 @@ class Store:
 
     `policies` is the source of policy authors' objects, None if these are among the objects of `source`. `cluster`,
     `events` and `reports` are None for a folder. `plural` returns the plural name of a type, `<group>/<Kind>`.
-    The namespaces are divided into `shards`. `is_complete` returns whether all statuses are computed and planned: only
-    then a bridge requests shards of others.
+    The namespaces are divided into `shards`; `may_take_over` returns whether to request some that others hold.
     """
 
     name: str
@@ -51,7 +50,7 @@ class Store:
     reports: ReportClient | None = None
     shards: int = 1
     plural: Callable[[str], str] = staticmethod(plural_by_rule)
-    is_complete: Callable[[], bool] = staticmethod(lambda: False)
+    may_take_over: Callable[[], bool] = staticmethod(lambda: False)
 
     async def run(self) -> None:
         """Do the store's own work, in addition to its source, until cancelled."""
@@ -225,7 +224,7 @@ class ClusterStore(Store):
             settings.lease_names,
             identity,
             make_news=LeaseNews,
-            may_request=lambda: self.is_complete(),  # noqa: PLW0108 (set later)
+            may_request=lambda: self.may_take_over(),  # noqa: PLW0108 (set later)
         )
         self._leading: asyncio.Task[None] | None = None
         self.shards = settings.shards
