@@ -54,7 +54,8 @@ fleet = Group("fleet", help=_fleet.__doc__, params=[DEBUG], short_help="OPAs tha
 def status(bridge_url: str, publish_credentials: Path | None, ca_file: Path | None, output: str) -> int:
     """Show the views that a bridge publishes, and of each OPA that reports to it the revision, the lag and the error.
 
-    The bridge knows the OPAs that have reported since its start, with the configuration of `bridge opa-config --view`.
+    The bridge knows the OPAs that have reported in the last hour, since its start, with the configuration of
+    `bridge opa-config --view`.
     The exit code is 1 if a view is not published or not stored at a destination, or an OPA has an error.
 
     Examples:

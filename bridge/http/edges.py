@@ -7,8 +7,9 @@ files are read again within FILES seconds, for requests; one that cannot be read
 import asyncio
 import functools
 import hashlib
+import itertools
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from bridge.http.request_guard import WrongTokens, bearer_of, same
 from bridge.model.addresses import is_loopback
 from bridge.opa.bundle import BUNDLE_NAME, view_path
 from bridge.opa.credentials import CredentialsError, TokenError, default_folder, kept_credentials
-from bridge.policy_loader.reports import utc_now
+from bridge.policy_loader.reports import utc_ago, utc_now
 from bridge.settings.model import Settings, split_address
 from bridge.work import FILES
 
@@ -30,6 +31,10 @@ log = structlog.get_logger(__name__)
 
 MOST_EDGES = 10_000  # edges whose last report is kept
 LARGEST_REPORT = 1 << 20  # bytes
+BEHIND = 60.0  # seconds in which an edge has not loaded the published revision, or has not reported that
+SILENT = 300.0  # seconds without a report; an OPA sends one after each poll
+FORGOTTEN = 3600.0  # seconds after which an edge without a report is gone, such as a deleted Pod
+STATES = ("current", "behind", "failing", "silent")
 _VIEWS_AT_ONCE = 4  # views of which DOWNLOADS edges download at once
 _UNSET_NAME = "${HOSTNAME}"  # an edge's name if this variable is not set: OPA leaves it as it is
 _LONGEST = 500  # characters that are kept of each text in a report
@@ -176,13 +181,37 @@ class Edges:
         return refuse_bundle("UnknownView", f"no view {name!r} is published: see the setting publish")
 
     async def _describe_fleet(self, _: web.Request) -> web.StreamResponse:
-        edges = (edge for known in self.reports.values() for edge in known.values())
         fleet = {
             "views": [*self.published.values()],
             "destinations": [*self.destinations()],
-            "edges": sorted(edges, key=lambda one: one.name),
+            "edges": sorted((edge for _, edge in self._known_edges()), key=lambda one: one.name),
         }
         return web.Response(body=msgspec.json.encode(fleet), content_type="application/json")
+
+    def count(self) -> dict[tuple[str, str], int]:
+        """Return the number of edges by a view of their token and by state (STATES)."""
+        counts = dict.fromkeys(itertools.product(self.endpoints, STATES), 0)
+        silent, behind = utc_ago(SILENT), utc_ago(BEHIND)
+        for view, edge in self._known_edges():
+            published = self.published.get(edge.view, Published(""))
+            if edge.reported < silent:
+                state = "silent"
+            elif edge.error:
+                state = "failing"
+            elif published.revision not in {"", edge.revision} and published.since < behind:
+                state = "behind"
+            else:
+                state = "current"
+            counts[view, state] += 1
+        return counts
+
+    def _known_edges(self) -> Iterator[tuple[str, Edge]]:
+        """Yield each edge that has not been silent for too long, with a view of its token."""
+        forgotten = utc_ago(FORGOTTEN)
+        for view, known in self.reports.items():
+            while known and next(iter(known.values())).reported < forgotten:
+                del known[next(iter(known))]
+            yield from ((view, edge) for edge in known.values())
 
     async def _take_report(self, request: web.Request) -> web.StreamResponse:
         own = self._views_of(bearer_of(request) or "")

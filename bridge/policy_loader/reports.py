@@ -8,7 +8,7 @@ For a folder of manifests, whose files are never written, rejections are logged.
 import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -96,7 +96,12 @@ def summary_of_failing(failing: Sequence[ModuleProblem]) -> str:
 
 def utc_now() -> str:
     """Return the current time as Kubernetes writes it."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return utc_ago(0.0)
+
+
+def utc_ago(seconds: float) -> str:
+    """Return the time before so many seconds in the same form, of which a text that sorts lower is earlier."""
+    return (datetime.now(UTC) - timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def place(problem: ModuleProblem) -> str:

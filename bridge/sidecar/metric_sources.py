@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from bridge import __version__
-from bridge.http.bundles import BundleEndpoint
+from bridge.http.edges import Edges
 from bridge.http.request_guard import WrongTokens
 from bridge.opa.client import Requests
 from bridge.opa.process import ManagedOpa
@@ -89,11 +89,10 @@ def measure_admission(metrics: Metrics, webhook: Webhook) -> None:
     metrics.read("webhook_connections_closed", lambda: webhook.gate.closed if webhook.gate else {})
 
 
-def measure_views(
-    metrics: Metrics, endpoints: Mapping[str, BundleEndpoint], destinations: Sequence[Destination]
-) -> None:
-    """Register downloads of views, and what their destinations lack."""
-    metrics.read("view_downloads", lambda: {view: endpoint.downloads for view, endpoint in endpoints.items()})
+def measure_views(metrics: Metrics, edges: Edges, destinations: Sequence[Destination]) -> None:
+    """Register states and downloads of edges, and what destinations of views lack."""
+    metrics.read("edges", edges.count)
+    metrics.read("view_downloads", lambda: {view: endpoint.downloads for view, endpoint in edges.endpoints.items()})
     metrics.read("destination_problems", lambda: {one.url: one.problems for one in destinations})
 
 

@@ -173,7 +173,7 @@ async def _start_parts(
         ready |= parts.readiness
         if parts.publishing:
             guards["edges"] = parts.publishing.edges.wrong_tokens
-            measure_views(metrics, parts.publishing.edges.endpoints, parts.publishing.destinations)
+            measure_views(metrics, parts.publishing.edges, parts.publishing.destinations)
         _measure(metrics, parts, access)
         readers = await stack.enter_async_context(access.open(timeout=READERS_TIMEOUT, at_once=READERS_AT_ONCE))
         replicator, audited = parts.replicator, parts.audit.audited

@@ -155,6 +155,13 @@ FAMILIES = (
         ("listener",),
         ("page", "bundle", "edges"),
     ),
+    Family(
+        "edges",
+        "gauge",
+        "OPAs that reported to this bridge in the last hour, by view and state: current, behind (without the published "
+        "revision for over a minute), failing (with an error), silent (for five minutes).",
+        ("view", "state"),
+    ),
     Family("view_downloads", "counter", "Bundles of views that edges downloaded from this bridge.", ("view",)),
     Family(
         "destination_problems",

@@ -12,15 +12,17 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import aiohttp
+import msgspec
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from yarl import URL
 
 from bridge.http import edges as module
-from bridge.http.edges import Edges
+from bridge.http.edges import Edges, Published
 from bridge.http.request_guard import LOGGED_PEERS
 from bridge.opa.bundle import build_bundle, edge_config
+from bridge.policy_loader.reports import utc_ago
 from bridge.settings.model import Settings
 from tests.bundle_trust import shared_trust
 
@@ -92,6 +94,34 @@ async def test_changed_tokens_count_soon_and_unreadable_ones_change_nothing(
         assert await send_report(url, "another-token-of-the-public-view", "infra.public") == 200
         file.unlink()
         assert await send_report(url, "another-token-of-the-public-view", "infra.public") == 401
+
+
+async def test_edges_are_counted_by_state_and_forgotten_after_an_hour(tmp_path: Path) -> None:
+    async with listening(tmp_path) as (edges, url):
+        edges.published["infra.public"] = Published("infra.public", "1", utc_ago(120))
+        for identity in ("current", "behind", "failing", "silent", "gone"):
+            await send_report(url, PUBLIC, "infra.public", identity)
+        await send_report(url, PUBLIC, "a-view-that-is-gone", "other")
+        known = edges.reports["infra.public"]
+        for identity, change in {
+            "behind": {"revision": "0"},
+            "failing": {"error": "scope mismatch"},
+            "silent": {"reported": utc_ago(301), "error": "scope mismatch"},
+        }.items():
+            known[identity] = msgspec.structs.replace(known[identity], **change)
+        edges.reports["infra.public"] = {
+            "gone": msgspec.structs.replace(known.pop("gone"), reported=utc_ago(3601)),
+            **known,
+        }
+        assert {state: number for state, number in edges.count().items() if number} == {
+            ("infra.public", "current"): 2,
+            ("infra.public", "behind"): 1,
+            ("infra.public", "failing"): 1,
+            ("infra.public", "silent"): 1,
+        }
+        assert "gone" not in edges.reports["infra.public"]
+        edges.published["infra.public"] = Published("infra.public", "2", utc_ago(1))
+        assert edges.count()["infra.public", "behind"] == 0
 
 
 @pytest.mark.long
