@@ -133,6 +133,9 @@ def _encode_base64url(content: bytes) -> bytes:
 LONGEST_WAIT = 60.0  # seconds; clients that request more get a response by then
 DOWNLOADS = 16  # of one bundle at once; other clients wait for their response
 LONGEST_TURN = 5.0  # seconds; then the next download begins beside that of a slow client
+SUPERSEDED = (
+    1 << 24
+)  # bytes of former bundles that slow clients may keep in memory; more only for the last one of these
 
 
 class BundleEndpoint:
@@ -164,6 +167,7 @@ class BundleEndpoint:
         self._content = archive(bundle) if bundle else b""
         self._fresh_start: Callable[[], None] = lambda: None
         self._changed = asyncio.Condition()
+        self._sending: dict[asyncio.Task[None], bytes] = {}  # contents of downloads in progress, the first one first
         self._own_turns = asyncio.Semaphore(DOWNLOADS)
         self._turns = turns or contextlib.nullcontext()
         self._taken = asyncio.Condition()  # apart from `_changed`, because many clients may wait for that
@@ -193,6 +197,15 @@ class BundleEndpoint:
         async with self._changed:
             self._bundle, self._content, self.refusal = bundle, content or self._archive(bundle), ""
             self._changed.notify_all()
+        self._disconnect_slowest()
+
+    def _disconnect_slowest(self) -> None:
+        former: dict[int, int] = {}  # sizes of former contents, by identity
+        for sending, content in reversed(self._sending.items()):
+            if content is not self._content:
+                former[id(content)] = len(content)
+                if len(former) > 1 and sum(former.values()) > SUPERSEDED:
+                    sending.cancel()
 
     async def refuse(self, why: str) -> None:
         """Refuse requests from now on until there is another bundle."""
@@ -238,6 +251,8 @@ class BundleEndpoint:
             response = self._respond(has)
             self.downloads += response.status == HTTPStatus.OK
             sending = asyncio.create_task(_send(request, response))
+            self._sending[sending] = self._content
+            sending.add_done_callback(self._sending.pop)
             await asyncio.wait([sending], timeout=LONGEST_TURN)
         await sending
         return response

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import re
 import urllib.request
 from contextlib import ExitStack
@@ -15,10 +17,10 @@ from bridge.opa.credentials import kept_credentials
 from bridge.sidecar.storage import BucketStorage, Stored
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
-from tests.e2e.serving import Serving, bridge_runs
+from tests.e2e.serving import Serving, bridge_runs, fetch
 from tests.e2e.test_several_clusters import OBJECTS
 from tests.e2e.test_views import Fleet, about, query
-from tests.eventually import eventually, eventually_blocking
+from tests.eventually import equal_to, eventually, eventually_blocking
 from tests.ports import free_address
 from tests.storing import StorageServer
 
@@ -44,16 +46,17 @@ async def test_edges_go_on_with_the_next_holder_of_the_lease(
             monkeypatch.setenv(name, value)
         environment = {**environment, **server.environment}
         place, trust = place_of(server.url("east")), kept_credentials(tmp_path / "keys").trust
+        addresses = [free_address(), free_address()]
         hubs = [
             stack.enter_context(
                 bridge_runs(
                     *(bridge_path, environment, tmp_path / f"hub-{number}.log", "--publish", "all"),
                     *("--publish-to", place.url, "--publish-credentials", tmp_path / "keys", "--cluster", "east"),
-                    *("--publish-listen", free_address(), "--listen", "127.0.0.1:0"),
+                    *("--publish-listen", address, "--listen", "127.0.0.1:0"),
                     *("--kubeconfig", own_control_plane.kubeconfig),
                 )
             )
-            for number in range(2)
+            for number, address in enumerate(addresses)
         ]
         config = edge_config("", trust, "all", place=place)
         config["bundles"][BUNDLE_NAME]["polling"] = {"min_delay_seconds": 1, "max_delay_seconds": 1}
@@ -68,6 +71,9 @@ async def test_edges_go_on_with_the_next_holder_of_the_lease(
         before = await eventually(stored)
         assert before
         known = await eventually(lambda: about(edge), lambda found: found["revision"] == before.revision)
+        # Edges may go from one address to the other: both have the same revision, so they download nothing there.
+        for address in addresses:
+            eventually_blocking(functools.partial(_published, address, tmp_path / "keys"), equal_to(before.revision))
         [leader] = eventually_blocking(lambda: [hub for hub in hubs if _leads(hub)], lambda found: len(found) == 1)
         [other] = [hub for hub in hubs if hub is not leader]
         owner = await storage.find("_policy-bridge")
@@ -81,6 +87,11 @@ async def test_edges_go_on_with_the_next_holder_of_the_lease(
         kubectl("patch", "backendtlspolicy", "tls", "-n", "default", "--type=merge", "-p", patch)
         eventually_blocking(lambda: "next.example.com" in str(query(edge, "effective", {"targets": [SERVICE]})))
         assert about(edge)["revision"] != known["revision"]
+
+
+def _published(address: str, keys: Path) -> str:
+    status, text = fetch(f"http://{address}/fleet", token=(keys / "token").read_text())
+    return str(json.loads(text)["views"][0]["revision"]) if status == 200 else ""
 
 
 def _leads(hub: Serving) -> bool:

@@ -175,6 +175,25 @@ async def test_clients_that_read_slowly_do_not_keep_others_from_their_turn(
     assert len(await clients.read()) == 8
 
 
+async def test_slow_clients_keep_few_former_bundles_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LONGEST_TURN", 0.1)
+    monkeypatch.setattr(module, "SUPERSEDED", 2 * LARGE)
+    endpoint = BundleEndpoint(BUNDLE_PATH, lambda _: bytes(LARGE), bundle(0))
+    app = web.Application()
+    endpoint.add_to(app, unguarded)
+    async with TestServer(app) as server, aiohttp.ClientSession() as session:
+        answers = []
+        for number in range(1, 6):
+            answers.append(await session.get(server.make_url(BUNDLE_PATH)))
+            await endpoint.serve_next(bundle(number))
+        await eventually(lambda: len(endpoint._sending) == 2)
+        for answer in answers[:3]:
+            with pytest.raises(aiohttp.ClientError):
+                await answer.read()
+        for answer in answers[3:]:
+            assert len(await answer.read()) == LARGE
+
+
 async def test_client_that_leaves_gives_up_its_turn(served: Served, caplog: pytest.LogCaptureFixture) -> None:
     served.endpoint._archive = lambda _: bytes(LARGE)
     await served.endpoint.serve_next(bundle(2))
