@@ -39,7 +39,7 @@ WRITERS = 8  # objects that are written in parallel
 def uninstall_status(config: Path | None, output: str, *, dry_run: bool, yes: bool, **flags: Any) -> int:
     """Remove everything that bridges wrote into a cluster; entries of other writers stay.
 
-    These are conditions, annotations and statuses, the bridge's fields of the webhook configurations, and its Lease.
+    These are conditions, annotations and statuses, the bridge's fields of the webhook configurations, and its Leases.
     Stop the bridges first: while a bridge holds the Lease, the command removes nothing. The exit code is 1 if something
     remains, or could not be checked.
 

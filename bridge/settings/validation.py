@@ -13,7 +13,7 @@ from bridge.settings.model import Settings, split_address
 
 LONGEST_DEADLINE = 30.0  # seconds; the API server's longest timeout for a webhook
 LEAST_CHECK_MEMORY = 192
-MOST_SHARDS = 64  # each is looked at once a second by every bridge
+MOST_SHARDS = 64  # every bridge reads or renews each Lease once a second
 _NAMESPACE = re.compile(r"\*|[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 # The name of a setting, whether its value is valid, and otherwise the error: it follows the name, `{}` is the value.

@@ -9,8 +9,11 @@ import pytest
 
 from bridge.kube.client import KubeClient
 from bridge.kube.errors import Fenced
-from bridge.kube.lease import REQUEST, Term
+from bridge.kube.lease import REQUEST, SHARDS, Term
 from bridge.kube.shards import Shards, shard_of
+from bridge.settings.model import Settings
+from bridge.settings.validation import MOST_SHARDS
+from bridge.sidecar.removal import delete_lease, held, names_of_leases, read_lease
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually
 from tests.integration.objects import fresh_name, make_namespace, put_config_map
@@ -175,3 +178,34 @@ async def test_one_lease_has_no_annotations(client: KubeClient) -> None:
         await asyncio.sleep(1)
         metadata = (await client.get(f"{LEASES}/{leases[0]}"))["metadata"]
         assert "annotations" not in metadata
+
+
+async def test_a_removal_holds_every_lease_and_deletes_them(client: KubeClient) -> None:
+    leases = names(3)
+    settings = Settings(lease_name=leases[0])
+    bridge = shards(client, leases, "a")
+    async with running(bridge):
+        await until_shared((bridge, 3))
+    assert await names_of_leases(client, settings) == tuple(leases)
+    async with held(client, "default", leases), running(bridge):
+        holders = {(await client.get(f"{LEASES}/{name}"))["spec"]["holderIdentity"] for name in leases}
+        assert [holder.startswith("uninstall-status-") for holder in holders] == [True]
+        await asyncio.sleep(1)
+        assert bridge.held() == frozenset()
+    for name in leases:
+        await delete_lease(client, "default", name)
+    assert [await read_lease(client, "default", name) for name in leases] == [None] * 3
+
+
+@pytest.mark.parametrize(("noted", "count"), [("2", 2), ("", 1), ("٣", 1), ("-1", 1), ("9" * 30, MOST_SHARDS)])
+async def test_a_removal_takes_no_other_text_for_a_number_of_shards(
+    control_plane: ControlPlane, client: KubeClient, noted: str, count: int
+) -> None:
+    (name,) = names(1)
+    body = {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": name, "annotations": {SHARDS: noted}},
+    }
+    await asyncio.to_thread(control_plane.api.apply, f"{LEASES}/{name}", body)
+    assert len(await names_of_leases(client, Settings(lease_name=name))) == count

@@ -100,7 +100,25 @@ class Server:
 Told = list[tuple[str, str, str]]
 
 
-def reporting(server: Server, steps: Callable[[ViolationReports, Found, Told], Coroutine[Any, Any, None]]) -> None:
+class Sharing(MemorySink):
+    """One of several bridges, which holds no shard until a test says so."""
+
+    shards = frozenset[int]()
+
+    def held_shards(self) -> frozenset[int]:
+        """As the test wants it."""
+        return self.shards
+
+    def may_plan(self) -> bool:
+        """Always: others write, too."""
+        return True
+
+
+def reporting(
+    server: Server,
+    steps: Callable[[ViolationReports, Found, Told], Coroutine[Any, Any, None]],
+    sink: MemorySink | None = None,
+) -> None:
     """Run the steps beside reports that follow an audit."""
 
     async def main() -> None:
@@ -109,7 +127,7 @@ def reporting(server: Server, steps: Callable[[ViolationReports, Found, Told], C
         def record(regarding: Mapping[str, Any], event_type: str, reason: str, message: str) -> None:
             told.append((regarding["metadata"]["name"], reason, message))
 
-        reports = ViolationReports(audited, Objects(), MemorySink(), Budget(1000, 1000), record, server)  # type: ignore[arg-type]
+        reports = ViolationReports(audited, Objects(), sink or MemorySink(), Budget(1000, 1000), record, server)  # type: ignore[arg-type]
         async with working(reports.run):
             await asyncio.sleep(1)
             await steps(reports, audited, told)
@@ -139,6 +157,27 @@ def test_a_report_follows_the_violations_of_its_object() -> None:
         assert server.writes == 3
 
     reporting(server, steps)
+
+
+def test_a_report_and_its_events_are_of_the_holder_of_the_objects_shard() -> None:
+    server, sink = Server(OPEN), Sharing()
+
+    async def steps(reports: ViolationReports, audited: Found, told: Told) -> None:
+        audited.rows = {}
+        reports.take(None)
+        audited.rows = {CART: [row("a", "one")]}
+        reports.take({CART})
+        await asyncio.sleep(10)
+        assert (server.about, told) == ([], [])
+        sink.shards = frozenset({0})
+        await asyncio.sleep(1)
+        assert (server.about, told) == (["cart"], [])  # whoever held it then has recorded the Event
+        audited.rows = {}
+        reports.take({CART})
+        await asyncio.sleep(1)
+        assert (server.about, len(told)) == ([], 1)
+
+    reporting(server, steps, sink)
 
 
 def test_reports_of_an_earlier_bridge_are_compared() -> None:
