@@ -146,6 +146,7 @@ class Lease:
         self.notes: dict[str, str] = {}
         self.requester = ""
         self.wanted = False  # request it with the next check
+        self.agreed_until = 0.0  # of the first Lease: others write by the same number of shards until then
         self.trouble: str | None = None  # why it cannot be acquired or renewed, in one line with the fix
         self._client = client
         self._term = term
@@ -157,7 +158,6 @@ class Lease:
         self._renewal: tuple[object, ...] = ()  # the identity of the last seen renewal
         self._renewal_seen = 0.0
         self._held_until = 0.0
-        self._agreed_until = 0.0  # of the first Lease: it has our number of shards until then
         self._cleared_at: float | None = None  # when this process saw that it had cleared another number
         self._resigned = False
         self._successor: tuple[str, Callable[[], bool]] | None = None
@@ -171,7 +171,7 @@ class Lease:
     @property
     def left(self) -> float:
         """Return the seconds for a write in progress, if nothing renews the Lease; resigning does not end it."""
-        return max(0.0, min(self._held_until, self._first._agreed_until) - clock())  # noqa: SLF001 (another Lease)
+        return max(0.0, min(self._held_until, self._first.agreed_until) - clock())
 
     @property
     def noted(self) -> dict[str, str]:
@@ -181,7 +181,7 @@ class Lease:
     @property
     def is_agreed(self) -> bool:
         """Return whether the first Lease has this bridge's number of shards."""
-        return clock() < self._first._agreed_until  # noqa: SLF001 (another Lease)
+        return clock() < self._first.agreed_until
 
     def resign(self) -> None:
         """Stop holding it. Others can acquire it only after `run` is cancelled, so writes in progress may end first."""
@@ -233,7 +233,7 @@ class Lease:
         self._seen = lease
         before, self.holder = self.holder, spec.get("holderIdentity") or ""
         number = self.noted.get(SHARDS, "1")
-        self._agreed_until = sent + self._term.duration - self._term.margin if number == self._shards else 0.0
+        self.agreed_until = sent + self._term.duration - self._term.margin if number == self._shards else 0.0
         if number or self.holder != self.identity:
             self._cleared_at = None
         elif self._cleared_at is None:

@@ -281,14 +281,14 @@ class LeaseNews:
 
     def __call__(self, lease: Lease) -> None:
         """Log a change."""
+        which = f"{lease.namespace}/{lease.name}"
         if lease.held != self._held:
             self._held = lease.held
             if lease.held:
-                log.info("status writes started", lease=f"{lease.namespace}/{lease.name}")
+                log.info("status writes started", lease=which)
             else:
-                log.info("status writes stopped", holder=lease.holder or "none")
+                log.info("status writes stopped", lease=which, holder=lease.holder or "none")
         elif not lease.held and lease.holder not in {"", lease.identity, self._other}:
-            which = f"{lease.namespace}/{lease.name}"
             log.info("Lease held by another bridge", lease=which, holder=lease.holder)
         self._other = "" if lease.held else lease.holder
         if lease.trouble != self._trouble:

@@ -5,7 +5,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,7 +18,7 @@ import yaml
 
 from bridge.kube.client import KubeClient
 from bridge.kube.lease import Term
-from bridge.kube.shards import Shards
+from bridge.kube.shards import Shards, shard_of
 from bridge.model.placement import Mode, Placed, decision_path
 from bridge.model.types import Selection
 from bridge.opa.client import Opa
@@ -139,6 +139,7 @@ class Bridge:
 
     opa: ManagedOpa
     placement: Placement
+    shards: Shards
     events: list[tuple[str, str, str]] = field(default_factory=list)  # (name, reason, message)
 
     async def policy(self, rego: str) -> None:
@@ -165,7 +166,7 @@ async def at_work(
     *,
     policy: str | None = None,
     budget: Budget | None = None,
-    lease_name: str = "",
+    leases: Sequence[str] = (),
 ) -> AsyncIterator[Bridge]:
     types = {DEPLOYMENT: Selection(namespaces=(place.namespace,))}
     async with AsyncExitStack() as stack:
@@ -174,10 +175,10 @@ async def at_work(
         await load(managed, place.policy if policy is None else policy)
         opa = await stack.enter_async_context(Opa(managed.url))
         source = ClusterSource(client, types)
-        shards = Shards(client, "default", [lease_name or fresh_name("lease")], fresh_name("bridge"), term=TERM)
+        shards = Shards(client, "default", leases or [fresh_name("lease")], fresh_name("bridge"), term=TERM)
         replicator = Replicator(source, opa, (f"{place.group}/Cluster", DEPLOYMENT))
         placed = [Placed(DEPLOYMENT, mode, decision_path("data.io.k8s.federation.admission"))]
-        bridge = Bridge(managed, None)  # type: ignore[arg-type]
+        bridge = Bridge(managed, None, shards)  # type: ignore[arg-type]
 
         def record(regarding: Mapping[str, Any], event_type: str, reason: str, message: str) -> None:
             assert regarding["apiVersion"] == "apps/v1"
@@ -459,13 +460,34 @@ async def test_only_the_holder_of_the_lease_writes_and_tells(
     control_plane: ControlPlane, opa_path: Path, place: Place
 ) -> None:
     lease = fresh_name("lease")
-    async with at_work(control_plane, opa_path, place, lease_name=lease):
+    async with at_work(control_plane, opa_path, place, leases=[lease]):
         await place.deploy("app", eu_jurisdiction_required="true")
         await place.until_placed("app", "west1", "west2")
-        async with at_work(control_plane, opa_path, place, lease_name=lease) as second:
+        async with at_work(control_plane, opa_path, place, leases=[lease]) as second:
             await place.deploy("bad", clusters="missing")
             await place.cluster("west2", "us", 2)
             await place.until_placed("app", "west1")
             await asyncio.sleep(1)
             assert not second.placement.counts
             assert second.events == []
+
+
+async def test_bridges_that_share_shards_place_and_report_each_object_once(
+    control_plane: ControlPlane, opa_path: Path, place: Place
+) -> None:
+    leases = [fresh_name("lease"), fresh_name("lease")]
+    async with at_work(control_plane, opa_path, place, leases=leases) as first:
+        async with at_work(control_plane, opa_path, place, leases=leases) as second:
+            await eventually(lambda: [len(one.shards.held()) for one in (first, second)], equal_to([1, 1]))
+            await place.deploy("app", eu_jurisdiction_required="true")
+            await place.deploy("bad", clusters="missing")
+            await place.until_placed("app", "west1", "west2")
+            mine = shard_of(place.namespace, 2) in first.shards.held()
+            holder, other = (first, second) if mine else (second, first)
+            await eventually(lambda: [name for name, _, _ in holder.events], equal_to(["bad"]))
+            await asyncio.sleep(1)
+            assert (holder.placement.counts["patched"], other.placement.counts["patched"]) == (1, 0)
+            assert other.events == []
+        # The first one holds both shards from here on.
+        await place.cluster("west2", "us", 2)
+        await place.until_placed("app", "west1")
