@@ -20,13 +20,17 @@ from typing import Any
 
 import aiohttp
 import pytest
+import yaml
 
 from bridge.admission.certificates import create_certificate
 from bridge.http.gate import Limits
 from bridge.opa.bundle import BUNDLE_NAME, edge_config, view_path
 from bridge.opa.credentials import kept_credentials, new_credentials
 from tests.e2e.conftest import SHOP, Run
-from tests.e2e.serving import bridge_runs
+from tests.e2e.serving import bridge_runs, fetch
+from tests.e2e.test_hostile_names import ESCAPE, OBEYED
+from tests.e2e.test_hostile_names import NAMES as HOSTILE_NAMES
+from tests.e2e.test_hostile_names import objects as hostile_objects
 from tests.eventually import equal_to, eventually, eventually_blocking
 
 PUBLIC = "gateway.networking.k8s.io/Gateway/infra/public"
@@ -429,6 +433,30 @@ def test_hub_gives_a_view_only_for_a_token_and_says_why_there_is_none(fleet: Fle
         gateway.replace("name: public", "name: such").replace("namespace: infra", "namespace: new")
     )
     eventually_blocking(lambda: fleet.get_view("new.such")[0], lambda status: status == 200)
+
+
+@pytest.mark.parametrize("content", ["", "=effective"])
+def test_edges_answer_about_hostile_names_and_their_own_do_nothing(fleet: Fleet, bridge: Run, content: str) -> None:
+    (fleet.folder / "manifests" / "99.yaml").write_text(yaml.safe_dump_all(hostile_objects(), allow_unicode=True))
+    fleet.start_hub(f"Gateway/infra/public{content}")
+    edge, _ = fleet.start_edge("edge", fleet.config("infra.public" + content.replace("=", ".")))
+    eventually_blocking(functools.partial(about, edge))
+    for number, name in enumerate(HOSTILE_NAMES):
+        targets = {"targets": [f"gateway.networking.k8s.io/HTTPRoute/shop/{name}"]}
+        wanted = query(fleet.opa_url, "effective", targets)
+        assert wanted
+        assert query(edge, "effective", targets) == wanted
+        request = {"gateway": PUBLIC, "host": "hostile.example.com", "path": f"/{number}"}
+        served = query(fleet.opa_url, "request", request)
+        assert served["rule"].startswith(f"{targets['targets'][0]}#")
+        assert query(edge, "request", request) == served
+
+    report = json.dumps({"labels": {"id": "one", "edge": ESCAPE, "view": ESCAPE}}).encode()
+    url, credentials = f"http://{fleet.address}", fleet.folder / "credentials"
+    assert fetch(f"{url}/status", report, token=fleet.credentials.token)[0] == 200
+    shown = bridge("fleet", "status", "--bridge-url", url, "--publish-credentials", credentials).stdout
+    assert "owned" in shown
+    assert not OBEYED.search(shown.replace("\n", ""))
 
 
 def _wait_for_other_revision(url: str, revision: str) -> None:
