@@ -1,6 +1,7 @@
 """Several Leases: bridges share them, hand them over, and never hold them under two numbers of shards at once."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -170,6 +171,22 @@ async def test_other_numbers_of_shards_never_hold_at_the_same_time(client: KubeC
             await until_shared((one, 1))
     assert not watching.done()
     watching.cancel()
+
+
+async def test_a_change_of_the_number_that_a_dead_bridge_began_takes_its_whole_time_again(
+    control_plane: ControlPlane, client: KubeClient
+) -> None:
+    leases = names(2)
+    body = {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": leases[0], "annotations": {SHARDS: ""}},
+    }
+    await asyncio.to_thread(control_plane.api.apply, f"{LEASES}/{leases[0]}", body)
+    bridge, began = shards(client, leases, "a"), time.monotonic()
+    async with running(bridge):
+        await until_shared((bridge, 2))
+    assert time.monotonic() - began >= SHORT.duration
 
 
 async def test_one_lease_has_no_annotations(client: KubeClient) -> None:
