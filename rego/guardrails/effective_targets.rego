@@ -69,11 +69,9 @@ judged[type][namespace][name] := [object.union(target, before) |
 
 # What was in effect before the change of the query, by target and path as JSON; empty without a change. A query about
 # many objects has the targets before it as `input.before`, because each evaluation with another input drops what OPA has
-# cached, and `ignores_before` if no guardrail reads them.
+# cached.
 _before(object_key) := {} if {
 	not input.changes
-} else := {} if {
-	input.ignores_before
 } else := _policies_by_path(input.before[object_key]) if {
 	true
 } else := _policies_by_path(targets) if {

@@ -21,31 +21,38 @@ is_guardrail(policy) := startswith(policy, "bridge.guardrails.")
 # description: |
 #   The violations of Constraints with these `names` by the stored objects `object_keys`, as rows `{constraint, object,
 #   enforcementAction, message, details}`. `object_keys` null means all objects of the kinds that a Constraint names.
-violations(names, object_keys) := {violation |
+violations(names, object_keys) := {row |
 	some name in names
 	spec := constraints.active_constraints[name]
 	some key, it in _subjects(object.get(spec, "match", {}), object_keys)
-	some [message, details] in _found(name, it, key)
-	violation := object.union(
-		{"constraint": name, "object": key, "message": message, "details": details, "enforcementAction": action(name, it)},
-		{"exemption": exemption | exemption := exemptions.of(spec, it)},
-	)
+	some row in _rows(name, it, key)
 }
 
-_found(name, it, key) := by_target.found(done.policy, done.parameters, _targets(key)) if {
-	done := _fixed_steps[name]
-} else := _violations_by(name, _step(name, it), key)
+_rows(name, it, key) := _made(name, key, step.action, by_target.found(step.policy, step.parameters, _targets(key))) if {
+	step := _fixed_steps[name]
+} else := {object.union(row, {"exemption": exempting | exempting := exemptions.of(constraints.active_constraints[name], it)}) |
+	some row in _made(name, key, action(name, it), _found(name, _step(name, it), key))
+}
+
+_made(name, key, done, found) := {row |
+	some [message, details] in found
+	row := {"constraint": name, "object": key, "message": message, "details": details, "enforcementAction": done}
+}
 
 _step(name, it) := _fixed_steps[name] if {
 	true
 } else := constraints.step(name, it)
 
-# The steps of Constraints whose parameters are the same for all subjects. A rule, so OPA computes them once for a query.
-_fixed_steps[name] := constraints.step(name, {}) if {
+# The steps of Constraints whose parameters are the same for all subjects, with the `action` if that is, too. A rule, so
+# OPA computes them once for a query.
+_fixed_steps := {name: object.union(step, action) |
 	some name, spec in constraints.active_constraints
 	not spec.parameterSelection
 	not input.unjudged[name]
-	not guardrail_parameters.problems[name]
+	constraints.fact(name, "parameters") == []
+	constraints.is_loaded(spec.policy)
+	step := {"policy": spec.policy, "parameters": object.get(spec, "parameters", {})}
+	action := {"action": constraints.action(spec) | not spec.exemptions}
 }
 
 # The objects that a match selects, each as a subject. OPA computes them once for all Constraints with that match.
@@ -63,9 +70,9 @@ _keys_to_judge(match, object_keys) := {key |
 	constraints.matches_type(match, type)
 } if object_keys != null
 
-# The violations by an object, `[message, details]`. Misspelled parameters may judge nothing. The query has the reasons why policies cannot be evaluated as
-# `unjudged`.
-_violations_by(name, done, key) := {[sprintf("cannot be judged: %s", [why]), {"severity": "unknown"}]} if {
+# The violations by an object, `[message, details]`. Misspelled parameters may judge nothing. The query has the reasons why
+# policies cannot be evaluated as `unjudged`.
+_found(name, done, key) := {[sprintf("cannot be judged: %s", [why]), {"severity": "unknown"}]} if {
 	why := input.unjudged[name]
 	done.policy
 } else := {[message, {"severity": "unknown"}] | some message in guardrail_parameters.problems[name]} if {
@@ -102,9 +109,7 @@ _targets(key) := data.bridge.effective_targets.judged[concat("/", [group, kind])
 # description: |
 #   The action for a violation by a subject: the Constraint's, `exempt` if an exemption names the subject, and `warn` in
 #   place of `deny` for what cannot be judged, unless its failurePolicy is `Fail`.
-action(name, it) := _fixed_actions[name] if {
-	true
-} else := "exempt" if {
+action(name, it) := "exempt" if {
 	exemptions.of(constraints.active_constraints[name], it)
 } else := "warn" if {
 	input.unjudged[name]
@@ -112,10 +117,3 @@ action(name, it) := _fixed_actions[name] if {
 	constraints.action(spec) == "deny"
 	object.get(spec, "failurePolicy", "Ignore") == "Ignore"
 } else := constraints.action(constraints.active_constraints[name])
-
-# Those of Constraints for which it is the same for all subjects.
-_fixed_actions[name] := constraints.action(spec) if {
-	some name, spec in constraints.active_constraints
-	not spec.exemptions
-	not input.unjudged[name]
-}

@@ -15,6 +15,7 @@ import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
+import data.bridge.policy as policies
 import data.bridge.queries
 
 # The maximum number of objects that one request judges: a decision must be made within the webhook's budget.
@@ -107,8 +108,9 @@ objects := before | after if {
 #   guardrail judges the request.
 samples := [_after.sample[0], [found | input.operation == "UPDATE"; some found in _before.sample]]
 
-# What the request concerns before and after it, `{objects, targets, rows, sample}`: the objects, the targets at them before
-# it, the violations after it, and what a policy does. One evaluation each, because another input drops what OPA has cached.
+# What the request concerns before and after it, `{objects, targets, refs, rows, sample}`: the objects, the targets at them
+# before it, the targetRefs of the policy that it writes, the violations after it, and what that policy does. One evaluation
+# each, because another input drops what OPA has cached.
 _before := found if {
 	asked := object.union(_asked, _sampled)
 	active := constraints.active_constraints
@@ -116,7 +118,7 @@ _before := found if {
 }
 
 _after := found if {
-	changed := {"changes": change, "others": _before.objects, "before": _before.targets}
+	changed := {"changes": change, "others": _before.objects, "refs": _before.refs, "before": _before.targets}
 	asked := object.union_n([_asked, _sampled, changed])
 	active := constraints.active_constraints
 	found := _state with input as asked with constraints.active_constraints as active
@@ -124,21 +126,16 @@ _after := found if {
 
 _sampled := {"sampled": key | key := keys.of(admission.reviewed_object)}
 
-_asked := {"keys": [_changed_key], "was": {}, "names": guardrails, "matches": matches, "ignores_before": ignores} if {
+_asked := {"keys": [_changed_key], "was": {}, "names": guardrails, "matches": matches} if {
 	count(guardrails) > 0
 	not _is_without_effect
-	ignores := {policy | some name in guardrails; policy := constraints.active_constraints[name].policy; _reads_before(policy)} == set()
 	matches := {object.get(constraints.active_constraints[name], "match", {}) | some name in guardrails}
 }
 
-# Of the shipped guardrails, one reads what was in effect before the change. Those of admins may.
-_reads_before("bridge.guardrails.no_weakening")
-
-_reads_before(policy) if not policy in by_target.names
-
-_state := {"objects": found, "targets": targets, "rows": rows, "sample": sample} if {
+_state := {"objects": found, "targets": targets, "refs": refs, "rows": rows, "sample": sample} if {
 	sample := [effects | effects := admission.sample_effects(input.sampled)]
-	all := concerned | object.get(input, "others", set())
+	refs := [[policies.declared_refs(key), object.get(lookup.get(key).metadata, "labels", {})] | some key in input.keys; kinds.of_policy(key)]
+	all := object.get(input, "others", set()) | _concerned_with(refs)
 	types_there := {type |
 		some type in {keys.type_of(key) | some key in all}
 		some match in input.matches
@@ -146,7 +143,6 @@ _state := {"objects": found, "targets": targets, "rows": rows, "sample": sample}
 	}
 	found := {key | some key in all; keys.type_of(key) in types_there}
 	targets := {key: effective_targets.at(key) |
-		not input.ignores_before
 		not input.changes
 		count(found) <= object_bound
 		some key in found
@@ -154,9 +150,26 @@ _state := {"objects": found, "targets": targets, "rows": rows, "sample": sample}
 	rows := {row |
 		input.changes
 		count(found) <= object_bound
-		some row in evaluation.violations(input.names, found)
+		some [names, judged] in [[input.names & _pure, {key | some key in found; not _keeps_targets(key)}], [input.names - _pure, found]]
+		some row in evaluation.violations(names, judged)
 	}
 }
+
+# The Constraints of guardrails that read nothing but targets.
+_pure := {name | some name in input.names; constraints.active_constraints[name].policy in (by_target.names - by_target.own)}
+
+# Everything that is in effect at an object, and all labels that a match may read, are the same after the request.
+_keeps_targets(key) if {
+	not kinds.of_policy(key)
+	effective_targets.at(key) == input.before[key]
+}
+
+# An update that leaves the targetRefs of a policy, `refs`, concerns the same objects after it.
+_concerned_with(refs) := set() if {
+	refs != []
+	refs == input.refs
+	not index.has_extension_links
+} else := concerned
 
 # An update of annotations, for example, of an object that is no policy. Of a policy the policy kind may read any field.
 _is_without_effect if {

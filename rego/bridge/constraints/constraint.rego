@@ -22,9 +22,11 @@ active_constraints[name] := obj.spec if {
 	fact(name, "valid")
 }
 
-fact(name, field) := lookup.stored_facts(concat("/", [type, "-", name]))[field] if {
-	true
+fact(name, field) := data.facts["policybridge.io"].Constraint["-"][name][field] if {
+	not name in _changed
 } else := facts(all_constraints[name])[field]
+
+_changed := {keys.parse(key).name | some key in lookup.changed_keys; keys.type_of(key) == type}
 
 # What the replicator stores of a Constraint, because to check the schema of 20 takes longer than what they judge.
 facts(obj) := {
