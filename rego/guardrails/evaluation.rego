@@ -29,7 +29,7 @@ violations(names, object_keys) := {row |
 }
 
 _rows(name, it, key) := _made(name, key, step.action, by_target.found(step.policy, step.parameters, _targets(key))) if {
-	step := _fixed_steps[name]
+	step := fixed_steps[name]
 } else := {object.union(row, {"exemption": exempting | exempting := exemptions.of(constraints.active_constraints[name], it)}) |
 	some row in _made(name, key, action(name, it), _found(name, _step(name, it), key))
 }
@@ -39,20 +39,22 @@ _made(name, key, done, found) := {row |
 	row := {"constraint": name, "object": key, "message": message, "details": details, "enforcementAction": done}
 }
 
-_step(name, it) := _fixed_steps[name] if {
+_step(name, it) := fixed_steps[name] if {
 	true
 } else := constraints.step(name, it)
 
-# The steps of Constraints whose parameters are the same for all subjects, with the `action` if that is, too. A rule, so
-# OPA computes them once for a query.
-_fixed_steps := {name: object.union(step, action) |
+# METADATA
+# description: |
+#   The steps of Constraints whose parameters and action are the same for all subjects. A rule, so OPA computes them once
+#   for a query.
+fixed_steps := {name: step |
 	some name, spec in constraints.active_constraints
 	not spec.parameterSelection
+	not spec.exemptions
 	not input.unjudged[name]
 	constraints.fact(name, "parameters") == []
-	constraints.is_loaded(spec.policy)
-	step := {"policy": spec.policy, "parameters": object.get(spec, "parameters", {})}
-	action := {"action": constraints.action(spec) | not spec.exemptions}
+	spec.policy in constraints.dispatch.policies
+	step := {"policy": spec.policy, "parameters": object.get(spec, "parameters", {}), "action": object.get(spec, "enforcementAction", "deny")}
 }
 
 # The objects that a match selects, each as a subject. OPA computes them once for all Constraints with that match.

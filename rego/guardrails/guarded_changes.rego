@@ -103,14 +103,16 @@ objects := before | after if {
 } else := set()
 
 # METADATA
-# description: |
-#   What the policy that the request writes does after it, and before an update, see `bridge.admission`. Undefined if no
-#   guardrail judges the request.
-samples := [_after.sample[0], [found | input.operation == "UPDATE"; some found in _before.sample]]
+# description: The result of `bridge.admission.assess` after the request. Undefined if no guardrail judges the request.
+assessed := _after.assessed[0]
 
-# What the request concerns before and after it, `{objects, targets, refs, rows, sample}`: the objects, the targets at them
-# before it, the targetRefs of the policy that it writes, the violations after it, and what that policy does. One evaluation
-# each, because another input drops what OPA has cached.
+# METADATA
+# description: A list with what the policy that the request writes did before an update, see `bridge.admission`.
+samples_before := [found | input.operation == "UPDATE"; some found in before.sample] if before := _before
+
+# What the request concerns before and after it: the objects, the targets at them before it, the targetRefs of the policy
+# that it writes, the violations after it, and what that policy does. One evaluation each, because another input drops what
+# OPA has cached.
 _before := found if {
 	asked := object.union(_asked, _sampled)
 	active := constraints.active_constraints
@@ -132,8 +134,9 @@ _asked := {"keys": [_changed_key], "was": {}, "names": guardrails, "matches": ma
 	matches := {object.get(constraints.active_constraints[name], "match", {}) | some name in guardrails}
 }
 
-_state := {"objects": found, "targets": targets, "refs": refs, "rows": rows, "sample": sample} if {
-	sample := [effects | effects := admission.sample_effects(input.sampled)]
+_state := {"objects": found, "targets": targets, "refs": refs, "rows": rows, "steps": steps, "sample": sample, "assessed": assessed_there} if {
+	sample := [effects | not input.changes; effects := admission.sample_effects(input.sampled)]
+	assessed_there := [found | input.changes; found := admission.assess(input.sampled)]
 	refs := [[policies.declared_refs(key), object.get(lookup.get(key).metadata, "labels", {})] | some key in input.keys; kinds.of_policy(key)]
 	all := object.get(input, "others", set()) | _concerned_with(refs)
 	types_there := {type |
@@ -153,10 +156,13 @@ _state := {"objects": found, "targets": targets, "refs": refs, "rows": rows, "sa
 		some [names, judged] in [[input.names & _pure, {key | some key in found; not _keeps_targets(key)}], [input.names - _pure, found]]
 		some row in evaluation.violations(names, judged)
 	}
+	steps := {name: step | some {"constraint": name} in rows; step := evaluation.fixed_steps[name]}
 }
 
 # The Constraints of guardrails that read nothing but targets.
-_pure := {name | some name in input.names; constraints.active_constraints[name].policy in (by_target.names - by_target.own)}
+_pure := {name | some name in input.names; _shipped[constraints.active_constraints[name].policy]}
+
+_shipped := by_target.names - by_target.own
 
 # Everything that is in effect at an object, and all labels that a match may read, are the same after the request.
 _keeps_targets(key) if {
@@ -190,6 +196,7 @@ _introduced := {row | some row in after; not [row.constraint, row.object, row.me
 	active := constraints.active_constraints
 	before := evaluation.violations({row.constraint | some row in after}, violating) with input as {"targets_at": targets}
 		with constraints.active_constraints as active
+		with evaluation.fixed_steps as _after.steps
 	known := {[row.constraint, row.object, row.message] | some row in before}
 } else := set()
 

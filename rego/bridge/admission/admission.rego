@@ -66,13 +66,16 @@ _about_policy := {["warn", sentence_about(keys.of(obj), sprintf("is not judged: 
 	not index.excess(obj)
 	message := _unread_version
 } else := found.messages | {["warn", message] | not found.invalid; not _unread_version; some message in effects} if {
-	obj := reviewed_object
-	key := keys.of(obj)
-	found := _findings(key) with input as {"changes": {"upsert": [obj]}}
+	found := assessed_after.findings
 }
 
 # Why the reviewed policy cannot be read in the version that it is written in; undefined where it can.
 _unread_version := kinds.version_problem(keys.type_of(keys.of(reviewed_object)), reviewed_object.apiVersion).message
+
+# The findings about a policy, and a list with what it does, if it is valid.
+assess(policy_key) := {"findings": found, "sample": [sample | not found.invalid; sample := sample_effects(policy_key)]} if {
+	found := _findings(policy_key)
+}
 
 # The result of a policy's acceptance, `{invalid, messages}`. An invalid policy is denied if the bridge manages its kind;
 # for another kind it only causes a warning, as do the rejected refs of a valid one.

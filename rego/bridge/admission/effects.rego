@@ -11,10 +11,9 @@ import data.bridge.status as reporting
 _sample_bound := 100
 
 # The differences between a policy's effects before and after the request, as sentences.
-effects := {sentence_about(key, text) | some text in array.concat(after.empty, array.slice(texts, 0, 4 * _sentence_bound))} if {
-	obj := reviewed_object
-	key := keys.of(obj)
-	[after, before] := _samples(key, obj)
+effects := {sentence_about(after.policy, text) | some text in array.concat(after.empty, array.slice(texts, 0, 4 * _sentence_bound))} if {
+	some after in assessed_after.sample
+	before := _samples_before(after.policy)
 	texts := array.flatten([
 		_loss_texts(after, "Overridden"),
 		_loss_texts(after, "PartiallyProgrammed"),
@@ -23,13 +22,18 @@ effects := {sentence_about(key, text) | some text in array.concat(after.empty, a
 	])
 }
 
-# The effects after the request, and a list with those before an update. Guardrails evaluate the same states, once for both.
-_samples(key, obj) := data.bridge.guarded_changes.samples if {
+# The result of `assess` for the policy that the request writes, after it. Guardrails evaluate the same states, before and
+# after it: once for both.
+assessed_after := data.bridge.guarded_changes.assessed if {
 	true
-} else := [after, before] if {
-	after := sample_effects(key) with input as {"changes": {"upsert": [obj]}}
-	before := [found | input.operation == "UPDATE"; found := sample_effects(key) with input as {}]
+} else := found if {
+	obj := reviewed_object
+	found := assess(keys.of(obj)) with input as {"changes": {"upsert": [obj]}}
 }
+
+_samples_before(key) := data.bridge.guarded_changes.samples_before if {
+	true
+} else := [found | input.operation == "UPDATE"; found := sample_effects(key) with input as {}]
 
 # The outcomes of a policy at its effective targets, `{policy, whole, empty, outcomes, overridden}`. `outcomes` has the
 # outcomes and the deciding policies by object, `overridden` the objects where it overrides another policy, by that

@@ -23,7 +23,7 @@ active_constraints[name] := obj.spec if {
 }
 
 fact(name, field) := data.facts["policybridge.io"].Constraint["-"][name][field] if {
-	not name in _changed
+	not _changed[name]
 } else := facts(all_constraints[name])[field]
 
 _changed := {keys.parse(key).name | some key in lookup.changed_keys; keys.type_of(key) == type}

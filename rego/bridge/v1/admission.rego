@@ -26,6 +26,8 @@ admission_without_effects := found if {
 	judged := {found | some found in data.bridge.guarded_changes.messages_of_judged}
 	found := admission with input as input.request
 		with deciding.effects as {"the effects of this policy are unknown: OPA could not compute them"}
+		with deciding.sample_effects as {}
+		with data.bridge.guarded_changes.guardrails as set()
 		with data.bridge.guarded_changes.messages as judged
 }
 
