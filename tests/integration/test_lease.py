@@ -1,12 +1,16 @@
 """The Lease: one bridge writes at a time, and a free Lease is taken at once."""
 
 import asyncio
+import datetime as dt
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from typing import Self
 
 import pytest
 
+from bridge.kube import lease as module
 from bridge.kube.client import KubeClient
 from bridge.kube.lease import Lease, Term
 from tests.controlplane.plane import ControlPlane
@@ -78,6 +82,39 @@ async def test_it_is_taken_from_a_bridge_that_is_cut_off_and_never_held_twice(
             assert (first.held, first.holder) == (False, "b")
     assert changes[0]
     assert not changes[-1]
+
+
+@pytest.mark.parametrize("skew", [-3600, 3600])
+async def test_clock_of_the_holder_may_differ_by_an_hour(
+    client: KubeClient, proxied: KubeClient, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, skew: int
+) -> None:
+    own_skew = ContextVar("own_skew", default=0)
+
+    class Clock(dt.datetime):
+        @classmethod
+        def now(cls, tz: dt.tzinfo | None = None) -> Self:
+            return super().now(tz) + dt.timedelta(seconds=own_skew.get())
+
+    monkeypatch.setattr(module, "datetime", Clock)
+    name = fresh_name("lease")
+    first = Lease(proxied, "default", name, "a", term=SHORT)
+    second = Lease(client, "default", name, "b", term=SHORT)
+
+    async def run_with_skew() -> None:
+        own_skew.set(skew)
+        await first.run()
+
+    async with working(run_with_skew):
+        await until(lambda: first.held)
+        async with running(second):
+            await asyncio.sleep(4)  # longer than its duration: the first renews it
+            assert (first.held, second.held) == (True, False)
+            await proxy.refuse()
+            cut = time.monotonic()
+            await until(lambda: second.held)
+            assert not first.held
+            assert 1.5 < time.monotonic() - cut < 60
+            await proxy.serve()
 
 
 async def test_it_is_lost_when_another_client_writes_his_name_into_it(
