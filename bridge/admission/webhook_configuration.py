@@ -11,7 +11,7 @@ import asyncio
 import base64
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -254,6 +254,7 @@ AUDIT = 5.0  # seconds between two checks of the configurations, which others ma
 RETRY = 1.0  # seconds until the next check after a failed one
 
 
+@dataclass(slots=True)
 class Keeper:
     """Keeps failurePolicy at Fail exactly while `policies_exist`, and the caBundle at `authority`, while `held`.
 
@@ -262,22 +263,13 @@ class Keeper:
     created; empty if others set the caBundle. Every webhook of both configurations `name` is updated.
     """
 
-    def __init__(
-        self,
-        client: KubeClient,
-        name: str,
-        held: Callable[[], bool],
-        policies_exist: Callable[[], bool | None],
-        policy_kinds: Callable[[], Collection[str]],
-        authority: bytes = b"",
-    ) -> None:
-        self._client = client
-        self._name = name
-        self._held = held
-        self._policies_exist = policies_exist
-        self._policy_kinds = policy_kinds
-        self._authority = authority
-        self._trouble: dict[Kind, str] = {}
+    client: KubeClient
+    name: str
+    held: Callable[[], bool]
+    policies_exist: Callable[[], bool | None]
+    policy_kinds: Callable[[], Collection[str]]
+    authority: bytes = b""
+    _trouble: dict[Kind, str] = field(default_factory=dict, init=False)
 
     async def run(self) -> None:
         """Update the configurations, until cancelled."""
@@ -285,21 +277,21 @@ class Keeper:
         kept: tuple[bool | None, Collection[str]] = (None, ())
         due = 0.0
         while True:
-            wanted = (self._policies_exist(), self._policy_kinds())
-            if self._held() and (wanted != kept or clock() >= due):
+            wanted = (self.policies_exist(), self.policy_kinds())
+            if self.held() and (wanted != kept or clock() >= due):
                 done = [await self._keep(which, *wanted) for which in KINDS]
                 kept = wanted
                 due = clock() + (AUDIT if all(done) else RETRY)
             await asyncio.sleep(PERIOD)
 
     async def _keep(self, which: Kind, exist: bool | None, policy_kinds: Collection[str]) -> bool:
-        path = f"/apis/{API_VERSION}/{which.plural}/{self._name}"
+        path = f"/apis/{API_VERSION}/{which.plural}/{self.name}"
         try:
-            found = await self._client.get(path)
-            patch = differences(found, exist, policy_kinds, self._authority)
-            if patch and self._held():  # the Lease may have been lost during the read
-                await patch_parts(self._client, path, patch, found["metadata"]["resourceVersion"])
-                log.info("webhook configuration written", kind=which.kind, name=self._name, policies_exist=exist)
+            found = await self.client.get(path)
+            patch = differences(found, exist, policy_kinds, self.authority)
+            if patch and self.held():  # the Lease may have been lost during the read
+                await patch_parts(self.client, path, patch, found["metadata"]["resourceVersion"])
+                log.info("webhook configuration written", kind=which.kind, name=self.name, policies_exist=exist)
         except Conflict:
             return False
         except KubeError as error:
@@ -309,7 +301,7 @@ class Keeper:
         return True
 
     def _tell(self, which: Kind, error: KubeError) -> None:
-        what = f"{which.kind} {self._name}"
+        what = f"{which.kind} {self.name}"
         match error:
             case NotFound():
                 why = f"{what} does not exist: apply what `bridge webhook-config` prints"

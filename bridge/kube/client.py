@@ -275,12 +275,27 @@ def parse(data: bytes) -> Any:
 
 
 FIELD_MANAGER = "policy-bridge"
+_PAGE = "500"  # objects
 
 
 async def read_object(client: KubeClient, resource: ResourceType, key: Key) -> Object:
     """Return the current object. Raises NotFound, or another KubeError."""
     answer: Object = await client.get(resource.object_path(key.namespace, key.name))
     return answer
+
+
+async def read_pages(
+    client: KubeClient, resource: ResourceType, *, labels: str = "", only_metadata: bool = False
+) -> AsyncIterator[list[Object]]:
+    """Yield the objects of a type, a page at a time. Raises KubeError."""
+    accept = f"{JSON};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1" if only_metadata else JSON
+    params = {"labelSelector": labels, "limit": _PAGE}
+    while True:
+        page = await client.get(resource.path, params, accept=accept)
+        yield page.get("items") or []
+        if not (position := (page.get("metadata") or {}).get("continue")):
+            return
+        params["continue"] = position
 
 
 async def patch_object(

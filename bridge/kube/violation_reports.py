@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import structlog
 
-from bridge.kube.client import FIELD_MANAGER, JSON, KubeClient
+from bridge.kube.client import FIELD_MANAGER, KubeClient, read_pages
 from bridge.kube.errors import NotFound
 from bridge.model.keys import CLUSTER
 from bridge.model.types import ResourceType
@@ -19,8 +19,6 @@ SERVER_SIDE_APPLY = "application/apply-patch+yaml"
 LABEL = ("app.kubernetes.io/managed-by", "policy-bridge")
 OBJECT = "policybridge.io/object"  # annotation of a report: the key of its object
 CONTENT = "policybridge.io/content"  # annotation: the digest of its content
-_PAGE = "500"
-_METADATA = f"{JSON};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 
 class Form(NamedTuple):
@@ -102,16 +100,11 @@ class ReportClient:
         return [report for resource in form async for report in self._stored(resource)]
 
     async def _stored(self, resource: ResourceType) -> AsyncIterator[StoredReport]:
-        params = {"labelSelector": "=".join(LABEL), "limit": _PAGE}
-        while True:
-            page = await self._client.get(resource.path, params, accept=_METADATA)
-            for metadata in (item["metadata"] for item in page["items"] or ()):
+        async for page in read_pages(self._client, resource, labels="=".join(LABEL), only_metadata=True):
+            for metadata in (item["metadata"] for item in page):
                 annotations = metadata.get("annotations") or {}
                 path = resource.object_path(metadata.get("namespace", ""), metadata["name"])
                 yield StoredReport(path, annotations.get(OBJECT, ""), annotations.get(CONTENT, ""))
-            if not (position := page["metadata"].get("continue")):
-                return
-            params["continue"] = position
 
     async def apply(self, path: str, report: dict[str, Any], namespace: str) -> None:
         """Create a report about an object in a namespace, or make it equal."""

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from bridge.kube.client import FIELD_MANAGER, JSON, KubeClient, patch_object, patch_parts, read_object
+from bridge.kube.client import FIELD_MANAGER, KubeClient, patch_object, patch_parts, read_object, read_pages
 from bridge.kube.discovery import Discovery
 from bridge.kube.errors import Conflict, Invalid, KubeError, NotFound
 from bridge.kube.lease import SHARDS
@@ -29,13 +29,11 @@ from bridge.settings.validation import MOST_SHARDS
 from bridge.sidecar.store import read_marked
 from bridge.work import PAUSE, beside
 
-PAGE = "500"  # objects
 REPORTS = frozenset(one for form in FORMS for one in form)
 ATTEMPTS = 5  # for an object that other writers change meanwhile
 # Events expire, and of Leases only the bridge's own is written, which is removed last.
 _PASSED_OVER = {"core/Event", "events.k8s.io/Event", "coordination.k8s.io/Lease"}
 _WITHOUT_STATUS = {"core/Secret", "core/ConfigMap"}  # types whose contents the bridge must not read
-_METADATA = f"{JSON};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +70,8 @@ class Removal:
         found: list[TracedObject] = []
         for type_id in sorted(types.keys() - _PASSED_OVER):
             try:
-                async for objects in self._pages(types[type_id]):
+                hidden = type_id in _WITHOUT_STATUS
+                async for objects in read_pages(self.client, types[type_id], only_metadata=hidden):
                     found += await self._find_traces(types[type_id], objects)
             except NotFound:
                 continue
@@ -148,24 +147,13 @@ class Removal:
         answer = await self.opa.query("traces", query_input)
         return [TracedObject(resource, key_of(by_key[key]), by_key[key], traces) for key, traces in answer.items()]
 
-    async def _pages(self, resource: ResourceType) -> AsyncIterator[list[Object]]:
-        accept = _METADATA if resource.id in _WITHOUT_STATUS else JSON
-        position = ""
-        while True:
-            params = {"limit": PAGE, **({"continue": position} if position else {})}
-            page = await self.client.get(resource.path, params, accept=accept)
-            yield page.get("items") or []
-            position = (page.get("metadata") or {}).get("continue") or ""
-            if not position:
-                return
-
     async def _read_described(self, resource: ResourceType | None) -> list[dict[str, str]]:
         """Return the names under which the existing PolicyKinds let a bridge write."""
         names: list[dict[str, str]] = []
         if resource is None:
             return names
         try:
-            async for page in self._pages(resource):
+            async for page in read_pages(self.client, resource):
                 for spec in (obj.get("spec") or {} for obj in page):
                     if spec.get("mode") == "Manage" and spec.get("controllerName") and spec.get("kind"):
                         named = {name: str(spec.get(name) or "") for name in ("group", "kind", "controllerName")}

@@ -12,6 +12,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
@@ -164,19 +165,17 @@ _KNOWN = ("target", "policyKind", "sourceNamespace", "namespace", "watch")
 _YES = {"true": True, "1": True, "": False, "false": False, "0": False}
 
 
+@dataclass(slots=True)
 class EffectiveStream:
     """Answers from `opa`, which raises Refused while there is none, and streams changes from `following`.
 
     `checks` return why the bridge is not ready.
     """
 
-    def __init__(
-        self, opa: Callable[[], Opa], following: Following, streams: Streams, checks: Callable[[], Mapping[str, str]]
-    ) -> None:
-        self._opa = opa
-        self._following = following
-        self._checks = checks
-        self._streams = streams
+    opa: Callable[[], Opa]
+    following: Following
+    streams: Streams
+    checks: Callable[[], Mapping[str, str]]
 
     async def get(self, request: web.Request) -> web.StreamResponse:
         """Return effective policies at `target`s, as in the query result; with `watch=true` as server-sent events."""
@@ -189,11 +188,11 @@ class EffectiveStream:
         watch = _YES.get(parameters.get("watch", ""))
         if watch is None:
             raise Refused(400, "InvalidInput", "watch must be true or false")
-        opa, source = self._opa(), parameters.get("sourceNamespace") or None
+        opa, source = self.opa(), parameters.get("sourceNamespace") or None
         kind = await policy_kind(opa, parameters["policyKind"]) if parameters.get("policyKind") else None
         targets = await target_keys(opa, texts, parameters.get("namespace") or None)
-        revision = self._following.revision
-        if not watch or not self._following.knows(targets, kind, source):
+        revision = self.following.revision
+        if not watch or not self.following.knows(targets, kind, source):
             found = await effective_at(opa, targets, kind, source)  # also reports a missing section
         if not watch:
             return answer({"revision": revision, "effective": found})
@@ -202,14 +201,14 @@ class EffectiveStream:
     async def _watch(
         self, request: web.Request, targets: Sequence[Key], kind: str | None, source: str | None
     ) -> web.StreamResponse:
-        with self._following.following(targets, kind, source) as (reader, followed):
-            return await self._streams.send(request, self._events(reader, followed))
+        with self.following.following(targets, kind, source) as (reader, followed):
+            return await self.streams.send(request, self._events(reader, followed))
 
     async def _events(self, reader: Reader, followed: Sequence[Followed]) -> AsyncIterator[Event]:
         state: Any = None
         synced = False
         while True:
-            reasons = {name: why for name, why in self._checks().items() if why}
+            reasons = {name: why for name, why in self.checks().items() if why}
             present = {"ready": not reasons, "reasons": reasons}
             if present != state:
                 state = present
@@ -218,13 +217,13 @@ class EffectiveStream:
                 synced = True
                 # Changes before this are among the entries, later ones among the differences.
                 reader.differing.clear()
-                revision = self._following.settled
+                revision = self.following.settled
                 for place in sorted({place for one in followed for place in one.entries}):
                     yield self._event(place, followed, revision)
                 yield Event("synced", {"revision": revision}, revision)
             if synced and reader.differing:
                 places, reader.differing = list(reader.differing), {}
-                revision = self._following.settled
+                revision = self.following.settled
                 for place in places:
                     yield self._event(place, followed, revision)
             with contextlib.suppress(TimeoutError):

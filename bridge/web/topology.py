@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
@@ -21,30 +22,23 @@ _RELOAD_PAUSE = 1.0
 _HEARTBEAT = Event("heartbeat", {})  # by its absence a page notices that its connection is dead
 
 
+@dataclass(slots=True)
 class Topology:
     """Responds with the picture of a drawing. `checks` return why the bridge is not ready.
 
     `page` is a digest of the page's files. The stream has the revision of `violations` when it differs.
     """
 
-    def __init__(
-        self,
-        drawing: Drawing,
-        violations: Violations,
-        streams: Streams,
-        checks: Callable[[], Mapping[str, str]],
-        page: str,
-    ) -> None:
-        self._drawing = drawing
-        self._violations = violations
-        self._streams = streams
-        self._checks = checks
-        self._page = page
+    drawing: Drawing
+    violations: Violations
+    streams: Streams
+    checks: Callable[[], Mapping[str, str]]
+    page: str
 
     async def get(self, request: web.Request) -> web.Response:
         """Return the current picture, or its top, with all policies."""
         limit = _limit(request.query)
-        drawing = self._drawing
+        drawing = self.drawing
         with drawing.looking():
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(DRAWING):
@@ -61,11 +55,11 @@ class Topology:
     async def stream(self, request: web.Request) -> web.StreamResponse:
         """Return the state and the changes, as server-sent events."""
         had = request.headers.get("Last-Event-ID") or request.query.get("since", "")
-        with self._drawing.looking():
-            return await self._streams.send(request, self._events(had), _HEARTBEAT)
+        with self.drawing.looking():
+            return await self.streams.send(request, self._events(had), _HEARTBEAT)
 
     async def _events(self, had: str) -> AsyncIterator[Event]:
-        journal = self._drawing.journal
+        journal = self.drawing.journal
         revision = journal.number(had)
         state: Any = None
         violations: int | None = None
@@ -77,8 +71,8 @@ class Topology:
             if present != state:
                 state = present
                 yield Event("state", state)
-            if self._violations.revision != violations:
-                violations = self._violations.revision
+            if self.violations.revision != violations:
+                violations = self.violations.revision
                 yield Event("violations", {"revision": violations})
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(PAUSE):
@@ -95,26 +89,26 @@ class Topology:
 
     async def _pause(self) -> None:
         """Wait between two loads of everything, but not longer than until the picture is complete."""
-        whole = self._drawing.whole
+        whole = self.drawing.whole
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_RELOAD_PAUSE):
                 await (asyncio.sleep(_RELOAD_PAUSE) if whole.is_set() else whole.wait())
 
     def _state(self) -> dict[str, Any]:
-        reasons = {name: why for name, why in self._checks().items() if why}
+        reasons = {name: why for name, why in self.checks().items() if why}
         return {
             "ready": not reasons,
             "reasons": reasons,
-            "whole": self._drawing.whole.is_set(),
-            "page": self._page,
+            "whole": self.drawing.whole.is_set(),
+            "page": self.page,
         }
 
     def _reload(self, revision: int) -> Event:
-        name = self._drawing.journal.name(revision)
+        name = self.drawing.journal.name(revision)
         return Event("topology", {"revision": name, "reload": True}, name)
 
     def _delta(self, changed: set[tuple[Any, str]], revision: int) -> Event:
-        drawing = self._drawing
+        drawing = self.drawing
         nodes = {key: drawing.picture.node_of(key) for what, key in sorted(changed) if what == "node"}
         policies = {key: drawing.policies.get(key) for what, key in sorted(changed) if what == "policy"}
         name = drawing.journal.name(revision)
