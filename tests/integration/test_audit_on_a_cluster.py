@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,27 +10,19 @@ from typing import Any
 import pytest
 import yaml
 
-from bridge.kube.client import KubeClient
-from bridge.kube.lease import Term
-from bridge.kube.shards import Shards
 from bridge.model.types import ALWAYS
-from bridge.opa.client import Opa
 from bridge.remediator.audit import Audit
-from bridge.replicator.replicator import Replicator
-from bridge.sidecar.store import ClusterSink
-from bridge.sources.cluster import ClusterSource
 from bridge.work import Budget
 from tests.bundles import bundle_with
 from tests.controlplane.api import ApiServer
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually
 from tests.integration.objects import apply_crd, fresh_name, make_namespace
+from tests.integration.on_a_cluster import parts_on
 from tests.warm_opa import WarmOpa
-from tests.working import working
 
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 CONSTRAINTS = "/apis/policybridge.io/v1alpha1/constraints"
-TERM = Term(duration=3, margin=1, period=0.3)
 POLICY = """package shop.ports
 
 violation contains {"msg": sprintf("%d ports are more than %d", [ports, input.parameters.limit])} if {
@@ -108,17 +100,10 @@ async def place(control_plane: ControlPlane) -> AsyncIterator[Place]:
 @asynccontextmanager
 async def at_work(plane: ControlPlane, opa_path: Path, policies: Iterable[str]) -> AsyncIterator[Audit]:
     """An audit with an OPA of its own that has these policies."""
-    async with AsyncExitStack() as stack:
-        client = await stack.enter_async_context(await KubeClient.connect(str(plane.kubeconfig), None))
-        managed = await stack.enter_async_context(WarmOpa(opa_path, bundle=bundle_with(policies)))
-        opa = await stack.enter_async_context(Opa(managed.url))
-        source = ClusterSource(client)
-        shards = Shards(client, "default", [fresh_name("lease")], fresh_name("bridge"), term=TERM)
-        replicator = Replicator(source, opa, ALWAYS)
-        audit = Audit(opa, ClusterSink(shards, source.resource), Budget(1000, 1000), lambda: ALWAYS)
-        replicator.listen(audit.note)
-        async with working(replicator.run, audit.run, shards.run):
-            await asyncio.wait_for(replicator.filled.wait(), 300)
+    async with WarmOpa(opa_path, bundle=bundle_with(policies)) as managed, parts_on(plane, managed.url) as parts:
+        audit = Audit(parts.opa, parts.sink, Budget(1000, 1000), lambda: ALWAYS)
+        parts.replicator.listen(audit.note)
+        async with parts.at_work(audit.run):
             yield audit
 
 

@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,8 +16,6 @@ import aiohttp
 import pytest
 import yaml
 
-from bridge.kube.client import KubeClient
-from bridge.kube.lease import Term
 from bridge.kube.shards import Shards, shard_of
 from bridge.model.placement import Mode, Placed, decision_path
 from bridge.model.types import Selection
@@ -27,21 +25,17 @@ from bridge.opa.process import ManagedOpa
 from bridge.remediator import decisions
 from bridge.remediator.decisions import Deciding
 from bridge.remediator.placement import Placement
-from bridge.replicator.replicator import Replicator
-from bridge.sidecar.store import ClusterSink
-from bridge.sources.cluster import ClusterSource
 from bridge.work import Budget
 from hack.processes import opa_below
 from tests.controlplane.api import ApiServer
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import equal_to, eventually
 from tests.integration.objects import apply_crd, crd, fresh_name, make_namespace
+from tests.integration.on_a_cluster import parts_on
 from tests.warm_opa import WarmOpa, sync_bundle
-from tests.working import working
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "placement"
 POLICY = yaml.safe_load((EXAMPLE / "20-policy.yaml").read_text())["data"]["placement.rego"]
-TERM = Term(duration=3, margin=1, period=0.3)
 ASKS = "policy.federation.alpha.kubernetes.io"
 PREFERENCES = "federation.kubernetes.io/replica-set-preferences"
 DEPLOYMENT = "apps/Deployment"
@@ -169,27 +163,22 @@ async def at_work(
     leases: Sequence[str] = (),
 ) -> AsyncIterator[Bridge]:
     types = {DEPLOYMENT: Selection(namespaces=(place.namespace,))}
-    async with AsyncExitStack() as stack:
-        client = await stack.enter_async_context(await KubeClient.connect(str(plane.kubeconfig), None))
-        managed = await stack.enter_async_context(ManagedOpa(opa_path, {}, bundle=sync_bundle()))
+    async with (
+        ManagedOpa(opa_path, {}, bundle=sync_bundle()) as managed,
+        parts_on(plane, managed.url, leases, needed=(f"{place.group}/Cluster", DEPLOYMENT), types=types) as parts,
+    ):
         await load(managed, place.policy if policy is None else policy)
-        opa = await stack.enter_async_context(Opa(managed.url))
-        source = ClusterSource(client, types)
-        shards = Shards(client, "default", leases or [fresh_name("lease")], fresh_name("bridge"), term=TERM)
-        replicator = Replicator(source, opa, (f"{place.group}/Cluster", DEPLOYMENT))
         placed = [Placed(DEPLOYMENT, mode, decision_path("data.io.k8s.federation.admission"))]
-        bridge = Bridge(managed, None, shards)  # type: ignore[arg-type]
+        bridge = Bridge(managed, None, parts.shards)  # type: ignore[arg-type]
 
         def record(regarding: Mapping[str, Any], event_type: str, reason: str, message: str) -> None:
             assert regarding["apiVersion"] == "apps/v1"
             assert event_type == "Warning"
             bridge.events.append((regarding["metadata"]["name"], reason, message))
 
-        sink = ClusterSink(shards, source.resource)
-        bridge.placement = Placement(opa, sink, placed, budget or Budget(1000, 1000), record)
-        replicator.listen(bridge.placement.note)
-        async with working(replicator.run, bridge.placement.run, shards.run):
-            await asyncio.wait_for(replicator.filled.wait(), 300)
+        bridge.placement = Placement(parts.opa, parts.sink, placed, budget or Budget(1000, 1000), record)
+        parts.replicator.listen(bridge.placement.note)
+        async with parts.at_work(bridge.placement.run):
             yield bridge
 
 

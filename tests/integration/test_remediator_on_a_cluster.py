@@ -3,7 +3,7 @@
 import asyncio
 import copy
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,28 +13,22 @@ import yaml
 from structlog.testing import capture_logs
 
 from bridge.files import rego_root
-from bridge.kube.client import KubeClient
-from bridge.kube.lease import Term
 from bridge.kube.shards import Shards
-from bridge.model.types import ALWAYS
-from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
 from bridge.remediator.remediator import Remediator
 from bridge.replicator.replicator import Replicator
 from bridge.sidecar.store import ClusterSink
-from bridge.sources.cluster import ClusterSource
 from bridge.work import Budget
 from tests.controlplane.api import ApiServer
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import equal_to, eventually
 from tests.integration.objects import apply_crd, crd, fresh_name, make_namespace
+from tests.integration.on_a_cluster import parts_on
 from tests.warm_opa import WarmOpa
-from tests.working import working
 
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 BUNDLE = shipped_bundle(rego_root())
-TERM = Term(duration=3, margin=1, period=0.3)
 
 
 @dataclass
@@ -169,20 +163,12 @@ async def at_work(
     held: Callable[[], bool] | None = None,
     opa_class: type[ManagedOpa | WarmOpa] = WarmOpa,
 ) -> AsyncIterator[Bridge]:
-    async with AsyncExitStack() as stack:
-        client = await stack.enter_async_context(await KubeClient.connect(str(plane.kubeconfig), None))
-        managed = opa_class(opa_path, {}, bundle=BUNDLE)
-        await stack.enter_async_context(managed)
-        opa = await stack.enter_async_context(Opa(managed.url))
-        source = ClusterSource(client)
-        shards = Shards(client, "default", [lease_name], fresh_name("bridge"), term=TERM)
-        sink = _HeldBack(shards, source.resource, held)
-        replicator = Replicator(source, opa, ALWAYS)
-        remediator = Remediator(opa, sink, Budget(1000, 1000))
-        replicator.listen(remediator.note)
-        async with working(replicator.run, remediator.run, shards.run):
-            await asyncio.wait_for(replicator.filled.wait(), 300)
-            yield Bridge(managed, remediator, replicator)
+    async with opa_class(opa_path, {}, bundle=BUNDLE) as managed, parts_on(plane, managed.url, [lease_name]) as parts:
+        sink = _HeldBack(parts.shards, parts.source.resource, held)
+        remediator = Remediator(parts.opa, sink, Budget(1000, 1000))
+        parts.replicator.listen(remediator.note)
+        async with parts.at_work(remediator.run):
+            yield Bridge(managed, remediator, parts.replicator)
 
 
 async def test_a_status_has_the_generation_follows_the_others_and_is_written_once(

@@ -25,12 +25,6 @@ SHORT = Term(duration=3, margin=1, period=0.3)
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 
 
-@pytest.fixture
-async def client(control_plane: ControlPlane) -> AsyncIterator[KubeClient]:
-    async with await KubeClient.connect(control_plane.kubeconfig) as connected:
-        yield connected
-
-
 def names(count: int) -> list[str]:
     """Names of Leases that no other test has."""
     first = fresh_name("lease")

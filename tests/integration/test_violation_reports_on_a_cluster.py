@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,24 +10,18 @@ from typing import Any
 import pytest
 import yaml
 
-from bridge.kube.client import KubeClient
-from bridge.kube.shards import Shards
 from bridge.kube.violation_reports import LABEL, ReportClient
 from bridge.model.types import ALWAYS, CRD
-from bridge.opa.client import Opa
 from bridge.remediator.audit import Audit
 from bridge.remediator.violation_reports import ViolationReports
-from bridge.replicator.replicator import Replicator
-from bridge.sidecar.store import ClusterSink
-from bridge.sources.cluster import ClusterSource
 from bridge.work import Budget
 from tests.bundles import bundle_with
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually
-from tests.integration.objects import apply_crd, fresh_name, make_namespace
-from tests.integration.test_audit_on_a_cluster import CONSTRAINTS, CRDS, POLICY, TERM, Place
+from tests.integration.objects import apply_crd, make_namespace
+from tests.integration.on_a_cluster import parts_on
+from tests.integration.test_audit_on_a_cluster import CONSTRAINTS, CRDS, POLICY, Place
 from tests.warm_opa import WarmOpa
-from tests.working import working
 
 
 @pytest.fixture
@@ -119,21 +113,14 @@ async def reporting(plane: ControlPlane, opa_path: Path) -> AsyncIterator[tuple[
     def record(regarding: Mapping[str, Any], event_type: str, reason: str, message: str) -> None:
         told.append((regarding["metadata"]["name"], reason, message))
 
-    async with AsyncExitStack() as stack:
-        client = await stack.enter_async_context(await KubeClient.connect(str(plane.kubeconfig), None))
-        managed = await stack.enter_async_context(WarmOpa(opa_path, bundle=bundle_with([POLICY])))
-        opa = await stack.enter_async_context(Opa(managed.url))
-        source = ClusterSource(client)
-        shards = Shards(client, "default", [fresh_name("lease")], fresh_name("bridge"), term=TERM)
-        replicator = Replicator(source, opa, ALWAYS)
-        sink, budget = ClusterSink(shards, source.resource), Budget(1000, 1000)
+    async with WarmOpa(opa_path, bundle=bundle_with([POLICY])) as managed, parts_on(plane, managed.url) as parts:
+        opa, sink, budget = parts.opa, parts.sink, Budget(1000, 1000)
         audit = Audit(opa, sink, budget, lambda: ALWAYS)
-        reports = ViolationReports(audit.audited, opa, sink, budget, record, ReportClient(shards.client_for))
-        replicator.listen(audit.note)
-        replicator.listen(reports.list_again, CRD)
+        reports = ViolationReports(audit.audited, opa, sink, budget, record, ReportClient(parts.shards.client_for))
+        parts.replicator.listen(audit.note)
+        parts.replicator.listen(reports.list_again, CRD)
         audit.listen(reports.take)
-        async with working(replicator.run, audit.run, reports.run, shards.run):
-            await asyncio.wait_for(replicator.filled.wait(), 300)
+        async with parts.at_work(audit.run, reports.run):
             yield reports, told
 
 

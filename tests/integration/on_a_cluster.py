@@ -1,0 +1,55 @@
+"""The parts of a bridge on a real API server, for tests that add what judges and writes."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from bridge.kube.client import KubeClient
+from bridge.kube.lease import Term
+from bridge.kube.shards import Shards
+from bridge.model.types import ALWAYS, Selection
+from bridge.opa.client import Opa
+from bridge.replicator.replicator import Replicator
+from bridge.sidecar.store import ClusterSink
+from bridge.sources.cluster import ClusterSource
+from tests.controlplane.plane import ControlPlane
+from tests.integration.objects import fresh_name
+from tests.working import working
+
+TERM = Term(duration=3, margin=1, period=0.3)
+
+
+@dataclass
+class Parts:
+    """What reads, syncs and writes; nothing is at work yet."""
+
+    source: ClusterSource
+    opa: Opa
+    shards: Shards
+    sink: ClusterSink
+    replicator: Replicator
+
+    @asynccontextmanager
+    async def at_work(self, *others: Callable[[], Coroutine[Any, Any, Any]]) -> AsyncIterator[None]:
+        """All of it is at work with the others, and OPA is synced."""
+        async with working(self.replicator.run, self.shards.run, *others):
+            await asyncio.wait_for(self.replicator.filled.wait(), 300)
+            yield
+
+
+@asynccontextmanager
+async def parts_on(
+    plane: ControlPlane,
+    opa_url: str,
+    leases: Sequence[str] = (),
+    *,
+    needed: Sequence[str] = ALWAYS,
+    types: Mapping[str, Selection] | None = None,
+) -> AsyncIterator[Parts]:
+    """The parts with these Leases, or with one of their own."""
+    async with await KubeClient.connect(plane.kubeconfig) as client, Opa(opa_url) as opa:
+        source = ClusterSource(client, types)
+        shards = Shards(client, "default", leases or [fresh_name("lease")], fresh_name("bridge"), term=TERM)
+        yield Parts(source, opa, shards, ClusterSink(shards, source.resource), Replicator(source, opa, needed))
