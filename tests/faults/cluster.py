@@ -10,14 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bridge.files import rego_root
 from bridge.kube.client import KubeClient
 from bridge.kube.listwatch import Pace
 from bridge.model.changes import Notice, Object
 from bridge.model.keys import key_of
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaUnavailable
-from bridge.opa.shipped import shipped_bundle
 from bridge.replicator.replicator import Replicator
 from bridge.replicator.writer import MARKER
 from bridge.sources.cluster import ClusterSource
@@ -26,7 +24,6 @@ from tests.controlplane.plane import ControlPlane
 from tests.faults.comparing import declared_ends, differences
 from tests.integration.objects import make_namespace
 
-BUNDLE = shipped_bundle(rego_root())
 _PACE = Pace()
 PATIENCE = 300.0  # seconds until OPA must be equal to the API server
 GATEWAY_API = "gateway.networking.k8s.io"

@@ -19,15 +19,16 @@ from tests.bundle_trust import shared_trust
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.process import ServerProcess
 from tests.eventually import eventually
-from tests.faults.cluster import BUNDLE, LISTED, Reader, bridge, busy, load_of, until_equal
+from tests.faults.cluster import LISTED, Reader, bridge, busy, load_of, until_equal
 from tests.integration.faulty_opa import Fault, FaultyOpa, lose, lose_answer, refuse
+from tests.warm_opa import whole_bundle
 
 pytestmark = pytest.mark.long
 
 
 @pytest.fixture
 async def opa(opa_path: Path) -> AsyncIterator[ManagedOpa]:
-    async with ManagedOpa(opa_path, {}, bundle=BUNDLE) as managed:
+    async with ManagedOpa(opa_path, {}, bundle=whole_bundle()) as managed:
         yield managed
 
 
@@ -36,7 +37,7 @@ async def logging_opa(opa_path: Path, folder: Path, log: Path, port: int) -> Asy
     """An OPA that writes all of its log, decisions included, to a file; gives its URL."""
     config, bundle = folder / "config.json", folder / "bundle.tar.gz"
     config.write_text('{"decision_logs": {"console": true}}')
-    bundle.write_bytes(BUNDLE.content)
+    bundle.write_bytes(whole_bundle().content)
     command = [str(opa_path), "run", "--server", "--addr", f"127.0.0.1:{port}", "--config-file", str(config)]
     process = ServerProcess([*command, "--log-level", "info", "--bundle", str(bundle)], log)
     url = f"http://127.0.0.1:{port}"
@@ -84,7 +85,7 @@ async def test_opa_is_killed(control_plane: ControlPlane, opa: ManagedOpa, opa_p
             await asyncio.sleep(1)
         port = kill_opa(opa)
         await opa.exited()
-        async with ManagedOpa(opa_path, {}, bundle=BUNDLE, port=port) as again, Opa(again.url) as direct:
+        async with ManagedOpa(opa_path, {}, bundle=whole_bundle(), port=port) as again, Opa(again.url) as direct:
             await asyncio.sleep(2)
             load.stop()
             await until_equal(control_plane, direct)

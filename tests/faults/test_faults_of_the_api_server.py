@@ -14,9 +14,10 @@ from tests.controlplane.api import ApiError
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.controlplane.pods import service_account
 from tests.eventually import equal_to, eventually
-from tests.faults.cluster import BUNDLE, LISTED, Reader, bridge, busy, load_of, until_equal
+from tests.faults.cluster import LISTED, Reader, bridge, busy, load_of, until_equal
 from tests.integration.objects import apply_crd, crd, delete_crd, fresh_name, grant_reading, take_rights_away
 from tests.integration.proxy import Proxy
+from tests.warm_opa import whole_bundle
 
 pytestmark = pytest.mark.long
 
@@ -25,7 +26,7 @@ READ = (("", "configmaps"), ("", "namespaces"), ("gateway.networking.k8s.io", "h
 
 @pytest.fixture
 async def opa(opa_path: Path) -> AsyncIterator[ManagedOpa]:
-    async with ManagedOpa(opa_path, {}, bundle=BUNDLE) as managed:
+    async with ManagedOpa(opa_path, {}, bundle=whole_bundle()) as managed:
         yield managed
 
 

@@ -10,7 +10,6 @@ from bridge.sources.cluster import ClusterSource
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually
 from tests.integration.objects import apply_crd, crd, delete_crd, fresh_name, make_namespace, put_config_map
-from tests.integration.test_replicator import BUNDLE
 from tests.warm_opa import WarmOpa
 from tests.working import working
 
@@ -32,7 +31,7 @@ async def test_a_type_whose_objects_cannot_be_converted_delays_no_other_type(
     await apply_crd(api, body)
     try:
         async with (
-            WarmOpa(opa_path, bundle=BUNDLE) as managed,
+            WarmOpa(opa_path) as managed,
             Opa(managed.url) as opa,
             await KubeClient.connect(control_plane.kubeconfig) as client,
         ):

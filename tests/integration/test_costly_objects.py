@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 
-from bridge.files import rego_root
 from bridge.model.changes import Object
 from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
-from bridge.opa.shipped import shipped_bundle
 from bridge.replicator.replicator import Replicator
 from hack.processes import opa_below
 from tests import builders
@@ -22,7 +20,6 @@ from tests.integration.scripted import BARRIER, ScriptedSource
 from tests.warm_opa import WarmOpa
 from tests.working import working
 
-BUNDLE = shipped_bundle(rego_root())
 GROUP = "gateway.networking.k8s.io"
 LIMIT, QUOTA = "test.example.com/LimitPolicy", "test.example.com/QuotaPolicy"
 TYPES = (

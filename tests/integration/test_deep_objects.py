@@ -21,7 +21,6 @@ from tests.controlplane.api import ApiError, ApiServer
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import equal_to, eventually
 from tests.integration.objects import apply_crd, crd, delete_crd, fresh_name, make_namespace
-from tests.integration.test_replicator import BUNDLE
 from tests.warm_opa import WarmOpa
 from tests.working import working
 
@@ -105,7 +104,7 @@ async def test_too_deep_object_is_dropped_and_its_type_continues(
     await things.put("beyond", MAX_DEPTH + 1)
     await things.put("first")
     events: list[tuple[str, str]] = []
-    async with WarmOpa(opa_path, bundle=BUNDLE) as managed, Opa(managed.url) as opa:
+    async with WarmOpa(opa_path) as managed, Opa(managed.url) as opa:
         with capture_logs() as logs:
             async with replicating(control_plane, opa, things, pace, events) as replicator:
                 await holds(opa, things, {"limit", "first"})
@@ -130,7 +129,7 @@ async def test_object_that_becomes_too_deep_leaves_opa_and_comes_back_when_it_is
     await things.put("changing")
     await things.put("other")
     async with (
-        WarmOpa(opa_path, bundle=BUNDLE) as managed,
+        WarmOpa(opa_path) as managed,
         Opa(managed.url) as opa,
         replicating(control_plane, opa, things, Pace()) as replicator,
     ):

@@ -8,12 +8,10 @@ from typing import Any
 
 import structlog
 
-from bridge.files import rego_root
 from bridge.kube.client import KubeClient
 from bridge.model.changes import Notice, Object, Source
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
-from bridge.opa.shipped import shipped_bundle
 from bridge.replicator.replicator import Replicator
 from bridge.sources.cluster import ClusterSource
 from tests import builders
@@ -26,12 +24,11 @@ from tests.warm_opa import WarmOpa
 from tests.working import working
 
 LABEL = "gateway.networking.k8s.io/policy"
-BUNDLE = shipped_bundle(rego_root())
 
 
 @asynccontextmanager
 async def replicating(source: Source, opa_path: Path) -> AsyncIterator[tuple[Opa, Replicator]]:
-    async with WarmOpa(opa_path, bundle=BUNDLE) as managed, Opa(managed.url) as opa:
+    async with WarmOpa(opa_path) as managed, Opa(managed.url) as opa:
         replicator = Replicator(source, opa, ALWAYS)
         if isinstance(source, ClusterSource):
             replicator.listen(_rediscovering(source))

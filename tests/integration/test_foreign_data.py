@@ -17,8 +17,9 @@ from tests.builders import service
 from tests.eventually import eventually
 from tests.integration.faulty_opa import FaultyOpa
 from tests.integration.scripted import ScriptedSource
-from tests.integration.test_replicator import BUNDLE, POLICY_KIND, color, keys, route
+from tests.integration.test_replicator import POLICY_KIND, color, keys, route
 from tests.integration.test_replicator_faults import bridge, keys_held
+from tests.warm_opa import whole_bundle
 
 OURS = {"objects", "facts", "index", "kinds", "kind_sets", MARKER, "bridge", SETTINGS}
 FOREIGN: dict[str, Any] = {
@@ -41,7 +42,7 @@ async def test_data_and_policies_of_others_stay_as_they_are(opa_path: Path, monk
     monkeypatch.setattr(replicator, "AUDIT", 0.2)
     objects = [service("cart"), route("one", "cart"), POLICY_KIND, color("red")]
     async with (
-        ManagedOpa(opa_path, {}, bundle=BUNDLE) as managed,
+        ManagedOpa(opa_path, {}, bundle=whole_bundle()) as managed,
         FaultyOpa(managed.url).serving() as passing,
         Opa(managed.url) as direct,
     ):

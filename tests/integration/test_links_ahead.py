@@ -16,7 +16,7 @@ from bridge.replicator.links import Linking
 from bridge.replicator.writer import Writer
 from tests.eventually import eventually
 from tests.integration.scripted import ScriptedSource
-from tests.integration.test_replicator import BUNDLE, route
+from tests.integration.test_replicator import route
 from tests.integration.test_replicator_faults import bridge
 from tests.warm_opa import WarmOpa
 
@@ -26,7 +26,7 @@ BATCH = 50
 
 @pytest.fixture
 async def url(opa_path: Path) -> AsyncIterator[str]:
-    async with WarmOpa(opa_path, bundle=BUNDLE) as managed:
+    async with WarmOpa(opa_path) as managed:
         yield managed.url
 
 

@@ -5,10 +5,8 @@ from typing import Any
 
 import yaml
 
-from bridge.files import rego_root
 from bridge.model.changes import Object
 from bridge.opa.client import Opa
-from bridge.opa.shipped import shipped_bundle
 from tests.integration.scripted import ScriptedSource
 from tests.integration.test_stored_facts import assert_current, replicated
 from tests.warm_opa import WarmOpa
@@ -64,9 +62,8 @@ def _pruned(document: Any) -> Any:
 
 async def follow(opa_path: Path, steps: list[tuple[Object, dict[str, list[str]]]]) -> None:
     """Put one PolicyKind after the other, with the expected policies at Services, and compare with an initial sync."""
-    bundle = shipped_bundle(rego_root())
     source = ScriptedSource(yaml.safe_load(OBJECTS))
-    async with WarmOpa(opa_path, bundle=bundle) as managed, replicated(managed.url, source) as (client, notices):
+    async with WarmOpa(opa_path) as managed, replicated(managed.url, source) as (client, notices):
         for description, expected in steps:
             source.put(description)
             await notices.until_written()
@@ -74,7 +71,7 @@ async def follow(opa_path: Path, steps: list[tuple[Object, dict[str, list[str]]]
             await assert_current(client, source)
             fresh_source = ScriptedSource(obj for obj in source.objects.values() if obj["kind"] != "ConfigMap")
             async with (
-                WarmOpa(opa_path, bundle=bundle) as other,
+                WarmOpa(opa_path) as other,
                 replicated(other.url, fresh_source) as (fresh, others),
             ):
                 await others.until_written()
@@ -111,8 +108,7 @@ async def test_policies_follow_the_targets_of_their_kind(opa_path: Path) -> None
 
 async def test_policy_that_changes_after_its_kind_gained_selectors_selects_by_them(opa_path: Path) -> None:
     source = ScriptedSource([*yaml.safe_load(OBJECTS), kind()])
-    bundle = shipped_bundle(rego_root())
-    async with WarmOpa(opa_path, bundle=bundle) as managed, replicated(managed.url, source) as (client, notices):
+    async with WarmOpa(opa_path) as managed, replicated(managed.url, source) as (client, notices):
         source.put(kind(selectors=[SELECTING]))
         await notices.until_written()
         policy = next(obj for obj in source.objects.values() if obj["metadata"]["name"] == "one")

@@ -7,12 +7,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from bridge.files import rego_root
 from bridge.model.changes import Object
 from bridge.model.keys import key_of
-from bridge.opa.shipped import shipped_bundle
-from tests.properties.test_incremental_statuses import Bridge, at_work
-from tests.warm_opa import WarmOpa
+from tests.properties.test_incremental_statuses import Bridge, settled
 
 GROUP = "walk.example.com"
 KIND = f"{GROUP}/MeshPolicy"
@@ -64,12 +61,7 @@ async def _change_of_a_service(bridge: Bridge, url: str) -> int:
 
 async def _costs(opa_path: Path, services: int, mode: str) -> tuple[int, int]:
     """The cost of a change of one Service, and of the policy's status with the counts that the remediator keeps."""
-    bundle = shipped_bundle(rego_root())
-    async with (
-        WarmOpa(opa_path, bundle=bundle) as managed,
-        at_work(managed.url, _world(services, mode)) as bridge,
-    ):
-        await bridge.settled()
+    async with settled(opa_path, _world(services, mode)) as bridge:
         policy = f"{KIND}/root/all"
         if mode == "Manage":
             (written,) = [obj for obj in bridge.source.objects.values() if obj["kind"] == "MeshPolicy"]
@@ -77,7 +69,7 @@ async def _costs(opa_path: Path, services: int, mode: str) -> tuple[int, int]:
             assert (accepted["reason"], programmed["reason"]) == ("Accepted", "Programmed")
             assert programmed["message"].startswith(f"Programmed on {services} scopes: ")
         given = {"policies": [policy], "tallies": {policy: bridge.remediator.tallies(policy)}}
-        return await _change_of_a_service(bridge, managed.url), await _operations(managed.url, "status", given)
+        return await _change_of_a_service(bridge, bridge.opa.url), await _operations(bridge.opa.url, "status", given)
 
 
 @pytest.mark.parametrize("mode", ["Manage", "Observe"])

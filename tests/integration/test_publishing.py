@@ -17,8 +17,8 @@ from bridge.settings.model import Settings
 from bridge.sidecar import publishing as module
 from bridge.sidecar.publishing import Publishing
 from tests.builders import policy, policy_kind, service, target_ref
-from tests.properties.test_incremental_statuses import at_work
-from tests.warm_opa import WarmOpa, whole_bundle
+from tests.properties.test_incremental_statuses import settled
+from tests.warm_opa import whole_bundle
 
 KIND = "test.example.com/ColorPolicy"
 
@@ -45,11 +45,7 @@ async def test_slice_is_of_one_state_while_a_policy_kind_changes(
 ) -> None:
     policies = [policy("ColorPolicy", f"p{number}", [target_ref("Service", "cart", group="")]) for number in range(3)]
     settings = Settings(publish=("all",), publish_credentials=str(tmp_path / "credentials"))
-    async with (
-        WarmOpa(opa_path, bundle=whole_bundle()) as managed,
-        at_work(managed.url, [_kind(0), service("cart"), *policies]) as hub,
-    ):
-        await hub.settled()
+    async with settled(opa_path, [_kind(0), service("cart"), *policies]) as hub:
         modules = BundleEndpoint(BUNDLE_PATH, operator.attrgetter("content"), whole_bundle())
         publishing = Publishing(settings, hub.opa, hub.replicator, cast("Loader", _Loaded()), modules, lambda: True)
         hub.replicator.listen(publishing.note)
@@ -79,7 +75,7 @@ async def test_log_has_one_warning_of_a_view_that_opa_may_reject(
 ) -> None:
     monkeypatch.setattr(module, "LARGEST_FILE", 500)
     settings = Settings(publish=("all",), publish_credentials=str(tmp_path / "credentials"))
-    async with WarmOpa(opa_path, bundle=whole_bundle()) as managed, at_work(managed.url, [service("cart")]) as hub:
+    async with settled(opa_path, [service("cart")]) as hub:
         await hub.settled()
         modules = BundleEndpoint(BUNDLE_PATH, operator.attrgetter("content"), whole_bundle())
         publishing = Publishing(settings, hub.opa, hub.replicator, cast("Loader", _Loaded()), modules, lambda: True)

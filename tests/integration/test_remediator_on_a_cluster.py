@@ -12,10 +12,8 @@ import pytest
 import yaml
 from structlog.testing import capture_logs
 
-from bridge.files import rego_root
 from bridge.kube.shards import Shards
 from bridge.opa.process import ManagedOpa
-from bridge.opa.shipped import shipped_bundle
 from bridge.remediator.remediator import Remediator
 from bridge.replicator.replicator import Replicator
 from bridge.sidecar.store import ClusterSink
@@ -25,10 +23,9 @@ from tests.controlplane.plane import ControlPlane
 from tests.eventually import equal_to, eventually
 from tests.integration.objects import apply_crd, crd, fresh_name, make_namespace
 from tests.integration.on_a_cluster import parts_on
-from tests.warm_opa import WarmOpa
+from tests.warm_opa import WarmOpa, whole_bundle
 
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
-BUNDLE = shipped_bundle(rego_root())
 
 
 @dataclass
@@ -163,7 +160,10 @@ async def at_work(
     held: Callable[[], bool] | None = None,
     opa_class: type[ManagedOpa | WarmOpa] = WarmOpa,
 ) -> AsyncIterator[Bridge]:
-    async with opa_class(opa_path, {}, bundle=BUNDLE) as managed, parts_on(plane, managed.url, [lease_name]) as parts:
+    async with (
+        opa_class(opa_path, {}, bundle=whole_bundle()) as managed,
+        parts_on(plane, managed.url, [lease_name]) as parts,
+    ):
         sink = _HeldBack(parts.shards, parts.source.resource, held)
         remediator = Remediator(parts.opa, sink, Budget(1000, 1000))
         parts.replicator.listen(remediator.note)
@@ -266,7 +266,7 @@ async def test_after_a_restart_of_opa_statuses_stay_as_they_are(
         port = int(bridge.opa.url.rpartition(":")[2])
         await bridge.opa.stop()
         await asyncio.sleep(0.5)
-        async with ManagedOpa(opa_path, {}, bundle=BUNDLE, port=port):
+        async with ManagedOpa(opa_path, {}, bundle=whole_bundle(), port=port):
             await asyncio.sleep(2.5)  # until it looks
             await asyncio.wait_for(bridge.replicator.filled.wait(), 300)
             await bridge.settled()

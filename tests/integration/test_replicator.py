@@ -11,13 +11,11 @@ from typing import Any
 
 import pytest
 
-from bridge.files import rego_root
 from bridge.model.changes import Listing, Notice, Object, Trouble, Upserted
 from bridge.model.keys import Key, key_of
 from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
-from bridge.opa.shipped import shipped_bundle
 from bridge.replicator import replicator
 from bridge.replicator.replicator import BATCH, Replicator
 from bridge.replicator.writer import MARKER
@@ -26,11 +24,10 @@ from tests.eventually import eventually
 from tests.faults.comparing import declared_ends, differences, held
 from tests.integration.scripted import BARRIER, Notices, ScriptedSource
 from tests.scenarios.cases import PRESETS
-from tests.warm_opa import WarmOpa, sync_bundle
+from tests.warm_opa import WarmOpa, sync_bundle, whole_bundle
 from tests.working import working
 
 TYPES = ("core/Namespace", "core/Service", "gateway.networking.k8s.io/HTTPRoute", "policybridge.io/PolicyKind", BARRIER)
-BUNDLE = shipped_bundle(rego_root())
 POLICY_KIND = policy_kind("ColorPolicy", effectiveTarget="Rule")
 
 
@@ -60,10 +57,11 @@ async def replicating(
     opa_path: Path,
     source: ScriptedSource,
     *,
-    bundle: Bundle = BUNDLE,
+    bundle: Bundle | None = None,
     port: int | None = None,
     types: Iterable[str] = TYPES,
 ) -> AsyncIterator[Bridge]:
+    bundle = bundle or whole_bundle()
     own = ManagedOpa(opa_path, {}, bundle=bundle, port=port) if port else WarmOpa(opa_path, bundle=bundle)
     async with own as managed, Opa(managed.url) as opa:
         replicator = Replicator(source, opa, types)

@@ -15,7 +15,7 @@ from bridge.model.keys import parse_key
 from bridge.opa.client import Requests
 from bridge.replicator import replicator as replicating
 from tests.eventually import eventually
-from tests.properties.test_incremental_statuses import Bridge, as_it_was, at_work
+from tests.properties.test_incremental_statuses import Bridge, at_work
 from tests.warm_opa import WarmOpa
 
 SHOP = Path(__file__).parents[2] / "examples" / "shop"
@@ -65,8 +65,7 @@ async def test_a_change_takes_three_requests_until_its_statuses_are_written(
     monkeypatch.setattr(replicating, "PROBE", 600.0)  # seconds: only the change is written
     async with settled_shop(opa_path) as (bridge, count):
         before, done = count(), len(bridge.sink.writes)
-        obj = bridge.source.objects[key]
-        bridge.source.put(as_it_was(obj, change(obj)))
+        bridge.put(change(bridge.source.objects[key]))
         await eventually(lambda: written <= {str(key) for key, _ in bridge.sink.writes[done:]}, pause=0)
         taken = count() - before
         assert taken["write"] == 1, taken

@@ -17,7 +17,6 @@ from bridge.sources.cluster import ClusterSource
 from bridge.telemetry.logs import configure_logs
 from tests.controlplane.plane import ControlPlane
 from tests.integration.objects import make_namespace
-from tests.integration.test_replicator import BUNDLE
 from tests.warm_opa import WarmOpa
 from tests.working import working
 
@@ -48,7 +47,7 @@ async def test_of_a_secret_opa_has_its_name_and_type_alone(
     await asyncio.to_thread(control_plane.api.request, "POST", path, body)
     async with (
         await KubeClient.connect(control_plane.kubeconfig) as client,
-        WarmOpa(opa_path, bundle=BUNDLE) as managed,
+        WarmOpa(opa_path) as managed,
         Opa(managed.url) as opa,
     ):
         replicator = Replicator(

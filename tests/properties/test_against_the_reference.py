@@ -10,13 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from bridge.files import rego_root
 from bridge.opa.client import Opa
-from bridge.opa.shipped import shipped_bundle
 from tests.properties.compare import Object, bundle_of_both, differences, shrunken
 from tests.properties.random_clusters import random_cluster
 from tests.properties.random_stacks import random_stack
-from tests.properties.test_incremental_statuses import at_work
+from tests.properties.test_incremental_statuses import settled
 from tests.warm_opa import WarmOpa
 
 
@@ -56,7 +54,5 @@ async def test_780_random_stacks_have_the_answers_of_the_reference(empty_opa: Op
 @pytest.mark.parametrize("seed", range(3))
 async def test_a_cluster_that_was_replicated_has_the_answers_of_the_reference(seed: int, opa_path: Path) -> None:
     objects = random_cluster(seed)
-    bundle = shipped_bundle(rego_root())
-    async with WarmOpa(opa_path, bundle=bundle) as managed, at_work(managed.url, objects) as bridge:
-        await bridge.settled()
+    async with settled(opa_path, objects) as bridge:
         assert not await differences(bridge.opa, objects, held=True)

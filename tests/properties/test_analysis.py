@@ -17,12 +17,10 @@ from typing import Any
 
 import pytest
 
-from bridge.files import rego_root
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
-from bridge.opa.shipped import shipped_bundle
 from bridge.queries.analysis import Analysis, analyze
 from bridge.replicator.replicator import Replicator
 from tests.integration.scripted import BARRIER, Notices, ScriptedSource
@@ -236,9 +234,8 @@ async def walk(seed: int, steps: int, opa_path: Path) -> None:
 
     Without the undoing there would soon be nothing left for which anything differs.
     """
-    bundle = shipped_bundle(rego_root())
     async with (
-        WarmOpa(opa_path, bundle=bundle) as managed,
+        WarmOpa(opa_path) as managed,
         Opa(managed.url) as opa,
         cluster_of(await rich_cluster(opa, seed), opa) as cluster,
     ):

@@ -12,11 +12,9 @@ from typing import Any
 
 import pytest
 
-from bridge.files import rego_root
 from bridge.model.keys import parse_key
 from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
-from bridge.opa.shipped import shipped_bundle
 from bridge.queries.asking import effective_at
 from bridge.queries.names import CommandError
 from bridge.remediator.audit import Audited
@@ -25,7 +23,7 @@ from bridge.web.picture import PagePicture
 from bridge.web.picture_updates import Drawing
 from bridge.web.subscriptions import Followed, Following
 from tests.properties.small_world import SmallWorld
-from tests.properties.test_incremental_statuses import Bridge, as_it_was, at_work
+from tests.properties.test_incremental_statuses import Bridge, at_work
 from tests.warm_opa import WarmOpa
 from tests.working import working
 
@@ -74,19 +72,12 @@ async def test_after_many_changes_picture_and_stream_equal_those_from_scratch(se
 async def walk(seed: int, steps: int, opa_path: Path) -> None:
     world, chance = SmallWorld(seed), random.Random(seed)
     history: list[str] = []
-    bundle = shipped_bundle(rego_root())
-    async with WarmOpa(opa_path, bundle=bundle) as managed, looking(managed.url, world) as seen:
+    async with WarmOpa(opa_path) as managed, looking(managed.url, world) as seen:
         await _compare(seen, f"seed {seed}, at the start")
         together = itertools.cycle(AT_ONCE)
         while len(history) < steps:
             for _ in range(next(together)):
-                what, key, obj = world.step()
-                history.append(f"{what} {key}: {obj['spec'] if obj and 'spec' in obj else obj}")
-                source = seen.bridge.source
-                if obj is None:
-                    source.delete(key)
-                else:
-                    source.put(as_it_was(source.objects.get(key, {}), obj))
+                history.append(seen.bridge.step(world))
                 if chance.random() < 0.5:
                     await asyncio.sleep(0.005)
             await seen.bridge.settled()

@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from bridge.files import rego_root
 from bridge.model.changes import Object
+from bridge.model.keys import key_of
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa, Requests
-from bridge.opa.shipped import shipped_bundle
 from bridge.remediator.ledger import Ledger
 from bridge.remediator.remediator import Remediator
 from bridge.replicator.replicator import Replicator
@@ -50,6 +49,23 @@ class Bridge:
                 if len(self.sink.writes) == writes:
                     return
 
+    def put(self, obj: Object) -> None:
+        """An object is created or changed; it keeps its status and annotations, as with an API server."""
+        before = self.source.objects.get(key_of(obj), {})
+        annotations = before.get("metadata", {}).get("annotations", {})
+        kept = {"status": before["status"]} if "status" in before else {}
+        metadata = {**obj["metadata"], **({"annotations": annotations} if annotations else {})}
+        self.source.put({**obj, **kept, "metadata": metadata})
+
+    def step(self, world: SmallWorld) -> str:
+        """The next change of a world arrives; returns its description."""
+        what, key, obj = world.step()
+        if obj is None:
+            self.source.delete(key)
+        else:
+            self.put(obj)
+        return f"{what} {key}: {obj['spec'] if obj and 'spec' in obj else obj}"
+
 
 @asynccontextmanager
 async def at_work(
@@ -67,6 +83,14 @@ async def at_work(
             if wait:
                 await asyncio.wait_for(replicator.filled.wait(), 300)
             yield Bridge(source, opa, sink, notices, remediator, replicator)
+
+
+@asynccontextmanager
+async def settled(opa_path: Path, objects: Iterable[Object]) -> AsyncIterator[Bridge]:
+    """A bridge with an OPA of its own that has written all there is to write about these objects."""
+    async with WarmOpa(opa_path) as managed, at_work(managed.url, objects) as bridge:
+        await bridge.settled()
+        yield bridge
 
 
 @pytest.mark.parametrize("seed", [1])
@@ -89,10 +113,7 @@ async def test_a_backend_that_a_route_no_longer_names_is_no_longer_counted(opa_p
     policy["metadata"] = {"name": "p", "namespace": "shop"}
     ref = {"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": "one"}
     policy["spec"] = {"targetRefs": [ref], "a": 1}
-    objects = [kind, service, route, policy]
-    bundle = shipped_bundle(rego_root())
-    async with WarmOpa(opa_path, bundle=bundle) as managed, at_work(managed.url, objects) as bridge:
-        await bridge.settled()
+    async with settled(opa_path, [kind, service, route, policy]) as bridge:
         assert len(bridge.remediator._ledger) == 1
         bridge.source.put({**route, "spec": {"parentRefs": [], "rules": [{"name": "all"}]}})
         await bridge.settled()
@@ -104,33 +125,15 @@ async def walk(seed: int, steps: int, opa_path: Path) -> None:
     world = SmallWorld(seed)
     chance = random.Random(seed)
     history: list[str] = []
-    bundle = shipped_bundle(rego_root())
-    async with (
-        WarmOpa(opa_path, bundle=bundle) as managed,
-        at_work(managed.url, world.objects.values()) as bridge,
-    ):
-        await bridge.settled()
+    async with settled(opa_path, world.objects.values()) as bridge:
         await compare(bridge, f"seed {seed}, at the start")
         together = itertools.cycle(AT_ONCE)
         while len(history) < steps:
-            for _ in range(next(together)):
-                what, key, obj = world.step()
-                history.append(f"{what} {key}: {obj['spec'] if obj and 'spec' in obj else obj}")
-                if obj is None:
-                    bridge.source.delete(key)
-                else:
-                    bridge.source.put(as_it_was(bridge.source.objects.get(key, {}), obj))
+            history.extend(bridge.step(world) for _ in range(next(together)))
             if chance.random() < 0.2:
                 history.append(_meddle(bridge.source, chance))
             await bridge.settled()
             await compare(bridge, f"seed {seed}, after {len(history)} steps, the last:\n" + "\n".join(history[-4:]))
-
-
-def as_it_was(before: Object, obj: Object) -> Object:
-    """A changed object keeps its status and annotations, as with an API server."""
-    annotations = before.get("metadata", {}).get("annotations", {})
-    kept = {"status": before["status"]} if "status" in before else {}
-    return {**obj, **kept, "metadata": {**obj["metadata"], **({"annotations": annotations} if annotations else {})}}
 
 
 def _meddle(source: ScriptedSource, chance: random.Random) -> str:

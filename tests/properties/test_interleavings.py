@@ -15,7 +15,7 @@ from bridge.opa.client import Opa
 from tests.builders import resource
 from tests.integration.scripted import ScriptedSource
 from tests.properties.small_world import GROUP, POLICY_KINDS, SmallWorld
-from tests.properties.test_incremental_statuses import Bridge, as_it_was, at_work, compare
+from tests.properties.test_incremental_statuses import Bridge, at_work, compare
 from tests.properties.test_replication import roots
 from tests.warm_opa import WarmOpa
 
@@ -103,7 +103,7 @@ def crd(kind: str) -> Object:
 
 def put(obj: Object) -> Event:
     """An object is created."""
-    return lambda bridge: bridge.source.put(as_it_was(bridge.source.objects.get(key_of(obj), {}), obj))
+    return lambda bridge: bridge.put(obj)
 
 
 def serve(type_id: str) -> Event:

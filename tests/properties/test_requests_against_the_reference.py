@@ -11,12 +11,10 @@ from typing import Any
 import pytest
 import yaml
 
-from bridge.files import rego_root
 from bridge.opa.client import Opa
-from bridge.opa.shipped import shipped_bundle
 from tests.properties.drawing import Object
 from tests.properties.random_requests import random_requests, random_routing
-from tests.properties.test_incremental_statuses import at_work
+from tests.properties.test_incremental_statuses import settled
 from tests.reference.hierarchy import parents_of
 from tests.reference.listeners import NOT_ALLOWED, unaccepted
 from tests.reference.objects import ROUTES, Cluster, node_of
@@ -53,9 +51,7 @@ async def test_1000_random_routings_attach_as_the_reference_attaches(opa: Opa) -
 async def test_replicated_routing_has_the_answers_of_the_reference(opa_path: Path) -> None:
     for seed in range(3):
         objects = random_routing(seed)
-        bundle = shipped_bundle(rego_root())
-        async with WarmOpa(opa_path, bundle=bundle) as managed, at_work(managed.url, objects) as bridge:
-            await bridge.settled()
+        async with settled(opa_path, objects) as bridge:
             assert await attached(bridge.opa, objects, {}) == attached_by_the_reference(objects)
             for request in random_requests(seed, objects, EACH):
                 assert await answered(bridge.opa, request, {}) == served(Cluster.of(objects), request), request

@@ -13,7 +13,7 @@ from bridge.model.keys import Key, key_of, parse_key
 from bridge.model.types import GATEWAY_API
 from bridge.model.views import View
 from bridge.opa.client import Opa
-from bridge.opa.shipped import edge_bundle, shipped_bundle
+from bridge.opa.shipped import edge_bundle
 from bridge.replicator.answers import ANSWERS, AnswerTable
 from bridge.replicator.documents import OBJECTS
 from bridge.replicator.views import Marks, Slice, marks_of_change, query_slice
@@ -21,7 +21,7 @@ from tests.properties.drawing import Drawing, Object
 from tests.properties.random_clusters import random_cluster
 from tests.properties.random_requests import random_requests, random_routing
 from tests.properties.small_world import SmallWorld
-from tests.properties.test_incremental_statuses import as_it_was, at_work
+from tests.properties.test_incremental_statuses import settled
 from tests.properties.test_requests_against_the_reference import answered, request_input
 from tests.reference.objects import Node
 from tests.warm_opa import WarmOpa
@@ -83,12 +83,10 @@ async def test_answers_after_many_changes_are_those_computed_from_scratch(seed: 
 
 async def compare_answers(objects: list[Object], seed: int, opa_path: Path) -> None:
     async with (
-        WarmOpa(opa_path, bundle=shipped_bundle(rego_root())) as managed,
-        at_work(managed.url, objects) as hub,
+        settled(opa_path, objects) as hub,
         WarmOpa(opa_path, bundle=edge_bundle(rego_root())) as other,
         Opa(other.url) as edge,
     ):
-        await hub.settled()
         gateways = [key_of(obj) for obj in objects if obj["kind"] == "Gateway"]
         for view in _views_of(gateways):
             found = await AnswerTable(view, hub.opa).read(hub.replicator.changing)
@@ -144,9 +142,7 @@ def _far(answer: dict[str, Any]) -> dict[str, Any]:
 async def walk_answers(seed: int, steps: int, opa_path: Path) -> None:
     """Change random objects; what is kept of the answers and brought up to date is what is computed from scratch."""
     world = SmallWorld(seed)
-    bundle = shipped_bundle(rego_root())
-    async with WarmOpa(opa_path, bundle=bundle) as managed, at_work(managed.url, world.objects.values()) as hub:
-        await hub.settled()
+    async with settled(opa_path, world.objects.values()) as hub:
         kept = {view.name: AnswerTable(view, hub.opa) for view in _views_of(_gateways(world))}
         marks: dict[str, Marks | None] = {}
 
@@ -162,18 +158,14 @@ async def walk_answers(seed: int, steps: int, opa_path: Path) -> None:
 
         hub.replicator.listen(note)
         for _ in range(steps):
-            what, key, obj = world.step()
-            if obj is None:
-                hub.source.delete(key)
-            else:
-                hub.source.put(as_it_was(hub.source.objects.get(key, {}), obj))
+            step = hub.step(world)
             await hub.settled()
             for view in _views_of(_gateways(world)):
                 table = kept.setdefault(view.name, AnswerTable(view, hub.opa))
                 found = await table.read(hub.replicator.changing)
                 marks[view.name] = found.marks
                 fresh = await AnswerTable(view, hub.opa).read(hub.replicator.changing)
-                assert not _differing(found.documents, fresh.documents), (seed, view.name, what, key)
+                assert not _differing(found.documents, fresh.documents), (seed, view.name, step)
 
 
 def _differing(found: Any, wanted: Any, path: tuple[str, ...] = ()) -> list[Any]:
@@ -189,14 +181,11 @@ def _gateways(world: SmallWorld) -> list[Key]:
 
 
 async def compare_views(objects: list[Object], seed: int, opa_path: Path) -> None:
-    bundle = shipped_bundle(rego_root())
     async with (
-        WarmOpa(opa_path, bundle=bundle) as managed,
-        at_work(managed.url, objects) as hub,
-        WarmOpa(opa_path, bundle=bundle) as other,
+        settled(opa_path, objects) as hub,
+        WarmOpa(opa_path) as other,
         Opa(other.url) as edge,
     ):
-        await hub.settled()
         gateways = [key_of(obj) for obj in objects if obj["kind"] == "Gateway"]
         for view in _views_of(gateways):
             found = await query_slice(hub.opa, view)
@@ -250,9 +239,7 @@ def _is_in(node: str, objects: Any) -> bool:
 async def walk(seed: int, steps: int, opa_path: Path) -> None:
     """Change random objects; a view that differs afterwards has a mark in common with the changes."""
     world = SmallWorld(seed)
-    bundle = shipped_bundle(rego_root())
-    async with WarmOpa(opa_path, bundle=bundle) as managed, at_work(managed.url, world.objects.values()) as hub:
-        await hub.settled()
+    async with settled(opa_path, world.objects.values()) as hub:
         notices: list[tuple[Notice, list[Marks]]] = []
 
         def note(notice: Notice) -> None:
@@ -264,24 +251,17 @@ async def walk(seed: int, steps: int, opa_path: Path) -> None:
         before: dict[str, Slice] = {}
         skipped = 0
         for _ in range(steps):
-            what, key, obj = world.step()
-            if obj is None:
-                hub.source.delete(key)
-            else:
-                hub.source.put(as_it_was(hub.source.objects.get(key, {}), obj))
+            step = hub.step(world)
             await hub.settled()
             noted, notices[:] = list(notices), []
-            after = {
-                view.name: await query_slice(hub.opa, view)
-                for view in _views_of(key for key in world.objects if key.kind == "Gateway")
-            }
+            after = {view.name: await query_slice(hub.opa, view) for view in _views_of(_gateways(world))}
             for name in after.keys() & before.keys():
                 marks = before[name].marks
                 assert marks is not None
                 concerned = any(one.kinds or any(not marks.isdisjoint(some) for some in more) for one, more in noted)
                 skipped += not concerned
                 if not concerned:
-                    assert after[name].documents == before[name].documents, (seed, name, what, key)
+                    assert after[name].documents == before[name].documents, (seed, name, step)
             before = after
         assert skipped  # otherwise nothing is tested
 
