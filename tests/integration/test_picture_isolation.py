@@ -3,7 +3,7 @@
 import asyncio
 import copy
 from collections.abc import AsyncIterator, Callable
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +11,13 @@ from structlog.testing import capture_logs
 
 from bridge.model.changes import Object
 from bridge.model.keys import key_of
-from bridge.remediator.audit import Audited
-from bridge.sidecar.run import Backing
 from bridge.web.picture_updates import Drawing
-from bridge.web.subscriptions import Following
 from tests.builders import backends, http_route, policy, policy_kind, service, target_ref
 from tests.bundles import bundle_with
 from tests.eventually import eventually
-from tests.properties.test_incremental_statuses import Bridge, at_work
+from tests.properties.test_incremental_pictures import looking
+from tests.properties.test_incremental_statuses import Bridge
 from tests.warm_opa import WarmOpa
-from tests.working import working
 
 GROUP = "gateway.networking.k8s.io"
 # Rego has no catch: two values for one rule fail each query that makes the links of this route.
@@ -48,31 +45,20 @@ def with_hostname(obj: Object, hostname: str) -> Object:
 
 
 @asynccontextmanager
-async def looking(
-    opa_path: Path, objects: list[Object], remediator: Any = None
-) -> AsyncIterator[tuple[Bridge, Drawing]]:
+async def drawn(opa_path: Path, objects: list[Object], remediator: Any = None) -> AsyncIterator[tuple[Bridge, Drawing]]:
     """A bridge with these objects, whose picture is open and whose routes are followed."""
-    drawing, following = Drawing(), Following()
     async with (
         WarmOpa(opa_path, bundle=bundle_with([CONFLICT])) as managed,
-        at_work(managed.url, objects) as bridge,
+        looking(managed.url, objects, remediator) as seen,
     ):
-        opa = bridge.opa
-        backing = Backing(opa, opa, bridge.replicator, remediator or bridge.remediator, dict, Audited(opa))
-        drawing.open(backing)
-        following.open(backing)
-        async with working(drawing.run, following.run):
-            with ExitStack() as stack:
-                stack.enter_context(drawing.looking())
-                stack.enter_context(following.following([key_of(obj) for obj in objects], None, None))
-                await asyncio.wait_for(drawing.whole.wait(), 300)
-                yield bridge, drawing
+        await asyncio.wait_for(seen.drawing.whole.wait(), 300)
+        yield seen.bridge, seen.drawing
 
 
 async def test_object_that_spoils_a_query_is_left_out_and_the_picture_follows_the_others(opa_path: Path) -> None:
     good, bad = route("good", "a.example.com"), route("bad", "b.example.com")
     with capture_logs() as logs:
-        async with looking(opa_path, [good, bad]) as (bridge, drawing):
+        async with drawn(opa_path, [good, bad]) as (bridge, drawing):
             bridge.source.put(with_hostname(bad, "conflict.example.com"))
             bridge.source.put(route("later", "c.example.com"))
             await eventually(lambda: f"{GROUP}/HTTPRoute/shop/later" in drawing.picture)
@@ -116,7 +102,7 @@ async def test_policy_has_no_outcome_before_all_are_counted(opa_path: Path) -> N
     kind["metadata"] |= version
     hue = policy("HuePolicy", "hue", [target_ref("Service", "cart")], metadata=version, hue="red")
     key, remediator = str(key_of(hue)), Counting()
-    async with looking(opa_path, [kind, hue, service("cart", metadata=version)], remediator) as (_, drawing):
+    async with drawn(opa_path, [kind, hue, service("cart", metadata=version)], remediator) as (_, drawing):
         await eventually(lambda: key in drawing.policies)
         assert drawing.policies[key]["outcomes"] == []
         assert {condition["type"] for condition in drawing.policies[key]["conditions"]} == {"Accepted"}
@@ -127,7 +113,7 @@ async def test_policy_has_no_outcome_before_all_are_counted(opa_path: Path) -> N
 async def test_route_with_an_impossible_backend_is_drawn_and_so_are_its_changes(opa_path: Path) -> None:
     odd = route("odd", "a.example.com", "../infra/gw")
     with capture_logs() as logs:
-        async with looking(opa_path, [route("good", "b.example.com"), odd]) as (bridge, drawing):
+        async with drawn(opa_path, [route("good", "b.example.com"), odd]) as (bridge, drawing):
             assert f"{GROUP}/HTTPRoute/shop/odd" in drawing.picture
             bridge.source.put(with_hostname(odd, "c.example.com"))
             bridge.source.put(route("later", "d.example.com", "a#b"))

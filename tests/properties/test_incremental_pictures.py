@@ -4,15 +4,16 @@ import asyncio
 import itertools
 import random
 import time
-from collections.abc import AsyncIterator
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bridge.model.keys import parse_key
+from bridge.model.changes import Object
+from bridge.model.keys import key_of, parse_key
 from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
 from bridge.queries.asking import effective_at
@@ -41,20 +42,18 @@ class Looking:
 
 
 @asynccontextmanager
-async def looking(opa_url: str, world: SmallWorld) -> AsyncIterator[Looking]:
-    """A bridge that has taken a world in."""
+async def looking(opa_url: str, objects: Collection[Object], remediator: Any = None) -> AsyncIterator[Looking]:
+    """A bridge that has taken objects in; its own remediator counts outcomes, or another."""
     drawing, following = Drawing(), Following()
-    async with at_work(opa_url, world.objects.values()) as bridge:
+    async with at_work(opa_url, objects) as bridge:
         opa = bridge.opa
-        backing = Backing(opa, opa, bridge.replicator, bridge.remediator, dict, Audited(opa))
+        backing = Backing(opa, opa, bridge.replicator, remediator or bridge.remediator, dict, Audited(opa))
         drawing.open(backing)
         following.open(backing)
         kinds = ("Gateway", "HTTPRoute", "Service", "Thing", "Namespace", "GatewayClass", "ListenerSet")
-        targets = [key for key in world.objects if key.kind in kinds]
+        targets = [key_of(obj) for obj in objects if obj["kind"] in kinds]
         async with working(drawing.run, following.run):
-            with ExitStack() as stack:
-                stack.enter_context(drawing.looking())
-                _, followed = stack.enter_context(following.following(targets, None, None))
+            with drawing.looking(), following.following(targets, None, None) as (_, followed):
                 yield Looking(bridge, drawing, followed)
 
 
@@ -72,7 +71,7 @@ async def test_after_many_changes_picture_and_stream_equal_those_from_scratch(se
 async def walk(seed: int, steps: int, opa_path: Path) -> None:
     world, chance = SmallWorld(seed), random.Random(seed)
     history: list[str] = []
-    async with WarmOpa(opa_path) as managed, looking(managed.url, world) as seen:
+    async with WarmOpa(opa_path) as managed, looking(managed.url, world.objects.values()) as seen:
         await _compare(seen, f"seed {seed}, at the start")
         together = itertools.cycle(AT_ONCE)
         while len(history) < steps:
