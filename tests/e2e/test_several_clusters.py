@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -14,12 +16,14 @@ import pytest
 import yaml
 
 from bridge.opa.credentials import VERIFICATION_KEY
+from bridge.sidecar.webhook import Policies
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import Run
 from tests.e2e.serving import Serving, bridge_runs
 from tests.e2e.test_views import Fleet, _send
-from tests.eventually import eventually_blocking
+from tests.eventually import eventually, eventually_blocking
+from tests.integration.served_webhook import review_of_object, serving
 from tests.ports import free_address
 from tests.storing import StorageServer
 
@@ -266,6 +270,24 @@ def test_placement_command_shows_where_workloads_of_each_cluster_can_run(federat
     [large] = [one for one in moved if one["object"].endswith("/large")]
     assert large["errors"] == ["no cluster of this region has as many processors"]
     federation.kubectls["west"]("label", "node", "node", "topology.kubernetes.io/region=us", "--overwrite")
+
+
+async def test_webhook_places_a_workload_by_the_data_of_all_clusters(federation: Federation, tmp_path: Path) -> None:
+    decision = f"{federation.url}/v1/data/io/k8s/federation/admission"
+    own = federation.hubs["east"].opa_url
+    await eventually(
+        lambda: asyncio.to_thread(_send, decision, {"input": {"metadata": {}}}), lambda found: found["result"]
+    )
+    async with serving(tmp_path, own, policies=Policies(lambda: True, lambda _: ""), webhook_decision=decision) as ask:
+
+        async def place(cpus: int) -> dict[str, Any]:
+            deployment = yaml.safe_load(WORKLOAD.format(name="new", region="us", cpus=cpus))
+            return await ask.review(review_of_object(deployment))
+
+        placed = await place(16)
+        assert [one["value"] for one in json.loads(base64.b64decode(placed["patch"]))] == ["west"]
+        refused = await place(99)
+        assert refused["status"]["message"] == "no cluster of this region has as many processors"
 
 
 def test_contexts_are_read_one_after_the_other(federation: Federation, bridge: Run) -> None:
