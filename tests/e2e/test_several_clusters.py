@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 import re
@@ -275,16 +274,13 @@ def test_placement_command_shows_where_workloads_of_each_cluster_can_run(federat
 async def test_webhook_places_a_workload_by_the_data_of_all_clusters(federation: Federation, tmp_path: Path) -> None:
     decision = f"{federation.url}/v1/data/io/k8s/federation/admission"
     own = federation.hubs["east"].opa_url
-    await eventually(
-        lambda: asyncio.to_thread(_send, decision, {"input": {"metadata": {}}}), lambda found: found["result"]
-    )
     async with serving(tmp_path, own, policies=Policies(lambda: True, lambda _: ""), webhook_decision=decision) as ask:
 
         async def place(cpus: int) -> dict[str, Any]:
             deployment = yaml.safe_load(WORKLOAD.format(name="new", region="us", cpus=cpus))
             return await ask.review(review_of_object(deployment))
 
-        placed = await place(16)
+        placed = await eventually(lambda: place(16), lambda found: "patch" in found)
         assert [one["value"] for one in json.loads(base64.b64decode(placed["patch"]))] == ["west"]
         refused = await place(99)
         assert refused["status"]["message"] == "no cluster of this region has as many processors"
