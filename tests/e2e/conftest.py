@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.serving import bridge_runs
+from tests.e2e.serving import Serving, bridge_runs
 from tests.in_process import run_warm, run_with_opa
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -82,11 +82,19 @@ def bridge_process(bridge_path: Path, environment: dict[str, str]) -> Run:
 
 
 @pytest.fixture(scope="session")
-def shop_opa(bridge_path: Path, environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of an OPA that holds `examples/shop`; nothing changes it."""
+def served_shop(
+    bridge_path: Path, environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Serving]:
+    """A bridge that serves `examples/shop`; nothing changes what it has."""
     log = tmp_path_factory.mktemp("shop") / "log"
     with bridge_runs(bridge_path, environment, log, "--manifests", SHOP, "--listen", "127.0.0.1:0") as found:
-        yield found.opa_url
+        yield found
+
+
+@pytest.fixture(scope="session")
+def shop_opa(served_shop: Serving) -> str:
+    """The address of its OPA."""
+    return served_shop.opa_url
 
 
 @pytest.fixture(scope="session")

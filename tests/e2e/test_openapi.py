@@ -5,8 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,7 @@ from bridge import __version__
 from bridge.web.queries import ALLOWED
 from hack.tools.building import find_go
 from tests.e2e.conftest import ROOT, SHOP
-from tests.e2e.serving import bridge_runs, fetch
+from tests.e2e.serving import Serving, fetch
 
 DOCUMENT = yaml.safe_load((ROOT / "docs" / "reference" / "openapi.yaml").read_text())
 CLIENTS = ROOT / "examples" / "clients"
@@ -42,23 +40,6 @@ INPUTS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-@dataclass(frozen=True)
-class Served:
-    """Where the example is served."""
-
-    bridge: str
-    opa: str
-
-
-@pytest.fixture(scope="module")
-def served(
-    bridge_path: Path, environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Served]:
-    log = tmp_path_factory.mktemp("openapi") / "log"
-    with bridge_runs(bridge_path, environment, log, "--manifests", SHOP, "--listen", "127.0.0.1:0") as found:
-        yield Served(found.url, found.opa_url)
-
-
 def test_the_document_is_valid_and_of_this_version() -> None:
     validate(DOCUMENT)
     assert DOCUMENT["info"]["version"] == __version__
@@ -68,9 +49,9 @@ def test_the_document_is_valid_and_of_this_version() -> None:
 
 
 @pytest.mark.parametrize("name", INPUTS)
-def test_answers_of_queries_are_as_described(served: Served, name: str) -> None:
+def test_answers_of_queries_are_as_described(served_shop: Serving, name: str) -> None:
     for query_input in INPUTS[name]:
-        for url, path in ((served.bridge, f"/api/query/{name}"), (served.opa, f"/v1/data/bridge/v1/{name}")):
+        for url, path in ((served_shop.url, f"/api/query/{name}"), (served_shop.opa_url, f"/v1/data/bridge/v1/{name}")):
             operation = DOCUMENT["paths"][path]["post"]
             body = {"input": query_input}
             _check(operation["requestBody"]["content"]["application/json"]["schema"], body)
@@ -93,20 +74,20 @@ def test_answers_of_queries_are_as_described(served: Served, name: str) -> None:
         ("/api/topology", "?limit=nothing"),
     ],
 )
-def test_answers_of_the_bridge_are_as_described(served: Served, path: str, parameters: str) -> None:
-    status, answer = _ask(f"{served.bridge}{path}{parameters}")
+def test_answers_of_the_bridge_are_as_described(served_shop: Serving, path: str, parameters: str) -> None:
+    status, answer = _ask(f"{served_shop.url}{path}{parameters}")
     _check(_answer_of(DOCUMENT["paths"][path]["get"], status), answer)
 
 
-def test_what_a_change_does_is_as_described(served: Served) -> None:
+def test_what_a_change_does_is_as_described(served_shop: Serving) -> None:
     policy = (SHOP / "60-brand.yaml").read_bytes().replace(b"brand", b"other")
-    status, answer = _ask(f"{served.bridge}/api/changes?delete=colorpolicy/infra/brand", policy)
+    status, answer = _ask(f"{served_shop.url}/api/changes?delete=colorpolicy/infra/brand", policy)
     assert status == 200
     _check(_answer_of(DOCUMENT["paths"]["/api/changes"]["post"], status), answer)
 
 
-def test_the_python_example_runs(served: Served) -> None:
-    command = [sys.executable, str(CLIENTS / "python" / "effective.py"), served.opa]
+def test_the_python_example_runs(served_shop: Serving) -> None:
+    command = [sys.executable, str(CLIENTS / "python" / "effective.py"), served_shop.opa_url]
     reported = _run([*command, f"{CATALOG}#metrics"], ROOT)
     assert reported == PRINTED
     refused = subprocess.run([*command, "core/Service/a/b"], capture_output=True, text=True, check=False)
@@ -115,24 +96,24 @@ def test_the_python_example_runs(served: Served) -> None:
 
 @pytest.mark.long
 @pytest.mark.skipif(shutil.which("npm") is None, reason="there is no npm")
-def test_a_client_in_typescript_is_generated_and_runs(served: Served, tmp_path: Path) -> None:
+def test_a_client_in_typescript_is_generated_and_runs(served_shop: Serving, tmp_path: Path) -> None:
     folder = _copied("typescript", tmp_path)
     _run(["npm", "install", "--no-audit", "--no-fund", "--silent"], folder)
     for script in ("generate", "build"):
         _run(["npm", "run", "--silent", script], folder)
-    command = ["node", "build/effective.js", served.opa]
+    command = ["node", "build/effective.js", served_shop.opa_url]
     assert _run([*command, f"{CATALOG}#metrics"], folder) == PRINTED
     refused = subprocess.run([*command, "core/Service/a/b"], cwd=folder, capture_output=True, text=True, check=False)
     assert (refused.returncode, refused.stderr) == (1, "TargetNotFound: core/Service/a/b does not exist\n")
 
 
 @pytest.mark.long
-def test_a_client_in_go_is_generated_and_runs(served: Served, tmp_path: Path) -> None:
+def test_a_client_in_go_is_generated_and_runs(served_shop: Serving, tmp_path: Path) -> None:
     folder = _copied("go", tmp_path)
     go = find_go()
     _run([go, "generate", "."], folder)
     _run([go, "mod", "tidy"], folder)
-    reported = _run([go, "run", ".", served.bridge, "service/shop/catalog#metrics"], folder)
+    reported = _run([go, "run", ".", served_shop.url, "service/shop/catalog#metrics"], folder)
     assert reported == PRINTED
 
 

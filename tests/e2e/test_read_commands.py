@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from tests.e2e.conftest import ROOT, SHOP, Run
-from tests.e2e.serving import bridge_runs
+from tests.e2e.serving import Serving
 
 BROKEN = """\
 kind: [
@@ -225,15 +225,10 @@ def test_folder_without_objects_is_an_error(bridge: Run, tmp_path: Path) -> None
     assert (change.returncode, change.stderr) == (2, f"error: no objects in {tmp_path}\n")
 
 
-def test_address_of_the_bridge_is_not_taken_for_an_opa(
-    bridge: Run, bridge_path: Path, environment: dict[str, str], tmp_path: Path
-) -> None:
-    with bridge_runs(
-        bridge_path, environment, tmp_path / "log", "--manifests", SHOP, "--listen", "127.0.0.1:0"
-    ) as found:
-        answer = bridge("effective", "--opa", found.url)
+def test_address_of_the_bridge_is_not_taken_for_an_opa(bridge: Run, served_shop: Serving) -> None:
+    answer = bridge("effective", "--opa", served_shop.url)
     assert answer.returncode == 2
-    assert answer.stderr.startswith(f"error: {found.url} is not an OPA (HTTP 405): if this is a bridge's own")
+    assert answer.stderr.startswith(f"error: {served_shop.url} is not an OPA (HTTP 405): if this is a bridge's own")
 
 
 def test_labels_and_namespaces_select_what_is_shown(shop: Run) -> None:
