@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("replication", "threat-model")
+PAGES = ("many-opas", "replication", "threat-model")
 
 
 @pytest.mark.parametrize("page", PAGES)
