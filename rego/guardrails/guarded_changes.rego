@@ -164,10 +164,13 @@ _pure := {name | some name in input.names; _shipped[constraints.active_constrain
 
 _shipped := by_target.names - by_target.own
 
-# Everything that is in effect at an object, and all labels that a match may read, are the same after the request.
+# Everything that is in effect at an object, and all labels that a match may read, are the same after the request. An object
+# without targets, such as a Namespace, may violate a Constraint by its labels: where no entry of parameterSelection matches.
 _keeps_targets(key) if {
 	not kinds.of_policy(key)
-	effective_targets.at(key) == input.before[key]
+	targets := effective_targets.at(key)
+	targets != []
+	targets == input.before[key]
 }
 
 # An update that leaves the targetRefs of a policy, `refs`, concerns the same objects after it.

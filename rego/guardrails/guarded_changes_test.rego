@@ -144,6 +144,17 @@ test_a_label_of_a_namespace_that_opens_a_listener_is_denied if {
 	_exposes([selecting, _fresh("other")], _update("", "", _namespace({}), _namespace({"open": "yes"})))
 }
 
+test_a_label_of_an_object_without_targets_may_violate_a_constraint if {
+	selecting := _constraint("teams", {
+		"match": {"kinds": [{"kinds": ["Namespace"]}]},
+		"parameterSelection": [{"match": {"labelSelector": {"matchLabels": {"team": "red"}}}}],
+		"onParameterSelectionNoMatch": "deny",
+	})
+	found := _messages([selecting], [_namespace({"team": "red"})], _update("", "", _namespace({"team": "red"}), _namespace({})))
+	found == {["deny", "[teams] Namespace shop: no entry of parameterSelection matches"]}
+	_messages([selecting], [_namespace({})], _update("", "", _namespace({}), _namespace({"team": "blue"}))) == set()
+}
+
 test_what_leaves_with_its_namespace_is_let_go if {
 	leaving := {"metadata": {"name": "infra", "deletionTimestamp": "2026-01-01T00:00:00Z"}, "apiVersion": "v1", "kind": "Namespace"}
 	world := [obj | some obj in testing.world; [obj.kind, obj.metadata.name] != ["Namespace", "infra"]]
