@@ -147,23 +147,20 @@ async def remove(settings: Settings) -> list[RemovalOutcome]:
             others = (take_back(one) for one in found if "webhooks" not in one.traces)
             outcomes = [*first, *await asyncio.gather(*others), *_unseen(removal)]
         if removal.lease is not None:
-            outcomes.append(await _last(client, settings, leases, outcomes))
+            outcomes.append(await _last(client, settings, outcomes))
         return outcomes
 
 
-async def _last(
-    client: KubeClient, settings: Settings, leases: Sequence[str], before: list[RemovalOutcome]
-) -> RemovalOutcome:
+async def _last(client: KubeClient, settings: Settings, before: list[RemovalOutcome]) -> RemovalOutcome:
     """Delete the Leases, one of which stores names of former policy kinds, once no remaining object needs them."""
     from bridge.kube.errors import KubeError
-    from bridge.sidecar.removal import delete_lease
+    from bridge.sidecar.removal import delete_leases
 
     name, what = _lease_name(settings), ("the object itself",)
     if any(one.left or one.unseen for one in before):
         return RemovalOutcome(name, what, left="it stores names of remaining entries")
     try:
-        for lease in reversed(leases):
-            await delete_lease(client, settings.lease_namespace, lease)
+        await delete_leases(client, settings)
     except KubeError as error:
         return RemovalOutcome(name, what, left=str(error))
     return RemovalOutcome(name, what, done=True)

@@ -245,11 +245,15 @@ async def held(client: KubeClient, namespace: str, names: Sequence[str]) -> Asyn
         yield
 
 
-async def delete_lease(client: KubeClient, namespace: str, name: str) -> None:
-    """Delete the Lease, unless a bridge holds it. Raises KubeError."""
-    lease = await read_lease(client, namespace, name)
-    if lease is not None and not holder_of(lease):
-        await client.delete(_path(namespace, name))
+async def delete_leases(client: KubeClient, settings: Settings) -> None:
+    """Delete the Leases, the first one last, also those of a former, larger number of shards. Raises KubeError.
+
+    A Lease that a bridge holds is kept.
+    """
+    for name in reversed(dataclasses.replace(settings, shards=MOST_SHARDS).lease_names):
+        lease = await read_lease(client, settings.lease_namespace, name)
+        if lease is not None and not holder_of(lease):
+            await client.delete(_path(settings.lease_namespace, name))
 
 
 def _path(namespace: str, name: str) -> str:

@@ -14,7 +14,7 @@ from bridge.kube.lease import REQUEST, SHARDS, Term
 from bridge.kube.shards import Shards, shard_of
 from bridge.settings.model import Settings
 from bridge.settings.validation import MOST_SHARDS
-from bridge.sidecar.removal import delete_lease, held, names_of_leases, read_lease
+from bridge.sidecar.removal import delete_leases, held, names_of_leases, read_lease
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually
 from tests.integration.objects import fresh_name, make_namespace, put_config_map
@@ -191,7 +191,7 @@ async def test_one_lease_has_no_annotations(client: KubeClient) -> None:
         assert "annotations" not in metadata
 
 
-async def test_a_removal_holds_every_lease_and_deletes_them(client: KubeClient) -> None:
+async def test_a_removal_holds_every_lease_and_deletes_them_and_those_of_former_shards(client: KubeClient) -> None:
     leases = names(3)
     settings = Settings(lease_name=leases[0])
     bridge = shards(client, leases, "a")
@@ -203,8 +203,11 @@ async def test_a_removal_holds_every_lease_and_deletes_them(client: KubeClient) 
         assert [holder.startswith("uninstall-status-") for holder in holders] == [True]
         await asyncio.sleep(1)
         assert bridge.held() == frozenset()
-    for name in leases:
-        await delete_lease(client, "default", name)
+    fewer = shards(client, leases[:1], "b")
+    async with running(fewer):
+        await until_shared((fewer, 1))
+    assert await names_of_leases(client, settings) == tuple(leases[:1])
+    await delete_leases(client, settings)
     assert [await read_lease(client, "default", name) for name in leases] == [None] * 3
 
 
