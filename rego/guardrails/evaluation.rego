@@ -53,7 +53,7 @@ fixed_steps := {name: step |
 	not spec.exemptions
 	not input.unjudged[name]
 	constraints.fact(name, "parameters") == []
-	spec.policy in constraints.dispatch.policies
+	constraints.dispatch.policies[spec.policy]
 	step := {"policy": spec.policy, "parameters": object.get(spec, "parameters", {}), "action": object.get(spec, "enforcementAction", "deny")}
 }
 

@@ -130,7 +130,7 @@ _violations(name) := {[message, {}]} if {
 _matching contains name if {
 	_judges
 	some name, spec in constraints.active_constraints
-	not spec.policy in data.bridge.by_target.names # guardrails, which judge what is in effect
+	not data.bridge.by_target.names[spec.policy] # guardrails, which judge what is in effect
 	_fits_scale(object.get(spec, "match", {}))
 	some it in _subjects
 	_match(name, object.get(spec, "match", {}), it)
