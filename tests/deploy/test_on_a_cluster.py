@@ -230,13 +230,21 @@ def test_an_edge_is_accepted_and_has_the_configuration_of_the_command(
 
 
 @pytest.mark.parametrize(
-    ("missing", "why"), [("view", "/view"), ("verificationKey", "/verificationKey"), ("token", "token or tokenSecret")]
+    ("wrong", "why"),
+    [
+        ({"view": ""}, "/view"),
+        ({"view": None}, "missing property 'view'"),
+        ({"verificationKey": ""}, "/verificationKey"),
+        ({"token": ""}, "token or tokenSecret"),
+        ({"url": "https://hub: 8484"}, "/url"),
+        ({"token": "one\ntwo\n"}, "/token"),
+    ],
 )
-def test_an_edge_needs_its_view_the_key_and_a_token(tmp_path: Path, missing: str, why: str) -> None:
-    values = _edge_values(tmp_path, "Deployment")
-    del values[missing]
+def test_an_edge_needs_its_view_the_key_an_address_and_one_token(
+    tmp_path: Path, wrong: dict[str, str | None], why: str
+) -> None:
     with pytest.raises(HelmError, match=why):
-        template(EDGE, tmp_path / "home", values)
+        template(EDGE, tmp_path / "home", {**_edge_values(tmp_path, "Deployment"), **wrong})
 
 
 def test_removed_as_documented_crds_and_policies_stay(applied: ControlPlane, kubectl: Kubectl) -> None:
