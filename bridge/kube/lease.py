@@ -215,7 +215,7 @@ class Lease:
         elif self._may_take(self._seen["spec"]):
             is_given = self._successor is not None and self._successor[1]()
             holder = self._successor[0] if self._successor and is_given else self.identity
-            await self._write(self._seen, self._make_annotations(), self._make_spec(self._seen["spec"], holder))
+            await self._write(self._seen, self._make_annotations(holder), self._make_spec(self._seen["spec"], holder))
         elif self.wanted:
             await self._write(self._seen, {**self.noted, REQUEST: self.identity}, self._seen["spec"])
         self.wanted = False
@@ -255,10 +255,11 @@ class Lease:
         return clock() >= self._renewal_seen + (spec.get("leaseDurationSeconds") or self._term.duration)
 
     async def _create(self) -> None:
+        annotations = self._make_annotations(self.identity)
         body = {
             "apiVersion": "coordination.k8s.io/v1",
             "kind": "Lease",
-            "metadata": {"name": self.name, "namespace": self.namespace, "annotations": self._make_annotations()},
+            "metadata": {"name": self.name, "namespace": self.namespace, "annotations": annotations},
             "spec": self._make_spec({}, self.identity),
         }
         sent = clock()
@@ -284,10 +285,11 @@ class Lease:
         else:
             self._note(answer, sent)
 
-    def _make_annotations(self) -> dict[str, str]:
+    def _make_annotations(self, holder: str) -> dict[str, str]:
         found = {**self.noted, **self.notes}
         found.pop(REQUEST, None)
-        if self.requester not in {"", self.identity}:
+        # A request ends with the hand-over: if the new holder has died, it must not get the Lease again.
+        if self.requester not in {"", holder}:
             found[REQUEST] = self.requester
         if self._first is self and found.get(SHARDS, "1") != self._shards:
             is_free = self._cleared_at is not None and clock() >= self._cleared_at + self._term.duration

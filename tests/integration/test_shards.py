@@ -119,6 +119,21 @@ async def test_a_shard_is_handed_over_after_its_writes_in_progress(
                         await first.client_for(namespace).patch(path, {"data": {"by": "a"}})
 
 
+async def test_a_shard_that_was_given_to_a_bridge_that_had_died_is_given_once(
+    control_plane: ControlPlane, client: KubeClient
+) -> None:
+    leases = names(3)
+    bridge = shards(client, leases, "a")
+    async with running(bridge):
+        await until_shared((bridge, 3))
+        request = {"metadata": {"annotations": {REQUEST: "dead"}}}
+        await asyncio.to_thread(control_plane.api.merge, f"{LEASES}/{leases[1]}", request)
+        await until_shared((bridge, 2))
+        await until_shared((bridge, 3))
+        await asyncio.sleep(2)
+        assert len(bridge.held()) == 3
+
+
 async def _write(bridge: Shards, namespace: str, path: str) -> object:
     try:
         return await bridge.client_for(namespace).patch(path, {"data": {"by": "a"}})
