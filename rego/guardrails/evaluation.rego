@@ -53,7 +53,7 @@ fixed_steps := {name: step |
 	not spec.exemptions
 	not input.unjudged[name]
 	constraints.fact(name, "parameters") == []
-	constraints.dispatch.policies[spec.policy]
+	constraints.is_loaded(spec.policy)
 	step := {"policy": spec.policy, "parameters": object.get(spec, "parameters", {}), "action": object.get(spec, "enforcementAction", "deny")}
 }
 
