@@ -18,9 +18,7 @@ from hack.bench.wide import quiet
 from hack.figures import percentile, progress
 from hack.processes import BridgeProcess, Program
 
-ROUTE_CHANGES = 30
-REQUESTS = 100
-EXPECTATIONS = 200
+ROUTE_CHANGES, REQUESTS, EXPECTATIONS = 30, 100, 200
 SUITE_ROUTES = 1_800  # with what belongs to them, 2,000 objects
 _SETTINGS = {"BRIDGE_STATUS_WRITES_PER_SECOND": "100000"}  # what is measured is the bridge, not its budget
 _RULES = [
