@@ -133,9 +133,8 @@ def _encode_base64url(content: bytes) -> bytes:
 LONGEST_WAIT = 60.0  # seconds; clients that request more get a response by then
 DOWNLOADS = 16  # of one bundle at once; other clients wait for their response
 LONGEST_TURN = 5.0  # seconds; then the next download begins beside that of a slow client
-SUPERSEDED = (
-    1 << 24
-)  # bytes of former bundles that slow clients may keep in memory; more only for the last one of these
+# Bytes of former bundles that slow clients may keep in memory; more only for the last one of these.
+SUPERSEDED = 1 << 24
 
 
 class BundleEndpoint:
