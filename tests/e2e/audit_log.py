@@ -1,11 +1,15 @@
 """Who wrote what, and who held the Lease, as the API server's audit log has it."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from hack.tools import find
+from tests.controlplane.plane import ControlPlane
 
 POLICY = """
 apiVersion: audit.k8s.io/v1
@@ -21,6 +25,23 @@ rules:
   verbs: [create, update, patch, delete, deletecollection]
 - level: None
 """
+
+
+@contextmanager
+def audited_plane(folder: Path, users: Sequence[str], crds: Path, policy: str = POLICY) -> Iterator[ControlPlane]:
+    """A control plane with some users and CRDs that logs requests into `folder/audit.log`."""
+    (folder / "audit.yaml").write_text(policy)
+    flags = (f"--audit-policy-file={folder / 'audit.yaml'}", f"--audit-log-path={folder / 'audit.log'}")
+    etcd, api_server = find("etcd"), find("kube-apiserver")
+    assert etcd
+    assert api_server
+    plane = ControlPlane(folder / "plane", etcd=etcd.path, kube_apiserver=api_server.path, flags=flags, users=users)
+    try:
+        plane.start()
+        plane.api.apply_crds(crds)
+        yield plane
+    finally:
+        plane.stop()
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,9 @@ from typing import Any
 
 import pytest
 
-from hack.tools import find
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
-from tests.e2e.audit_log import POLICY, without_the_lease, writes
+from tests.e2e.audit_log import audited_plane, without_the_lease, writes
 from tests.e2e.conftest import ROOT
 from tests.e2e.serving import Serving, bridge_runs
 from tests.eventually import eventually_blocking
@@ -159,21 +158,11 @@ class Changes:
 def scene(
     tmp_path: Path, gateway_api_crds: Path, kubectl_path: Path, bridge_path: Path, environment: dict[str, str]
 ) -> Iterator[Scene]:
-    (tmp_path / "audit.yaml").write_text(POLICY)
-    audit = tmp_path / "audit.log"
-    flags = (f"--audit-policy-file={tmp_path / 'audit.yaml'}", f"--audit-log-path={audit}")
-    etcd, api_server = find("etcd"), find("kube-apiserver")
-    assert etcd
-    assert api_server
-    plane = ControlPlane(tmp_path / "plane", etcd=etcd.path, kube_apiserver=api_server.path, flags=flags, users=USERS)
-    with ExitStack() as stack:
-        stack.callback(plane.stop)
-        plane.start()
-        plane.api.apply_crds(gateway_api_crds / "experimental")
+    with audited_plane(tmp_path, USERS, gateway_api_crds / "experimental") as plane, ExitStack() as stack:
         _apply_examples(Kubectl(kubectl_path, plane), plane)
         (tmp_path / "settings.yaml").write_text(SETTINGS)
         bridges: dict[str, Bridge] = {}
-        scene = Scene(plane, audit, bridges, Changes(plane))
+        scene = Scene(plane, tmp_path / "audit.log", bridges, Changes(plane))
         for user in USERS:
             kubeconfig = plane.write_kubeconfig(tmp_path / f"{user}.kubeconfig", f"token-of-{user}")
             log = tmp_path / f"{user}.log"

@@ -18,9 +18,9 @@ from bridge.kube.discovery import find_missing_access
 from bridge.kube.violation_reports import FORMS
 from bridge.model.types import Access
 from bridge.sidecar.rbac import rules
-from hack.tools import find
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
+from tests.e2e.audit_log import audited_plane
 from tests.e2e.conftest import ROOT, SHOP, Run
 from tests.e2e.serving import bridge_starts
 from tests.eventually import equal_to, eventually, eventually_blocking
@@ -105,21 +105,14 @@ def installed(
 ) -> Iterator[Installed]:
     folder = tmp_path_factory.mktemp("rights")
     policy = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"]}
-    (folder / "audit.yaml").write_text(yaml.safe_dump({**policy, "rules": [{"level": "Metadata"}]}))
-    flags = [f"--audit-policy-file={folder / 'audit.yaml'}", f"--audit-log-path={folder / 'audit.log'}"]
-    tools = {name: found.path for name in ("etcd", "kube-apiserver") if (found := find(name))}
-    plane = ControlPlane(folder / "plane", etcd=tools["etcd"], kube_apiserver=tools["kube-apiserver"], flags=flags)
+    text = yaml.safe_dump({**policy, "rules": [{"level": "Metadata"}]})
     port = int(free_address().rpartition(":")[2])
-    try:
-        plane.start()
-        plane.api.apply_crds(gateway_api_crds / "experimental")
+    with audited_plane(folder, (), gateway_api_crds / "experimental", text) as plane:
         made = Installed(plane, Kubectl(kubectl_path, plane), folder, port)
         made.kubectl("create", "namespace", NAMESPACE)
         made.kubectl("create", "serviceaccount", "policy-bridge", "-n", NAMESPACE)
         made.apply(ROOT / "deploy" / "crds", SHOP, PLACEMENT, CONSTRAINTS, text=f"{REGO_POLICY}\n---\n{BROKEN}")
         yield made
-    finally:
-        plane.stop()
 
 
 @pytest.fixture(scope="module")

@@ -17,10 +17,9 @@ from typing import Any
 import pytest
 
 from bridge.kube.shards import shard_of
-from hack.tools import find
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
-from tests.e2e.audit_log import POLICY, beside_the_shards
+from tests.e2e.audit_log import POLICY, audited_plane, beside_the_shards
 from tests.e2e.conftest import ROOT
 from tests.e2e.serving import bridge_runs
 from tests.eventually import eventually_blocking
@@ -161,16 +160,8 @@ def scene(
     tmp_path: Path, gateway_api_crds: Path, kubectl_path: Path, bridge_path: Path, environment: dict[str, str]
 ) -> Iterator[Scene]:
     statuses = "- level: Request\n  verbs: [patch]\n  resources: [{group: example.com}]\n- level: Metadata"
-    (tmp_path / "audit.yaml").write_text(POLICY.replace("- level: Metadata", statuses, 1))
-    flags = (f"--audit-policy-file={tmp_path / 'audit.yaml'}", f"--audit-log-path={tmp_path / 'audit.log'}")
-    etcd, api_server = find("etcd"), find("kube-apiserver")
-    assert etcd
-    assert api_server
-    plane = ControlPlane(tmp_path / "plane", etcd=etcd.path, kube_apiserver=api_server.path, flags=flags, users=USERS)
-    with ExitStack() as stack:
-        stack.callback(plane.stop)
-        plane.start()
-        plane.api.apply_crds(gateway_api_crds / "experimental")
+    policy = POLICY.replace("- level: Metadata", statuses, 1)
+    with audited_plane(tmp_path, USERS, gateway_api_crds / "experimental", policy) as plane, ExitStack() as stack:
         kubectl = Kubectl(kubectl_path, plane)
         crds = [*sorted((ROOT / "deploy" / "crds").glob("*.yaml")), *sorted(SHOP.glob("*-crd.yaml"))]
         kubectl("apply", *(f"--filename={file}" for file in crds))

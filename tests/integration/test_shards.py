@@ -108,7 +108,7 @@ async def test_a_shard_is_handed_over_after_its_writes_in_progress(
                 proxy.delay = 0.25
                 writing = asyncio.create_task(_write(first, namespace, path))
                 async with running(second):
-                    # As long as there are writes in progress, it is nobody's.
+                    # As long as there are writes in progress, no bridge holds it.
                     await eventually(lambda: _write(first, namespace, path), lambda seen: isinstance(seen, Fenced))
                     assert second.held() == frozenset()
                     await writing
@@ -119,21 +119,6 @@ async def test_a_shard_is_handed_over_after_its_writes_in_progress(
                         await first.client_for(namespace).patch(path, {"data": {"by": "a"}})
 
 
-async def test_a_shard_that_was_given_to_a_bridge_that_had_died_is_given_once(
-    control_plane: ControlPlane, client: KubeClient
-) -> None:
-    leases = names(3)
-    bridge = shards(client, leases, "a")
-    async with running(bridge):
-        await until_shared((bridge, 3))
-        request = {"metadata": {"annotations": {REQUEST: "dead"}}}
-        await asyncio.to_thread(control_plane.api.merge, f"{LEASES}/{leases[1]}", request)
-        await until_shared((bridge, 2))
-        await until_shared((bridge, 3))
-        await asyncio.sleep(2)
-        assert len(bridge.held()) == 3
-
-
 async def _write(bridge: Shards, namespace: str, path: str) -> object:
     try:
         return await bridge.client_for(namespace).patch(path, {"data": {"by": "a"}})
@@ -141,17 +126,20 @@ async def _write(bridge: Shards, namespace: str, path: str) -> object:
         return error
 
 
-async def test_a_request_of_a_bridge_that_has_died_costs_one_term(
-    control_plane: ControlPlane, client: KubeClient
+@pytest.mark.parametrize("count", [2, 3])
+async def test_a_shard_is_given_once_to_a_bridge_that_has_died_which_costs_one_term(
+    control_plane: ControlPlane, client: KubeClient, count: int
 ) -> None:
-    leases = names(2)
-    first = shards(client, leases, "a")
-    async with running(first):
-        await until_shared((first, 2))
-        body = {"metadata": {"annotations": {REQUEST: "dead"}}}
-        await asyncio.to_thread(control_plane.api.merge, f"{LEASES}/{leases[1]}", body)
-        await until_shared((first, 1))
-        await until_shared((first, 2))
+    leases = names(count)
+    bridge = shards(client, leases, "a")
+    async with running(bridge):
+        await until_shared((bridge, count))
+        request = {"metadata": {"annotations": {REQUEST: "dead"}}}
+        await asyncio.to_thread(control_plane.api.merge, f"{LEASES}/{leases[1]}", request)
+        await until_shared((bridge, count - 1))
+        await until_shared((bridge, count))
+        await asyncio.sleep(2)
+        assert len(bridge.held()) == count
 
 
 async def test_other_numbers_of_shards_never_hold_at_the_same_time(client: KubeClient) -> None:
