@@ -54,6 +54,11 @@ def test_shipped_guardrails_judge_what_is_in_effect(bridge: Run) -> None:
     assert (feeds["details"]["severity"], feeds["details"]["field"]) == ("high", "/theme")
 
 
+def test_rego_of_admins_is_active_beside_a_shipped_guardrail(bridge: Run) -> None:
+    options = ["--manifests", ROOT / "examples" / "constraints", "--manifests", GUARDRAILS]
+    assert [row["state"] for row in json.loads(bridge("get", "modules", *options, "-o", "json").stdout)] == ["Active"]
+
+
 def test_a_change_shows_the_violations_that_it_introduces(bridge: Run) -> None:
     options = ["--manifests", SHOP, "--manifests", GUARDRAILS, "-o", "json"]
     done = bridge("analyze", "--delete", "colorpolicy/infra/brand", *options)
