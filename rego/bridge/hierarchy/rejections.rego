@@ -130,8 +130,8 @@ _unaccepted_text("NotAllowed", gateway, listener_set, _) := _not_allowed_text(ga
 
 _unaccepted_text("HostnameConflict", rival, _, listener) := sprintf("%s has another %s listener with port %v and %s", [
 	keys.describe(rival), listener.protocol, listener.port,
-	{true: "no hostname", false: sprintf("hostname %s", [listener.hostname])}[object.get(listener, "hostname", "") == ""],
-])
+	{true: "no hostname", false: sprintf("hostname %s", [hostname])}[hostname == ""],
+]) if hostname := object.get(listener, "hostname", "")
 
 _unaccepted_text("ProtocolConflict", rival, _, listener) := sprintf("%s has another listener with port %v that cannot share it with %s", [
 	keys.describe(rival), listener.port, listener.protocol,
