@@ -61,6 +61,8 @@ async def bridge(
         try:
             yield Bridge(source, filling, notices, task)
         finally:
+            if task.done() and not task.cancelled():
+                task.result()  # raises what ended it: a test may only have seen that nothing happens
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
