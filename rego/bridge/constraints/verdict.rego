@@ -143,7 +143,7 @@ report(name, replicated, counted) := object.union_n([
 			"violations": [_status_entry(violation) | some violation in counted.first],
 		}
 	},
-	{"exemptedViolations": number | active_constraints[name].exemptions; number := sum(counted.exempted)},
+	{"exemptedViolations": number | active_constraints[name].exemptions; number := sum([one | some one in counted.exempted])},
 ]) if spec := object.get({"": all_constraints[name].spec | is_object(all_constraints[name].spec)}, "", {})
 
 _status_entry(violation) := {

@@ -215,6 +215,12 @@ test_a_constraint_that_is_invalid_has_none if {
 	not _about({"policy": "testing.seen", "onParameterSelectionNoMatch": "deny"}, {"total": 0, "first": []}).totalViolations
 }
 
+test_exempted_violations_are_counted_apart if {
+	spec := object.union(_limits, {"exemptions": [{"owner": "a", "reason": "b", "until": "2999-01-01"}, {"owner": "c", "reason": "d", "until": "2999-01-01"}]})
+	found := _about(spec, {"total": 1, "first": [], "exempted": {"0": 2, "1": 3}})
+	[found.totalViolations, found.exemptedViolations] == [1, 5]
+}
+
 test_details_are_an_object_whatever_a_policy_returns if {
 	answer := [{"msg": "a", "details": details} | some details in ["text", 5, null, {"field": "x"}]]
 	constraints.violations_of("testing.odd", answer) == {["a", {}], ["a", {"field": "x"}]}
