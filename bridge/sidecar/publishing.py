@@ -74,7 +74,7 @@ class Publishing:
         self._large: set[str] = set()  # views with a file that OPA may reject
         self._resting: set[str] = set()  # views that were built a moment ago
         self._marks: dict[str, Marks | None] = {}  # of built views; None or absent: every change concerns it
-        self._seen: list[Marks] = []  # of changes since the current query began
+        self._seen: list[Marks] | None = None  # of changes since the current query began; None: none is running
         self._took = 0.0  # seconds of the last query
         self._torn = False  # whether the current query may have seen a part of a change
 
@@ -86,7 +86,8 @@ class Publishing:
         for key in (*notice.keys, *notice.reported):
             paths = (*notice.was.get(key, ()), *self._replicator.paths_of(key))
             marks = marks_of_change(key, paths)
-            self._seen.append(marks)
+            if self._seen is not None:
+                self._seen.append(marks)
             concerned = [name for name in self._views if self._is_concerned(name, marks)]
             self._queue.add(concerned)
             for name in self._answers.keys() & {*concerned}:
@@ -147,7 +148,8 @@ class Publishing:
     async def _publish(self, view: View) -> None:
         found, rules = await self._read(view)
         self._marks[view.name] = found.marks
-        if any(self._is_concerned(view.name, marks) for marks in self._seen):
+        seen, self._seen = self._seen, None
+        if any(self._is_concerned(view.name, marks) for marks in seen or ()):
             self._queue.add([view.name])  # the query may not have seen this change
         endpoint = self.edges.endpoints[view.name]
         if not found.objects and view.has_data:
@@ -196,10 +198,7 @@ class Publishing:
             self._torn, self._seen = False, []
             began = asyncio.get_running_loop().time()
             answers = self._answers.get(view.name)
-            if answers:
-                found = await answers.read(self._replicator.changing)
-            else:
-                found = await query_slice(self._opa, view)
+            found = await (answers.read(self._replicator.changing) if answers else query_slice(self._opa, view))
             # Answers take many short queries, between which OPA writes.
             self._took = 0.0 if answers else asyncio.get_running_loop().time() - began
             async with self._replicator.changing:

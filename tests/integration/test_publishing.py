@@ -87,3 +87,15 @@ async def test_log_has_one_warning_of_a_view_that_opa_may_reject(
     [line] = [line for line in capsys.readouterr().out.splitlines() if "view too large for OPA, or nearly" in line]
     assert "view=all" in line
     assert "limit=500" in line
+
+
+async def test_changes_that_concern_no_view_leave_nothing_behind(opa_path: Path, tmp_path: Path) -> None:
+    settings = Settings(publish=("Gateway/infra/public",), publish_credentials=str(tmp_path / "credentials"))
+    async with settled(opa_path, [service("cart")]) as hub:
+        modules = BundleEndpoint(BUNDLE_PATH, operator.attrgetter("content"), whole_bundle())
+        publishing = Publishing(settings, hub.opa, hub.replicator, cast("Loader", _Loaded()), modules, lambda: True)
+        hub.replicator.listen(publishing.note)
+        await publishing._publish(*settings.views)
+        hub.source.put(service("catalog"))
+        await hub.settled()
+        assert (len(publishing._queue), publishing._seen) == (0, None)
