@@ -132,20 +132,23 @@ async def listing(
     """
     from bridge.queries.asking import policy_kind, target_keys
     from bridge.queries.description import listed_objects
+    from bridge.queries.names import match_kinds
 
     form = LIST_OF.get(words[0].lower(), "objects")
     names = frozenset(words[1:])
     chosen = await policy_kind(engine.opa, kind) if kind else None
     if form == "policykinds":
-        return ListedObjects(form, _named(await listed_kinds(engine.opa, chosen), "policyKind", names))
+        kinds = await listed_kinds(engine.opa, chosen)
+        types: dict[str, Sequence[str]] = {entry["policyKind"]: () for entry in kinds}
+        meant = frozenset(found for name in names for found in match_kinds(name, types) or [name])
+        return ListedObjects(form, _named(kinds, "policyKind", meant))
     if form == "modules":
         return ListedObjects(form, _named(list(map(_module, await engine.modules())), "name", names))
     if form == "targets":
         return ListedObjects(form, await listed_targets(engine.opa, chosen, namespace, selects))
     if form == "policies":
-        return ListedObjects(
-            form, _named(await listed_policies(engine.opa, chosen, namespace, selects), "policy", names)
-        )
+        found = await listed_policies(engine.opa, chosen, namespace, selects)
+        return ListedObjects(form, _named(found, "policy", names))
     keys = await target_keys(engine.opa, words, namespace)
     of_policies = set(await engine.opa.query("kinds_in_force", {})) & {key.type_id for key in keys}
     if of_policies:
@@ -172,8 +175,7 @@ def _named(entries: list[Entry], field: str, names: frozenset[str]) -> list[Entr
 async def listed_policies(opa: Opa, kind: str | None, namespace: str | None, selects: Selects | None) -> list[Entry]:
     """Return policies: `{policy, policyKind, class, mode, targets, accepted, programmed, message, scopes, created}`.
 
-    Each also has the fields of `identity`.
-    `scopes` is `{affected, all}`: the number of its paths on which it has an effect, and of all its paths.
+    Each also has the fields of `identity`. `scopes` is `{affected, all}`: its paths with an effect, and all its paths.
     """
     from bridge.queries.asking import labels_of, objects
     from bridge.queries.statuses import statuses

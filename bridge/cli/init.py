@@ -86,7 +86,7 @@ def policykind(crd: str, **options: Any) -> int:
         # From a CRD of the cluster
         bridge init policykind --from-crd ratelimitpolicies.kuadrant.io
     """
-    is_file = Path(crd).exists()
+    is_file = Path(crd).exists() or crd.endswith((".yaml", ".yml", ".json"))
     source = Input(manifests=(crd,)) if is_file else read_input(**options)
 
     async def ask(engine: Engine) -> list[str]:

@@ -32,7 +32,6 @@ _SHOWN = 5  # objects that an error lists, or missing objects for which similar 
 _NOT_FOUND = frozenset({"TargetNotFound", "ParentNotFound", "BackendNotFound"})
 POLICY_WORDS = ("policy", "policies", "pol")  # names of all policy kinds together
 BATCH = 500  # keys of a query: enough to cost little, few enough for a result of a few MB
-
 AT_ONCE = 2  # parallel queries: OPA evaluates each on one core, and has other clients
 
 Entry = dict[str, Any]
@@ -44,7 +43,11 @@ Selects = Callable[[Mapping[str, str]], bool]  # whether an object with these la
 async def policy_kind(opa: Opa, text: str) -> str:
     """Return the active policy kind for a name. Raises NameNotFoundError or AmbiguousNameError."""
     types = await opa.query("types", {})
-    return resolve_kind(text, {name: about["names"] for name, about in types.items() if about["policy"]}, "policy kind")
+    kinds = {name: about["names"] for name, about in types.items() if about["policy"]}
+    if not match_kinds(text, kinds):
+        presets = dict.fromkeys(await opa.query("kinds_in_force", {}), ())  # also those without policies
+        kinds = presets if match_kinds(text, presets) else kinds or presets
+    return resolve_kind(text, kinds, "policy kind")
 
 
 async def target_keys(opa: Opa, texts: Sequence[str], namespace: str | None) -> list[Key]:
@@ -95,7 +98,7 @@ async def some_targets(opa: Opa, texts: Sequence[str], namespace: str | None, fi
     """Return the targets for the words, at least one. Raises CommandError like `find`."""
     found = await find(opa, texts, namespace)
     if not found:
-        raise NameNotFoundError(f"there are no {texts[0]}" + (f" in namespace {namespace}" if namespace else ""))
+        raise NameNotFoundError(f"no {texts[0]} found" + (f" in namespace {namespace}" if namespace else ""))
     return found
 
 

@@ -53,6 +53,7 @@ def test_targets_without_a_policy_or_a_field_of_it(shop: Run) -> None:
     assert "core/Service/shop/catalog#http" not in answer.stdout.splitlines()
     answer = shop("get", "targets", "--without", "timeoutpolicy.spec.connect", "-n", "shop", "-o", "name")
     assert "core/Service/shop/catalog#http" in answer.stdout.splitlines()
+    assert "Service/shop/catalog" in shop("get", "targets", "--without", "backendtlspolicy").stdout  # of a preset
 
 
 def test_labels_select_policies_and_targets(bridge: Run, tmp_path: Path) -> None:
@@ -73,6 +74,7 @@ def test_policy_kinds_say_who_describes_them(bridge: Run, shop: Run, tmp_path: P
     listed = json.loads(shop("get", "pk", "-o", "json").stdout)
     sources = {entry["policyKind"]: entry["source"] for entry in listed}
     assert sources["example.com/ColorPolicy"] == ["discovered", "PolicyKind"]
+    assert shop("get", "pk", "colorpolicies.example.com", "-o", "name").stdout == "example.com/ColorPolicy\n"
     assert sources["gateway.networking.k8s.io/BackendTLSPolicy"] == ["preset"]
     wrong = tmp_path / "kind.yaml"
     wrong.write_text(
