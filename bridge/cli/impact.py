@@ -67,7 +67,7 @@ def impact_tables(answer: Entry, wide: bool = False) -> list[Table]:
     """Return the tables for the query `impact`: the counts, then the changes if the policy were deleted."""
     counts = answer["counts"]
     outcomes = [f"{name} on {number:,}" for name, number in counts["outcomes"].items() if number]
-    compared = "" if counts["compared"] == counts["scopes"] else f" (of {counts['compared']:,} compared)"
+    compared = "" if counts["compared"] == counts["scopes"] else f" ({counts['compared']:,} compared)"
     about = Table(["POLICY", "KIND", "TARGETS", "PATHS"])
     if counts["scopes"]:
         key = parse_key(answer["policy"])

@@ -131,6 +131,11 @@ def test_impact_of_a_policy_that_reaches_nothing(shop: Run) -> None:
     assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "The policy has no effective targets.\n")
 
 
+def test_impact_counts_no_target_below_a_rejected_link(shop: Run) -> None:
+    counts = json.loads(shop("impact", "colorpolicy/infra/brand", "-o", "json").stdout)["counts"]
+    assert (counts["scopes"], sum(counts["outcomes"].values())) == (10, 10)
+
+
 def test_violations_of_constraints_are_problems_that_come_and_go(bridge: Run, tmp_path: Path) -> None:
     pod = next(
         obj

@@ -35,20 +35,22 @@ differences_by_changes := _differences(before, _effective_at(scopes_compared)) i
 }
 
 # The effective targets of the policy of the input, and the differences if it were deleted: `{policy, policyKind, scopes,
-# counts, ifDeleted}`. `counts` has the number of scopes, also by outcome (one path each), and of compared ones.
+# counts, ifDeleted}`. `counts` has the number of scopes, also by outcome (one path each), and of compared ones. Scopes
+# beyond the limit may have no path that counts.
 impact := {
 	"policy": input.policy,
 	"policyKind": kind,
-	"scopes": reachable,
-	"counts": {"scopes": count(reachable), "compared": count(compared[kind]), "outcomes": outcomes},
+	"scopes": affected,
+	"counts": {"scopes": count(affected), "compared": count(acting), "outcomes": outcomes},
 	"ifDeleted": [object.remove(difference, ["policyKind"]) | some difference in _differences(before, after)],
 } if {
 	kind := keys.type_of(input.policy)
 	reachable := sort(scopes.reachable_scopes(input.policy))
-	compared := {kind: array.slice(reachable, 0, object.get(input, "limit", 1000))}
+	limit := object.get(input, "limit", 1000)
+	compared := {kind: array.slice(reachable, 0, limit)}
 	before := _effective_at(compared)
-	on_paths := [policy.outcome |
-		some by_source in before[kind]
+	on_paths := [[target, policy.outcome] |
+		some target, by_source in before[kind]
 		some name, by_path in by_source
 		some path, entry in by_path
 
@@ -57,9 +59,10 @@ impact := {
 		some policy in entry.policies
 		policy.policy == input.policy
 	]
-	outcomes := {outcome: count([found | some found in on_paths; found == outcome]) |
-		some outcome in ["Programmed", "PartiallyProgrammed", "Overridden"]
-	}
+	acting := {target | some [target, _] in on_paths}
+	affected := array.concat(sort(acting), array.slice(reachable, limit, count(reachable)))
+	names := ["Programmed", "PartiallyProgrammed", "Overridden"]
+	outcomes := {name: count([1 | some [_, outcome] in on_paths; outcome == name]) | some name in names}
 	changes := {
 		"upsert": [obj | some obj in object.get(input, ["changes", "upsert"], []); keys.of(obj) != input.policy],
 		"delete": array.concat(object.get(input, ["changes", "delete"], []), [input.policy]),
