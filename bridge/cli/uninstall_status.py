@@ -99,7 +99,7 @@ def _show(output: str, outcomes: Sequence[RemovalOutcome]) -> None:
     documents = [
         {"object": one.name, "written": list(one.what), "result": one.result}
         if one.what
-        else {"notLookedAt": one.name, "why": one.unseen}
+        else {"notChecked": one.name, "why": one.unseen}
         for one in outcomes
     ]
     nothing = "Nothing of a bridge is left in this cluster."

@@ -259,7 +259,7 @@ def test_a_killed_bridge_without_its_crds_leaves_nothing_either(cluster: Cluster
     some = cluster.uninstall("--yes", "-o", "json", kubeconfig=limited)
     assert some.returncode == 1, some.stderr
     reported = json.loads(some.stdout)
-    assert {one["notLookedAt"] for one in reported if "notLookedAt" in one} >= {"apps/Deployment"}
+    assert {one["notChecked"] for one in reported if "notChecked" in one} >= {"apps/Deployment"}
     assert [one["result"] for one in reported if one.get("object", "").startswith("Lease/")] == [
         "left: it stores names of remaining entries"
     ]
