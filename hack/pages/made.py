@@ -14,7 +14,7 @@ from hack.pages.states import states_page
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
 _UPDATES: dict[str, Callable[[str], str]] = {  # of a page's present text
-    "all-settings.md": settings_page,
+    "settings.md": settings_page,
     "metrics.md": metrics_page,
     "crds.md": crds_page,
     "rego.md": rego_page,

@@ -18,7 +18,8 @@ def settings_page(page: str) -> str:
         f"{_escaped(one.text)} |"
         for one in SETTINGS.values()
     ]
-    return page.partition(_RULE)[0] + _RULE + "\n".join(rows) + "\n"
+    before, _, after = page.partition(_RULE)
+    return before + _RULE + "\n".join(rows) + "\n\n" + after.partition("\n\n")[2]
 
 
 def _type(hint: Any) -> str:
@@ -29,7 +30,7 @@ def _type(hint: Any) -> str:
         return " or ".join(_type(one) for one in arguments if one is not type(None))
     if origin is Literal:
         return " or ".join(f"`{one}`" for one in arguments)
-    names = {str: "text", int: "whole number", float: "number", bool: "true or false"}
+    names = {str: "string", int: "integer", float: "number", bool: "true or false"}
     return names.get(hint) or _words(hint.__name__)
 
 
