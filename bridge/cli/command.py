@@ -176,8 +176,8 @@ SCHEMAS = option(
     "--schemas",
     metavar="PATH|URL",
     multiple=True,
-    help="Check fields by the CRDs in a file or folder, or at a URL. Repeatable. Without it, by the CRDs among the "
-    "manifests and the releases of Gateway API, Envoy Gateway, Istio and Kuadrant that the bridge knows.",
+    help="Check fields by the CRDs in a file or folder, or at a URL. Repeatable. Default: the CRDs among the manifests "
+    "and known releases of Gateway API, Envoy Gateway, Istio, Kuadrant and the Network Policy API.",
 )
 
 
