@@ -65,7 +65,7 @@ def check(files: tuple[Path, ...], named: tuple[Path, ...]) -> int:
             for mistake in error.mistakes:
                 click.echo(mistake if mistake.where else f"{file}: {mistake}")
         else:
-            click.echo(f"{file}: fine")
+            click.echo(f"{file}: valid")
     return 1 if wrong else 0
 
 

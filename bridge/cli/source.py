@@ -106,7 +106,7 @@ def read_input(
         opa_url = os.environ.get(OPA_VARIABLE)
     if not given and not opa_url and not kubectl_has_a_cluster():
         raise CommandError(
-            f"no source: there is no kubeconfig; give --manifests PATH, --opa URL (or set {OPA_VARIABLE}), "
+            f"no source: no kubeconfig found; give --manifests PATH, --opa URL (or set {OPA_VARIABLE}), "
             "or --kubeconfig FILE"
         )
     token_file = (opa_token_file or os.environ.get(OPA_TOKEN_VARIABLE)) if opa_url else None

@@ -284,7 +284,7 @@ def checked_web_token(text: str) -> str:
     """Return the token of the page. Raises TokenError for one that may be guessed."""
     token = checked_token(text, WEB_TOKEN_LENGTH)
     if len(set(token)) < _LEAST_DISTINCT:
-        raise TokenError(f"a token is random: this one has only {len(set(token))} different characters")
+        raise TokenError(f"the token has only {len(set(token))} different characters: use a random one")
     return token
 
 

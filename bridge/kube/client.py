@@ -444,7 +444,7 @@ async def _load_kubeconfig(configuration: Any, paths: str, context: str | None) 
     except OSError as error:
         raise ConfigurationError(f"kubeconfig {error.filename or paths} cannot be read: {error.strerror}") from error
     except Exception as error:  # YAML errors, missing keys, wrong types: the library checks little
-        reason = f"there is no context {context}" if context and "/contexts" in str(error) else one_line(error)
+        reason = f"unknown context {context}" if context and "/contexts" in str(error) else one_line(error)
         raise ConfigurationError(f"kubeconfig {paths} cannot be used: {reason}") from error
     if not configuration.verify_ssl:
         raise ConfigurationError(f"kubeconfig {paths} has insecure-skip-tls-verify: name certificate-authority instead")

@@ -72,7 +72,7 @@ def resolve_kind(text: str, types: Mapping[str, Sequence[str]], what: str) -> st
         return found[0]
     if found:
         raise AmbiguousNameError(f"{text!r} may be several {what}s: {', '.join(found)}")
-    raise NameNotFoundError(f"there is no {what} {text!r}{suggest_kinds(text, types)}")
+    raise NameNotFoundError(f"unknown {what} {text!r}{suggest_kinds(text, types)}")
 
 
 def suggest_kinds(text: str, types: Mapping[str, Sequence[str]]) -> str:
@@ -94,7 +94,7 @@ def suggest_kinds(text: str, types: Mapping[str, Sequence[str]]) -> str:
         return f"; did you mean {either(_shorten(kinds, types))}?"
     if not types:
         return "; none exist"
-    return f"; there are {', '.join(_shorten(sorted(types), types))}" if len(types) <= 6 else ""
+    return f"; known: {', '.join(_shorten(sorted(types), types))}" if len(types) <= 6 else ""
 
 
 def _find_in_other_groups(wanted: str, types: Mapping[str, Sequence[str]]) -> list[str]:
@@ -194,7 +194,7 @@ def read_reference(text: str, types: Mapping[str, Sequence[str]], namespace: str
     if not found and not name:
         raise UnknownKindError(f"{text!r} is not a kind: {_FORMS}{suggest_kinds(kind, types)}")
     if not found:
-        raise NameNotFoundError(f"{text}: there is no kind {kind!r}{suggest_kinds(kind, types) or f': {_FORMS}'}")
+        raise NameNotFoundError(f"{text}: unknown kind {kind!r}{suggest_kinds(kind, types) or f': {_FORMS}'}")
     return Reference(text, tuple(found), space or namespace, name, section, role)
 
 
@@ -242,9 +242,8 @@ def suggest_objects(reference: Reference, objects: Sequence[Key]) -> str:
 def _list_choices(reference: Reference, objects: Sequence[Key]) -> str:
     """Return the end of a message without similar names: the objects that a user can choose from."""
     if not objects:
-        return f"; there is no {either([type_id.rpartition('/')[2] for type_id in reference.types])}"
-    verb = "are" if len(objects) > 1 else "is"
-    return f"; there {verb} {first_of([short_key(key) for key in objects], _CANDIDATES)}"
+        return f"; no {either([type_id.rpartition('/')[2] for type_id in reference.types])} exists"
+    return f"; existing: {first_of([short_key(key) for key in objects], _CANDIDATES)}"
 
 
 def section_not_found(target: Key, sections: Sequence[Key]) -> NameNotFoundError:

@@ -84,8 +84,8 @@ _TYPE = re.compile(r"`([a-z |]+)`")
 _WORDS = {
     "array": "a list",
     "object": "a mapping",
-    "str": "a text",
-    "int": "a whole number",
+    "str": "a string",
+    "int": "an integer",
     "float": "a number",
     "bool": "true or false",
     "null": "nothing",
@@ -154,7 +154,7 @@ def _read_file(file: SettingsFile) -> dict[str, _Given]:
 def _find_unknown_keys(file: SettingsFile) -> Iterator[Mistake]:
     for name in file.values:
         if name not in SETTINGS:
-            yield Mistake(file.where(str(name)), f"there is no setting {name!r}{_make_suggestion(str(name), SETTINGS)}")
+            yield Mistake(file.where(str(name)), f"unknown setting {name!r}{_make_suggestion(str(name), SETTINGS)}")
 
 
 def _read_environment(environ: Mapping[str, str]) -> dict[str, _Given]:
@@ -189,8 +189,7 @@ class UnknownVariable(NamedTuple):
     near: str
 
     def __str__(self) -> str:
-        near = f"; did you mean {self.near}?" if self.near else ""
-        return f"environment {self.variable}: there is no such setting{near}"
+        return f"environment {self.variable}: unknown setting{self.near and f'; did you mean {self.near}?'}"
 
 
 def unknown_variables(environ: Mapping[str, str] = os.environ) -> Iterator[UnknownVariable]:
@@ -213,7 +212,7 @@ def warn_of_variables(environ: Mapping[str, str] = os.environ) -> None:
 
 def _make_suggestion(name: str, names: Iterable[str]) -> str:
     near = nearest(name, names)
-    return f"; did you mean {near}?" if near else f"; there are {', '.join(names)}"
+    return f"; did you mean {near}?" if near else f"; known: {', '.join(names)}"
 
 
 def _check_type(name: str, value: Any, type_: Any, where: Where) -> Iterator[Mistake]:
@@ -230,7 +229,7 @@ def _check_type(name: str, value: Any, type_: Any, where: Where) -> Iterator[Mis
         fields = {field.encode_name: field.type for field in msgspec.structs.fields(struct)}
         known = {field: one for field, one in value.items() if field in fields}
         for field in (one for one in value if one not in fields):
-            yield Mistake(where(field), f"{name}: there is no {field!r}{_make_suggestion(str(field), fields)}")
+            yield Mistake(where(field), f"{name}: unknown field {field!r}{_make_suggestion(str(field), fields)}")
         wrong = [mistake for field, one in known.items() for mistake in _check_field(name, field, one, fields, where)]
         if wrong:
             yield from wrong
@@ -250,7 +249,7 @@ def _explain(name: str, value: Any, types: Iterable[Any], error: str) -> str:
     """Return the library's error in the words of a settings file."""
     allowed = [str(one) for type_ in types if get_origin(type_) is Literal for one in get_args(type_)]
     if allowed and isinstance(value, str):
-        return f"{name}: {value!r} is none of {', '.join(allowed)}"
+        return f"{name}: {value!r} is not one of {', '.join(allowed)}"
     if error.startswith(name.partition(".")[0] + ":"):
         return error  # of the struct itself
     text = _TYPE.sub(lambda found: " or ".join(_WORDS.get(one, one) for one in found[1].split(" | ")), error)

@@ -65,7 +65,7 @@ class Queries:
         """Answer one query: the body is its input, as for OPA's data API (`{"input": {…}}`)."""
         name = request.match_info["name"]
         if name not in ALLOWED:
-            raise Refused(404, "UnknownQuery", f"there is no query {name!r}; these are: {', '.join(sorted(ALLOWED))}")
+            raise Refused(404, "UnknownQuery", f"unknown query {name!r}; known: {', '.join(sorted(ALLOWED))}")
         query_input = decoded(await body_of(request, MOST_INPUT)).get("input", {})
         return answer({"result": await self._opa().query(name, query_input)})
 
@@ -181,7 +181,7 @@ class EffectiveStream:
         """Return effective policies at `target`s, as in the query result; with `watch=true` as server-sent events."""
         parameters = request.query
         if unknown := sorted(parameters.keys() - set(_KNOWN)):
-            raise Refused(400, "InvalidInput", f"there is no parameter {unknown[0]!r}; there are {', '.join(_KNOWN)}")
+            raise Refused(400, "InvalidInput", f"unknown parameter {unknown[0]!r}; known: {', '.join(_KNOWN)}")
         texts = parameters.getall("target", [])
         if not texts or len(texts) > MOST_TARGETS:
             raise Refused(400, "InvalidInput", f"give 1 to {MOST_TARGETS} targets: ?target=KIND/NAMESPACE/NAME")

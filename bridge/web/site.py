@@ -244,7 +244,7 @@ async def static_file(request: web.Request) -> web.Response:
     """Return one file; `/` is index.html. Raises Refused if it does not exist."""
     name = request.match_info.get("name") or "index.html"
     if name not in _names():
-        raise Refused(404, "NotFound", f"there is no {request.path}")
+        raise Refused(404, "NotFound", f"{request.path} does not exist")
     file = _file(name)
     headers = {**_HEADERS, "ETag": file.etag, "Vary": "Accept-Encoding"}
     if request.headers.get("If-None-Match") == file.etag:

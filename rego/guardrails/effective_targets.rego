@@ -264,7 +264,7 @@ size(value) := value if {
 # description: |
 #   Why nothing can be judged by parameters: a `kind` that is not a policy kind, or a `field` that is not a JSON pointer.
 #   Without this, a misspelled name would pass everything.
-misspelled(kind, field) := sprintf("parameters: there is no policy kind %v", [kind]) if {
+misspelled(kind, field) := sprintf("parameters: unknown policy kind %v", [kind]) if {
 	not kinds.get(kind)
 } else := sprintf("parameters: the field must be a JSON pointer such as /a/b, not %v", [field]) if {
 	not startswith(field, "/")

@@ -119,7 +119,7 @@ test_a_kind_that_does_not_exist_may_be_one_of_several if {
 	met := required_policy.violations_at(_target(_secured), either, []) with data.kinds as _kinds
 	met == set()
 	unmet := required_policy.violations_at(_target({}), either, []) with data.kinds as _kinds
-	_messages(unmet) == {"parameters: there is no policy kind example.com/Other"}
+	_messages(unmet) == {"parameters: unknown policy kind example.com/Other"}
 }
 
 test_a_field_that_cannot_be_compared_is_outside if {
@@ -178,7 +178,7 @@ test_every_value_of_policies_that_all_apply_is_within_bounds if {
 }
 
 test_a_misspelled_kind_or_field_is_unknown if {
-	no_kind := "parameters: there is no policy kind example.com/SecurtyPolicy"
+	no_kind := "parameters: unknown policy kind example.com/SecurtyPolicy"
 	no_field := "parameters: the field must be a JSON pointer such as /a/b, not timeout"
 	wrong := [
 		[{"kind": "example.com/SecurtyPolicy", "kinds": ["example.com/SecurtyPolicy"], "field": "/timeout", "fields": ["/timeout"]}, no_kind],

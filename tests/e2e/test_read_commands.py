@@ -122,7 +122,7 @@ def test_a_policy_kind_that_is_invalid_is_reported_where_it_stands(bridge: Run, 
     assert asked_for.returncode == 2
     refusal, missing = _lines(asked_for.stderr)
     assert refusal == f"error: {file}:1: PolicyKind wrong is not active: {why}"
-    assert "there is no policy kind 'WrongPolicy'" in missing
+    assert "unknown policy kind 'WrongPolicy'" in missing
 
 
 def test_the_environment_can_name_the_opa(bridge: Run) -> None:

@@ -127,7 +127,7 @@ def test_settings_are_taken_up_while_it_runs(at_work: Bridge) -> None:
     bridge.reload()
     mistakes = bridge.logged("settings reload failed")["mistakes"]
     assert [mistake.partition(".yaml:1: ")[2].split(":")[0] for mistake in mistakes] == [
-        "there is no setting 'lissten'; did you mean listen?",
+        "unknown setting 'lissten'; did you mean listen?",
         "opa_port",
     ]
     assert not bridge.admits()

@@ -7,7 +7,7 @@ import pytest
 from tests.e2e.conftest import Run
 
 WRONG = {"BRIDGE_PROBE_LISTNE": "0.0.0.0:8283"}
-SAID = "warning: environment BRIDGE_PROBE_LISTNE: there is no such setting; did you mean BRIDGE_PROBE_LISTEN?\n"
+SAID = "warning: environment BRIDGE_PROBE_LISTNE: unknown setting; did you mean BRIDGE_PROBE_LISTEN?\n"
 
 
 @pytest.fixture

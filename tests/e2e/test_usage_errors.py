@@ -15,11 +15,11 @@ SOURCES = "--manifests PATH, --opa URL (or set BRIDGE_OPA_URL), or --kubeconfig 
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("effective --kind ColourPolicy", "there is no policy kind 'ColourPolicy'; did you mean ColorPolicy"),
+        ("effective --kind ColourPolicy", "unknown policy kind 'ColourPolicy'; did you mean ColorPolicy"),
         ("effective httproute/crat", "httproute/crat is not found; did you mean HTTPRoute/shop/cart?"),
         ("effective httproute/cart -n blog", "is not found in namespace blog; did you mean HTTPRoute/shop/cart?"),
         ("effective httproute/cart#chekout", "has no section 'chekout'; did you mean HTTPRoute/shop/cart#checkout?"),
-        ("effective htproute/cart", "there is no kind 'htproute'; did you mean HTTPRoute?"),
+        ("effective htproute/cart", "unknown kind 'htproute'; did you mean HTTPRoute?"),
         ("effective cart", "'cart' is not a kind: write KIND/NAME[#SECTION]"),
         ("effective --bogus", "error: no such option '--bogus' (see `bridge effective --help`)\n"),
         ("effective -o xml", "'xml' is not one of"),
@@ -30,7 +30,7 @@ SOURCES = "--manifests PATH, --opa URL (or set BRIDGE_OPA_URL), or --kubeconfig 
         ("graph gtw/publc", "did you mean Gateway/infra/public?"),
         (
             "get targets --without timeoutpolcy",
-            "error: there is no policy kind 'timeoutpolcy'; did you mean TimeoutPolicy?\n",
+            "error: unknown policy kind 'timeoutpolcy'; did you mean TimeoutPolicy?\n",
         ),
         ("get routes --without timeoutpolicy", ""),
         ("get rotes", "; did you mean routes?\n"),
@@ -53,7 +53,7 @@ def test_what_does_not_exist_is_one_line_with_near_matches(shop: Run, command: s
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("", f"error: no source: there is no kubeconfig; give {SOURCES}\n"),
+        ("", f"error: no source: no kubeconfig found; give {SOURCES}\n"),
         ("--opa http://127.0.0.1:1 --manifests x", "exclude each other"),
         ("--kubeconfig a --manifests b", "error: --manifests and --kubeconfig exclude each other: give one source\n"),
         ("-n shop -A --manifests b", "error: -n and -A exclude each other: -n selects one namespace, -A all of them\n"),

@@ -331,7 +331,7 @@ async def test_wrong_targets_are_reported_with_near_matches(served: Served) -> N
         ("target=service/posts&policyKind=colorpolicie", 404, "did you mean ColorPolicy"),
         ("target=service/posts&watch=perhaps", 400, "true or false"),
         ("watch=true", 400, "give 1 to 100 targets"),
-        ("target=service/posts&wach=true", 400, "there is no parameter 'wach'"),
+        ("target=service/posts&wach=true", 400, "unknown parameter 'wach'"),
     ):
         status, said = await get(f"{served.url}/v1/effective?{requested}")
         assert status == code, requested
@@ -368,7 +368,7 @@ def test_elsewhere_than_on_loopback_it_does_not_start_without_a_token(bridge_pro
     ("token", "why"),
     [
         ("x", "a token has at least 32 characters, and this one has 1"),
-        (32 * "xy", "a token is random: this one has only 2 different characters"),
+        (32 * "xy", "the token has only 2 different characters: use a random one"),
     ],
 )
 def test_it_does_not_start_with_a_token_that_may_be_guessed(

@@ -64,11 +64,11 @@ def test_a_kind_of_two_groups_is_ambiguous_and_both_are_listed() -> None:
 def test_a_group_that_does_not_fit_is_named(text: str, hint: str) -> None:
     with pytest.raises(NameNotFoundError) as error:
         resolve_kind(text, TYPES, "kind")
-    assert str(error.value) == f"there is no kind {text!r}; {hint}"
+    assert str(error.value) == f"unknown kind {text!r}; {hint}"
 
 
 def test_where_nothing_is_near_few_kinds_are_all_listed() -> None:
-    with pytest.raises(NameNotFoundError, match="there are ColorPolicy, Gateway"):
+    with pytest.raises(NameNotFoundError, match="known: ColorPolicy, Gateway"):
         resolve_kind("zzz", {name: TYPES[name] for name in list(TYPES)[:2]}, "kind")
 
 

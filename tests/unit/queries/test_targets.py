@@ -102,11 +102,11 @@ def test_of_equally_similar_objects_the_more_usual_kind_is_first() -> None:
 
 def test_a_name_like_no_other_is_reported_with_the_objects_that_exist() -> None:
     listed = not_found(read_reference("httproute/zzz", TYPES, "shop"), [CART, OTHER_CART, CATALOG])
-    assert str(listed).endswith("in namespace shop; there are HTTPRoute/shop/cart, HTTPRoute/shop/catalog")
+    assert str(listed).endswith("in namespace shop; existing: HTTPRoute/shop/cart, HTTPRoute/shop/catalog")
     only = not_found(read_reference("httproute/zzz", TYPES), [CART])
-    assert str(only) == "httproute/zzz is not found; there is HTTPRoute/shop/cart"
+    assert str(only) == "httproute/zzz is not found; existing: HTTPRoute/shop/cart"
     none = not_found(read_reference("httproute/zzz", TYPES), [])
-    assert str(none) == "httproute/zzz is not found; there is no HTTPRoute"
+    assert str(none) == "httproute/zzz is not found; no HTTPRoute exists"
 
 
 def test_an_unknown_section_is_reported_with_near_ones_or_with_all() -> None:

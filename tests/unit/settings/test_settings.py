@@ -42,18 +42,18 @@ def test_texts_of_the_environment_become_what_the_setting_is() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("lissten: a:1", "there is no setting 'lissten'; did you mean listen?"),
-        ("zzz: 1", "there is no setting 'zzz'; there are manifests, "),
-        ("opa_port: many", "bridge.yaml:1: opa_port: expected a whole number or nothing, got a text"),
-        ("manifests: examples", "manifests: expected a list, got a text"),
+        ("lissten: a:1", "unknown setting 'lissten'; did you mean listen?"),
+        ("zzz: 1", "unknown setting 'zzz'; known: manifests, "),
+        ("opa_port: many", "bridge.yaml:1: opa_port: expected an integer or nothing, got a string"),
+        ("manifests: examples", "manifests: expected a list, got a string"),
         ("[1]", "settings are a mapping of names to values"),
         ("a: [", "invalid YAML: "),
         ("listen: !!timestamp {!!value x: y}", "bridge.yaml:1: YAML that JSON cannot represent: a timestamp "),
         ("listen: 2001-13-45", "'2001-13-45' is not HOST:PORT"),
         ("".join(f"{n}: &{n} [{f'*{n - 1},' * 9 if n else 1}]\n" for n in range(9)), "aliases expand to more than"),
-        ("1: 2", "there is no setting '1'"),
+        ("1: 2", "unknown setting '1'"),
         ("listen: a:1\n---\nlisten: a:2", "settings are a mapping of names to values"),
-        ("allowed_builtins: [http.sent]", "allowed_builtins: 'http.sent' is none of http.send, "),
+        ("allowed_builtins: [http.sent]", "allowed_builtins: 'http.sent' is not one of http.send, "),
     ],
 )
 def test_an_invalid_file_is_one_line_with_the_valid_form(tmp_path: Path, text: str, said: str) -> None:
@@ -111,7 +111,7 @@ types:
         ("placement: [apps/Deployment, apps/Deployment]", "placement: apps/Deployment is listed twice"),
         (
             "placement: [{type: apps/Deployment, mode: write}]",
-            "placement.mode: 'write' is none of Off, Report, Write",
+            "placement.mode: 'write' is not one of Off, Report, Write",
         ),
         ("placement: [{type: apps/Deployment, mode: On}]", "one of Off, Report, Write"),
         ("decision: 'a b'", "is not a decision"),
@@ -124,10 +124,10 @@ types:
         ("publish: [{name: a, gateway: b}]", "'b' is not a Gateway: write NAMESPACE/NAME"),
         ("publish: [{name: A b, gatewayClass: c}]", "'A b' is not a name of a view"),
         ("publish: [{name: a, gatewayClass: c, types: [Pod]}]", "'Pod' is not <group>/<Kind>"),
-        ("publish: [{name: a, namespaces: {labels: {}}}]", "there is no 'labels'"),
+        ("publish: [{name: a, namespaces: {labels: {}}}]", "unknown field 'labels'"),
         (
             "publish: [{name: a, namespaces: {matchExpressions: [{key: a, operator: Is}]}}]",
-            "'Is' is none of In, NotIn, Exists, DoesNotExist",
+            "'Is' is not one of In, NotIn, Exists, DoesNotExist",
         ),
         ("publish: [cluster]", "the view cluster needs the setting cluster, which names it"),
         ("{publish: [cluster, cluster], cluster: a}", "two views have the name cluster.a"),
@@ -150,7 +150,7 @@ types:
             "a tag has at most 128 characters",
         ),
         ("cluster: A/b", "cluster 'A/b' is not a name of lowercase letters, digits and -"),
-        ("publish: [{name: a, gatewayClass: c, content: all}]", "'all' is none of objects, effective"),
+        ("publish: [{name: a, gatewayClass: c, content: all}]", "'all' is not one of objects, effective"),
         ("publish_cert_file: a", "publish_cert_file and publish_key_file go together"),
     ],
 )
@@ -166,8 +166,8 @@ def test_what_is_invalid_in_a_file_is_refused(tmp_path: Path, text: str, said: s
         ({"status_writes_per_second": 0}, "above 0"),
         ({"policy_max_leaves": 0}, "policy_max_leaves must be above 0"),
         ({"status_writes_per_second": float("nan")}, "above 0"),
-        ({"log_level": "loud"}, "'loud' is none of debug, info, warning, error"),
-        ({"log_format": "xml"}, "'xml' is none of console, json"),
+        ({"log_level": "loud"}, "'loud' is not one of debug, info, warning, error"),
+        ({"log_format": "xml"}, "'xml' is not one of console, json"),
         ({"opa_port": 70000}, "70000 is not a port"),
         ({"listen": "8282"}, "'8282' is not HOST:PORT"),
         ({"listen": ":8282"}, "':8282' is not HOST:PORT"),
@@ -204,13 +204,13 @@ log_level: loud
         load_settings(file_of(tmp_path, text), {"log_format": "xml"}, {"BRIDGE_STATUS_WRITES_PER_SECOND": "0"})
     file = tmp_path / "bridge.yaml"
     assert [str(mistake) for mistake in raised.value.mistakes] == [
-        f"{file}:2: there is no setting 'lissten'; did you mean listen?",
-        f"{file}:1: listen: expected a text, got a whole number",
-        f"{file}:3: opa_port: expected a whole number or nothing, got a text",
-        f"{file}:7: types: there is no 'labelselector'; did you mean labelSelector?",
+        f"{file}:2: unknown setting 'lissten'; did you mean listen?",
+        f"{file}:1: listen: expected a string, got an integer",
+        f"{file}:3: opa_port: expected an integer or nothing, got a string",
+        f"{file}:7: types: unknown field 'labelselector'; did you mean labelSelector?",
         f"{file}:8: types: 'Secret' is not <group>/<Kind>",
-        f"{file}:9: log_level: 'loud' is none of debug, info, warning, error",
-        "option --log-format: 'xml' is none of console, json",
+        f"{file}:9: log_level: 'loud' is not one of debug, info, warning, error",
+        "option --log-format: 'xml' is not one of console, json",
         "environment BRIDGE_STATUS_WRITES_PER_SECOND: status_writes_per_second must be above 0",
     ]
 

@@ -23,7 +23,7 @@ class File:
 
     def read(self) -> Settings:  # noqa: D102
         if self.wrong:
-            raise SettingsError(Mistake("bridge.yaml:3", "listen: expected a text, got a whole number"))
+            raise SettingsError(Mistake("bridge.yaml:3", "listen: expected a string, got an integer"))
         return Settings(**self.values)
 
 
@@ -52,7 +52,7 @@ def test_invalid_settings_change_nothing_until_fixed() -> None:
     with capture_logs() as logs:
         reloading.reload()
     assert (taken, reloading.current, reloading.results) == ([], False, {"refused": 1})
-    assert logs[0]["mistakes"] == ["bridge.yaml:3: listen: expected a text, got a whole number"]
+    assert logs[0]["mistakes"] == ["bridge.yaml:3: listen: expected a string, got an integer"]
     file.wrong = False
     reloading.reload()
     assert reloading.current
