@@ -13,7 +13,7 @@ from bridge.opa.client import Opa, within
 from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, OpaUndefined
 from bridge.opa.judging import Judging, Row
 
-_QUERY_SHARE = 0.4  # of the time
+_QUERY_SHARE = 0.4  # of the time for a request
 
 
 async def judge_alone(opa: Opa, request: msgspec.Raw, seconds: float) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def doctor(
 
 
 _ENOUGH = 1 << 30  # bytes free: for `opa`, and for a build of it by Go
-_PATIENCE = 5.0  # seconds for a response of OPA or an API server
+_TIMEOUT = 5.0  # seconds for a response of OPA or an API server
 _NAMED = 5  # policy kinds that a check lists
 _OLDEST_PYTHON = (3, 11)
 
@@ -137,7 +137,7 @@ async def _opa(source: Input) -> Check:
     from bridge.opa.errors import OpaError
 
     try:
-        async with Opa(url, token=source.token, timeout=_PATIENCE, tls=TlsFiles(*source.tls)) as opa:
+        async with Opa(url, token=source.token, timeout=_TIMEOUT, tls=TlsFiles(*source.tls)) as opa:
             kinds = await opa.query("types", {})
             undescribed = sorted(await opa.query("undescribed", {}))
             revision = (await opa.answer(f"{QUERIES}/types", {})).revision
@@ -166,7 +166,7 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
 
     try:
         async with (
-            asyncio.timeout(_PATIENCE),
+            asyncio.timeout(_TIMEOUT),
             await KubeClient.connect(str(kubeconfig) if kubeconfig else None, kube_context) as client,
         ):
             missing = await meet(client)
@@ -180,9 +180,7 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
                 return Check("api server", "missing", found, why, fix)
             return Check("api server", "ok", f"{client.server}: {version}, with Gateway API", why)
     except TimeoutError:
-        return Check(
-            "api server", "missing", f"no answer in {_PATIENCE:g} s", why, "check the server in the kubeconfig"
-        )
+        return Check("api server", "missing", f"no answer in {_TIMEOUT:g} s", why, "check the server in the kubeconfig")
     except KubeError as error:
         return Check("api server", "missing", str(error), why, "check --kubeconfig and --context")
 

@@ -18,7 +18,7 @@ from bridge.cli.output import print_document
 from bridge.cli.table import Table, print_tables
 from bridge.queries.names import CommandError
 
-_PATIENCE = 10.0  # seconds
+_TIMEOUT = 10.0  # seconds
 _BEHIND = 1  # exit code
 _OTHER = "does not respond like a bridge's address of views (--publish-listen)"
 
@@ -89,7 +89,7 @@ def _read(url: str, folder: Path | None, ca_file: Path | None) -> dict[str, Any]
     try:
         context = ssl.create_default_context(cafile=ca_file) if url.startswith("https") else None
         request = urllib.request.Request(f"{url}/fleet", headers={"Authorization": f"Bearer {token}"})  # noqa: S310 (checked)
-        with urllib.request.urlopen(request, timeout=_PATIENCE, context=context) as response:  # noqa: S310 (checked)
+        with urllib.request.urlopen(request, timeout=_TIMEOUT, context=context) as response:  # noqa: S310 (checked)
             answer: dict[str, Any] = json.load(response)
             return answer
     except urllib.error.HTTPError as error:

@@ -37,7 +37,7 @@ _LARGEST = 14_000  # characters of a table; a comment on GitHub has at most 65,5
 _LONGEST = 400  # characters of a cell
 _OPEN = 10  # rows of differences that a comment shows without a click
 _NAMED = 20  # created, changed or deleted objects that a comment names
-_NAMED_IN_TEXT = 5  # the same, on a terminal
+_NAMED_IN_TEXT = 5  # such objects that a line on a terminal names
 
 
 def comment(answer: Analysis, position: Position, summary: str) -> str:

@@ -210,7 +210,7 @@ class Stream:
             if response.status != 200:
                 raise _refused(response.status, await response.read())
             async for event, data in _events(response.content.iter_any()):
-                received.take(event, data)
+                received.process(event, data)
                 for update in received.differing(known):
                     known[update.target, update.policy_kind] = update
                     yield update
@@ -225,7 +225,7 @@ class _Received:
         self._synced = ""  # the revision of the complete state; "" before
         self._whole = False  # everything was compared
 
-    def take(self, event: str, data: bytes) -> None:
+    def process(self, event: str, data: bytes) -> None:
         """Process an event."""
         if event == "effective":
             update = msgspec.json.decode(data, type=Update)

@@ -32,7 +32,7 @@ class Form(NamedTuple):
         """Return the API group."""
         return self.namespaced.group
 
-    def of(self, namespace: str) -> ResourceType:
+    def kind_in(self, namespace: str) -> ResourceType:
         """Return the kind of reports about objects in a namespace, CLUSTER for cluster-scoped ones."""
         return self.cluster if namespace == CLUSTER else self.namespaced
 

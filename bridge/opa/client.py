@@ -248,7 +248,7 @@ class Opa:
         config: dict[str, Any] = _decode(await self._send_read("GET", "/v1/config")).get("result", {})
         return config
 
-    async def ready(self) -> bool:
+    async def is_ready(self) -> bool:
         """Return whether OPA responds and is healthy."""
         try:
             await self._send_read("GET", "/health")
@@ -496,7 +496,7 @@ async def parts(  # noqa: PLR0913 - independent options of one query
                 answer = await opa.query(query, {**more, name: shape(part)})
         except (OpaRejected, OpaTimeout, QueryError) as error:
             slow = isinstance(error, OpaTimeout)
-            if not (await opa.ready() if slow else fails_at_items(error)):
+            if not (await opa.is_ready() if slow else fails_at_items(error)):
                 raise
             if slow and too_slow is not None:
                 limit = min(limit or PART_LIMIT, PART_LIMIT)

@@ -98,5 +98,5 @@ class Judging:
     async def _is_of_items(self, error: OpaError) -> bool:
         """Return whether a part of the query may succeed."""
         if isinstance(error, OpaTimeout):
-            return await self._opa.ready()
+            return await self._opa.is_ready()
         return isinstance(error, OpaRejected | QueryError) and fails_at_items(error)

@@ -273,7 +273,7 @@ class ManagedOpa:
             while True:
                 # The label proves that this OPA responds, not another one on the same port.
                 with contextlib.suppress(OpaError):
-                    if (await opa.config()).get("labels", {}).get(_LABEL) == mark and await opa.ready():
+                    if (await opa.config()).get("labels", {}).get(_LABEL) == mark and await opa.is_ready():
                         return
                 await asyncio.sleep(0.02)
 

@@ -144,7 +144,7 @@ async def all_problems(
 
 
 Changes = dict[str, list[Any]]
-Name = tuple[str, str, str]  # of a problem: its subject, what it is about and its reason, or the like
+Name = tuple[str, str, str]  # of a problem: its subject, what it is about, its reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -229,7 +229,7 @@ class Computing:
                 if not error.in_evaluation:
                     raise
             except OpaTimeout:
-                if not await self._opa.ready():
+                if not await self._opa.is_ready():
                     raise
             else:
                 return found
@@ -378,7 +378,7 @@ class Shares:
             return current
         except OpaError as error:
             parts = isinstance(error, OpaTimeout) and bool(current.notice.keys) and not current.notice.refilled
-            slow = parts and await self._opa.ready()  # otherwise OPA does not respond to others either
+            slow = parts and await self._opa.is_ready()  # otherwise OPA does not respond to others either
             if generation == self._generation:
                 share.current = share.running = None
                 share.dirty.update(current.dirty)

@@ -89,7 +89,7 @@ class Deciding:
                 raise
             return await self._decide_in_halves(path, keys, error.details)
         except OpaTimeout:
-            if not await self._opa.ready():
+            if not await self._opa.is_ready():
                 raise
             return await self._decide_in_halves(path, keys, f"the decision takes longer than {DEADLINE:g} s")
         return {key: _read(found) for key, found in answer.items()}

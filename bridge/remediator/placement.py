@@ -200,7 +200,7 @@ class Placement(WriteLoop[str]):
         """Return the number of objects that wait for evaluation."""
         return len(self._changed)
 
-    def limit(self, rate: float, most_patches: int) -> None:
+    def set_limits(self, rate: float, most_patches: int) -> None:
         """Use these limits from now on: patches per second, and patches of one object per minute."""
         self._budget.change(rate)
         self._flips.most = most_patches

@@ -139,7 +139,7 @@ class ViolationReports(WriteLoop[str]):
 
     def _resume(self, shards: Iterable[int]) -> None:
         super()._resume(shards)
-        self._listing.set()  # others have written there
+        self._listing.set()  # another bridge wrote the reports of these shards
 
     def _set_aside(self) -> None:
         self._former.clear()
@@ -157,7 +157,7 @@ class ViolationReports(WriteLoop[str]):
         if self._client is None or self._form is None:
             return False
         key = parse_key(item)
-        path = self._form.of(key.namespace).object_path(key.namespace, report_name(key))
+        path = self._form.kind_in(key.namespace).object_path(key.namespace, report_name(key))
         try:
             if planned.patch:
                 await self._client.apply(path, dict(planned.patch), key.namespace)
@@ -213,7 +213,7 @@ def report_name(key: Key) -> str:
 
 def report_of(form: Form, key: Key, obj: Object, rows: Iterable[Row]) -> dict[str, Any]:
     """Return the report about an object with these violations."""
-    resource = form.of(key.namespace)
+    resource = form.kind_in(key.namespace)
     found = by_constraint(rows)
     results = [_make_result(name, of_constraint) for name, of_constraint in list(found.items())[:MOST_RESULTS]]
     metadata = obj["metadata"]

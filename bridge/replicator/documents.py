@@ -245,7 +245,7 @@ class Known(NamedTuple):
 
 
 _NOT_THERE = Known("", None, ())
-_OWN = object()  # among the values: a list of only the object's own key, as most are
+_OWN = object()  # in place of the most frequent value, a list of only the object's own key
 
 
 class Difference(NamedTuple):

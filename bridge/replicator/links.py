@@ -117,7 +117,7 @@ class _Pending(NamedTuple):
     answer: _Answer | None
     apart: bool = False
 
-    def serves(self, obj: Object, known: int | None) -> bool:
+    def is_current(self, obj: Object, known: int | None) -> bool:
         """Return whether this result is still current."""
         if self.obj is not obj:
             return False
@@ -235,7 +235,7 @@ class Linking:
         missing: list[_Missing] = []
         for key, obj in objects.items():
             before = self._apart.get(key) or self._ahead.get(key)
-            if before is not None and before.serves(obj, self._documents.made_from(key)):
+            if before is not None and before.is_current(obj, self._documents.made_from(key)):
                 pending[key] = before
                 continue
             self._end_apart([key])

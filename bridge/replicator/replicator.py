@@ -98,8 +98,8 @@ class Replicator:
     ) -> None:
         self._machine = SyncMachine()
         self.filled = self._machine.synced
-        self._signs = 0  # of a restart of OPA
-        self._checked = 0  # the signs before the last check of OPA
+        self._signs = 0  # number of signs that OPA was restarted
+        self._checked = 0  # `_signs` before the last check of OPA
         self.counted = ReplicationCounts()
         self._opa = opa
         self._types = frozenset(types)
@@ -331,10 +331,10 @@ class Replicator:
 
         A cluster without a CRD or PolicyKind for a shipped preset's kind does not serve it.
         """
-        documents = await self._writer.ask("kind_documents")
+        documents = await self._writer.query("kind_documents")
         await self._writer.put_kinds(documents)
         self.policy_kinds = frozenset(documents["kinds"])
-        undescribed: dict[str, dict[str, str]] = await self._writer.ask("undescribed")
+        undescribed: dict[str, dict[str, str]] = await self._writer.query("undescribed")
         served = {kind for kind, about in documents["kinds"].items() if about["layers"] != ["Preset"]}
         # Policies without a description have no effect, and commands show where they are attached.
         self._intake.want(self._types | served | {kind for kind, about in undescribed.items() if "crd" in about})

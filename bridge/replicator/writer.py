@@ -73,7 +73,7 @@ class Writer:
         facts: Facts | None = await self._claim.ask(lambda: self._opa.get(FACTS)) if usable else None
         usable = index is not None and facts is not None  # otherwise another client has removed them
         if index is not None and facts is not None:
-            held = await self.ask("resource_versions")
+            held = await self.query("resource_versions")
             self.documents.adopt(held, index, facts, linked=found.linked)
             log.info("existing data in OPA reused", objects=len(self.documents), linked=found.linked)
         else:
@@ -102,10 +102,10 @@ class Writer:
 
         Returns whether all are equal. Different facts are repaired; for other differences it raises Lost.
         """
-        different = self.documents.differences(await self.ask("resource_versions"))
+        different = self.documents.differences(await self.query("resource_versions"))
         for type_id, missing, foreign, other in different:
             log.error("objects in OPA differ", type=type_id, missing=missing, foreign=foreign, other=other)
-        linked, wanted = await self.ask("index_sizes"), self.documents.count_links()
+        linked, wanted = await self.query("index_sizes"), self.documents.count_links()
         astray_facts = await self._audit_facts()
         self._astray = any(linked.get(name, 0) != count for name, count in wanted.items())
         if self._astray:
@@ -136,7 +136,7 @@ class Writer:
                 await self._send()
         return astray
 
-    async def ask(self, query: str) -> Any:
+    async def query(self, query: str) -> Any:
         """Return the result of a query without input, from an OPA with the written data."""
         return await self._claim.ask(lambda: self._opa.query(query, {}))
 
@@ -152,7 +152,7 @@ class Writer:
 
         The index entries of these objects may differ too: policy kinds name the fields by which policies select.
         """
-        keys = self.documents.find_outdated(await self.ask("stamps"))
+        keys = self.documents.find_outdated(await self.query("stamps"))
         for batch in batches(keys, FACTS_BATCH):
             made = await self._claim.ask(functools.partial(self.linking.query_stored, list(map(str, batch))))
             for key in batch:

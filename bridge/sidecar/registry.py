@@ -21,7 +21,7 @@ from yarl import URL
 from bridge.files import read_file
 from bridge.model.addresses import is_safe
 from bridge.model.destinations import Repository
-from bridge.sidecar.storage import PATIENCE, Changed, StorageError, Stored
+from bridge.sidecar.storage import TIMEOUT, Changed, StorageError, Stored
 
 LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"  # the only type in which OPA looks for a bundle
 _MANIFEST = "application/vnd.oci.image.manifest.v1+json"
@@ -89,7 +89,7 @@ class RegistryStorage:
         blobs = await self._push(_CONFIG, b"{}"), await self._push(LAYER, content)
         body = msgspec.json.encode(_Manifest(blobs[0], [blobs[1]], {_REVISION: revision}))
         if await self.find(name) != replaced:
-            raise Changed("something else writes there")
+            raise Changed("another client writes there")
         await self._send("PUT", f"manifests/{name}", 201, body=body, headers={"Content-Type": _MANIFEST})
         return Stored(_digest(body), revision)
 
@@ -145,13 +145,13 @@ class RegistryStorage:
             ) as response:
                 return _Answer(response.status, await response.read(), response.headers)
         except TimeoutError as error:
-            raise StorageError(f"{method} {url.partition('?')[0]}: no response within {PATIENCE:g} s") from error
+            raise StorageError(f"{method} {url.partition('?')[0]}: no response within {TIMEOUT:g} s") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise StorageError(f"{method} {url.partition('?')[0]}: {error}") from error
 
     def _connected(self) -> aiohttp.ClientSession:
         if self._session is None:
-            self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(PATIENCE))
+            self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(TIMEOUT))
         return self._session
 
     async def _log_in(self, challenge: str) -> str:

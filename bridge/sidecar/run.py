@@ -267,7 +267,7 @@ def _follow_settings(reloading: Reloading, parts: Parts) -> None:
     budget, placement = parts.budget, parts.placement
     reloading.take(lambda settings: budget.change(settings.status_writes_per_second))
     reloading.take(
-        lambda settings: placement.limit(settings.placement_writes_per_second, settings.placement_most_patches)
+        lambda settings: placement.set_limits(settings.placement_writes_per_second, settings.placement_most_patches)
     )
     if parts.webhook:
         reloading.take(parts.webhook.change)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 from bridge.model.destinations import Bucket
 
-PATIENCE = 30.0  # seconds for one request
+TIMEOUT = 30.0  # seconds for one request
 _REVISION = "revision"  # the name of an object's metadata
 _LONGEST_REASON = 300
 _REQUEST = re.compile(r"Error performing (\w+ [^\s?]+)\S* in \S+ - (?:Server returned non-2xx status code: )?(.*)")
@@ -65,7 +65,7 @@ class BucketStorage:
             bucket.name,
             prefix=bucket.prefix,
             region=bucket.region,
-            client_options={"timeout": timedelta(seconds=PATIENCE), "allow_http": bucket.endpoint.startswith("http:")},
+            client_options={"timeout": timedelta(seconds=TIMEOUT), "allow_http": bucket.endpoint.startswith("http:")},
             retry_config={"max_retries": 0},  # the destination's own queue tries again
             **more,
         )
@@ -120,7 +120,7 @@ class BucketStorage:
         try:
             yield
         except (errors.AlreadyExistsError, errors.PreconditionError) as error:
-            raise Changed("something else writes there") from error
+            raise Changed("another client writes there") from error
         except (errors.BaseError, OSError, ValueError) as error:
             raise StorageError(_describe(error)) from error
 

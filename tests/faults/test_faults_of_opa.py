@@ -45,7 +45,7 @@ async def logging_opa(opa_path: Path, folder: Path, log: Path, port: int) -> Asy
         async with Opa(url) as direct, asyncio.timeout(300):
             while True:
                 with contextlib.suppress(OpaError):
-                    if await direct.ready():
+                    if await direct.is_ready():
                         break
                 await asyncio.sleep(0.05)
         yield url

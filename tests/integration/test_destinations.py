@@ -255,7 +255,7 @@ async def test_storage_in_trouble_delays_no_other_and_is_used_again(
     server: StorageServer, trouble: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (storage, registry):
-        monkeypatch.setattr(module, "PATIENCE", 1.0)
+        monkeypatch.setattr(module, "TIMEOUT", 1.0)
     other_folder = tmp_path / "other"
     other_folder.mkdir()
     healthy = StorageServer(server.kind, other_folder)

@@ -93,7 +93,7 @@ async def test_missing_opa_is_unavailable_with_the_cause(unused_tcp_port: int) -
         with pytest.raises(OpaUnavailable, match="cannot be reached") as caught:
             await client.get("x")
         assert isinstance(caught.value.__cause__, aiohttp.ClientError)
-        assert not await client.ready()
+        assert not await client.is_ready()
 
 
 async def test_an_answer_that_takes_too_long_is_unavailable() -> None:

@@ -120,7 +120,7 @@ async def test_it_leaves_no_files_behind(opa_path: Path, tmp_path: Path, monkeyp
 
 async def answers(url: str) -> bool:
     async with Opa(url, timeout=2) as client:
-        return await client.ready()
+        return await client.is_ready()
 
 
 def child_of(pid: int | None) -> int:

@@ -49,7 +49,7 @@ async def test_a_review_keeps_the_trace_of_the_api_server(
 
 async def test_requests_that_no_client_traces_have_no_spans(spans: InMemorySpanExporter, opa_path: Path) -> None:
     async with ManagedOpa(opa_path, {}) as managed, Opa(managed.url) as opa:
-        assert await opa.ready()
+        assert await opa.is_ready()
     assert spans.get_finished_spans() == ()
 
 

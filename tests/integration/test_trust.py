@@ -61,7 +61,7 @@ async def secured(opa_path: Path, tmp_path: Path, unused_tcp_port: int) -> Async
     )
     try:
         async with asyncio.timeout(PATIENCE), Opa(found.url, tls=TlsFiles(found.authority)) as opa:
-            while not await opa.ready():
+            while not await opa.is_ready():
                 assert process.returncode is None, (tmp_path / "log").read_text()
                 await asyncio.sleep(0.05)
         yield found

@@ -40,7 +40,7 @@ class Constraints(Opa):
             {"constraint": one, "object": key, "message": unjudged.get(one, "found")} for one in names for key in keys
         ]
 
-    async def ready(self) -> bool:
+    async def is_ready(self) -> bool:
         """It answers."""
         return True
 

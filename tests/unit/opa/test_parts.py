@@ -27,7 +27,7 @@ class Slow(Opa):
             raise OpaTimeout("no answer within 5 s")
         return items
 
-    async def ready(self, *, bundles: bool = False) -> bool:
+    async def is_ready(self, *, bundles: bool = False) -> bool:
         """Whether it answers other queries."""
         return self.answers
 

@@ -43,7 +43,7 @@ class Costly(Answers):
             return {target: [ROW] for target in about}
         return {} if name == "scopes" else []
 
-    async def ready(self, *, bundles: bool = False) -> bool:
+    async def is_ready(self, *, bundles: bool = False) -> bool:
         """Whatever else it does, it answers."""
         return True
 
@@ -193,7 +193,7 @@ def test_refill_during_a_query_forgets_what_that_query_was_for() -> None:
 class SlowToRespond(Costly):
     """An OPA that takes a second to respond to a check."""
 
-    async def ready(self, *, bundles: bool = False) -> bool:
+    async def is_ready(self, *, bundles: bool = False) -> bool:
         """After a second."""
         await asyncio.sleep(1.0)
         return True
