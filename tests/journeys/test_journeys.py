@@ -72,7 +72,7 @@ def test_policy_author_describes_a_kind(reader: Reader, cluster: ControlPlane) -
     reader.follow(KIND, "2. Try it on a folder")
     reader.follow(KIND, "3. Read the statuses")
     reader.follow(KIND, "4. On the cluster")
-    reader.follow(MERGE, "Merge by key, append, or keep a value whole")
+    reader.follow(MERGE, "Merge by key, or keep a value whole")
     reader.follow(MERGE, "Merge by your own rule")
 
 
