@@ -139,7 +139,7 @@ def test_every_policy_has_a_status_with_what_its_vendor_reports(ask: Callable[..
         }
     assert found.keys() >= _policies()
     annotations = found["kuadrant.io/AuthPolicy/shop/orders"]["metadata"]["annotations"]
-    assert "the status says Unknown" in annotations["policybridge.io/differs"]
+    assert "the status reports Unknown" in annotations["policybridge.io/differs"]
 
 
 def test_kubectl_runs_it_as_a_plugin(

@@ -21,10 +21,10 @@ CART = "gateway.networking.k8s.io/HTTPRoute/shop/cart"
 
 async def test_report_of_a_controller_is_shown_beside_the_verdict(three_gateways: Bridge, page: Opened) -> None:
     await page.go(three_gateways.url)
-    await page.shows("#details", "shop/orders reported differently the status says Unknown")
+    await page.shows("#details", "shop/orders reported differently the status reports Unknown")
     await page.go(f"{three_gateways.url}#object={POLICY}")
     await page.shows("#details .conditions", "True · Enforced")
-    await page.shows("#details .reports .differs", "the status says Unknown (AuthPolicy has encountered some issues")
+    await page.shows("#details .reports .differs", "the status reports Unknown (AuthPolicy has encountered some issues")
     await page.shows("#details .reports .conditions", "False · Unknown")
     enforced = await page.position(f"{POLICY}\n@{ROUTE}")
     assert enforced is not None

@@ -137,7 +137,7 @@ def test_an_observed_policy_is_marked_by_an_annotation_beside_its_own() -> None:
     assert shown["metadata"]["annotations"] == {"a": "b", MODE_ANNOTATION: "Observe"}
 
 
-WHY = "v.example/c says Accepted, the bridge says TargetNotFound (gone)"
+WHY = "v.example/c reports Accepted, the bridge computes TargetNotFound (gone)"
 
 
 def _reported(**more: Any) -> dict[str, Any]:
