@@ -9,6 +9,17 @@ pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
 
 CHECKOUT = "gateway.networking.k8s.io/HTTPRoute/shop/cart#checkout"
 CART = "gateway.networking.k8s.io/HTTPRoute/shop/cart"
+FAILING = """
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: late, namespace: shop}
+spec:
+  parentRefs: [{name: public, namespace: infra, sectionName: https}]
+  hostnames: [late.shop.example.com]
+  rules:
+  - matches: [{headers: [{name: x-form, value: a=1&b=2}]}]
+    filters: [{type: RequestMirror, requestMirror: {backendRef: {name: catalog, port: 80}}}]
+"""
 
 
 async def test_nothing_is_fetched_from_elsewhere(shop: Bridge, page: Opened) -> None:
@@ -42,8 +53,20 @@ async def test_pasted_url_is_split_into_the_fields_of_its_parts(shop: Bridge, pa
     await page.page.fill("#request-host", "https://shop.example.com:443/checkout/pay?step=2")
     await page.page.get_by_role("button", name="Try it").click()
     await page.shows("#request-answer .verdict", "Served by HTTPRoute/shop/cart#checkout")
-    fields = [await page.page.input_value(f"#request-{name}") for name in ("host", "path", "query")]
-    assert fields == ["shop.example.com", "/checkout/pay", "step=2"]
+    fields = [await page.page.input_value(f"#request-{name}") for name in ("protocol", "host", "port", "path", "query")]
+    assert fields == ["HTTPS", "shop.example.com", "443", "/checkout/pay", "step=2"]
+    await page.page.fill("#request-host", "http://shop.example.com")
+    await page.page.fill("#request-path", "/cart?step=3")
+    await page.page.get_by_role("button", name="Try it").click()
+    await page.shows("#request-answer .trail", "Gateway/infra/internal")  # as `bridge request` answers for http
+    assert await page.page.input_value("#request-port") == ""
+
+
+async def test_request_that_always_fails_is_not_shown_as_served(changing: Bridge, page: Opened) -> None:
+    (changing.folder / "late.yaml").write_text(FAILING)
+    await page.go(f"{changing.url}#tab=request&r.host=late.shop.example.com&r.headers=x-form:+a%3D1%26b%3D2")
+    await page.shows("#request-answer .verdict.bad", "Every request fails (500): the rule has no backends")
+    await page.shows("#request-answer", "Service/shop/catalog#http port 80 by RequestMirror")
 
 
 async def test_request_without_a_rule_shows_the_nearest_one(shop: Bridge, page: Opened) -> None:

@@ -7,7 +7,8 @@ import { parts, place, short } from "./keys.js";
 import { nodeLink, trail } from "./links.js";
 import { reasonMark } from "./reasons.js";
 
-const FIELDS = ["host", "path", "method", "headers", "query", "port", "gateway", "source"];
+const FIELDS = ["host", "path", "method", "headers", "query", "protocol", "port", "gateway", "source"];
+const URL_PARTS = /^(?:(https?):\/\/)?([^/?#:]+|\[[^\]]+\])(?::(\d+))?([/?][^#]*)?(?:#.*)?$/i;
 
 /** `on`: `requested(fields)`; `path(Set of keys | null, again)`: the way of the request, `again` if only objects changed. */
 export class RequestBox {
@@ -70,7 +71,7 @@ export class RequestBox {
   async ask(fields = this.fields, again = false) {
     this.#asked = fields;
     const turn = (this.#turn += 1);
-    const { host, path, method, headers, query: parameters, port, gateway, source } = fields;
+    const { host, path, method, headers, query: parameters, protocol, port, gateway, source } = fields;
     const answer = byId("request-answer");
     if (!again) {
       this.#on.requested(fields);
@@ -80,8 +81,8 @@ export class RequestBox {
     let result;
     try {
       result = await query("request", {
-        host, gateway, path: path ?? "/", method: method ?? "GET",
-        headers: pairs(headers, ":"), query: pairs(parameters, "="),
+        host, gateway, protocol, path: path ?? "/", method: method ?? "GET",
+        headers: pairs(headers, ":", "\n"), query: pairs(parameters, "=", "&"),
         ...(port ? { port: Number(port) } : {}),
         ...(source ? { sourceNamespace: source } : {}),
       });
@@ -101,27 +102,21 @@ export class RequestBox {
   }
 }
 
-/** A URL in the field of the host, into the fields of its parts. What is no URL stays, and OPA says why. */
+/** A URL in the field of the host, or a query in that of the path, into the fields of its parts. OPA says why others are wrong. */
 function splitUrl() {
-  const host = byId("request-host");
-  const text = host.value.trim();
-  if (!text.includes("/") && !text.includes("?")) return;
-  let url;
-  try {
-    url = new URL(text.includes("://") ? text : `http://${text}`);
-  } catch {
-    return;
-  }
-  host.value = url.hostname;
-  byId("request-path").value = url.pathname;
-  byId("request-query").value = url.search.slice(1);
-  if (url.port) byId("request-port").value = url.port;
+  const put = (values) => { for (const [name, value] of Object.entries(values)) byId(`request-${name}`).value = value; };
+  const [, scheme, host, port, rest] = URL_PARTS.exec(byId("request-host").value.trim()) ?? [];
+  if (scheme || rest) put({ host, protocol: scheme?.toUpperCase() ?? "", port: port ?? "" });
+  else if (port) put({ host, port });
+  if (rest) put({ path: rest, query: "" });
+  const [path, query] = byId("request-path").value.split(/\?(.*)/s);
+  if (query !== undefined) put({ path, query });
 }
 
-/** Lines `name: value` (or `name=value`) by name; a list for a repeated name. */
-export function pairs(text, sign) {
+/** Pairs `name: value` (or `name=value`) by name; a list for a repeated name. */
+function pairs(text, sign, between) {
   const found = Object.create(null); // a header can have the name __proto__
-  for (const line of (text ?? "").split(/[\n&]/).map((one) => one.trim()).filter(Boolean)) {
+  for (const line of (text ?? "").split(between).map((one) => one.trim()).filter(Boolean)) {
     const at = line.indexOf(sign);
     const [name, value] = at < 0 ? [line, ""] : [line.slice(0, at).trim(), line.slice(at + 1).trim()];
     found[name] = name in found ? [found[name], value].flat() : value;
@@ -129,14 +124,16 @@ export function pairs(text, sign) {
   return found;
 }
 
-function served({ gateway, listener, route, rule, backends, filters, policies, also }) {
+function served({ gateway, listener, route, rule, backends, filters, filterBackends, failure, policies, also, warnings }) {
   const weights = backends.reduce((sum, { weight }) => sum + weight, 0);
   return [
-    h("p", { class: "verdict good" }, h("span", { "aria-hidden": "true" }, "✓ "), "Served by ", nodeLink(rule ?? route ?? listener)),
+    h("p", { class: `verdict ${failure ? "bad" : "good"}` }, h("span", { "aria-hidden": "true" }, failure ? "✕ " : "✓ "),
+      failure && `Every request fails (${failure.status}): ${failure.message}. `, "Served by ", nodeLink(rule ?? route ?? listener)),
     trail([gateway, listener, route, rule].filter(Boolean)),
+    warnings.map(({ message }) => h("p", {}, `${message}.`)),
     h("h4", {}, "Goes to"),
-    backends.length > 0 && h("ul", { class: "reach" }, backends.map(({ backend, target, port, weight, problem }) =>
-      h("li", {}, nodeLink(target ?? backend), ` port ${port ?? "–"}`, weights > 0 && h("span", { class: "quiet" }, ` ${Math.round((100 * weight) / weights)} %`),
+    backends.length + filterBackends.length > 0 && h("ul", { class: "reach" }, [...backends, ...filterBackends].map(({ backend, target, port, weight, filter, problem }) =>
+      h("li", {}, nodeLink(target ?? backend), ` port ${port ?? "–"} `, h("span", { class: "quiet" }, filter ? `by ${filter}` : weights > 0 && `${Math.round((100 * weight) / weights)} %`),
         problem && h("p", { class: "refused" }, reasonMark(problem.reason), ` – ${problem.message}`)))),
     filters.length > 0 && h("p", {}, backends.length ? "through " : "", filters.map(({ type }) => type).join(", ")),
     !backends.length && !filters.length && h("p", { class: "quiet" }, "no backend"),
