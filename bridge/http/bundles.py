@@ -430,7 +430,7 @@ class Tokens:
             return self._made
         found = read_tokens(Path(self._own_file))
         if len(found) != 1:
-            raise TokenError(f"{self._own_file}: it holds {len(found) or 'no'} tokens: exactly one is expected")
+            raise TokenError(f"{self._own_file}: it has {len(found) or 'no'} tokens, not one")
         return found[0]
 
     def _read_readers(self) -> frozenset[str]:

@@ -47,10 +47,7 @@ async def wait_for_active_modules(opa: Opa, rules: Callable[[], str | None]) -> 
                 return
             why = "OPA has not activated the served modules yet"
         except OpaUndefined:
-            why = (
-                "OPA has not loaded the bridge's modules yet; one that the bridge did not start is to be started "
-                "with what `bridge opa-config` prints"
-            )
+            why = "OPA has not loaded the bridge's modules yet; configure an OPA of your own by `bridge opa-config`"
         except OpaError as error:
             why = str(error)
         waited = asyncio.get_running_loop().time() - since

@@ -139,7 +139,7 @@ class Destination:
         read = await self._storage.read(OWNER)
         if read is None:
             if not self._is_writer and (other := await self._storage.find_any()):
-                raise StorageError(f"{other} is there, but no bridge: use an empty prefix or repository")
+                raise StorageError(f"{other} is there, which no bridge wrote: use an empty prefix or repository")
             await self._become_writer(None)
             return
         content, stored = read
@@ -156,7 +156,7 @@ class Destination:
             raise StorageError("it belongs to a bridge with another key: use its publish_credentials, or another place")
         # Otherwise an earlier owner is back, with all that was stored then.
         if self._is_writer and (owner.since, owner.writer) > (self._me.since, self._me.writer):
-            raise StorageError(f"another bridge publishes there since {owner.since}: {owner.writer}; stop one of both")
+            raise StorageError(f"another bridge publishes there since {owner.since}: {owner.writer}; stop one of them")
         await self._become_writer(stored)
 
     async def _become_writer(self, replaced: Stored | None) -> None:
