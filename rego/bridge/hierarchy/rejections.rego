@@ -48,6 +48,18 @@ _extended_refusal(parent, child) := "ParentNotFound" if {
 	child in declared_upward(keys.whole(parent))
 }
 
+# A listener does not accept a route, and another one accepts it for the same parentRefs: this is how routes choose among
+# the listeners of a Gateway (Gateway API, ParentReference.sectionName).
+is_taken_elsewhere(link) if {
+	keys.parse(link.parent).section != ""
+	refs := parent_refs(link.child, link.parent)
+	count(refs) > 0
+	count(refs - _counted_refs(link.child)) == 0
+}
+
+# The parentRefs of a child that some parent accepts: OPA computes them once for all links of the child.
+_counted_refs(child) := {ref | some above in parents(child); some ref in parent_refs(child, above)}
+
 rejected_link(parent, child, reason) := {"parent": parent, "child": child, "reason": reason}
 
 # Why a route's requests fail at a backend that it names, by a port number (0: none), `{reason, message}`; null if they

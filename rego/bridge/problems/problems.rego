@@ -40,6 +40,7 @@ _fate(key) := {object.union(_problem(key, key, condition.reason, condition.messa
 _links(key) := {_problem(key, _other(link, key), link.reason, link.message) |
 	levels.by_type[keys.parse(key).type]
 	some link in hierarchy.explained(hierarchy.rejections_by(key))
+	not hierarchy.is_taken_elsewhere(link)
 }
 
 _other(link, key) := link.child if link.parent == key

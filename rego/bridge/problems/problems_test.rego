@@ -62,6 +62,20 @@ test_links_that_do_not_count_are_problems_of_who_declares_them if {
 	_of("core/Service/shop/cart", [torn]) == set()
 }
 
+_torn(ref) := object.union(testing.route("torn", [ref], []), {"spec": {"hostnames": ["www.example.com"]}})
+
+# Gateway API, ParentReference.sectionName: a route is accepted if one listener accepts it.
+test_a_listener_is_a_problem_only_if_the_parent_ref_has_no_other_or_names_it if {
+	far := object.union(testing.listener("far", 81), {"hostname": "far.example.com"})
+	gateway := testing.gateway("two", [testing.listener("near", 80), far])
+	key := "gateway.networking.k8s.io/HTTPRoute/shop/torn"
+	_of(key, [gateway, _torn({"name": "two", "namespace": "infra"})]) == set()
+	_of(key, [gateway, _torn({"name": "two", "namespace": "infra", "port": 81})]) == {[
+		"gateway.networking.k8s.io/Gateway/infra/two#far",
+		"NoMatchingListenerHostname",
+	]}
+}
+
 test_what_is_being_deleted_has_no_problems if {
 	lost := testing.color("shop", "lost", 1, [], {"theme": "dark"})
 	going := object.union(lost, {"metadata": {"deletionTimestamp": "2026-01-02T00:00:00Z"}})

@@ -145,26 +145,15 @@ _is_on_path(ref, nodes) if ref.key in nodes
 _is_on_path(ref, _) if not hierarchy.canonical_key(ref.key)
 
 # The declared links of the given nodes, above or below them, that do not count: a list of `{parent, child, reason,
-# message}` (semantics P2). The other end may be outside the nodes, or not exist. A listener that does not accept a
-# route is omitted if another one accepts it for the same parentRef.
+# message}` (semantics P2). The other end may be outside the nodes, or not exist.
 rejected_links(nodes) := sort({link |
 	objects := {_whole(node) | some node in nodes}
 	below := {child | some object_key in objects; some child in index.declared_children(object_key)}
 	some child in (objects | below)
 	some link in hierarchy.rejected_above(child)
 	count({_whole(end) | some end in [link.child, link.parent]} & objects) > 0
-	not _taken_elsewhere(link)
+	not hierarchy.is_taken_elsewhere(link)
 })
-
-_taken_elsewhere(link) if {
-	keys.parse(link.parent).section != ""
-	refs := hierarchy.parent_refs(link.child, link.parent)
-	count(refs) > 0
-	count(refs - _counted_refs(link.child)) == 0
-}
-
-# The parentRefs of a child that some parent accepts: OPA computes them once for all links of the child.
-_counted_refs(child) := {ref | some above in hierarchy.parents(child); some ref in hierarchy.parent_refs(child, above)}
 
 # The object of a node in the role of the node.
 _whole(node) := concat("", [trim_suffix(keys.parse(node).object, "@frontend"), "@frontend"]) if {
@@ -185,7 +174,7 @@ entry(object_key) := {
 		hierarchy.exists(backend)
 		hierarchy.leads_to(keys.type_of(node), backend, numbers)
 	}),
-	"refused": sort({link | some link in _refused_links(object_key); not _taken_elsewhere(link)}),
+	"refused": sort({link | some link in _refused_links(object_key); not hierarchy.is_taken_elsewhere(link)}),
 	"alone": levels.of(object_key) in _first_levels,
 } if {
 	hierarchy.exists(object_key)
