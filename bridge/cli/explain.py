@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bridge.cli.command import (
@@ -28,7 +28,7 @@ from bridge.cli.notation import (
 from bridge.cli.output import Answer
 from bridge.cli.reading import Asked, read_command
 from bridge.cli.table import Block, Table
-from bridge.model.keys import Key, parse_key
+from bridge.model.keys import Key, parse_key, segments_of, value_at
 from bridge.model.text import TIE
 from bridge.queries.names import first_of, short_key
 
@@ -187,29 +187,20 @@ def _spec(at_path: Entry) -> Table:
     return Table(["EFFECTIVE FIELD", "VALUE", "FROM"], rows)
 
 
-def _segments(pointer: str) -> list[str]:
-    return [segment.replace("~1", "/").replace("~0", "~") for segment in pointer.split("/")[1:]]
-
-
 def _order(pointer: str) -> list[tuple[int, str]]:
     """Sort items of lists by number, fields by name."""
-    return [(int(segment), "") if segment.isdecimal() else (-1, segment) for segment in _segments(pointer)]
+    return [(int(segment), "") if segment.isdecimal() else (-1, segment) for segment in segments_of(pointer)]
 
 
 def _field(pointer: str) -> str:
-    return ".".join(_segments(pointer)) or "(all)"
+    return ".".join(segments_of(pointer)) or "(all)"
 
 
 def _value_at(spec: Any, pointer: str) -> str:
-    value = spec
-    for segment in _segments(pointer):
-        if isinstance(value, Mapping) and segment in value:
-            value = value[segment]
-        elif isinstance(value, list) and segment.isdecimal() and int(segment) < len(value):
-            value = value[int(segment)]
-        else:
-            return "(taken away)"  # by a null, which is a leaf of its policy (semantics F3)
-    return value_text(value)
+    try:
+        return value_text(value_at(spec, pointer))
+    except LookupError:
+        return "(taken away)"  # by a null, which is a leaf of its policy (semantics F3)
 
 
 def _left_out(entry: Entry) -> Table:

@@ -20,14 +20,14 @@ import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import yaml
 
 from bridge.files import read_file
 from bridge.model.changes import Object
-from bridge.model.keys import Key, key_of, parse_key
+from bridge.model.keys import Key, key_of, parse_key, value_at
 from bridge.model.text import nearest
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
@@ -58,7 +58,7 @@ class Policies(_Part, frozen=True, kw_only=True):
     none: bool = False
     spec: dict[str, Any] = {}
     exact: bool = False
-    absent: list[str] = []
+    absent: list[Annotated[str, msgspec.Meta(pattern="^/")]] = []
     origins: Names = {}
     outcomes: Names = {}
 
@@ -253,7 +253,8 @@ class _Judge:
     def __init__(self, opa: Opa, upserts: Mapping[Key, Object], deleted: Sequence[Key]) -> None:
         self._opa = opa
         self._upserts = upserts
-        made = {"upsert": list(upserts.values()), "delete": [str(key) for key in deleted]}
+        self._deleted = [str(key) for key in deleted]
+        made = {"upsert": list(upserts.values()), "delete": self._deleted}
         self._more = {"changes": made} if upserts or deleted else {}
 
     @classmethod
@@ -343,6 +344,8 @@ class _Judge:
             for path in entry["paths"]
             if not via or any(node == via or node.startswith(f"{via}#") for node in path["path"])
         ]
+        if "#" in via and not paths and via.partition("#")[0] not in self._deleted:
+            await self._ask("effective", {"targets": [via]})  # raises QueryError for a misspelled section
         if not paths and not wanted.none:
             yield Difference(f"{where}: no {wanted.policy_kind} is in effect{f' via {wanted.via}' if via else ''}")
         for target, path in paths:
@@ -360,9 +363,13 @@ class _Judge:
         for one in _find_differing(wanted.spec, path["spec"], (), origins, exact=wanted.exact):
             yield one.below("spec")
         for pointer in wanted.absent:
-            there = [one for one in origins if one == pointer or one.startswith(f"{pointer}/")]
-            if there:
-                yield Difference(f"{pointer}: expected nothing, found it from {origins[there[0]]}")
+            try:
+                value_at(path["spec"], pointer)
+            except LookupError:
+                continue
+            # A leaf of a policy is at the pointer, below it, or above it: a unit is one leaf.
+            near = (one for one in origins if f"{one}/".startswith(f"{pointer}/") or pointer.startswith(f"{one}/"))
+            yield Difference(f"{pointer}: expected nothing, found it from {origins.get(next(near, ''), 'no policy')}")
         for pointer, policy in wanted.origins.items():
             expected = short_key(await self._key(policy))
             found = origins.get(pointer)

@@ -92,6 +92,7 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
         ["problems: expected none, found TargetNotFound"],
     ),
     ({"effective": [{**CHECKOUT, "target": "HTTPRoute/shop/carts"}]}, ["did you mean HTTPRoute/shop/cart?"]),
+    ({"effective": [{**CHECKOUT, "via": "Gateway/infra/public#htps", "none": True}]}, ["public#htps does not exist"]),
 ]
 
 
@@ -111,6 +112,15 @@ def test_differences_are_reported_with_place_expectation_and_origin(bridge: Run,
         found = [*result["differences"], *([result["error"]] if result["error"] else [])]
         assert len(found) == len(expected), result
         assert all(part in text for part, text in zip(expected, found, strict=True)), result
+
+
+def test_a_field_within_a_unit_is_not_absent(bridge: Run, tmp_path: Path) -> None:
+    at = {"target": "HTTPRoute/shop/orders#read", "policyKind": "RateLimitPolicy", "via": "Gateway/infra/partners"}
+    test = {"effective": [{**at, "absent": ["/limits/total/rates", "/limits/total/counters"]}]}
+    answer = bridge("test", suite(tmp_path, test, manifests=[str(ROOT / "examples" / "three-gateways")]))
+    found = "/limits/total/rates: expected nothing, found it from RateLimitPolicy/infra/platform\n"
+    assert (answer.returncode, answer.stdout.count("expected nothing")) == (1, 1)
+    assert found in answer.stdout
 
 
 def test_suite_of_the_example_passes_and_suites_are_not_manifests(bridge: Run, tmp_path: Path) -> None:
@@ -158,6 +168,7 @@ def test_schema_describes_the_suites_and_refuses_others(bridge: Run) -> None:
             'unknown field `efective` - at `$.tests[0]`; did you mean "effective"?',
         ),
         ({"tests": [{}]}, "missing required field `name` - at `$.tests[0]`"),
+        ({"tests": [{"name": "a", "effective": [{**CHECKOUT, "absent": ["theme"]}]}]}, "matching regex '^/'"),
         ({"kind": "Suites"}, "not a Suite of test.policybridge.io/v1alpha1"),
         ({"manifests": ["nowhere"]}, "nowhere: no such file or folder"),
     ],
