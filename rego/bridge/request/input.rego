@@ -11,12 +11,15 @@ request := {
 	"path": object.get(input, "path", {true: sprintf("/%s/%s", _call), false: "/"}[_protocol == "GRPC"]),
 	"method": object.get(input, "method", {true: "POST", false: "GET"}[_protocol == "GRPC"]),
 	# A repeated header is one header with joined values (RFC 9110, 5.3).
-	"headers": {lower(name): concat(",", array.flatten([value])) | some name, value in input.headers},
+	"headers": {name: concat(",", array.flatten([value | some value in spelled])) | some name, spelled in _headers},
 	# Gateway API does not define which of several query values counts; implementations take the first.
 	"query": {name: array.flatten([value])[0] | some name, value in input.query},
 	"service": _call[0],
 	"rpc": _call[1],
 }
+
+# The values of each header by its spellings: names differ by more than case (RFC 9110, 5.1).
+_headers[lower(name)][name] := value if some name, value in input.headers
 
 _protocol := input.protocol if {
 	input.protocol

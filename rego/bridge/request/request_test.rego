@@ -17,10 +17,10 @@ test_a_host_is_in_lower_case_and_without_port_and_last_dot if {
 }
 
 test_a_call_is_a_path_and_a_header_with_several_values_is_one if {
-	query_input := request.request with input as {"grpc": {"service": "s", "method": "m"}, "headers": {"A": ["1", "2"]}}
+	query_input := request.request with input as {"grpc": {"service": "s", "method": "m"}, "headers": {"A": ["1", "2"], "a": "3"}}
 	query_input.path == "/s/m"
 	query_input.method == "POST"
-	query_input.headers == {"a": "1,2"}
+	query_input.headers == {"a": "1,2,3"}
 }
 
 test_what_is_wrong_with_a_request_is_reported if {
