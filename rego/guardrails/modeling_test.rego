@@ -26,6 +26,11 @@ test_a_feature_that_is_not_modeled_makes_the_result_incomplete if {
 	_why([{"path": "/spec/rules/*", "message": "rules"}]) == ["ColorPolicy infra/dark: rules"]
 }
 
+test_an_explanation_is_marked_as_incomplete_too if {
+	entries := effective.explanations("example.com/ColorPolicy", testing.cart_pay, "") with input as _world([{"path": "/spec/theme", "message": "it has a theme"}])
+	[entry.incomplete | some entry in entries] == [["ColorPolicy infra/dark: it has a theme"]]
+}
+
 test_other_features_do_not if {
 	every feature in [
 		{"path": "/spec/rules/*/unless", "message": "no"},

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.web.bridges import Bridge
+from tests.web.bridges import ROOT, Bridge
 from tests.web.page import Opened
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
@@ -17,6 +17,7 @@ spec:
   targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: cart}]
 """
 CART = "gateway.networking.k8s.io/HTTPRoute/shop/cart"
+NOT_MODELED = ROOT / "tests" / "scenarios" / "envoy_gateway_not_modeled" / "objects.yaml"
 
 
 async def test_report_of_a_controller_is_shown_beside_the_verdict(three_gateways: Bridge, page: Opened) -> None:
@@ -43,3 +44,10 @@ async def test_policies_that_no_kind_describes_have_a_group_of_their_own(changin
     await page.until(f"policyBridge.graph.position({pill!r}) === null")
     await page.go(f"{changing.url}#object=acme.example/WafPolicy/shop/strict")
     await page.shows("#details", "No policy kind describes WafPolicy, so the policy has no effect here")
+
+
+async def test_result_that_a_feature_makes_incomplete_is_marked(changing: Bridge, page: Opened) -> None:
+    (changing.folder / "late.yaml").write_text(NOT_MODELED.read_text())
+    route = "gateway.networking.k8s.io/HTTPRoute/envoy-gateway-not-modeled/cart"
+    await page.go(f"{changing.url}#object={route}%23all")
+    await page.shows("#details .path", "Incomplete: BackendTrafficPolicy envoy-gateway-not-modeled/cart: the Gateway's")

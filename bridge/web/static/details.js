@@ -2,7 +2,7 @@
 
 import { events, manifest, query } from "./api.js";
 import { breakable, fill, h } from "./dom.js";
-import { effectiveKind, fieldTable } from "./effective.js";
+import { effectiveKind, fieldTable, senderPart } from "./effective.js";
 import { byName, kindName, parts, short } from "./keys.js";
 import { chip, nodeLink, policyLink, trail } from "./links.js";
 import { outcomeNamed, outcomeOf, PROBLEMS } from "./outcomes.js";
@@ -347,11 +347,12 @@ function withoutPart({ ifDeleted }) {
 }
 
 /** Before and after of one path, as in the results of `impact` and `differences`. */
-export function differencePart({ policyKind, path, sourceNamespace, before, after }) {
+export function differencePart(difference) {
+  const { policyKind, path, before, after } = difference;
   const side = (name, answer) => h("div", {}, h("h6", {}, name),
     answer ? (answer.error ? h("p", { class: "error" }, answer.error.message) : fieldTable(answer.spec, answer.origins)) : h("p", { class: "quiet" }, "nothing"));
   return h("div", { class: "difference" }, policyKind && h("p", {}, chip(policyKind), ` ${kindName(policyKind)}`), trail(path),
-    sourceNamespace && h("p", { class: "quiet" }, `for requests from namespace ${sourceNamespace}`),
+    senderPart(difference),
     h("div", { class: "sides" }, side("Before", before), side("After", after)));
 }
 

@@ -31,7 +31,7 @@ export function effectiveKind({ policyKind, target, paths, attachments = [], lin
 function alike(paths) {
   const found = new Map();
   for (const path of paths) {
-    const id = JSON.stringify([path.spec, path.origins, path.error, path.policies, path.steps]);
+    const id = JSON.stringify({ ...path, path: undefined });
     if (found.has(id)) found.get(id).ways.push(path.path);
     else found.set(id, { ...path, ways: [path.path] });
   }
@@ -43,12 +43,17 @@ function pathPart(path) {
     "div",
     { class: "path" },
     path.ways.map((keys) => trail(keys)),
+    senderPart(path),
     path.error ? h("p", { class: "error" }, `${path.error.code}: ${path.error.message}`) : fieldTable(path.spec, path.origins),
+    (path.incomplete ?? []).map((reason) => h("p", { class: "refused" }, h("strong", {}, "Incomplete"), `: ${reason}`)),
     stack(path.policies),
     path.steps?.length > 0 && why(path.steps),
     !path.error && yamlBlock("Effective spec as YAML", path.spec),
   );
 }
+
+/** The namespace for whose requests alone a path counts. */
+export const senderPart = ({ sourceNamespace }) => sourceNamespace && h("p", { class: "quiet" }, `for requests from namespace ${sourceNamespace}`);
 
 /** Each field of a spec, its value, and the policy that it came from. */
 export function fieldTable(spec, origins) {

@@ -109,8 +109,8 @@ function splitUrl() {
   if (scheme || rest) put({ host, protocol: scheme?.toUpperCase() ?? "", port: port ?? "" });
   else if (port) put({ host, port });
   if (rest) put({ path: rest, query: "" });
-  const [path, query] = byId("request-path").value.split(/\?(.*)/s);
-  if (query !== undefined) put({ path, query });
+  const [path, parameters] = byId("request-path").value.split(/\?(.*)/s);
+  if (parameters !== undefined) put({ path, query: parameters });
 }
 
 /** Pairs `name: value` (or `name=value`) by name; a list for a repeated name. */

@@ -363,7 +363,7 @@ explanations(policy_kind, node, source) := [_explanation(path, attached) | some 
 	some [namespace, path, attached] in stacks_by_source(policy_kind, node)
 ]
 
-_explanation(path, attached) := object.union(_entry(path, attached), {"steps": [_step(attached, found, number) |
+_explanation(path, attached) := object.union(data.bridge.modeling.marked(_entry(path, attached)), {"steps": [_step(attached, found, number) |
 	not _excess(attached, path[0])
 	not kinds.is_additive(_kind_of(attached))
 	some index, join in _joins(attached)
