@@ -6,7 +6,7 @@ Namespaces with waiting changes take turns, so one with many changes delays only
 import asyncio
 import functools
 from collections import Counter, OrderedDict, deque
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -121,9 +121,11 @@ class Computing:
         present = [_names(kind) for _, kind in sorted(self._kinds.items()) if kind["mode"] == "Manage"]
         return [names for index, names in enumerate(present) if names not in present[:index]] + self.former
 
-    async def retire(self, names: Iterable[Names], dirty: Dirty) -> None:
-        """Add names of former kinds, and their marks to `dirty`."""
+    async def retire(self, names: Collection[Names], dirty: Dirty) -> None:
+        """Add names of former kinds, and to `dirty` their marks and the policies, which may have entries under them."""
         self.former.extend(names)
+        if names:
+            dirty.policies.update(await self._patient.query("policies", {}))
         dirty.objects.update(await self._patient.query("marked_objects", {"former": self.former}))
 
     async def _active_kinds(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ Any client may have written the current status: entries without the form of cond
 list, and a value that is not a list counts as empty.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from bridge.model.nesting import as_mapping
@@ -39,16 +39,17 @@ def plan_conditions(
 
 
 def plan_ancestors(
-    current: Sequence[Any], wanted: Sequence[Mapping[str, Any]], controller: str, now: str
+    current: Sequence[Any], wanted: Sequence[Mapping[str, Any]], controllers: Collection[str], now: str
 ) -> list[Any] | None:
     """Return the complete list of status.ancestors, or None if it is up to date.
 
-    Entries of other controllers keep their place. The bridge's are keyed by ancestorRef, and keep theirs.
+    Entries of other controllers keep their place. The bridge's, of `controllers`, are keyed by ancestorRef, and keep
+    theirs.
     """
     to_show = {_reference(entry): entry for entry in wanted}
     result: list[Any] = []
     for entry in current:
-        if _field(entry, "controllerName") != controller:
+        if _field(entry, "controllerName") not in controllers:
             result.append(entry)
         elif (reference := _reference(entry)) in to_show:
             result.append(_merge_ancestor(_list(entry, "conditions"), to_show.pop(reference), now))
@@ -106,7 +107,10 @@ def plan_policy(current: Current, wanted: Mapping[str, Any], now: str) -> Patch 
         # Entries are removed if the kind no longer reports by ancestor. Conditions stay in the opposite case, because
         # they may be another controller's by now.
         "ancestors": plan_ancestors(
-            _list(status, "ancestors"), wanted.get("ancestors", ()), wanted.get("controllerName", ""), now
+            _list(status, "ancestors"),
+            wanted.get("ancestors", ()),
+            [wanted.get("controllerName", ""), *wanted.get("former", ())],
+            now,
         )
     }
     if "conditions" in wanted:
@@ -249,18 +253,10 @@ def _make_removal_patch(status: Any, traces: Traces) -> Patch | None:
         "conditions": plan_conditions(_list(status, "conditions"), (), [*types, *traces.get("conditions", [])], ""),
         "listeners": plan_listeners(_list(status, "listeners"), {}, types, ""),
         "parents": plan_parents(_list(status, "parents"), wanted, ""),
-        "ancestors": _remove_ancestors(_list(status, "ancestors"), traces.get("ancestors", [])),
+        "ancestors": plan_ancestors(_list(status, "ancestors"), (), traces.get("ancestors", []), ""),
     }
     differing = {name: value or None for name, value in planned.items() if value is not None}
     if not differing:
         return None
     left = {name for name, value in {**status, **differing}.items() if value}
     return {"status": differing if left else None}
-
-
-def _remove_ancestors(current: list[Any], controllers: list[str]) -> list[Any] | None:
-    left = current
-    for controller in controllers:
-        fewer = plan_ancestors(left, (), controller, "")
-        left = left if fewer is None else fewer
-    return None if left == current else left

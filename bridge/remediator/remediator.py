@@ -176,7 +176,7 @@ class Remediator(WriteLoop[Item]):
                         log.info("cleanup of former policy kinds waiting for OPA", why=str(error))
                     else:
                         self._sink.remember(self._computing.names())
-                        self._add(("object", key) for key in sorted(dirty.objects))
+                        self._report(dirty)
             await asyncio.sleep(REMEMBER_PERIOD)
 
     async def _plan(self, batch: Sequence[Item]) -> dict[Item, Planned | None]:

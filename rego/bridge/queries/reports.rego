@@ -15,9 +15,10 @@ policy_status(key) := _status(key, object.get(input.tallies, key, [])) if {
 	input.tallies
 } else := _status(key, outcomes.tallies(key))
 
-_status(key, tallies) := reporting.of_policy(key, tallies) if {
-	kinds.of_policy(key)
+_status(key, tallies) := object.union(reporting.of_policy(key, tallies), {"former": names | names != set()}) if {
+	kind := kinds.of_policy(key)
 	_is_alive(key)
+	names := {former.controllerName | some former in former_kinds; former.kind == kind.kind}
 } else := {"policy": key, "policyKind": kinds.policykind_type, "mode": "Manage", "conditions": [condition], "types": ["Accepted"]} if {
 	keys.type_of(key) == kinds.policykind_type
 	_is_alive(key)

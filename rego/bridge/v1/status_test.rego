@@ -107,6 +107,12 @@ test_affected_gets_what_full_statuses_leave_out_and_which_kinds_there_were if {
 	"old.io/ctl" in found[0].controllers
 }
 
+test_status_names_former_controllers_of_the_policys_kind if {
+	former := [{"controllerName": sprintf("%s.io/ctl", [kind]), "kind": kind} | some kind in ["ColorPolicy", "OldPolicy"]]
+	found := v1.status with input as _query_input([_warm], {"policies": [_warm_key], "tallies": {}, "former": former})
+	[entry.former | some entry in found] == [{"ColorPolicy.io/ctl"}]
+}
+
 test_affected_refuses_what_is_not_a_list_of_keys if {
 	found := v1.affected with input as {"objects": "x"}
 	found.error.code == "InvalidInput"

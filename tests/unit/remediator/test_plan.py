@@ -72,7 +72,8 @@ def test_a_condition_without_a_time_gets_one_with_the_next_change() -> None:
 def test_ancestors_of_others_stay_untouched_and_in_their_place() -> None:
     theirs = [ancestor("g", shown("X"), controller="they"), ancestor("h", controller="them"), {"odd": 1}, None]
     before = [theirs[0], ancestor("g", shown("A")), theirs[1], ancestor("gone", shown("A")), *theirs[2:]]
-    planned = plan_ancestors(before, [ancestor("new", condition("A")), ancestor("g", condition("A", "False"))], US, NOW)
+    wanted = [ancestor("new", condition("A")), ancestor("g", condition("A", "False"))]
+    planned = plan_ancestors(before, wanted, [US], NOW)
     assert planned == [
         theirs[0],
         ancestor("g", condition("A", "False", lastTransitionTime=NOW)),
@@ -84,12 +85,12 @@ def test_ancestors_of_others_stay_untouched_and_in_their_place() -> None:
 
 def test_ancestors_that_are_shown_in_another_order_are_not_written() -> None:
     before = [ancestor("h", shown("A")), ancestor("g", shown("A"))]
-    assert plan_ancestors(before, [ancestor("g", condition("A")), ancestor("h", condition("A"))], US, NOW) is None
+    assert plan_ancestors(before, [ancestor("g", condition("A")), ancestor("h", condition("A"))], [US], NOW) is None
 
 
 def test_an_ancestors_conditions_are_all_ours() -> None:
     before = [ancestor("g", shown("A"), shown("B"))]
-    assert plan_ancestors(before, [ancestor("g", condition("A"))], US, NOW) == [ancestor("g", shown("A"))]
+    assert plan_ancestors(before, [ancestor("g", condition("A"))], [US], NOW) == [ancestor("g", shown("A"))]
 
 
 def test_a_policy_has_conditions_or_ancestors() -> None:
@@ -107,6 +108,14 @@ def test_of_a_policy_that_kept_its_status_by_ancestor_our_entries_go() -> None:
     theirs = ancestor("g", shown("X"), controller="they")
     seen = {"status": {"conditions": [shown("Accepted")], "ancestors": [ancestor("g", shown("A")), theirs]}}
     assert plan_policy(seen, wanted, NOW) == {"status": {"ancestors": [theirs]}}
+
+
+def test_entries_under_a_former_name_of_the_kind_are_ours() -> None:
+    wanted = {"ancestors": [ancestor("g", condition("A"))], "controllerName": US, "former": ["x/us-before"]}
+    theirs = ancestor("g", shown("X"), controller="they")
+    before = [ancestor(name, shown("A"), controller="x/us-before") for name in ("gone", "g")]
+    seen = {"status": {"ancestors": [*before, theirs]}}
+    assert plan_policy(seen, wanted, NOW) == {"status": {"ancestors": [ancestor("g", shown("A")), theirs]}}
 
 
 OURS = ["x/PAffected"]
@@ -207,5 +216,5 @@ def test_planning_twice_writes_once(first: list[Any], second: list[Any], third: 
     }
     entries = [ancestor("g", *before), ancestor("h", *first, controller="they")]
     goal = [ancestor("g", *second), ancestor("i", *third)]
-    merged = plan_ancestors(entries, goal, US, NOW)
-    assert plan_ancestors(entries if merged is None else merged, goal, US, "later") is None
+    merged = plan_ancestors(entries, goal, [US], NOW)
+    assert plan_ancestors(entries if merged is None else merged, goal, [US], "later") is None
