@@ -110,10 +110,11 @@ class Destination:
             return
         try:
             await self._store(view)
-        except StorageError as error:
-            if self._problems.get(view) != str(error):
-                log.warning("view not stored", view=view, at=self.url, why=str(error))
-            self._problems[view] = str(error)
+        except Exception as error:  # noqa: BLE001 - whatever a server sends, the bridge goes on
+            why = str(error) if isinstance(error, StorageError) else f"its response is not as expected: {error!r}"
+            if self._problems.get(view) != why:
+                log.warning("view not stored", view=view, at=self.url, why=why)
+            self._problems[view] = why
             self._queue.failed(view)
         else:
             self._problems.pop(view, None)

@@ -335,6 +335,30 @@ async def test_registry_names_a_server_of_tokens(tmp_path: Path, monkeypatch: py
     assert set(asked) == {(f"Basic {StorageServer.basic()}", "repository:views:pull,push")}
 
 
+@pytest.mark.parametrize(
+    ("path", "status", "headers", "body"),
+    [
+        ("/tags/list", 200, {}, {"tags": {"a": "b"}}),
+        ("/uploads/", 202, {"Location": "http://["}, {}),
+        ("", 401, {"WWW-Authenticate": 'Bearer realm="https://host:99999/"'}, {}),
+    ],
+)
+async def test_odd_response_of_a_registry_is_reported(
+    path: str, status: int, headers: dict[str, str], body: object
+) -> None:
+    async def answer(request: web.Request) -> web.Response:
+        return web.json_response(body, status=status if request.path.endswith(path) else 404, headers=headers)
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", answer)
+    async with (
+        TestServer(app, host="127.0.0.1") as server,
+        at_work(open_one(f"oci://127.0.0.1:{server.port}/views")) as destination,
+    ):
+        destination.offer("all", b"one", "1")
+        await eventually(lambda: "not as expected" in destination.state.problem)
+
+
 @BOTH
 async def test_wrong_secret_is_reported(server: StorageServer, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in server.environment_with("wrong").items():
