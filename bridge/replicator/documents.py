@@ -237,14 +237,15 @@ class Known(NamedTuple):
     """What OPA has of an object."""
 
     version: str
-    essence: int | None  # None: written by an earlier bridge
+    api_version: str  # "": written by an earlier bridge
+    essence: int | None  # None: the same
     paths: tuple[Path, ...]  # in the index
     values: tuple[Any, ...] = ()  # at these paths; none for adopted objects
     made_from: int | None = None  # a hash of the fields that links read; None: unknown
     facts: bytes = NO_FACTS  # as JSON
 
 
-_NOT_THERE = Known("", None, ())
+_NOT_THERE = Known("", "", None, ())
 _OWN = object()  # in place of the most frequent value, a list of only the object's own key
 
 
@@ -324,7 +325,7 @@ class Documents:
             self._skeleton.adopt((OBJECTS, *_place(key)))
             own = tuple(paths.pop(str(key), ()))
             text = msgspec.json.encode(stored.pop(key)) if key in stored else NO_FACTS
-            self._known[key] = Known(version if linked else "", None, own, facts=text)
+            self._known[key] = Known(version if linked else "", "", None, own, facts=text)
             self.counts[key.type_id] += 1
         for key in stored:
             self._skeleton.remove((FACTS, *_place(key)))
@@ -358,7 +359,7 @@ class Documents:
         """Note the essence of an adopted object."""
         known = self._known[key]
         if known.essence is None:
-            self._known[key] = known._replace(essence=essence(obj))
+            self._known[key] = known._replace(essence=essence(obj), api_version=obj["apiVersion"])
 
     def keys_of(self, type_id: str) -> set[Key]:
         """Return the keys of all objects of one type (`<group>/<Kind>`)."""
@@ -374,8 +375,9 @@ class Documents:
 
     def has(self, key: Key, obj: Object) -> bool:
         """Return whether this version of an object was written; False for one without versions."""
-        version = self.known(key).version
-        return bool(version) and version == obj["metadata"].get("resourceVersion")
+        known = self.known(key)
+        same = known.api_version in {"", obj["apiVersion"]}  # the CRD's next version may have other fields
+        return same and bool(known.version) and known.version == obj["metadata"].get("resourceVersion")
 
     def made_from(self, key: Key) -> int | None:
         """Return the hash of the fields that an object's links were made from; None if unknown."""
@@ -407,10 +409,10 @@ class Documents:
             self.planned_bytes += 100 * len(paths)
         declared = _encode_declared(obj)
         self.planned_bytes += len(declared)
-        version = obj["metadata"].get("resourceVersion", "")
+        versions = obj["metadata"].get("resourceVersion", ""), sys.intern(obj["apiVersion"])
         if not known:
             self.counts[key.type_id] += 1
-        self._known[key] = Known(version, hash(declared), paths, values, made_from, facts)
+        self._known[key] = Known(*versions, hash(declared), paths, values, made_from, facts)
 
     def find_outdated(self, stamps: Mapping[str, str]) -> list[Key]:
         """Return the objects whose facts have other inputs than the `stamps` of their types (`<group>/<Kind>`)."""

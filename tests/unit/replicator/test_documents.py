@@ -186,6 +186,13 @@ def test_what_is_known_of_an_object_is_what_was_put_last() -> None:
     assert documents.known(key).paths == (("parents", "x"),)
 
 
+def test_an_object_in_another_version_of_its_crd_is_another_state() -> None:
+    documents, obj = Documents(), service("one", resourceVersion="7")
+    documents.put(key_of(obj), obj, NO_LINKS)
+    assert documents.has(key_of(obj), obj)
+    assert not documents.has(key_of(obj), {**obj, "apiVersion": "v2"})
+
+
 def test_objects_are_counted_by_type_whatever_is_put_removed_or_adopted() -> None:
     documents = Documents()
     one, two = service("one"), service("two")
