@@ -1,6 +1,5 @@
 """What changes cost OPA beside objects of a tenant whose links make many paths, or who names the objects of others."""
 
-import asyncio
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -12,13 +11,12 @@ import pytest
 from bridge.model.changes import Object
 from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
-from bridge.replicator.replicator import Replicator
 from hack.processes import opa_below
 from tests import builders
 from tests.builders import target_ref
-from tests.integration.scripted import BARRIER, ScriptedSource
+from tests.integration.scripted import BARRIER
+from tests.integration.test_replicator import bridge
 from tests.warm_opa import WarmOpa
-from tests.working import working
 
 GROUP = "gateway.networking.k8s.io"
 LIMIT, QUOTA = "test.example.com/LimitPolicy", "test.example.com/QuotaPolicy"
@@ -52,9 +50,8 @@ def route(name: str, gateways: int, backends: Sequence[str], namespace: str = "h
 async def holding(opa_path: Path, objects: list[Object]) -> AsyncIterator[tuple[WarmOpa, Opa]]:
     """An OPA with these objects, as the replicator writes them."""
     async with WarmOpa(opa_path) as managed, Opa(managed.url, timeout=60) as opa:
-        replicator = Replicator(ScriptedSource(objects), opa, TYPES)
-        async with working(replicator.run):
-            await asyncio.wait_for(replicator.filled.wait(), 300)
+        async with bridge(managed.url, objects, types=TYPES, timeout=60) as one:
+            await one.filled()
         yield managed, opa
 
 

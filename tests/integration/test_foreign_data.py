@@ -17,8 +17,8 @@ from tests.builders import service
 from tests.eventually import eventually
 from tests.integration.faulty_opa import FaultyOpa
 from tests.integration.scripted import ScriptedSource
-from tests.integration.test_replicator import POLICY_KIND, color, keys, route
-from tests.integration.test_replicator_faults import bridge, keys_held
+from tests.integration.test_replicator import POLICY_KIND, bridge, color, keys, route
+from tests.integration.test_replicator_faults import keys_held
 from tests.warm_opa import whole_bundle
 
 OURS = {"objects", "facts", "index", "kinds", "kind_sets", MARKER, "bridge", SETTINGS}
@@ -49,7 +49,7 @@ async def test_data_and_policies_of_others_stay_as_they_are(opa_path: Path, monk
         for name, value in FOREIGN.items():
             await direct.put(name.replace("~", "~0"), value)
         await put_policy(passing)
-        async with bridge(passing.url, objects, "me:1", "cluster rego") as one:
+        async with bridge(passing.url, objects, owner="me:1", content="cluster rego") as one:
             await one.filled()
             assert await foreign(direct) == FOREIGN
             one.source.put(service("stock"), route("one", "stock"))
@@ -71,7 +71,7 @@ async def test_data_and_policies_of_others_stay_as_they_are(opa_path: Path, monk
             await one.notices.until_filled()
             assert await foreign(direct) == FOREIGN
         for content in ("cluster rego", "cluster other-rego"):  # kept, and replaced
-            async with bridge(passing.url, ScriptedSource([service("cart")]), "me:1", content) as again:
+            async with bridge(passing.url, ScriptedSource([service("cart")]), owner="me:1", content=content) as again:
                 await again.filled()
                 assert await keys_held(managed.url) == keys(service("cart"))
                 assert await foreign(direct) == FOREIGN

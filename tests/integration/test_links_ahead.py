@@ -16,8 +16,7 @@ from bridge.replicator.links import Linking
 from bridge.replicator.writer import Writer
 from tests.eventually import eventually
 from tests.integration.scripted import ScriptedSource
-from tests.integration.test_replicator import route
-from tests.integration.test_replicator_faults import bridge
+from tests.integration.test_replicator import bridge, route
 from tests.warm_opa import WarmOpa
 
 ROUTE = "gateway.networking.k8s.io/HTTPRoute"
@@ -69,7 +68,7 @@ async def test_of_objects_that_opa_holds_already_no_links_are_queried_and_nothin
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     count = 3 * links.BATCH
-    async with bridge(url, [*routes(count)], "me:1", "cluster rego") as first:
+    async with bridge(url, [*routes(count)], owner="me:1", content="cluster rego") as first:
         await first.filled()
     requested: list[int] = []
     kept: list[int] = []
@@ -87,7 +86,7 @@ async def test_of_objects_that_opa_holds_already_no_links_are_queried_and_nothin
     monkeypatch.setattr(Linking, "_query", asking)
     monkeypatch.setattr(Writer, "write", writing)
     source = ScriptedSource(routes(count), silent=[ROUTE])
-    async with bridge(url, source, "me:1", "cluster rego") as again:
+    async with bridge(url, source, owner="me:1", content="cluster rego") as again:
         await eventually(lambda: source.relisted > 0)
         source.say(Listing(ROUTE), Upserted(ROUTE, tuple(source.objects.values())))
         await asyncio.sleep(0.5)

@@ -1,6 +1,5 @@
 """Bounds on the size of a policy, from the settings to what OPA holds and answers."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,11 @@ from bridge.offline.modules import settle_manifests
 from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.client import Opa
 from bridge.opa.shipped import shipped
-from bridge.replicator.replicator import Replicator
 from bridge.settings.model import Settings
 from tests.builders import policy, policy_kind, service, target_ref
-from tests.integration.scripted import BARRIER, Notices, ScriptedSource
+from tests.integration.scripted import BARRIER
+from tests.integration.test_replicator import bridge
 from tests.warm_opa import WarmOpa
-from tests.working import working
 
 KIND = "test.example.com/ColorPolicy"
 TYPES = ("core/Service", "policybridge.io/PolicyKind", KIND, BARRIER)
@@ -37,20 +35,19 @@ def bundle(settings: Settings) -> Bundle:
 
 async def status_and_index(opa_path: Path, settings: Settings, *versions: Object) -> list[tuple[Any, set[str]]]:
     """The policy's Accepted condition, and the parts of the index that it is in, after each version of it."""
-    source = ScriptedSource([POLICY_KIND, SERVICE, versions[0]])
     seen = []
-    async with WarmOpa(opa_path, bundle=bundle(settings)) as managed, Opa(managed.url) as opa:
-        replicator = Replicator(source, opa, TYPES)
-        notices = Notices(source, replicator)
-        async with working(replicator.run):
-            await asyncio.wait_for(replicator.filled.wait(), 300)
-            for version in versions:
-                source.put(version)
-                await notices.until_written()
-                key = f"{KIND}/shop/wide"
-                (status,) = await opa.query("status", {"policies": [key]})
-                index = await opa.get("index") or {}
-                seen.append((status["conditions"][0], {part for part, held in index.items() if key in str(held)}))
+    async with (
+        WarmOpa(opa_path, bundle=bundle(settings)) as managed,
+        bridge(managed.url, [POLICY_KIND, SERVICE, versions[0]], types=TYPES) as one,
+    ):
+        await one.filled()
+        for version in versions:
+            one.source.put(version)
+            await one.notices.until_written()
+            key = f"{KIND}/shop/wide"
+            (status,) = await one.opa.query("status", {"policies": [key]})
+            index = await one.opa.get("index") or {}
+            seen.append((status["conditions"][0], {part for part, held in index.items() if key in str(held)}))
     return seen
 
 

@@ -24,8 +24,7 @@ from tests.eventually import eventually
 from tests.faults.comparing import declared_ends, differences, held
 from tests.integration.scripted import BARRIER, Notices, ScriptedSource
 from tests.scenarios.cases import PRESETS
-from tests.warm_opa import WarmOpa, sync_bundle, whole_bundle
-from tests.working import working
+from tests.warm_opa import WarmOpa, sync_bundle
 
 TYPES = ("core/Namespace", "core/Service", "gateway.networking.k8s.io/HTTPRoute", "policybridge.io/PolicyKind", BARRIER)
 POLICY_KIND = policy_kind("ColorPolicy", effectiveTarget="Rule")
@@ -39,7 +38,7 @@ class Bridge:
     replicator: Replicator
     notices: Notices
     opa: Opa
-    managed: ManagedOpa | WarmOpa
+    task: asyncio.Task[None]
 
     async def held(self) -> dict[str, Any]:
         """All objects that OPA holds, by key; the test's own marks left out."""
@@ -48,26 +47,43 @@ class Bridge:
 
     async def filled(self) -> None:
         """Wait until this is logged."""
-        async with asyncio.timeout(300):
-            await self.replicator.filled.wait()
+        waiting = asyncio.create_task(self.replicator.filled.wait())
+        await asyncio.wait({self.task, waiting}, timeout=300, return_when=asyncio.FIRST_COMPLETED)
+        if self.task.done():
+            self.task.result()
+        assert waiting.done()
+
+
+@asynccontextmanager
+async def bridge(
+    url: str,
+    objects: list[Object] | ScriptedSource,
+    *,
+    types: Iterable[str] = TYPES,
+    timeout: float = 30.0,
+    **options: Any,
+) -> AsyncIterator[Bridge]:
+    """A replicator with these objects, at an OPA."""
+    async with Opa(url, timeout=timeout) as opa:
+        source = objects if isinstance(objects, ScriptedSource) else ScriptedSource(objects)
+        replicator = Replicator(source, opa, types, **options)
+        notices = Notices(source, replicator)
+        task = asyncio.create_task(replicator.run())
+        try:
+            yield Bridge(source, replicator, notices, opa, task)
+        finally:
+            if task.done() and not task.cancelled():
+                task.result()  # raises what ended it: a test may only have seen that nothing happens
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
 
 @asynccontextmanager
 async def replicating(
-    opa_path: Path,
-    source: ScriptedSource,
-    *,
-    bundle: Bundle | None = None,
-    port: int | None = None,
-    types: Iterable[str] = TYPES,
+    opa_path: Path, source: ScriptedSource, *, bundle: Bundle | None = None, types: Iterable[str] = TYPES
 ) -> AsyncIterator[Bridge]:
-    bundle = bundle or whole_bundle()
-    own = ManagedOpa(opa_path, {}, bundle=bundle, port=port) if port else WarmOpa(opa_path, bundle=bundle)
-    async with own as managed, Opa(managed.url) as opa:
-        replicator = Replicator(source, opa, types)
-        bridge = Bridge(source, replicator, Notices(source, replicator), opa, managed)
-        async with working(replicator.run):
-            yield bridge
+    async with WarmOpa(opa_path, bundle=bundle) as managed, bridge(managed.url, source, types=types) as one:
+        yield one
 
 
 def route(name: str, *services: str) -> Object:
@@ -239,17 +255,17 @@ def _routes(data: dict[str, Any]) -> list[tuple[Key, Object]]:
     return [(key_of(obj), obj) for obj in routes.values()]
 
 
-async def test_an_opa_that_was_killed_and_started_again_is_synced_again(opa_path: Path, unused_tcp_port: int) -> None:
+async def test_an_opa_that_was_killed_and_started_again_is_synced_again(opa_path: Path, cold_opa: ManagedOpa) -> None:
     source = ScriptedSource([service("cart"), POLICY_KIND, color("red")])
-    async with replicating(opa_path, source, port=unused_tcp_port) as bridge:
-        await bridge.filled()
-        await bridge.managed.stop()
+    async with bridge(cold_opa.url, source) as one:
+        await one.filled()
+        await cold_opa.stop()
         source.put(service("late"))  # a write that is lost
-        await eventually(lambda: not bridge.replicator.filled.is_set())
-        async with ManagedOpa(opa_path, {}, bundle=sync_bundle(), port=unused_tcp_port):
-            await bridge.filled()
-            assert set(await bridge.held()) == keys(service("cart"), service("late"), POLICY_KIND, color("red"))
-            assert [notice for notice in bridge.notices.seen if notice.refilling or notice.refilled] == [
+        await eventually(lambda: not one.replicator.filled.is_set())
+        async with ManagedOpa(opa_path, {}, bundle=sync_bundle(), port=int(cold_opa.url.rpartition(":")[2])):
+            await one.filled()
+            assert set(await one.held()) == keys(service("cart"), service("late"), POLICY_KIND, color("red"))
+            assert [notice for notice in one.notices.seen if notice.refilling or notice.refilled] == [
                 Notice(refilled=True),
                 Notice(refilling=True),
                 Notice(refilled=True),
@@ -257,12 +273,13 @@ async def test_an_opa_that_was_killed_and_started_again_is_synced_again(opa_path
 
 
 async def test_a_restart_of_opa_is_detected_without_writes(opa_path: Path, unused_tcp_port: int) -> None:
-    async with replicating(opa_path, ScriptedSource([service("cart")]), port=unused_tcp_port) as bridge:
-        await bridge.filled()
-        await bridge.managed.stop()
-        await bridge.managed.start()
-        await bridge.notices.until_filled()
-        assert set(await bridge.held()) == keys(service("cart"))
+    own = ManagedOpa(opa_path, {}, bundle=sync_bundle(), port=unused_tcp_port)
+    async with own as opa, bridge(opa.url, [service("cart")]) as one:
+        await one.filled()
+        await opa.stop()
+        await opa.start()
+        await one.notices.until_filled()
+        assert set(await one.held()) == keys(service("cart"))
 
 
 async def test_an_opa_that_is_synced_again_is_not_taken_for_synced_without_the_policies(opa_path: Path) -> None:

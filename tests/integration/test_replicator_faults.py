@@ -3,9 +3,7 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ from bridge.model.keys import key_of
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
 from bridge.replicator import changes, replicator, writer
-from bridge.replicator.replicator import BATCH_BYTES, Replicator
+from bridge.replicator.replicator import BATCH_BYTES
 from bridge.replicator.writer import MOST_OPERATIONS
 from bridge.work import Delays
 from hack.processes import opa_below
@@ -26,45 +24,9 @@ from tests.builders import service
 from tests.eventually import eventually
 from tests.faults.comparing import differences, held
 from tests.integration.faulty_opa import Fault, FaultyOpa, arrive_late, lose, lose_answer, once, refuse
-from tests.integration.scripted import Notices, ScriptedSource
-from tests.integration.test_replicator import POLICY_KIND, TYPES, color, keys, route
+from tests.integration.scripted import ScriptedSource
+from tests.integration.test_replicator import POLICY_KIND, bridge, color, keys, route
 from tests.warm_opa import WarmOpa, sync_bundle
-
-
-@dataclass
-class Bridge:
-    """A replicator at work."""
-
-    source: ScriptedSource
-    replicator: Replicator
-    notices: Notices
-    task: asyncio.Task[None]
-
-    async def filled(self) -> None:
-        """Wait until this is logged."""
-        waiting = asyncio.create_task(self.replicator.filled.wait())
-        await asyncio.wait({self.task, waiting}, timeout=300, return_when=asyncio.FIRST_COMPLETED)
-        if self.task.done():
-            self.task.result()
-        assert waiting.done()
-
-
-@asynccontextmanager
-async def bridge(
-    url: str, objects: list[Object] | ScriptedSource, owner: str = "", content: str = "", timeout: float = 30.0
-) -> AsyncIterator[Bridge]:
-    async with Opa(url, timeout=timeout) as opa:
-        source = objects if isinstance(objects, ScriptedSource) else ScriptedSource(objects)
-        filling = Replicator(source, opa, TYPES, owner=owner, content=content)
-        notices = Notices(source, filling)
-        task = asyncio.create_task(filling.run())
-        try:
-            yield Bridge(source, filling, notices, task)
-        finally:
-            if task.done() and not task.cancelled():
-                task.result()  # raises what ended it: a test may only have seen that nothing happens
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
 
 
 async def at(url: str, path: str) -> Any:
@@ -352,7 +314,7 @@ async def test_the_source_waits_while_many_bytes_wait_for_opa(
 
 async def test_a_bridge_that_was_killed_continues_with_what_opa_holds(faulty: FaultyOpa) -> None:
     objects = [service("a"), service("b"), route("one", "a"), route("two", "a")]
-    async with bridge(faulty.url, objects, "me:1", "cluster rego") as first:
+    async with bridge(faulty.url, objects, owner="me:1", content="cluster rego") as first:
         await first.filled()
         index = await at(faulty.url, "index")
     faulty.patches.clear()
@@ -361,7 +323,7 @@ async def test_a_bridge_that_was_killed_continues_with_what_opa_holds(faulty: Fa
     assert source.objects[key_of(changed)]["metadata"]["resourceVersion"] == "5"
     source.delete(key_of(service("b")))
     source.put(service("c"))
-    async with bridge(faulty.url, source, "me:1", "cluster rego") as again:
+    async with bridge(faulty.url, source, owner="me:1", content="cluster rego") as again:
         await again.filled()
         assert await keys_held(faulty.url) == keys(service("a"), service("c"), route("one"), route("two"))
         touched = {operation["path"] for operations in faulty.changes() for operation in operations}
@@ -375,11 +337,11 @@ async def test_a_bridge_that_was_killed_continues_with_what_opa_holds(faulty: Fa
 async def test_types_that_are_no_longer_replicated_are_removed_from_a_reused_opa(opa: WarmOpa) -> None:
     """The CRD of one type and the PolicyKind of another went while no bridge was there."""
     before = [POLICY_KIND, color("red"), service("cart"), route("one", "cart")]
-    async with bridge(opa.url, before, "me:1", "cluster rego") as first:
+    async with bridge(opa.url, before, owner="me:1", content="cluster rego") as first:
         await first.filled()
         assert await keys_held(opa.url) == keys(*before)
     source = ScriptedSource([color("red"), service("cart")], silent=["gateway.networking.k8s.io/HTTPRoute"])
-    async with bridge(opa.url, source, "me:1", "cluster rego") as again:
+    async with bridge(opa.url, source, owner="me:1", content="cluster rego") as again:
         await eventually(lambda: "gateway.networking.k8s.io/HTTPRoute" in source.wanted and source.relisted > 0)
         source.say(Trouble("gateway.networking.k8s.io/HTTPRoute", "not served", absent=True))
         await again.filled()
@@ -394,12 +356,12 @@ async def test_policies_that_share_a_target_are_reused_and_audited(
     """They stand deeper in the index than links do."""
     monkeypatch.setattr(replicator, "AUDIT", 0.2)
     objects = [service("cart"), POLICY_KIND, color("red"), color("blue")]
-    async with bridge(opa.url, objects, "me:1", "cluster rego") as first:
+    async with bridge(opa.url, objects, owner="me:1", content="cluster rego") as first:
         await first.filled()
         index = await at(opa.url, "index")
         await asyncio.sleep(1)
         assert not any(notice.refilling for notice in first.notices.seen)
-    async with bridge(opa.url, objects, "me:1", "cluster rego") as again:
+    async with bridge(opa.url, objects, owner="me:1", content="cluster rego") as again:
         await again.filled()
         again.source.delete(key_of(color("red")))
         again.source.put(service("cart", tier="front"))
@@ -412,10 +374,10 @@ async def test_policies_that_share_a_target_are_reused_and_audited(
 
 
 async def test_what_was_made_by_other_rego_or_from_another_cluster_is_replaced(faulty: FaultyOpa) -> None:
-    async with bridge(faulty.url, [service("a")], "me:1", "cluster rego") as first:
+    async with bridge(faulty.url, [service("a")], owner="me:1", content="cluster rego") as first:
         await first.filled()
     faulty.patches.clear()
-    async with bridge(faulty.url, [service("a")], "me:1", "cluster other-rego") as again:
+    async with bridge(faulty.url, [service("a")], owner="me:1", content="cluster other-rego") as again:
         await again.filled()
         assert {"/objects", "/index"} <= {op["path"] for operations in faulty.changes() for op in operations}
 

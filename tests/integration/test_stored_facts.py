@@ -17,6 +17,7 @@ from bridge.replicator.replicator import Replicator
 from tests.eventually import equal_to, eventually
 from tests.integration.loading import DEADLINE, Bench, author, loading, until
 from tests.integration.scripted import Notices, ScriptedSource
+from tests.integration.test_replicator import bridge
 from tests.warm_opa import WarmOpa
 from tests.working import working
 
@@ -67,13 +68,9 @@ async def assert_current(opa: Opa, source: ScriptedSource) -> None:
 @asynccontextmanager
 async def replicated(url: str, source: ScriptedSource) -> AsyncIterator[tuple[Opa, Notices]]:
     """An OPA that a replicator has filled."""
-    async with Opa(url) as opa:
-        replicator = Replicator(source, opa, TYPES, content="test")
-        notices = Notices(source, replicator)
-        async with working(replicator.run):
-            async with asyncio.timeout(DEADLINE):
-                await replicator.filled.wait()
-            yield opa, notices
+    async with bridge(url, source, types=TYPES, content="test") as one:
+        await one.filled()
+        yield one.opa, one.notices
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hack.processes import opa_below
 from tests.builders import service
 from tests.eventually import eventually
 from tests.integration.faulty_opa import FaultyOpa
-from tests.integration.test_replicator_faults import bridge
+from tests.integration.test_replicator import bridge
 from tests.warm_opa import WarmOpa
 
 Passing = Callable[[], Awaitable[web.Response]]
