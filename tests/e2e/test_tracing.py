@@ -12,6 +12,7 @@ from typing import Any
 import aiohttp
 import pytest
 from aiohttp import web
+from aiohttp.test_utils import TestServer
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from tests.e2e.conftest import SHOP, Run
@@ -69,14 +70,9 @@ async def collector() -> AsyncIterator[Collector]:
     found = Collector()
     app = web.Application(client_max_size=1 << 26)
     app.router.add_post("/v1/traces", found.export)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    port = runner.addresses[0][1]
-    found.url = f"http://127.0.0.1:{port}"
-    yield found
-    await runner.cleanup()
+    async with TestServer(app) as server:
+        found.url = str(server.make_url(""))
+        yield found
 
 
 async def test_a_change_is_followed_from_its_event_to_the_status_patch_and_a_query_keeps_its_trace(

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from bridge.files import rego_root
 from bridge.model.keys import Key
@@ -98,16 +99,13 @@ async def loading(
     endpoint = signed_endpoint()
     app = web.Application()
     endpoint.add_to(app, unguarded)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    url = f"http://127.0.0.1:{runner.addresses[0][1]}"
     found = shipped(rego_root()) if whole else FEW
-    try:
-        async with ManagedOpa(opa_path, opa_config(url, shared_trust())) as managed, Opa(managed.url) as opa:
+    async with TestServer(app) as server:
+        config = opa_config(str(server.make_url("")), shared_trust())
+        async with ManagedOpa(opa_path, config) as managed, Opa(managed.url) as opa:
             checker = Checker(opa_path, found.modules, **options)
             loader = Loader(opa, endpoint, checker, found, kubernetes)
-            bench = Bench(loader, opa, managed, opa_config(url, shared_trust()), checker)
+            bench = Bench(loader, opa, managed, config, checker)
             loader.listen(lambda reported: bench.verdicts.update({reported.author.name: reported}))
             async with working(loader.run):
                 if listed:
@@ -115,5 +113,3 @@ async def loading(
                     async with asyncio.timeout(DEADLINE):
                         await loader.wait_until_active()
                 yield bench
-    finally:
-        await runner.cleanup()

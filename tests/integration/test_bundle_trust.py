@@ -12,6 +12,7 @@ import aiohttp
 import msgspec
 import pytest
 from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from bridge.http.bundles import BundleEndpoint, BundleGuard, sign_bundle
 from bridge.http.request_guard import WrongTokens
@@ -51,13 +52,8 @@ async def serving(
     endpoint.add_to(
         app, BundleGuard(lambda given: given == credentials.token, WrongTokens("bundle"), "for OPA only", local=True)
     )
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield endpoint, f"http://127.0.0.1:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
+    async with TestServer(app) as server:
+        yield endpoint, str(server.make_url(""))
 
 
 async def _status(opa: Opa) -> BundleStatus:
