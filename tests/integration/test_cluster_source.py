@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bridge.kube.client import KubeClient
-from bridge.model.changes import Change, Deleted, Listed, Listing, Source, Tapped, Trouble, Upserted, type_of
+from bridge.model.changes import Change, Deleted, Listed, Listing, Tapped, Trouble, Upserted, type_of
 from bridge.model.keys import Key
 from bridge.model.types import Selection
 from bridge.sources.cluster import FIRST, REFILL, ClusterSource
@@ -56,18 +56,6 @@ async def put_thing(plane: ControlPlane, group: str, namespace: str, name: str, 
 
 def of_type(changes: list[Change], type_id: str) -> list[Change]:
     return [c for c in changes if (c.subject if isinstance(c, Trouble) else getattr(c, "type_id", "")) == type_id]
-
-
-async def test_delivers_every_wanted_type(client: KubeClient) -> None:
-    source: Source = ClusterSource(client)
-    wanted = {CONFIG_MAP, HTTP_ROUTE, "core/Service", "core/Namespace", "gateway.networking.k8s.io/Gateway"}
-    source.want(wanted)
-    listed: set[str] = set()
-    async with reading(source.changes()) as reader:
-        while listed != wanted:
-            change = (await reader.until(lambda change: isinstance(change, Listed)))[-1]
-            assert isinstance(change, Listed)
-            listed.add(change.type_id)
 
 
 async def test_a_crd_that_appears_later_is_delivered(

@@ -72,12 +72,6 @@ async def test_a_write_that_waits_when_the_lease_ends_is_never_sent(
     assert (await fenced.get(path))["data"] == {"written": "before"}
 
 
-async def test_a_write_within_its_time_is_made(proxied: KubeClient, path: str) -> None:
-    fenced = FencedClient(proxied, Until(time.monotonic() + 30.0))
-    written = await fenced.patch(path, {"data": {"written": "now"}})
-    assert written["data"] == {"written": "now"}
-
-
 async def test_a_write_slower_than_the_term_succeeds_while_the_lease_is_renewed(
     client: KubeClient, proxied: KubeClient, proxy: Proxy, path: str
 ) -> None:

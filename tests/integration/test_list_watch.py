@@ -67,40 +67,26 @@ class Requests:
         client.request, client.stream = note_request, note_stream  # type: ignore[assignment, method-assign]
 
 
-async def test_lists_more_objects_than_a_page_holds(
-    control_plane: ControlPlane, client: KubeClient, namespace: str
-) -> None:
-    expected = await put_config_maps(control_plane.api, namespace, 520)
-    async with reading(list_and_watch(client, CONFIG_MAPS, PAGES)) as reader:
-        changes = await reader.until_listed("core/ConfigMap")
-    pages = [change for change in changes if isinstance(change, Upserted)]
-    found = [obj for page in pages for obj in page.objects if obj["metadata"]["namespace"] == namespace]
-    assert changes[0] == Listing("core/ConfigMap")
-    assert len(pages) > 1
-    assert len(pages[0].objects) == 500
-    assert sorted(obj["metadata"]["name"] for obj in found) == expected
-    assert {(obj["apiVersion"], obj["kind"]) for obj in found} == {("v1", "ConfigMap")}
-
-
-async def test_a_listing_is_the_beginning_of_the_watch(
-    control_plane: ControlPlane, client: KubeClient, namespace: str
+@pytest.mark.parametrize("pace", [STANDARD, PAGES], ids=["streamed", "in pages"])
+async def test_every_object_is_listed_and_the_listing_is_the_beginning_of_the_watch(
+    control_plane: ControlPlane, client: KubeClient, namespace: str, pace: Pace
 ) -> None:
     expected = await put_config_maps(control_plane.api, namespace, 520)
     requested = Requests(client)
-    async with reading(list_and_watch(client, CONFIG_MAPS)) as reader:
+    async with reading(list_and_watch(client, CONFIG_MAPS, pace)) as reader:
         changes = await reader.until_listed("core/ConfigMap")
         await put_config_map(control_plane.api, namespace, "later", {})
         await reader.until_named("later")
-    found = [
-        obj["metadata"]["name"]
-        for change in changes
-        if isinstance(change, Upserted)
-        for obj in change.objects
-        if obj["metadata"]["namespace"] == namespace
-    ]
+    pieces = [change for change in changes if isinstance(change, Upserted)]
+    found = [obj for piece in pieces for obj in piece.objects if obj["metadata"]["namespace"] == namespace]
     assert changes[0] == Listing("core/ConfigMap")
-    assert sorted(found) == expected
-    assert [params.get("sendInitialEvents") for params in requested.params] == ["true"]
+    assert sorted(obj["metadata"]["name"] for obj in found) == expected
+    assert {(obj["apiVersion"], obj["kind"]) for obj in found} == {("v1", "ConfigMap")}
+    if pace is PAGES:
+        assert len(pieces) > 1
+        assert len(pieces[0].objects) == 500
+    else:
+        assert [params.get("sendInitialEvents") for params in requested.params] == ["true"]
 
 
 @pytest.mark.long
@@ -284,12 +270,6 @@ async def test_a_refusal_is_reported_once_with_what_would_fix_it(
             await reader.until(lambda _: True, patience=2)
     assert said in reported.message
     assert reader.seen == [reported]
-
-
-async def test_an_empty_type_is_listed_too(control_plane: ControlPlane, client: KubeClient) -> None:
-    type_id = POD_TEMPLATES.id
-    async with reading(list_and_watch(client, POD_TEMPLATES)) as reader:
-        assert await reader.until_listed(type_id) == [Listing(type_id), Listed(type_id)]
 
 
 async def test_a_token_that_expired_is_replaced_silently_where_its_file_has_another(

@@ -129,12 +129,6 @@ async def test_functions_that_reach_out_are_missing(bench: Bench, text: str, why
     assert message == f"undefined function {why}: not allowed: see the bridge's setting allowed_builtins"
 
 
-async def test_a_setting_allows_them(opa_path: Path) -> None:
-    async with loading(opa_path, allowed=["opa.runtime"]) as bench:
-        bench.put("a", "package team.a\n\nx := opa.runtime().version\n")
-        await bench.until_active("a")
-
-
 @pytest.mark.parametrize("package", ["bridge.v1", "bridge.extensions.hierarchy", "system.authz", "objects"])
 async def test_packages_of_the_bridge_and_of_opa_are_refused(bench: Bench, package: str) -> None:
     bench.put("a", f"# mine\npackage {package}\n\nx := 1\n")
@@ -310,15 +304,6 @@ async def test_100_that_are_there_at_the_start_are_checked_at_once(opa_path: Pat
         bench.put("n7", "package team.p7\n\nx := nowhere\n", version="2")
         await bench.refused("n7", "2")
         assert bench.checker.runs <= 4
-
-
-async def test_beside_the_shipped_modules(opa_path: Path) -> None:
-    async with loading(opa_path, whole=True) as bench:
-        bench.put("a", "package team.a\n\nimport data.bridge.lib.keys\n\nx := keys.parse(input.key).name\n")
-        bench.put("b", "package team.b\n\nimport data.bridge.lib.keys\n\nx := keys.nothing(input.key)\n")
-        await bench.until_active("a")
-        assert await bench.opa.ask("team/a/x", {"key": "core/Service/shop/cart"}) == "cart"
-        assert (await bench.refused("b"))[2] == "rego_type_error"
 
 
 async def test_nothing_is_served_before_the_first_list_is_over(opa_path: Path) -> None:

@@ -1,13 +1,12 @@
 import asyncio
 import contextlib
-import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import aiohttp
 import msgspec
 import pytest
 from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from bridge.opa.bundle import build_bundle
 from bridge.opa.client import Opa
@@ -61,39 +60,6 @@ async def test_objects_are_those_of_the_chosen_cluster(opa: Opa) -> None:
     opa.cluster = "east"
     assert (await opa.get("objects/core/a~1b"), await opa.get("/objects/core")) == (1, {"a/b": 1})
     assert await opa.get("clusters/east/objects/core") == {"a/b": 1}
-
-
-async def test_a_patch_is_all_or_nothing(opa: Opa) -> None:
-    await opa.put("objects", {"a": 1})
-    await opa.patch(
-        [{"op": "replace", "path": "/objects/a", "value": 2}, {"op": "add", "path": "/objects/b", "value": 3}]
-    )
-    assert await opa.get("objects") == {"a": 2, "b": 3}
-    with pytest.raises(OpaRejected) as caught:
-        await opa.patch(
-            [{"op": "replace", "path": "/objects/a", "value": 4}, {"op": "add", "path": "/no/such/parent", "value": 1}]
-        )
-    assert caught.value.status == 404
-    assert caught.value.code == "resource_not_found"
-    assert await opa.get("objects") == {"a": 2, "b": 3}
-
-
-async def test_writing_below_a_bundles_root_is_rejected(opa: Opa) -> None:
-    with pytest.raises(OpaRejected, match="owned by bundle"):
-        await opa.put("bridge/v1/x", 1)
-
-
-async def test_an_opa_without_a_bundle_has_no_revision(opa_path: Path) -> None:
-    async with ManagedOpa(opa_path, {}) as managed, Opa(managed.url) as client:
-        assert await client.bundle_revision() is None
-
-
-async def test_missing_opa_is_unavailable_with_the_cause(unused_tcp_port: int) -> None:
-    async with Opa(f"http://127.0.0.1:{unused_tcp_port}") as client:
-        with pytest.raises(OpaUnavailable, match="cannot be reached") as caught:
-            await client.get("x")
-        assert isinstance(caught.value.__cause__, aiohttp.ClientError)
-        assert not await client.is_ready()
 
 
 async def test_an_answer_that_takes_too_long_is_unavailable() -> None:
@@ -167,14 +133,8 @@ async def serving(routes: dict[str, object]) -> AsyncIterator[str]:
     app = web.Application()
     for path, handler in routes.items():
         app.router.add_route("*", path, handler)  # type: ignore[arg-type]
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    probe = socket.create_server(("127.0.0.1", 0))
-    await web.SockSite(runner, probe).start()
-    try:
-        yield f"http://127.0.0.1:{probe.getsockname()[1]}"
-    finally:
-        await runner.cleanup()
+    async with TestServer(app) as server:
+        yield str(server.make_url(""))
 
 
 async def test_requests_over_the_bound_wait_for_the_others(opa_path: Path) -> None:

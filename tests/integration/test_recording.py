@@ -43,23 +43,6 @@ async def until(client: KubeClient, namespace: str, fits: Callable[[Objects], bo
     return await eventually(lambda: events_in(client, namespace), fits)
 
 
-async def test_kubectl_describe_shows_it(
-    control_plane: ControlPlane, kubectl_path: Path, client: KubeClient, config_map: dict[str, Any]
-) -> None:
-    namespace = config_map["metadata"]["namespace"]
-    async with running(client) as recorder:
-        recorder.record(config_map, "Warning", "ModuleRejected", "main.rego:3:1: var x is unsafe")
-        await until(client, namespace, lambda found: len(found) == 1)
-    shown = await asyncio.to_thread(
-        Kubectl(kubectl_path, control_plane), "describe", "configmap", "one", "-n", namespace
-    )
-    events = shown[shown.index("Events:") :]
-    assert "Warning" in events
-    assert "ModuleRejected" in events
-    assert "policybridge.io/bridge" in events
-    assert "main.rego:3:1: var x is unsafe" in events
-
-
 async def test_kubectl_describe_shows_it_of_a_cluster_scoped_object(
     control_plane: ControlPlane, kubectl_path: Path, client: KubeClient
 ) -> None:

@@ -86,23 +86,22 @@ async def test_invalid_certificates_are_reported(tmp_path: Path) -> None:
         await KubeClient.connect(path)
 
 
-async def test_a_token_file_is_read_again_when_the_token_was_refused(tmp_path: Path) -> None:
-    token = tmp_path / "token"
-    token.write_text("first\n")
-    access = await load_access(kubeconfig(tmp_path, {"tokenFile": str(token)}))
-    token.write_text("second\n")
-    assert await access.authorization() == "Bearer first"
-    access.refused()
-    assert await access.authorization() == "Bearer second"
-
-
-async def test_a_token_file_is_read_again_from_time_to_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("source", ["a kubeconfig", "a pod"])
+async def test_a_token_is_read_again_when_it_was_refused_and_from_time_to_time(
+    tmp_path: Path, pod: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    """The library writes a pod's scheme in lower case."""
+    scheme = "bearer" if source == "a pod" else "Bearer"
+    access = await load_access(None if source == "a pod" else kubeconfig(tmp_path, {"tokenFile": str(pod)}))
+    assert (access.origin == "the pod's service account") is (source == "a pod")
+    assert await access.authorization() == f"{scheme} first"
+    pod.write_text("second\n")
+    assert await access.authorization() == f"{scheme} first"
     monkeypatch.setattr(module, "CREDENTIALS", 0.0)
-    token = tmp_path / "token"
-    token.write_text("first")
-    access = await load_access(kubeconfig(tmp_path, {"tokenFile": str(token)}))
-    token.write_text("second")
-    assert await access.authorization() == "Bearer second"
+    access.refused()
+    assert await access.authorization() == f"{scheme} second"
+    pod.write_text("third")
+    assert await access.authorization() == f"{scheme} third"
 
 
 async def test_a_plugin_runs_again_only_when_its_token_was_refused(tmp_path: Path) -> None:
@@ -136,20 +135,3 @@ async def test_a_missing_source_of_credentials_is_reported(tmp_path: Path) -> No
     access.refused()
     with pytest.raises(ConfigurationError, match="no longer provides credentials"):
         await access.authorization()
-
-
-async def test_the_token_of_a_pod_is_read_again_when_it_was_refused(pod: Path) -> None:
-    access = await load_access()
-    assert access.origin == "the pod's service account"
-    assert await access.authorization() == "bearer first"
-    pod.write_text("second\n")
-    assert await access.authorization() == "bearer first"
-    access.refused()
-    assert await access.authorization() == "bearer second"
-
-
-async def test_the_token_of_a_pod_is_read_again_from_time_to_time(monkeypatch: pytest.MonkeyPatch, pod: Path) -> None:
-    monkeypatch.setattr(module, "CREDENTIALS", 0.0)
-    access = await load_access()
-    pod.write_text("second")
-    assert await access.authorization() == "bearer second"
