@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import SHOP, Run
-from tests.e2e.serving import Serving, bridge_runs
+from tests.e2e.serving import Serving, bridge_runs, bridge_starts
 from tests.eventually import equal_to, eventually_blocking
 
 LISTEN = "127.0.0.1:0"
@@ -95,6 +95,16 @@ def test_missing_source_is_one_line(bridge_process: Run, source: str) -> None:
     assert answer.stderr.startswith("error: ")
     assert answer.stderr.count("\n") == 1
     assert "/nowhere" in answer.stderr
+
+
+def test_bridge_that_waits_for_an_opa_stops_on_request(
+    bridge_path: Path, environment: dict[str, str], unused_tcp_port: int, tmp_path: Path
+) -> None:
+    log, options = tmp_path / "log", ("--listen", LISTEN, "--opa", f"http://127.0.0.1:{unused_tcp_port}")
+    with bridge_starts(bridge_path, environment, log, "--manifests", SHOP, *options) as process:
+        eventually_blocking(lambda: "running" in log.read_text())
+        process.terminate()
+        assert process.wait(180) == 0, log.read_text()
 
 
 def test_ctrl_c_stops_it_and_its_opa(running: Running) -> None:

@@ -9,8 +9,6 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from bridge import tracing
-from bridge.opa.client import Opa
-from bridge.opa.process import ManagedOpa
 from bridge.tracing.otel import Traces
 from tests.integration.served_webhook import review_of, serving
 from tests.warm_opa import WarmOpa
@@ -45,16 +43,3 @@ async def test_a_review_keeps_the_trace_of_the_api_server(
     requested = [span for name, span in found.items() if name.startswith("OPA POST")]
     assert requested
     assert {span.parent.span_id for span in requested if span.parent} == {review.context.span_id}
-
-
-async def test_requests_that_no_client_traces_have_no_spans(spans: InMemorySpanExporter, opa_path: Path) -> None:
-    async with ManagedOpa(opa_path, {}) as managed, Opa(managed.url) as opa:
-        assert await opa.is_ready()
-    assert spans.get_finished_spans() == ()
-
-
-def test_without_traces_nothing_is_made() -> None:
-    assert tracing.span("a") is tracing.span("b")
-    assert (tracing.current(), dict(tracing.headers()), tracing.on()) == ((), {}, False)
-    with tracing.opened("change", {"key": 1.0}) as contexts:
-        assert list(contexts) == []
