@@ -108,6 +108,7 @@ async def test_scale_is_judged_by_the_rules_alone() -> None:
 async def test_what_the_rules_deny_is_denied() -> None:
     response = await requested(admission({"annotations": {"a": 1}}, {"denied": ["never"], "warnings": ["two"]}))
     assert (response["allowed"], response["status"]["message"]) == (False, "never")
+    assert response["warnings"] == ["two"]
     assert "patch" not in response
 
 
@@ -140,7 +141,7 @@ async def test_an_undefined_decision_is_none_only_where_policies_exist() -> None
 async def test_what_policies_are_fixed_by_is_not_locked() -> None:
     away = OpaRejected(500, "internal_error", "x")
     response = await requested(admission({"errors": ["nothing may be here"]}, away), group="policybridge.io")
-    assert response["allowed"]
+    assert (response["allowed"], response["auditAnnotations"]["outcome"]) == (True, "failed-open")
     assert "because the request can repair policies" in response["warnings"][0]
     response = await requested(admission({}, {"denied": ["nonsense"], "warnings": []}), group="policybridge.io")
     assert not response["allowed"]

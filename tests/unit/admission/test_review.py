@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from bridge.admission.review import ReviewError, annotation_patch, answer, read_review
+from bridge.admission.review import (
+    ALL_WARNINGS,
+    LONGEST_WARNING,
+    ReviewError,
+    annotation_patch,
+    answer,
+    fitted,
+    read_review,
+)
 from bridge.model.nesting import exceeds
 from tests.unit.replicator.json_patch import applied
 
@@ -163,3 +171,16 @@ def test_old_object_that_is_too_deep_is_cut_so_that_it_can_be_fixed_or_deleted(d
     deleted = read_review(with_field("oldObject", depth, operation="DELETE", object=None))
     assert (deleted.flaw, deleted.key) == ("", "core/ConfigMap/shop/a")
     assert not exceeds(bytes(deleted.request), 230)
+
+
+def test_warnings_are_one_line_each_and_as_long_as_the_api_server_takes() -> None:
+    assert fitted(["two\nlines\t \x07bell"]) == ("two lines bell",)
+    (long,) = fitted(["x" * 1000])
+    assert len(long) == LONGEST_WARNING
+    assert long.endswith("…")
+
+
+def test_of_too_many_warnings_the_first_are_shown_with_the_number_of_the_others() -> None:
+    shown = fitted([f"{number}: {'x' * 200}" for number in range(40)])
+    assert sum(map(len, shown)) <= ALL_WARNINGS
+    assert shown[-1] == f"and {40 - len(shown) + 1} more warnings"
