@@ -59,15 +59,6 @@ def test_a_folder_in_place_of_a_target_is_named_with_its_option(
     assert "did you mean" not in capsys.readouterr().err
 
 
-def test_ctrl_c_is_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("bridge.cli.installation.print_document", interrupt)
-    assert run_command(["opa-config"]) == 130
-    assert capsys.readouterr() == ("", "")
-
-
 def test_manifests_go_before_the_environments_opa(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BRIDGE_OPA_URL", "http://opa:8181")
     assert read_input(None, None, ("shop",)).opa_url is None

@@ -41,11 +41,6 @@ def test_path_wins_over_the_cache(bare_machine: Path, make_executable: MakeExecu
     assert found("opa").path == on_path
 
 
-def test_a_newer_version_is_taken(bare_machine: Path, make_executable: MakeExecutable) -> None:
-    make_executable(bare_machine / "opa", "Version: 2.1.0")
-    assert found("opa").version == "2.1.0"
-
-
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [

@@ -6,7 +6,6 @@ import pytest
 from bridge.opa.executable import OPA, ToolError, tool_folder
 from hack.tools import building, ensure, find
 from hack.tools.__main__ import main
-from tests.unit.tools.conftest import MakeExecutable
 
 # Stands for Go: `go build -o FILE` writes an executable.
 GO = """#!/bin/sh
@@ -25,12 +24,6 @@ def go(bare_machine: Path) -> Path:
     path.write_text(GO)
     path.chmod(0o755)
     return path
-
-
-def test_an_installed_tool_is_not_installed_again(bare_machine: Path, make_executable: MakeExecutable) -> None:
-    on_path = make_executable(bare_machine / "opa", "Version: 1.22.0")
-    assert ensure("opa").path == on_path
-    assert not tool_folder(OPA).exists()
 
 
 def test_go_builds_opa_where_it_cannot_be_downloaded(go: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,14 +75,6 @@ def test_an_executable_that_does_not_run_here_is_not_cached(go: Path) -> None:
     with pytest.raises(ToolError, match="the new opa cannot be started"):
         ensure("opa")
     assert find("opa") is None
-
-
-def test_which_prints_the_path(
-    bare_machine: Path, make_executable: MakeExecutable, capsys: pytest.CaptureFixture[str]
-) -> None:
-    on_path = make_executable(bare_machine / "opa", "Version: 1.22.0")
-    assert main(["which", "opa"]) == 0
-    assert capsys.readouterr().out == f"{on_path}\n"
 
 
 def test_which_names_the_command_that_installs_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
