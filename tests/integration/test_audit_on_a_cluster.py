@@ -1,7 +1,7 @@
 """Constraints on a real API server: what their statuses say of objects that exist."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +36,8 @@ violation contains {"msg": sprintf("%d ports are more than %d", [ports, input.pa
 class Place:
     """A namespace of one test's own, with Services and a Constraint on them."""
 
+    plane: ControlPlane
+    opa_path: Path
     api: ApiServer
     namespace: str
     constraint: str = field(default_factory=lambda: fresh_name("ports"))
@@ -90,30 +92,29 @@ class Place:
 
 
 @pytest.fixture
-async def place(control_plane: ControlPlane) -> AsyncIterator[Place]:
+async def place(control_plane: ControlPlane, opa_path: Path) -> AsyncIterator[Place]:
     await apply_crd(control_plane.api, yaml.safe_load((CRDS / "constraints.yaml").read_text()))
-    found = Place(control_plane.api, await make_namespace(control_plane.api))
+    found = Place(control_plane, opa_path, control_plane.api, await make_namespace(control_plane.api))
     yield found
     await asyncio.to_thread(control_plane.api.request, "DELETE", f"{CONSTRAINTS}/{found.constraint}")
 
 
 @asynccontextmanager
-async def at_work(plane: ControlPlane, opa_path: Path, policies: Iterable[str]) -> AsyncIterator[Audit]:
-    """An audit with an OPA of its own that has these policies."""
-    async with WarmOpa(opa_path, bundle=bundle_with(policies)) as managed, parts_on(plane, managed.url) as parts:
+async def at_work(place: Place) -> AsyncIterator[Audit]:
+    """An audit with an OPA of its own that has POLICY."""
+    own = WarmOpa(place.opa_path, bundle=bundle_with([POLICY]))
+    async with own as managed, parts_on(place.plane, managed.url) as parts:
         audit = Audit(parts.opa, parts.sink, Budget(1000, 1000), lambda: ALWAYS)
         parts.replicator.listen(audit.note)
         async with parts.at_work(audit.run):
             yield audit
 
 
-async def test_a_status_follows_objects_and_the_constraint(
-    control_plane: ControlPlane, opa_path: Path, place: Place
-) -> None:
+async def test_a_status_follows_objects_and_the_constraint(place: Place) -> None:
     await place.service("cart", 2)
     await place.service("stock", 1)
     await place.constrain()
-    async with at_work(control_plane, opa_path, [POLICY]) as audit:
+    async with at_work(place) as audit:
         shown = await place.until_named("cart")
         status = shown["status"]
         assert status["violations"] == [
@@ -145,13 +146,11 @@ async def test_a_status_follows_objects_and_the_constraint(
         await asyncio.wait_for(audit.settled(), 20)
 
 
-async def test_labels_of_a_namespace_decide_for_what_is_in_it(
-    control_plane: ControlPlane, opa_path: Path, place: Place
-) -> None:
+async def test_labels_of_a_namespace_decide_for_what_is_in_it(place: Place) -> None:
     await place.service("cart", 2)
     large = {"match": {"namespaceSelector": {"matchLabels": {"size": "large"}}}, "parameters": {"limit": 2}}
     await place.constrain(parameterSelection=[large])
-    async with at_work(control_plane, opa_path, [POLICY]):
+    async with at_work(place):
         await place.until_named("cart")
         await place.label({"size": "large"})
         await place.until_named()
@@ -159,22 +158,18 @@ async def test_labels_of_a_namespace_decide_for_what_is_in_it(
         await place.until_named("cart")
 
 
-async def test_a_status_has_the_first_twenty_violations_and_their_number(
-    control_plane: ControlPlane, opa_path: Path, place: Place
-) -> None:
+async def test_a_status_has_the_first_twenty_violations_and_their_number(place: Place) -> None:
     for number in range(25):
         await place.service(f"s{number:02}", 2)
     await place.constrain()
-    async with at_work(control_plane, opa_path, [POLICY]):
+    async with at_work(place):
         shown = await place.until(lambda status: status.get("totalViolations") == 25)
         assert [entry["name"] for entry in shown["status"]["violations"]] == [f"s{number:02}" for number in range(20)]
 
 
-async def test_kinds_that_are_not_replicated_are_reported(
-    control_plane: ControlPlane, opa_path: Path, place: Place
-) -> None:
+async def test_kinds_that_are_not_replicated_are_reported(place: Place) -> None:
     await place.constrain(match={"kinds": [{"apiGroups": [""], "kinds": ["Service", "Pod"]}]})
-    async with at_work(control_plane, opa_path, [POLICY]):
+    async with at_work(place):
         shown = await place.until(lambda status: bool(status.get("conditions")))
         assert "core/Pod" in shown["status"]["conditions"][0]["message"]
         assert "core/Service" not in shown["status"]["conditions"][0]["message"]

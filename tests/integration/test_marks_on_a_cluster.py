@@ -2,11 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from bridge.sidecar.store import MARKED
-from tests.controlplane.plane import ControlPlane
 from tests.eventually import equal_to, eventually
 from tests.integration.objects import fresh_name
 from tests.integration.test_remediator_on_a_cluster import Place, at_work, place
@@ -74,9 +72,7 @@ async def describe(place: Place, **fields: Any) -> None:
     await asyncio.to_thread(place.api.merge, path, {"spec": fields})
 
 
-async def test_marks_keep_the_status_of_others_and_are_removed_with_the_policy(
-    control_plane: ControlPlane, opa_path: Path, place: Place
-) -> None:
+async def test_marks_keep_the_status_of_others_and_are_removed_with_the_policy(place: Place) -> None:
     marks, us = Marks(place), f"{place.group}/us"
     mark = f"{place.group}/HuePolicyAffected"
     parent_ref = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "public"}
@@ -84,7 +80,7 @@ async def test_marks_keep_the_status_of_others_and_are_removed_with_the_policy(
     await report(place, "httproutes", "HTTPRoute", "shop", {"parents": [their_entry]})
     await place.policy("wide", "blue", "Gateway", "public")
     lease = fresh_name("lease")
-    async with at_work(control_plane, opa_path, lease) as bridge:
+    async with at_work(place, lease) as bridge:
         await until(marks.gateway, [f"{mark}: Affected by HuePolicy {place.namespace}/wide"])
         await until(marks.parents, [("public", "they/them", ["Accepted"]), ("public", us, [mark])])
         route = await place.get("httproutes", "shop")
@@ -93,7 +89,7 @@ async def test_marks_keep_the_status_of_others_and_are_removed_with_the_policy(
         assert condition["observedGeneration"] == route["metadata"]["generation"]
         await bridge.settled()
     shown = [await place.get("httproutes", "shop"), await place.get("gateways", "public")]
-    async with at_work(control_plane, opa_path, lease) as again:
+    async with at_work(place, lease) as again:
         await again.settled()
         assert again.remediator.writes == 0
         assert [await place.get("httproutes", "shop"), await place.get("gateways", "public")] == shown
@@ -107,13 +103,11 @@ async def test_marks_keep_the_status_of_others_and_are_removed_with_the_policy(
         await until(marks.parents, [("public", "they/them", ["Accepted"])])
 
 
-async def test_marks_go_with_their_policy_kind_and_follow_its_controllers_name(
-    control_plane: ControlPlane, opa_path: Path, place: Place
-) -> None:
+async def test_marks_go_with_their_policy_kind_and_follow_its_controllers_name(place: Place) -> None:
     marks = Marks(place)
     message = f"Affected by HuePolicy {place.namespace}/wide"
     await place.policy("wide", "blue", "Gateway", "public")
-    async with at_work(control_plane, opa_path, fresh_name("lease")):
+    async with at_work(place):
         await until(marks.gateway, [f"{place.group}/HuePolicyAffected: {message}"])
         await describe(place, controllerName="moved.example.com/us")
         await until(marks.gateway, [f"moved.example.com/HuePolicyAffected: {message}"])
@@ -127,18 +121,16 @@ async def test_marks_go_with_their_policy_kind_and_follow_its_controllers_name(
         await asyncio.to_thread(place.api.request, "POST", path.rpartition("/")[0], kind_of(place))
 
 
-async def test_marks_of_a_policy_kind_that_was_deleted_while_no_bridge_ran_go_with_the_next_one(
-    control_plane: ControlPlane, opa_path: Path, place: Place
-) -> None:
+async def test_marks_of_a_policy_kind_that_was_deleted_while_no_bridge_ran_go_with_the_next_one(place: Place) -> None:
     marks, lease = Marks(place), fresh_name("lease")
     await place.policy("wide", "blue", "Gateway", "public")
-    async with at_work(control_plane, opa_path, lease):
+    async with at_work(place, lease):
         await until(marks.gateway, [f"{place.group}/HuePolicyAffected: Affected by HuePolicy {place.namespace}/wide"])
         await until(marks.parents, [("public", f"{place.group}/us", [f"{place.group}/HuePolicyAffected"])])
         await until(lambda: f"{place.group}/us" in remembered(place, lease), True)
     path = f"/apis/policybridge.io/v1alpha1/policykinds/huepolicies.{place.group}"
     await asyncio.to_thread(place.api.request, "DELETE", path)
-    async with at_work(control_plane, opa_path, lease):
+    async with at_work(place, lease):
         await until(marks.gateway, [])
         await until(marks.parents, [])
         await until(lambda: f"{place.group}/us" in remembered(place, lease), False)

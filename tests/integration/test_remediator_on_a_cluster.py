@@ -32,6 +32,8 @@ CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 class Place:
     """A namespace and a policy kind of one test's own, with a Gateway, a route and a policy."""
 
+    plane: ControlPlane
+    opa_path: Path
     api: ApiServer
     namespace: str
     group: str
@@ -90,7 +92,7 @@ class Place:
 
 
 @pytest.fixture
-async def place(control_plane: ControlPlane) -> AsyncIterator[Place]:
+async def place(control_plane: ControlPlane, opa_path: Path) -> AsyncIterator[Place]:
     api = control_plane.api
     group = f"{fresh_name('hue')}.example.com"
     await apply_crd(api, yaml.safe_load((CRDS / "policykinds.yaml").read_text()))
@@ -111,7 +113,7 @@ async def place(control_plane: ControlPlane) -> AsyncIterator[Place]:
     }
     path = f"/apis/policybridge.io/v1alpha1/policykinds/huepolicies.{group}"
     await asyncio.to_thread(api.apply, path, policy_kind)
-    found = Place(api, await make_namespace(api), group)
+    found = Place(control_plane, opa_path, api, await make_namespace(api), group)
     listeners = [{"name": "web", "port": 80, "protocol": "HTTP"}]
     for gateway in ("public", "inner"):
         await found.put("gateways", "Gateway", gateway, {"gatewayClassName": "none", "listeners": listeners})
@@ -154,15 +156,14 @@ class _HeldBack(ClusterSink):
 
 @asynccontextmanager
 async def at_work(
-    plane: ControlPlane,
-    opa_path: Path,
-    lease_name: str,
+    place: Place,
+    lease_name: str = "",
     held: Callable[[], bool] | None = None,
     opa_class: type[ManagedOpa | WarmOpa] = WarmOpa,
 ) -> AsyncIterator[Bridge]:
     async with (
-        opa_class(opa_path, {}, bundle=whole_bundle()) as managed,
-        parts_on(plane, managed.url, [lease_name]) as parts,
+        opa_class(place.opa_path, {}, bundle=whole_bundle()) as managed,
+        parts_on(place.plane, managed.url, [lease_name] if lease_name else ()) as parts,
     ):
         sink = _HeldBack(parts.shards, parts.source.resource, held)
         remediator = Remediator(parts.opa, sink, Budget(1000, 1000))
@@ -171,11 +172,9 @@ async def at_work(
             yield Bridge(managed, remediator, parts.replicator)
 
 
-async def test_a_status_has_the_generation_follows_the_others_and_is_written_once(
-    control_plane: ControlPlane, opa_path: Path, place: Place
-) -> None:
+async def test_a_status_has_the_generation_follows_the_others_and_is_written_once(place: Place) -> None:
     await place.policy("low", "blue")
-    async with at_work(control_plane, opa_path, fresh_name("lease")) as bridge:
+    async with at_work(place) as bridge:
         await place.until("low", Accepted="Accepted", Programmed="Programmed")
         shown = await place.get("huepolicies", "low")
         assert {one["observedGeneration"] for one in shown["status"]["conditions"]} == {1}
@@ -205,13 +204,11 @@ async def test_a_status_has_the_generation_follows_the_others_and_is_written_onc
         assert (await place.conditions("low"))["Accepted"]["observedGeneration"] == 2
 
 
-async def test_foreign_writes_over_our_status_are_fixed_and_other_entries_stay(
-    control_plane: ControlPlane, opa_path: Path, place: Place
-) -> None:
+async def test_foreign_writes_over_our_status_are_fixed_and_other_entries_stay(place: Place) -> None:
     await place.policy("low", "blue")
     theirs = {"type": "Theirs", "status": "True", "reason": "T", "message": ""}
     entry = {"ancestorRef": {"name": "x"}, "controllerName": "they/them", "conditions": [theirs]}
-    async with at_work(control_plane, opa_path, fresh_name("lease")):
+    async with at_work(place):
         await place.until("low", Accepted="Accepted", Programmed="Programmed")
         ours = await place.conditions("low")
         lie = {**ours["Programmed"], "status": "False", "reason": "Overridden"}
@@ -222,31 +219,27 @@ async def test_foreign_writes_over_our_status_are_fixed_and_other_entries_stay(
         assert status["ancestors"] == [entry]
 
 
-async def test_a_burst_of_other_writes_only_delays_ours(
-    control_plane: ControlPlane, opa_path: Path, place: Place
-) -> None:
+async def test_a_burst_of_other_writes_only_delays_ours(place: Place) -> None:
     await place.policy("low", "blue")
-    async with at_work(control_plane, opa_path, fresh_name("lease")):
+    async with at_work(place):
         for number in range(30):
             await place.put_status("low", {"number": number})
         await place.until("low", Accepted="Accepted", Programmed="Programmed")
         assert (await place.get("huepolicies", "low"))["status"]["number"] == 29
 
 
-async def test_without_the_lease_nothing_is_written_and_with_it_all_that_differs(
-    control_plane: ControlPlane, opa_path: Path, place: Place
-) -> None:
+async def test_without_the_lease_nothing_is_written_and_with_it_all_that_differs(place: Place) -> None:
     lease = fresh_name("lease")
-    async with at_work(control_plane, opa_path, lease):
+    async with at_work(place, lease):
         await place.policy("low", "blue")
         await place.until("low", Accepted="Accepted", Programmed="Programmed")
-        async with at_work(control_plane, opa_path, lease) as other:
+        async with at_work(place, lease) as other:
             await place.policy("high", "red", "Gateway", "public", strategy="AtomicOverrides")
             await place.until("low", Accepted="Accepted", Programmed="Overridden")
             assert other.remediator.writes == 0
     await place.policy("lone", "red", target="missing")
     held = False
-    async with at_work(control_plane, opa_path, lease, lambda: held) as bridge:
+    async with at_work(place, lease, lambda: held) as bridge:
         await asyncio.sleep(1)
         assert bridge.remediator.writes == 0
         assert await place.reasons("lone") == {}
@@ -255,18 +248,16 @@ async def test_without_the_lease_nothing_is_written_and_with_it_all_that_differs
 
 
 @pytest.mark.long
-async def test_after_a_restart_of_opa_statuses_stay_as_they_are(
-    control_plane: ControlPlane, opa_path: Path, place: Place
-) -> None:
+async def test_after_a_restart_of_opa_statuses_stay_as_they_are(place: Place) -> None:
     await place.policy("low", "blue")
-    async with at_work(control_plane, opa_path, fresh_name("lease"), opa_class=ManagedOpa) as bridge:
+    async with at_work(place, opa_class=ManagedOpa) as bridge:
         await place.until("low", Accepted="Accepted", Programmed="Programmed")
         await bridge.settled()
         before, writes = await place.get("huepolicies", "low"), bridge.remediator.writes
         port = int(bridge.opa.url.rpartition(":")[2])
         await bridge.opa.stop()
         await asyncio.sleep(0.5)
-        async with ManagedOpa(opa_path, {}, bundle=whole_bundle(), port=port):
+        async with ManagedOpa(place.opa_path, {}, bundle=whole_bundle(), port=port):
             await asyncio.sleep(2.5)  # until it looks
             await asyncio.wait_for(bridge.replicator.filled.wait(), 300)
             await bridge.settled()
@@ -276,9 +267,7 @@ async def test_after_a_restart_of_opa_statuses_stay_as_they_are(
             await place.until("low", Accepted="Accepted", Programmed="Overridden")
 
 
-async def test_a_status_that_is_refused_does_not_hold_up_the_others(
-    control_plane: ControlPlane, opa_path: Path, place: Place
-) -> None:
+async def test_a_status_that_is_refused_does_not_hold_up_the_others(place: Place) -> None:
     refusing = copy.deepcopy(crd("huepolicies", "HuePolicy", group=place.group))
     schema = refusing["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -288,20 +277,18 @@ async def test_a_status_that_is_refused_does_not_hold_up_the_others(
     await asyncio.sleep(1)
     await place.policy("two", "blue")  # two conditions, which the schema refuses
     await place.policy("one", "blue", target="missing")  # one
-    async with at_work(control_plane, opa_path, fresh_name("lease")):
+    async with at_work(place):
         await place.until("one", Accepted="TargetNotFound")
         assert await place.reasons("two") == {}
 
 
-async def test_a_crd_without_the_subresource_status_is_reported_with_the_fix(
-    control_plane: ControlPlane, opa_path: Path, place: Place
-) -> None:
+async def test_a_crd_without_the_subresource_status_is_reported_with_the_fix(place: Place) -> None:
     changed = copy.deepcopy(crd("huepolicies", "HuePolicy", group=place.group))
     del changed["spec"]["versions"][0]["subresources"]
     await apply_crd(place.api, changed)
     await place.policy("blue", "blue")
     with capture_logs() as logs:
-        async with at_work(control_plane, opa_path, fresh_name("lease")):
+        async with at_work(place):
             await eventually(
                 lambda: [one["why"] for one in logs if one["event"] == "status write failed"],
                 lambda why: any(f"huepolicies.{place.group} has no subresource status in v1" in one for one in why),

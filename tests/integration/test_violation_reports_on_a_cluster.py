@@ -25,12 +25,12 @@ from tests.warm_opa import WarmOpa
 
 
 @pytest.fixture
-async def place(control_plane: ControlPlane) -> AsyncIterator[Place]:
+async def place(control_plane: ControlPlane, opa_path: Path) -> AsyncIterator[Place]:
     """A namespace and a Constraint of the test's own."""
     await apply_crd(control_plane.api, yaml.safe_load((CRDS / "constraints.yaml").read_text()))
     # Those of other tests deny what they match, because the OPA here has no policy for them.
     await asyncio.to_thread(control_plane.api.request, "DELETE", CONSTRAINTS)
-    found = Place(control_plane.api, await make_namespace(control_plane.api))
+    found = Place(control_plane, opa_path, control_plane.api, await make_namespace(control_plane.api))
     yield found
     await asyncio.to_thread(control_plane.api.request, "DELETE", f"{CONSTRAINTS}/{found.constraint}")
 
@@ -106,14 +106,15 @@ Told = list[tuple[str, str, str]]
 
 
 @asynccontextmanager
-async def reporting(plane: ControlPlane, opa_path: Path) -> AsyncIterator[tuple[ViolationReports, Told]]:
+async def reporting(place: Place) -> AsyncIterator[tuple[ViolationReports, Told]]:
     """An audit with its reports, and the Events that it records: `(name, reason, message)`."""
     told: Told = []
 
     def record(regarding: Mapping[str, Any], event_type: str, reason: str, message: str) -> None:
         told.append((regarding["metadata"]["name"], reason, message))
 
-    async with WarmOpa(opa_path, bundle=bundle_with([POLICY])) as managed, parts_on(plane, managed.url) as parts:
+    own = WarmOpa(place.opa_path, bundle=bundle_with([POLICY]))
+    async with own as managed, parts_on(place.plane, managed.url) as parts:
         opa, sink, budget = parts.opa, parts.sink, Budget(1000, 1000)
         audit = Audit(opa, sink, budget, lambda: ALWAYS)
         reports = ViolationReports(audit.audited, opa, sink, budget, record, ReportClient(parts.shards.client_for))
@@ -139,12 +140,8 @@ def _at(group: str, version: str, place: Place, plural: str) -> str:
     return f"/apis/{group}/{version}/namespaces/{place.namespace}/{plural}"
 
 
-async def test_an_object_with_violations_has_one_report_that_goes_with_them(
-    control_plane: ControlPlane,
-    opa_path: Path,
-    place: Place,
-) -> None:
-    async with crds(control_plane, [*OPEN_REPORTS, *POLICY_REPORTS]), reporting(control_plane, opa_path) as (_, told):
+async def test_an_object_with_violations_has_one_report_that_goes_with_them(place: Place) -> None:
+    async with crds(place.plane, [*OPEN_REPORTS, *POLICY_REPORTS]), reporting(place) as (_, told):
         path = _at("openreports.io", "v1alpha1", place, "reports")
         await place.constrain(enforcementAction="warn")
         await place.service("cart", 2)
@@ -178,12 +175,8 @@ async def test_an_object_with_violations_has_one_report_that_goes_with_them(
         ]
 
 
-async def test_the_report_of_an_object_that_is_created_again_belongs_to_the_new_one(
-    control_plane: ControlPlane,
-    opa_path: Path,
-    place: Place,
-) -> None:
-    async with crds(control_plane, OPEN_REPORTS), reporting(control_plane, opa_path):
+async def test_the_report_of_an_object_that_is_created_again_belongs_to_the_new_one(place: Place) -> None:
+    async with crds(place.plane, OPEN_REPORTS), reporting(place):
         path = _at("openreports.io", "v1alpha1", place, "reports")
         await place.constrain()
         await place.service("cart", 2)
@@ -195,23 +188,18 @@ async def test_the_report_of_an_object_that_is_created_again_belongs_to_the_new_
 
 @pytest.mark.parametrize(("unusable", "logged"), UNUSABLE.values(), ids=UNUSABLE)
 async def test_report_crds_that_cannot_be_used_are_logged_and_lose_nothing_else(
-    control_plane: ControlPlane,
-    opa_path: Path,
-    place: Place,
-    capsys: pytest.CaptureFixture[str],
-    unusable: list[dict[str, Any]],
-    logged: str,
+    place: Place, capsys: pytest.CaptureFixture[str], unusable: list[dict[str, Any]], logged: str
 ) -> None:
     await place.constrain()
     await place.service("cart", 2)
-    async with reporting(control_plane, opa_path) as (reports, told):
-        async with crds(control_plane, unusable):
+    async with reporting(place) as (reports, told):
+        async with crds(place.plane, unusable):
             await eventually(lambda: logged in capsys.readouterr().out)
             await place.until_named("cart")
             await place.service("basket", 2)
             event = ("basket", "PolicyViolation", f"[{place.constraint}] 2 ports are more than 1")
             await eventually(lambda: event in told, patience=100)
             assert reports.writes == 0
-        async with crds(control_plane, OPEN_REPORTS):
+        async with crds(place.plane, OPEN_REPORTS):
             path = _at("openreports.io", "v1alpha1", place, "reports")
             await _until(place, path, lambda found: len(found) == 2)
