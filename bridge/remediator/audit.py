@@ -252,12 +252,10 @@ class Audit(WriteLoop[str]):
         sink: StatusSink,
         budget: Budget,
         replicated: Callable[[], Collection[str] | None] = lambda: None,
-        period: float = PERIOD,
     ) -> None:
         super().__init__(sink, budget)
         self._opa = opa
         self._replicated = replicated
-        self._period = period
         self.audited = Audited(opa)
         self._notices: list[Notice] = []
         self._wake = asyncio.Event()
@@ -332,7 +330,7 @@ class Audit(WriteLoop[str]):
     async def _remember_policies(self) -> None:
         """Note the current policies before evaluating everything."""
         self._revision = await self._opa.bundle_revision()
-        self._due = time.monotonic() + self._period
+        self._due = time.monotonic() + PERIOD
 
     async def _plan(self, batch: Sequence[str]) -> dict[str, Planned | None]:
         keys = {name: str(_key(name)) for name in batch}

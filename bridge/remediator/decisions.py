@@ -82,8 +82,9 @@ class Deciding:
         """
         if not keys:
             return {}
+        reference = "data" + "".join(f"[{json.dumps(part)}]" for part in path)
         try:
-            answer = await self._ask(_DECISIONS % _write_reference(path), "decided", {"keys": keys})
+            answer = await self._ask(_DECISIONS % reference, "decided", {"keys": keys})
         except OpaRejected as error:
             if not error.in_evaluation:
                 raise
@@ -117,10 +118,6 @@ def _read(found: Mapping[str, Any]) -> Decided:
         return Decided(found["object"], read_decision(found["decision"]))
     except DecisionError as error:
         return Decided(found["object"], failure=str(error))
-
-
-def _write_reference(path: Path) -> str:
-    return "data" + "".join(f"[{json.dumps(part)}]" for part in path)
 
 
 BATCH = 500  # objects a query

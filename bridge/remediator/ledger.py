@@ -94,7 +94,7 @@ class Ledger:
             changed |= self._count(policy_kind, row)
         for row in gone.elements():
             changed |= self._uncount(policy_kind, row)
-        holder = _object_of(target)
+        holder = target.partition("#")[0].partition("@")[0]
         if new:
             self._rows[place] = new
             self._targets_of[holder].add(place)
@@ -246,7 +246,3 @@ def _group_by_kind(marks: Iterable[_Mark]) -> Marks:
     for mark in sorted(marks):
         found.setdefault(mark.policy_kind, {}).setdefault(mark.place, []).append(mark.policy)
     return found
-
-
-def _object_of(target: str) -> str:
-    return target.partition("#")[0].partition("@")[0]

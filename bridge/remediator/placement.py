@@ -182,7 +182,7 @@ class Placement(WriteLoop[str]):
         most_patches: int = MOST,
     ) -> None:
         super().__init__(sink, budget, namespace_in)
-        self._kinds = {one.type_id: one for one in placed if one.mode != "Off"}
+        self._kinds = {one.type_id: one for one in placed}
         self._deciding = Deciding(opa)
         self._reports = Reports(record)
         self.counts = self._reports.counts  # of evaluated and patched objects, and of reports, by name

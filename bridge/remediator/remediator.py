@@ -240,7 +240,8 @@ class Remediator(WriteLoop[Item]):
         for item, report in reports.items():
             if "desired" in report and item not in again:
                 what, key = item
-                seen = self._sink.overlay(parse_key(key), _mappings(report["current"]))
+                current = {name: as_mapping(report["current"][name]) for name in ("status", "annotations")}
+                seen = self._sink.overlay(parse_key(key), current)
                 patch = (plan_policy if what == "policy" else plan_affected)(seen, report["desired"], now)
                 if patch is not None:
                     planned[item] = Planned(key, patch, report["current"]["resourceVersion"])
@@ -289,8 +290,3 @@ class Remediator(WriteLoop[Item]):
         if written:
             log.debug("status written", object=item[1], what=item[0])
         return written
-
-
-def _mappings(current: Mapping[str, Any]) -> dict[str, Any]:
-    """Return status and annotations of an object; values that are not mappings count as empty."""
-    return {name: as_mapping(current[name]) for name in ("status", "annotations")}

@@ -51,6 +51,8 @@ async def load(opa: ManagedOpa, rego: str) -> None:
 class Place:
     """Clusters of a group of their own, and a namespace with Deployments."""
 
+    plane: ControlPlane
+    opa_path: Path
     api: ApiServer
     group: str
     namespace: str
@@ -114,13 +116,13 @@ class Place:
 
 
 @pytest.fixture
-async def place(control_plane: ControlPlane) -> Place:
+async def place(control_plane: ControlPlane, opa_path: Path) -> Place:
     api = control_plane.api
     group = f"{fresh_name('placement')}.example.com"
     clusters = crd("clusters", "Cluster", group=group)
     clusters["spec"]["scope"] = "Cluster"
     await apply_crd(api, clusters)
-    found = Place(api, group, await make_namespace(api))
+    found = Place(control_plane, opa_path, api, group, await make_namespace(api))
     await found.cluster("west1", "eu", 1)
     await found.cluster("west2", "eu", 2)
     await found.cluster("central", "us", 1)
@@ -153,8 +155,6 @@ class Bridge:
 
 @asynccontextmanager
 async def at_work(
-    plane: ControlPlane,
-    opa_path: Path,
     place: Place,
     mode: Mode = "Write",
     *,
@@ -164,8 +164,8 @@ async def at_work(
 ) -> AsyncIterator[Bridge]:
     types = {DEPLOYMENT: Selection(namespaces=(place.namespace,))}
     async with (
-        ManagedOpa(opa_path, {}, bundle=sync_bundle()) as managed,
-        parts_on(plane, managed.url, leases, needed=(f"{place.group}/Cluster", DEPLOYMENT), types=types) as parts,
+        ManagedOpa(place.opa_path, {}, bundle=sync_bundle()) as managed,
+        parts_on(place.plane, managed.url, leases, needed=(f"{place.group}/Cluster", DEPLOYMENT), types=types) as parts,
     ):
         await load(managed, place.policy if policy is None else policy)
         placed = [Placed(DEPLOYMENT, mode, decision_path("data.io.k8s.federation.admission"))]
@@ -182,12 +182,10 @@ async def at_work(
             yield bridge
 
 
-async def test_a_deployment_moves_when_a_cluster_the_policy_or_its_own_annotations_change(
-    control_plane: ControlPlane, opa_path: Path, place: Place
-) -> None:
+async def test_a_deployment_moves_when_a_cluster_the_policy_or_its_own_annotations_change(place: Place) -> None:
     await place.deploy("checkout", eu_jurisdiction_required="true", pci_compliance_level="2")
     await place.deploy("catalog")
-    async with at_work(control_plane, opa_path, place) as bridge:
+    async with at_work(place) as bridge:
         await place.until_placed("checkout", "west1", "west2")
         await place.cluster("west2", "eu", 3)
         await place.until_placed("checkout", "west1")
@@ -207,12 +205,10 @@ async def test_a_deployment_moves_when_a_cluster_the_policy_or_its_own_annotatio
 
 
 @pytest.mark.long
-async def test_what_is_settled_is_written_once_and_stays_silent(
-    control_plane: ControlPlane, opa_path: Path, place: Place
-) -> None:
+async def test_what_is_settled_is_written_once_and_stays_silent(place: Place) -> None:
     for number in range(5):
         await place.deploy(f"app{number}", eu_jurisdiction_required="true")
-    async with at_work(control_plane, opa_path, place) as bridge:
+    async with at_work(place) as bridge:
         await place.until_placed("app4", "west1", "west2")
         await bridge.settled()
         assert bridge.placement.counts["patched"] == 5
@@ -225,17 +221,15 @@ async def test_what_is_settled_is_written_once_and_stays_silent(
         assert bridge.placement.counts["patched"] == 5
         assert [await place.get(f"app{number}") for number in range(5)] == before
         # A bridge that comes after this one finds it so.
-    async with at_work(control_plane, opa_path, place) as bridge:
+    async with at_work(place) as bridge:
         await bridge.settled()
         assert bridge.placement.counts["judged"] >= 5
         assert bridge.placement.counts["patched"] == 0
 
 
-async def test_errors_are_reported_once_and_nothing_is_written(
-    control_plane: ControlPlane, opa_path: Path, place: Place
-) -> None:
+async def test_errors_are_reported_once_and_nothing_is_written(place: Place) -> None:
     await place.deploy("checkout", eu_jurisdiction_required="true", pci_compliance_level="2")
-    async with at_work(control_plane, opa_path, place) as bridge:
+    async with at_work(place) as bridge:
         await place.until_placed("checkout", "west1", "west2")
         await place.cluster("west1", "us", 1)
         await place.until_placed("checkout", "west2")
@@ -251,11 +245,11 @@ async def test_errors_are_reported_once_and_nothing_is_written(
         await place.until_placed("checkout", "more")
 
 
-async def test_report_writes_nothing_at_all(control_plane: ControlPlane, opa_path: Path, place: Place) -> None:
+async def test_report_writes_nothing_at_all(place: Place) -> None:
     await place.deploy("checkout", eu_jurisdiction_required="true")
     await place.deploy("nowhere", clusters="missing")
     before = await place.get("checkout")
-    async with at_work(control_plane, opa_path, place, "Report") as bridge:
+    async with at_work(place, "Report") as bridge:
         await eventually(lambda: bridge.placement.counts["PlacementDiffers"] == 1)
         await eventually(lambda: bridge.placement.counts["PlacementDenied"] == 1)
         await bridge.settled()
@@ -264,19 +258,7 @@ async def test_report_writes_nothing_at_all(control_plane: ControlPlane, opa_pat
         assert bridge.placement.counts["patched"] == 0
 
 
-@pytest.mark.long
-async def test_off_is_as_if_it_were_not_there(control_plane: ControlPlane, opa_path: Path, place: Place) -> None:
-    await place.deploy("checkout", eu_jurisdiction_required="true")
-    async with at_work(control_plane, opa_path, place, "Off") as bridge:
-        await place.cluster("west3", "eu", 1)
-        await bridge.settled()
-        assert not bridge.placement.counts
-        assert await place.placed("checkout") == []
-
-
-async def test_values_of_every_type_are_merged_and_annotations_of_others_stay(
-    control_plane: ControlPlane, opa_path: Path, place: Place
-) -> None:
+async def test_values_of_every_type_are_merged_and_annotations_of_others_stay(place: Place) -> None:
     policy = """package io.k8s.federation.admission
     annotations := {
       "t/text": "x", "t/number": 1.5, "t/yes": true, "t/null": null, "t/list": [1, "a"], "t/map": {"b": 1, "a": []},
@@ -285,7 +267,7 @@ async def test_values_of_every_type_are_merged_and_annotations_of_others_stay(
     """
     await place.deploy("app")
     await place.annotate("app", **{"others.io/kept": "1", "t/text": "to be replaced"})
-    async with at_work(control_plane, opa_path, place, policy=policy) as bridge:
+    async with at_work(place, policy=policy) as bridge:
         wanted = {
             "t/text": "x",
             "t/number": "1.5",
@@ -306,11 +288,9 @@ async def test_values_of_every_type_are_merged_and_annotations_of_others_stay(
 
 
 @pytest.mark.long
-async def test_placement_is_restored_after_another_client_overwrites_it(
-    control_plane: ControlPlane, opa_path: Path, place: Place
-) -> None:
+async def test_placement_is_restored_after_another_client_overwrites_it(place: Place) -> None:
     await place.deploy("app", eu_jurisdiction_required="true")
-    async with at_work(control_plane, opa_path, place):
+    async with at_work(place):
         await place.until_placed("app", "west1", "west2")
         await place.annotate("app", **{PREFERENCES: None})
         await place.until_placed("app", "west1", "west2")
@@ -325,7 +305,7 @@ async def test_placement_is_restored_after_another_client_overwrites_it(
     ],
 )
 async def test_a_decision_that_is_unusable_is_reported_and_spoils_no_other(
-    control_plane: ControlPlane, opa_path: Path, place: Place, rego: str, reported: str
+    place: Place, rego: str, reported: str
 ) -> None:
     bad, _, condition = rego.partition(" if ")
     policy = f"""package io.k8s.federation.admission
@@ -336,7 +316,7 @@ async def test_a_decision_that_is_unusable_is_reported_and_spoils_no_other(
         policy = policy.replace('annotations["set"] := "yes"', 'annotations := {"set": "yes"}')
     for name in ("app1", "bad", "app2"):
         await place.deploy(name)
-    async with at_work(control_plane, opa_path, place, policy=policy) as bridge:
+    async with at_work(place, policy=policy) as bridge:
         for name in ("app1", "app2"):
             await eventually(partial(place.annotations, name), lambda found: found.get("set") == "yes")
         await eventually(lambda: bool(bridge.events))
@@ -347,11 +327,9 @@ async def test_a_decision_that_is_unusable_is_reported_and_spoils_no_other(
         assert await place.annotations("bad") == {}
 
 
-async def test_a_decision_that_is_not_an_object_or_undefined_writes_nothing(
-    control_plane: ControlPlane, opa_path: Path, place: Place
-) -> None:
+async def test_a_decision_that_is_not_an_object_or_undefined_writes_nothing(place: Place) -> None:
     await place.deploy("app")
-    async with at_work(control_plane, opa_path, place, policy="package io.k8s.federation\nadmission := 3") as bridge:
+    async with at_work(place, policy="package io.k8s.federation\nadmission := 3") as bridge:
         await eventually(lambda: bool(bridge.events))
         assert bridge.events[0][1:] == (
             "PlacementFailed",
@@ -364,9 +342,7 @@ async def test_a_decision_that_is_not_an_object_or_undefined_writes_nothing(
 
 
 @pytest.mark.long
-async def test_a_policy_that_flips_is_stopped_and_continues_when_it_or_the_object_changes(
-    control_plane: ControlPlane, opa_path: Path, place: Place
-) -> None:
+async def test_a_policy_that_flips_is_stopped_and_continues_when_it_or_the_object_changes(place: Place) -> None:
     # It judges its own former decision.
     flipping = """package io.k8s.federation.admission
     now := object.get(input.metadata, ["annotations", "where"], "a")
@@ -375,7 +351,7 @@ async def test_a_policy_that_flips_is_stopped_and_continues_when_it_or_the_objec
     """
     await place.deploy("app")
     await place.deploy("other")
-    async with at_work(control_plane, opa_path, place, policy=flipping) as bridge:
+    async with at_work(place, policy=flipping) as bridge:
         await eventually(lambda: len(bridge.events) == 2)
         await bridge.settled()
         assert sorted(event[:2] for event in bridge.events) == [
@@ -399,19 +375,19 @@ async def test_a_policy_that_flips_is_stopped_and_continues_when_it_or_the_objec
 
 
 @pytest.mark.long
-async def test_the_budget_bounds_what_is_written(control_plane: ControlPlane, opa_path: Path, place: Place) -> None:
+async def test_the_budget_bounds_what_is_written(place: Place) -> None:
     for number in range(12):
         await place.deploy(f"app{number}", eu_jurisdiction_required="true")
-    async with at_work(control_plane, opa_path, place, budget=Budget(4, 1)) as bridge:
+    async with at_work(place, budget=Budget(4, 1)) as bridge:
         began = time.monotonic()
         await eventually(lambda: bridge.placement.counts["patched"] == 12)
         assert time.monotonic() - began > 2
 
 
 @pytest.mark.long
-async def test_a_conflict_is_decided_again(control_plane: ControlPlane, opa_path: Path, place: Place) -> None:
+async def test_a_conflict_is_decided_again(place: Place) -> None:
     await place.deploy("app", eu_jurisdiction_required="true")
-    async with at_work(control_plane, opa_path, place) as bridge:
+    async with at_work(place) as bridge:
         await place.until_placed("app", "west1", "west2")
         for number in range(20):
             await place.annotate("app", **{"others.io/count": str(number), PREFERENCES: "{}"})
@@ -445,14 +421,12 @@ async def test_an_opa_that_does_not_answer_in_time_is_waited_for_with_every_ques
         assert await deciding.keys(DEPLOYMENT) == []
 
 
-async def test_only_the_holder_of_the_lease_writes_and_tells(
-    control_plane: ControlPlane, opa_path: Path, place: Place
-) -> None:
+async def test_only_the_holder_of_the_lease_writes_and_tells(place: Place) -> None:
     lease = fresh_name("lease")
-    async with at_work(control_plane, opa_path, place, leases=[lease]):
+    async with at_work(place, leases=[lease]):
         await place.deploy("app", eu_jurisdiction_required="true")
         await place.until_placed("app", "west1", "west2")
-        async with at_work(control_plane, opa_path, place, leases=[lease]) as second:
+        async with at_work(place, leases=[lease]) as second:
             await place.deploy("bad", clusters="missing")
             await place.cluster("west2", "us", 2)
             await place.until_placed("app", "west1")
@@ -461,12 +435,10 @@ async def test_only_the_holder_of_the_lease_writes_and_tells(
             assert second.events == []
 
 
-async def test_bridges_that_share_shards_place_and_report_each_object_once(
-    control_plane: ControlPlane, opa_path: Path, place: Place
-) -> None:
+async def test_bridges_that_share_shards_place_and_report_each_object_once(place: Place) -> None:
     leases = [fresh_name("lease"), fresh_name("lease")]
-    async with at_work(control_plane, opa_path, place, leases=leases) as first:
-        async with at_work(control_plane, opa_path, place, leases=leases) as second:
+    async with at_work(place, leases=leases) as first:
+        async with at_work(place, leases=leases) as second:
             await eventually(lambda: [len(one.shards.held()) for one in (first, second)], equal_to([1, 1]))
             await place.deploy("app", eu_jurisdiction_required="true")
             await place.deploy("bad", clusters="missing")
