@@ -253,6 +253,7 @@ def _policy(entry: Mapping[str, Any]) -> dict[str, Any]:
         "mode": entry["mode"],
         "outcomes": outcomes_of(dict(entry)),
         "isReplacedDefault": entry.get("replacedDefault", False),
+        "rejected": entry.get("rejected", []),
         "conditions": conditions,
         "differences": differences(entry),
     }

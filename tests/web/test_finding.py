@@ -145,16 +145,41 @@ async def test_choice_in_the_outline_is_visible_with_its_path(
     await page.until(CHOSEN_IN_SIGHT)
 
 
+LOST = """
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: lost, namespace: shop}
+spec:
+  parentRefs: [{name: gone}]
+  rules: [{backendRefs: [{name: nowhere, port: 80}]}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: unused, namespace: shop}
+spec:
+  gatewayClassName: example
+  listeners: [{name: http, port: 80, protocol: HTTP}]
+---
+apiVersion: example.com/v1
+kind: ColorPolicy
+metadata: {name: lost, namespace: shop}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: unused}]
+  defaults: {theme: dusk}
+"""
+
+
 async def test_problems_are_first_and_can_be_shown_alone(shop: Bridge, page: Opened) -> None:
     await page.go(shop.url)
-    assert await page.page.locator("#details h3").inner_text() == "Worth a look (6)"
+    assert await page.page.locator("#details h3").inner_text() == "Worth a look (7)"
+    await page.shows("#details .stack", "blog/feeds TargetNotFound Target HTTPRoute blog/feeds#json is not found")
     numbers = await page.page.locator("#details .numbers").bounding_box()
     assert numbers
     assert numbers["height"] < 60  # two lines
     await page.page.get_by_label("Only problems").check()
     await page.until(f"!policyBridge.graph.position('{LEDGER}')")
     assert await page.position(CALLBACKS)
-    assert "outcomes=Overridden,Refused,Differs" in page.page.url
+    assert "outcomes=Overridden,Refused,Differs,NoScope" in page.page.url
     await page.page.get_by_role("group", name="Outcomes").get_by_text("not accepted").click()
     await page.until(f"!policyBridge.graph.position('{CALLBACKS}')")
     assert not await page.page.get_by_label("Only problems").is_checked()
@@ -256,10 +281,20 @@ spec:
 """
 
 
+async def test_links_are_named_from_the_object_that_declares_them_and_lost_policies_are_problems(
+    changing: Bridge, page: Opened
+) -> None:
+    await page.go(changing.url)
+    (changing.folder / "late.yaml").write_text(LOST)
+    await page.shows("#details .stack", "HTTPRoute/shop/lost → Service/shop/nowhere BackendNotFound")
+    await page.shows("#details .stack", "HTTPRoute/shop/lost → Gateway/shop/gone ParentNotFound")
+    await page.shows("#details .stack", "shop/lost NoScope Policy has no effective target")
+
+
 async def test_a_replaced_default_is_a_warning_and_no_problem(changing: Bridge, page: Opened) -> None:
     await page.go(changing.url)
-    await page.shows("#details h3", "Worth a look (6)")
+    await page.shows("#details h3", "Worth a look (7)")
     (changing.folder / "replaced.yaml").write_text(REPLACED)
-    await page.shows("#details h3", "Worth a look (6, 1 warning)")
+    await page.shows("#details h3", "Worth a look (7, 1 warning)")
     last = page.page.locator("#details .overview > .stack li").last
     assert "infra/replaced overridden on every path (warning)" in await last.inner_text()

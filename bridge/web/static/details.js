@@ -4,7 +4,7 @@ import { events, manifest, query } from "./api.js";
 import { breakable, fill, h } from "./dom.js";
 import { effectiveKind, fieldTable, senderPart } from "./effective.js";
 import { byName, kindName, parts, short } from "./keys.js";
-import { chip, nodeLink, policyLink, trail } from "./links.js";
+import { chip, linkPart, nodeLink, policyLink, trail } from "./links.js";
 import { outcomeNamed, outcomeOf, PROBLEMS } from "./outcomes.js";
 import { reasonMark } from "./reasons.js";
 import { ROOM } from "./visible.js";
@@ -138,10 +138,10 @@ function overview(wire, violations, topology, showOnly) {
     h("p", { class: "quiet" }, "Click a card, or press Enter on a row of the outline, to see the effective policies, which policy each field comes from, and why."));
 }
 
-function troubledRow({ policy, child, parent, outcome = "Refused", reason, message, isWarning }) {
+function troubledRow({ policy, outcome = "Refused", reason, message, isWarning, ...link }) {
   const { sign, word, tone } = outcomeNamed(outcome);
   return h("li", { class: tone }, h("span", { class: "sign", "aria-hidden": "true" }, sign),
-    h("span", {}, policy ? policyLink(policy) : [nodeLink(child), " → ", nodeLink(parent)], " ", reason ? reasonMark(reason) : h("span", { class: "word" }, `${word} on every path${isWarning ? " (warning)" : ""}`)),
+    h("span", {}, policy ? policyLink(policy) : linkPart(link), " ", reason ? reasonMark(reason) : h("span", { class: "word" }, `${word} on every path${isWarning ? " (warning)" : ""}`)),
     message && h("span", { class: "quiet" }, message));
 }
 
@@ -255,10 +255,10 @@ function attachedPart(node) {
     })));
 }
 
-function refusedPart({ refused }) {
+function refusedPart({ key, refused }) {
   if (!refused.length) return null;
   return h("section", {}, h("h4", {}, "Rejected links"),
-    refused.map(({ parent, child, reason }) => h("p", { class: "refused" }, nodeLink(child), " → ", nodeLink(parent), ": ", reasonMark(reason))));
+    refused.map((link) => h("p", { class: "refused" }, linkPart({ ...link, owner: key }), ": ", reasonMark(link.reason))));
 }
 
 function reachPart(title, keys) {

@@ -19,6 +19,12 @@ export const nodeLink = (key, text = short(key)) =>
 /** A policy, with the mark of its kind. */
 export const policyLink = (key) => h("span", { class: "policy" }, chip(parts(key).type), " ", nodeLink(key, place(key)));
 
+/** A link, from the object that declares it to the one that it names. */
+export function linkPart({ owner, parent, child }) {
+  const [from, to] = parts(parent).object === parts(owner).object ? [parent, child] : [child, parent];
+  return [nodeLink(from), " → ", nodeLink(to)];
+}
+
 /** The mark of a policy kind: its color and its letters. */
 export function chip(type) {
   const mark = h("span", { class: "chip", title: kindName(type), "aria-label": kindName(type), role: "img" }, monogramOf(type));

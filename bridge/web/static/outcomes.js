@@ -23,4 +23,4 @@ export const outcomeNamed = (name) => WORDS[name] ?? WORDS.Unknown;
 export const OUTCOMES = ["Programmed", "PartiallyProgrammed", "Overridden", "Refused", "Differs", "NoScope"];
 
 /** Those that need attention. */
-export const PROBLEMS = ["Overridden", "Refused", "Differs"];
+export const PROBLEMS = ["Overridden", "Refused", "Differs", "NoScope"];

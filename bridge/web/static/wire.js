@@ -78,7 +78,7 @@ export class Wire {
   }
 
   /**
-   * What needs attention: [{policy, outcome, reason, message}] or [{child, parent, reason, message}] for a link that does not
+   * What needs attention: [{policy, outcome, reason, message}] or [{child, parent, reason, owner}] for a link that does not
    * count. First policies whose controllers contradict the bridge, at last those that are overridden everywhere, and among
    * these those whose defaults others replace, which are only warnings (`isWarning`).
    */
@@ -87,14 +87,14 @@ export class Wire {
     const refused = [];
     const overridden = [];
     const warnings = [];
-    for (const [policy, { outcomes, conditions, differences, isReplacedDefault }] of this.#policies) {
+    for (const [policy, { outcomes, conditions, differences, rejected, isReplacedDefault }] of this.#policies) {
       if (differences.length) differing.push({ policy, outcome: "Differs", reason: "reported differently", message: differences.join("; ") });
-      const not = conditions.find(({ type, status }) => type === "Accepted" && status === "False");
-      if (not) refused.push({ policy, outcome: "Refused", reason: not.reason, message: not.message });
+      for (const ref of rejected) refused.push({ policy, outcome: "Refused", ...ref });
+      if (overall(outcomes) === "NoScope") refused.push({ policy, outcome: "NoScope", ...conditions.find(({ reason }) => reason === "NoScope") });
       else if (overall(outcomes) === "Overridden" && isReplacedDefault) warnings.push({ policy, outcome: "Overridden", isWarning: true });
       else if (overall(outcomes) === "Overridden") overridden.push({ policy, outcome: "Overridden" });
     }
-    for (const node of this.#nodes.values()) refused.push(...node.refused);
+    for (const [owner, node] of this.#nodes) refused.push(...node.refused.map((link) => ({ ...link, owner })));
     return [...differing, ...refused, ...overridden, ...warnings];
   }
 

@@ -11,8 +11,8 @@ import data.bridge.lookup
 import data.bridge.outcomes
 import data.bridge.policy as policies
 
-# The desired status of a policy, `{policy, policyKind, mode, controllerName?, replacedDefault?, conditions, types}`;
-# `types` are the bridge's condition types. If the kind reports by ancestor, `{…, ancestors, unreported}`: the entries, and the places
+# The desired status of a policy, `{policy, policyKind, mode, controllerName?, replacedDefault?, rejected?, conditions,
+# types}`; `types` are the bridge's condition types, `rejected` the refs that are not accepted. If the kind reports by ancestor, `{…, ancestors, unreported}`: the entries, and the places
 # `[object, place]` of omitted ancestors. Accepted=False has no outcome (semantics S1). `reported` has the reports of
 # other controllers about an observed policy; see `reported`.
 of_policy(policy_key, tallies) := object.union(entry, {"reported": reports |
@@ -25,6 +25,10 @@ of_policy(policy_key, tallies) := object.union(entry, {"reported": reports |
 		{"policy": policy_key, "policyKind": keys.type_of(policy_key), "mode": kind.mode},
 		{"controllerName": kind.controllerName | kind.controllerName},
 		{"replacedDefault": true | is_replaced_default(tallies)},
+		{"rejected": [{"reason": verdict.reason, "message": verdict.message} | some verdict in refs] |
+			refs := _rejected(policy_key)
+			refs != []
+		},
 		{name: part |
 			kind.statusShape == "Conditions"
 			some name, part in {"conditions": conditions(policy_key, tallies), "types": sort(policy_types)}
@@ -49,16 +53,12 @@ with_generation(key, condition) := object.union(condition, {"observedGeneration"
 
 # The Accepted condition of a policy from the verdicts on its refs. False only if no ref is accepted, with the reason of
 # the first; otherwise the message names the rejected refs (semantics T4).
-accepted_condition(policy_key) := {"type": "Accepted", "status": "False", "reason": verdicts[0].reason, "message": verdicts[0].message} if {
-	not attachment.accepts_all(policy_key)
-	verdicts := attachment.verdicts(policy_key)
-	not "Accepted" in {verdict.reason | some verdict in verdicts}
+accepted_condition(policy_key) := {"type": "Accepted", "status": "False", "reason": refused[0].reason, "message": refused[0].message} if {
+	refused := _rejected(policy_key)
+	count(refused) == count(attachment.verdicts(policy_key))
+	refused != []
 } else := {"type": "Accepted", "status": "True", "reason": "Accepted", "message": message} if {
-	refused := [verdict |
-		not attachment.accepts_all(policy_key)
-		some verdict in attachment.verdicts(policy_key)
-		verdict.reason != "Accepted"
-	]
+	refused := _rejected(policy_key)
 	rejected := [sprintf(", but not for %d of its targets: %s%s", [count(refused), explained, rest]) |
 		refused != []
 		explained := concat("; ", [verdict.message | some verdict in array.slice(refused, 0, _refusal_bound)])
@@ -66,6 +66,12 @@ accepted_condition(policy_key) := {"type": "Accepted", "status": "False", "reaso
 	]
 	message := fit(concat("", array.concat(["Policy has been accepted"], rejected)))
 }
+
+_rejected(policy_key) := [verdict |
+	not attachment.accepts_all(policy_key)
+	some verdict in attachment.verdicts(policy_key)
+	verdict.reason != "Accepted"
+]
 
 # The maximum number of rejected refs that a message explains.
 _refusal_bound := 20

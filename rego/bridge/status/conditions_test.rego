@@ -94,6 +94,7 @@ test_a_status_by_ancestor_has_an_entry_for_each_ancestor_and_each_ref_that_is_re
 		"policyKind": "example.com/TimeoutPolicy",
 		"mode": "Manage",
 		"controllerName": "example.com/timeout-controller",
+		"rejected": [{"reason": "TargetNotFound", "message": "Target Service shop/gone is not found"} | some _ in [0, 2]],
 		"ancestors": [
 			_ancestor(_service_ancestor("cart", ""), [accepted, _programmed_condition]),
 			_ancestor(_service_ancestor("cart", "http"), [accepted, overridden]),
