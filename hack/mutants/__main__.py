@@ -2,8 +2,8 @@
 
 A sample of small faults in `rego/bridge` and in the pure modules of `bridge`, half of each. Each is tried by the quick
 tests of what it is in: for Rego the package's own tests, all Rego tests, and the scenarios in Rego; for Python the unit
-tests of the package. A mutant that passes them all survives: a test is missing, or the mutant means the same. Prints
-survivors with file, line and change, and the share that was killed.
+tests of the package and those of none. A mutant that passes them all survives: a test is missing, or it means the same.
+Prints survivors with file, line and change, and the share that was killed.
 """
 
 import argparse
@@ -41,8 +41,7 @@ def main() -> None:
         survivors += [mutant for mutant, verdict in verdicts if verdict == "survived"]
     for mutant in survivors:
         print(f"survived: {mutant.described((ROOT / mutant.path).read_text())}")
-    total = killed + len(survivors)
-    print(f"mutants: {killed} of {total} killed, seed {options.seed}")
+    print(f"mutants: {killed} of {killed + len(survivors)} killed, seed {options.seed}")
 
 
 def drawn(language: str, wanted: int, seed: int, part: str = "") -> list[Mutant]:

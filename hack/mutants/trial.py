@@ -56,10 +56,11 @@ class Copy:
             compile((self.folder / path).read_text(), str(path), "exec")
         except SyntaxError:
             return "invalid"
-        return "survived" if self._succeeds(*self._pytest(str(unit_tests(path)))) else "killed"
+        tests = unit_tests(path), *self.folder.glob("tests/unit/test_*.py")
+        return "survived" if self._succeeds(*self._pytest(*tests)) else "killed"
 
-    def _pytest(self, tests: str) -> Sequence[str | Path]:
-        return sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not long", tests
+    def _pytest(self, *tests: str | Path) -> Sequence[str | Path]:
+        return sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not long", *tests
 
     def _succeeds(self, *command: str | Path) -> bool:
         environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "HYPOTHESIS_STORAGE_DIRECTORY": str(self.folder)}

@@ -1,7 +1,9 @@
 """`/metrics`: what is counted elsewhere gets its name, its labels, and a place on a page that Prometheus reads."""
 
 import asyncio
+import re
 from asyncio.subprocess import PIPE, STDOUT
+from pathlib import Path
 
 import pytest
 from aiohttp import web
@@ -72,6 +74,12 @@ async def test_every_family_is_exposed_with_what_it_says() -> None:
     lines = await page_of(Metrics())
     for family in FAMILIES:
         assert f"# HELP {family.exposed} {family.text}" in lines
+
+
+def test_every_family_has_a_source() -> None:
+    texts = (file.read_text() for file in Path("bridge").rglob("*.py"))
+    read = {name for text in texts for name in re.findall(r'metrics\.read\("(\w+)"', text)}
+    assert read == {family.name for family in FAMILIES}
 
 
 @pytest.mark.needs("promtool")
