@@ -213,14 +213,14 @@ async def test_a_rego_policy_is_tested_before_it_becomes_active(shared: Shared, 
     put(1)
     await until(lambda: bridge.ask(package) == {"allow": 1})
     await until(lambda: shown("Programmed") == "TrueProgrammed")
-    revision = status()["inForce"]["revision"]
+    revision = status()["active"]["revision"]
     assert revision
     put(11)
     await until(lambda: shown("Accepted") == "FalseTestFailed")
     assert shown("Programmed") == "FalseLastGoodVersion"
     (problem,) = status()["problems"]
     assert (problem["file"], problem["line"]) == ("main_test.rego", 5)
-    assert status()["inForce"]["revision"] == revision
+    assert status()["active"]["revision"] == revision
     assert status()["observedGeneration"] == 2
     assert bridge.ask(package) == {"allow": 1}
     put(2)
