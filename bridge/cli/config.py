@@ -32,7 +32,7 @@ def _config() -> None:
     """
 
 
-config = Group("config", help=_config.__doc__, params=[DEBUG], short_help="Settings: check, show, schema")
+config = Group("config", help=_config.__doc__, params=[DEBUG], short_help="Check and show settings, print their schema")
 
 
 @command(

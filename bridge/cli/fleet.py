@@ -32,7 +32,7 @@ def _fleet() -> None:
     """
 
 
-fleet = Group("fleet", help=_fleet.__doc__, params=[DEBUG], short_help="OPAs that get views from a bridge")
+fleet = Group("fleet", help=_fleet.__doc__, params=[DEBUG], short_help="Show published views, and OPAs that get them")
 
 
 @command(
