@@ -80,6 +80,16 @@ async def test_a_changed_value_is_shown_where_the_picture_stays_as_it_is(changin
     await page.shows("#request-answer", "dusk", patience=30)
 
 
+async def test_request_is_asked_again_when_everything_is_loaded_again(changing: Bridge, page: Opened) -> None:
+    everything = 'event: topology\ndata: {"revision": "other-1", "reload": true}\n\n'  # after each reconnect
+    await page.page.route("**/api/stream*", lambda it: it.fulfill(content_type="text/event-stream", body=everything))
+    (changing.folder / "late.yaml").write_text(PALETTE)
+    await page.go(f"{changing.url}#tab=request&r.host=blog.example.com&r.path=/posts")
+    await page.shows("#request-answer", "dusk")
+    (changing.folder / "late.yaml").write_text(PALETTE.replace("dusk", "dawn"))
+    await page.shows("#request-answer", "dawn")
+
+
 async def test_open_yaml_of_an_object_follows_changes_of_fields_that_nothing_else_shows(
     changing: Bridge, page: Opened
 ) -> None:

@@ -42,7 +42,7 @@ async def test_overridden_policy_looks_overridden_in_picture_and_outline(shop: B
 async def test_policy_shows_what_it_reaches(shop: Bridge, page: Opened) -> None:
     await page.go(f"{shop.url}#object=example.com/ColorPolicy/infra/brand")
     await page.shows("#details h3", "brand")
-    await page.shows("#details", "Reaches 12 effective targets")
+    await page.shows("#details", "Reaches 10 effective targets")
     await page.shows("#details", "HTTPRoute/blog/posts")
     await page.shows("#details .conditions", "PartiallyProgrammed")
     await page.shows("#details .difference", "Before")
@@ -67,6 +67,16 @@ async def test_request_that_always_fails_is_not_shown_as_served(changing: Bridge
     await page.go(f"{changing.url}#tab=request&r.host=late.shop.example.com&r.headers=x-form:+a%3D1%26b%3D2")
     await page.shows("#request-answer .verdict.bad", "Every request fails (500): the rule has no backends")
     await page.shows("#request-answer", "Service/shop/catalog#http port 80 by RequestMirror")
+
+
+async def test_link_that_is_opened_in_an_open_page_asks_its_request(shop: Bridge, page: Opened) -> None:
+    await page.go(shop.url)
+    for path, rule in (("/cart", "view"), ("/checkout", "checkout")):
+        await page.page.evaluate(f"location.hash = '#tab=request&r.host=shop.example.com&r.path={path}'")
+        await page.shows("#request-answer .verdict", f"Served by HTTPRoute/shop/cart#{rule}")
+    await page.page.go_back()
+    await page.shows("#request-answer .verdict", "Served by HTTPRoute/shop/cart#view")
+    assert await page.page.input_value("#request-path") == "/cart"
 
 
 async def test_request_without_a_rule_shows_the_nearest_one(shop: Bridge, page: Opened) -> None:

@@ -138,10 +138,11 @@ function overview(wire, violations, topology, showOnly) {
     h("p", { class: "quiet" }, "Click a card, or press Enter on a row of the outline, to see the effective policies, which policy each field comes from, and why."));
 }
 
-function troubledRow({ policy, outcome = "Refused", reason, message, isWarning, ...link }) {
+function troubledRow(one) {
+  const { policy, outcome = "Refused", reason, message, isWarning } = one;
   const { sign, word, tone } = outcomeNamed(outcome);
   return h("li", { class: tone }, h("span", { class: "sign", "aria-hidden": "true" }, sign),
-    h("span", {}, policy ? policyLink(policy) : linkPart(link), " ", reason ? reasonMark(reason) : h("span", { class: "word" }, `${word} on every path${isWarning ? " (warning)" : ""}`)),
+    h("span", {}, policy ? policyLink(policy) : linkPart(one), " ", reason ? reasonMark(reason) : h("span", { class: "word" }, `${word} on every path${isWarning ? " (warning)" : ""}`)),
     message && h("span", { class: "quiet" }, message));
 }
 

@@ -169,6 +169,7 @@ async function askCoverage(again = false) {
 /** Apply the state in the address. */
 function follow() {
   const said = readHash();
+  const isOther = JSON.stringify(said.request) !== JSON.stringify(state.request ?? {});
   Object.assign(state.filters, said.filters);
   state.chosen = said.chosen;
   state.request = said.request;
@@ -177,7 +178,7 @@ function follow() {
   draw(true);
   revealChosen();
   details.show(state.chosen, topology);
-  return said;
+  if (isOther) requestBox.set(said.request);
 }
 
 function refreshed() {
@@ -189,6 +190,14 @@ function refreshed() {
 
 let settling;
 
+/** Query all that is shown again: objects have changed. */
+function askAgain() {
+  settling = undefined;
+  details.show(state.chosen, topology);
+  requestBox.refresh();
+  askCoverage(true);
+}
+
 const connection = new Connection({
   violations: loadViolations,
   since: () => wire.revision,
@@ -198,10 +207,10 @@ const connection = new Connection({
     const before = drawn.count;
     const { whole, hasTop, again } = await store.load();
     if (first && topology.nodes.size) {
-      requestBox.set(follow().request);
+      follow();
       performance.mark("first-picture");
     } else if (drawn.count > before) {
-      details.show(state.chosen, topology);
+      askAgain();
       if (!drawn.complete) {
         draw(true);
         revealChosen();
@@ -213,12 +222,7 @@ const connection = new Connection({
   change(event) {
     drawn.received = performance.now();
     store.change(event);
-    settling ??= setTimeout(() => {
-      settling = undefined;
-      details.show(state.chosen, topology);
-      requestBox.refresh();
-      askCoverage(true);
-    }, SETTLING);
+    settling ??= setTimeout(askAgain, SETTLING);
   },
 });
 

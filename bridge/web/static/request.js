@@ -25,12 +25,8 @@ export class RequestBox {
       this.ask();
     });
     byId("request-clear").addEventListener("click", () => {
-      this.#turn += 1;
-      this.#asked = undefined;
-      byId("request-form").reset();
-      fill(byId("request-answer"));
       on.requested({});
-      on.path(null);
+      this.set({});
     });
   }
 
@@ -44,10 +40,15 @@ export class RequestBox {
     return found;
   }
 
-  /** Fill the form from a link, and query. */
+  /** Fill the form from a link, and query; without fields, clear it. */
   set(fields) {
+    byId("request-form").reset();
     for (const name of FIELDS) if (fields[name] !== undefined) byId(`request-${name}`).value = fields[name];
-    if (fields.host || fields.port) this.ask();
+    if (Object.keys(fields).length) return this.ask();
+    this.#turn += 1;
+    this.#asked = undefined;
+    fill(byId("request-answer"));
+    return this.#on.path(null);
   }
 
   /** Gateways and namespaces to choose from. */
