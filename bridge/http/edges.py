@@ -67,6 +67,7 @@ class Edge(msgspec.Struct, frozen=True):
     activated: str
     reported: str
     error: str
+    behind: str = ""  # since when it has lacked a newer revision; empty if it had the published one
 
 
 class Published(msgspec.Struct, frozen=True):
@@ -198,7 +199,7 @@ class Edges:
                 state = "silent"
             elif edge.error:
                 state = "failing"
-            elif published.revision not in {"", edge.revision} and published.since < behind:
+            elif published.revision not in {"", edge.revision} and (edge.behind or published.since) < behind:
                 state = "behind"
             else:
                 state = "current"
@@ -223,7 +224,10 @@ class Edges:
             why = f"it is configured for the view {edge.view}, of which it has no token"
             edge = msgspec.structs.replace(edge, view=own[0], revision="", error=why)
         known = self.reports.setdefault(edge.view if edge.view in own else own[0], {})
-        known.pop(edge.id, None)
+        before, published = known.pop(edge.id, edge), self.published.get(edge.view, Published(""))
+        if edge.revision != published.revision:  # it may be stuck while newer revisions follow each other
+            since = (before.revision == edge.revision and before.behind) or published.since
+            edge = msgspec.structs.replace(edge, behind=since)
         known[edge.id] = edge
         if sum(map(len, self.reports.values())) > MOST_EDGES:
             most = max(self.reports.values(), key=len)

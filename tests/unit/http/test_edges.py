@@ -124,6 +124,17 @@ async def test_edges_are_counted_by_state_and_forgotten_after_an_hour(tmp_path: 
         assert edges.count()["infra.public", "behind"] == 0
 
 
+async def test_edge_that_is_stuck_is_behind_also_while_newer_revisions_follow_each_other(tmp_path: Path) -> None:
+    async with listening(tmp_path) as (edges, url):
+        for revision, seconds in (("1", 200), ("2", 100), ("3", 0)):
+            edges.published["infra.public"] = Published("infra.public", revision, utc_ago(seconds))
+            await send_report(url, PUBLIC, "infra.public")
+        assert edges.count()["infra.public", "behind"] == 1
+        edges.published["infra.public"] = Published("infra.public", "1", utc_ago(0))
+        await send_report(url, PUBLIC, "infra.public")
+        assert edges.reports["infra.public"]["one"].behind == ""
+
+
 @pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has all of 127.0.0.0/8")
 async def test_10_000_edges_with_wrong_tokens_leave_nothing_behind(
