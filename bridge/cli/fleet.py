@@ -142,7 +142,7 @@ def _lag(edge: dict[str, Any], view: dict[str, Any] | None) -> str:
         return "unknown view"
     if not view["revision"]:
         return ""
-    return "0s" if edge["revision"] == view["revision"] else _age(edge["behind"] or view["since"])
+    return "0s" if edge["revision"] == view["revision"] else _age(edge.get("behind") or view["since"])
 
 
 def _age(since: str) -> str:

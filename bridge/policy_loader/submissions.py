@@ -332,7 +332,10 @@ def _check_texts(field: str, value: Any) -> list[ModuleProblem]:
 
 
 # Documents of the bridge itself.
-WRITTEN = (SETTINGS, STATES_OF_MODULES, "bridge_state", "facts", "index", "kind_sets", "kinds", "objects")
+WRITTEN = (
+    *(SETTINGS, STATES_OF_MODULES, "bridge_state", "facts", "index", "kind_sets", "kinds", "objects"),
+    *("bridge_view", "clusters"),  # in OPAs with views: they reject a bundle that has rules there
+)
 HIERARCHY = ("bridge", "extensions", "hierarchy")  # modules below declare links
 STRATEGIES = ("bridge", "strategies")  # modules below merge effective policies
 GUARDRAILS = ("bridge", "guardrails")  # modules below judge what is in effect

@@ -44,7 +44,7 @@ def test_paths_that_every_author_may_claim(package: str) -> None:
     [
         *("bridge", "bridge.v1", "bridge.strategies", "bridge.extensions.x", "bridge.extensions.hierarchy"),
         *("bridge_state", "bridge_modules", "bridge_settings", "kinds", "objects", "objects.core", "index.a"),
-        *("system", "system.authz", 'a["b/c"]', 'a[""]'),
+        *("bridge_view", "clusters.east", "system", "system.authz", 'a["b/c"]', 'a[""]'),
     ],
 )
 def test_what_no_client_may_claim(package: str) -> None:
