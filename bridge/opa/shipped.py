@@ -124,12 +124,6 @@ def _read_described(files: Mapping[Path, bytes]) -> dict[str, Any]:
     }
 
 
-def with_fleet(bundle: Bundle) -> Bundle:
-    """Return a bundle with the queries about the data of several clusters as well."""
-    path = "fleet/fleet.rego"
-    return Bundle({**bundle.files, path: (rego_root() / path).read_bytes()}, "", (*bundle.roots, "bridge/fleet"))
-
-
 def shipped_bundle(root: Path, bounds: Mapping[str, int] = _NONE, queries: Iterable[str] | None = None) -> Bundle:
     """Return the bundle of an OPA without submissions; `bounds` and `queries` are those of `shipped`."""
     found = shipped(root, bounds, queries=queries)

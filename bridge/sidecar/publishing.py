@@ -26,7 +26,7 @@ from bridge.model.views import View
 from bridge.opa.bundle import Bundle, build_cluster_bundle, build_view_bundle
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
-from bridge.opa.shipped import edge_bundle, with_fleet
+from bridge.opa.shipped import edge_bundle
 from bridge.policy_loader.loader import Loader
 from bridge.policy_loader.reports import utc_now
 from bridge.replicator.answers import AnswerTable
@@ -163,7 +163,7 @@ class Publishing:
         if view.cluster:
             made = functools.partial(build_cluster_bundle, found.documents, view.cluster)
         else:
-            made = functools.partial(build_view_bundle, rules if view.has_data else with_fleet(rules), found.documents)
+            made = functools.partial(build_view_bundle, rules, found.documents)
         bundle = await asyncio.to_thread(made, view.name, now)
         if bundle.revision != endpoint.revision:
             content = await asyncio.to_thread(self.edges.sign, view.name, bundle)

@@ -23,7 +23,7 @@ from bridge.cli.main import run_command
 from bridge.files import rego_root
 from bridge.http.listeners import checked_web_token
 from bridge.opa.bundle import build_view_bundle, opa_config
-from bridge.opa.shipped import shipped_bundle, with_fleet
+from bridge.opa.shipped import shipped_bundle
 from bridge.policy_loader.reports import utc_now
 from tests.bundle_trust import shared_trust
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
@@ -123,7 +123,7 @@ def test_fleet_status_says_what_is_wrong_with_a_token_or_an_address(
 
 
 def test_opa_for_clusters_without_any_is_an_error(bridge: Run, opa_path: Path) -> None:
-    bundle = build_view_bundle(with_fleet(shipped_bundle(rego_root())), {}, "federation", utc_now())
+    bundle = build_view_bundle(shipped_bundle(rego_root()), {}, "federation", utc_now())
 
     async def read_all() -> list[str]:
         async with WarmOpa(opa_path, bundle=bundle) as opa:

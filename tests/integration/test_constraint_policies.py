@@ -69,10 +69,11 @@ async def test_a_package_with_violations_is_a_policy_as_soon_as_it_is_active(ben
     assert await _messages(bench) == ["2 ports"]
 
 
-async def test_a_policy_that_asks_for_violations_is_refused_alone(bench: Bench) -> None:
+@pytest.mark.parametrize("query", ["v1.violations", "fleet.v1.violations.east"])
+async def test_a_policy_that_asks_for_violations_is_refused_alone(bench: Bench, query: str) -> None:
     bench.put("good", POLICY)
     await bench.until_active("good")
-    bench.put("loop", "package k8s.loop\n\nviolation contains row if some row in data.bridge.v1.violations\n")
+    bench.put("loop", f"package k8s.loop\n\nviolation contains row if some row in data.bridge.{query}\n")
     file, line, code, _ = await bench.refused("loop")
     assert (file, line, code) == ("m0.rego", 3, "rego_recursion_error")
     assert await _messages(bench) == ["2 ports"]
