@@ -400,7 +400,7 @@ async def load_access(kubeconfig: str | os.PathLike[str] | None = None, context:
     Raises ConfigurationError, whose text is one line that names the file, if it cannot be used, or disables the
     verification of TLS certificates.
     """
-    from kubernetes.aio.client import Configuration  # 0.4 s and 56 MB: only commands with a cluster pay
+    from kubernetes.aio.client import Configuration  # 0.13 s and 19 MB: only commands with a cluster pay
 
     configuration: Any = type.__call__(Configuration)  # a new one: calling the class copies its default
     paths = os.fspath(kubeconfig) if kubeconfig else os.environ.get("KUBECONFIG", "")

@@ -21,6 +21,7 @@ from yarl import URL
 from bridge.http import edges as module
 from bridge.http.edges import Edges, Published
 from bridge.http.request_guard import LOGGED_PEERS
+from bridge.model.destinations import place_of
 from bridge.opa.bundle import build_bundle, edge_config
 from bridge.policy_loader.reports import utc_ago
 from bridge.settings.model import Settings
@@ -194,6 +195,12 @@ async def test_edge_without_a_name_is_shown_by_the_id_of_its_opa(tmp_path: Path)
     named = edge_config("http://127.0.0.1:8484", shared_trust(), "all")["labels"]["edge"]
     _, edges = await report(tmp_path, json.dumps({"labels": {"id": "one", "edge": named}}))
     assert edges.reports["all"]["one"].name == "one"
+
+
+def test_edge_that_reports_to_no_bridge_knows_only_the_place_of_its_view() -> None:
+    config = edge_config("", shared_trust(), "all", place=place_of("https://storage.example.com/views"))
+    assert config["services"].keys() == {config["bundles"]["policy-bridge"]["service"]}
+    assert config["status"] == {"prometheus": True}
 
 
 DEEP = '{"bundles": {"policy-bridge": {"errors": [' + "[" * 100_000 + "]" * 100_000 + "]}}}"

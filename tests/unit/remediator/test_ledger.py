@@ -55,6 +55,7 @@ def test_counts_and_marks_equal_a_recount_and_a_client_that_changed_is_named(
     ledger.clear()
     assert len(ledger) == 0
     assert ledger.tallies("x/P/n/1") == []
+    assert ledger.objects() == set()
 
 
 @given(STEPS, st.sets(st.tuples(KINDS, TARGETS)))
