@@ -1,8 +1,8 @@
 """The API server's defaults for manifests (semantics K5), so a cluster and a folder have the same objects.
 
-Their sources are the CRDs among the manifests, Gateway API's CRDs (a data file), and a few core kinds. No time stamp
-and no uid is invented: values that only a cluster has stay absent. Kinds of Kubernetes itself are listed here with
-their scope.
+Their sources are the CRDs among the manifests, those of Gateway API and of vendors (a data file), and a few core kinds.
+No time stamp and no uid is invented: values that only a cluster has stay absent. Kinds of Kubernetes itself are listed
+here with their scope.
 
 The rules are those of "Defaulting and Nullable" in the documentation of custom resources: a default is set if a field
 is missing, or null without being nullable; any other null in a field that is not nullable is removed. Both walk object
@@ -55,6 +55,7 @@ CLUSTER_SCOPED = frozenset(
         "networking.k8s.io/IngressClass",
         "networking.k8s.io/ServiceCIDR",
         "node.k8s.io/RuntimeClass",
+        "policy.networking.k8s.io/ClusterNetworkPolicy",  # no release of the module has its CRD
         "policybridge.io/Constraint",
         "policybridge.io/PolicyKind",
         "rbac.authorization.k8s.io/ClusterRole",
@@ -69,15 +70,6 @@ CLUSTER_SCOPED = frozenset(
         "storage.k8s.io/VolumeAttachment",
         "storage.k8s.io/VolumeAttributesClass",
         "storagemigration.k8s.io/StorageVersionMigration",
-    }
-)
-
-# Of the kinds that shipped presets describe: a folder need not have their CRDs.
-CLUSTER_SCOPED_POLICIES = frozenset(
-    {
-        "policy.networking.k8s.io/AdminNetworkPolicy",
-        "policy.networking.k8s.io/BaselineAdminNetworkPolicy",
-        "policy.networking.k8s.io/ClusterNetworkPolicy",
     }
 )
 
@@ -122,9 +114,10 @@ class Defaulter:
     """Adds defaults to objects. `crds` are the CRDs among the manifests; objects of other kinds are ignored."""
 
     def __init__(self, crds: Iterable[Object] = ()) -> None:
-        self._gateway_api: Mapping[str, KindDefaults] = load_defaults().kinds
-        self._namespaced = {type_id: kind.namespaced for type_id, kind in self._gateway_api.items()}
-        self._namespaced |= dict.fromkeys(CLUSTER_SCOPED | CLUSTER_SCOPED_POLICIES, False)
+        self._shipped = load_defaults()
+        known = {**self._shipped.kinds, **self._shipped.vendors}
+        self._namespaced = {type_id: kind.namespaced for type_id, kind in known.items()}
+        self._namespaced |= dict.fromkeys(CLUSTER_SCOPED, False)
         self._schemas: dict[tuple[str, str], Schema] = {}
         self._defined: set[str] = set()
         for crd in crds:
@@ -172,12 +165,14 @@ class Defaulter:
             if schema is not None:
                 drop_nulls(obj, schema)
                 yield schema
-        elif kind := self._gateway_api.get(type_id):
+        elif kind := self._shipped.kinds.get(type_id):
             _drop_nulls_outside_metadata(obj)  # Gateway API has no nullable field
             yield kind.schema
         elif (schema := _CORE_SCHEMAS.get(type_id)) is not None:
             _drop_nulls_outside_metadata(obj)
             yield schema
+        elif kind := self._shipped.vendors.get(type_id):
+            yield kind.schema
 
     def _define(self, crd: Object) -> None:
         spec = as_mapping(crd.get("spec"))
@@ -293,10 +288,11 @@ class KindDefaults(msgspec.Struct, frozen=True):
 
 
 class GatewayApiDefaults(msgspec.Struct, frozen=True):
-    """`release` is Gateway API's (`v1.7.0`); `kinds` is by `<group>/<Kind>`."""
+    """`release` is Gateway API's (`v1.7.0`); `kinds`, and those of `vendors`, are by `<group>/<Kind>`."""
 
     release: str
     kinds: dict[str, KindDefaults]
+    vendors: dict[str, KindDefaults]
 
 
 def load_defaults() -> GatewayApiDefaults:

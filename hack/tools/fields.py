@@ -1,11 +1,11 @@
 """Fields of CRDs, for commands on a folder of manifests: `python -m hack.tools.fields`.
 
-Writes bridge/sources/gateway_api_defaults.json, the defaults of Gateway API's CRDs, and known_fields.json, the field
-names of Gateway API's and vendors' kinds. One line for each kind shows the changes of a new release. The experimental
+Writes bridge/sources/gateway_api_defaults.json, the defaults of Gateway API's and vendors' CRDs, and known_fields.json,
+the field names of the same kinds. One line for each kind shows the changes of a new release. The experimental
 channel has every kind, and the fields and defaults of the standard one.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,25 +42,33 @@ def defaults_of(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def extract_defaults(crd_dir: Path, channel: str = "experimental") -> GatewayApiDefaults:
-    """Return the defaults of one channel of Gateway API's CRDs.
+    """Return the defaults of one channel of Gateway API's CRDs, and of vendors' kinds that need any, or no namespace.
 
     Raises ValueError if two served versions of a kind have different defaults, which the file cannot represent.
     """
+    crds = list(_crds_in(crd_dir / channel))
+    vendors = _defaults_by_kind(crd for vendor in VENDORS for crd in crds_of(vendor).values())
+    needed = {type_id: kind for type_id, kind in vendors.items() if kind.schema or not kind.namespaced}
+    release = crds[0]["metadata"]["annotations"]["gateway.networking.k8s.io/bundle-version"]
+    return GatewayApiDefaults(release, _defaults_by_kind(crds), needed)
+
+
+def _defaults_by_kind(crds: Iterable[Mapping[str, Any]]) -> dict[str, KindDefaults]:
     kinds = {}
-    for crd in _crds_in(crd_dir / channel):
-        spec = crd["spec"]
+    for spec in (crd["spec"] for crd in crds):
         served = {one["name"]: one["schema"]["openAPIV3Schema"] for one in spec["versions"] if one["served"]}
         first, *rest = map(defaults_of, served.values())
         type_id = Key(spec["group"], spec["names"]["kind"], "", "").type_id
         if any(schema != first for schema in rest):
             raise ValueError(f"the served versions of {type_id} differ in their defaults")
         kinds[type_id] = KindDefaults(spec["scope"] == "Namespaced", tuple(served), first)
-    return GatewayApiDefaults(crd["metadata"]["annotations"]["gateway.networking.k8s.io/bundle-version"], kinds)
+    return kinds
 
 
 def render_defaults(found: GatewayApiDefaults) -> str:
     """Return the text of the file with defaults."""
-    return f'{{"release": {_json(found.release)}, "kinds": {_lines(found.kinds)}}}\n'
+    kinds, vendors = _lines(found.kinds), _lines(found.vendors)
+    return f'{{"release": {_json(found.release)}, "kinds": {kinds}, "vendors": {vendors}}}\n'
 
 
 def render_known_fields() -> str:

@@ -10,7 +10,6 @@ import yaml
 
 from bridge.files import rego_root
 from bridge.opa.client import Opa
-from bridge.sources.defaults import CLUSTER_SCOPED_POLICIES
 from hack.tools.crds import VENDORS, Vendor, crds_of
 from hack.tools.fields import KNOWN_FIELDS, render_known_fields
 from tests.warm_opa import WarmOpa
@@ -100,11 +99,6 @@ def test_presets_that_select_workloads_have_a_field_of_the_schema_for_that(crds:
         for schema in _schemas(crds[kind]):
             fields = {"selector", "workloadSelector", "subject"} & _spec(schema).keys()
             assert bool(fields) == ("selectors" in PRESETS[kind]), kind
-
-
-def test_a_folder_knows_which_policies_are_cluster_scoped(crds: dict[str, Crd]) -> None:
-    for kind in PRESETS.keys() & crds.keys():
-        assert (crds[kind]["spec"]["scope"] == "Cluster") == (kind in CLUSTER_SCOPED_POLICIES), kind
 
 
 def test_every_path_that_a_preset_names_is_in_the_schema(crds: dict[str, Crd]) -> None:

@@ -1,11 +1,12 @@
 """The CRDs that a scenario's objects need on an API server."""
 
 from bridge.model.changes import Object
-from bridge.sources.defaults import CLUSTER_SCOPED_POLICIES
+from bridge.sources.defaults import CLUSTER_SCOPED, load_defaults
 from tests.integration.objects import crd
 from tests.scenarios.cases import PRESETS, Case
 
 _PRESETS = {(group, kind) for group, _, kind in (preset.partition("/") for preset in PRESETS)}
+_CLUSTER_SCOPED = CLUSTER_SCOPED | {name for name, kind in load_defaults().vendors.items() if not kind.namespaced}
 _OF_GATEWAY_API = ("gateway.networking.k8s.io", "gateway.networking.x-k8s.io")
 
 
@@ -27,7 +28,7 @@ def custom_resources(case: Case) -> list[Object]:
         body["metadata"]["name"]: body
         for group, kind in [*policies, *vendors, *extended]
         if (group, kind) in versions
-        for scope in ["Cluster" if f"{group}/{kind}" in CLUSTER_SCOPED_POLICIES else "Namespaced"]
+        for scope in ["Cluster" if f"{group}/{kind}" in _CLUSTER_SCOPED else "Namespaced"]
         for body in [crd(plural_of(kind), kind, group=group, versions=(versions[group, kind],), scope=scope)]
     }
     for body in crds.values():
