@@ -32,13 +32,13 @@ export class Connection {
       event.preventDefault();
       this.#login(byId("login-token").value);
     });
+    byId("login").addEventListener("close", () => this.#locked && byId("login").showModal()); // Escape would leave a dead page
     byId("reload").addEventListener("click", () => location.reload());
     onUnauthorized(() => this.#wantToken());
   }
 
   async start() {
     this.#say("wait", "connecting …");
-    this.#locked = false;
     await this.#load();
     if (this.#locked) return;
     this.#stop?.();
@@ -127,6 +127,8 @@ export class Connection {
     if (this.#locked) return;
     this.#locked = true;
     this.#stop?.();
+    this.#lost = false;
+    this.#tell();
     this.#say("bad", "token needed");
     byId("login").showModal();
   }
@@ -138,6 +140,7 @@ export class Connection {
       byId("login-error").textContent = error.message;
       return;
     }
+    this.#locked = false;
     byId("login").close();
     byId("login-token").value = "";
     byId("login-error").textContent = "";

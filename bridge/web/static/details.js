@@ -77,7 +77,7 @@ export class Details {
   async #fillEvents(key) {
     const { object } = parts(key);
     if (this.#events?.object !== object || Date.now() - this.#events.at > EVENTS) {
-      this.#events = { object, at: Date.now(), found: events(object).catch(({ message }) => ({ events: [], unreadable: message })) };
+      this.#events = { object, at: Date.now(), found: events(object).catch(({ message }) => ({ events: [], unreadable: message.replace(/\.$/, "") })) };
     }
     const content = eventsPart(await this.#events.found);
     const place = this.#element.querySelector(".events");
