@@ -132,6 +132,12 @@ async def test_differences_are_grouped_by_route_and_brought_into_view(shop: Brid
     await page.shows("#changes-answer .group summary", "HTTPRoute/blog/posts (")
     groups = await page.page.locator("#changes-answer .group").count()
     assert 1 < groups < await page.page.locator("#changes-answer .difference").count()
+    # The rule that loses its only policy stays; what changes is lit, also while something else is chosen.
+    await page.page.locator("#outline .row", has_text="to-https").locator(".mark", has_text="△").wait_for()
+    await page.click_node(CART)
+    changed = await page.position("gateway.networking.k8s.io/HTTPRoute/blog/posts#read")
+    assert changed is not None
+    assert "dim" not in changed["classes"]
     at = await page.position("gateway.networking.k8s.io/HTTPRoute/blog/posts")
     frame = await page.page.locator("#graph").bounding_box()
     assert at

@@ -119,9 +119,7 @@ function effective({ effective: differences }) {
 /** Marks of the picture: objects of the manifests, and targets whose effective policies differ. */
 function marks({ objects, effective: differences }) {
   const found = new Map();
-  for (const { target, before, after } of differences) {
-    found.set(target, !before ? "+" : !after ? "−" : "△");
-  }
+  for (const { target } of differences) found.set(target, "△"); // it stays, also where it gets or loses its only policy
   for (const [name, sign] of [["created", "+"], ["changed", "△"], ["deleted", "−"]]) for (const key of objects[name]) found.set(key, sign);
   return found;
 }

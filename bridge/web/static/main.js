@@ -153,7 +153,7 @@ function lit(chosenNodes) {
     return new Set([...state.changed.keys(), ...keys, ...topology.ancestors(keys)]);
   }
   if (!state.chosen) return null;
-  return new Set([state.chosen, ...chosenNodes, ...topology.ancestors(chosenNodes), ...topology.descendants(chosenNodes)]);
+  return new Set([state.chosen, ...chosenNodes, ...topology.ancestors(chosenNodes), ...topology.descendants(chosenNodes), ...state.changed.keys()]);
 }
 
 function filtersChanged() {
