@@ -198,7 +198,7 @@ async def test_edge_without_a_name_is_shown_by_the_id_of_its_opa(tmp_path: Path)
 
 
 def test_edge_that_reports_to_no_bridge_knows_only_the_place_of_its_view() -> None:
-    config = edge_config("", shared_trust(), "all", place=place_of("https://storage.example.com/views"))
+    config = edge_config("", shared_trust(), "all", place=place_of("s3://fleet/east"))
     assert config["services"].keys() == {config["bundles"]["policy-bridge"]["service"]}
     assert config["status"] == {"prometheus": True}
 
