@@ -58,6 +58,7 @@ CLUSTER_SCOPED = frozenset(
         "policy.networking.k8s.io/ClusterNetworkPolicy",  # no release of the module has its CRD
         "policybridge.io/Constraint",
         "policybridge.io/PolicyKind",
+        "policybridge.io/RegoPolicy",
         "rbac.authorization.k8s.io/ClusterRole",
         "rbac.authorization.k8s.io/ClusterRoleBinding",
         "resource.k8s.io/DeviceClass",

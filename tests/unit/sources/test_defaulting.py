@@ -133,6 +133,7 @@ def test_a_namespace_has_its_name_as_a_label() -> None:
         ("GatewayClass", f"{GATEWAY_API}/v1", f"{GATEWAY_API}/GatewayClass/-/x"),
         ("XMesh", "gateway.networking.x-k8s.io/v1alpha1", "gateway.networking.x-k8s.io/XMesh/-/x"),
         ("PolicyKind", "policybridge.io/v1alpha1", "policybridge.io/PolicyKind/-/x"),
+        ("RegoPolicy", "policybridge.io/v1alpha1", "policybridge.io/RegoPolicy/-/x"),
         ("ClusterRole", "rbac.authorization.k8s.io/v1", "rbac.authorization.k8s.io/ClusterRole/-/x"),
         ("Unknown", "example.org/v1", "example.org/Unknown/default/x"),
     ],
