@@ -1,12 +1,13 @@
-// The outcome of a policy as a sign, a word and a CSS class: never as a color alone.
+// The outcome of a policy as a sign, a word and a CSS class: never as a color alone. What is misleading without its last
+// word, where there is no room for it, has a space that does not break.
 
 const WORDS = {
   Programmed: { sign: "●", word: "active", tone: "programmed" },
   PartiallyProgrammed: { sign: "◐", word: "partly overridden", tone: "partly" },
   Overridden: { sign: "○", word: "overridden", tone: "overridden" },
-  Refused: { sign: "✕", word: "not accepted", tone: "refused" },
-  Differs: { sign: "≠", word: "reported differently", tone: "refused" },
-  NoScope: { sign: "·", word: "reaches nothing", tone: "idle" },
+  Refused: { sign: "✕", word: "not\u00a0accepted", tone: "refused" },
+  Differs: { sign: "≠", word: "reported\u00a0differently", tone: "refused" },
+  NoScope: { sign: "·", word: "reaches\u00a0nothing", tone: "idle" },
   Unknown: { sign: "·", word: "", tone: "idle" }, // not loaded yet
 };
 

@@ -143,7 +143,7 @@ function nodeRow(topology, entry, { level, again, expanded, chosen, changed, wor
     h("span", { class: "twist", "aria-hidden": "true" }, opens ? (entry.open ? "▾" : "▸") : ""),
     h("span", { class: "name" }, name),
     violationMark(violation),
-    h("span", { class: "caption" }, again ? "see above" : caption),
+    h("span", { class: "caption" }, again ? "see above" : caption.replaceAll("· ", "·\u00a0")),
     changed.has(entry.key) && h("span", { class: "mark", "aria-hidden": "true" }, changed.get(entry.key)),
   );
   row.style.setProperty("--level", level);
