@@ -126,9 +126,9 @@ class Reader:
             )
         self._serving.append(process)
         output = "".join(_until(process, "Ctrl-C"))
-        addresses = dict(re.findall(r"^(Bridge|Queries): +(http://[^/\s]+)", output, re.MULTILINE))
-        assert addresses.keys() == {"Bridge", "Queries"}, f"$ {line}\n{output}\n{self._log.read_text()}"
-        self.replaced |= {"http://127.0.0.1:8282": addresses["Bridge"], "http://127.0.0.1:38109": addresses["Queries"]}
+        found = dict(re.findall(r"^(Web page|Queries): +(http://[^/\s]+)", output, re.MULTILINE))
+        assert found.keys() == {"Web page", "Queries"}, f"$ {line}\n{output}\n{self._log.read_text()}"
+        self.replaced |= {"http://127.0.0.1:8282": found["Web page"], "http://127.0.0.1:38109": found["Queries"]}
         return output
 
     def _replace(self, text: str) -> str:
