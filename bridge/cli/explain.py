@@ -146,11 +146,10 @@ def _stack(nodes: Sequence[Key], at_path: Entry) -> Table:
 
 
 def _outcome(policy: Entry) -> str:
-    by = names_text(policy.get("overriddenBy", ()))
-    if policy.get("outcome") == "PartiallyProgrammed":
-        return f"partly, overridden{TIE}by {by}"
     outcome: str = policy.get("outcome", "Failed")
-    return f"{outcome}{TIE}by {by}" if by else outcome
+    text = "partly, overridden" if outcome == "PartiallyProgrammed" else outcome
+    by = names_text(policy.get("overriddenBy", ()))
+    return f"{text}{TIE}by {by}" if by else text
 
 
 def _steps(at_path: Entry, wide: bool) -> Table:

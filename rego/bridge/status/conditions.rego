@@ -197,7 +197,8 @@ _groups(set, tallies) := [sentence |
 _by("Programmed", _) := ""
 _by("Failed", by) := sprintf(" (%s)", [by[0]])
 
-_by(outcome, by) := concat("", [" by ", concat(", ", array.slice(by, 0, 5)), _rest_text(count(by) - 5)]) if {
+# Without others, the lost fields are empty objects that exist anyway (semantics O3).
+_by(outcome, by) := concat("", [sprintf(" by %s%s", [concat(", ", array.slice(by, 0, 5)), _rest_text(count(by) - 5)]) | by != []]) if {
 	outcome in {"PartiallyProgrammed", "Overridden"}
 }
 

@@ -348,6 +348,7 @@ test_a_message_gives_eight_explanations_and_counts_the_rest if {
 test_a_sentence_names_five_policies_and_counts_the_rest if {
 	by := ["a", "b", "c", "d", "e", "f", "g"]
 	_message([_tally("Overridden", by, 1, ["s"])]) == "Overridden on 1 scope by a, b, c, d, e and 2 more: s"
+	_message([_tally("Overridden", [], 1, ["s"])]) == "Overridden on 1 scope: s"
 }
 
 # S1, O4
