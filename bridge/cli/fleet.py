@@ -56,7 +56,7 @@ def status(bridge_url: str, publish_credentials: Path | None, ca_file: Path | No
 
     The bridge knows the OPAs that have reported in the last hour, since its start, with the configuration of
     `bridge opa-config --view`.
-    The exit code is 1 if a view is not published or not stored at a destination, or an OPA has an error.
+    The exit code is 1 if a view is not published, built or stored at a destination, or an OPA has an error.
 
     Examples:
         # On the machine of the bridge

@@ -12,6 +12,7 @@ import functools
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import structlog
 from aiohttp import web
 
@@ -133,13 +134,18 @@ class Publishing:
     async def _build(self) -> None:
         while True:
             [name] = await self._queue.take(1, lambda name: name not in self._resting)
+            problem, published = "", self.edges.published
             try:
                 await self._publish(self._views[name])
             except OpaError as error:
-                log.warning("view not built", view=name, why=str(error))
+                problem = f"not built: {error}"
+                if published[name].problem != problem:
+                    log.warning("view not built", view=name, why=str(error))
                 self._queue.failed(name)
             else:
                 self._queue.succeeded(name)
+            if problem or published[name].revision:  # otherwise it selects nothing
+                published[name] = msgspec.structs.replace(published[name], problem=problem)
 
     def _is_concerned(self, name: str, marks: Marks) -> bool:
         known = self._marks.get(name)

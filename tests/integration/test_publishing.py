@@ -11,14 +11,17 @@ from bridge.http.bundles import BundleEndpoint
 from bridge.model.changes import Object
 from bridge.model.views import View
 from bridge.opa.bundle import BUNDLE_PATH
+from bridge.opa.client import Opa
 from bridge.policy_loader.loader import Loader
 from bridge.replicator.views import query_slice
 from bridge.settings.model import Settings
 from bridge.sidecar import publishing as module
 from bridge.sidecar.publishing import Publishing
 from tests.builders import policy, policy_kind, service, target_ref
+from tests.eventually import eventually
 from tests.properties.test_incremental_statuses import settled
 from tests.warm_opa import whole_bundle
+from tests.working import working
 
 KIND = "test.example.com/ColorPolicy"
 
@@ -99,3 +102,20 @@ async def test_changes_that_concern_no_view_leave_nothing_behind(opa_path: Path,
         hub.source.put(service("catalog"))
         await hub.settled()
         assert (len(publishing._queue), publishing._seen) == (0, None)
+
+
+async def test_view_that_cannot_be_built_has_the_reason_until_it_can(opa_path: Path, tmp_path: Path) -> None:
+    settings = Settings(publish=("all",), publish_credentials=str(tmp_path / "credentials"))
+    async with settled(opa_path, [service("cart")]) as hub, Opa("http://127.0.0.1:1") as away:
+        modules = BundleEndpoint(BUNDLE_PATH, operator.attrgetter("content"), whole_bundle())
+        publishing = Publishing(settings, hub.opa, hub.replicator, cast("Loader", _Loaded()), modules, lambda: True)
+        published = publishing.edges.published
+        async with working(publishing._build):
+            publishing._build_all()
+            await eventually(lambda: published["all"].revision)
+            publishing._opa = away
+            publishing._build_all()
+            await eventually(lambda: published["all"].problem.startswith("not built: "))
+            assert published["all"].revision
+            publishing._opa = hub.opa
+            await eventually(lambda: not published["all"].problem)
