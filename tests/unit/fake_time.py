@@ -2,10 +2,7 @@
 
 import asyncio
 import selectors
-from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
-
-T = TypeVar("T")
+from collections.abc import Callable
 
 
 class _NoWait(selectors.SelectSelector):
@@ -36,9 +33,3 @@ class FakeTimeLoop(asyncio.SelectorEventLoop):
         if timeout is None:
             raise RuntimeError("nothing is left that could happen")
         self._now += timeout
-
-
-def run(main: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in such a loop."""
-    with asyncio.Runner(loop_factory=FakeTimeLoop) as runner:
-        return runner.run(main)

@@ -4,10 +4,13 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaRejected
 from bridge.opa.judging import Judging
-from tests.unit.fake_time import run
+
+pytestmark = pytest.mark.fake_time
 
 KEYS = [f"core/Service/shop/s{number}" for number in range(40)]
 
@@ -45,32 +48,27 @@ class Constraints(Opa):
         return True
 
 
-def _found(opa: Constraints, times: int = 1) -> dict[tuple[str, str], str]:
-    rows: list[dict[str, Any]] = []
-
-    async def main() -> None:
-        judging = Judging(opa)
-        for _ in range(times):
-            rows[:] = await judging.rows(KEYS, None)
-
-    run(main())
+async def _found(opa: Constraints, times: int = 1) -> dict[tuple[str, str], str]:
+    judging = Judging(opa)
+    for _ in range(times):
+        rows = await judging.rows(KEYS, None)
     assert len(rows) == 2 * len(KEYS)
     return {(row["constraint"], row["object"]): row["message"] for row in rows}
 
 
-def test_a_policy_that_fails_at_one_object_is_judged_at_the_others() -> None:
-    found = _found(Constraints(failing=frozenset({KEYS[7]})))
+async def test_a_policy_that_fails_at_one_object_is_judged_at_the_others() -> None:
+    found = await _found(Constraints(failing=frozenset({KEYS[7]})))
     assert {name for name, message in found.items() if message != "found"} == {("bad", KEYS[7])}
     assert found["bad", KEYS[7]] == "two values"
 
 
-def test_a_policy_that_is_slow_at_one_object_is_judged_at_the_others() -> None:
-    found = _found(Constraints(slow=frozenset({KEYS[7]})))
+async def test_a_policy_that_is_slow_at_one_object_is_judged_at_the_others() -> None:
+    found = await _found(Constraints(slow=frozenset({KEYS[7]})))
     assert {name for name, message in found.items() if message != "found"} == {("bad", KEYS[7])}
 
 
-def test_a_policy_that_is_slow_everywhere_is_given_up() -> None:
+async def test_a_policy_that_is_slow_everywhere_is_given_up() -> None:
     opa = Constraints(slow=frozenset(KEYS))
-    found = _found(opa, times=3)
+    found = await _found(opa, times=3)
     assert {name for name, message in found.items() if message != "found"} == {("bad", key) for key in KEYS}
     assert opa.slow_queries == 3

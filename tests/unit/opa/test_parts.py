@@ -7,7 +7,8 @@ import pytest
 from bridge.opa.client import PART_LIMIT, Opa, parts
 from bridge.opa.errors import OpaTimeout
 from bridge.work import BatchSize
-from tests.unit.fake_time import run
+
+pytestmark = pytest.mark.fake_time
 
 
 class Slow(Opa):
@@ -32,19 +33,15 @@ class Slow(Opa):
         return self.answers
 
 
-def test_item_that_takes_too_long_is_left_out_alone_and_reported() -> None:
+async def test_item_that_takes_too_long_is_left_out_alone_and_reported() -> None:
     opa, slow = Slow(lambda items: "c" in items), list[str]()
-
-    async def main() -> list[str]:
-        answered = parts(opa, "q", "items", list("abcde"), {}, str, slow.append)
-        return [item async for _, found in answered for item in found]
-
-    assert run(main()) == list("abde")
+    answered = parts(opa, "q", "items", list("abcde"), {}, str, slow.append)
+    assert [item async for _, found in answered for item in found] == list("abde")
     assert slow == ["c"]
     assert opa.queries == [list("abcde"), list("ab"), list("cde"), ["c"], list("de")]
 
 
-def test_item_at_fault_is_found_within_seconds_of_the_first_timeout() -> None:
+async def test_item_at_fault_is_found_within_seconds_of_the_first_timeout() -> None:
     class Hanging(Slow):
         async def query(self, name: str, input_document: Any) -> Any:
             """No answer within 30 s if it takes too long."""
@@ -54,35 +51,25 @@ def test_item_at_fault_is_found_within_seconds_of_the_first_timeout() -> None:
                 await asyncio.sleep(30)
                 raise
 
-    async def main() -> float:
-        opa = Hanging(lambda items: "c" in items)
-        began = asyncio.get_running_loop().time()
-        async for _ in parts(opa, "q", "items", list("abcdefgh"), {}, str, lambda _: None):
-            pass
-        return asyncio.get_running_loop().time() - began
-
-    assert run(main()) == pytest.approx(30 + 3 * PART_LIMIT)
+    opa = Hanging(lambda items: "c" in items)
+    began = asyncio.get_running_loop().time()
+    async for _ in parts(opa, "q", "items", list("abcdefgh"), {}, str, lambda _: None):
+        pass
+    assert (asyncio.get_running_loop().time() - began) == pytest.approx(30 + 3 * PART_LIMIT)
 
 
-def test_timeout_of_an_opa_that_does_not_answer_at_all_is_an_error_at_once() -> None:
+async def test_timeout_of_an_opa_that_does_not_answer_at_all_is_an_error_at_once() -> None:
     opa, slow = Slow(lambda _: True, answers=False), list[str]()
-
-    async def main() -> None:
+    with pytest.raises(OpaTimeout):
         async for _ in parts(opa, "q", "items", list("ab"), {}, str, slow.append):
             pass
-
-    with pytest.raises(OpaTimeout):
-        run(main())
     assert (slow, opa.queries) == ([], [list("ab")])
 
 
-def test_item_alone_that_takes_too_long_is_an_error_where_it_is_not_retried() -> None:
-    async def main() -> None:
+async def test_item_alone_that_takes_too_long_is_an_error_where_it_is_not_retried() -> None:
+    with pytest.raises(OpaTimeout):
         async for _ in parts(Slow(lambda items: "b" in items), "q", "items", list("ab"), {}):
             pass
-
-    with pytest.raises(OpaTimeout):
-        run(main())
 
 
 def test_batches_grow_while_answers_come_soon_and_shrink_at_once_when_they_do_not() -> None:

@@ -1,8 +1,11 @@
 """When the audit's results count; what it evaluates is tested against the real OPA."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
+
+import pytest
 
 from bridge.model.changes import Notice
 from bridge.model.keys import parse_key
@@ -11,8 +14,9 @@ from bridge.opa.client import Opa
 from bridge.remediator.audit import Audit, Audited
 from bridge.remediator.writer import MemorySink
 from bridge.work import Budget
-from tests.unit.fake_time import run
 from tests.working import working
+
+pytestmark = pytest.mark.fake_time
 
 CHANGE = Notice((parse_key(f"{CONSTRAINT}/-/c"),))
 
@@ -37,19 +41,17 @@ class Answers(Opa):
         return "1"
 
 
-def auditing(steps: Callable[[Audit], Coroutine[Any, Any, None]]) -> None:
-    async def main() -> None:
-        audit = Audit(Answers(), MemorySink(), Budget(100, 100))
-        async with working(audit.run):
-            audit.note(Notice(refilled=True))
-            await audit.settled()
-            await steps(audit)
-
-    run(main())
+@asynccontextmanager
+async def auditing() -> AsyncIterator[Audit]:
+    audit = Audit(Answers(), MemorySink(), Budget(100, 100))
+    async with working(audit.run):
+        audit.note(Notice(refilled=True))
+        await audit.settled()
+        yield audit
 
 
-def test_results_count_after_a_sync_that_took_less_than_a_query() -> None:
-    async def steps(audit: Audit) -> None:
+async def test_results_count_after_a_sync_that_took_less_than_a_query() -> None:
+    async with auditing() as audit:
         audit.note(CHANGE)
         await asyncio.sleep(0.5)
         audit.note(Notice(refilling=True))
@@ -57,19 +59,15 @@ def test_results_count_after_a_sync_that_took_less_than_a_query() -> None:
         async with asyncio.timeout(100):
             await audit.settled()
 
-    auditing(steps)
 
-
-def test_no_results_count_before_a_sync_has_ended() -> None:
-    async def steps(audit: Audit) -> None:
+async def test_no_results_count_before_a_sync_has_ended() -> None:
+    async with auditing() as audit:
         audit.note(Notice(refilling=True))
         audit.note(CHANGE)
         await asyncio.sleep(100)
         assert not audit._may_plan()
         audit.note(Notice(refilled=True))
         await audit.settled()
-
-    auditing(steps)
 
 
 class WithGuardrail(Opa):
@@ -93,14 +91,11 @@ GATEWAY = parse_key("gateway.networking.k8s.io/Gateway/infra/public")
 AFFECTED = "core/Service/shop/cart"
 
 
-def test_a_guardrail_judges_the_objects_that_a_change_affects() -> None:
-    async def main() -> None:
-        opa = WithGuardrail()
-        audited = Audited(opa)
-        await audited.take(Notice(refilled=True))
-        await audited.take(Notice((GATEWAY,), was={GATEWAY: (("parents", "x"),)}))
-        while audited.waiting:
-            await audited.judge_some()
-        assert sorted(key for keys in opa.judged for key in keys) == [AFFECTED, str(GATEWAY)]
-
-    run(main())
+async def test_a_guardrail_judges_the_objects_that_a_change_affects() -> None:
+    opa = WithGuardrail()
+    audited = Audited(opa)
+    await audited.take(Notice(refilled=True))
+    await audited.take(Notice((GATEWAY,), was={GATEWAY: (("parents", "x"),)}))
+    while audited.waiting:
+        await audited.judge_some()
+    assert sorted(key for keys in opa.judged for key in keys) == [AFFECTED, str(GATEWAY)]

@@ -1,7 +1,8 @@
 """How the remediator continues after errors; its results are tested against the real OPA."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -15,8 +16,9 @@ from bridge.remediator.ledger import Dirty, Ledger
 from bridge.remediator.remediator import Remediator
 from bridge.remediator.writer import Gone, MemorySink, Patch
 from bridge.work import WRITERS_EACH, Budget
-from tests.unit.fake_time import run
 from tests.working import working
+
+pytestmark = pytest.mark.fake_time
 
 KIND = "x/P"
 POLICY = "x/P/n/p"
@@ -72,40 +74,31 @@ class Answers(Opa):
                 return []
 
 
-def test_what_was_computed_before_an_error_still_concerns_those_whom_it_did(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def main() -> Dirty:
-        failures = [OpaUnavailable("away")]
-        opa = Answers(
-            lambda _, requested: failures.pop() if failures and requested.get("targets") == ["g/R/n/b"] else None
-        )
-        computing, dirty = Computing(opa, Ledger()), Dirty()
-        computing._kinds = await opa.get("kinds")
-        notice = Notice((Key("g", "R", "n", "c"),))
-        with pytest.raises(OpaUnavailable):
-            [_ async for _ in computing.settle(notice, dirty, {})]
-        [_ async for _ in computing.settle(notice, dirty, {})]
-        return dirty
-
+async def test_what_was_computed_before_an_error_still_concerns_those_whom_it_did(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("bridge.remediator.computation.TARGETS_BATCH", 1)
-    assert run(main()) == Dirty({POLICY, "g/R/n/c"}, {"g/R/n/a", "g/R/n/c"})
+    failures = [OpaUnavailable("away")]
+    opa = Answers(lambda _, requested: failures.pop() if failures and requested.get("targets") == ["g/R/n/b"] else None)
+    computing, dirty = Computing(opa, Ledger()), Dirty()
+    computing._kinds = await opa.get("kinds")
+    notice = Notice((Key("g", "R", "n", "c"),))
+    with pytest.raises(OpaUnavailable):
+        [_ async for _ in computing.settle(notice, dirty, {})]
+    [_ async for _ in computing.settle(notice, dirty, {})]
+    assert dirty == Dirty({POLICY, "g/R/n/c"}, {"g/R/n/a", "g/R/n/c"})
 
 
-def test_a_key_that_fails_in_evaluation_is_left_out_and_the_others_are_answered() -> None:
-    async def main() -> list[str]:
-        opa = Answers(lambda _, requested: CONFLICT if "c" in requested["targets"] else None)
-        parts = await in_parts(opa, "outcomes", "targets", list("abcde"), {})
-        assert all(answer == {key: [ROW] for key in keys} for keys, answer in parts)
-        return [key for keys, _ in parts for key in keys]
-
-    assert run(main()) == list("abde")
+async def test_a_key_that_fails_in_evaluation_is_left_out_and_the_others_are_answered() -> None:
+    opa = Answers(lambda _, requested: CONFLICT if "c" in requested["targets"] else None)
+    parts = await in_parts(opa, "outcomes", "targets", list("abcde"), {})
+    assert all(answer == {key: [ROW] for key in keys} for keys, answer in parts)
+    assert [key for keys, _ in parts for key in keys] == list("abde")
 
 
-def test_an_opa_that_refuses_for_another_reason_is_an_error() -> None:
-    async def main() -> None:
-        await in_parts(Answers(lambda *_: OpaRejected(401, "unauthorized", "no")), "outcomes", "targets", ["a"], {})
-
+async def test_an_opa_that_refuses_for_another_reason_is_an_error() -> None:
     with pytest.raises(OpaRejected):
-        run(main())
+        await in_parts(Answers(lambda *_: OpaRejected(401, "unauthorized", "no")), "outcomes", "targets", ["a"], {})
 
 
 class Sink(MemorySink):
@@ -129,28 +122,23 @@ class Sink(MemorySink):
         return self.held
 
 
-def remediating(
-    budget: Budget, steps: Callable[[Remediator, Answers, Sink], Coroutine[Any, Any, None]], sink: Sink | None = None
-) -> None:
+@asynccontextmanager
+async def remediating(budget: Budget, sink: Sink | None = None) -> AsyncIterator[tuple[Remediator, Answers, Sink]]:
     sink = sink or Sink()
-
-    async def main() -> None:
-        opa = Answers()
-        opa.status = [
-            {
-                "policy": f"{POLICY}{number}",
-                "policyKind": KIND,
-                "mode": "Manage",
-                "conditions": [condition()],
-                "types": [],
-            }
-            for number in range(20)
-        ]
-        remediator = Remediator(opa, sink, budget)
-        async with working(remediator.run):
-            await steps(remediator, opa, sink)
-
-    run(main())
+    opa = Answers()
+    opa.status = [
+        {
+            "policy": f"{POLICY}{number}",
+            "policyKind": KIND,
+            "mode": "Manage",
+            "conditions": [condition()],
+            "types": [],
+        }
+        for number in range(20)
+    ]
+    remediator = Remediator(opa, sink, budget)
+    async with working(remediator.run):
+        yield remediator, opa, sink
 
 
 def condition() -> dict[str, Any]:
@@ -161,8 +149,8 @@ def all_policies() -> Notice:
     return Notice(reported=tuple(Key("x", "P", "n", f"p{number}") for number in range(20)))
 
 
-def test_after_the_lease_is_lost_nothing_more_of_a_batch_is_written() -> None:
-    async def steps(remediator: Remediator, _: Answers, sink: Sink) -> None:
+async def test_after_the_lease_is_lost_nothing_more_of_a_batch_is_written() -> None:
+    async with remediating(Budget(1, 1)) as (remediator, _, sink):
         remediator.note(Notice(refilled=True))
         remediator.note(all_policies())
         await asyncio.sleep(5.5)
@@ -174,8 +162,6 @@ def test_after_the_lease_is_lost_nothing_more_of_a_batch_is_written() -> None:
         sink.held = True
         await remediator.settled()
         assert len(sink.statuses) == 20
-
-    remediating(Budget(1, 1), steps)
 
 
 class SharingSink(Sink):
@@ -198,11 +184,10 @@ class SharingSink(Sink):
         return int(namespace != "n")
 
 
-def test_statuses_in_another_shard_are_written_as_soon_as_it_is_held() -> None:
+async def test_statuses_in_another_shard_are_written_as_soon_as_it_is_held() -> None:
     theirs = Key("x", "P", "theirs", "p")
-
-    async def steps(remediator: Remediator, opa: Answers, sink: Sink) -> None:
-        assert isinstance(sink, SharingSink)
+    sink = SharingSink()
+    async with remediating(Budget(1000, 1000), sink) as (remediator, opa, _):
         opa.status.append({**opa.status[0], "policy": str(theirs)})
         remediator.note(Notice(refilled=True))
         await remediator.settled()
@@ -214,14 +199,11 @@ def test_statuses_in_another_shard_are_written_as_soon_as_it_is_held() -> None:
         await asyncio.sleep(1)
         assert theirs in sink.statuses
 
-    remediating(Budget(1000, 1000), steps, SharingSink())
 
-
-def test_a_status_that_another_bridge_has_written_is_not_written_when_its_shard_is_taken() -> None:
+async def test_a_status_that_another_bridge_has_written_is_not_written_when_its_shard_is_taken() -> None:
     theirs = Key("x", "P", "theirs", "p")
-
-    async def steps(remediator: Remediator, opa: Answers, sink: Sink) -> None:
-        assert isinstance(sink, SharingSink)
+    sink = SharingSink()
+    async with remediating(Budget(1000, 1000), sink) as (remediator, opa, _):
         opa.status = [{**opa.status[0], "policy": str(theirs)}]
         remediator.note(Notice(refilled=True))
         await remediator.settled()
@@ -237,11 +219,9 @@ def test_a_status_that_another_bridge_has_written_is_not_written_when_its_shard_
         assert sink.statuses[theirs] == before
         assert remediator.writes == 0
 
-    remediating(Budget(1000, 1000), steps, SharingSink())
 
-
-def test_nothing_is_written_while_opa_is_synced_again() -> None:
-    async def steps(remediator: Remediator, opa: Answers, sink: Sink) -> None:
+async def test_nothing_is_written_while_opa_is_synced_again() -> None:
+    async with remediating(Budget(1000, 1000)) as (remediator, opa, sink):
         remediator.note(all_policies())
         await asyncio.sleep(10)
         assert sink.statuses == {}
@@ -261,11 +241,9 @@ def test_nothing_is_written_while_opa_is_synced_again() -> None:
         await remediator.settled()
         assert len(sink.statuses) == 20
 
-    remediating(Budget(1000, 1000), steps)
 
-
-def test_a_status_that_was_computed_before_an_initial_sync_is_not_written() -> None:
-    async def steps(remediator: Remediator, _: Answers, sink: Sink) -> None:
+async def test_a_status_that_was_computed_before_an_initial_sync_is_not_written() -> None:
+    async with remediating(Budget(1, 1)) as (remediator, _, sink):
         remediator.note(Notice(refilled=True))
         remediator.note(all_policies())
         await asyncio.sleep(2.5)
@@ -274,11 +252,9 @@ def test_a_status_that_was_computed_before_an_initial_sync_is_not_written() -> N
         await asyncio.sleep(60)
         assert len(sink.statuses) <= written + 1
 
-    remediating(Budget(1, 1), steps)
 
-
-def test_statuses_are_written_after_their_type_was_unavailable_for_a_moment() -> None:
-    async def steps(remediator: Remediator, _: Answers, sink: Sink) -> None:
+async def test_statuses_are_written_after_their_type_was_unavailable_for_a_moment() -> None:
+    async with remediating(Budget(1000, 1000)) as (remediator, _, sink):
         sink.served = False
         remediator.note(Notice(refilled=True))
         await asyncio.sleep(5)
@@ -286,11 +262,9 @@ def test_statuses_are_written_after_their_type_was_unavailable_for_a_moment() ->
         await remediator.settled()
         assert len(sink.statuses) == 20
 
-    remediating(Budget(1000, 1000), steps)
 
-
-def test_write_for_a_deleted_object_ends_once_opa_does_not_have_it() -> None:
-    async def steps(remediator: Remediator, opa: Answers, sink: Sink) -> None:
+async def test_write_for_a_deleted_object_ends_once_opa_does_not_have_it() -> None:
+    async with remediating(Budget(1000, 1000)) as (remediator, opa, sink):
         sink.served = False
         remediator.note(Notice(refilled=True))
         await asyncio.sleep(5)
@@ -298,11 +272,9 @@ def test_write_for_a_deleted_object_ends_once_opa_does_not_have_it() -> None:
         await remediator.settled()
         assert sink.statuses == {}
 
-    remediating(Budget(1000, 1000), steps)
 
-
-def test_kinds_in_mode_observe_are_counted_for_a_follower_that_comes_while_everything_is_computed() -> None:
-    async def steps(remediator: Remediator, opa: Answers, _: Sink) -> None:
+async def test_kinds_in_mode_observe_are_counted_for_a_follower_that_comes_while_everything_is_computed() -> None:
+    async with remediating(Budget(1000, 1000)) as (remediator, opa, _):
         opa.mode = "Observe"
         remediator.note(Notice(refilled=True))
         while not opa.requested:  # noqa: ASYNC110 - from then on the kinds have been read
@@ -311,11 +283,9 @@ def test_kinds_in_mode_observe_are_counted_for_a_follower_that_comes_while_every
         await asyncio.sleep(1)
         assert remediator.tallies(POLICY)
 
-    remediating(Budget(1000, 1000), steps)
 
-
-def test_slow_writes_of_a_namespace_do_not_delay_another() -> None:
-    async def steps(remediator: Remediator, opa: Answers, sink: Sink) -> None:
+async def test_slow_writes_of_a_namespace_do_not_delay_another() -> None:
+    async with remediating(Budget(1000, 1000)) as (remediator, opa, sink):
         sink.seconds = {"n": 7.0}
         quiet = Key("x", "P", "quiet", "p")
         opa.status.append({**opa.status[0], "policy": str(quiet)})
@@ -330,11 +300,9 @@ def test_slow_writes_of_a_namespace_do_not_delay_another() -> None:
         await remediator.settled()
         assert len(sink.statuses) == 21
 
-    remediating(Budget(1000, 1000), steps)
 
-
-def test_status_of_a_changed_object_comes_before_its_namespaces_backlog() -> None:
-    async def steps(remediator: Remediator, opa: Answers, sink: Sink) -> None:
+async def test_status_of_a_changed_object_comes_before_its_namespaces_backlog() -> None:
+    async with remediating(Budget(1, 1)) as (remediator, opa, sink):
         changed = Key("x", "P", "n", "z")
         opa.status.append({**opa.status[0], "policy": str(changed)})
         remediator.note(Notice(refilled=True))
@@ -346,18 +314,14 @@ def test_status_of_a_changed_object_comes_before_its_namespaces_backlog() -> Non
         assert changed in sink.statuses
         assert len(sink.statuses) < 12
 
-    remediating(Budget(1, 1), steps)
 
-
-def test_waits_for_the_budget_do_not_make_a_namespace_slow() -> None:
-    async def steps(remediator: Remediator, _: Answers, sink: Sink) -> None:
+async def test_waits_for_the_budget_do_not_make_a_namespace_slow() -> None:
+    async with remediating(Budget(1, 1)) as (remediator, _, sink):
         remediator.note(Notice(refilled=True))
         remediator.note(all_policies())
         await remediator.settled()
         assert len(sink.statuses) == 20
         assert not remediator._writers._slow
-
-    remediating(Budget(1, 1), steps)
 
 
 class LargeChange(Answers):
@@ -375,23 +339,20 @@ class LargeChange(Answers):
         return answer
 
 
-def test_status_of_a_policy_is_not_written_while_its_own_change_is_half_computed() -> None:
-    async def main() -> None:
-        opa, sink = LargeChange(), Sink()
-        remediator = Remediator(opa, sink, Budget(1000, 1000))
-        async with working(remediator.run):
-            remediator.note(Notice(refilled=True))
-            await remediator.settled()
-            opa.requested.clear()
-            remediator.note(Notice((Key("x", "P", "n", "p0"),)))
-            await asyncio.sleep(0.003)
-            remediator.note(Notice((Key("g", "R", "other", "a"),)))
-            await remediator.settled()
-            assert opa.requested.count("outcomes") > 3
-            assert opa.requested[-1] == "report of the policy"
-            assert opa.requested.count("report of the policy") == 1
-
-    run(main())
+async def test_status_of_a_policy_is_not_written_while_its_own_change_is_half_computed() -> None:
+    opa, sink = LargeChange(), Sink()
+    remediator = Remediator(opa, sink, Budget(1000, 1000))
+    async with working(remediator.run):
+        remediator.note(Notice(refilled=True))
+        await remediator.settled()
+        opa.requested.clear()
+        remediator.note(Notice((Key("x", "P", "n", "p0"),)))
+        await asyncio.sleep(0.003)
+        remediator.note(Notice((Key("g", "R", "other", "a"),)))
+        await remediator.settled()
+        assert opa.requested.count("outcomes") > 3
+        assert opa.requested[-1] == "report of the policy"
+        assert opa.requested.count("report of the policy") == 1
 
 
 class SlowToSayWhatIsMarked(Answers):
@@ -404,16 +365,13 @@ class SlowToSayWhatIsMarked(Answers):
         return await super().query(name, input_document)
 
 
-def test_what_came_while_names_were_remembered_is_settled_too() -> None:
-    async def main() -> None:
-        remediator = Remediator(SlowToSayWhatIsMarked(), MemorySink(), Budget(1_000, 1_000))
-        async with working(remediator.run):
-            remediator.note(Notice(refilled=True))
+async def test_what_came_while_names_were_remembered_is_settled_too() -> None:
+    remediator = Remediator(SlowToSayWhatIsMarked(), MemorySink(), Budget(1_000, 1_000))
+    async with working(remediator.run):
+        remediator.note(Notice(refilled=True))
+        await remediator.settled()
+        while not remediator._computing.former and remediator._busy == 0:  # noqa: ASYNC110 (it has no event)
+            await asyncio.sleep(0.01)
+        remediator.note(Notice())
+        async with asyncio.timeout(300):
             await remediator.settled()
-            while not remediator._computing.former and remediator._busy == 0:  # noqa: ASYNC110 (it has no event)
-                await asyncio.sleep(0.01)
-            remediator.note(Notice())
-            async with asyncio.timeout(300):
-                await remediator.settled()
-
-    run(main())

@@ -1,8 +1,11 @@
 """Which reports and Events follow from an audit, without an API server."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
+
+import pytest
 
 from bridge.kube.errors import Forbidden
 from bridge.kube.violation_reports import FORMS, Form, StoredReport
@@ -13,8 +16,9 @@ from bridge.remediator.audit import Audited
 from bridge.remediator.violation_reports import ViolationReports, report_of
 from bridge.remediator.writer import MemorySink
 from bridge.work import Budget
-from tests.unit.fake_time import run
 from tests.working import working
+
+pytestmark = pytest.mark.fake_time
 
 OPEN, OLD = FORMS
 CART = "gateway.networking.k8s.io/HTTPRoute/shop/cart"
@@ -114,31 +118,25 @@ class Sharing(MemorySink):
         return True
 
 
-def reporting(
-    server: Server,
-    steps: Callable[[ViolationReports, Found, Told], Coroutine[Any, Any, None]],
-    sink: MemorySink | None = None,
-) -> None:
-    """Run the steps beside reports that follow an audit."""
+@asynccontextmanager
+async def reporting(
+    server: Server, sink: MemorySink | None = None
+) -> AsyncIterator[tuple[ViolationReports, Found, Told]]:
+    """Reports that follow an audit, and the Events of them."""
+    audited, told = Found(), Told()
 
-    async def main() -> None:
-        audited, told = Found(), Told()
+    def record(regarding: Mapping[str, Any], event_type: str, reason: str, message: str) -> None:
+        told.append((regarding["metadata"]["name"], reason, message))
 
-        def record(regarding: Mapping[str, Any], event_type: str, reason: str, message: str) -> None:
-            told.append((regarding["metadata"]["name"], reason, message))
-
-        reports = ViolationReports(audited, Objects(), sink or MemorySink(), Budget(1000, 1000), record, server)  # type: ignore[arg-type]
-        async with working(reports.run):
-            await asyncio.sleep(1)
-            await steps(reports, audited, told)
-
-    run(main())
+    reports = ViolationReports(audited, Objects(), sink or MemorySink(), Budget(1000, 1000), record, server)  # type: ignore[arg-type]
+    async with working(reports.run):
+        await asyncio.sleep(1)
+        yield reports, audited, told
 
 
-def test_a_report_follows_the_violations_of_its_object() -> None:
+async def test_a_report_follows_the_violations_of_its_object() -> None:
     server = Server(OPEN, OLD)
-
-    async def steps(reports: ViolationReports, audited: Found, told: Told) -> None:
+    async with reporting(server) as (reports, audited, told):
         audited.rows = {CART: [row("a", "one")]}
         reports.take(None)
         await asyncio.sleep(1)
@@ -156,13 +154,10 @@ def test_a_report_follows_the_violations_of_its_object() -> None:
         await asyncio.sleep(1000)
         assert server.writes == 3
 
-    reporting(server, steps)
 
-
-def test_a_report_and_its_events_are_of_the_holder_of_the_objects_shard() -> None:
+async def test_a_report_and_its_events_are_of_the_holder_of_the_objects_shard() -> None:
     server, sink = Server(OPEN), Sharing()
-
-    async def steps(reports: ViolationReports, audited: Found, told: Told) -> None:
+    async with reporting(server, sink) as (reports, audited, told):
         audited.rows = {}
         reports.take(None)
         audited.rows = {CART: [row("a", "one")]}
@@ -177,59 +172,47 @@ def test_a_report_and_its_events_are_of_the_holder_of_the_objects_shard() -> Non
         await asyncio.sleep(1)
         assert (server.about, len(told)) == ([], 1)
 
-    reporting(server, steps, sink)
 
-
-def test_reports_of_an_earlier_bridge_are_compared() -> None:
+async def test_reports_of_an_earlier_bridge_are_compared() -> None:
     server = Server(OPEN)
-    object_ = asyncio.run(Objects().get("/cart"))
+    object_ = await Objects().get("/cart")
     body = report_of(OPEN, parse_key(CART), object_, [row("a", "one")])
     other = report_of(OPEN, parse_key(PAY), object_, [row("a", "one")])
     for one in (body, other):
         server.reports[OPEN.namespaced.object_path("shop", one["metadata"]["name"])] = one
-
-    async def steps(reports: ViolationReports, audited: Found, told: Told) -> None:
+    async with reporting(server) as (reports, audited, told):
         audited.rows = {CART: [row("a", "one")]}
         reports.take(None)
         await asyncio.sleep(1)
         assert (server.about, server.writes, told) == (["cart"], 1, [])
 
-    reporting(server, steps)
 
-
-def test_reports_of_another_form_are_deleted() -> None:
+async def test_reports_of_another_form_are_deleted() -> None:
     server = Server(OPEN, OLD)
-    object_ = asyncio.run(Objects().get("/cart"))
+    object_ = await Objects().get("/cart")
     body = report_of(OLD, parse_key(CART), object_, [row("a", "one")])
     server.reports[OLD.namespaced.object_path("shop", body["metadata"]["name"])] = body
-
-    async def steps(reports: ViolationReports, audited: Found, told: Told) -> None:
+    async with reporting(server) as (reports, audited, _):
         audited.rows = {CART: [row("a", "one")]}
         reports.take(None)
         await asyncio.sleep(1)
         assert [path.split("/")[2] for path in server.reports] == [OPEN.group]
 
-    reporting(server, steps)
 
-
-def test_without_crds_there_are_only_events() -> None:
+async def test_without_crds_there_are_only_events() -> None:
     server = Server()
-
-    async def steps(reports: ViolationReports, audited: Found, told: Told) -> None:
+    async with reporting(server) as (reports, audited, told):
         reports.take(None)
         audited.rows = {CART: [row("a", "one")]}
         reports.take({CART})
         await asyncio.sleep(1)
         assert (server.reports, told) == ({}, [("cart", "PolicyViolation", "[a] one")])
 
-    reporting(server, steps)
 
-
-def test_a_forbidden_report_is_written_when_it_is_allowed() -> None:
+async def test_a_forbidden_report_is_written_when_it_is_allowed() -> None:
     server = Server(OPEN)
     server.forbidden = True
-
-    async def steps(reports: ViolationReports, audited: Found, told: Told) -> None:
+    async with reporting(server) as (reports, audited, _):
         audited.rows = {CART: [row("a", "one")]}
         reports.take(None)
         await asyncio.sleep(100)
@@ -238,14 +221,11 @@ def test_a_forbidden_report_is_written_when_it_is_allowed() -> None:
         await asyncio.sleep(100)
         assert server.about == ["cart"]
 
-    reporting(server, steps)
 
-
-def test_the_most_severe_violations_have_reports(monkeypatch: Any) -> None:
+async def test_the_most_severe_violations_have_reports(monkeypatch: Any) -> None:
     monkeypatch.setattr(violation_reports, "MOST_REPORTS", 1)
     server = Server(OPEN)
-
-    async def steps(reports: ViolationReports, audited: Found, told: Told) -> None:
+    async with reporting(server) as (reports, audited, _):
         audited.rows = {CART: [row("a", "one", "low")]}
         reports.take(None)
         await asyncio.sleep(1)
@@ -255,11 +235,9 @@ def test_the_most_severe_violations_have_reports(monkeypatch: Any) -> None:
         await asyncio.sleep(1)
         assert server.about == ["pay"]
 
-    reporting(server, steps)
 
-
-def test_a_report_has_the_most_severe_violation_of_each_constraint() -> None:
-    object_ = asyncio.run(Objects().get("/cart"))
+async def test_a_report_has_the_most_severe_violation_of_each_constraint() -> None:
+    object_ = await Objects().get("/cart")
     rows = [
         row("quiet", "c", "low", "dryrun"),
         row("colors", "b", "medium", policies=["example.com/ColorPolicy/shop/b"]),
@@ -283,8 +261,8 @@ def test_a_report_has_the_most_severe_violation_of_each_constraint() -> None:
     assert "source" not in report
 
 
-def test_a_report_has_at_most_fifty_results_the_most_severe_first_and_counts_all() -> None:
-    object_ = asyncio.run(Objects().get("/cart"))
+async def test_a_report_has_at_most_fifty_results_the_most_severe_first_and_counts_all() -> None:
+    object_ = await Objects().get("/cart")
     rows = [row(f"c{number}", "a", "high" if number == 59 else "low") for number in range(60)]
     report = report_of(OPEN, parse_key(CART), object_, rows)
     assert [one["policy"] for one in report["results"][:2]] == ["c59", "c0"]

@@ -6,11 +6,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import msgspec
+import pytest
 
 from bridge.kube.client import KubeAccess, KubeClient
 from bridge.kube.errors import Unreachable
 from bridge.sources.cluster import ClusterSource
-from tests.unit.fake_time import run
+
+pytestmark = pytest.mark.fake_time
 
 THING = "example.com/Thing"
 OTHER = "example.com/Other"
@@ -40,26 +42,23 @@ class Client(KubeClient):
         raise Unreachable(f"no response to {path}")
 
 
-def test_a_new_version_is_found_although_other_types_are_requested_while_discovery_is_late() -> None:
-    async def main() -> str:
-        client = Client()
-        source = ClusterSource(client)
-        source.want({THING})
-        async with aclosing(source.changes()) as changes:  # type: ignore[type-var]
-            reading = asyncio.create_task(_read(changes))
-            await asyncio.sleep(10)
-            source.rediscover()  # a CRD has changed, and discovery is late
-            await asyncio.sleep(0.1)
-            source.want({THING, OTHER})
-            await asyncio.sleep(0.4)
-            client.version = "v2"
-            await asyncio.sleep(10)
-            reading.cancel()
-            await asyncio.gather(reading, return_exceptions=True)
-        found = source.resource(THING)
-        return found.version if found else ""
-
-    assert run(main()) == "v2"
+async def test_a_new_version_is_found_although_other_types_are_requested_while_discovery_is_late() -> None:
+    client = Client()
+    source = ClusterSource(client)
+    source.want({THING})
+    async with aclosing(source.changes()) as changes:  # type: ignore[type-var]
+        reading = asyncio.create_task(_read(changes))
+        await asyncio.sleep(10)
+        source.rediscover()  # a CRD has changed, and discovery is late
+        await asyncio.sleep(0.1)
+        source.want({THING, OTHER})
+        await asyncio.sleep(0.4)
+        client.version = "v2"
+        await asyncio.sleep(10)
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+    found = source.resource(THING)
+    assert (found.version if found else "") == "v2"
 
 
 async def _read(changes: Any) -> None:
