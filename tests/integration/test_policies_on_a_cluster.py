@@ -3,25 +3,25 @@
 import asyncio
 import base64
 import json
-import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hack.processes import BridgeProcess
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
-from tests.e2e.serving import fetch
-from tests.eventually import eventually
+from tests.e2e.serving import bridge_runs, fetch
+from tests.eventually import eventually_blocking as until
 from tests.integration.objects import make_namespace
 
 CRD = Path(__file__).parents[2] / "deploy" / "crds" / "regopolicies.yaml"
 SHARING = 6  # namespaces: as many as tests ask for
-DEADLINE = 300.0  # seconds; a condition that is not met by then never is
+BRIDGE = Path(sys.executable).parent / "bridge"
 STATUS = "policybridge.io/status"
 REGO_POLICIES = "/apis/policybridge.io/v1alpha1/regopolicies"
 POLICY, DATA = "openpolicyagent.org/policy=rego", "openpolicyagent.org/data=opa"
@@ -72,23 +72,15 @@ class Admin:
         return found
 
 
-async def until(met: Callable[[], bool]) -> float:
-    """Wait until a condition holds; gives the seconds that it took. What it lacks to tell counts as no."""
-    began = time.monotonic()
-    await eventually(lambda: asyncio.to_thread(met), patience=DEADLINE)
-    return time.monotonic() - began
-
-
-@asynccontextmanager
-async def running(
-    plane: ControlPlane, opa_path: Path, folder: Path, namespaces: str, lease: str
-) -> AsyncIterator[Bridge]:
+@contextmanager
+def running(plane: ControlPlane, opa_path: Path, folder: Path, namespaces: str, lease: str) -> Iterator[Bridge]:
     """A bridge, once it is ready."""
+    others = {name: value for name, value in os.environ.items() if not name.startswith("BRIDGE_")}
     settings = {"BRIDGE_OPA": str(opa_path), "BRIDGE_LEASE_NAME": lease, "BRIDGE_POLICY_NAMESPACES": namespaces}
-    options = ["--kubeconfig", str(plane.kubeconfig), "--listen", "127.0.0.1:0"]
-    async with BridgeProcess(folder, options, settings) as process:
-        bridge = Bridge(process.url, process.opa_url)
-        await until(lambda: bridge.ready().endswith("ok\n"))
+    options = ("--kubeconfig", plane.kubeconfig, "--listen", "127.0.0.1:0")
+    with bridge_runs(BRIDGE, others | settings, folder / "log", *options) as serving:
+        bridge = Bridge(serving.url, serving.opa_url)
+        until(lambda: bridge.ready().endswith("ok\n"))
         yield bridge
 
 
@@ -100,8 +92,8 @@ def crd(control_plane: ControlPlane) -> None:
 
 
 @pytest.fixture
-async def admin(control_plane: ControlPlane, kubectl_path: Path) -> Admin:
-    return Admin(kubectl_path, control_plane, await make_namespace(control_plane.api))
+def admin(control_plane: ControlPlane, kubectl_path: Path, namespace: str) -> Admin:
+    return Admin(kubectl_path, control_plane, namespace)
 
 
 @dataclass
@@ -116,14 +108,10 @@ class Shared:
 def shared(
     control_plane: ControlPlane, opa_path: Path, tmp_path_factory: pytest.TempPathFactory, crd: None
 ) -> Iterator[Shared]:
+    namespaces = [asyncio.run(make_namespace(control_plane.api)) for _ in range(SHARING)]
     folder = tmp_path_factory.mktemp("shared")
-    with asyncio.Runner() as runner:
-        namespaces = [runner.run(make_namespace(control_plane.api)) for _ in range(SHARING)]
-        lease = namespaces[0]
-        manager = running(control_plane, opa_path, folder, ",".join(namespaces), lease)
-        bridge = runner.run(manager.__aenter__())
+    with running(control_plane, opa_path, folder, ",".join(namespaces), namespaces[0]) as bridge:
         yield Shared(bridge, namespaces)
-        runner.run(manager.__aexit__(None, None, None))
 
 
 @pytest.fixture
@@ -132,18 +120,18 @@ def tenant(shared: Shared, control_plane: ControlPlane, kubectl_path: Path) -> A
     return Admin(kubectl_path, control_plane, shared.namespaces.pop())
 
 
-async def test_a_config_map_is_active_refused_fixed_and_gone(
+def test_a_config_map_is_active_refused_fixed_and_gone(
     control_plane: ControlPlane, opa_path: Path, tmp_path: Path, admin: Admin
 ) -> None:
     name = admin.namespace.replace("-", "_")
     admin.apply("first", {"main.rego": GOOD.format(name=name, value=1)})
-    async with running(control_plane, opa_path, tmp_path, admin.namespace, admin.namespace) as bridge:
+    with running(control_plane, opa_path, tmp_path, admin.namespace, admin.namespace) as bridge:
         assert bridge.ask(name) == {"allow": 1}  # it existed before the bridge: ready means active
         admin.apply("first", {"main.rego": GOOD.format(name=name, value=2)})
-        await until(lambda: bridge.ask(name) == {"allow": 2})
-        await until(lambda: admin.status("first") == {"status": "ok"})
+        until(lambda: bridge.ask(name) == {"allow": 2})
+        until(lambda: admin.status("first") == {"status": "ok"})
         admin.apply("first", {"main.rego": BROKEN.format(name=name)})
-        await until(lambda: admin.status("first")["status"] == "error")
+        until(lambda: admin.status("first")["status"] == "error")
         (error,) = admin.status("first")["error"]["errors"]
         assert error["location"] == {"file": "main.rego", "row": 4, "col": 2}
         assert error["code"] == "rego_unsafe_var_error"
@@ -152,32 +140,32 @@ async def test_a_config_map_is_active_refused_fixed_and_gone(
         assert "PolicyRefused" in described
         assert "main.rego:4:2: var x is unsafe; the last good version stays active" in described
         admin.apply("first", {"main.rego": GOOD.format(name=name, value=3), "more": f"package {name}\n\nmore := 4\n"})
-        await until(lambda: bridge.ask(name) == {"allow": 3, "more": 4})
-        await until(lambda: admin.status("first") == {"status": "ok"})
+        until(lambda: bridge.ask(name) == {"allow": 3, "more": 4})
+        until(lambda: admin.status("first") == {"status": "ok"})
         admin.delete("first")
-        await until(lambda: bridge.ask(name) is None)
+        until(lambda: bridge.ask(name) is None)
 
 
 @pytest.mark.long
-async def test_data_stands_where_kube_mgmt_puts_it_and_goes_alone(shared: Shared, tenant: Admin) -> None:
+def test_data_stands_where_kube_mgmt_puts_it_and_goes_alone(shared: Shared, tenant: Admin) -> None:
     bridge = shared.bridge
     tenant.apply("one", {"x.json": '{"a": [1, 2]}', "y": "b: true\n"}, DATA)
     tenant.apply("two", {"z": "[3]"}, DATA)
-    await until(
+    until(
         lambda: bridge.ask(tenant.namespace) == {"one": {"x.json": {"a": [1, 2]}, "y": {"b": True}}, "two": {"z": [3]}}
     )
     tenant.apply("one", {"x.json": '{"a": 1,\n "b" 2}', "y": "b: false\n"}, DATA)
-    await until(lambda: tenant.status("one")["status"] == "error")
+    until(lambda: tenant.status("one")["status"] == "error")
     assert tenant.status("one")["error"]["message"].startswith("x.json:2: invalid JSON: Expecting ':' delimiter")
     assert bridge.ask(f"{tenant.namespace}/one/y") == {"b": True}
     held = bridge.ask("objects/core/Namespace")
     tenant.delete("one")
-    await until(lambda: bridge.ask(tenant.namespace) == {"two": {"z": [3]}})
+    until(lambda: bridge.ask(tenant.namespace) == {"two": {"z": [3]}})
     assert bridge.ask("objects/core/Namespace") == held  # kube-mgmt would have emptied OPA here
 
 
 @pytest.mark.long
-async def test_rego_written_for_kube_mgmt_comes_from_several_namespaces_and_binary_data_is_reported(
+def test_rego_written_for_kube_mgmt_comes_from_several_namespaces_and_binary_data_is_reported(
     shared: Shared, tenant: Admin, admin: Admin, control_plane: ControlPlane, kubectl_path: Path
 ) -> None:
     other, outside = Admin(kubectl_path, control_plane, shared.namespaces.pop()), admin
@@ -185,15 +173,15 @@ async def test_rego_written_for_kube_mgmt_comes_from_several_namespaces_and_bina
     bridge = shared.bridge
     for who, name in ((tenant, one), (other, two), (outside, three)):
         who.apply("same", {"no-suffix": GOOD.format(name=name, value=1)})
-    await until(lambda: bridge.ask(one) == bridge.ask(two) == {"allow": 1})
+    until(lambda: bridge.ask(one) == bridge.ask(two) == {"allow": 1})
     binary = {"b.rego": base64.b64encode(b"package b").decode()}
     tenant.apply("binary", {"a.rego": "package a"}, binaryData=binary)
-    await until(lambda: "binaryData" in tenant.status("binary")["error"]["message"])
+    until(lambda: "binaryData" in tenant.status("binary")["error"]["message"])
     assert bridge.ask(three) is None
     assert not outside.status("same")
 
 
-async def test_a_rego_policy_is_tested_before_it_becomes_active(shared: Shared, tenant: Admin) -> None:
+def test_a_rego_policy_is_tested_before_it_becomes_active(shared: Shared, tenant: Admin) -> None:
     package, name = tenant.namespace.replace("-", "_"), tenant.namespace
 
     def put(value: int) -> None:
@@ -211,12 +199,12 @@ async def test_a_rego_policy_is_tested_before_it_becomes_active(shared: Shared, 
 
     bridge = shared.bridge
     put(1)
-    await until(lambda: bridge.ask(package) == {"allow": 1})
-    await until(lambda: shown("Programmed") == "TrueProgrammed")
+    until(lambda: bridge.ask(package) == {"allow": 1})
+    until(lambda: shown("Programmed") == "TrueProgrammed")
     revision = status()["active"]["revision"]
     assert revision
     put(11)
-    await until(lambda: shown("Accepted") == "FalseTestFailed")
+    until(lambda: shown("Accepted") == "FalseTestFailed")
     assert shown("Programmed") == "FalseLastGoodVersion"
     (problem,) = status()["problems"]
     assert (problem["file"], problem["line"]) == ("main_test.rego", 5)
@@ -224,7 +212,7 @@ async def test_a_rego_policy_is_tested_before_it_becomes_active(shared: Shared, 
     assert status()["observedGeneration"] == 2
     assert bridge.ask(package) == {"allow": 1}
     put(2)
-    await until(lambda: shown("Programmed") == "TrueProgrammed")
+    until(lambda: shown("Programmed") == "TrueProgrammed")
     assert bridge.ask(package) == {"allow": 2}
     tenant.run("delete", "regopolicy", name)
-    await until(lambda: bridge.ask(package) is None)
+    until(lambda: bridge.ask(package) is None)
