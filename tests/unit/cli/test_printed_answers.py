@@ -109,13 +109,6 @@ def test_a_status_kept_by_ancestor_has_a_row_for_each() -> None:
     assert [line.split()[2] for line in lines[1:]] == ["Gateway/infra/internal", "Gateway/infra/public"]
 
 
-def test_affected_objects_are_a_table_of_their_own() -> None:
-    affected = [
-        {"object": "core/Service/shop/cart", "types": [], "conditions": [_condition("a/B", "True", "Affected")]}
-    ]
-    assert "Service/shop/cart   B           why" in render(status_tables(Statuses([], affected))[1])
-
-
 def _policy(key: str, **more: Any) -> dict[str, Any]:
     _, kind, namespace, name = key.split("/")
     metadata = {"namespace": namespace, "name": name, **more}
@@ -156,12 +149,6 @@ def test_a_difference_is_an_annotation_of_the_object() -> None:
     wanted = {**_status(BRAND, conditions=REFUSED), "mode": "Observe", "reported": [_reported(difference=WHY)]}
     (shown,) = objects_with_status(Statuses([wanted], [], {BRAND: _policy(BRAND)}))
     assert shown["metadata"]["annotations"] == {MODE_ANNOTATION: "Observe", DIFFERS_ANNOTATION: WHY}
-
-
-def test_an_object_that_nothing_affects_is_left_out() -> None:
-    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "shop", "name": "cart"}}
-    affected = [{"object": "core/Service/shop/cart", "types": ["a/B"], "controllers": [], "conditions": []}]
-    assert objects_with_status(Statuses([], affected, {"core/Service/shop/cart": service})) == []
 
 
 STEPS = [
