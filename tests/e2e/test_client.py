@@ -13,6 +13,7 @@ from opa_client.opa_async import AsyncOpaClient
 
 from bridge.client import Client, OpaError, OpaUnavailable, QueryError, Update
 from bridge.opa.process import ManagedOpa
+from tests.builders import resource
 from tests.e2e.conftest import SHOP
 from tests.e2e.serving import bridge_runs
 
@@ -162,12 +163,7 @@ async def test_a_bridge_that_is_missing_ends_the_stream(monkeypatch: pytest.Monk
 
 def _write(served: Served, file: str, name: str, section: str, request: str) -> None:
     ref = {"group": "", "kind": "Service", "name": "catalog", "sectionName": section}
-    policy = {
-        "apiVersion": "example.com/v1",
-        "kind": "TimeoutPolicy",
-        "metadata": {"name": name, "namespace": "shop"},
-        "spec": {"targetRefs": [ref], "request": request},
-    }
+    policy = resource("example.com/v1", "TimeoutPolicy", name, "shop", spec={"targetRefs": [ref], "request": request})
     (served.folder / file).write_text(yaml.safe_dump(policy))
 
 

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from bridge.cli.table import display_width
+from tests.builders import resource
 from tests.e2e.conftest import SHOP, Run
 from tests.e2e.serving import bridge_runs
 from tests.e2e.terminal import at_a_terminal
@@ -124,9 +125,4 @@ def test_ten_thousand_problems_are_listed(bridge_path: Path, environment: dict[s
 
 def _policy(name: str, target: str = "cart") -> dict[str, Any]:
     ref = {"group": ROUTE, "kind": "HTTPRoute", "name": target}
-    return {
-        "apiVersion": "example.com/v1",
-        "kind": "ColorPolicy",
-        "metadata": {"name": name, "namespace": "shop"},
-        "spec": {"targetRefs": [ref], "theme": "dark"},
-    }
+    return resource("example.com/v1", "ColorPolicy", name, "shop", spec={"targetRefs": [ref], "theme": "dark"})

@@ -22,6 +22,7 @@ import yaml
 from bridge.files import rego_root
 from bridge.opa.bundle import BUNDLE_PATH
 from bridge.web.queries import ALLOWED
+from tests.builders import resource
 from tests.e2e.conftest import SHOP, Run
 from tests.e2e.serving import bridge_runs
 
@@ -146,12 +147,7 @@ def policy(name: str, target: str, accent: str) -> Any:
     """A ColorPolicy in shop on a route."""
     ref = {"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": target}
     spec = {"targetRefs": [ref], "defaults": {"strategy": "patch", "colors": {"accent": accent}}}
-    return {
-        "apiVersion": "example.com/v1",
-        "kind": "ColorPolicy",
-        "metadata": {"name": name, "namespace": "shop"},
-        "spec": spec,
-    }
+    return resource("example.com/v1", "ColorPolicy", name, "shop", spec=spec)
 
 
 async def test_the_page_is_kept_to_itself(served: Served) -> None:

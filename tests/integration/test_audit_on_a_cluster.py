@@ -13,6 +13,7 @@ import yaml
 from bridge.model.types import ALWAYS
 from bridge.remediator.audit import Audit
 from bridge.work import Budget
+from tests.builders import resource
 from tests.bundles import bundle_with
 from tests.controlplane.api import ApiServer
 from tests.controlplane.plane import ControlPlane
@@ -62,12 +63,7 @@ class Place:
         """The Constraint, on the Services of the namespace."""
         match = {"kinds": [{"apiGroups": [""], "kinds": ["Service"]}], "namespaces": [self.namespace]}
         whole = {"policy": "shop.ports", "match": match, "parameters": {"limit": 1}, **spec}
-        body = {
-            "apiVersion": "policybridge.io/v1alpha1",
-            "kind": "Constraint",
-            "metadata": {"name": self.constraint},
-            "spec": whole,
-        }
+        body = resource("policybridge.io/v1alpha1", "Constraint", self.constraint, spec=whole)
         await self._send("PATCH", f"{CONSTRAINTS}/{self.constraint}", body)
 
     async def shown(self) -> Any:

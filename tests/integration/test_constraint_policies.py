@@ -9,6 +9,7 @@ import pytest
 from bridge.model.changes import Notice
 from bridge.model.keys import key_of
 from bridge.remediator.audit import Audited
+from tests.builders import resource
 from tests.integration.loading import Bench, loading
 
 POLICY = """package k8s.ports
@@ -32,18 +33,10 @@ def _changes(policy: str = "k8s.ports", name: str = "cart") -> dict[str, Any]:
     ports = [{"name": f"p{port}", "port": port} for port in (1, 2)]
     return {
         "upsert": [
-            {
-                "apiVersion": "v1",
-                "kind": "Service",
-                "metadata": {"name": name, "namespace": "shop"},
-                "spec": {"ports": ports},
-            },
-            {
-                "apiVersion": "policybridge.io/v1alpha1",
-                "kind": "Constraint",
-                "metadata": {"name": "ports"},
-                "spec": {"policy": policy, "parameters": {"limit": 1}},
-            },
+            resource("v1", "Service", name, "shop", spec={"ports": ports}),
+            resource(
+                "policybridge.io/v1alpha1", "Constraint", "ports", spec={"policy": policy, "parameters": {"limit": 1}}
+            ),
         ]
     }
 

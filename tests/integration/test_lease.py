@@ -13,6 +13,7 @@ import pytest
 from bridge.kube import lease as module
 from bridge.kube.client import KubeClient
 from bridge.kube.lease import Lease, Term
+from tests.builders import resource
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually
 from tests.integration.objects import fresh_name
@@ -99,12 +100,7 @@ async def test_it_is_lost_when_another_client_writes_his_name_into_it(
     path = f"/apis/coordination.k8s.io/v1/namespaces/default/leases/{name}"
     async with running(Lease(client, "default", name, "a", term=SHORT)) as lease:
         await until(lambda: lease.held)
-        body = {
-            "apiVersion": "coordination.k8s.io/v1",
-            "kind": "Lease",
-            "metadata": {"name": name},
-            "spec": {"holderIdentity": "thief"},
-        }
+        body = resource("coordination.k8s.io/v1", "Lease", name, spec={"holderIdentity": "thief"})
         await asyncio.to_thread(control_plane.api.apply, path, body)
         await until(lambda: not lease.held)
         assert lease.holder == "thief"

@@ -7,6 +7,7 @@ import yaml
 
 from bridge.model.changes import Object
 from bridge.opa.client import Opa
+from tests.builders import resource
 from tests.integration.scripted import ScriptedSource
 from tests.integration.test_stored_facts import assert_current, replicated
 from tests.warm_opa import WarmOpa
@@ -34,12 +35,7 @@ CART, PAY, NAMED = "core/Service/shop/cart", "core/Service/bank/pay", "core/Serv
 def kind(**fields: Any) -> Object:
     """The PolicyKind of these policies."""
     spec = {"group": "example.com", "kind": "LimitPolicy", "class": "Direct", "targets": [SERVICE], **fields}
-    return {
-        "apiVersion": "policybridge.io/v1alpha1",
-        "kind": "PolicyKind",
-        "metadata": {"name": "limits"},
-        "spec": {"defaultStrategy": "Additive", **spec},
-    }
+    return resource("policybridge.io/v1alpha1", "PolicyKind", "limits", spec={"defaultStrategy": "Additive", **spec})
 
 
 async def attached(opa: Opa) -> dict[str, list[str]]:

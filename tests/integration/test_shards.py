@@ -15,6 +15,7 @@ from bridge.kube.shards import Shards, shard_of
 from bridge.settings.model import Settings
 from bridge.settings.validation import MOST_SHARDS
 from bridge.sidecar.removal import delete_leases, held, names_of_leases, read_lease
+from tests.builders import resource
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually
 from tests.integration.objects import fresh_name, make_namespace, put_config_map
@@ -174,11 +175,7 @@ async def test_a_change_of_the_number_that_a_dead_bridge_began_takes_its_whole_t
     control_plane: ControlPlane, client: KubeClient
 ) -> None:
     leases = names(2)
-    body = {
-        "apiVersion": "coordination.k8s.io/v1",
-        "kind": "Lease",
-        "metadata": {"name": leases[0], "annotations": {SHARDS: ""}},
-    }
+    body = resource("coordination.k8s.io/v1", "Lease", leases[0], metadata={"annotations": {SHARDS: ""}})
     await asyncio.to_thread(control_plane.api.apply, f"{LEASES}/{leases[0]}", body)
     bridge, began = shards(client, leases, "a"), time.monotonic()
     async with running(bridge):
@@ -219,10 +216,6 @@ async def test_a_removal_takes_no_other_text_for_a_number_of_shards(
     control_plane: ControlPlane, client: KubeClient, noted: str, count: int
 ) -> None:
     (name,) = names(1)
-    body = {
-        "apiVersion": "coordination.k8s.io/v1",
-        "kind": "Lease",
-        "metadata": {"name": name, "annotations": {SHARDS: noted}},
-    }
+    body = resource("coordination.k8s.io/v1", "Lease", name, metadata={"annotations": {SHARDS: noted}})
     await asyncio.to_thread(control_plane.api.apply, f"{LEASES}/{name}", body)
     assert len(await names_of_leases(client, Settings(lease_name=name))) == count

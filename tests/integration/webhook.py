@@ -22,6 +22,7 @@ from bridge.opa.process import ManagedOpa
 from bridge.settings.loading import load_settings
 from bridge.sidecar.managed_opa import OpaAccess
 from bridge.sidecar.webhook import Policies, Webhook
+from tests.builders import resource
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually
@@ -140,22 +141,13 @@ class AtWork:
 
     async def apply(self, name: str, labels: Mapping[str, str] = {}, *more: str, **data: str) -> tuple[int, str]:
         """Apply a ConfigMap as a person does: kubectl's exit code and what it said on standard error."""
-        document = {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": name, "namespace": self.namespace, "labels": dict(labels)},
-            "data": data,
-        }
+        document = resource("v1", "ConfigMap", name, self.namespace, metadata={"labels": dict(labels)}, data=data)
         code, _, said = await self.kubectl("apply", *more, "-f", "-", text=json.dumps(document))
         return code, said
 
     async def make(self, labels: Mapping[str, str]) -> dict[str, Any]:
         """Make a ConfigMap of any name by the API alone, which is faster: the object. Raises ApiError."""
-        document = {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": fresh_name("map"), "labels": dict(labels)},
-        }
+        document = resource("v1", "ConfigMap", fresh_name("map"), metadata={"labels": dict(labels)})
         path = f"/api/v1/namespaces/{self.namespace}/configmaps"
         made: dict[str, Any] = await asyncio.to_thread(self.plane.api.request, "POST", path, document)
         return made

@@ -17,6 +17,7 @@ from bridge.opa.shipped import edge_bundle
 from bridge.replicator.answers import ANSWERS, AnswerTable
 from bridge.replicator.documents import OBJECTS
 from bridge.replicator.views import Marks, Slice, marks_of_change, query_slice
+from tests.builders import resource
 from tests.properties.drawing import Drawing, Object
 from tests.properties.random_clusters import random_cluster
 from tests.properties.random_requests import random_requests, random_routing
@@ -125,12 +126,7 @@ def _with_patterns(objects: list[Object], seed: int) -> list[Object]:
         for header in match.get("headers", ()):
             header.update(draw.maybe("type", "RegularExpression", 0.3))
     spec = {"controllerName": draw.pick(("example.com/main", "gateway.envoyproxy.io/gatewayclass-controller"))}
-    gateway_class = {
-        "apiVersion": f"{GATEWAY_API}/v1",
-        "kind": "GatewayClass",
-        "metadata": {"name": "main"},
-        "spec": spec,
-    }
+    gateway_class = resource(f"{GATEWAY_API}/v1", "GatewayClass", "main", spec=spec)
     return [gateway_class, *objects]
 
 

@@ -16,6 +16,7 @@ from bridge.admission.review import (
     read_review,
 )
 from bridge.model.nesting import exceeds
+from tests.builders import resource
 from tests.unit.replicator.json_patch import applied
 
 OBJECT = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "shop"}}
@@ -43,11 +44,7 @@ def test_the_subject_is_the_object_or_else_the_one_that_there_was() -> None:
 
 def test_an_object_without_a_name_or_metadata_is_known_by_what_there_is() -> None:
     unnamed = {**OBJECT, "metadata": {"generateName": "a-"}}
-    assert read_review(review(object=unnamed, namespace="shop")).reference == {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "a-", "namespace": "shop"},
-    }
+    assert read_review(review(object=unnamed, namespace="shop")).reference == resource("v1", "ConfigMap", "a-", "shop")
     bare = read_review(review(object={"apiVersion": "v1", "kind": "ConfigMap"}))
     assert bare.key == "core/ConfigMap/-/-"
     assert not read_review(review()).subject_given

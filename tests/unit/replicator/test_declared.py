@@ -5,6 +5,7 @@ import msgspec
 import pytest
 
 from bridge.replicator.links import LinkFields
+from tests.builders import resource
 
 FIELDS = ["/kind", "/metadata/name", "/spec/rules/*/refs/*/name", "/spec/class"]
 
@@ -58,12 +59,6 @@ def test_object_with_a_field_that_asks_for_it_is_read_whole_without_status_and_o
 
 def test_object_of_a_type_that_asks_for_it_is_read_whole() -> None:
     fields: list[str | Mapping[str, str]] = ["/apiVersion", "/kind", "/metadata/name", {"type": "example.com/Limit"}]
-    obj = {
-        "apiVersion": "example.com/v1",
-        "kind": "Limit",
-        "metadata": {"name": "a"},
-        "spec": {"deep": 1},
-        "status": {},
-    }
+    obj = resource("example.com/v1", "Limit", "a", spec={"deep": 1}, status={})
     assert msgspec.json.decode(LinkFields(fields).select(obj)) == {name: obj[name] for name in obj if name != "status"}
     assert "spec" not in msgspec.json.decode(LinkFields(fields).select({**obj, "kind": "Other"}))
