@@ -110,6 +110,5 @@ async def loading(
             async with working(loader.run):
                 if listed:
                     loader.listed()
-                    async with asyncio.timeout(DEADLINE):
-                        await loader.wait_until_active()
+                    await asyncio.wait_for(loader.wait_until_active(), DEADLINE)
                 yield bench

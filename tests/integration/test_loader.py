@@ -27,8 +27,7 @@ async def test_a_submission_becomes_active_and_goes(bench: Bench) -> None:
     assert await bench.opa.get("team/a/x") == 7
     assert bench.verdicts["a"].revision == await bench.opa.bundle_revision() == bench.loader.revision
     bench.loader.remove(author("a"))
-    async with asyncio.timeout(DEADLINE):
-        await bench.loader.wait_until_active()
+    await asyncio.wait_for(bench.loader.wait_until_active(), DEADLINE)
     assert await bench.opa.get("team") is None
     assert await bench.opa.query("links", {"objects": []}) == {}
 

@@ -96,8 +96,7 @@ async def filling(
         notices: list[Notice] = []
         replicator.listen(notices.append)
         async with working(replicator.run):
-            async with asyncio.timeout(DEADLINE):
-                await replicator.filled.wait()
+            await asyncio.wait_for(replicator.filled.wait(), DEADLINE)
             yield replicator, notices
 
 
@@ -111,8 +110,7 @@ async def test_links_are_made_again_when_their_modules_change(opa_path: Path) ->
         notices.clear()
         bench.put("below", EXTENSION)
         await bench.until_active("below")
-        async with asyncio.timeout(DEADLINE):
-            await replicator.filled.wait()
+        await asyncio.wait_for(replicator.filled.wait(), DEADLINE)
         assert list(await links(bench))
         assert notices[0] == Notice(refilling=True)
         assert notices[-1] == Notice(refilled=True)
@@ -135,8 +133,7 @@ async def test_objects_stay_where_they_are_while_links_are_made_again(opa_path: 
         looking = asyncio.create_task(look())
         bench.put("below", EXTENSION)
         await bench.until_active("below")
-        async with asyncio.timeout(DEADLINE):
-            await replicator.filled.wait()
+        await asyncio.wait_for(replicator.filled.wait(), DEADLINE)
         looking.cancel()
         await asyncio.gather(looking, return_exceptions=True)
         assert gone
@@ -159,14 +156,12 @@ async def test_links_follow_modules_that_were_taken_back_once_before_opa_had_the
         with monkeypatch.context() as patched:
             patched.setattr(bench.loader._activation, "serve", away)
             bench.put("below", ELSEWHERE, version="2")
-            async with asyncio.timeout(DEADLINE):
-                await tried.wait()
+            await asyncio.wait_for(tried.wait(), DEADLINE)
             bench.put("below", EXTENSION, version="3")
             await until(lambda: bench.loader.links() is not None)
         bench.put("below", ELSEWHERE, version="4")
         await bench.until_active("below", version="4")
-        async with asyncio.timeout(DEADLINE):
-            await replicator.filled.wait()
+        await asyncio.wait_for(replicator.filled.wait(), DEADLINE)
         assert "gateway.networking.k8s.io/Gateway/infra/other" in str(await links(bench))
 
 
@@ -177,8 +172,7 @@ async def test_links_made_by_modules_that_were_active_for_a_moment_are_made_agai
     async with loading(opa_path, whole=True) as bench, filling(bench) as (replicator, _):
         bench.put("below", EXTENSION)
         await bench.until_active("below")
-        async with asyncio.timeout(DEADLINE):
-            await replicator.filled.wait()
+        await asyncio.wait_for(replicator.filled.wait(), DEADLINE)
         with monkeypatch.context() as patched:
             patched.setattr(replicator, "_rules", lambda: None)  # it is busy with something else meanwhile
             bench.put("below", ELSEWHERE, version="2")
@@ -191,8 +185,7 @@ async def test_links_made_by_modules_that_were_active_for_a_moment_are_made_agai
             assert await bench.opa.get("bridge_state/rules") == DOUBTFUL
             bench.put("below", EXTENSION, version="3")
             await bench.until_active("below", version="3")
-        async with asyncio.timeout(DEADLINE):
-            await replicator.filled.wait()
+        await asyncio.wait_for(replicator.filled.wait(), DEADLINE)
         assert "infra/other" not in str(await links(bench))
 
 
@@ -320,8 +313,7 @@ async def test_further_changes_of_a_slow_object_delay_no_write_of_others(opa_pat
                 source.delete(key_of(odd("odd")))
                 await until(lambda: not replicator._intake.rejections and replicator.idle)
             source.put({**odd("odd"), "spec": {"changed": True}}, service("beside", "other"))
-            async with asyncio.timeout(4.0):
-                await until(lambda: len(replicator) == 2 and replicator.idle)
+            await asyncio.wait_for(until(lambda: len(replicator) == 2 and replicator.idle), 4.0)
 
 
 async def test_strategy_that_fails_at_one_target_stays_for_the_others(opa_path: Path) -> None:

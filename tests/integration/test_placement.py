@@ -149,8 +149,7 @@ class Bridge:
         while patched != self.placement.counts["patched"]:
             patched = self.placement.counts["patched"]
             await asyncio.sleep(1)
-            async with asyncio.timeout(300):
-                await self.placement.settled()
+            await asyncio.wait_for(self.placement.settled(), 300)
 
 
 @asynccontextmanager

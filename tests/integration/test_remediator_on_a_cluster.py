@@ -136,8 +136,7 @@ class Bridge:
         while writes != self.remediator.writes:
             writes = self.remediator.writes
             await asyncio.sleep(1)
-            async with asyncio.timeout(300):
-                await self.remediator.settled()
+            await asyncio.wait_for(self.remediator.settled(), 300)
 
 
 class _HeldBack(ClusterSink):

@@ -34,8 +34,7 @@ async def test_slow_check_at_the_start_delays_no_other_author(opa_path: Path) ->
             for number in range(4):
                 assert (await bench.refused(f"slow{number}"))[2] == "timeout"
         bench.put("late", "package team.late\n\nx := 7\n")
-        async with asyncio.timeout(20):
-            await bench.until_active("late")
+        await asyncio.wait_for(bench.until_active("late"), 20)
         assert await bench.opa.get("team/late/x") == 7
         # A changed version that is quick becomes active, although others are still being checked.
         for number in range(4):

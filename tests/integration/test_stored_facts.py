@@ -106,8 +106,7 @@ async def test_facts_are_current_after_a_module_changed_levels_during_an_initial
             bench.put("edges", LEVELS)
             await bench.until_active("edges")
             source.tell("core/ConfigMap")
-            async with asyncio.timeout(DEADLINE):
-                await replicator.filled.wait()
+            await asyncio.wait_for(replicator.filled.wait(), DEADLINE)
             assert (await facts(client, ROUTE))["by"]
             await assert_current(client, source)
             bench.loader.remove(author("edges"))

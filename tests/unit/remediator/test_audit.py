@@ -56,8 +56,7 @@ async def test_results_count_after_a_sync_that_took_less_than_a_query() -> None:
         await asyncio.sleep(0.5)
         audit.note(Notice(refilling=True))
         audit.note(Notice(refilled=True))
-        async with asyncio.timeout(100):
-            await audit.settled()
+        await asyncio.wait_for(audit.settled(), 100)
 
 
 async def test_no_results_count_before_a_sync_has_ended() -> None:

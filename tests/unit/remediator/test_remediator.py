@@ -373,5 +373,4 @@ async def test_what_came_while_names_were_remembered_is_settled_too() -> None:
         while not remediator._computing.former and remediator._busy == 0:  # noqa: ASYNC110 (it has no event)
             await asyncio.sleep(0.01)
         remediator.note(Notice())
-        async with asyncio.timeout(300):
-            await remediator.settled()
+        await asyncio.wait_for(remediator.settled(), 300)

@@ -81,6 +81,5 @@ async def test_stream_without_events_has_heartbeats_and_ends_with_its_token(
         tokens[0] = "no"  # cannot be used: nothing ends by that
         await response.content.readuntil(mark)
         tokens.append(TOKENS[1])
-        async with asyncio.timeout(60):
-            await response.content.read()
+        await asyncio.wait_for(response.content.read(), 60)
         assert response.content.at_eof()
