@@ -32,6 +32,7 @@ from bridge.http.request_guard import (
 from bridge.model.addresses import is_loopback
 from bridge.opa.client import Opa
 from bridge.opa.credentials import TokenError
+from bridge.replicator.changes import Troubles
 from bridge.settings.model import Settings
 from bridge.sidecar.run import Backing
 from bridge.web.picture_updates import Drawing
@@ -43,6 +44,7 @@ from bridge.web.violations import Violations
 
 COOKIE = "policy-bridge"
 _MOST = 4096  # bytes of a login
+_TROUBLES = 10  # types or files that cannot be read
 
 
 class Guard:
@@ -172,7 +174,7 @@ class WebSite:
         streams = Streams(allows=guard.still_allows)
         self._drawing = Drawing()
         self._violations = Violations(lambda: self._backing.audited if self._backing else None)
-        self._topology = Topology(self._drawing, self._violations, streams, self._checks, _page())
+        self._topology = Topology(self._drawing, self._violations, streams, self._checks, self._unreadable, _page())
         self._following = Following()
         self._effective = EffectiveStream(self._opa, self._following, streams, self._checks)
 
@@ -207,6 +209,10 @@ class WebSite:
 
     def _checks(self) -> Mapping[str, str]:
         return self._backing.checks() if self._backing else {"bridge": "the bridge is starting"}
+
+    def _unreadable(self) -> Mapping[str, str]:
+        troubles = self._backing.replicator.troubles if self._backing else Troubles()
+        return {subject: troubles[subject] for subject in sorted(troubles.serious)[:_TROUBLES]}
 
     def _opa(self) -> Opa:
         if self._backing is None:

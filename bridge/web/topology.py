@@ -24,7 +24,7 @@ _HEARTBEAT = Event("heartbeat", {})  # by its absence a page notices that its co
 
 @dataclass(slots=True)
 class Topology:
-    """Responds with the picture of a drawing. `checks` return why the bridge is not ready.
+    """Responds with the picture of a drawing. `checks` return why the bridge is not ready, `unreadable` what it lacks.
 
     `page` is a digest of the page's files. The stream has the revision of `violations` when it differs.
     """
@@ -33,6 +33,7 @@ class Topology:
     violations: Violations
     streams: Streams
     checks: Callable[[], Mapping[str, str]]
+    unreadable: Callable[[], Mapping[str, str]]
     page: str
 
     async def get(self, request: web.Request) -> web.Response:
@@ -99,6 +100,7 @@ class Topology:
         return {
             "ready": not reasons,
             "reasons": reasons,
+            "unreadable": self.unreadable(),
             "whole": self.drawing.whole.is_set(),
             "page": self.page,
         }

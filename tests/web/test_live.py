@@ -103,6 +103,14 @@ async def test_open_yaml_of_an_object_follows_changes_of_fields_that_nothing_els
     await page.shows("#object-yaml pre", "team: news", patience=30)
 
 
+async def test_file_with_an_error_is_reported_while_it_has_one(changing: Bridge, page: Opened) -> None:
+    await page.go(changing.url)
+    (changing.folder / "late.yaml").write_text("kind: [")
+    await page.shows("#banner", "late.yaml:2: document 1: invalid YAML")
+    (changing.folder / "late.yaml").write_text(POLICY)
+    await page.until("document.getElementById('banner').hidden")
+
+
 async def test_opa_that_is_not_ready_is_reported(page: Opened, tmp_path: Path) -> None:
     page.excuse("503", "ERR_")
     bridge = Bridge(SHOP, tmp_path / "log", "--opa", "http://127.0.0.1:9")  # a closed port

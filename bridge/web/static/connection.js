@@ -152,7 +152,7 @@ export class Connection {
     else if (!this.#state.ready) this.#say("wait", "not ready");
     else if (this.#state.whole === false || (this.#loaded && !this.#whole)) this.#say("wait", "drawing …");
     else this.#say("good", "live");
-    const reasons = Object.entries(this.#state.reasons ?? {});
+    const reasons = Object.entries({ ...this.#state.reasons, ...this.#state.unreadable });
     const message = this.#lost
       ? [h("p", {}, "The connection to the bridge is lost. The picture shows the last known state; the page reconnects every second.")]
       : reasons.map(([name, why]) => h("p", {}, h("strong", {}, name), `: ${why}`));
