@@ -242,19 +242,15 @@ class Drawing:
 
 def _policy(entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return a policy with its desired conditions, each once, and the contradictions of its controllers."""
-    conditions: list[dict[str, str]] = []
-    for group in condition_groups(entry):
-        for condition in group:
-            fields = {name: condition.get(name, "") for name in ("type", "status", "reason", "message")}
-            if fields not in conditions:
-                conditions.append(fields)
+    names = ("type", "status", "reason", "message")
+    conditions = [{name: one.get(name, "") for name in names} for group in condition_groups(entry) for one in group]
     return {
         "policyKind": entry["policyKind"],
         "mode": entry["mode"],
         "outcomes": outcomes_of(dict(entry)),
         "isReplacedDefault": entry.get("replacedDefault", False),
         "rejected": entry.get("rejected", []),
-        "conditions": conditions,
+        "conditions": [one for at, one in enumerate(conditions) if one not in conditions[:at]],
         "differences": differences(entry),
     }
 

@@ -103,23 +103,19 @@ class Guard:
     def _check_token(self, request: web.Request) -> None:
         if self._token is None:
             return
-        present = self._present()
-        given = bearer_of(request)
-        if _is_logged_in(request, present) or (given is not None and same(given, present)):
+        if _has(request, self._present()):
             return
         message = "a token is required: Authorization: Bearer …, or log in"
-        raise unauthorized(message) if given is None else self.wrong_tokens.refusal(request, message)
+        raise unauthorized(message) if bearer_of(request) is None else self.wrong_tokens.refusal(request, message)
 
     def still_allows(self, request: web.Request) -> bool:
         """Return whether an open stream may continue: its token is the current one, or that cannot be read now."""
         if self._token is None:
             return True
         try:
-            present = self._present()
+            return _has(request, self._present())
         except Refused:
             return True
-        given = bearer_of(request)
-        return _is_logged_in(request, present) or (given is not None and same(given, present))
 
     def _present(self) -> str:
         try:
@@ -138,8 +134,9 @@ def _route(request: web.Request) -> str:
     return f"{request.method} {resource.canonical if resource else ''}"
 
 
-def _is_logged_in(request: web.Request, present: str) -> bool:
-    return same(request.cookies.get(COOKIE, ""), _stamp(present))
+def _has(request: web.Request, token: str) -> bool:
+    given = bearer_of(request)
+    return same(request.cookies.get(COOKIE, ""), _stamp(token)) or (given is not None and same(given, token))
 
 
 def _stamp(token: str) -> str:

@@ -149,23 +149,17 @@ LOST = """
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: lost, namespace: shop}
-spec:
-  parentRefs: [{name: gone}]
-  rules: [{backendRefs: [{name: nowhere, port: 80}]}]
+spec: {parentRefs: [{name: gone}], rules: [{backendRefs: [{name: nowhere, port: 80}]}]}
 ---
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
 metadata: {name: unused, namespace: shop}
-spec:
-  gatewayClassName: example
-  listeners: [{name: http, port: 80, protocol: HTTP}]
+spec: {gatewayClassName: example, listeners: [{name: http, port: 80, protocol: HTTP}]}
 ---
 apiVersion: example.com/v1
 kind: ColorPolicy
 metadata: {name: lost, namespace: shop}
-spec:
-  targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: unused}]
-  defaults: {theme: dusk}
+spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: unused}], defaults: {theme: dusk}}
 """
 
 

@@ -100,11 +100,7 @@ function summary({ objects, effective: differences, problems, mistakes = [] }) {
 /** Differences in groups: of a route (with its rules), of a Gateway (with its listeners), or of another object. */
 function effective({ effective: differences }) {
   if (!differences.length) return null;
-  const groups = new Map();
-  for (const difference of differences) {
-    const { object } = parts(difference.target);
-    groups.set(object, [...(groups.get(object) ?? []), difference]);
-  }
+  const groups = Map.groupBy(differences, ({ target }) => parts(target).object);
   let free = SHOWN;
   const shown = [...groups].sort(([one], [other]) => byName(one, other)).map(([object, found], at) => {
     const taken = found.slice(0, Math.max(0, free));

@@ -125,14 +125,13 @@ function overview(wire, violations, topology, showOnly) {
   const levels = new Map(LEVELS.map((level) => [level, 0]));
   for (const { level } of topology.nodes.values()) levels.set(level, (levels.get(level) ?? 0) + 1);
   const counts = [...levels].filter(([, count]) => count > 0).map(([level, count]) => `${count.toLocaleString("en")} ${level}${count === 1 ? "" : level.endsWith("s") ? "es" : "s"}`);
-  const all = () => showOnly({ outcomes: new Set(PROBLEMS) });
   const isLarge = topology.nodes.size > ROOM;
   const shown = troubled.slice(0, isLarge ? TROUBLED_OF_LARGE : TROUBLED);
   return h("div", { class: "overview" },
     violations.part(topology, (constraints) => showOnly({ violations: new Set(constraints) })),
     h("h3", { tabindex: -1 }, troubled.length ? `Worth a look (${numbers})` : wire.isWhole ? "No problems" : "Loading …"),
     troubled.length > 0 && h("ul", { class: "stack" }, shown.map(troubledRow)),
-    troubled.length > 0 && h("p", {}, h("button", { type: "button", class: "action", on: { click: all } }, troubled.length > shown.length ? `Show all ${troubled.length.toLocaleString("en")} in the picture` : "Show only these in the picture")),
+    troubled.length > 0 && h("p", {}, h("button", { type: "button", class: "action", on: { click: () => showOnly({ outcomes: new Set(PROBLEMS) }) } }, troubled.length > shown.length ? `Show all ${troubled.length.toLocaleString("en")} in the picture` : "Show only these in the picture")),
     isLarge && namespacesPart(troubled, topology, showOnly),
     wire.isWhole && counts.length > 0 && h("p", { class: "quiet numbers" }, counts.join(" · ")),
     h("p", { class: "quiet" }, "Click a card, or press Enter on a row of the outline, to see the effective policies, which policy each field comes from, and why."));

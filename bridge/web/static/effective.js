@@ -29,13 +29,8 @@ export function effectiveKind({ policyKind, target, paths, attachments = [], lin
 
 /** Group the paths that have the same result for the same reasons. */
 function alike(paths) {
-  const found = new Map();
-  for (const path of paths) {
-    const id = JSON.stringify({ ...path, path: undefined });
-    if (found.has(id)) found.get(id).ways.push(path.path);
-    else found.set(id, { ...path, ways: [path.path] });
-  }
-  return [...found.values()];
+  const found = Map.groupBy(paths, (one) => JSON.stringify({ ...one, path: undefined }));
+  return [...found.values()].map((same) => ({ ...same[0], ways: same.map(({ path }) => path) }));
 }
 
 function pathPart(path) {

@@ -1,19 +1,17 @@
 // Deep links: the choice and the filters are in the fragment of the address.
 
+const SETS = { namespaces: "namespaces", hiddenKinds: "hide", hiddenPolicyKinds: "hide-policies", outcomes: "outcomes", violations: "violations" };
+
 /** Read the state from the address. */
 export function readHash() {
   const parameters = new URLSearchParams(location.hash.slice(1));
-  const list = (name) => new Set((parameters.get(name) ?? "").split(",").filter(Boolean));
+  const sets = Object.entries(SETS).map(([filter, name]) => [filter, new Set((parameters.get(name) ?? "").split(",").filter(Boolean))]);
   return {
     chosen: parameters.get("object") ?? undefined,
     tab: parameters.get("tab") ?? undefined,
     request: Object.fromEntries([...parameters].filter(([name]) => name.startsWith("r.")).map(([name, value]) => [name.slice(2), value])),
     filters: {
-      namespaces: list("namespaces"),
-      hiddenKinds: list("hide"),
-      hiddenPolicyKinds: list("hide-policies"),
-      outcomes: list("outcomes"),
-      violations: list("violations"),
+      ...Object.fromEntries(sets),
       without: parameters.get("without") ?? "",
       focus: parameters.get("focus") ?? undefined,
       text: parameters.get("find") ?? "",
@@ -28,11 +26,7 @@ export function writeHash({ chosen, tab, request, filters }, isStep) {
   put("object", chosen);
   put("tab", tab === "details" ? undefined : tab);
   for (const [name, value] of Object.entries(request)) put(`r.${name}`, value);
-  put("namespaces", [...filters.namespaces].join(","));
-  put("hide", [...filters.hiddenKinds].join(","));
-  put("hide-policies", [...filters.hiddenPolicyKinds].join(","));
-  put("outcomes", [...filters.outcomes].join(","));
-  put("violations", [...filters.violations].join(","));
+  for (const [filter, name] of Object.entries(SETS)) put(name, [...filters[filter]].join(","));
   put("without", filters.without);
   put("focus", filters.focus);
   put("find", filters.text.trim());

@@ -1,5 +1,4 @@
-// The outcome of a policy as a sign, a word and a CSS class: never as a color alone. What is misleading without its last
-// word, where there is no room for it, has a space that does not break.
+// The outcome of a policy as a sign, a word and a CSS class: never as a color alone. What misleads in part has no space that breaks.
 
 const WORDS = {
   Programmed: { sign: "●", word: "active", tone: "programmed" },

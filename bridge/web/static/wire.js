@@ -34,11 +34,7 @@ export class Wire {
     this.total = total;
     // Of a topology that is not loaded whole, only what is loaded is kept current.
     const known = this.isWhole ? nodes : Object.fromEntries(Object.entries(nodes).filter(([key]) => this.#nodes.has(key)));
-    return this.#take(known, gone, policies, gonePolicies);
-  }
-
-  #take(nodes, gone, policies, gonePolicies) {
-    const touched = new Set(Object.keys(nodes));
+    const touched = new Set(Object.keys(known));
     for (const [policy, entry] of Object.entries(policies)) {
       this.#policies.set(policy, entry);
       for (const key of this.#users.get(policy) ?? []) touched.add(key);
@@ -49,7 +45,7 @@ export class Wire {
       this.#nodes.delete(key);
       touched.delete(key);
     }
-    for (const [key, node] of Object.entries(nodes)) {
+    for (const [key, node] of Object.entries(known)) {
       this.#unuse(key);
       this.#nodes.set(key, node);
       this.#use(key, node);
