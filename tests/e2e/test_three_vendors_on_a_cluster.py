@@ -1,7 +1,4 @@
-"""The newcomer's path: a cluster with three vendors' CRDs and policies, nothing of the bridge installed, one command.
-
-Envoy Gateway's and Istio's CRDs are those of their releases; Kuadrant's are not in a Go module.
-"""
+"""The newcomer's path: a cluster with three vendors' CRDs and policies, nothing of the bridge, and one command."""
 
 import json
 import os
@@ -62,10 +59,7 @@ def _policies() -> set[str]:
 def cluster(module_control_plane: ControlPlane, kubectl_path: Path) -> ControlPlane:
     """A cluster with the CRDs of the three systems, and the example's objects, with the statuses of their vendors."""
     plane, kubectl = module_control_plane, Kubectl(kubectl_path, module_control_plane)
-    # Kuadrant's schemas have defaults, which a folder without its CRDs does not know.
-    crds = [body for vendor in VENDORS if vendor.name != "kuadrant" for body in crds_of(vendor).values()]
-    kinds = {obj["kind"]: obj["apiVersion"] for obj in _example() if obj["apiVersion"].startswith("kuadrant.io/")}
-    crds += [crd(f"{kind.lower()[:-1]}ies", kind, group="kuadrant.io", versions=("v1",)) for kind in kinds]
+    crds = [body for vendor in VENDORS for body in crds_of(vendor).values()]
     with plane.api.session() as session:
         session.map(lambda one, body: one.apply(f"{CRDS}/{body['metadata']['name']}", body), crds)
     plane.api.wait_for_crds({body["metadata"]["name"] for body in crds})
