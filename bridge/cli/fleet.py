@@ -123,25 +123,16 @@ def _table_of_destinations(found: dict[str, Any]) -> Table:
 def _table_of_edges(found: dict[str, Any]) -> Table:
     views = {one["name"]: one for one in found["views"]}
     rows: list[Sequence[str]] = [
-        [
-            one["name"],
-            one["view"],
-            one["revision"],
-            _lag(one, views.get(one["view"])),
-            _age(one["reported"]),
-            one["error"],
-        ]
+        [one["name"], one["view"], one["revision"], _lag(one, views), _age(one["reported"]), one["error"]]
         for one in found["edges"]
     ]
     return Table(["OPA", "VIEW", "REVISION", "LAG", "REPORTED", "ERROR"], rows).without_empty("ERROR")
 
 
-def _lag(edge: dict[str, Any], view: dict[str, Any] | None) -> str:
+def _lag(edge: dict[str, Any], views: dict[str, dict[str, Any]]) -> str:
     """Return for how long an OPA has not had the current revision."""
-    if view is None:
-        return "unknown view"
-    if not view["revision"]:
-        return ""
+    if (view := views.get(edge["view"])) is None or not view["revision"]:
+        return "unknown view" if view is None else ""
     return "0s" if edge["revision"] == view["revision"] else _age(edge.get("behind") or view["since"])
 
 

@@ -134,6 +134,7 @@ _OF_EDGES = ("bridge/lib/keys.rego", "bridge/request/input.rego")  # what they s
 _EDGE = re.compile(r"^package edge$", re.MULTILINE)
 
 
+@cache
 def edge_bundle(root: Path) -> Bundle:
     """Return the bundle of the Rego that looks up answers (`root/edge`), whose package gets the contract's name."""
     paths = [path for path in sorted((root / "edge").glob("*.rego")) if not path.name.endswith("_test.rego")]

@@ -8,7 +8,6 @@
 """
 
 import asyncio
-import functools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -99,10 +98,6 @@ class Publishing:
             answers.forget()
         self._queue.add(self._views)
 
-    @functools.cached_property
-    def _lookups(self) -> Bundle:
-        return edge_bundle(rego_root())
-
     async def run(self) -> None:
         """Serve and publish until cancelled. Raises ServeError."""
         async with asyncio.TaskGroup() as tasks:
@@ -165,12 +160,11 @@ class Publishing:
                 await endpoint.refuse(why)
                 self.edges.published[view.name] = Published(view.name, problem=why)
             return
-        now = utc_now()
+        now, documents = utc_now(), found.documents
         if view.cluster:
-            made = functools.partial(build_cluster_bundle, found.documents, view.cluster)
+            bundle = await asyncio.to_thread(build_cluster_bundle, documents, view.cluster, view.name, now)
         else:
-            made = functools.partial(build_view_bundle, rules, found.documents)
-        bundle = await asyncio.to_thread(made, view.name, now)
+            bundle = await asyncio.to_thread(build_view_bundle, rules, documents, view.name, now)
         if bundle.revision != endpoint.revision:
             content = await asyncio.to_thread(self.edges.sign, view.name, bundle)
             await endpoint.serve_next(Bundle({}, bundle.revision, bundle.roots), content)
@@ -211,7 +205,7 @@ class Publishing:
                 pass  # changes of which the query may have seen a part are complete, and noted
             steady = self._replicator.filled.is_set() and not self._torn
             if steady and rules is not None and rules is self._modules.bundle and rules.revision == revision:
-                return found, self._lookups if answers else rules
+                return found, edge_bundle(rego_root()) if answers else rules
             if answers:
                 answers.forget()
 
