@@ -281,22 +281,20 @@ FILE = "gateway_api_defaults.json"
 
 
 class KindDefaults(msgspec.Struct, frozen=True):
-    """The CRD of one kind: its scope, its served versions, and their common defaults."""
+    """The CRD of one kind: its scope, and the common defaults of its served versions."""
 
     namespaced: bool
-    versions: tuple[str, ...]
     schema: dict[str, Any]
 
 
-class GatewayApiDefaults(msgspec.Struct, frozen=True):
-    """`release` is Gateway API's (`v1.7.0`); `kinds`, and those of `vendors`, are by `<group>/<Kind>`."""
+class ShippedDefaults(msgspec.Struct, frozen=True):
+    """Gateway API's `kinds`, and those of `vendors`, by `<group>/<Kind>`."""
 
-    release: str
     kinds: dict[str, KindDefaults]
     vendors: dict[str, KindDefaults]
 
 
-def load_defaults() -> GatewayApiDefaults:
+def load_defaults() -> ShippedDefaults:
     """Return the shipped defaults."""
     content = resources.files("bridge.sources").joinpath(FILE).read_bytes()
-    return msgspec.json.decode(content, type=GatewayApiDefaults)
+    return msgspec.json.decode(content, type=ShippedDefaults)

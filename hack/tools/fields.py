@@ -1,11 +1,10 @@
 """Fields of CRDs, for commands on a folder of manifests: `python -m hack.tools.fields`.
 
-Writes bridge/sources/gateway_api_defaults.json, the defaults of Gateway API's and vendors' CRDs, and known_fields.json,
-the field names of the same kinds. One line for each kind shows the changes of a new release. The experimental
-channel has every kind, and the fields and defaults of the standard one.
+Writes gateway_api_defaults.json and known_fields.json in bridge/sources, with a line for each kind of Gateway API and
+of vendors. The experimental channel has every kind, and the fields and defaults of the standard one.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import yaml
 
 from bridge.model.keys import Key
 from bridge.sources import defaults, known_fields
-from bridge.sources.defaults import GatewayApiDefaults, KindDefaults, mapping_of
+from bridge.sources.defaults import KindDefaults, ShippedDefaults, mapping_of
 from hack.tools.crds import GATEWAY_API_VERSION, VENDORS, crds_of, ensure_crds
 
 DEFAULTS = Path(defaults.__file__).with_name(defaults.FILE)
@@ -41,34 +40,30 @@ def defaults_of(schema: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def extract_defaults(crd_dir: Path, channel: str = "experimental") -> GatewayApiDefaults:
+def extract_defaults(crd_dir: Path, channel: str = "experimental") -> ShippedDefaults:
     """Return the defaults of one channel of Gateway API's CRDs, and of vendors' kinds that need any, or no namespace.
 
     Raises ValueError if two served versions of a kind have different defaults, which the file cannot represent.
     """
-    crds = list(_crds_in(crd_dir / channel))
     vendors = _defaults_by_kind(crd for vendor in VENDORS for crd in crds_of(vendor).values())
     needed = {type_id: kind for type_id, kind in vendors.items() if kind.schema or not kind.namespaced}
-    release = crds[0]["metadata"]["annotations"]["gateway.networking.k8s.io/bundle-version"]
-    return GatewayApiDefaults(release, _defaults_by_kind(crds), needed)
+    return ShippedDefaults(_defaults_by_kind(_crds_in(crd_dir / channel)), needed)
 
 
 def _defaults_by_kind(crds: Iterable[Mapping[str, Any]]) -> dict[str, KindDefaults]:
     kinds = {}
     for spec in (crd["spec"] for crd in crds):
-        served = {one["name"]: one["schema"]["openAPIV3Schema"] for one in spec["versions"] if one["served"]}
-        first, *rest = map(defaults_of, served.values())
+        first, *rest = (defaults_of(one["schema"]["openAPIV3Schema"]) for one in spec["versions"] if one["served"])
         type_id = Key(spec["group"], spec["names"]["kind"], "", "").type_id
         if any(schema != first for schema in rest):
             raise ValueError(f"the served versions of {type_id} differ in their defaults")
-        kinds[type_id] = KindDefaults(spec["scope"] == "Namespaced", tuple(served), first)
+        kinds[type_id] = KindDefaults(spec["scope"] == "Namespaced", first)
     return kinds
 
 
-def render_defaults(found: GatewayApiDefaults) -> str:
+def render_defaults(found: ShippedDefaults) -> str:
     """Return the text of the file with defaults."""
-    kinds, vendors = _lines(found.kinds), _lines(found.vendors)
-    return f'{{"release": {_json(found.release)}, "kinds": {kinds}, "vendors": {vendors}}}\n'
+    return f'{{"kinds": {_lines(found.kinds)}, "vendors": {_lines(found.vendors)}}}\n'
 
 
 def render_known_fields() -> str:
@@ -83,11 +78,8 @@ def render_known_fields() -> str:
     return f"{_lines(kinds)}\n"
 
 
-def _crds_in(folder: Path) -> Iterator[dict[str, Any]]:
-    for file in sorted(folder.glob("*.yaml")):
-        for crd in yaml.safe_load_all(file.read_text(encoding="utf-8")):
-            if crd and crd.get("kind") == "CustomResourceDefinition":
-                yield crd
+def _crds_in(folder: Path) -> list[dict[str, Any]]:
+    return [yaml.safe_load(file.read_text(encoding="utf-8")) for file in sorted(folder.glob("*.yaml"))]
 
 
 def _lines(kinds: dict[str, Any]) -> str:
