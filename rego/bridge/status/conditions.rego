@@ -12,9 +12,10 @@ import data.bridge.outcomes
 import data.bridge.policy as policies
 
 # The desired status of a policy, `{policy, policyKind, mode, controllerName?, replacedDefault?, rejected?, conditions,
-# types}`; `types` are the bridge's condition types, `rejected` the refs that are not accepted. If the kind reports by ancestor, `{…, ancestors, unreported}`: the entries, and the places
-# `[object, place]` of omitted ancestors. Accepted=False has no outcome (semantics S1). `reported` has the reports of
-# other controllers about an observed policy; see `reported`.
+# types}`; `types` are the bridge's condition types, `rejected` the refs that are not accepted. If the kind reports by
+# ancestor, `{…, ancestors, unreported}`: the entries, and the places `[object, place]` of omitted ancestors.
+# Accepted=False has no outcome (semantics S1). `reported` has the reports of other controllers about an observed
+# policy; see `reported`.
 of_policy(policy_key, tallies) := object.union(entry, {"reported": reports |
 	entry.mode == "Observe"
 	reports := reported(policy_key, entry)
@@ -55,8 +56,8 @@ with_generation(key, condition) := object.union(condition, {"observedGeneration"
 # the first; otherwise the message names the rejected refs (semantics T4).
 accepted_condition(policy_key) := {"type": "Accepted", "status": "False", "reason": refused[0].reason, "message": refused[0].message} if {
 	refused := _rejected(policy_key)
+	refused != [] # first: most policies have no rejected ref, and a mesh-wide one has many verdicts
 	count(refused) == count(attachment.verdicts(policy_key))
-	refused != []
 } else := {"type": "Accepted", "status": "True", "reason": "Accepted", "message": message} if {
 	refused := _rejected(policy_key)
 	rejected := [sprintf(", but not for %d of its targets: %s%s", [count(refused), explained, rest]) |
