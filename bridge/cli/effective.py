@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     source_namespace_option(SAME_FOR_ALL),
     option("--with-staged", is_flag=True, help="As if staged policies were in effect."),
     SELECTOR,
-    queries=("active_kinds", "effective", "scopes"),
+    queries=("effective", "kinds_in_force", "scopes"),
 )
 async def effective(engine: Engine, asked: Asked) -> Answer:
     """Show effective policies: the spec that applies at a target, and the policies that it comes from.

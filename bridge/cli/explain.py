@@ -67,7 +67,7 @@ async def explain(engine: Engine, asked: Asked) -> Answer:
 
     kind = await policy_kind(engine.opa, asked.kind) if asked.kind else None
     keys = await target_keys(engine.opa, asked.words, asked.namespace)
-    kinds = await engine.opa.query("active_kinds", {})
+    kinds = await engine.opa.query("kinds_in_force", {})
     named = [key for key in keys if key.type_id in kinds]
     policies = [await describe(engine.opa, key, await engine.events(key)) for key in named]
     targets = [] if policies else keys

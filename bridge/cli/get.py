@@ -150,7 +150,7 @@ async def listing(
         found = await listed_policies(engine.opa, chosen, namespace, selects)
         return ListedObjects(form, _named(found, "policy", names))
     keys = await target_keys(engine.opa, words, namespace)
-    of_policies = set(await engine.opa.query("active_kinds", {})) & {key.type_id for key in keys}
+    of_policies = set(await engine.opa.query("kinds_in_force", {})) & {key.type_id for key in keys}
     if of_policies:
         if len({key.type_id for key in keys}) > 1:
             raise CommandError(f"{' '.join(words)} names policies and other objects: list them separately")
@@ -180,7 +180,7 @@ async def listed_policies(opa: Opa, kind: str | None, namespace: str | None, sel
     from bridge.queries.asking import labels_of, objects
     from bridge.queries.statuses import statuses
 
-    kinds = await opa.query("active_kinds", {})
+    kinds = await opa.query("kinds_in_force", {})
     found = await statuses(opa, with_objects=False, kind=kind, with_affected=False)
     chosen = [entry for entry in found.policies if namespace in {None, parse_key(entry["policy"]).namespace}]
     held = {str(key): obj for key, obj in (await objects(opa, (parse_key(one["policy"]) for one in chosen))).items()}
@@ -209,7 +209,7 @@ async def listed_kinds(opa: Opa, kind: str | None) -> list[Entry]:
     """
     from bridge.queries.asking import objects, refused_policy_kinds, undescribed
 
-    active = await opa.query("active_kinds", {})
+    active = await opa.query("kinds_in_force", {})
     held = await objects(opa, map(parse_key, await opa.query("policykinds", {})))
     described = {f"{obj['spec']['group']}/{obj['spec']['kind']}": obj for obj in held.values() if _describes(obj)}
     listed = [

@@ -100,7 +100,7 @@ async def _facts(engine: Engine, settings: Settings, cluster: KindSource | None)
     from bridge.queries.asking import undescribed
     from bridge.sidecar.rbac import Facts, explained_kinds, replicated_types
 
-    kinds = explained_kinds(await engine.opa.query("active_kinds", {}), served=cluster is not None)
+    kinds = explained_kinds(await engine.opa.query("kinds_in_force", {}), served=cluster is not None)
     kinds += [name for name, about in (await undescribed(engine.opa)).items() if "crd" in about]
     replicated = [*replicated_types(settings), *kinds]
     written = await engine.opa.query("writable_types", {"replicated": replicated})

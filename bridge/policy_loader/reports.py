@@ -63,10 +63,10 @@ def status(verdict: Verdict, generation: int, current: Mapping[str, Any], now: s
     if problems := (*verdict.problems, *verdict.failing):
         found["problems"] = [_format_problem(problem) for problem in problems[:MOST_PROBLEMS]]
     if verdict.active:
-        before = current.get("active") or {}
+        before = current.get("inForce") or {}
         # The revision with which it became active. Later ones have it too: a change of others changes nothing here.
         kept = before.get("version") == verdict.active and before.get("revision")
-        found["active"] = {"version": verdict.active, "revision": kept or verdict.revision}
+        found["inForce"] = {"version": verdict.active, "revision": kept or verdict.revision}
     return found
 
 
@@ -76,7 +76,7 @@ def event(verdict: Verdict, *, fixed: bool) -> ObjectEvent | None:
         return ObjectEvent("Warning", "PolicyRefused", summary(verdict))
     if verdict.failing:
         return ObjectEvent("Warning", "PolicyFails", summary_of_failing(verdict.failing))
-    return ObjectEvent("Normal", "PolicyActive", "The new version is active") if fixed and verdict.programmed else None
+    return ObjectEvent("Normal", "PolicyInForce", "The new version is active") if fixed and verdict.programmed else None
 
 
 def summary(verdict: Verdict) -> str:

@@ -45,7 +45,7 @@ async def policy_kind(opa: Opa, text: str) -> str:
     types = await opa.query("types", {})
     kinds = {name: about["names"] for name, about in types.items() if about["policy"]}
     if not match_kinds(text, kinds):
-        presets = dict.fromkeys(await opa.query("active_kinds", {}), ())  # also those without policies
+        presets = dict.fromkeys(await opa.query("kinds_in_force", {}), ())  # also those without policies
         kinds = presets if match_kinds(text, presets) else kinds or presets
     return resolve_kind(text, kinds, "policy kind")
 

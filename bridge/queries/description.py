@@ -156,7 +156,7 @@ async def describe(opa: Opa, key: Key, events: Sequence[Entry]) -> Description:
     held = (await objects(opa, [whole]))[whole]
     picture = (await opa.query("picture", {"objects": [str(whole)]})).get(str(whole), {})
     problems = await with_suggestions(opa, await opa.query("problems", {"objects": [str(whole)]}), {})
-    if whole.type_id in await opa.query("active_kinds", {}):
+    if whole.type_id in await opa.query("kinds_in_force", {}):
         found = await statuses(opa, with_objects=False, kind=whole.type_id, with_affected=False)
         status = next((entry for entry in found.policies if entry["policy"] == str(whole)), None)
         impact = await opa.query("impact", {"policy": str(whole)})

@@ -53,7 +53,7 @@ def needed_access(settings: Settings, facts: Facts) -> list[Access]:
 
 
 def explained_kinds(kinds: Mapping[str, Mapping[str, Any]], *, served: bool) -> list[str]:
-    """Return the replicated kinds of the result of `active_kinds`; `served` means that they come from a cluster.
+    """Return the replicated kinds of the result of `kinds_in_force`; `served` means that they come from a cluster.
 
     A cluster without a CRD or PolicyKind for a shipped preset's kind does not serve it.
     """

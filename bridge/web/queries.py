@@ -34,11 +34,11 @@ from bridge.work import PAUSE
 
 # Queries for people and programs. None of them writes.
 ALLOWED = frozenset({
-    "active_kinds",
     "differences",
     "effective",
     "explain",
     "impact",
+    "kinds_in_force",
     "names",
     "problems",
     "request",

@@ -91,7 +91,7 @@ test_what_cannot_be_answered_is_an_error_that_says_why if {
 	_asked("request", {"host": "a", "gateway": "gateway.networking.k8s.io/Gateway/infra/x"}).error.code == "TargetNotFound"
 	_asked("request", {"host": "a/b"}).error.code == "InvalidInput"
 	for_clients := ["explain", "impact", "problems", "status", "tree"]
-	for_commands := ["constraints", "active_kinds", "refused_policykinds", "resource_versions", "scopes", "types"]
+	for_commands := ["constraints", "kinds_in_force", "refused_policykinds", "resource_versions", "scopes", "types"]
 	codes := {edge[query].error.code | some query in array.concat(for_clients, for_commands)} with data.bridge_view as {"name": "v"}
 	codes == {"NeedsObjects"}
 }

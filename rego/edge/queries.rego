@@ -56,7 +56,7 @@ tree := needs_objects("tree")
 # The first queries of commands, which find objects by their names.
 constraints := needs_objects("the command line")
 
-active_kinds := needs_objects("the command line")
+kinds_in_force := needs_objects("the command line")
 
 refused_policykinds := needs_objects("the command line")
 

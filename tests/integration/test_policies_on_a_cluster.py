@@ -201,14 +201,14 @@ def test_a_rego_policy_is_tested_before_it_becomes_active(shared: Shared, tenant
     put(1)
     until(lambda: bridge.ask(package) == {"allow": 1})
     until(lambda: shown("Programmed") == "TrueProgrammed")
-    revision = status()["active"]["revision"]
+    revision = status()["inForce"]["revision"]
     assert revision
     put(11)
     until(lambda: shown("Accepted") == "FalseTestFailed")
     assert shown("Programmed") == "FalseLastGoodVersion"
     (problem,) = status()["problems"]
     assert (problem["file"], problem["line"]) == ("main_test.rego", 5)
-    assert status()["active"]["revision"] == revision
+    assert status()["inForce"]["revision"] == revision
     assert status()["observedGeneration"] == 2
     assert bridge.ask(package) == {"allow": 1}
     put(2)

@@ -49,8 +49,8 @@ def test_a_preset_has_sections_where_its_crd_has_a_section_name(preset: dict[str
 
 async def test_the_crds_agree_with_the_presets(opa: Opa, crds: dict[str, Any]) -> None:
     kinds = {f"{preset['group']}/{preset['kind']}" for preset in PRESETS}
-    alone = {kind: about for kind, about in (await opa.query("active_kinds", {})).items() if kind in kinds}
-    with_crds = await opa.query("active_kinds", {"changes": {"upsert": list(crds.values())}})
+    alone = {kind: about for kind, about in (await opa.query("kinds_in_force", {})).items() if kind in kinds}
+    with_crds = await opa.query("kinds_in_force", {"changes": {"upsert": list(crds.values())}})
     assert alone.keys() == kinds
     for kind, described in alone.items():
         assert with_crds[kind]["layers"] == ["Preset", "CustomResourceDefinition"]
@@ -60,5 +60,5 @@ async def test_the_crds_agree_with_the_presets(opa: Opa, crds: dict[str, Any]) -
 
 async def test_every_policy_of_the_release_is_a_policy_kind(opa: Opa, crds: dict[str, Any]) -> None:
     changes = {"upsert": list(crds.values())}
-    assert (await opa.query("active_kinds", {"changes": changes})).keys() >= crds.keys()
+    assert (await opa.query("kinds_in_force", {"changes": changes})).keys() >= crds.keys()
     assert await opa.query("undescribed", {"changes": changes}) == {}

@@ -40,7 +40,7 @@ def crds(vendor: Vendor) -> dict[str, Crd]:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def opa(opa_path: Path) -> AsyncIterator[Opa]:
     async with WarmOpa(opa_path) as managed, Opa(managed.url) as found:
-        await found.put("kinds", await found.query("active_kinds", {}))
+        await found.put("kinds", await found.query("kinds_in_force", {}))
         yield found
 
 
@@ -125,8 +125,8 @@ def test_presets_have_sections_and_statuses_as_the_schema_has_them(crds: dict[st
 @pytest.mark.asyncio(loop_scope="module")
 async def test_the_crds_change_nothing_that_the_presets_say(opa: Opa, crds: dict[str, Crd]) -> None:
     changes = {"upsert": list(crds.values())}
-    alone = await opa.query("active_kinds", {})
-    with_crds = await opa.query("active_kinds", {"changes": changes})
+    alone = await opa.query("kinds_in_force", {})
+    with_crds = await opa.query("kinds_in_force", {"changes": changes})
     for kind in PRESETS.keys() & crds.keys():
         assert with_crds[kind]["layers"] == ["Preset", "CustomResourceDefinition"]
         for field in PRESETS[kind]:

@@ -22,7 +22,7 @@ from tests.warm_opa import WarmOpa
 async def empty_opa(opa_path: Path) -> AsyncIterator[Opa]:
     async with WarmOpa(opa_path, bundle=bundle_of_both()) as managed, Opa(managed.url) as opa:
         # As a replicator stores them: without, each query makes the presets again.
-        await opa.put("kinds", await opa.query("active_kinds", {}))
+        await opa.put("kinds", await opa.query("kinds_in_force", {}))
         yield opa
 
 

@@ -97,7 +97,7 @@ async def cluster_of(objects: Iterable[Object], opa: Opa) -> AsyncIterator[Clust
 
 async def rich_cluster(opa: Opa, seed: int) -> list[Object]:
     """A random cluster with effective policies; for every second seed with some for requests from one namespace."""
-    await opa.put("kinds", await opa.query("active_kinds", {}))  # without, each query makes the presets again
+    await opa.put("kinds", await opa.query("kinds_in_force", {}))  # without, each query makes the presets again
     try:
         return await _found(opa, seed)
     finally:

@@ -31,7 +31,7 @@ Place = tuple[Any, ...]
 @pytest_asyncio.fixture
 async def empty_opa(opa_path: File) -> AsyncIterator[Opa]:
     async with WarmOpa(opa_path) as managed, Opa(managed.url) as opa:
-        await opa.put("kinds", await opa.query("active_kinds", {}))
+        await opa.put("kinds", await opa.query("kinds_in_force", {}))
         yield opa
 
 

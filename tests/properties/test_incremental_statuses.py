@@ -166,7 +166,7 @@ def _meddle(source: ScriptedSource, chance: random.Random) -> str:
 
 async def compare(bridge: Bridge, when: str) -> None:
     opa = bridge.opa
-    assert await opa.get("kinds") == await opa.query("active_kinds", {}), when
+    assert await opa.get("kinds") == await opa.query("kinds_in_force", {}), when
     policies = [*await opa.query("policies", {}), *await opa.query("policykinds", {})]
     wanted = [entry for entry in await opa.query("status", {"policies": policies}) if entry["mode"] == "Manage"]
     found = {entry["policy"]: shown(bridge.source.objects, entry) for entry in wanted}
@@ -196,7 +196,7 @@ def _flattened(facts: Any, depth: int = 4) -> set[str]:
 
 async def _compare_ledger(opa: Opa, remediator: Remediator, keys: set[str], when: str) -> None:
     ledger, fresh = remediator._ledger, Ledger()
-    kinds = await opa.query("active_kinds", {})
+    kinds = await opa.query("kinds_in_force", {})
     for kind, targets in (await opa.query("scopes", {})).items():
         if kinds[kind]["mode"] == "Manage" or remediator._computing.observes:
             rows = await opa.query("outcomes", {"policyKind": kind, "targets": targets})

@@ -45,7 +45,7 @@ def engine(opa_path: Path) -> Iterator[Engine]:
         opa = Opa(managed.url)
         runner.run(opa.__aenter__())
         # As a replicator stores them: without, each query makes the presets again.
-        runner.run(opa.put("kinds", runner.run(opa.query("active_kinds", {}))))
+        runner.run(opa.put("kinds", runner.run(opa.query("kinds_in_force", {}))))
         yield Engine(runner, opa)
         runner.run(opa.__aexit__(None, None, None))
         runner.run(managed.__aexit__(None, None, None))

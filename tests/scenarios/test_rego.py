@@ -71,7 +71,7 @@ async def _opa(opa_path: Path, modules: Iterable[Path] = ()) -> AsyncIterator[Op
         WarmOpa(opa_path, bundle=bundle_with(module.read_text() for module in modules)) as managed,
         Opa(managed.url) as opa,
     ):
-        await opa.put("kinds", await opa.query("active_kinds", {}))  # the presets alone
+        await opa.put("kinds", await opa.query("kinds_in_force", {}))  # the presets alone
         yield opa
 
 

@@ -13,7 +13,7 @@ _type := "acme.io/RatePolicy"
 
 _preset := {"rates": {"group": "acme.io", "kind": "RatePolicy", "effectiveTarget": "Gateway", "conditions": "Enforced"}}
 
-_active(objects, presets) := {type: object.remove(kind, ["by", "preset", "traits"]) | some type, kind in found} if {
+_in_force(objects, presets) := {type: object.remove(kind, ["by", "preset", "traits"]) | some type, kind in found} if {
 	found := kinds.active_kinds with input as {"changes": {"upsert": objects}} with data.bridge_settings.presets as presets
 }
 
@@ -21,20 +21,20 @@ _normal(spec, layers) := object.union(kinds.normal_form(_type, spec), {"layers":
 
 # K1
 test_a_preset_is_active if {
-	_active([], _preset) == {_type: _normal(_preset.rates, ["Preset"])}
+	_in_force([], _preset) == {_type: _normal(_preset.rates, ["Preset"])}
 }
 
 # K1
 test_a_policykind_overrides_the_preset_field_by_field if {
 	described := object.union(_preset.rates, {"effectiveTarget": "Route", "mode": "Observe"})
-	_active([_rate_kind("rates", 1, {"mode": "Observe"})], _preset) == {_type: _normal(described, ["Preset", "PolicyKind"])}
+	_in_force([_rate_kind("rates", 1, {"mode": "Observe"})], _preset) == {_type: _normal(described, ["Preset", "PolicyKind"])}
 }
 
 # K1
 test_a_policykind_that_is_invalid_leaves_the_preset_active if {
 	every fields in [{"mode": "Manage"}, {"defaultStrategy": "None"}, {"strategies": {"x": "Foo"}}] {
-		_active([_rate_kind("rates", 1, fields)], _preset) == {_type: _normal(_preset.rates, ["Preset"])}
-		_active([_rate_kind("rates", 1, fields)], {}) == {}
+		_in_force([_rate_kind("rates", 1, fields)], _preset) == {_type: _normal(_preset.rates, ["Preset"])}
+		_in_force([_rate_kind("rates", 1, fields)], {}) == {}
 	}
 }
 
@@ -42,7 +42,7 @@ test_a_policykind_that_is_invalid_leaves_the_preset_active if {
 test_of_two_policykinds_for_one_kind_the_older_is_active if {
 	older := _rate_kind("b", 1, {"conditions": "Enforced"})
 	younger := _rate_kind("a", 2, {"mode": "Observe"})
-	_active([younger, older], {}) == {_type: _normal(older.spec, ["PolicyKind"])}
+	_in_force([younger, older], {}) == {_type: _normal(older.spec, ["PolicyKind"])}
 }
 
 # K1

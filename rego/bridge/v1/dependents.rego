@@ -47,7 +47,7 @@ policies := problem if {
 # METADATA
 # description: The active policy kinds, as the replicator stores them in `data.kinds`.
 # entrypoint: true
-active_kinds := kinds.active_kinds
+kinds_in_force := kinds.active_kinds
 
 # METADATA
 # description: "The documents of the active policy kinds, which the replicator stores: `kinds` and `kind_sets`."

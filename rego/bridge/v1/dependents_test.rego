@@ -263,7 +263,7 @@ test_policykinds_are_all_active_or_not if {
 }
 
 test_active_kinds_are_reported_by_name if {
-	found := v1.active_kinds with input as testing.changed([])
+	found := v1.kinds_in_force with input as testing.changed([])
 	object.keys(found) == {_color, "example.com/TimeoutPolicy"}
 }
 

@@ -47,7 +47,7 @@ test_effective_takes_a_named_rule_by_its_place if {
 
 test_effective_answers_from_what_is_stored_as_from_a_change if {
 	objects := array.concat(testing.world, [_warm])
-	kinds := v1.active_kinds with data.objects as testing.stored(objects)
+	kinds := v1.kinds_in_force with data.objects as testing.stored(objects)
 	found := v1.effective with input as {"targets": [testing.cart_pay]}
 		with data.objects as testing.stored(objects)
 		with data.index as testing.stored_index(objects)
@@ -126,7 +126,7 @@ test_outcomes_are_rows_for_each_effective_target_that_there_is if {
 _stored_world := array.concat(testing.world, [_cart_policy])
 
 _differences(fields) := found if {
-	kinds := v1.active_kinds with data.objects as testing.stored(_stored_world)
+	kinds := v1.kinds_in_force with data.objects as testing.stored(_stored_world)
 	found := v1.differences with input as fields
 		with data.objects as testing.stored(_stored_world)
 		with data.index as testing.stored_index(_stored_world)

@@ -143,7 +143,7 @@ _marked(former) := found if {
 		object.union(testing.gateway("public", []), {"status": {"listeners": [{"conditions": conditions}]}}),
 		object.union(testing.service("stock", []), {"metadata": {"annotations": {"old.io/OldPolicyAffected": "true"}}}),
 	]
-	kinds := v1.active_kinds with data.objects as testing.stored(objects)
+	kinds := v1.kinds_in_force with data.objects as testing.stored(objects)
 	found := v1.marked_objects with data.objects as testing.stored(objects) with data.kinds as kinds with input as {"former": former}
 }
 

@@ -20,7 +20,7 @@ _reader(method, path) := _ask("token-of-a-reader", method, path).allowed
 test_a_reader_asks_queries if {
 	_reader("POST", "v1/data/bridge/v1/effective")
 	_reader("GET", "v1/data/bridge/v1/scopes")
-	_reader("GET", "v1/data/bridge/v1/active_kinds/example.com/spec")
+	_reader("GET", "v1/data/bridge/v1/kinds_in_force/example.com/spec")
 }
 
 test_a_reader_writes_nothing if {

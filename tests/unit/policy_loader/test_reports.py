@@ -45,7 +45,7 @@ def test_an_annotation_has_a_size_whatever_went_wrong() -> None:
 def test_a_status_names_the_active_version() -> None:
     found = status(REFUSED, 4, {}, NOW)
     assert found["observedGeneration"] == 4
-    assert found["active"] == {"version": "v1", "revision": "r6"}
+    assert found["inForce"] == {"version": "v1", "revision": "r6"}
     assert found["problems"][0] == {
         "code": "rego_unsafe_var_error",
         "message": "var x is unsafe",
@@ -83,7 +83,7 @@ def test_a_status_without_problems_has_none() -> None:
                 "lastTransitionTime": NOW,
             },
         ],
-        "active": {"version": "v2", "revision": "r7"},
+        "inForce": {"version": "v2", "revision": "r7"},
     }
 
 
@@ -107,7 +107,7 @@ def test_events_report_rejected_and_fixed_versions() -> None:
         "Warning", "PolicyRefused", "main.rego:3:7: var x is unsafe; no version is active"
     )
     assert event(OK, fixed=False) is None
-    assert event(OK, fixed=True) == ObjectEvent("Normal", "PolicyActive", "The new version is active")
+    assert event(OK, fixed=True) == ObjectEvent("Normal", "PolicyInForce", "The new version is active")
     assert event(PENDING, fixed=True) is None
 
 
