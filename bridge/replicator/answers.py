@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bridge.model.views import View
-from bridge.opa.client import Opa, batches
+from bridge.opa.client import Opa, batches, in_parts
 from bridge.replicator.documents import Path
 from bridge.replicator.views import Slice, input_of_view, marks_of_view, put
 
@@ -91,8 +91,15 @@ class AnswerTable:
         within = sorted(self._keys)
         for objects in batches(sorted(self._stale), _BATCH):
             answers = self._answers
-            found = await self._opa.query("answers", {"objects": objects, "above": [], "within": within})
+            more: dict[str, Any] = {"above": [], "within": within}
+            found: dict[str, Any] = {}
+            for _, part in await in_parts(self._opa, "answers", "objects", objects, more):
+                found |= part
             for key in objects:
+                if key not in found:
+                    message = f"the evaluation fails: {self._opa.failures.errors.get(('answers', key), 'no reason')}"
+                    failed = {**more, "objects": [key], "failure": {"code": "EvaluationFailed", "message": message}}
+                    found |= await self._opa.query("answers", failed)
                 answers[key] = _entries(found.get(key, ()))
             self._stale.difference_update(objects)
         for above in batches(sorted(self._above), _BATCH):

@@ -35,16 +35,23 @@ _spellings(object_key) := ({object_key, keys.frontend(object_key)} | hierarchy.s
 # METADATA
 # description: |
 #   All of an object: `of_targets`, `["rows", target, kind]`, for a Gateway `["entries", gateway, mode, hostname]`, for a
-#   listener `["listeners", node]`, and for a route what `_matches` and `_rules` have.
+#   listener `["listeners", node]`, and for a route what `_matches` and `_rules` have. With `failure`, an error, all its
+#   effective policies are that error: their evaluation fails, and without them an edge would answer that there are none.
 of_object(object_key) := union({of_targets(object_key), _rows(object_key), _of_level(levels.of(object_key), object_key)})
 
 _rows(object_key) := {[["rows", node, kind], paths] |
 	some node in ({object_key, keys.frontend(object_key)} | hierarchy.sections(object_key))
 	some kind in kinds.in_use
 	scopes.acts_at(kind, node)
-	paths := [entry | some entry in effective.policies_of(kind, node, ""); _is_inside(entry.path)]
+	paths := _paths(kind, node)
 	paths != []
 }
+
+_paths(kind, node) := _failed(node) if {
+	input.failure
+} else := [entry | some entry in effective.policies_of(kind, node, ""); _is_inside(entry.path)]
+
+_failed(node) := [{"path": [node], "error": input.failure, "policies": []}]
 
 # Of paths to a backend, those through routes of the view only.
 _is_inside(path) if {
@@ -188,12 +195,16 @@ _rules(route_key) := {[["rules", entry, sprintf("%s#%d", [route_key, index])], f
 		"backends": backends,
 		"filters": requests.filters(entry, route_key, index),
 		"filterBackends": filter_backends,
-		"policies": requests.policies(entry, rule, requests.reachable_backends(array.concat(backends, filter_backends))),
+		"policies": _policies(entry, rule, array.concat(backends, filter_backends)),
 		"nearest": null,
 		"undecided": [],
 	}
 	found := {"answer": answer, "failure": {"other": _failures[route_key][index], "GRPC": _failures_of_calls[route_key][index]}}
 }
+
+_policies(entry, rule, backends) := [{"target": rule, "policyKind": kind, "paths": _failed(rule)} | some kind in sort(kinds.in_use)] if {
+	input.failure
+} else := requests.policies(entry, rule, requests.reachable_backends(backends))
 
 _failures := {route_key: [requests.failure(route_key, rule, requests.backends(route_key, index)) | some index, rule in lookup.get(route_key).spec.rules] |
 	some route_key in input.objects

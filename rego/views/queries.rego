@@ -13,7 +13,7 @@ import data.bridge.views
 # METADATA
 # description: |
 #   What an OPA with the answers of a view looks up about `objects`, and of `above` only the targets below them: `[path,
-#   value]` by object. `within` are the keys of the view.
+#   value]` by object. `within` are the keys of the view, `failure` is an error in place of effective policies.
 # entrypoint: true
 answers := problem if {
 	problem := queries.problem([["objects", "keys"], ["above", "keys"], ["within", "keys"]])

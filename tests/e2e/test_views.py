@@ -46,6 +46,36 @@ data: {{acme.rego: "package acme\\n\\nnumber := {}"}}
 """
 
 
+# A strategy with two results for some policies, and such a policy of one tenant.
+FRAIL = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: frail, namespace: opa-policies, labels: {openpolicyagent.org/policy: rego}}
+data:
+  frail.rego: |
+    package bridge.strategies.frail
+
+    result := {"spec": input.challenger.spec, "origins": {}}
+
+    result := {"spec": {}, "origins": {}} if input.challenger.spec.boom
+---
+apiVersion: policybridge.io/v1alpha1
+kind: PolicyKind
+metadata: {name: rates.acme.example}
+spec: {group: acme.example, kind: Rate, effectiveTarget: Rule, custom: frail, defaultStrategy: Custom}
+---
+apiVersion: acme.example/v1
+kind: Rate
+metadata: {name: everyone, namespace: infra}
+spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: public}], rate: 1}
+---
+apiVersion: acme.example/v1
+kind: Rate
+metadata: {name: one, namespace: shop}
+spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: storefront}], boom: true}
+"""
+
+
 def _free_address() -> str:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -299,6 +329,20 @@ def _check_state(archive: bytes) -> int:
     assert stamps == {kinds["example.com/ColorPolicy"]["by"]}
     [text] = [text.decode() for name, text in files.items() if name.endswith(".rego") and b"package acme" in text]
     return int(text.rpartition(" ")[2])
+
+
+def test_policy_on_which_a_strategy_fails_is_an_error_at_its_targets_and_holds_no_view(fleet: Fleet) -> None:
+    (fleet.folder / "manifests" / "99.yaml").write_text(FRAIL)
+    fleet.start_hub("Gateway/infra/public=effective")
+    edge, _ = fleet.start_edge("edge", fleet.config("infra.public.effective"))
+    eventually_blocking(functools.partial(about, edge))
+    given = {"targets": [STOREFRONT], "policyKind": "acme.example/Rate"}
+    served = query(edge, "request", {"gateway": PUBLIC, "host": "shop.example.com", "path": "/"})
+    assert served["route"] == STOREFRONT
+    for answer in (query(edge, "effective", given), served["policies"]):
+        assert {path["error"]["code"] for one in answer for path in one["paths"]} == {"EvaluationFailed"}
+    others = {"targets": [STOREFRONT.replace("storefront", "cart")]}
+    assert query(edge, "effective", others) == query(fleet.opa_url, "effective", others) != []
 
 
 async def test_more_edges_behind_one_address_wait_than_other_listeners_serve(fleet: Fleet) -> None:
