@@ -23,6 +23,7 @@ from yarl import URL
 
 from hack.tools import find
 from tests.eventually import eventually_blocking
+from tests.freezing import freeze
 from tests.ports import free_address
 
 USER, PASSWORD = "fleet", "a-secret-of-tests"
@@ -106,7 +107,7 @@ class StorageServer:
             yield
             self.start()
         elif trouble == "hanging":
-            self.process.send_signal(signal.SIGSTOP)
+            freeze(self.process.pid)
             yield
             self.process.send_signal(signal.SIGCONT)
         else:

@@ -24,6 +24,7 @@ from tests.e2e.audit_log import audited_plane, without_the_lease, writes
 from tests.e2e.conftest import ROOT
 from tests.e2e.serving import Serving, bridge_runs
 from tests.eventually import eventually_blocking
+from tests.freezing import freeze
 
 pytestmark = pytest.mark.long
 
@@ -185,7 +186,7 @@ def test_one_writes_and_never_both_when_the_holder_freezes_and_when_it_is_killed
     _follows(scene, second)
 
     # The process freezes, as a machine can, for longer than the Lease; then it continues.
-    os.kill(first.serving.process.pid, signal.SIGSTOP)
+    freeze(first.serving.process.pid)
     frozen = time.time()
     scene.until(
         lambda: scene.written_since(second.user, frozen) >= WRITTEN, "the other does not continue with everything"

@@ -20,6 +20,7 @@ from tests.controlplane.plane import ControlPlane
 from tests.controlplane.process import ServerProcess
 from tests.eventually import eventually
 from tests.faults.cluster import LISTED, Reader, bridge, busy, load_of, until_equal
+from tests.freezing import freeze
 from tests.integration.faulty_opa import Fault, FaultyOpa, lose, lose_answer, refuse
 from tests.warm_opa import whole_bundle
 
@@ -97,7 +98,7 @@ async def test_opa_is_frozen_in_a_burst(control_plane: ControlPlane, opa: Manage
         frozen = opa_below(opa.pid)
         assert frozen is not None
         await asyncio.sleep(1)
-        os.kill(frozen, signal.SIGSTOP)
+        freeze(frozen)
         await asyncio.sleep(12)  # longer than the bridge waits for an answer
         os.kill(frozen, signal.SIGCONT)
         await asyncio.sleep(2)

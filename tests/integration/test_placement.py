@@ -30,6 +30,7 @@ from hack.processes import opa_below
 from tests.controlplane.api import ApiServer
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import equal_to, eventually
+from tests.freezing import freeze
 from tests.integration.objects import apply_crd, crd, fresh_name, make_namespace
 from tests.integration.on_a_cluster import parts_on
 from tests.warm_opa import WarmOpa, sync_bundle
@@ -405,7 +406,7 @@ async def test_an_opa_that_does_not_answer_in_time_is_waited_for_with_every_ques
     async with Opa(opa.url, timeout=1.0) as client:
         deciding = Deciding(client)
         decision = decision_path("data.io.k8s.federation.admission")
-        os.kill(frozen, signal.SIGSTOP)
+        freeze(frozen)
         try:
             for question in (
                 deciding.revisions(),

@@ -23,6 +23,7 @@ from hack.processes import opa_below
 from tests.builders import service
 from tests.eventually import eventually
 from tests.faults.comparing import differences, held
+from tests.freezing import freeze
 from tests.integration.faulty_opa import Fault, FaultyOpa, arrive_late, lose, lose_answer, once, refuse
 from tests.integration.scripted import ScriptedSource
 from tests.integration.test_replicator import POLICY_KIND, bridge, color, keys, route
@@ -92,7 +93,7 @@ async def test_an_opa_that_freezes_is_waited_for_and_nothing_is_sent_again_that_
     assert frozen is not None
     async with bridge(opa.url, [service("a")], timeout=2.0) as one:
         await one.filled()
-        os.kill(frozen, signal.SIGSTOP)
+        freeze(frozen)
         try:
             one.source.put(service("b"))
             await eventually(lambda: not one.replicator.filled.is_set())

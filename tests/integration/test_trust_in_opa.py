@@ -12,6 +12,7 @@ from bridge.replicator import replicator, writer
 from hack.processes import opa_below
 from tests.builders import service
 from tests.eventually import eventually
+from tests.freezing import freeze
 from tests.integration.faulty_opa import FaultyOpa
 from tests.integration.test_replicator import bridge
 from tests.warm_opa import WarmOpa
@@ -54,14 +55,14 @@ async def test_an_opa_that_freezes_while_it_is_queried_is_not_ready_long_before_
     frozen = opa_below(opa.pid)
     assert frozen is not None
 
-    async def freeze(_: web.Request, pass_on: Passing) -> web.StreamResponse:
+    async def freeze_first(_: web.Request, pass_on: Passing) -> web.StreamResponse:
         faulty.question_fault = None
-        os.kill(frozen, signal.SIGSTOP)
+        freeze(frozen)
         return await pass_on()
 
     async with bridge(faulty.url, [service("a")], timeout=MINUTES) as one:
         await one.filled()
-        faulty.question_fault = freeze
+        faulty.question_fault = freeze_first
         one.source.put(service("b"))
         try:
             await eventually(lambda: bool(one.replicator.unready), patience=PATIENCE)
