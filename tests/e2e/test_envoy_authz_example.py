@@ -33,6 +33,8 @@ async def served(bridge_path: Path, environment: dict[str, str], tmp_path: Path)
     arguments = ("--manifests", folder, "--listen", "127.0.0.1:0")
     with bridge_runs(bridge_path, environment, tmp_path / "log", *arguments) as found:
         async with Opa(found.opa_url) as opa:
+            # On a busy machine the module's first check takes long, and a ready bridge checks it again.
+            await eventually(lambda: opa.get("envoy/authz"), lambda package: package is not None)
             yield opa, folder
 
 
