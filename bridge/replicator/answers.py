@@ -83,7 +83,9 @@ class AnswerTable:
             raise
         self._stale = ((self._stale | {*affected["objects"]}) & self._below) | (self._below - self._answers.keys())
         self._above = ((self._above | {*affected["above"]}) & self._below) - self._stale
-        for key in self._answers.keys() - self._below:
+        gone = self._answers.keys() - self._below
+        self._opa.failures.drop("answers", gone)
+        for key in gone:
             del self._answers[key]
         return found
 
