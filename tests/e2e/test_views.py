@@ -28,6 +28,7 @@ from bridge.opa.bundle import BUNDLE_NAME, edge_config, view_path
 from bridge.opa.credentials import kept_credentials, new_credentials
 from tests.e2e.conftest import SHOP, Run
 from tests.e2e.serving import bridge_runs, fetch
+from tests.e2e.test_get import FAILING
 from tests.e2e.test_hostile_names import ESCAPE, OBEYED
 from tests.e2e.test_hostile_names import NAMES as HOSTILE_NAMES
 from tests.e2e.test_hostile_names import objects as hostile_objects
@@ -43,36 +44,6 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {{name: acme, namespace: opa-policies, labels: {{openpolicyagent.org/policy: rego}}}}
 data: {{acme.rego: "package acme\\n\\nnumber := {}"}}
-"""
-
-
-# A strategy with two results for some policies, and such a policy of one tenant.
-FRAIL = """
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: frail, namespace: opa-policies, labels: {openpolicyagent.org/policy: rego}}
-data:
-  frail.rego: |
-    package bridge.strategies.frail
-
-    result := {"spec": input.challenger.spec, "origins": {}}
-
-    result := {"spec": {}, "origins": {}} if input.challenger.spec.boom
----
-apiVersion: policybridge.io/v1alpha1
-kind: PolicyKind
-metadata: {name: rates.acme.example}
-spec: {group: acme.example, kind: Rate, effectiveTarget: Rule, custom: frail, defaultStrategy: Custom}
----
-apiVersion: acme.example/v1
-kind: Rate
-metadata: {name: everyone, namespace: infra}
-spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: public}], rate: 1}
----
-apiVersion: acme.example/v1
-kind: Rate
-metadata: {name: one, namespace: shop}
-spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: storefront}], boom: true}
 """
 
 
@@ -332,13 +303,14 @@ def _check_state(archive: bytes) -> int:
 
 
 def test_policy_on_which_a_strategy_fails_is_an_error_at_its_targets_and_holds_no_view(fleet: Fleet) -> None:
-    (fleet.folder / "manifests" / "99.yaml").write_text(FRAIL)
-    fleet.start_hub("Gateway/infra/public=effective")
-    edge, _ = fleet.start_edge("edge", fleet.config("infra.public.effective"))
+    (fleet.folder / "manifests" / "99.yaml").write_text(FAILING)
+    fleet.start_hub("Gateway/infra/internal=effective")
+    edge, _ = fleet.start_edge("edge", fleet.config("infra.internal.effective"))
     eventually_blocking(functools.partial(about, edge))
-    given = {"targets": [STOREFRONT], "policyKind": "acme.example/Rate"}
-    served = query(edge, "request", {"gateway": PUBLIC, "host": "shop.example.com", "path": "/"})
-    assert served["route"] == STOREFRONT
+    admin, internal = STOREFRONT.replace("storefront", "admin"), PUBLIC.replace("public", "internal")
+    given = {"targets": [admin], "policyKind": "acme.example/Rate"}
+    served = query(edge, "request", {"gateway": internal, "host": "admin.example.com", "path": "/orders"})
+    assert served["route"] == admin
     for answer in (query(edge, "effective", given), served["policies"]):
         assert {path["error"]["code"] for one in answer for path in one["paths"]} == {"EvaluationFailed"}
     others = {"targets": [STOREFRONT.replace("storefront", "cart")]}
