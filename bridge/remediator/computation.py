@@ -122,10 +122,11 @@ class Computing:
         return [names for index, names in enumerate(present) if names not in present[:index]] + self.former
 
     async def retire(self, names: Collection[Names], dirty: Dirty) -> None:
-        """Add names of former kinds, and to `dirty` their marks and the policies, which may have entries under them."""
+        """Add names of former kinds, and to `dirty` their marks and the policies that may have entries under them."""
         self.former.extend(names)
-        if names:
-            dirty.policies.update(await self._patient.query("policies", {}))
+        if kinds := {one["kind"] for one in names}:
+            found = await self._patient.query("policies", {})
+            dirty.policies.update(policy for policy in found if parse_key(policy).kind in kinds)
         dirty.objects.update(await self._patient.query("marked_objects", {"former": self.former}))
 
     async def _active_kinds(self) -> dict[str, Any]:
