@@ -140,12 +140,15 @@ async def _opa(source: Input) -> Check:
         async with Opa(url, token=source.token, timeout=_TIMEOUT, tls=TlsFiles(*source.tls)) as opa:
             kinds = await opa.query("types", {})
             undescribed = sorted(await opa.query("undescribed", {}))
+            missing_view = await opa.missing_view()
             revision = (await opa.answer(f"{QUERIES}/types", {})).revision
     except OpaError as error:
         fix = "start it with the configuration that `bridge opa-config` prints, and `bridge run --opa` beside it"
         return Check("opa server", "missing", str(error), why, fix)
     policies = sum(about["policy"] for about in kinds.values())
     found = f"{url}: modules {revision or 'of no bundle'}, {policies} active policy kinds"
+    if missing_view:
+        return Check("opa server", "missing", f"{found}; data.kubernetes is missing", why, missing_view)
     if undescribed:
         found += f"; not described: {first_of(undescribed, _NAMED)}"
         fix = "correct the kind in the manifest, or write a PolicyKind: `bridge init policykind` prints one"

@@ -15,7 +15,7 @@ import functools
 import hashlib
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from pathlib import Path
 
@@ -165,6 +165,7 @@ class BundleEndpoint:
         self._bundle = bundle
         self._content = archive(bundle) if bundle else b""
         self._fresh_start: Callable[[], None] = lambda: None
+        self._check_first: Callable[[], Awaitable[None]] | None = None
         self._changed = asyncio.Condition()
         self._sending: dict[asyncio.Task[None], bytes] = {}  # contents of downloads in progress, the first one first
         self._own_turns = asyncio.Semaphore(DOWNLOADS)
@@ -185,6 +186,10 @@ class BundleEndpoint:
     def on_fresh_start(self, call: Callable[[], None]) -> None:
         """Call this when a client without a bundle sends a request: its OPA has just started."""
         self._fresh_start = call
+
+    def before_first_bundle(self, check: Callable[[], Awaitable[None]]) -> None:
+        """Await this before a client without a bundle gets one. If it takes too long, the client gets none."""
+        self._check_first = check
 
     def add_to(self, app: web.Application, guard: Callable[[Handler], Handler]) -> None:
         """Add the endpoint to an application, behind a guard."""
@@ -232,6 +237,8 @@ class BundleEndpoint:
         has = request.headers.get("If-None-Match", "").strip('"')
         if not has:
             self._fresh_start()
+            if self._check_first is not None and not await _ends_in_time(self._check_first()):
+                return web.Response(status=503, headers={"Content-Type": BUNDLE_CONTENT_TYPE})
         if has != self._confirmed:
             async with self._taken:
                 self._confirmed = has
@@ -273,6 +280,14 @@ class BundleEndpoint:
         if self._ended or self.refusal:
             return True
         return self._bundle is not None and self._bundle.revision != has
+
+
+async def _ends_in_time(check: Awaitable[None]) -> bool:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(LONGEST_WAIT):
+            await check
+            return True
+    return False
 
 
 async def _send(request: web.Request, response: web.Response) -> None:

@@ -216,7 +216,9 @@ def build_cluster_bundle(documents: Mapping[str, Any], cluster: str, view: str, 
 
 
 def _manifest(revision: str, roots: tuple[str, ...]) -> bytes:
-    return msgspec.json.encode({"revision": revision, "roots": list(roots)}, order="deterministic")
+    # With the version of its Rego: an OPA that runs with --v0-compatible would read the modules as Rego v0.
+    about = {"revision": revision, "roots": list(roots), "rego_version": 1}
+    return msgspec.json.encode(about, order="deterministic")
 
 
 def _digest(files: Mapping[str, bytes], roots: tuple[str, ...]) -> str:

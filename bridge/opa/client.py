@@ -33,6 +33,7 @@ QUERIES = "bridge/v1"  # the package of the queries for clients
 _OF_FLEET = "bridge/fleet/v1"  # that of an OPA with the data of several clusters; each query has answers by cluster
 _OF_CLUSTER = ("objects", "facts", "index", "kinds", "kind_sets")  # documents that a cluster has of its own
 STATES_OF_MODULES = "bridge_modules"  # the document for `module_states`
+STATE_OF_VIEW = "data.kubernetes"  # its entry for the view of that name: `{missing}`, if OPA lacks it
 _REPETITIONS = 3  # times that a query is repeated after its cause of failure was fixed
 # The path of a submitted module, `<key of the object>/<name>`; OPA adds the bundle's name before it.
 _SUBMITTED = re.compile(r"(?:^|/)((?:core/ConfigMap|policybridge\.io/RegoPolicy)/[^/]+/[^/]+)/[^/]+\.rego$")
@@ -240,8 +241,12 @@ class Opa:
 
         A version that OPA does not have yet is checked since `since`; the active one fails on objects (`failing`).
         """
-        found = await self.get(STATES_OF_MODULES)
-        return {parse_key(name): state for name, state in (found or {}).items()}
+        found = await self.get(STATES_OF_MODULES) or {}
+        return {parse_key(name): state for name, state in found.items() if name != STATE_OF_VIEW}
+
+    async def missing_view(self) -> str:
+        """Return why the view `data.kubernetes` is missing though the bridge's settings ask for it; "" if it is not."""
+        return str(await self.get(pointer(STATES_OF_MODULES, STATE_OF_VIEW, "missing")) or "")
 
     async def config(self) -> dict[str, Any]:
         """Return the configuration of this OPA (OPA omits secrets)."""

@@ -190,10 +190,28 @@ def kubernetes_view(types: Iterable[str], plural_of: Callable[[str], str]) -> st
     return "\n\n".join(["package kubernetes", *rules]) + "\n"
 
 
+# A reference to the view, but not to a package of an author below it: `data.kubernetes.admission`.
+_READS_VIEW = re.compile(r"\bdata\s*(?:\.\s*kubernetes\b|\[\s*[\"`]kubernetes[\"`]\s*\])(?:\s*\.\s*(\w+))?")
+
+
+def lines_that_read_view(submission: Submission, view: str) -> dict[str, int]:
+    """Return the modules of a submission that read the view with this text, each with the first such line."""
+    types = set(re.findall(r"^(\w+) :=", view, re.MULTILINE))
+    found: dict[str, int] = {}
+    for name, text in submission.modules.items():
+        for reference in _READS_VIEW.finditer(text):
+            if reference[1] is None or reference[1] in types:
+                found.setdefault(name, text.count("\n", 0, reference.start()) + 1)
+    return found
+
+
 def _write_rule(plural: str, group: str, kind: str) -> str:
     # A whole document: a lookup of one object costs as little as by its path, and iteration costs no more.
     objects = f"data.objects[{json.dumps(group)}][{json.dumps(kind)}]"
-    return f'{plural} := {objects}["-"] if {{\n\t{objects}["-"]\n}} else := {objects}'
+    # Without objects it is empty, as in kube-mgmt: rules over an undefined document would be switched off.
+    return (
+        f'{plural} := {objects}["-"] if {{\n\t{objects}["-"]\n}} else := {objects} if {{\n\t{objects}\n}} else := {{}}'
+    )
 
 
 def _rank(type_id: str) -> tuple[int, str]:

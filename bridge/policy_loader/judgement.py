@@ -29,6 +29,7 @@ from bridge.policy_loader.submissions import (
 
 _REMEMBERED = 32  # sets
 _TESTED = 1000  # remembered submissions with passed tests
+IN_THE_WAY = "data_in_the_way"  # the code of the problem that OPA has documents of another client
 _OWN = frozenset({PARSE_ERROR, "rego_unsafe_var_error"})  # codes of errors that no other submission causes
 
 
@@ -78,11 +79,11 @@ class Judge:
 
     async def _check_obstacles(self, submissions: Sequence[Submission]) -> list[Fault]:
         # By each claim, not by what they have in common: data at `team` must not reject a module in `team.b`.
-        taken = await self._find_obstacles({at for submission in submissions for _, at in _list_claims(submission)})
+        taken = await self._find_obstacles({at for submission in submissions for _, at in list_claims(submission)})
         return [
             Fault(submission.author, _describe_obstacle(name, at), own=True)
             for submission in submissions
-            for name, at in _list_claims(submission)
+            for name, at in list_claims(submission)
             if at in taken
         ]
 
@@ -136,14 +137,14 @@ def _read_faults(found: Sequence[Finding], places: Places, *, own: bool = False)
     return [replace(fault, own=own or fault.problem.code in _OWN) for fault in faults]
 
 
-def _list_claims(submission: Submission) -> list[tuple[str, DataPath]]:
+def list_claims(submission: Submission) -> list[tuple[str, DataPath]]:
     """Return the parts of `data` that a submission owns, each with its module, "" for data."""
     return [*packages(submission).items(), *(("", at) for at in submission.data)]
 
 
 def _describe_obstacle(name: str, path: DataPath) -> ModuleProblem:
     text = f"OPA has data of another client at {'.'.join(path)}, which these modules overwrite: choose another package"
-    return ModuleProblem(name, 1 if name else 0, 1 if name else 0, "data_in_the_way", text)
+    return ModuleProblem(name, 1 if name else 0, 1 if name else 0, IN_THE_WAY, text)
 
 
 # Ordinary objects, which no user wrote: a module must not fail on them.

@@ -22,12 +22,13 @@ import structlog
 
 from bridge.model.keys import Key, pointer
 from bridge.opa.bundle import BUNDLE_NAME, Bundle
-from bridge.opa.client import STATES_OF_MODULES, BundleStatus, Failing, Opa
+from bridge.opa.client import STATE_OF_VIEW, STATES_OF_MODULES, BundleStatus, Failing, Opa
 from bridge.opa.errors import OpaError, OpaRejected
 from bridge.opa.shipped import Shipped
-from bridge.policy_loader.assembly import digest
+from bridge.policy_loader.assembly import digest, lines_that_read_view
 from bridge.policy_loader.compile_check import PARSE_ERROR, PASSING, Checker, CheckError
 from bridge.policy_loader.judgement import (
+    IN_THE_WAY,
     Chosen,
     Judge,
     Problems,
@@ -35,6 +36,7 @@ from bridge.policy_loader.judgement import (
     failures_by_author,
     fault_of,
     joined,
+    list_claims,
     problems_of,
     select,
 )
@@ -43,6 +45,7 @@ from bridge.policy_loader.submissions import (
     HIERARCHY,
     STRATEGIES,
     VIEW,
+    VIEW_MISSING,
     DataPath,
     Fault,
     ModuleProblem,
@@ -69,6 +72,11 @@ _RETRY = 30.0  # seconds until a rejected version is checked again, for a reason
 _FAILED = 1.0  # seconds after a check that could not be made
 _CONFLICT = "eval_conflict_error"
 _REFUSED = "bundle_error"
+
+VIEW_IN_USE = (
+    "OPA has documents or rules of another client at data.kubernetes: stop that client and remove them (restart OPA), "
+    "or set kubernetes_view: false"
+)
 
 Listener = Callable[[Verdict], None]
 
@@ -145,6 +153,11 @@ class Entry:
         if any(id(other) not in present for other in self.others):
             self.others, self.alone, self.final = (), False, False
 
+    @property
+    def is_blocked(self) -> bool:
+        """Return whether only documents of another client keep the version out of OPA."""
+        return any(problem.code == IN_THE_WAY for problem in self.problems)
+
     def verdict(self, failing: tuple[ModuleProblem, ...]) -> Verdict | None:
         """Return the verdict on the submitted version, None while it is unknown. OPA's version fails on `failing`."""
         if self.chosen is not self.submitted and not self.problems:
@@ -163,7 +176,7 @@ class Loader:
     """Keeps a set of modules active in which every one compiles with all others.
 
     `put` and `remove` are for followers of the authors' objects, and return immediately; `run` does the work until it
-    is cancelled. Listeners get each changed verdict. `kubernetes` returns the text of that view, which is omitted if
+    is cancelled. Listeners get each changed verdict. `kubernetes` returns the text of that view, which is omitted while
     OPA has other documents there; empty: it is disabled.
     """
 
@@ -178,6 +191,8 @@ class Loader:
         self._opa = opa
         self._activation = Activation(opa, endpoint)
         self._kubernetes = kubernetes
+        self.view_missing = ""  # why OPA lacks the view `kubernetes`
+        self._inspecting: list[asyncio.Future[None]] = []  # of those that wait for another look at OPA's documents
         self._guardrails: frozenset[str] = frozenset()  # shipped ones that Constraints name
         self._judge = Judge(checker, shipped, self._find_obstacles)
         self._entries: dict[Key, Entry] = {}
@@ -217,6 +232,13 @@ class Loader:
     def was_served_recently(self, revision: str) -> bool:
         """Return whether a bundle was replaced so recently that OPA may not have its successor yet."""
         return self._activation.was_served_recently(revision)
+
+    @property
+    def unready(self) -> str:
+        """Return why modules in OPA cannot read what they need; "" if they can."""
+        readers = self._find_view_readers()
+        more = f" and {len(readers) - 1} more" if len(readers) > 1 else ""
+        return f"{self.view_missing}; read by {min(readers)}{more}" if readers else ""
 
     def links(self) -> str | None:
         """Return the digest of the modules that declare links; None while OPA has another set than the next one."""
@@ -258,6 +280,31 @@ class Loader:
         """Add these shipped guardrails to the set from now on."""
         self._guardrails = packages
         self.reconsider()
+
+    async def inspect(self) -> None:
+        """Look at OPA's documents again, and return when a set is served that erases none of them.
+
+        An OPA without a bundle has just started, perhaps with Rego or data of its user at the paths of submissions.
+        """
+        if not self._listed.is_set():
+            return
+        self._alone.add([author for author, entry in self._entries.items() if entry.is_blocked])
+        if self.view_missing or await self._finds_obstacles_to_served():
+            done = asyncio.get_running_loop().create_future()
+            self._inspecting.append(done)
+            self.reconsider()
+            await done
+
+    async def _finds_obstacles_to_served(self) -> bool:
+        """Return whether OPA has documents of others where the served set has modules or data."""
+        claims = {at for submission in self._served for _, at in list_claims(submission)}
+        if self._kubernetes():
+            claims.add(VIEW)
+        while True:
+            try:
+                return bool(await self._activation.find_obstacles(claims))
+            except OpaError:  # it does not listen yet
+                await asyncio.sleep(_LONGEST_LOOK)
 
     def listed(self) -> None:
         """Note that all existing authors have submitted: from here on the set is served."""
@@ -328,6 +375,7 @@ class Loader:
         """Check and serve until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._check_alone())
+            tasks.create_task(self._restore_view())
             await self._load()
 
     async def _load(self) -> None:
@@ -367,12 +415,17 @@ class Loader:
         if self._stale:
             await asyncio.sleep(COALESCE)
             self._stale = False  # a change from here on makes the next selection, after this one is served
+            inspecting, self._inspecting = self._inspecting, []
             try:
                 await self._select()
                 await self._serve()
             except (OpaError, CheckError):
                 self._stale = True
+                self._inspecting += inspecting
                 raise
+            for done in inspecting:
+                if not done.done():  # its client may have left
+                    done.set_result(None)
             return _LOOK
         if not self._loaded.is_set():
             await self._look()
@@ -411,6 +464,8 @@ class Loader:
                 states.setdefault(str(author), {})["since"] = entry.submitted_at
             elif (verdict := entry.verdict(())) and verdict.problems:
                 states.setdefault(str(author), {})["rejected"] = summary(verdict)
+        if self.view_missing:
+            states[STATE_OF_VIEW] = {"missing": self.view_missing}
         if states != self._published:
             self._published = None
             with contextlib.suppress(OpaError):
@@ -418,7 +473,23 @@ class Loader:
                 self._published = states
 
     def _failing(self) -> Mapping[Key, tuple[ModuleProblem, ...]]:
-        return failures_by_author(self.failing.errors, self._served)
+        found = dict(failures_by_author(self.failing.errors, self._served))
+        for author, problems in self._find_view_readers().items():
+            found[author] = (*problems, *found.get(author, ()))
+        return found
+
+    def _find_view_readers(self) -> Mapping[Key, tuple[ModuleProblem, ...]]:
+        """Return the active modules that read the view while OPA lacks it, as problems of their authors."""
+        if not self.view_missing:
+            return {}
+        view = self._kubernetes()
+        return {
+            submission.author: tuple(
+                ModuleProblem(name, line, 0, VIEW_MISSING, self.view_missing) for name, line in found
+            )
+            for submission in self._served
+            if (found := lines_that_read_view(submission, view).items())
+        }
 
     async def _find_obstacles(self, claimed: Collection[DataPath]) -> Collection[DataPath]:
         try:
@@ -430,10 +501,11 @@ class Loader:
     async def _select(self) -> None:
         self._query_errors.clear()
         view = self._kubernetes()
-        if view and await self._find_obstacles([VIEW]):
-            log.warning("data.kubernetes is in use, view disabled")
-            self._kubernetes, view = str, ""
-        self._judge.generate(view, self._guardrails)
+        missing = VIEW_IN_USE if view and await self._find_obstacles([VIEW]) else ""
+        if missing and missing != self.view_missing:
+            log.warning("view omitted", why=missing)
+        self.view_missing = missing
+        self._judge.generate("" if missing else view, self._guardrails)
         for failure in self._failures:
             if entry := self._entries.get(failure.version.author):
                 entry.withdraw(failure)
@@ -448,6 +520,15 @@ class Loader:
         if self._query_errors:
             # Nothing is served before OPA has reported the documents that it would erase.
             raise self._query_errors[0]
+
+    async def _restore_view(self) -> None:
+        """Serve the view again once OPA has no other documents in its place, until cancelled."""
+        while True:
+            await asyncio.sleep(_RETRY)
+            if self.view_missing:
+                with contextlib.suppress(OpaError):
+                    if not await self._activation.find_obstacles([VIEW]):
+                        self.reconsider()
 
     async def _select_in_time(self, active: Sequence[Submission], joining: Sequence[Entry]) -> tuple[Chosen, Problems]:
         """Return the newest set, without those of `joining` whose check together takes long: they are checked alone."""

@@ -22,7 +22,7 @@ from bridge.model.keys import Key
 from bridge.model.observability import EventType, Record
 from bridge.model.types import ResourceType
 from bridge.policy_loader.authors import Author, Authors
-from bridge.policy_loader.submissions import CONFIG_MAP, ModuleProblem, Verdict
+from bridge.policy_loader.submissions import CONFIG_MAP, VIEW_MISSING, ModuleProblem, Verdict
 from bridge.work import PAUSE, RetryQueue
 
 log = structlog.get_logger(__name__)
@@ -91,6 +91,8 @@ def summary_of_failing(failing: Sequence[ModuleProblem]) -> str:
     """Return on what an active version fails in one line: the first object, and the number of others."""
     first, *others = failing
     more = f" (and {len(others)} more)" if others else ""
+    if first.code == VIEW_MISSING:
+        return f"{place(first)}{_cut(first.message)}{more}"
     return f"{place(first)}{_cut(first.message)}{more}; the modules stay active without these objects"
 
 

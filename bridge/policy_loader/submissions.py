@@ -340,6 +340,7 @@ HIERARCHY = ("bridge", "extensions", "hierarchy")  # modules below declare links
 STRATEGIES = ("bridge", "strategies")  # modules below merge effective policies
 GUARDRAILS = ("bridge", "guardrails")  # modules below judge what is in effect
 VIEW = ("kubernetes",)  # the package of the view of replicated objects
+VIEW_MISSING = "view_missing"  # the code of the problem that a module reads the view, and OPA lacks it
 _OWN = "claim_refused"  # the code of these problems
 
 # The form that OPA's parser and this module certainly read alike; other forms of a package clause are rejected.

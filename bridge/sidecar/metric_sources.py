@@ -70,6 +70,7 @@ def measure_work(
     metrics.read("opa_audits", lambda: counted.audits)
     metrics.read("rego_policies", lambda: Counter(author.state for author in loading.authors.known.values()))
     metrics.read("rego_modules", lambda: loader.modules)
+    metrics.read("kubernetes_view_missing", lambda: bool(loader.view_missing))
     metrics.read("rego_bundles", lambda: loader.bundles)
     remediator, audit, placement = writers
     metrics.read("effective_recomputations", lambda: remediator.computed)

@@ -136,7 +136,7 @@ class Parts:
     def readiness(self) -> dict[str, Callable[[], str]]:
         """What keeps each part from being ready, by the name of its check."""
         checks: dict[str, Callable[[], str]] = {
-            "policies": lambda: self.loading.authors.unready,
+            "policies": lambda: self.loading.authors.unready or self.loading.loader.unready,
             "replicator": lambda: self.replicator.unready,
         }
         return checks | ({"webhook": self.webhook.readiness} if self.webhook else {})
@@ -243,6 +243,7 @@ def _connect(parts: Parts, bundles: Bundles, settings: Settings) -> None:
     """Let parts listen to each other's changes."""
     replicator = parts.replicator
     bundles.modules.on_fresh_start(replicator.doubt)
+    bundles.modules.before_first_bundle(parts.loading.loader.inspect)
     parts.loading.loader.before_rules_change(replicator.rules_change)
     replicator.listen(parts.remediator.note)
     replicator.listen(parts.audit.note)

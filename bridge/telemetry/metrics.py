@@ -102,6 +102,11 @@ FAMILIES = (
         STATES,
     ),
     Family("rego_modules", "gauge", "Modules of admins in the bundle that the bridge serves to OPA."),
+    Family(
+        "kubernetes_view_missing",
+        "gauge",
+        "1 if the view data.kubernetes is missing in OPA, because another client has documents there.",
+    ),
     Family("rego_bundles", "counter", "Bundles offered to OPA, by result.", ("result",), BUNDLES),
     Family(
         "effective_recomputations",

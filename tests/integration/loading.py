@@ -1,13 +1,15 @@
 """A policy loader with a real OPA that downloads its bundle."""
 
 import asyncio
+import subprocess
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, Self, cast
 
+import msgspec
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
@@ -25,6 +27,7 @@ from bridge.sidecar.policy_loading import PolicyLoading, policies_of
 from bridge.sidecar.webhook import Policies
 from tests.bundle_trust import shared_trust, signed_endpoint, unguarded
 from tests.eventually import eventually
+from tests.ports import free_address
 from tests.working import working
 
 # Instead of the shipped modules, which an OPA takes half a second of processor time to compile.
@@ -92,19 +95,60 @@ def author(name: str) -> Key:
     return Key("core", "ConfigMap", "policies", name)
 
 
+class UsersOpa:
+    """An OPA that its user starts with the files in `folder`; it keeps its port. `given`: arguments, configuration."""
+
+    def __init__(self, opa_path: Path, folder: Path, *given: Any) -> None:
+        *arguments, config = given
+        self._address = free_address()
+        self.url = f"http://{self._address}"
+        self._folder = folder
+        (folder / "config.json").write_bytes(msgspec.json.encode(config))
+        self._command = [str(opa_path), "run", "--server", "--addr", self._address, "--skip-version-check", *arguments]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    async def __aenter__(self) -> Self:
+        await self.restart()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._process:
+            self._process.kill()
+            self._process.wait()
+
+    async def restart(self) -> None:
+        """Kill the process, and start another one that responds."""
+        await self.__aexit__()
+        files = [str(file) for file in sorted(self._folder.glob("*.rego"))]
+        config = str(self._folder / "config.json")
+        command = [*self._command, "--config-file", config, *files]
+        self._process = subprocess.Popen(command, stderr=subprocess.DEVNULL)  # noqa: ASYNC220 - it starts at once
+        async with Opa(self.url) as opa:
+            await eventually(opa.is_ready, patience=DEADLINE)
+
+
 @asynccontextmanager
 async def loading(
-    opa_path: Path, *, listed: bool = True, whole: bool = False, kubernetes: Callable[[], str] = str, **options: Any
+    opa_path: Path,
+    *,
+    listed: bool = True,
+    whole: bool = False,
+    kubernetes: Callable[[], str] = str,
+    start: Callable[[dict[str, Any]], AbstractAsyncContextManager[Any]] | None = None,
+    **options: Any,
 ) -> AsyncIterator[Bench]:
+    """Yield a bench. `start` returns an OPA with a configuration, instead of the bridge's own."""
     endpoint = signed_endpoint()
     app = web.Application()
     endpoint.add_to(app, unguarded)
     found = shipped(rego_root()) if whole else FEW
     async with TestServer(app) as server:
         config = opa_config(str(server.make_url("")), shared_trust())
-        async with ManagedOpa(opa_path, config) as managed, Opa(managed.url) as opa:
+        opened = start(config) if start else ManagedOpa(opa_path, config)
+        async with opened as managed, Opa(managed.url) as opa:
             checker = Checker(opa_path, found.modules, **options)
             loader = Loader(opa, endpoint, checker, found, kubernetes)
+            endpoint.before_first_bundle(loader.inspect)
             bench = Bench(loader, opa, managed, config, checker)
             loader.listen(lambda reported: bench.verdicts.update({reported.author.name: reported}))
             async with working(loader.run):

@@ -19,7 +19,8 @@ def test_the_archive_holds_manifest_modules_and_data() -> None:
     bundle = build_bundle(MODULES, {"presets": {"x": 1}}, ["b/two", "a/one/", "presets"])
     files = files_of(bundle.content)
     assert list(files) == [".manifest", "a/one.rego", "b/two.rego", "data.json"]
-    assert json.loads(files[".manifest"]) == {"revision": bundle.revision, "roots": ["a/one", "b/two", "presets"]}
+    roots = ["a/one", "b/two", "presets"]
+    assert json.loads(files[".manifest"]) == {"revision": bundle.revision, "roots": roots, "rego_version": 1}
     assert json.loads(files["data.json"]) == {"presets": {"x": 1}}
 
 

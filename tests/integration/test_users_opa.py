@@ -1,0 +1,88 @@
+"""An OPA that its user starts: with own files, with --v0-compatible, and with documents that come and go."""
+
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from bridge.model.types import plural_by_rule
+from bridge.policy_loader import loader as module
+from bridge.policy_loader.assembly import kubernetes_view
+from tests.eventually import eventually
+from tests.integration.loading import DEADLINE, UsersOpa, author, loading, until
+
+FILE = 'package shared.authz\n\nallow if input.user == "root"\n'
+GUARD = """package guard
+
+deny contains ns if {
+	some ns in input.namespaces
+	not data.kubernetes.networkpolicies[ns]
+}
+
+none if count(data.kubernetes.namespaces) == 0
+"""
+
+
+def view() -> str:
+    return kubernetes_view(["core/Namespace", "networking.k8s.io/NetworkPolicy"], plural_by_rule)
+
+
+async def test_policy_file_survives_a_restart_of_opa(opa_path: Path, tmp_path: Path) -> None:
+    start = partial(UsersOpa, opa_path, tmp_path)
+    async with loading(opa_path, start=start) as bench:
+        users_opa = cast("UsersOpa", bench.managed)
+        bench.put("team", "package shared.authz\n\nextra := 1\n")
+        bench.put("other", "package other\n\nx := 1\n")
+        await bench.until_active("team", "other")
+        (tmp_path / "own.rego").write_text(FILE)
+        await users_opa.restart()
+        assert (await bench.refused("team"))[2] == "data_in_the_way"
+        await eventually(lambda: bench.opa.get("other/x"), patience=DEADLINE)
+        assert await bench.opa.ask("shared/authz/allow", {"user": "root"}) is True
+        assert bench.verdicts["other"].programmed
+        (tmp_path / "own.rego").unlink()
+        await users_opa.restart()
+        await bench.until_active("team")
+
+
+async def test_modules_are_rego_v1_in_an_opa_that_is_compatible_with_v0(opa_path: Path, tmp_path: Path) -> None:
+    (tmp_path / "own.rego").write_text('package own\n\ndeny["x"] { input.x }\n')
+    start = partial(UsersOpa, opa_path, tmp_path, "--v0-compatible")
+    async with loading(opa_path, start=start) as bench:
+        bench.put("team", "package team\n\nx contains 1 if true\n")
+        await bench.until_active("team")
+        assert await bench.opa.get("team/x") == [1]
+        assert await bench.opa.ask("own/deny", {"x": True}) == ["x"]
+
+
+async def test_type_without_objects_is_an_empty_document_of_the_view(opa_path: Path) -> None:
+    async with loading(opa_path, kubernetes=view) as bench:
+        bench.put("guard", GUARD)
+        await bench.until_active("guard")
+        assert await bench.opa.ask("guard", {"namespaces": ["shop"]}) == {"deny": ["shop"], "none": True}
+
+
+async def test_view_returns_once_its_place_is_free(opa_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_RETRY", 0.2)
+    async with loading(opa_path, listed=False, kubernetes=view) as bench:
+        await bench.opa.put("objects", {"core": {"Namespace": {"-": {"shop": {"x": 1}}}}})
+        await bench.opa.put("kubernetes", {"namespaces": {"old": {}}})
+        bench.loader.listed()
+        bench.put("admission", "package kubernetes.admission\n\nnames := object.keys(data.kubernetes.namespaces)\n")
+        await bench.until_active("admission")
+        assert await bench.opa.get("kubernetes/admission/names") == ["old"]
+        await until(lambda: bool(bench.verdicts["admission"].failing))
+        (problem,) = bench.verdicts["admission"].failing
+        assert (problem.file, problem.line, problem.code) == ("m0.rego", 3, "view_missing")
+        assert bench.loader.unready.endswith("read by core/ConfigMap/policies/admission")
+        assert await bench.opa.missing_view() == bench.loader.view_missing != ""
+        assert list(await bench.opa.module_states()) == [author("admission")]
+        await bench.opa.patch([{"op": "remove", "path": "/kubernetes/namespaces"}])
+        await until(lambda: not bench.loader.view_missing)
+        await eventually(lambda: bench.opa.get("kubernetes/namespaces/shop"), patience=DEADLINE)
+        assert await bench.opa.get("kubernetes/admission/names") == ["shop"]
+        await until(lambda: not bench.verdicts["admission"].failing)
+        await eventually(bench.opa.missing_view, lambda why: why == "")
+        assert bench.loader.unready == ""
+        assert bench.verdicts["admission"].programmed
