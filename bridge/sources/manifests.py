@@ -232,6 +232,8 @@ class ManifestSource:
 
     def _list_all(self) -> Iterator[Change]:
         for type_id, objects in _group_by_type(self._state.objects, self._wanted):
+            # In the order of an API server's list: one operation then writes all objects of a new namespace.
+            objects.sort(key=lambda obj: obj["metadata"].get("namespace") or "")
             yield from self._list_type(type_id, objects)
 
     def _list_type(self, type_id: str, objects: Sequence[Object]) -> Iterator[Change]:

@@ -53,13 +53,22 @@ _way_to_compare(policy_key, ref) := "NotCompared" if {
 } else := kinds.of_policy(policy_key).sameLevel
 
 # The policies that have the target of a ref, the oldest first; undefined if the policy is one of them.
-_in_the_way(policy_key, ref) := [holder | some holder in contenders; holder in holders] if {
+_in_the_way(policy_key, ref) := contest.holders if {
 	policy_kind := keys.parse(policy_key).type
+	node := place(policy_kind, ref.key)
+	contest := _contest(policy_kind, node, _requests_from(policy_key, node))
+	policy_key in contest.challengers
+}
+
+# The contenders at a node: those that have the target, the oldest first, and the challengers. One result serves all
+# contenders, so that the cost of a node is linear in their number.
+_contest(policy_kind, node, source) := {
+	"holders": [holder | some holder in contenders; holder in holders],
+	"challengers": {policy | some policy in contenders} - holders,
+} if {
 	kinds.get(policy_kind).sameLevel in {"Conflict", "ConflictOnOverlap"}
-	contenders := _contenders_for(policy_key, ref)
+	contenders := _contenders(policy_kind, node, source)
 	holders := _holders(kinds.get(policy_kind).sameLevel, contenders)
-	not policy_key in holders
-	policy_key in contenders
 }
 
 # The policies that contend for the target of a ref, including the policy itself.
