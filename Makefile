@@ -104,7 +104,7 @@ rego-lint:
 	@echo "rego: fmt"
 	@$(OPA) fmt --list --fail rego examples/extensions hack/rego_layers.rego >&2 || { echo "rego: these files are not formatted; 'make fmt' fixes it" >&2; exit 1; }
 	@echo "rego: layers"
-	@$(PY) -m hack.rego_layers rego/bridge
+	@$(PY) -m hack.rego_layers rego
 
 rego-test: rego-lint ## Rego alone: opa check, fmt and test, with coverage
 	@echo "rego: test"

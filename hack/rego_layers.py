@@ -1,4 +1,4 @@
-"""Check the structure of the shipped Rego without its tests: `python -m hack.rego_layers rego/bridge`."""
+"""Check the structure of the shipped Rego without its tests: `python -m hack.rego_layers rego`."""
 
 import json
 import subprocess

@@ -1,61 +1,78 @@
 # METADATA
 # description: |
-#   The structure of the shipped Rego. Every package of `rego/bridge` has a place in `layers` and may refer only to
-#   packages of lower layers. A rule whose name begins with `_` may be used only in the file that defines it, although in
-#   Rego every file of a package sees it. A query (`# entrypoint: true`) must reach every rule, except those of `lib`,
-#   which admins' modules may use. `input` has the source of each file by its name.
+#   The structure of the shipped Rego. Every package has a place in `layers` and may refer only to packages of lower
+#   layers, or to `others`. Nothing refers to a guardrail, also no other guardrail. A rule whose name begins with `_` may be used only in the file that defines it, although in
+#   Rego every file of a package sees it. A query (`# entrypoint: true`) must reach every rule, except those that
+#   others use: `_used_by_others`. `input` has the source of each file by its name.
 package hack.rego_layers
 
 # Lowest first. Packages of one layer do not refer to each other.
 layers := [
-	{"lib"},
-	{"merge"},
-	{"lookup"},
-	{"index"},
-	{"kinds"},
-	{"policy"},
-	{"hierarchy"},
-	{"attachment"},
-	{"scopes"},
-	{"effective"},
-	{"outcomes"},
-	{"status"},
-	{"request", "topology", "constraints", "problems"},
-	{"admission"},
-	{"queries"},
-	{"v1"},
+	{"bridge.lib"},
+	{"bridge.merge"},
+	{"bridge.lookup"},
+	{"bridge.index"},
+	{"bridge.kinds"},
+	{"bridge.policy"},
+	{"bridge.hierarchy"},
+	{"bridge.attachment"},
+	{"bridge.scopes"},
+	{"bridge.effective"},
+	{"bridge.outcomes"},
+	{"bridge.status"},
+	{"bridge.effective_targets"},
+	{"bridge.request", "bridge.topology", "bridge.constraints", "bridge.problems"},
+	{"bridge.queries"},
+	{"bridge.admission", "bridge.views", "bridge.answers"},
+	{"bridge.v1", "bridge.guardrails", "edge", "system", "checks"},
+	{"bridge.fleet"},
 ]
+
+# Packages of admins.
+others := {"bridge.extensions", "bridge.strategies"}
 
 _levels := {name: level | some level, names in layers; some name in names}
 
 _modules := {file: rego.parse_module(file, source) | some file, source in input}
 
-# The names of each file's package below `data.bridge`.
-_packages := {file: path |
-	some file, module in _modules
-	terms := module["package"].path
-	path := _or_root([term.value | some place, term in terms; place > 1])
+# The names of each file's package, from the root of OPA's data.
+_packages := {file: [term.value | some place, term in module["package"].path; place > 0] | some file, module in _modules}
+
+# The name of a package in `layers`: that of the part of `bridge` it is in.
+_package_name(path) := concat(".", array.slice(path, 0, 2)) if {
+	path[0] == "bridge"
+} else := path[0]
+
+violations contains sprintf("%s: package %s has no layer", [file, _package_name(path)]) if {
+	some file, path in _packages
+	not _package_name(path) in object.keys(_levels)
 }
 
-_or_root(path) := path if path != []
-
-_or_root([]) := ["(root)"]
-
-violations contains sprintf("%s: package bridge.%s has no layer", [file, path[0]]) if {
+violations contains sprintf("%s: %s refers to %s, which is not a package", [file, _package_name(path), other]) if {
 	some file, path in _packages
-	not path[0] in object.keys(_levels)
+	some reference in _references(_modules[file])
+	array.slice(reference, 0, 2) == ["data", "bridge"]
+	other := _package_name(array.slice(reference, 1, 3))
+	not other in (object.keys(_levels) | others)
 }
 
 violations contains message if {
 	some file, path in _packages
 	some reference in _references(_modules[file])
-	array.slice(reference, 0, 2) == ["data", "bridge"]
-	other := reference[2]
-	other != path[0]
-	some known in _packages
-	known[0] == other
-	object.get(_levels, other, count(layers)) >= _levels[path[0]]
-	message := sprintf("%s: bridge.%s refers to bridge.%s, which is not in a lower layer", [file, path[0], other])
+	reference[0] == "data"
+	other := array.slice(reference, 1, 1 + count(path))
+	other != path
+	_levels[_package_name(other)] >= _levels[_package_name(path)]
+	_package_name(other) != _package_name(path)
+	message := sprintf("%s: %s refers to %s, which is not in a lower layer", [file, _package_name(path), _package_name(other)])
+}
+
+violations contains sprintf("%s: no package may refer to a guardrail, %s", [file, concat(".", other)]) if {
+	some file, path in _packages
+	some reference in _references(_modules[file])
+	array.slice(reference, 0, 3) == ["data", "bridge", "guardrails"]
+	other := array.slice(reference, 1, 4)
+	other != path
 }
 
 violations contains sprintf("%s: %s is another file's", [file, name]) if {
@@ -90,7 +107,7 @@ violations contains sprintf("%s: %s is defined in %s too", [file, name, first]) 
 # By names, so a variable that is named like a rule counts as its use.
 violations contains sprintf("%s: no query reaches %s", [_files[rule], split(rule, " ")[1]]) if {
 	count(_entrypoints) > 0 # else these are a part of the packages
-	some rule in (object.keys(uses) - graph.reachable(uses, _entrypoints | _library))
+	some rule in (object.keys(uses) - graph.reachable(uses, _entrypoints | _used_by_others))
 }
 
 _entrypoints := {_named(_packages[file], found[1]) |
@@ -98,7 +115,13 @@ _entrypoints := {_named(_packages[file], found[1]) |
 	some found in regex.find_all_string_submatch_n(`(?m)^# entrypoint: true\n(?:#.*\n)*(?:default )?(\w+)`, source, -1)
 }
 
-_library := {rule | some rule in object.keys(uses); startswith(rule, "lib")}
+# What admins' modules and generated modules use, and the queries of OPAs with answers.
+_used_by_others := {rule |
+	some rule in object.keys(uses)
+	some beginning in ["bridge.lib", "bridge.effective_targets ", "bridge.guardrails.", "bridge.constraints.by_target ", "edge "]
+	startswith(rule, beginning)
+	not startswith(split(rule, " ")[1], "_")
+}
 
 # The first file of each rule, by its package and name.
 _files := {rule: min({one.file | some one in found}) | some rule, found in _by_name}
@@ -118,19 +141,19 @@ _uses_of(file, module, rule) := used if {
 	own := {_named(_packages[file], name) | some name in _variables(rule)}
 	references := _references(rule)
 	imported := {_named(imports[reference[0]], reference[1]) | some reference in references}
-	absolute := {_named(array.slice(reference, 2, place), name) |
+	absolute := {_named(array.slice(reference, 1, place), name) |
 		some reference in references
 		reference[0] == "data"
 		some place, name in reference
-		place > 2
+		place > 1
 	}
 	used := (own | imported) | absolute
 }
 
 _named(path, name) := sprintf("%s %s", [concat(".", path), name])
 
-# The packages below `data.bridge` that a module imports, by the name that it uses.
-_imports(module) := {name: array.slice(path, 2, count(path)) |
+# The packages that a module imports, by the name that it uses.
+_imports(module) := {name: array.slice(path, 1, count(path)) |
 	some item in object.get(module, "imports", [])
 	path := [term.value | some term in item.path.value]
 	name := object.get(item, "alias", path[count(path) - 1])

@@ -24,6 +24,7 @@ import msgspec
 import yaml
 
 from bridge.files import crds_root, rego_root
+from bridge.model.types import GUARDRAIL_PREFIX
 from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.executable import cache_root
 
@@ -49,7 +50,7 @@ def shipped(
     versions: Mapping[str, str] = _NONE,
     queries: Iterable[str] | None = None,
 ) -> Shipped:
-    """Return the modules of every bundle (in `bridge`, `views`, and IN_EVERY_BUNDLE), and `data.bridge_settings`.
+    """Return the modules of every bundle (in `bridge` and `views`), and `data.bridge_settings`.
 
     The settings are `{presets, schemas, bounds, versions}`: `presets` are policy kinds by file name, `schemas` the
     schemas of `spec` of the bridge's own kinds, and of parameters of guardrails. `bounds` limit the size of a policy
@@ -72,7 +73,6 @@ def shipped(
 def _read_files(root: Path) -> tuple[Mapping[str, str], Prepared]:
     """Return the modules by path, and their prepared form with `{presets, schemas}`, as of the first call."""
     paths = [path for path in (root / "bridge").rglob("*.rego") if not path.name.endswith("_test.rego")]
-    paths += [path for path in (root / "guardrails").glob("*.rego") if path.stem in IN_EVERY_BUNDLE]
     paths += [path for path in (root / "views").glob("*.rego") if not path.name.endswith("_test.rego")]
     modules = {str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in sorted(paths)}
     described = [*sorted((root / "bridge/kinds/presets").glob("*.yaml")), *sorted(crds_root().glob("*.yaml"))]
@@ -85,25 +85,9 @@ def preset_kinds(root: Path) -> list[str]:
     return [f"{spec['group']}/{spec['kind']}" for spec in _read_files(root)[1].data["presets"].values()]
 
 
-# Of the folder `guardrails`: what needs no guardrail.
-IN_EVERY_BUNDLE = {
-    "by_target",
-    "coverage",
-    "evaluation",
-    "exemptions",
-    "modeling",
-    "parameters",
-    "staging",
-    "uncovered",
-}
-
-# What every guardrail needs: its input, and the judgement of changes.
-OF_GUARDRAILS = ("bridge.effective_targets", "bridge.guarded_changes", "bridge.v1.guarded")
-
-
 def shipped_guardrails(packages: Iterable[str]) -> dict[str, str]:
     """Return the modules of the shipped guardrails that have these packages, by path; other names have none."""
-    names = {name.rpartition(".")[2] for name in packages if name.startswith("bridge.")}
+    names = {name.rpartition(".")[2] for name in packages if name.startswith(GUARDRAIL_PREFIX)}
     files = {f"guardrails/{name}.rego": rego_root() / "guardrails" / f"{name}.rego" for name in sorted(names)}
     return {path: file.read_text(encoding="utf-8") for path, file in files.items() if file.is_file()}
 

@@ -17,13 +17,13 @@ import structlog
 
 from bridge.model.keys import CORE
 from bridge.opa.bundle import Bundle, build_bundle
-from bridge.opa.shipped import OF_GUARDRAILS, Shipped, shipped_guardrails
+from bridge.opa.shipped import Shipped, shipped_guardrails
 from bridge.policy_loader.submissions import GUARDRAILS, DataPath, Places, Submission, package_of, packages, roots
 
 log = structlog.get_logger(__name__)
 
 DISPATCH_FILE = "bridge/constraints/dispatch.rego"  # its path in the bundle
-FUNCTIONS_FILE = "bridge/by_target_functions.rego"
+FUNCTIONS_FILE = "bridge/constraints/by_target_functions.rego"
 Package = tuple[str, ...]  # from the root of OPA's data
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # A rule's head is at the beginning of its line. A function with that name is not a policy.
@@ -74,13 +74,13 @@ def dispatcher(modules: Iterable[tuple[Package, str]]) -> str:
 
 
 def functions_by_target(modules: Iterable[tuple[Package, str]], own: Iterable[Package] = ()) -> str:
-    """Return the module `bridge.by_target` for the guardrails of these modules that are functions; "" if it is empty.
+    """Return the module `bridge.constraints.by_target` for those of these modules that are functions; "" if empty.
 
     `own` are packages of admins: the parameters of a shipped guardrail that one of them replaces are the admin's.
     """
     rules = [f"own contains {json.dumps(_name(package))}" for package in sorted(own) if _is_guardrail(package)]
     rules += [_FOUND % (json.dumps(name), json.dumps(name), name) for name in _functions(modules)]
-    return "\n\n".join(["package bridge.by_target", *rules]) + "\n" if rules else ""
+    return "\n\n".join(["package bridge.constraints.by_target", *rules]) + "\n" if rules else ""
 
 
 def _functions(modules: Iterable[tuple[Package, str]]) -> list[str]:
@@ -112,8 +112,7 @@ def generated(
     made = {DISPATCH_FILE: dispatcher(found)}
     if functions := functions_by_target(found, owned):
         made[FUNCTIONS_FILE] = functions
-    if shipped or any(map(_is_guardrail, owned)):
-        made |= shipped | shipped_guardrails(OF_GUARDRAILS)
+    made |= shipped
     if kubernetes:
         made[VIEW_FILE] = kubernetes
     return made

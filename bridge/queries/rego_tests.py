@@ -10,7 +10,7 @@ from typing import Any
 
 from bridge.files import rego_root
 from bridge.opa.executable import ensure_opa
-from bridge.opa.shipped import OF_GUARDRAILS, shipped, shipped_guardrails
+from bridge.opa.shipped import shipped, shipped_guardrails
 from bridge.queries.names import CommandError
 from bridge.queries.suites import Result
 
@@ -32,7 +32,7 @@ def run_rego_tests(files: Sequence[Path], words: str) -> list[Result]:
     # Files that do not mention the bridge compile without its modules, which are most of the work.
     modules = {}
     if "data.bridge" in own:
-        modules = {**shipped(rego_root()).modules, **shipped_guardrails([*OF_GUARDRAILS, *guardrails])}
+        modules = {**shipped(rego_root()).modules, **shipped_guardrails(guardrails)}
     with tempfile.TemporaryDirectory() as folder:
         for place, text in modules.items():
             file = Path(folder, "shipped", place)

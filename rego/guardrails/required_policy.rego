@@ -5,7 +5,7 @@
 #   outside can arrive: at targets with a hostname that none of `internalHostnames` covers.
 package bridge.guardrails.required_policy
 
-import data.bridge.coverage
+import data.bridge.effective
 import data.bridge.effective_targets
 
 violations_at(target, parameters, _) := {{"message": "parameters.kinds must be a list of policy kinds", "severity": "unknown"}} if {
@@ -44,7 +44,7 @@ _is_internal(name, internal) if {
 
 _is_met(effects, parameters) if {
 	some kind in parameters.kinds
-	coverage.has_field(effects[kind], object.get(parameters, "field", ""))
+	effective.has_field(effects[kind], object.get(parameters, "field", ""))
 }
 
 # The policies of these kinds that are in effect and lack the field.

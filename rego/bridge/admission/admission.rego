@@ -7,6 +7,7 @@ package bridge.admission
 
 import data.bridge.attachment
 import data.bridge.constraints
+import data.bridge.constraints.by_target
 import data.bridge.constraints.dispatch
 import data.bridge.index
 import data.bridge.kinds
@@ -47,8 +48,8 @@ _messages := union({
 	},
 	{["deny", message] |
 		_writes_constraint
-		not input.object.spec.policy in data.bridge.by_target.own
-		some message in data.bridge.guardrail_parameters.problems_of(input.object.spec)
+		not input.object.spec.policy in by_target.own
+		some message in constraints.parameter_problems_of(input.object.spec)
 	},
 	{["warn", constraints.policy_missing(input.object.spec.policy, constraints.action(input.object.spec))] |
 		_writes_constraint
@@ -56,7 +57,7 @@ _messages := union({
 		not constraints.is_loaded(input.object.spec.policy)
 	},
 	{[action, sprintf("[%s] %s", [name, message])] | some name in _matching; some [action, message] in _judgments(name)},
-	{found | some found in data.bridge.guarded_changes.messages},
+	guardrail_messages,
 })
 
 # The problems of the policy that a request writes, as if it had been applied, and its effects if it is valid. The API
@@ -112,7 +113,7 @@ _judgments(name) := {[action, message] | some [message, _] in _violations(name)}
 	action in {"deny", "warn"}
 	message := constraints.step(name, _reviewed).warning
 } if {
-	action := data.bridge.evaluation.action(name, _reviewed)
+	action := constraints.action_on(name, _reviewed)
 }
 
 _violations(name) := {[message, {}]} if {
@@ -130,7 +131,7 @@ _violations(name) := {[message, {}]} if {
 _matching contains name if {
 	_judges
 	some name, spec in constraints.active_constraints
-	not data.bridge.by_target.names[spec.policy] # guardrails, which judge what is in effect
+	not by_target.names[spec.policy] # guardrails, which judge what is in effect
 	_fits_scale(object.get(spec, "match", {}))
 	some it in _subjects
 	_match(name, object.get(spec, "match", {}), it)

@@ -24,14 +24,14 @@ effects := {sentence_about(after.policy, text) | some text in array.concat(after
 
 # The result of `assess` for the policy that the request writes, after it. Guardrails evaluate the same states, before and
 # after it: once for both.
-assessed_after := data.bridge.guarded_changes.assessed if {
+assessed_after := assessed if {
 	true
 } else := found if {
 	obj := reviewed_object
 	found := assess(keys.of(obj)) with input as {"changes": {"upsert": [obj]}}
 }
 
-_samples_before(key) := data.bridge.guarded_changes.samples_before if {
+_samples_before(key) := samples_before if {
 	true
 } else := [found | input.operation == "UPDATE"; found := sample_effects(key) with input as {}]
 

@@ -75,7 +75,7 @@ targets(policy_key) := {place(keys.parse(policy_key).type, ref.key) |
 }
 
 # A policy with a deletionTimestamp has no effect (semantics T5), nor has a staged one (T9).
-takes_part(policy_key) if not data.bridge.staging.is_out(policy_key)
+takes_part(policy_key) if not policies.is_out(policy_key)
 
 # The policies of a kind, or of all kinds, that select an object. The cost is that of the selectors for such objects in
 # their namespace.

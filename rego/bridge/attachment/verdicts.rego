@@ -230,7 +230,7 @@ _concerns(policy_kind, ref, nodes) if {
 	not place(policy_kind, ref.key)
 }
 
-_refusal(policy, ref, paths) := data.bridge.staging.refusal(policy) if {
+_refusal(policy, ref, paths) := policies.refusal(policy) if {
 	not takes_part(policy)
 } else := verdict(policy, ref) if {
 	not _is_attached(policy, ref)

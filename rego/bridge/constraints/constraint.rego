@@ -31,7 +31,7 @@ _changed := {keys.parse(key).name | some key in lookup.changed_keys; keys.type_o
 # What the replicator stores of a Constraint, because to check the schema of 20 takes longer than what they judge.
 facts(obj) := {
 	"valid": problems(object.get(obj, "spec", null)) == [],
-	"parameters": data.bridge.guardrail_parameters.problems_of(object.get(obj, "spec", null)),
+	"parameters": parameter_problems_of(object.get(obj, "spec", null)),
 }
 
 is_loaded(policy) if policy in dispatch.policies

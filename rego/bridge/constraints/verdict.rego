@@ -98,10 +98,10 @@ _acceptance(name, replicated, counted) := ["Invalid", concat("; ", wrong)] if {
 } else := ["PolicyNotFound", policy_missing(spec.policy, action(spec))] if {
 	spec := active_constraints[name]
 	not is_loaded(spec.policy)
-} else := ["InvalidParameters", concat("; ", data.bridge.guardrail_parameters.problems[name])] if {
+} else := ["InvalidParameters", concat("; ", parameter_problems[name])] if {
 	true
 } else := ["Accepted", concat("; ", array.flatten(["Constraint is active", unaudited, remarks]))] if {
-	remarks := data.bridge.exemptions.remarks(active_constraints[name], counted)
+	remarks := exemption_remarks(active_constraints[name], counted)
 	unaudited := [sprintf("not audited, because not replicated (setting types): %s", [concat(", ", missing)]) |
 		missing := sort(_not_replicated(name, replicated))
 		missing != []
@@ -132,7 +132,7 @@ report(name, replicated, counted) := object.union_n([
 		"policy": object.get(spec, "policy", ""),
 		"enforcementAction": action(spec),
 		"condition": accepted(name, replicated, counted),
-		"exemptions": [text | some text in data.bridge.exemptions.remarks(active_constraints[name], counted)],
+		"exemptions": [text | some text in exemption_remarks(active_constraints[name], counted)],
 		"unaudited": sort(_not_replicated(name, replicated)),
 	},
 	{field: value |

@@ -1,7 +1,6 @@
 package bridge.constraints_test
 
 import data.bridge.constraints
-import data.bridge.evaluation
 import data.bridge.testing
 
 constraint(name, spec) := testing.with_spec(testing.resource("policybridge.io/v1alpha1", "Constraint", "", name), spec)
@@ -19,7 +18,7 @@ _limits := {
 # The rows of one Constraint on the Deployment, in a namespace with a team.
 _rows(spec) := found if {
 	stored := testing.stored([constraint("c", spec), _cart, _namespace, _class])
-	found := evaluation.violations(["c"], null) with data.objects as stored
+	found := constraints.violations(["c"], null) with data.objects as stored
 }
 
 _messages(spec) := {[row.object, row.message] | some row in _rows(spec)}
@@ -121,17 +120,17 @@ test_objects_of_the_bridge_are_judged_by_none if {
 test_only_the_objects_that_are_requested_are_judged if {
 	stored := testing.stored([constraint("c", {"policy": "testing.seen"}), _cart, _class])
 	query_input := [_cart_key, "apps/Deployment/shop/gone", "policybridge.io/Constraint/-/c"]
-	found := evaluation.violations(["c"], query_input) with data.objects as stored
+	found := constraints.violations(["c"], query_input) with data.objects as stored
 	{row.object | some row in found} == {_cart_key}
 }
 
 test_a_change_is_judged_as_if_it_were_made if {
 	stored := testing.stored([constraint("c", _limits), _cart])
 	changed := object.union(_cart, {"spec": {"replicas": 9}})
-	found := evaluation.violations(["c"], null) with data.objects as stored
+	found := constraints.violations(["c"], null) with data.objects as stored
 		with input as {"changes": {"upsert": [changed]}}
 	{row.message | some row in found} == {"9 replicas are more than 3"}
-	gone := evaluation.violations(["c"], null) with data.objects as stored with input as {"changes": {"delete": [_cart_key]}}
+	gone := constraints.violations(["c"], null) with data.objects as stored with input as {"changes": {"delete": [_cart_key]}}
 	gone == set()
 }
 

@@ -16,12 +16,12 @@ import data.bridge.policy as policies
 # The effective policy of one kind at one effective target, for each path that has a policy and counts for requests from
 # a namespace ("": from any, see `stacks`): `{path, spec, origins, policies}`; `{path, error, policies}` if the stack or
 # the path exceeds its bound; with `incomplete` if a policy uses what is not modeled.
-policies_of(policy_kind, node, source) := [data.bridge.modeling.marked(_entry(path, attached)) |
+policies_of(policy_kind, node, source) := [marked(_entry(path, attached)) |
 	some [path, attached] in stacks(policy_kind, node, source)
 ]
 
 # The result of `policies_of` for only these paths to an effective target.
-policies_on(policy_kind, paths_to_node, source) := [data.bridge.modeling.marked(_entry(path, attached)) |
+policies_on(policy_kind, paths_to_node, source) := [marked(_entry(path, attached)) |
 	some [path, attached] in stacks_on(policy_kind, hierarchy.counted_paths(policy_kind, paths_to_node), source)
 ]
 
@@ -363,7 +363,7 @@ explanations(policy_kind, node, source) := [_explanation(path, attached) | some 
 	some [namespace, path, attached] in stacks_by_source(policy_kind, node)
 ]
 
-_explanation(path, attached) := object.union(data.bridge.modeling.marked(_entry(path, attached)), {"steps": [_step(attached, found, number) |
+_explanation(path, attached) := object.union(marked(_entry(path, attached)), {"steps": [_step(attached, found, number) |
 	not _excess(attached, path[0])
 	not kinds.is_additive(_kind_of(attached))
 	some index, join in _joins(attached)

@@ -51,7 +51,7 @@ _is_without_targets(obj) if {
 
 _facts_unread(obj, message) := object.union(
 	{"by": kinds.stamp(type), "order": _order(obj), "refs": [], "invalid": message},
-	{"absence": why | why := data.bridge.staging.absence(obj)},
+	{"absence": why | why := absence(obj)},
 ) if {
 	type := keys.type(obj.apiVersion, obj.kind)
 	kinds.get(type)
@@ -63,7 +63,7 @@ _facts_within_bounds(obj) := object.union_n([
 		"order": _order(obj),
 		"refs": refs,
 	},
-	{"absence": why | why := data.bridge.staging.absence(obj)},
+	{"absence": why | why := absence(obj)},
 	{"near": {ref.key: true | some ref in refs; is_near(key, ref)} | invalid == {}; _may_be_near(type, obj)},
 	invalid,
 	{"breadth": breadth(type, obj) | kinds.has_selectors(type)},
@@ -99,7 +99,7 @@ _invalidity(obj, spec_facts) := spec_facts.error if {
 
 # A policy that is not being deleted, of a kind whose policies do not conflict at a target.
 _may_be_near(type, obj) if {
-	not data.bridge.staging.absence(obj)
+	not absence(obj)
 	not kinds.get(type).sameLevel in {"Conflict", "ConflictOnOverlap"}
 }
 

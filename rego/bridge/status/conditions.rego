@@ -127,7 +127,7 @@ _overall(outcomes) := "NoScope" if {
 # The message of an outcome: the outcome of each declared target, if there are several, then one explanation for the
 # scopes with a common one, with the other policies by name and GEP-713's names of the strategies (semantics S1). `set`
 # is the set of conditions of the message.
-outcome_message(policy_key, _, []) := data.bridge.staging.refusal(policy_key).message if {
+outcome_message(policy_key, _, []) := policies.refusal(policy_key).message if {
 	not attachment.takes_part(policy_key)
 } else := sprintf("Policy has no effective target: %s%s", [absence, _limit(policy_key)]) if {
 	# Independent of objects beyond the limit: a change of them changes no scope, so it recomputes no status. A Direct

@@ -68,7 +68,7 @@ _undescribed_refs(object_key) := {[policy, ref] |
 	ref.object == object_key
 }
 
-_counts(policy, ref) := {"accepted": false, "reason": data.bridge.staging.refusal(policy).reason} if {
+_counts(policy, ref) := {"accepted": false, "reason": policies.refusal(policy).reason} if {
 	not attachment.takes_part(policy)
 } else := object.union({"accepted": reason == "Accepted"}, {"reason": reason | reason != "Accepted"}) if {
 	reason := attachment.verdict(policy, ref).reason

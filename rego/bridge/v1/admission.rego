@@ -23,12 +23,12 @@ admission := queries.error("InvalidInput", "the input must be an AdmissionReques
 #   webhook queries this decision then, so that no object of a user denies requests of others.
 # entrypoint: true
 admission_without_effects := found if {
-	judged := {found | some found in data.bridge.guarded_changes.messages_of_judged}
+	judged := {found | some found in deciding.messages_of_judged}
 	found := admission with input as input.request
 		with deciding.effects as {"the effects of this policy are unknown: OPA could not compute them"}
 		with deciding.sample_effects as {}
-		with data.bridge.guarded_changes.guardrails as set()
-		with data.bridge.guarded_changes.messages as judged
+		with deciding.guardrails as set()
+		with deciding.guardrail_messages as judged
 }
 
 _is_request if {
@@ -42,7 +42,7 @@ _is_request if {
 # entrypoint: true
 violations := problem if {
 	problem := _audit_problem
-} else := sort(data.bridge.evaluation.violations(_constraints, object.get(input, "objects", null)))
+} else := sort(judging.violations(_constraints, object.get(input, "objects", null)))
 
 # METADATA
 # description: |

@@ -11,7 +11,6 @@ from bridge.policy_loader.assembly import assemble, digest, generated
 from bridge.policy_loader.submissions import HIERARCHY, STRATEGIES, Places, Submission
 
 SHIPPED = Shipped({"bridge/v1/a.rego": "package bridge.v1\n"}, {"bridge_settings": {}}, frozenset({"bridge/v1"}))
-OF_GUARDRAILS = [f"guardrails/{name}.rego" for name in ("effective_targets", "guarded", "guarded_changes")]
 LINKS = "package bridge.extensions.hierarchy.x\n\nimport data.bridge.lib.keys\n"
 
 
@@ -62,8 +61,8 @@ def test_links_depend_on_what_their_modules_can_see() -> None:
 
 def test_a_shipped_guardrail_is_in_the_set_while_a_constraint_names_it() -> None:
     made = generated([], guardrails=["bridge.guardrails.same_value", "bridge.guardrails.unknown", ""])
-    functions, dispatch = "bridge/by_target_functions.rego", "bridge/constraints/dispatch.rego"
-    assert sorted(made) == [functions, dispatch, *OF_GUARDRAILS, "guardrails/same_value.rego"]
+    functions, dispatch = "bridge/constraints/by_target_functions.rego", "bridge/constraints/dispatch.rego"
+    assert sorted(made) == [functions, dispatch, "guardrails/same_value.rego"]
     assert "data.bridge.guardrails.same_value.violations_at(" in made[functions]
     assert 'policies := {"bridge.guardrails.same_value"}' in made[dispatch]
     assert [*generated([])] == ["bridge/constraints/dispatch.rego"]
@@ -72,6 +71,6 @@ def test_a_shipped_guardrail_is_in_the_set_while_a_constraint_names_it() -> None
 def test_a_guardrail_of_an_admin_replaces_the_shipped_one() -> None:
     own = submission("a", "package bridge.guardrails.same_value\n\nviolations contains 1\n")
     made = generated([own], guardrails=["bridge.guardrails.same_value"])
-    functions = "bridge/by_target_functions.rego"
-    assert sorted(made) == [functions, "bridge/constraints/dispatch.rego", *OF_GUARDRAILS]
-    assert made[functions] == 'package bridge.by_target\n\nown contains "bridge.guardrails.same_value"\n'
+    functions = "bridge/constraints/by_target_functions.rego"
+    assert sorted(made) == [functions, "bridge/constraints/dispatch.rego"]
+    assert made[functions] == 'package bridge.constraints.by_target\n\nown contains "bridge.guardrails.same_value"\n'

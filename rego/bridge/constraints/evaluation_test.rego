@@ -1,6 +1,6 @@
 package bridge.evaluation_test
 
-import data.bridge.evaluation
+import data.bridge.constraints
 import data.bridge.testing
 
 _constraint(spec) := testing.with_spec(
@@ -9,7 +9,7 @@ _constraint(spec) := testing.with_spec(
 )
 
 _rows(spec) := found if {
-	found := evaluation.violations({"c"}, {testing.cart_route, "core/Service/shop/cart"}) with input as {"unjudged": {"c": "it loops"}}
+	found := constraints.violations({"c"}, {testing.cart_route, "core/Service/shop/cart"}) with input as {"unjudged": {"c": "it loops"}}
 		with data.objects as testing.stored(array.concat(testing.world, [_constraint(spec)]))
 }
 
@@ -29,6 +29,6 @@ test_the_failure_policy_decides_whether_it_is_denied if {
 }
 
 test_a_guardrail_is_known_by_its_package if {
-	evaluation.is_guardrail("bridge.guardrails.mine")
-	not evaluation.is_guardrail("k8s.limits")
+	constraints.is_guardrail("bridge.guardrails.mine")
+	not constraints.is_guardrail("k8s.limits")
 }

@@ -1,5 +1,5 @@
 # What the bridge generates for a guardrail, here for that of these tests.
-package bridge.by_target
+package bridge.constraints.by_target
 
 import data.bridge.effective_targets
 import data.bridge.guardrails.no_weakening

@@ -1,15 +1,10 @@
-# METADATA
-# title: Modeling
-# description: |
-#   Where an effective policy is incomplete, because a policy uses a feature that its policy kind says is not modeled. Every
-#   bundle has this package.
-package bridge.modeling
+package bridge.effective
 
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lib.leaves
 import data.bridge.lookup
-import data.bridge.staging
+import data.bridge.policy as policies
 
 # METADATA
 # description: |
@@ -17,7 +12,7 @@ import data.bridge.staging
 #   feature, and with `staged`, if the query asks for the staged policies too and some are on the path.
 marked(entry) := object.union(_complete(entry), {"staged": staged}) if {
 	input.staged
-	staged := [one.policy | some one in entry.policies; staging.is_staged(lookup.get(one.policy))]
+	staged := [one.policy | some one in entry.policies; policies.is_staged(lookup.get(one.policy))]
 	staged != []
 } else := _complete(entry)
 

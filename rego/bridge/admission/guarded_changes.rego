@@ -1,15 +1,8 @@
-# METADATA
-# title: Guarded changes
-# description: |
-#   What a change may do to guardrails: the objects that it concerns, and the violations by them that it introduces. A
-#   bundle has this package only if it has a guardrail.
-package bridge.guarded_changes
+package bridge.admission
 
-import data.bridge.admission
-import data.bridge.by_target
 import data.bridge.constraints
+import data.bridge.constraints.by_target
 import data.bridge.effective_targets
-import data.bridge.evaluation
 import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.kinds
@@ -26,7 +19,7 @@ _shown := 5 # messages of one action
 # METADATA
 # description: |
 #   The objects of which the query's change of `input.keys` may alter what is in effect, or that are below such an object.
-concerned := {below |
+concerned_objects := {below |
 	some key in _changed_above
 	some below in hierarchy.objects_below(key)
 } | {policy | some policy in queries.dependents.policies}
@@ -37,7 +30,7 @@ _changed_above := {keys.object_of(target) | some targets in queries.dependents.s
 # description: |
 #   The messages of guardrails about an AdmissionRequest, as `[action, message]`: the violations that exist after the
 #   request and not before. `dryrun` has none. Objects of a namespace that is being deleted may always go.
-messages := _messages_about(_introduced, too_many(_after.objects))
+guardrail_messages := _messages_about(_introduced, too_many(_after.objects))
 
 # METADATA
 # description: |
@@ -63,7 +56,7 @@ guardrails := {name |
 	_changed_key
 	not _leaves_with_its_namespace
 	some name, spec in constraints.active_constraints
-	evaluation.is_guardrail(spec.policy)
+	constraints.is_guardrail(spec.policy)
 	constraints.action(spec) != "dryrun"
 }
 
@@ -75,7 +68,7 @@ too_many(concerns) := {name: text |
 	text := sprintf("the change concerns more than %d objects, which are not judged here: the audit reports them", [object_bound])
 }
 
-_changed_key := keys.of(admission.written_object) if {
+_changed_key := keys.of(written_object) if {
 	true
 } else := keys.of(input.oldObject) if {
 	input.operation == "DELETE"
@@ -85,7 +78,7 @@ _changed_key := keys.of(admission.written_object) if {
 # description: The change of the request, in the form of a query's.
 change := {"delete": [_changed_key]} if {
 	input.operation == "DELETE"
-} else := {"upsert": [admission.written_object]}
+} else := {"upsert": [written_object]}
 
 _leaves_with_its_namespace if {
 	input.operation == "DELETE"
@@ -94,7 +87,7 @@ _leaves_with_its_namespace if {
 
 # METADATA
 # description: The objects of which the request may alter what is in effect, and that a guardrail may match.
-objects := before | after if {
+judged_objects := before | after if {
 	asked := object.union(_asked, {"names": set()})
 	changes := change
 	active := constraints.active_constraints
@@ -126,7 +119,7 @@ _after := found if {
 	found := _state with input as asked with constraints.active_constraints as active
 } else := {"objects": set(), "rows": set()}
 
-_sampled := {"sampled": key | key := keys.of(admission.reviewed_object)}
+_sampled := {"sampled": key | key := keys.of(reviewed_object)}
 
 _asked := {"keys": [_changed_key], "was": {}, "names": guardrails, "matches": matches} if {
 	count(guardrails) > 0
@@ -135,8 +128,8 @@ _asked := {"keys": [_changed_key], "was": {}, "names": guardrails, "matches": ma
 }
 
 _state := {"objects": found, "targets": targets, "refs": refs, "rows": rows, "steps": steps, "sample": sample, "assessed": assessed_there} if {
-	sample := [effects | not input.changes; effects := admission.sample_effects(input.sampled)]
-	assessed_there := [found | input.changes; found := admission.assess(input.sampled)]
+	sample := [effects | not input.changes; effects := sample_effects(input.sampled)]
+	assessed_there := [found | input.changes; found := assess(input.sampled)]
 	refs := [[policies.declared_refs(key), object.get(lookup.get(key).metadata, "labels", {})] | some key in input.keys; kinds.of_policy(key)]
 	all := object.get(input, "others", set()) | _concerned_with(refs)
 	types_there := {type |
@@ -154,9 +147,9 @@ _state := {"objects": found, "targets": targets, "refs": refs, "rows": rows, "st
 		input.changes
 		count(found) <= object_bound
 		some [names, judged] in [[input.names & _pure, {key | some key in found; not _keeps_targets(key)}], [input.names - _pure, found]]
-		some row in evaluation.violations(names, judged)
+		some row in constraints.violations(names, judged)
 	}
-	steps := {name: step | some {"constraint": name} in rows; step := evaluation.fixed_steps[name]}
+	steps := {name: step | some {"constraint": name} in rows; step := constraints.fixed_steps[name]}
 }
 
 # The Constraints of guardrails that read nothing but targets.
@@ -178,14 +171,14 @@ _concerned_with(refs) := set() if {
 	refs != []
 	refs == input.refs
 	not index.has_extension_links
-} else := concerned
+} else := concerned_objects
 
 # An update of annotations, for example, of an object that is no policy. Of a policy the policy kind may read any field.
 _is_without_effect if {
 	input.operation == "UPDATE"
 	not kinds.get(keys.type_of(_changed_key))
 	not index.has_extension_links
-	_effective_parts(input.oldObject) == _effective_parts(admission.written_object)
+	_effective_parts(input.oldObject) == _effective_parts(written_object)
 }
 
 _effective_parts(obj) := [object.remove(obj, ["metadata", "status"]), object.filter(obj.metadata, ["labels", "deletionTimestamp"])]
@@ -197,9 +190,9 @@ _introduced := {row | some row in after; not [row.constraint, row.object, row.me
 	violating := {row.object | some row in after}
 	targets := _before.targets
 	active := constraints.active_constraints
-	before := evaluation.violations({row.constraint | some row in after}, violating) with input as {"targets_at": targets}
+	before := constraints.violations({row.constraint | some row in after}, violating) with input as {"targets_at": targets}
 		with constraints.active_constraints as active
-		with evaluation.fixed_steps as _after.steps
+		with constraints.fixed_steps as _after.steps
 	known := {[row.constraint, row.object, row.message] | some row in before}
 } else := set()
 

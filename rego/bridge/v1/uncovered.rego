@@ -1,6 +1,6 @@
 package bridge.v1
 
-import data.bridge.coverage
+import data.bridge.constraints
 import data.bridge.lib.keys
 import data.bridge.queries
 
@@ -11,7 +11,7 @@ import data.bridge.queries
 coverable := problem if {
 	problem := queries.problem([["policyKind", "policy kind"], ["namespace", {"type": ["string", "null"]}, "namespace must be a name"]])
 } else := sort({node |
-	some node in coverage.targets_of(input.policyKind)
+	some node in constraints.targets_of(input.policyKind)
 	object.get(input, "namespace", null) in {null, keys.parse(node).namespace}
 })
 
@@ -28,6 +28,6 @@ uncovered := problem if {
 	])
 } else := [{"target": node, "policyKind": input.policyKind, "paths": paths} |
 	some node in input.targets
-	paths := coverage.uncovered_paths(input.policyKind, object.get(input, "field", ""), node, queries.source)
+	paths := constraints.uncovered_paths(input.policyKind, object.get(input, "field", ""), node, queries.source)
 	paths != []
 ]

@@ -1,26 +1,20 @@
-# METADATA
-# title: Parameters of guardrails
-# description: |
-#   What is wrong with the parameters of Constraints of shipped guardrails, by the schemas in `parameters.yaml`: a misspelled
-#   name would pass everything. Every bundle has this package.
-package bridge.guardrail_parameters
+package bridge.constraints
 
-import data.bridge.by_target
-import data.bridge.constraints
+import data.bridge.constraints.by_target
 import data.bridge.lib.schema
 
 # METADATA
 # description: The problems of the parameters of an active Constraint, if there are any.
-problems[name] := found if {
-	some name, spec in constraints.active_constraints
-	found := constraints.fact(name, "parameters")
+parameter_problems[name] := found if {
+	some name, spec in active_constraints
+	found := fact(name, "parameters")
 	found != []
 	not spec.policy in by_target.own
 }
 
 # METADATA
 # description: The problems of a Constraint's parameters, at most ten, if its policy is a shipped guardrail.
-problems_of(spec) := array.slice(_problems(spec), 0, 10)
+parameter_problems_of(spec) := array.slice(_problems(spec), 0, 10)
 
 _problems(spec) := [sprintf("%s: %s%s", [place, message, _known(spec.policy, message)]) |
 	startswith(spec.policy, "bridge.guardrails.")

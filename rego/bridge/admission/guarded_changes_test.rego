@@ -1,7 +1,6 @@
 package bridge.guarded_changes_test
 
 import data.bridge.admission
-import data.bridge.guarded_changes
 import data.bridge.kinds
 import data.bridge.testing
 import data.bridge.v1
@@ -33,7 +32,7 @@ _messages(constraints, more, request) := found if {
 	objects := array.concat(testing.world, array.concat(constraints, more))
 	stored := testing.stored(objects)
 	kinds_there := kinds.active_kinds with data.objects as stored
-	found := guarded_changes.messages with input as request
+	found := admission.guardrail_messages with input as request
 		with data.objects as stored
 		with data.index as testing.stored_index(objects)
 		with data.kinds as kinds_there
@@ -60,7 +59,7 @@ _effects(constraints, request) := found if {
 	objects := array.concat(testing.world, array.concat(constraints, [_dark]))
 	stored := testing.stored(objects)
 	kinds_there := kinds.active_kinds with data.objects as stored
-	found := [admission.effects, count(guarded_changes._after.objects)] with input as request
+	found := [admission.effects, count(admission._after.objects)] with input as request
 		with data.objects as stored
 		with data.index as testing.stored_index(objects)
 		with data.kinds as kinds_there
@@ -158,7 +157,7 @@ test_a_label_of_an_object_without_targets_may_violate_a_constraint if {
 test_what_leaves_with_its_namespace_is_let_go if {
 	leaving := {"metadata": {"name": "infra", "deletionTimestamp": "2026-01-01T00:00:00Z"}, "apiVersion": "v1", "kind": "Namespace"}
 	world := [obj | some obj in testing.world; [obj.kind, obj.metadata.name] != ["Namespace", "infra"]]
-	found := guarded_changes._leaves_with_its_namespace with input as _deletion
+	found := admission._leaves_with_its_namespace with input as _deletion
 		with data.objects as testing.stored(array.concat(world, [leaving]))
 	found
 }
@@ -176,7 +175,7 @@ test_an_update_that_changes_nothing_in_effect_concerns_no_object if {
 			"name": "public",
 			"object": changed,
 			"oldObject": gateway,
-		}) with guarded_changes.object_bound as 0
+		}) with admission.object_bound as 0
 	]
 	[count(messages) | some messages in found] == [0, 1]
 }
@@ -196,20 +195,20 @@ test_what_a_request_concerns_is_known_without_judging_it if {
 	[found.constraints, found.unjudged] == [["colors"], {}]
 	found.changes == {"delete": ["example.com/ColorPolicy/infra/dark"]}
 	testing.cart_route in found.objects
-	cut := _request_of(_deletion) with guarded_changes.object_bound as 0
+	cut := _request_of(_deletion) with admission.object_bound as 0
 	[cut.constraints, object.keys(cut.unjudged)] == [[], {"colors"}]
 }
 
 test_too_many_objects_are_not_judged_but_said if {
 	text := "[colors] the change concerns more than 0 objects, which are not judged here: the audit reports them"
-	ignored := _messages([_constraint("colors", {})], [_dark], _deletion) with guarded_changes.object_bound as 0
+	ignored := _messages([_constraint("colors", {})], [_dark], _deletion) with admission.object_bound as 0
 	ignored == {["warn", text]}
-	failed := _messages([_constraint("colors", {"failurePolicy": "Fail"})], [_dark], _deletion) with guarded_changes.object_bound as 0
+	failed := _messages([_constraint("colors", {"failurePolicy": "Fail"})], [_dark], _deletion) with admission.object_bound as 0
 	failed == {["deny", text]}
 }
 
 test_a_guardrail_that_cannot_be_computed_is_said if {
-	found := guarded_changes.messages_of_judged with input as {"request": _deletion}
+	found := admission.messages_of_judged with input as {"request": _deletion}
 		with data.objects as testing.stored([_constraint("colors", {"failurePolicy": "Fail"})])
 	found == {["deny", "[colors] is not judged: OPA could not compute it"]}
 }
@@ -218,7 +217,7 @@ test_at_most_five_violations_are_listed if {
 	rows := {{"constraint": "c", "object": testing.cart_route, "message": sprintf("%d", [number]), "enforcementAction": "deny"} |
 		some number in numbers.range(1, 7)
 	}
-	listed := guarded_changes._listed(rows, "deny")
+	listed := admission._listed(rows, "deny")
 	count(listed) == 6
 	listed[5] == "and 2 more violations"
 }

@@ -2,8 +2,6 @@ package bridge.guardrail_parameters_test
 
 import data.bridge.admission
 import data.bridge.constraints
-import data.bridge.evaluation
-import data.bridge.guardrail_parameters
 import data.bridge.testing
 
 _schemas := {"bridge.guardrails.required_policy": {"type": "object", "properties": {
@@ -15,7 +13,7 @@ _schemas := {"bridge.guardrails.required_policy": {"type": "object", "properties
 _spec(parameters) := {"policy": "bridge.guardrails.required_policy", "parameters": parameters, "match": {"kinds": [{"kinds": ["HTTPRoute"]}]}}
 
 _problems(spec) := found if {
-	found := guardrail_parameters.problems_of(spec) with data.bridge_settings.schemas as _schemas
+	found := constraints.parameter_problems_of(spec) with data.bridge_settings.schemas as _schemas
 }
 
 test_an_unknown_parameter_has_the_nearest_name if {
@@ -42,7 +40,7 @@ _constraint := testing.with_spec(testing.resource("policybridge.io/v1alpha1", "C
 _message := `parameters: unknown field "kind"; did you mean "kinds"?`
 
 test_misspelled_parameters_are_unknown_at_every_object if {
-	rows := evaluation.violations({"c"}, {testing.cart_route}) with data.objects as testing.stored(array.concat(testing.world, [_constraint]))
+	rows := constraints.violations({"c"}, {testing.cart_route}) with data.objects as testing.stored(array.concat(testing.world, [_constraint]))
 		with data.bridge_settings.schemas as _schemas
 		with data.bridge.constraints.dispatch.policies as {"bridge.guardrails.required_policy"}
 	{[row.message, row.details, row.enforcementAction] | some row in rows} == {[_message, {"severity": "unknown"}, "deny"]}
@@ -59,7 +57,7 @@ _decided(own) := found if {
 	request := {"operation": "CREATE", "kind": {"group": "policybridge.io", "kind": "Constraint"}, "name": "c", "object": _constraint}
 	found := admission.decision.denied with input as request
 		with data.bridge_settings.schemas as _schemas
-		with data.bridge.by_target.own as own
+		with data.bridge.constraints.by_target.own as own
 }
 
 test_a_request_with_misspelled_parameters_is_denied if {

@@ -1,11 +1,6 @@
-# METADATA
-# title: Exemptions
-# description: |
-#   The objects that a Constraint exempts, each entry with its owner, reason and last day. Every bundle has this package.
-package bridge.exemptions
+package bridge.constraints
 
-import data.bridge.constraints
-import data.bridge.coverage
+import data.bridge.effective
 import data.bridge.lib.keys
 import data.bridge.lookup
 
@@ -13,10 +8,10 @@ import data.bridge.lookup
 # description: |
 #   The exemption of a Constraint's spec for a subject, the first that matches and has not expired: `{number, owner, reason,
 #   until}`. Undefined if there is none.
-of(spec, it) := [object.union(object.remove(exemption, ["match"]), {"number": number}) |
+exemption_of(spec, it) := [object.union(object.remove(exemption, ["match"]), {"number": number}) |
 	some number, exemption in spec.exemptions
 	_is_valid(exemption)
-	constraints.matches(exemption.match, it)
+	matches(exemption.match, it)
 ][0] if spec.exemptions
 
 # Until the end of its last day, UTC.
@@ -26,7 +21,7 @@ _is_valid(exemption) if exemption.until >= sprintf("%04d-%02d-%02d", time.date(t
 # description: |
 #   What a Constraint's author should know about its exemptions: those that have expired and, if the audit has `counted`
 #   (`{exempted}`, the number of exempted violations by the number of the exemption), those that exempt nothing.
-remarks(spec, counted) := [sprintf("exemptions[%d] of %s %s", [number, exemption.owner, remark]) |
+exemption_remarks(spec, counted) := [sprintf("exemptions[%d] of %s %s", [number, exemption.owner, remark]) |
 	some number, exemption in object.get(spec, "exemptions", [])
 	remark := _remark(number, exemption, counted)
 ]
@@ -43,17 +38,17 @@ _remark(number, exemption, counted) := "exempts no violation" if {
 # description: |
 #   The exemptions of active Constraints with the guardrail `required_policy` for a node's object, which require a policy of
 #   this kind with this field: `{constraint, number, owner, reason, until}`.
-of_requirement(kind, field, node) := {object.union(exemption, {"constraint": name}) |
+exemptions_of_requirement(kind, field, node) := {object.union(exemption, {"constraint": name}) |
 	some name, spec in _requiring(kind, field)
-	it := constraints.subject(lookup.get(keys.object_of(node)))
-	constraints.matches(object.get(spec, "match", {}), it)
-	exemption := of(spec, it)
+	it := subject(lookup.get(keys.object_of(node)))
+	matches(object.get(spec, "match", {}), it)
+	exemption := exemption_of(spec, it)
 }
 
 _requiring(kind, field) := {name: spec |
-	some name, spec in constraints.active_constraints
+	some name, spec in active_constraints
 	spec.policy == "bridge.guardrails.required_policy"
 	spec.exemptions
 	kind in spec.parameters.kinds
-	coverage.segments(object.get(spec.parameters, "field", "")) == coverage.segments(field)
+	effective.segments(object.get(spec.parameters, "field", "")) == effective.segments(field)
 }

@@ -1,6 +1,6 @@
 package bridge.coverage_test
 
-import data.bridge.coverage
+import data.bridge.constraints
 import data.bridge.testing
 import data.bridge.v1
 
@@ -28,7 +28,7 @@ test_a_field_that_no_policy_sets_is_not_covered if {
 
 test_what_cannot_be_computed_is_unknown if {
 	effects := [{"path": testing.cart_pay_path, "error": {"code": "BoundExceeded", "message": "too many"}, "policies": []}]
-	found := coverage.uncovered_paths(_colors, "", testing.cart_pay, "") with input as testing.changed([])
+	found := constraints.uncovered_paths(_colors, "", testing.cart_pay, "") with input as testing.changed([])
 		with data.bridge.effective.policies_of as effects
 	{"path": testing.cart_pay_path, "exemptions": [], "unknown": "too many"} in found
 }

@@ -1,10 +1,9 @@
 package bridge.modeling_test
 
-import data.bridge.coverage
+import data.bridge.constraints
 import data.bridge.effective
 import data.bridge.effective_targets
 import data.bridge.guardrails.no_weakening
-import data.bridge.modeling
 import data.bridge.testing
 
 _dark := testing.color("infra", "dark", 1, [testing.ref("Gateway", "public")], {"theme": "dark", "rules": {"a": {"when": "x"}}})
@@ -44,7 +43,7 @@ test_other_features_do_not if {
 
 test_an_overridden_policy_does_not_count if {
 	entry := {"policies": [{"policy": "example.com/ColorPolicy/infra/dark", "outcome": "Overridden"}], "spec": {}}
-	modeling.marked(entry) == entry with input as _world([{"path": "/spec/theme", "message": "no"}])
+	effective.marked(entry) == entry with input as _world([{"path": "/spec/theme", "message": "no"}])
 }
 
 test_guardrails_and_coverage_do_not_know_it if {
@@ -54,7 +53,7 @@ test_guardrails_and_coverage_do_not_know_it if {
 		"unknown": "ColorPolicy infra/dark: who knows",
 		"policies": ["example.com/ColorPolicy/infra/dark"],
 	}
-	[path] := coverage.uncovered_paths("example.com/ColorPolicy", "/theme", testing.cart_pay, "") with input as _world(features)
+	[path] := constraints.uncovered_paths("example.com/ColorPolicy", "/theme", testing.cart_pay, "") with input as _world(features)
 	path.unknown == "ColorPolicy infra/dark: who knows"
 }
 

@@ -2,7 +2,7 @@ package bridge.staging_test
 
 import data.bridge.attachment
 import data.bridge.effective
-import data.bridge.staging
+import data.bridge.policy as policies
 import data.bridge.status as reporting
 import data.bridge.testing
 
@@ -54,9 +54,9 @@ test_every_policy_of_a_kind_may_be_staged if {
 }
 
 test_the_fields_of_staging_are_read if {
-	staging.fields == ["/metadata/annotations/example.com~1dry-run"] with input as _world([])
+	policies.staged_fields == ["/metadata/annotations/example.com~1dry-run"] with input as _world([])
 }
 
 test_a_policy_without_a_description_of_staging_is_not_staged if {
-	not staging.is_staged(_dry)
+	not policies.is_staged(_dry)
 }

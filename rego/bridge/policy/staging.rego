@@ -1,15 +1,9 @@
-# METADATA
-# title: Staging
-# description: |
-#   The policies that take no part: those that are being deleted, and those that their policy kind calls staged, which would
-#   be effective. Every bundle has this package.
-package bridge.staging
+package bridge.policy
 
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lib.leaves
 import data.bridge.lookup
-import data.bridge.policy as policies
 
 # METADATA
 # description: "Why a policy takes no part: `true` while it is being deleted, `staged` if it is staged. Undefined if it does."
@@ -31,7 +25,7 @@ is_staged(policy) if {
 # METADATA
 # description: A policy takes no part, by its facts. For a query with `staged`, staged policies do.
 is_out(policy_key) if {
-	why := policies.fact(policy_key, "absence")
+	why := fact(policy_key, "absence")
 	_counts(why)
 }
 
@@ -47,4 +41,4 @@ refusal(policy_key) := {"reason": "Staged", "message": sprintf("%s is staged: it
 
 # METADATA
 # description: The fields by which policies are staged, as JSON Pointers, sorted.
-fields := sort({path | some name in kinds.names; path := kinds.get(name).staged.path})
+staged_fields := sort({path | some name in kinds.names; path := kinds.get(name).staged.path})

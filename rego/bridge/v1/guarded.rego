@@ -1,16 +1,15 @@
 package bridge.v1
 
-import data.bridge.guarded_changes
+import data.bridge.admission
 import data.bridge.queries
 
 # METADATA
 # description: |
 #   The objects that guardrails must judge again after a change of the objects `keys`, which had the index paths `was`.
-#   Undefined without a guardrail.
 # entrypoint: true
 guarded := problem if {
 	problem := queries.problem([["keys", "keys"]])
-} else := sort(guarded_changes.concerned)
+} else := sort(admission.concerned_objects)
 
 # METADATA
 # description: |
@@ -18,10 +17,10 @@ guarded := problem if {
 #   `unjudged`.
 # entrypoint: true
 guarded_request := {
-	"constraints": sort(guarded_changes.guardrails - object.keys(unjudged)),
-	"objects": sort(guarded_changes.objects),
-	"changes": guarded_changes.change,
+	"constraints": sort(admission.guardrails - object.keys(unjudged)),
+	"objects": sort(admission.judged_objects),
+	"changes": admission.change,
 	"unjudged": unjudged,
 } if {
-	unjudged := guarded_changes.too_many(guarded_changes.objects)
+	unjudged := admission.too_many(admission.judged_objects)
 }

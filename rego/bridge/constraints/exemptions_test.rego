@@ -1,7 +1,6 @@
 package bridge.exemptions_test
 
 import data.bridge.constraints
-import data.bridge.exemptions
 import data.bridge.testing
 
 _spec(until) := {
@@ -19,28 +18,28 @@ _cart := constraints.subject(testing.route("cart", [], []))
 _at(text) := time.parse_rfc3339_ns(text)
 
 test_the_first_entry_that_matches_counts if {
-	exemptions.of(_spec("2999-01-01"), _cart) == {"number": 1, "owner": "team web", "reason": "why not", "until": "2999-01-01"}
-	not exemptions.of({}, _cart)
+	constraints.exemption_of(_spec("2999-01-01"), _cart) == {"number": 1, "owner": "team web", "reason": "why not", "until": "2999-01-01"}
+	not constraints.exemption_of({}, _cart)
 }
 
 test_an_exemption_ends_with_its_last_day if {
-	exemptions.of(_spec("2026-05-31"), _cart) with time.now_ns as _at("2026-05-31T23:59:58Z")
-	not exemptions.of(_spec("2026-05-31"), _cart) with time.now_ns as _at("2026-06-01T00:00:00Z")
+	constraints.exemption_of(_spec("2026-05-31"), _cart) with time.now_ns as _at("2026-05-31T23:59:58Z")
+	not constraints.exemption_of(_spec("2026-05-31"), _cart) with time.now_ns as _at("2026-06-01T00:00:00Z")
 }
 
 test_expired_and_useless_exemptions_are_remarked if {
-	exemptions.remarks(_spec("2020-01-01"), null) == ["exemptions[1] of team web expired on 2020-01-01"]
-	exemptions.remarks(_spec("2020-01-01"), {"exempted": {}}) == [
+	constraints.exemption_remarks(_spec("2020-01-01"), null) == ["exemptions[1] of team web expired on 2020-01-01"]
+	constraints.exemption_remarks(_spec("2020-01-01"), {"exempted": {}}) == [
 		"exemptions[0] of a exempts no violation",
 		"exemptions[1] of team web expired on 2020-01-01",
 	]
-	exemptions.remarks(_spec("2999-01-01"), {"exempted": {"0": 1, "1": 2}}) == []
-	exemptions.remarks({}, {"exempted": {}}) == []
+	constraints.exemption_remarks(_spec("2999-01-01"), {"exempted": {"0": 1, "1": 2}}) == []
+	constraints.exemption_remarks({}, {"exempted": {}}) == []
 }
 
 _requirements(field) := found if {
 	constraint := testing.with_spec(testing.resource("policybridge.io/v1alpha1", "Constraint", "", "colors"), _spec("2999-01-01"))
-	found := exemptions.of_requirement("example.com/ColorPolicy", field, testing.cart_pay) with input as testing.changed([constraint])
+	found := constraints.exemptions_of_requirement("example.com/ColorPolicy", field, testing.cart_pay) with input as testing.changed([constraint])
 }
 
 test_a_requirement_exempts_its_kind_and_field if {

@@ -2,8 +2,8 @@
 # title: Guardrails by target
 # description: |
 #   The guardrails that are functions of a target. They take no `input`, because `with input` drops what OPA has cached. The
-#   bridge generates the rest of the package for those that are loaded; every bundle has this part.
-package bridge.by_target
+#   bridge generates the rest of the package for those that are loaded.
+package bridge.constraints.by_target
 
 # METADATA
 # description: |

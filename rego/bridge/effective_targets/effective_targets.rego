@@ -2,11 +2,9 @@
 # title: Effective targets
 # description: |
 #   What a guardrail judges: the listeners of a Gateway, the rules of a route, or another object of the hierarchy itself,
-#   once for each path, with everything that is in effect there. A policy is a target too, with its conditions. A bundle
-#   has this package only if it has a guardrail.
+#   once for each path, with everything that is in effect there. A policy is a target too, with its conditions.
 package bridge.effective_targets
 
-import data.bridge.coverage
 import data.bridge.effective as engine
 import data.bridge.hierarchy
 import data.bridge.kinds
@@ -145,7 +143,7 @@ _is_on_path(kind, whole, path) if {
 }
 
 _reported(entry) := {"unknown": why, "policies": policies} if {
-	why := coverage.unknown_because(entry)
+	why := engine.unknown_because(entry)
 	policies := [one.policy | some one in entry.policies]
 } else := {
 	"spec": entry.spec,
@@ -229,7 +227,7 @@ _via(target) := sprintf(" via %s", [concat(" > ", [keys.describe(node) | some no
 # description: The values of a field (a JSON pointer) of what is in effect; several only where every policy applies.
 values(effect, pointer) := {found |
 	some spec in array.flatten([effect.spec])
-	found := object.get(spec, coverage.segments(pointer), null)
+	found := object.get(spec, engine.segments(pointer), null)
 	not is_null(found)
 }
 

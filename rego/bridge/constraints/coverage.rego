@@ -1,0 +1,38 @@
+package bridge.constraints
+
+import data.bridge.effective
+import data.bridge.hierarchy
+import data.bridge.kinds
+import data.bridge.lib.levels
+import data.bridge.lookup
+import data.bridge.scopes
+
+# METADATA
+# description: Every effective target of a policy kind, with or without a policy.
+targets_of(kind) := {node |
+	some type in lookup.types
+	true in {levels.by_type[type] != "", kinds.may_target(kind, type)}
+	some key in lookup.keys_of(type)
+	some node in ({key} | hierarchy.sections(key))
+	scopes.acts_at(kind, node)
+}
+
+# METADATA
+# description: |
+#   The paths to an effective target, for requests from a namespace (`source`, "" for any), on which no policy of a kind is
+#   in effect or, with a `field` that is not "", none has a value there: `{path, exemptions, unknown?}`. `unknown` says
+#   why it cannot be computed; `exemptions` are those of Constraints that require such a policy.
+uncovered_paths(kind, field, node, source) := [object.union({"path": path, "exemptions": exempting}, unknown) |
+	effects := {entry.path: entry | some entry in effective.policies_of(kind, node, source)}
+	exempting := sort(exemptions_of_requirement(kind, field, node))
+	some path in sort(hierarchy.kind_paths(kind, node))
+	hierarchy.counts_for(path, source)
+	effect := object.get(effects, [path], {})
+	not _is_certain(effect, field)
+	unknown := {"unknown": why | why := effective.unknown_because(effect)}
+]
+
+_is_certain(effect, field) if {
+	effective.has_field(effect, field)
+	not effect.incomplete
+}
