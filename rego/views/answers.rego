@@ -206,7 +206,7 @@ _policies(entry, rule, backends) := [{"target": rule, "policyKind": kind, "paths
 	input.failure
 } else := requests.policies(entry, rule, requests.reachable_backends(backends))
 
-_failures := {route_key: [requests.failure(route_key, rule, requests.backends(route_key, index)) | some index, rule in lookup.get(route_key).spec.rules] |
+_failures := {route_key: [requests.failure(route_key, rule, requests.backends(route_key, index), requests.filter_backends(route_key, index)) | some index, rule in lookup.get(route_key).spec.rules] |
 	some route_key in input.objects
 	levels.of(route_key) == "Route"
 }

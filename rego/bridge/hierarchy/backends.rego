@@ -77,10 +77,11 @@ is_port(node) if {
 	contains(node, "#")
 } else := false
 
-# A rule of a route of a type references a backend by one of the port numbers of its refs (BackendObjectReference.port).
-# Other kinds than Service, and Services without ports, have no restriction.
+# A rule of a route of a type references a backend by one of the port numbers of its refs. Refs to a Service need a port
+# (BackendObjectReference.port). Other kinds have no restriction, and Services without ports take each number.
 leads_to(type, backend, numbers) if {
 	count(numbers) == 0
+	not startswith(backend, "core/Service/")
 } else if {
 	some number in numbers
 	port_refusal(type, backend, number) == ""
@@ -138,6 +139,12 @@ rejected_backends(route_key, backend) := {rejected_link(route_key, backend, "Ref
 	is_number(number)
 	reason := port_refusal(keys.type_of(route_key), backend, number)
 	reason != ""
+} | {rejected_link(route_key, backend, "PortNotSpecified") |
+	startswith(backend, "core/Service/")
+	some rule in lookup.get(route_key).spec.rules
+	some ref in index.backend_refs(rule)
+	index.backend_key(ref, keys.parse(route_key).namespace) == backend
+	not ref.port
 }
 
 # A ReferenceGrant in the target's namespace allows objects of the referrer's kind and namespace to name it.
@@ -146,11 +153,11 @@ is_granted(referrer, target) if {
 	to := keys.parse(target)
 	some grant in lookup.objects_in("gateway.networking.k8s.io/ReferenceGrant", to.namespace)
 	some giver in grant.spec.from
-	keys.group_name(giver.group) == from.group
+	keys.ref_group(giver.group) == from.group
 	giver.kind == from.kind
 	giver.namespace == from.namespace
 	some taker in grant.spec.to
-	keys.group_name(taker.group) == to.group
+	keys.ref_group(taker.group) == to.group
 	taker.kind == to.kind
 	object.get(taker, "name", to.name) in {to.name, ""}
 }

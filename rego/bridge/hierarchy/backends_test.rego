@@ -107,3 +107,39 @@ test_a_grant_may_be_for_one_name if {
 	_granted(named, "core/Service/infra/cart")
 	not _granted(named, "core/Service/infra/catalog") == true
 }
+
+# A route with these backendRefs, and a Service and a Bucket with the name of the ref.
+_referring(ref) := {"changes": {"upsert": [
+	testing.route("cart", [], [{"name": "pay", "backendRefs": [ref]}]),
+	testing.service("cart", [{"name": "http", "port": 80}]),
+	testing.resource("example.com/v1", "Bucket", "shop", "cart"),
+]}}
+
+test_service_without_a_port_number_in_its_ref_gets_no_requests if {
+	above := hierarchy.parents(_service) with input as _referring({"name": "cart"})
+	links := hierarchy.rejected_backends(testing.cart_route, _service) with input as _referring({"name": "cart"})
+	above == set()
+	{link.reason | some link in links} == {"PortNotSpecified"}
+}
+
+test_ref_of_another_kind_needs_no_port_number if {
+	above := hierarchy.parents("example.com/Bucket/shop/cart") with input as _referring({"group": "example.com", "kind": "Bucket", "name": "cart"})
+	above == {testing.cart_pay}
+}
+
+# `core` is the text form of the group "" in keys only.
+test_ref_with_the_group_core_names_no_service if {
+	links := hierarchy.rejected_above("core./Service/shop/cart") with input as _referring({"group": "core", "kind": "Service", "name": "cart", "port": 80})
+	[[link.reason, link.message] | some link in links] == [["BackendNotFound", "Service shop/cart of a group core does not exist"]]
+}
+
+_permits(to_group) if {
+	route := testing.route("cart", [], [{"name": "pay", "backendRefs": [{"name": "bank", "namespace": "payments", "port": 80}]}])
+	grant := testing.grant("payments", "gateway.networking.k8s.io", "HTTPRoute", "shop", to_group, "Service")
+	hierarchy.backend_permitted(testing.cart_route, "core/Service/payments/bank") with input as {"changes": {"upsert": [route, grant]}}
+}
+
+test_grant_to_the_group_core_permits_no_service if {
+	_permits("")
+	not _permits("core")
+}

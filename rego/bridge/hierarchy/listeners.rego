@@ -39,7 +39,7 @@ _kind_allowed(listener, type) if {
 	count(object.get(listener, ["allowedRoutes", "kinds"], [])) == 0
 } else if {
 	some kind in listener.allowedRoutes.kinds
-	type == concat("/", [keys.group_name(object.get(kind, "group", keys.gateway_api)), kind.kind])
+	type == concat("/", [keys.ref_group(object.get(kind, "group", keys.gateway_api)), kind.kind])
 	_compatible(listener, type)
 }
 

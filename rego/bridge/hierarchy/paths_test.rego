@@ -51,7 +51,7 @@ test_a_route_without_a_gateway_is_the_start_of_its_path if {
 # P3
 test_a_namespace_stands_directly_above_each_object_that_it_holds if {
 	service := "core/Service/shop/cart"
-	route := testing.route("cart", [{"name": "public", "namespace": "infra", "port": 80}], [{"name": "pay", "backendRefs": [{"name": "cart"}]}])
+	route := testing.route("cart", [{"name": "public", "namespace": "infra", "port": 80}], [{"name": "pay", "backendRefs": [{"name": "cart", "port": 80}]}])
 	others := [obj | some obj in testing.world; obj.kind != "HTTPRoute"]
 	paths := hierarchy.paths(service, true) with input as {"changes": {"upsert": array.concat(others, [route])}}
 	paths == {[
@@ -90,8 +90,8 @@ _crowd := [
 	_pool_kind,
 	testing.gateway("wide", _listeners(3)),
 	testing.service("many", []),
-	testing.route("a", [{"name": "wide", "namespace": "infra"}], [{"backendRefs": [{"name": "many"}]}, {"backendRefs": [{"name": "many"}]}]),
-	testing.route("b", [{"name": "wide", "namespace": "infra"}], [{"backendRefs": [{"name": "many"}, {"name": "many", "port": 1}]}]),
+	testing.route("a", [{"name": "wide", "namespace": "infra"}], [{"backendRefs": [{"name": "many", "port": 80}]}, {"backendRefs": [{"name": "many", "port": 80}]}]),
+	testing.route("b", [{"name": "wide", "namespace": "infra"}], [{"backendRefs": [{"name": "many", "port": 80}, {"name": "many", "port": 1}]}]),
 ]
 
 _many := "core/Service/shop/many"

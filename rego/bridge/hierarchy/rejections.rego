@@ -105,6 +105,7 @@ _messages := {
 	"ParentNotFound": "{parent} does not exist",
 	"ChildNotFound": "{child} does not exist",
 	"BackendNotFound": "{child} does not exist",
+	"PortNotSpecified": "{parent} names {child} without a port: a backendRef to a Service needs one",
 	"UnsupportedProtocol": "port {port} of Service {service} is not for {own protocol}: its protocol is {protocols}",
 	"RefNotPermitted": "no ReferenceGrant in namespace {namespace} lets {parent} name {child}",
 	"NoMatchingParent": "{parent} has no listener or port with the sectionName and port that {child} names",

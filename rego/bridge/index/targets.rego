@@ -16,12 +16,13 @@ target_ref(own_namespace, raw) := object.union(ref, {"class": class | class != "
 	no_names := {"group": "", "kind": "", "namespace": "", "name": "", "sectionName": "", "className": ""}
 	named := object.filter(object.union(no_names, written), _text_fields)
 	{"group": group, "kind": kind, "namespace": namespace, "name": name, "sectionName": section, "className": class} = named
+	group != "core"
 	regex.match(_form, concat("#", [group, kind, namespace, name, section, class]))
 	target := keys.format(group, kind, _ref_namespace(own_namespace, group, kind, namespace), name)
 	ref := {"object": target, "section": section, "key": trim_suffix(keys.section(target, section), "#")}
 }
 
-# What `ref_flaw` admits, in one match: strings without separators of keys, and a kind and a name.
+# What `ref_flaw` admits besides the group `core`, in one match: strings without separators of keys, and a kind and a name.
 _form := `^([^/#@][^#@]*)?#[^/#@]+#[^/#@]*#[^/#@]+#[^#@]*#[^#@]*$`
 
 raw_refs(policy) := policy.spec.targetRefs if {
@@ -51,6 +52,8 @@ ref_flaw(place, raw) := sprintf("%s is not an object", [place]) if {
 } else := sprintf("%s.%s: %q is not a valid name", [place, odd[0], raw[odd[0]]]) if {
 	odd := [field | some field in _text_fields; is_string(raw[field]); regex.match(_marks(field), raw[field])]
 	count(odd) > 0
+} else := sprintf("%s.group: no API has the group core: write \"\" for %s", [place, raw.kind]) if {
+	raw.group == "core"
 }
 
 _text_fields := ["group", "kind", "namespace", "name", "sectionName", "className"]

@@ -98,3 +98,9 @@ test_label_selector_of_another_form_is_none if {
 	index.label_selector({"app": "cart"}) == {"matchLabels": {"app": "cart"}, "matchExpressions": []}
 	index.label_selector({"matchLabels": {"app": "cart"}}) == {"matchLabels": {"app": "cart"}, "matchExpressions": []}
 }
+
+test_ref_with_the_group_core_is_flawed if {
+	ref := {"group": "core", "kind": "Service", "name": "cart"}
+	_refs({"targetRefs": [ref]}) == []
+	index.ref_flaw("spec.targetRefs[0]", ref) == `spec.targetRefs[0].group: no API has the group core: write "" for Service`
+}

@@ -34,10 +34,16 @@ type(api_version, kind) := concat("/", [group(api_version), kind])
 # The key with these parts; an empty group is `core`, an empty namespace `-`.
 format(grp, kind, namespace, name) := concat("/", [group_name(grp), kind, namespace_name(namespace), name])
 
-# The key of the object that a ref names; see `format`. Undefined if a part is empty, is not a string, or contains
+# The group that a ref names, in the form of keys. `core` is only the text form of the group "", so a ref with that text
+# names objects of a group that no API server has.
+ref_group(text) := "core." if {
+	text == "core"
+} else := group_name(text)
+
+# The key of the object that a ref names; see `format` and `ref_group`. Undefined if a part is empty, is not a string, or contains
 # `/`, `#` or `@`, which would make it another key: such an object cannot exist. A group may have a version.
 named(grp, kind, namespace, name) := key if {
-	key := format(grp, kind, namespace, name)
+	key := concat("/", [ref_group(grp), kind, namespace_name(namespace), name])
 	regex.match(`^([^/#@]+/){3}[^/#@]+$`, key)
 }
 
@@ -79,7 +85,9 @@ alphabetical(key) := concat("/", [namespace(key), parse(key).name])
 short(key) := trim_prefix(alphabetical(key), "/")
 
 # The name of a node in messages, `<Kind> <namespace>/<name>[#<section>]`.
-describe(node) := sprintf("%s %s%s", [parse(node).kind, short(node), trim_prefix(split(node, "@")[0], object_of(node))])
+describe(node) := sprintf("%s %s%s", [parse(node).kind, short(node), trim_prefix(split(node, "@")[0], object_of(node))]) if {
+	not startswith(node, "core./")
+} else := sprintf("%s %s of a group core", [parse(node).kind, short(node)])
 
 # A node is a mesh frontend: a Service, or another possible backend, as the parent of a route. It is a different
 # node than the same object as a backend (semantics K4).

@@ -37,7 +37,7 @@ _result := {"nearest": undecided_answer(undecided), "undecided": undecided} if {
 	"backends": to_backends,
 	"filters": filters(entry, route, index),
 	"filterBackends": to_filter_backends,
-	"failure": failure(route, rule_at(route, index), to_backends),
+	"failure": failure(route, rule_at(route, index), to_backends, to_filter_backends),
 	"policies": policies(entry, rule, reachable_backends(array.concat(to_backends, to_filter_backends))),
 	"warnings": warnings(entry),
 } if {

@@ -17,6 +17,8 @@ types(entry) := _types_by_protocol[request.protocol] if {
 	request.protocol == "GRPC"
 } else := _types_by_protocol.HTTP
 
+_grpc_type := "gateway.networking.k8s.io/GRPCRoute"
+
 _types_by_protocol := {protocol: [concat("/", [keys.gateway_api, kind]) | some kind in kinds] |
 	some protocol, kinds in {
 		"HTTP": ["HTTPRoute"],
@@ -459,6 +461,11 @@ _near(entry) := [one | some elsewhere in [false, true]; some one in hosted; one.
 		some route_key in array.slice(sort(_routes_of_host(entry, type)), 0, _candidate_bound)
 	]
 	count(hosted) > 0
+} else := [{"node": route_key, "reason": "ProtocolDiffers", "message": "serves gRPC calls only"} |
+	some route_key in array.slice(sort(calls_only), 0, _candidate_bound)
+] if {
+	calls_only := {route_key | some route_key in _routes_of_host(entry, _grpc_type); is_attached(entry, route_key)}
+	count(calls_only) > 0
 } else := _of_other_hosts(entry)
 
 _why_not(entry, route_key) := {"reason": reason, "message": message} if {
@@ -481,6 +488,7 @@ _why_not(entry, route_key) := {"reason": reason, "message": message} if {
 _of_other_hosts(entry) := [{"node": route_key, "reason": "HostnameDiffers", "message": message} |
 	not any_host(entry)
 	some name in _similar_names(entry)
+	not name in covering_hostnames(request.host)
 	some parent in entry_parents(entry)
 	some path in index.some_served_paths(parent, name, "", 1)
 	route_key := sort(index.routes_serving(parent, name, path))[0]

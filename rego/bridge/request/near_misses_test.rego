@@ -53,8 +53,10 @@ test_rule_with_a_heavy_pattern_is_undecided_unless_it_serves_the_request_anyway 
 
 _http_route_key := "gateway.networking.k8s.io/HTTPRoute/shop/odd"
 
-_failure(filters, destinations) := found if {
-	found := request.failure(_http_route_key, {"filters": filters}, destinations) with input as {"host": "odd.example.com"}
+_failure(filters, destinations) := _guarded_failure(filters, destinations, [])
+
+_guarded_failure(filters, destinations, filter_destinations) := found if {
+	found := request.failure(_http_route_key, {"filters": filters}, destinations, filter_destinations) with input as {"host": "odd.example.com"}
 }
 
 test_rule_without_a_backend_that_gets_requests_fails if {
@@ -86,4 +88,33 @@ test_entry_points_that_refuse_a_request_name_what_they_accept if {
 	near := request.nearest with input as object.union(query_input, testing.changed([gateway]))
 	near.message == "No listener accepts HTTP for odd.example.com on port 81"
 	[[one.reason, one.message] | some one in near.candidates] == [["PortDiffers", "accepts HTTP on port 80 for any hostname"]]
+}
+
+_authorization := {"filter": "ExternalAuth", "place": "filters[0]", "problem": {"reason": "BackendNotFound"}}
+
+_open := {"problem": null, "weight": 1, "filters": []}
+
+test_rule_whose_authorization_has_no_backend_fails_closed if {
+	filters := [{"type": "ExternalAuth"}, {"type": "RequestRedirect"}]
+	_guarded_failure(filters, [_open], [_authorization]).message == "the filter ExternalAuth has no backend, and fails closed"
+	_guarded_failure(filters, [_open], [object.union(_authorization, {"problem": null})]) == null
+	_guarded_failure(filters, [_open], [object.union(_authorization, {"filter": "RequestMirror"})]) == null
+}
+
+test_backend_whose_authorization_has_no_backend_gets_no_requests if {
+	guarded := object.union(_open, {"filters": [{"type": "ExternalAuth"}]})
+	closed := object.union(_authorization, {"place": "backendRefs[1].filters[0]"})
+	_guarded_failure([], [_open, guarded], [closed]) == null
+	_guarded_failure([], [object.union(_open, {"weight": 0}), guarded], [closed]).status == "500"
+}
+
+test_route_for_grpc_is_nearest_to_a_request_that_is_no_call if {
+	route := object.union(_far("calls", "calls.example.com", "/"), {"kind": "GRPCRoute", "spec": {"rules": [{}]}})
+	near := _reached({"host": "calls.example.com"}, [_one_gateway, route])
+	near.reason == "NoRoute"
+	[[one.node, one.reason, one.message] | some one in near.candidates] == [[
+		"gateway.networking.k8s.io/GRPCRoute/shop/calls",
+		"ProtocolDiffers",
+		"serves gRPC calls only",
+	]]
 }

@@ -54,12 +54,20 @@ _target(type, key, port) := hierarchy.port_node(type, key, port) if {
 	startswith(key, "core/Service/")
 } else := key
 
-# Why every request to a rule of a route fails, `{status, message}`, null if a request may succeed: the rule has no
-# backend that accepts requests, and no filter that responds itself (HTTPRouteRule.backendRefs) or may do so.
-failure(route_key, rule_object, destinations) := null if {
-	some destination in destinations
+# Why every request to a rule of a route fails, `{status, message}`, null if a request may succeed: a service that must
+# authorize the request cannot (HTTPRouteFilter.externalAuth fails closed), or the rule has no backend that accepts
+# requests, and no filter that responds itself (HTTPRouteRule.backendRefs) or may do so.
+failure(route_key, rule_object, destinations, filter_destinations) := {"status": _status(keys.type_of(route_key), "500", "UNAVAILABLE"), "message": message} if {
+	some place, _ in rule_object.filters
+	_is_closed(filter_destinations, sprintf("filters[%d]", [place]))
+	message := "the filter ExternalAuth has no backend, and fails closed"
+} else := null if {
+	some place, destination in destinations
 	destination.problem == null
 	destination.weight != 0
+	every number, _ in object.get(destination, "filters", []) {
+		not _is_closed(filter_destinations, sprintf("backendRefs[%d].filters[%d]", [place, number]))
+	}
 } else := null if {
 	some filter in rule_object.filters
 	filter.type in {"RequestRedirect", "ExtensionRef"}
@@ -68,6 +76,14 @@ failure(route_key, rule_object, destinations) := null if {
 		true: "the rule has no backends, and no filter that answers requests",
 		false: "no backend of the rule gets requests: each has the weight 0, or fails",
 	}
+}
+
+# The ExternalAuth filter at a place has a backend that fails.
+_is_closed(filter_destinations, place) if {
+	some destination in filter_destinations
+	destination.place == place
+	destination.filter == "ExternalAuth"
+	destination.problem != null
 }
 
 # The answer to a request that no rule serves at an entry point, `{status, message}` (HTTPRouteSpec.rules). null for a
