@@ -1,7 +1,7 @@
 """Follows the objects with Rego and data (ConfigMaps, RegoPolicies) and submits them to the loader."""
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -13,12 +13,14 @@ from bridge.model.nesting import parse_field
 from bridge.policy_loader.submissions import (
     CONFIG_MAP,
     REGO_POLICY,
+    DataPath,
     ModuleProblem,
     Reading,
     Submission,
     Verdict,
     finish,
     flaw,
+    may_decide,
     read_config_map,
     read_rego_policy,
     rejected,
@@ -50,14 +52,15 @@ class SubmissionReceiver(Protocol):
 class Author:
     """An object with Rego or data, as last seen.
 
-    `identity` has its apiVersion, kind and metadata, and `status` its current status. `verdict` may be on a former
-    version.
+    `identity` has its apiVersion, kind and metadata, and `status` its current status. `rego` are the texts of its
+    modules, valid or not. `verdict` may be on a former version.
     """
 
     identity: Object
     status: dict[str, Any]
     version: str
     policy: bool
+    rego: tuple[str, ...] = ()
     verdict: Verdict | None = None
 
     @property
@@ -96,6 +99,7 @@ class Authors:
         self._namespaces = namespaces
         self._listeners: list[Callable[[Key, Object | None], None]] = []
         self._unseen: dict[tuple[str, str], set[Key]] = {}  # objects of a current listing that were not delivered yet
+        self._forbidden: set[str] = set()  # types of `unlisted` for which the others do not wait
         # Types whose initial list is incomplete, with the reason.
         self.unlisted: dict[str, str] = dict.fromkeys(self.types, "the initial list is incomplete")
         self._unsettled = True
@@ -109,6 +113,10 @@ class Authors:
     def policies_exist(self) -> bool:
         """Return whether an object with policies exists, valid or not. Until the initial lists are complete: True."""
         return bool(self.unlisted) or any(author.policy for author in self.known.values())
+
+    def deciding(self, documents: Collection[DataPath]) -> list[Key]:
+        """Return the objects with policies, valid or not, that may define one of these documents, or the bridge's."""
+        return [key for key, author in self.known.items() if author.policy and may_decide(author.rego, documents)]
 
     @property
     def unready(self) -> str:
@@ -209,6 +217,7 @@ class Authors:
             status if isinstance(status, dict) else {},
             reading.submission.version,
             reading.policy,
+            tuple(_texts_of(obj)) if reading.policy else (),
             before.verdict if before else None,
         )
         if not reading.unread and not (same and reading.submission.version):
@@ -241,7 +250,12 @@ class Authors:
         self._notify(key, obj)
 
     def _is_listed(self, type_id: str) -> None:
-        if self.unlisted.pop(type_id, None) is None or self.unlisted:
+        if self.unlisted.pop(type_id, None) is not None:
+            self._forbidden.discard(type_id)
+            self._continue_when_listed()
+
+    def _continue_when_listed(self) -> None:
+        if self.unlisted.keys() - self._forbidden:
             return
         if self._unread:
             asyncio.get_running_loop().call_later(_PATIENCE, self._report_listed)
@@ -249,7 +263,7 @@ class Authors:
             self._report_listed()
 
     def _report_listed(self) -> None:
-        if self._listing and not self.unlisted:
+        if self._listing and not self.unlisted.keys() - self._forbidden:
             self._listing = False
             self._loader.listed()
 
@@ -262,6 +276,9 @@ class Authors:
             return
         if type_id in self.unlisted:
             self.unlisted[type_id] = trouble.message
+            if trouble.forbidden and not trouble.namespaces:
+                self._forbidden.add(type_id)
+                self._continue_when_listed()
         log.warning("policy submissions unavailable", type=type_id, why=trouble.message)
 
     def _judge(self, verdict: Verdict) -> None:
@@ -273,6 +290,13 @@ class Authors:
     def _notify(self, key: Key, obj: Object | None) -> None:
         for listener in self._listeners:
             listener(key, obj)
+
+
+def _texts_of(obj: Object) -> Iterator[str]:
+    """Yield the texts of an object that may be Rego: of a ConfigMap's data, of a RegoPolicy's modules."""
+    spec = parse_field(obj.get("spec"))
+    for part in (parse_field(obj.get("data")), spec.get("modules") if isinstance(spec, dict) else None):
+        yield from (text for text in part.values() if isinstance(text, str)) if isinstance(part, dict) else ()
 
 
 def _report_unreadable(key: Key, error: Exception) -> ModuleProblem:

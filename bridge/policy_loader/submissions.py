@@ -359,6 +359,26 @@ def package_of(text: str) -> DataPath | None:
     return (found[1], *(part[1] if part[1] is not None else part[2] for part in _PART.finditer(found[2])))
 
 
+def may_decide(texts: Iterable[str], documents: Collection[DataPath]) -> bool:
+    """Return whether modules may define one of these documents, or extend the bridge's own rules.
+
+    A module whose package cannot be read may, if its text names the document.
+    """
+    for text in texts:
+        package = package_of(text)
+        if package is None:
+            if any(_join_path(document) in text for document in documents):
+                return True
+        elif package[0] == "bridge" or any(overlap(package, document) for document in documents):
+            return True
+    return False
+
+
+def path_of(package: str) -> DataPath:
+    """Return the path of a package in the form of its declaration; empty if that is invalid."""
+    return package_of(f"package {package}\n") or ()
+
+
 def packages(submission: Submission) -> dict[str, DataPath]:
     """Return the package of each module of a submission; modules without a plain one are omitted."""
     found = {name: package_of(text) for name, text in submission.modules.items()}

@@ -8,11 +8,17 @@ from bridge.model.nesting import parse_field
 from bridge.model.types import GUARDRAIL_PREFIX
 
 
-def guardrail_of(constraint: Object) -> str:
-    """Return the package of the guardrail that a Constraint names; "" if it names another policy."""
+def policy_of(constraint: Object) -> str:
+    """Return the package that a Constraint names; "" if it names none."""
     spec = parse_field(constraint.get("spec"))  # JSON text, if it comes from a cluster
     policy = spec.get("policy") if isinstance(spec, dict) else None
-    return policy if isinstance(policy, str) and policy.startswith(GUARDRAIL_PREFIX) else ""
+    return policy if isinstance(policy, str) else ""
+
+
+def guardrail_of(constraint: Object) -> str:
+    """Return the package of the guardrail that a Constraint names; "" if it names another policy."""
+    policy = policy_of(constraint)
+    return policy if policy.startswith(GUARDRAIL_PREFIX) else ""
 
 
 def _fails_closed(constraint: Object) -> bool:
@@ -24,13 +30,19 @@ class UsedGuardrails:
 
     def __init__(self, changed: Callable[[frozenset[str]], None]) -> None:
         self._changed = changed
-        self._used: dict[Key, tuple[str, bool]] = {}  # by Constraint, its guardrail and whether that fails closed
+        # By Constraint, its guardrail, whether that fails closed, and its policy.
+        self._used: dict[Key, tuple[str, bool, str]] = {}
         self._unlisted: set[Key] = set()  # those that a list in progress has not delivered yet
 
     @property
     def deny_what_is_not_judged(self) -> bool:
         """Return whether a Constraint with a guardrail has the failurePolicy `Fail`."""
-        return any(closed for _, closed in self._used.values())
+        return any(closed for _, closed, _ in self._used.values())
+
+    @property
+    def policies(self) -> frozenset[str]:
+        """Return the packages that Constraints name."""
+        return frozenset(policy for *_, policy in self._used.values() if policy)
 
     def note(self, change: Change) -> None:
         """Process one change of Constraints."""
@@ -39,7 +51,7 @@ class UsedGuardrails:
             case Listing():
                 self._unlisted = set(self._used)
             case Upserted(_, objects):
-                found = {key_of(obj): (guardrail_of(obj), _fails_closed(obj)) for obj in objects}
+                found = {key_of(obj): (guardrail_of(obj), _fails_closed(obj), policy_of(obj)) for obj in objects}
                 self._used |= found
                 self._unlisted -= found.keys()
             case Listed():
@@ -52,4 +64,4 @@ class UsedGuardrails:
             self._changed(packages)
 
     def _packages(self) -> frozenset[str]:
-        return frozenset(package for package, _ in self._used.values() if package)
+        return frozenset(package for package, *_ in self._used.values() if package)

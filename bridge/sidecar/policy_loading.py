@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bridge.files import rego_root
 from bridge.model.changes import Source, Tapped
+from bridge.model.keys import Key
 from bridge.model.types import ALWAYS, CONSTRAINT
 from bridge.opa.client import Answer, Opa
 from bridge.opa.shipped import shipped
@@ -14,6 +15,7 @@ from bridge.policy_loader.assembly import kubernetes_view
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.compile_check import MEBIBYTE, Checker
 from bridge.policy_loader.loader import Endpoint, Loader
+from bridge.policy_loader.submissions import DataPath, path_of
 from bridge.policy_loader.used_guardrails import UsedGuardrails
 from bridge.settings.model import Settings
 from bridge.sidecar.store import Store
@@ -53,13 +55,25 @@ class PolicyLoading:
 
 
 def policies_of(
-    loading: PolicyLoading, unready: Callable[[], str], kinds: Callable[[], Collection[str]] = frozenset
+    loading: PolicyLoading,
+    unready: Callable[[], str],
+    kinds: Callable[[], Collection[str]] = frozenset,
+    document: Callable[[], DataPath | None] = lambda: None,
 ) -> Policies:
     """Return what the webhook must know of admins' policies. `unready` returns why OPA lacks data, or "".
 
-    `kinds` returns the active policy kinds.
+    `kinds` returns the active policy kinds. `document` returns what the webhook queries; None if that is in another
+    OPA, whose policies are unknown, so each policy counts for it.
     """
     authors, loader = loading.authors, loading.loader
+
+    def deciding() -> list[Key]:
+        """Return the policies on which the webhook's decisions depend."""
+        decision = document()
+        if decision is None:
+            return [key for key, author in authors.known.items() if author.policy]
+        documents = {decision, *map(path_of, loading.guardrails.policies)} - {()}
+        return authors.deciding(documents)
 
     def distrust(answer: Answer) -> str:
         if not answer.revision or answer.revision != loader.revision:
@@ -73,9 +87,10 @@ def policies_of(
     def exist() -> bool | None:
         if loading.guardrails.deny_what_is_not_judged:
             return True
-        return None if authors.unlisted else authors.policies_exist
+        return None if authors.unlisted else bool(deciding())
 
     def modules_exist() -> bool:
-        return authors.policies_exist
+        decision = document()
+        return bool(authors.unlisted) or (bool(authors.deciding([decision])) if decision else authors.policies_exist)
 
-    return Policies(exist, distrust, is_recent, modules_exist, kinds)
+    return Policies(exist, distrust, is_recent, modules_exist, kinds, deciding)

@@ -49,7 +49,7 @@ from bridge.sidecar.policy_loading import PolicyLoading, policies_of
 from bridge.sidecar.publishing import Publishing
 from bridge.sidecar.signals import Reloading, Shutdown
 from bridge.sidecar.store import Store, open_store
-from bridge.sidecar.webhook import Policies, Webhook
+from bridge.sidecar.webhook import Webhook
 from bridge.telemetry.metrics import Checks, Metrics, add_metrics, add_probes, probe_listening
 from bridge.work import Budget, beside
 
@@ -229,9 +229,7 @@ async def _make_parts(
             record_nothing if settings.manifests else store.record,  # for a folder the log has it already
             settings.placement_most_patches,
         ),
-        webhook=_make_webhook(
-            settings, store, access, policies_of(loading, lambda: replicator.unready, lambda: replicator.policy_kinds)
-        ),
+        webhook=_make_webhook(settings, store, access, loading, replicator),
         publishing=Publishing(settings, opa, replicator, loader, bundles.modules, store.sink.may_write)
         if settings.publish
         else None,
@@ -319,10 +317,24 @@ def _make_replicator(settings: Settings, store: Store, loading: PolicyLoading, o
     )
 
 
-def _make_webhook(settings: Settings, store: Store, access: OpaAccess, policies: Policies) -> Webhook | None:
+def _admission_document(settings: Settings) -> tuple[str, ...] | None:
+    """Return the document of the webhook's decision in the bridge's OPA, () for none; None for one in another OPA."""
+    url, path = settings.admission_decision
+    return None if url else tuple(path.split("/")) if path else ()
+
+
+def _make_webhook(
+    settings: Settings, store: Store, access: OpaAccess, loading: PolicyLoading, replicator: Replicator
+) -> Webhook | None:
     if settings.webhook_listen is None:
         return None
-    return Webhook(settings, access, policies, store.record, store.cluster)
+
+    def document() -> tuple[str, ...] | None:
+        return _admission_document(webhook.settings)  # a reload may have changed it
+
+    policies = policies_of(loading, lambda: replicator.unready, lambda: replicator.policy_kinds, document)
+    webhook = Webhook(settings, access, policies, store.record, store.cluster)
+    return webhook
 
 
 def _describe_content(store: Store, settings: Settings) -> str:

@@ -21,6 +21,7 @@ from bridge.http.gate import Gate, Limits
 from bridge.http.listeners import GATE, ServeError, serving, token_of
 from bridge.kube.client import is_in_pod
 from bridge.kube.lease import FencedClient
+from bridge.model.keys import Key
 from bridge.model.observability import Record
 from bridge.opa.client import Answer, Opa
 from bridge.opa.errors import OpaError
@@ -31,6 +32,7 @@ log = structlog.get_logger(__name__)
 
 _RULES = "bridge/v1/admission"
 _RULES_WITHOUT_EFFECTS = "bridge/v1/admission_without_effects"
+_LOOK = 0.5  # seconds between two looks whether policies exist
 _JUDGING_SHARE = 0.7  # of the time of a decision, for guardrails that are judged alone
 TLS_VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _RELOADED = tuple(name for name in RELOADED if name.startswith("webhook_"))
@@ -43,7 +45,7 @@ class Policies:
     `exist` returns None until the initial list is complete. `distrust` returns why OPA's result does not count, empty
     if it does. `is_recent` returns whether it is from modules that were replaced a moment ago. `modules_exist` returns
     whether an admin's module may define the placement decision. `kinds` returns the active policy kinds, none until
-    they are known.
+    they are known. `deciding` returns the objects with the policies of its decisions.
     """
 
     exist: Callable[[], bool | None]
@@ -51,6 +53,7 @@ class Policies:
     is_recent: Callable[[Answer], bool] = lambda _: False
     modules_exist: Callable[[], bool] = lambda: True
     kinds: Callable[[], Collection[str]] = frozenset
+    deciding: Callable[[], Collection[Key]] = tuple
 
 
 @dataclass(slots=True)
@@ -101,6 +104,7 @@ class Webhook:
                 if self.cluster:
                     tasks.create_task(self._keep_configurations(self.cluster, files.authority))
                 tasks.create_task(self._serve(certificates))
+                tasks.create_task(self._log_failure_mode())
                 await self._follow_settings(over, tasks)
 
     async def _follow_settings(self, over: asyncio.Event, tasks: asyncio.TaskGroup) -> None:
@@ -190,12 +194,10 @@ class Webhook:
                     )
                 except OpaError as error:
                     raise ServeError(f"webhook_decision: {error}") from error
-                placement = Question("placement", _asking(other, path), undefined=lambda: self._undefined(path))
+                placement = Question("placement", _asking(other, path), undefined=self._undefined)
             distrust, is_recent = self.policies.distrust, self.policies.is_recent
             if path and not url:
-                placement = Question(
-                    "placement", _asking(own, path), distrust, lambda: self._undefined(path), is_recent=is_recent
-                )
+                placement = Question("placement", _asking(own, path), distrust, self._undefined, is_recent=is_recent)
             rules = Question(
                 "rules",
                 _asking(own, _RULES),
@@ -211,13 +213,32 @@ class Webhook:
     def _policies_exist(self) -> bool:
         return self.policies.exist() is not False  # unknown yet: they may
 
-    def _undefined(self, path: str) -> str | None:
+    def _undefined(self) -> str | None:
         if not (self._policies_exist() and self.policies.modules_exist()):
             return None
         return (
-            f"data.{path.replace('/', '.')} is undefined though policies exist: define it, or set webhook_decision to "
+            f"{self._named_decision()} is undefined though policies exist: define it, or set webhook_decision to "
             "an empty text if no policy is to"
         )
+
+    async def _log_failure_mode(self) -> None:
+        """Log what happens to requests without a decision, at the start and after a change, until cancelled."""
+        logged: bool | None = None
+        while True:
+            exist = self.policies.exist()
+            if exist is not None and exist is not logged:
+                deciding = sorted(map(str, self.policies.deciding()))
+                others = f" and {len(deciding) - 1} more" if len(deciding) > 1 else ""
+                why = f"policies exist: {deciding[0]}{others}" if deciding else "a Constraint fails closed"
+                if not exist:
+                    why = f"no policy defines {self._named_decision()}, and no Constraint uses one"
+                log.info("failure mode of admission", undecided="denied" if exist else "admitted", why=why)
+            logged = exist
+            await asyncio.sleep(_LOOK)
+
+    def _named_decision(self) -> str:
+        _, path = self.settings.admission_decision
+        return f"data.{path.replace('/', '.')}" if path else "a decision"
 
     def _files(self, folder: Path) -> CertificateFiles:
         """Return the settings' files; without any, new ones in `folder`. Raises ServeError in a Pod without files."""

@@ -85,6 +85,44 @@ def test_a_broken_policy_exists(authors: Authors) -> None:
     assert authors.policies_exist
 
 
+@pytest.mark.parametrize(
+    ("text", "decides"),
+    [
+        ("package io.k8s.federation.admission\n\nx := 1\n", True),
+        ("package io.k8s.federation\n\nadmission.errors contains 1\n", True),
+        ("package io.k8s.federation.admission.helpers\n", True),
+        ("package bridge.strategies.mine\n", True),
+        ("package envoy.authz\n\nallow := true\n", False),
+        ("package kubernetes.admission\n", False),
+        ("# Notes about our policies\n", False),
+        ("pakage io.k8s.federation.admission\n", True),
+    ],
+)
+def test_policy_counts_for_a_decision_that_it_may_define(authors: Authors, text: str, decides: bool) -> None:
+    list_all(authors, config_map(ONE, text))
+    assert authors.deciding([("io", "k8s", "federation", "admission")]) == [ONE] * decides
+
+
+def test_module_of_a_regopolicy_counts_for_a_constraint_that_names_its_package(authors: Authors) -> None:
+    list_all(authors, rego_policy("all"))
+    assert [key.name for key in authors.deciding([("a",)])] == ["all"]
+    assert authors.deciding([("b",)]) == []
+
+
+def test_forbidden_type_delays_no_other(authors: Authors, judge: HandJudge) -> None:
+    authors.note(Listing(CONFIG_MAP))
+    authors.note(config_map(ONE))
+    authors.note(Listed(CONFIG_MAP))
+    assert judge.complete == 0
+    authors.note(Trouble(REGO_POLICY, "grant list on regopolicies", forbidden=True))
+    assert judge.complete == 1
+    assert authors.unready == f"{REGO_POLICY}: grant list on regopolicies"
+    authors.note(Listing(REGO_POLICY))
+    authors.note(rego_policy("all"))
+    authors.note(Listed(REGO_POLICY))
+    assert (judge.complete, authors.unready) == (1, f"{ONE} and 1 more: neither active nor rejected yet")
+
+
 def test_a_deleted_policy_does_not_exist(authors: Authors) -> None:
     list_all(authors, config_map(ONE, data=None))
     authors.note(Deleted(CONFIG_MAP, ONE))
