@@ -21,7 +21,7 @@ layers := [
 	{"bridge.outcomes"},
 	{"bridge.status"},
 	{"bridge.effective_targets"},
-	{"bridge.request", "bridge.topology", "bridge.constraints", "bridge.problems"},
+	{"bridge.request", "bridge.topology", "bridge.constraints", "bridge.problems", "bridge.expectations"},
 	{"bridge.queries"},
 	{"bridge.admission", "bridge.views", "bridge.answers"},
 	{"bridge.v1", "bridge.guardrails", "edge", "system", "checks"},

@@ -88,8 +88,10 @@ def effective_table(entries: Sequence[Entry], *, wide: bool = False) -> Table:
 
 
 def _effective(at_path: Entry, *, wide: bool) -> str:
+    detached = [f"not attached: {why}" for why in at_path.get("notAttached", ())]
     if "error" in at_path:
-        return f"error: {at_path['error']['message']}"
+        return "; ".join([f"error: {at_path['error']['message']}", *detached])
     text = compact(at_path["spec"], at_path.get("origins", {}) if wide else {})
     staged = [f"would be, with {name_of(parse_key(policy))}" for policy in at_path.get("staged", ())]
-    return "; ".join([text, *staged, *(f"incomplete: {why}" for why in at_path.get("incomplete", ()))])
+    incomplete = [f"incomplete: {why}" for why in at_path.get("incomplete", ())]
+    return "; ".join([text, *staged, *incomplete, *detached])

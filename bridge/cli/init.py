@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bridge.cli.command import ONLY_KIND, Group, command, kind_option, option
-from bridge.cli.output import print_document
+from bridge.cli.output import print_document, print_error
 from bridge.cli.reading import read
 from bridge.cli.source import CONTEXT, Input, kubeconfig_option, opa_options, read_input
 from bridge.queries.names import CommandError, NameNotFoundError
@@ -53,10 +53,14 @@ def tests(path: str, namespace: str | None, kind: str | None) -> int:
     """
     from bridge.queries.suites import draft_suite
 
-    async def ask(engine: Engine) -> dict[str, Any]:
+    async def ask(engine: Engine) -> tuple[dict[str, Any], list[str]]:
         return await draft_suite(engine.opa, kind, namespace)
 
-    suite, code = read(Input(manifests=(path,)), ask)
+    (suite, left_out), code = read(Input(manifests=(path,)), ask)
+    for text in left_out:
+        print_error(f"left out: {text}")
+    if not suite["tests"]:
+        print_error(f"no effective policies found in {path}: the suite has no tests")
     print_document("yaml", suite)
     return code
 

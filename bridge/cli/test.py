@@ -120,7 +120,7 @@ def _run(paths: Sequence[str], words: str, output: str) -> int:
         if output == "text":
             click.echo("\n".join(map(plain, _lines(result))))
     if not results:
-        raise CommandError(f"no test has a name with {words!r}")
+        raise CommandError(f"no test has a name with {words!r}" if words else f"no tests in {', '.join(paths)}")
     failed = sum(not result.passed for result in results)
     match output:
         case "text":

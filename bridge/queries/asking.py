@@ -173,14 +173,17 @@ async def effective_everywhere(
     source_namespace: str | None = None,
     *,
     with_staged: bool = False,
+    all_paths: bool = False,
 ) -> list[Entry]:
     """Return the effective policies at every effective target of policies, or only in one namespace.
+
+    With `all_paths` also the paths to these targets that have no policy.
 
     Targets at which the query fails are left out, as by `in_batches`.
     """
     entries: dict[tuple[str, str], Entry] = {}  # an object's entries include those of its sections
     source: dict[str, Any] = {"sourceNamespace": source_namespace} if source_namespace else {}
-    source |= {"staged": True} if with_staged else {}
+    source |= ({"staged": True} if with_staged else {}) | ({"allPaths": True} if all_paths else {})
     for name, targets in (await scopes(opa, kind, with_staged=with_staged)).items():
         chosen = [str(key) for key in targets if namespace in {None, key.namespace}]
         more = {"policyKind": name, **source}

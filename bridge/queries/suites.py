@@ -27,7 +27,8 @@ import yaml
 
 from bridge.files import read_file
 from bridge.model.changes import Object
-from bridge.model.keys import Key, key_of, parse_key, value_at
+from bridge.model.keys import Key, key_of, parse_key
+from bridge.model.nesting import as_mapping
 from bridge.model.text import nearest
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
@@ -49,17 +50,19 @@ class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Policies(_Part, frozen=True, kw_only=True):
     """What is in effect at a target: of one policy kind, on every path, or on those through `via`.
 
-    `spec` is contained in the effective spec, or equal with `exact`; `absent` are JSON pointers that it lacks. `none`:
-    no policy is in effect. `origins` have the policy of a JSON pointer; `outcomes` the outcome of a policy.
+    `spec` is contained in the effective spec, or equal with `exact`; of a kind of which every policy applies, a mapping
+    in the spec of one policy, a list in those of all policies in order. `absent` are JSON pointers that it lacks.
+    `none`: no policy is in effect. `origins` have the policy or policies of a JSON pointer; `outcomes` the outcome of
+    a policy.
     """
 
     policy_kind: str
     via: str = ""
     none: bool = False
-    spec: dict[str, Any] = {}
+    spec: dict[str, Any] | list[dict[str, Any]] = {}
     exact: bool = False
     absent: list[Annotated[str, msgspec.Meta(pattern="^/")]] = []
-    origins: Names = {}
+    origins: dict[str, str | list[str]] = {}
     outcomes: Names = {}
 
 
@@ -133,16 +136,16 @@ Place = tuple[str | int, ...]  # keys and indexes from a test down to an expecta
 class Difference:
     """What differs from an expectation at a place, as text. `found` is the value that would hold there.
 
-    A place of () is that of an expectation that no other value would make hold.
+    An expectation that no other value would make hold has no place.
     """
 
     text: str
-    place: Place = ()
+    place: Place | None = None
     found: Any = None
 
     def below(self, *place: str | int, text: str = "") -> Difference:
         """Return it with the place of what contains it, and with a text before its own."""
-        return Difference(f"{text}{self.text}", (*place, *self.place) if self.place else (), self.found)
+        return Difference(f"{text}{self.text}", None if self.place is None else (*place, *self.place), self.found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,18 +223,53 @@ def suite_schema() -> dict[str, Any]:
     return msgspec.json.schema(Suite)
 
 
-async def draft_suite(opa: Opa, kind: str | None, namespace: str | None) -> dict[str, Any]:
-    """Return a suite as a document, with what is in effect now: a test for each object with effective targets."""
+async def draft_suite(opa: Opa, kind: str | None, namespace: str | None) -> tuple[dict[str, Any], list[str]]:
+    """Return a suite with what is in effect now, a test for each object, and a text for each result that it lacks.
+
+    It lacks what no expectation can hold: answers that are not certain, and paths that no one node tells apart.
+    """
     by_object: dict[Key, list[dict[str, Any]]] = {}
+    left_out: list[str] = []
     chosen = await policy_kind(opa, kind) if kind else None
-    for entry in await effective_everywhere(opa, chosen, namespace):
+    kinds = [type_id.partition("/")[2] for type_id in await opa.query("types", {})]
+
+    def name(key: Key) -> str:
+        return short_key(key) if kinds.count(key.kind) < 2 else str(key)
+
+    for entry in await effective_everywhere(opa, chosen, namespace, all_paths=True):
         key = parse_key(entry["target"])
-        for path in entry["paths"]:
-            if "spec" in path:
-                about = {"target": short_key(key), "policyKind": entry["policyKind"], "via": _name_gateway(path)}
+        for via, path in _choose_nodes(entry["paths"]):
+            where = f"{short_key(key)} via {_name_gateway(path)}: {entry['policyKind']}"
+            if "spec" not in path or "incomplete" in path:
+                left_out.append(f"{where}: {'; '.join(path.get('incomplete', ())) or path['error']['message']}")
+            elif via is None:
+                left_out.append(f"{where}: no one node is on this path only")
+            else:
+                about = {"target": name(key), "policyKind": entry["policyKind"]}
+                about |= {"via": name(parse_key(via))} if via else {}
                 by_object.setdefault(key.object, []).append({**about, "spec": path["spec"]})
     tests = [{"name": short_key(key), "effective": found} for key, found in sorted(by_object.items())]
-    return {"apiVersion": API_VERSION, "kind": "Suite", "tests": tests}
+    return {"apiVersion": API_VERSION, "kind": "Suite", "tests": tests}, left_out
+
+
+def _choose_nodes(paths: Sequence[Entry]) -> Iterator[tuple[str | None, Entry]]:
+    """Yield a path to a target for each of its results, with the node that only paths with this result have.
+
+    The node is "" if all paths have the same result, and None if there is no such node: then each path is yielded.
+    """
+    results = [json.dumps([path.get(name) for name in ("spec", "error", "incomplete")]) for path in paths]
+    by_node: dict[str, set[str]] = {}
+    for path, result in zip(paths, results, strict=True):
+        for node in path["path"]:
+            for on in {node, node.partition("#")[0]}:
+                by_node.setdefault(on, set()).add(result)
+    chosen: set[str | None] = set()
+    for path, result in zip(paths, results, strict=True):
+        nodes = sorted((node for node in path["path"] if node.count("/") == 3), key=lambda node: "#" not in node)
+        node = "" if len(set(results)) == 1 else next((on for on in nodes if by_node[on] == {result}), None)
+        if path["policies"] and (node is None or node not in chosen):
+            yield node, path
+            chosen.add(node)
 
 
 async def run_test(opa: Opa, found: Found, number: int) -> Result:
@@ -241,7 +279,7 @@ async def run_test(opa: Opa, found: Found, number: int) -> Result:
     try:
         judge = await _Judge.prepare(opa, found.file.parent, test.changes)
         differences = [difference async for difference in judge.differences(test)]
-        updates = {one.place: one.found for one in reversed(differences) if one.place}
+        updates = {one.place: one.found for one in reversed(differences) if one.place is not None}
         return Result(str(found.file), line, test.name, [one.text for one in differences], updates=updates)
     except (CommandError, OpaError) as error:
         return Result(str(found.file), line, test.name, error=str(error))
@@ -278,45 +316,62 @@ class _Judge:
                 yield one.below("request")
         for name, wanted in test.status.items():
             async for one in self._status(await self._key(name), wanted):
-                yield one.below("status", name)
+                yield one.below("status", name, text=f"{name}: ")
         for what, findings in (("problems", test.problems), ("violations", test.violations)):
             for name, names in findings.items():
-                key = (await self._key(name)).object
-                there = sorted(await self._found_names(what, str(key)))
-                if there != sorted(names):
-                    text = (
-                        f"{short_key(key)}: {what}: expected {_join_names(sorted(names))}, found {_join_names(there)}"
-                    )
-                    yield Difference(text, (what, name), there)
+                async for one in self._names(name, what, names):
+                    yield one.below(what, name, text=f"{name}: {what}: ")
 
-    async def _found_names(self, what: str, key: str) -> set[str]:
-        """Return the reasons of an object's problems, or the Constraints that it violates without an exemption."""
-        if what == "violations":
-            rows = await violations_by(self._opa, [key], None, self._more)
-            return {row["constraint"] for row in rows if "exemption" not in row}
-        answer = await in_batches(self._opa, what, "objects", [key], self._more)
-        return {one["reason"] for one in answer if one["subject"] == key}
+    async def _names(self, name: str, what: str, wanted: Sequence[str]) -> AsyncIterator[Difference]:
+        """Compare the reasons of an object's problems, or the Constraints that it violates without an exemption."""
+        key = (await self._key(name)).object
+        if not await self._exists(key):
+            yield Difference("the object does not exist")
+            return
+        if what == "problems":
+            answer = await in_batches(self._opa, what, "objects", [str(key)], self._more)
+            found = {one["reason"] for one in answer if one["subject"] == str(key)}
+        else:
+            rows = [
+                row for row in await violations_by(self._opa, [str(key)], None, self._more) if "exemption" not in row
+            ]
+            found = {row["constraint"] for row in rows}
+            for row in rows:
+                if as_mapping(row["details"]).get("severity") == "unknown":
+                    yield Difference(f"{row['constraint']} cannot tell: {row['message']}")
+        if found != set(wanted):
+            text = f"expected {_join_names(sorted(wanted))}, found {_join_names(sorted(found))}"
+            yield Difference(text, (), sorted(found))
 
     async def _at(self, at: At) -> AsyncIterator[Difference]:
         key = await self._key(at.target)
         kind = await policy_kind(self._opa, at.policy_kind)
         more = {"sourceNamespace": at.source_namespace} if at.source_namespace else {}
-        answer = await self._ask("effective", {"targets": [str(key)], "policyKind": kind, **more})
+        answer = await self._ask("effective", {"targets": [str(key)], "policyKind": kind, "allPaths": True, **more})
         itself = [entry for entry in answer if entry["target"] == str(key)]
         async for one in self._policies(at, short_key(key), itself or answer):
             yield one
 
     async def _status(self, key: Key, wanted: Names) -> AsyncIterator[Difference]:
-        for entry in await self._ask("status", {"policies": [str(key)]}):
-            for group in condition_groups(entry):
-                for one in _compare_conditions(wanted, {each["type"]: each for each in group}):
-                    yield one.below(text=f"{short_key(key)}: ")
+        answer = await self._ask("status", {"policies": [str(key)]})
+        groups = [group for entry in answer for group in condition_groups(entry)]
+        if not groups:
+            yield Difference("it has no status: it is not a policy of an active policy kind, or does not exist")
+        for group in groups:
+            for one in _compare_conditions(wanted, {each["type"]: each for each in group}):
+                yield one
+        for why in (why for entry in answer for why in entry.get("incomplete", ())):
+            if set(wanted) - {"Accepted"}:
+                yield Difference(f"the outcome is incomplete: {why}")
 
     async def _request(self, request: Request) -> AsyncIterator[Difference]:
         query = dict(request.query)
         if "gateway" in query:
             query["gateway"] = str(await self._key(query["gateway"]))
-        answer = await self._ask("request", query)
+        answer = await self._ask("request", {**query, "allPaths": True})
+        if answer["undecided"] and (request.effective or not isinstance(request.rule, msgspec.UnsetType)):
+            yield Difference(f"request: cannot tell the rule: {answer['nearest']['message']}")
+            return
         wanted: dict[str, str | None] = {"listener": request.listener} if request.listener else {}
         if not isinstance(request.rule, msgspec.UnsetType):
             wanted["rule"] = request.rule
@@ -329,7 +384,7 @@ class _Judge:
         reason = (answer["nearest"] or {}).get("reason", "")
         if request.reason and request.reason != reason:
             text = f"request: reason: expected {request.reason}, found {reason or 'none'}"
-            yield Difference(text, ("reason",) if reason else (), reason)
+            yield Difference(text, ("reason",) if reason else None, reason)
         for number, wanted_policies in enumerate(request.effective):
             kind = await policy_kind(self._opa, wanted_policies.policy_kind)
             entries = [entry for entry in answer["policies"] if entry["policyKind"] == kind]
@@ -337,51 +392,24 @@ class _Judge:
                 yield one.below("effective", number)
 
     async def _policies(self, wanted: Policies, where: str, entries: Sequence[Entry]) -> AsyncIterator[Difference]:
-        via = str(await self._key(wanted.via)) if wanted.via else ""
-        paths = [
-            (short_key(parse_key(entry["target"])), path)
-            for entry in entries
-            for path in entry["paths"]
-            if not via or any(node == via or node.startswith(f"{via}#") for node in path["path"])
-        ]
-        if "#" in via and not paths and via.partition("#")[0] not in self._deleted:
-            await self._ask("effective", {"targets": [via]})  # raises QueryError for a misspelled section
-        if not paths and not wanted.none:
-            yield Difference(f"{where}: no {wanted.policy_kind} is in effect{f' via {wanted.via}' if via else ''}")
-        for target, path in paths:
-            place = f"{target} via {_name_gateway(path)}: {wanted.policy_kind}"
-            if "error" in path:
-                yield Difference(f"{place}: {path['error']['message']}")
-            elif wanted.none:
-                yield Difference(f"{place}: expected none, found {json.dumps(path['spec'], sort_keys=True)}")
-            else:
-                async for one in self._path(wanted, path):
-                    yield one.below(text=f"{place}: ")
-
-    async def _path(self, wanted: Policies, path: Entry) -> AsyncIterator[Difference]:
-        origins = {pointer: short_key(parse_key(policy)) for pointer, policy in path["origins"].items()}
-        for one in _find_differing(wanted.spec, path["spec"], (), origins, exact=wanted.exact):
-            yield one.below("spec")
-        for pointer in wanted.absent:
-            try:
-                value_at(path["spec"], pointer)
-            except LookupError:
+        """Yield what the query `unmet` finds at entries of `effective` or `request` with all paths."""
+        expected: dict[str, Any] = {"none": wanted.none, "exact": wanted.exact, "absent": wanted.absent}
+        expected |= {"spec": wanted.spec} if wanted.spec else {}
+        if wanted.origins:
+            names = {pointer: [name] if isinstance(name, str) else name for pointer, name in wanted.origins.items()}
+            expected["origins"] = {at: [str(await self._key(one)) for one in some] for at, some in names.items()}
+        outcomes = {str(await self._key(name)): name for name in wanted.outcomes}
+        if outcomes:
+            expected["outcomes"] = {key: wanted.outcomes[name] for key, name in outcomes.items()}
+        via = {"via": str(await self._key(wanted.via))} if wanted.via else {}
+        for one in await self._ask("unmet", {"entries": entries, "expected": expected, **via}):
+            if one["reason"] == "NoPath":
+                through = f" via {wanted.via}" if wanted.via else ""
+                yield Difference(f"{where}: no {wanted.policy_kind} is in effect{through}: no path leads there")
                 continue
-            # A leaf of a policy is at the pointer, below it, or above it: a unit is one leaf.
-            near = (one for one in origins if f"{one}/".startswith(f"{pointer}/") or pointer.startswith(f"{one}/"))
-            yield Difference(f"{pointer}: expected nothing, found it from {origins.get(next(near, ''), 'no policy')}")
-        for pointer, policy in wanted.origins.items():
-            expected = short_key(await self._key(policy))
-            found = origins.get(pointer)
-            if found != expected:
-                text = f"{pointer}: expected from {expected}, found from {found or 'no policy'}"
-                yield Difference(text, ("origins", pointer) if found else (), found)
-        outcomes = {one["policy"]: one["outcome"] for one in path["policies"]}
-        for policy, outcome in wanted.outcomes.items():
-            found = outcomes.get(str(await self._key(policy)))
-            if found != outcome:
-                text = f"{policy}: expected {outcome}, found {found or 'not here'}"
-                yield Difference(text, ("outcomes", policy) if found else (), found)
+            at_path = f"{short_key(parse_key(one['target']))} via {_name_gateway(one)}: {wanted.policy_kind}: "
+            found = _read_unmet(one, wanted, outcomes)
+            yield found.below(text=at_path)
 
     async def _key(self, name: str) -> Key:
         """Return the key for a name as users type it, also of an object that the test applies."""
@@ -394,6 +422,10 @@ class _Judge:
                 if key.kind.lower() == kind.lower() and rest in ([key.namespace, key.name], [key.name]):
                     return key._replace(section=section)
             raise
+
+    async def _exists(self, key: Key) -> bool:
+        """Return whether there is such an object after the changes."""
+        return str(key) in await self._ask("names", {"types": [key.type_id], "name": key.name})
 
     async def _ask(self, query: str, query_input: Mapping[str, Any]) -> Any:
         return await self._opa.query(query, {**query_input, **self._more})
@@ -410,24 +442,51 @@ def _compare_conditions(wanted: Names, found: Mapping[str, Mapping[str, Any]]) -
             yield Difference(f"condition {name}: expected {value}, found {there}", (name,), condition[field_of])
 
 
-def _find_differing(wanted: Any, found: Any, place: Place, origins: Names, *, exact: bool) -> Iterator[Difference]:
-    """Yield each value that differs; a mapping may have more fields, unless `exact`."""
-    pointer = "".join(f"/{str(name).replace('~', '~0').replace('/', '~1')}" for name in place)
-    if isinstance(wanted, dict) and isinstance(found, dict):
-        for name in [*wanted, *(name for name in found if exact and name not in wanted)]:
-            expected, there = wanted.get(name, _ABSENT), found.get(name, _ABSENT)
-            yield from _find_differing(expected, there, (*place, name), origins, exact=exact)
-    elif wanted != found:
-        source = origins.get(pointer) or next((o for p, o in origins.items() if p.startswith(f"{pointer}/")), "")
-        text = f"{pointer or '/'}: expected {_show(wanted)}, found {_show(found)}{f' from {source}' if source else ''}"
-        yield Difference(text, () if _ABSENT in (wanted, found) else place, found)
+def _read_unmet(one: Entry, wanted: Policies, outcomes: Names) -> Difference:
+    """Return an entry of the query `unmet` for people; `outcomes` has the names of policies by their keys."""
+    pointer = one.get("pointer", "")
+    match one["reason"]:
+        case "NotInEffect":
+            return Difference(
+                "no policy is in effect" + "".join(f" (not attached: {why})" for why in one["notAttached"])
+            )
+        case "InEffect":
+            return Difference(f"expected none, found {_show(one['found'])}")
+        case "Unknown":
+            return Difference(one["message"])
+        case "Value":
+            source = f" from {_join_policies(one['policies'])}" if one["policies"] and "found" in one else ""
+            expected, found = ("nothing" if name not in one else _show(one[name]) for name in ("expected", "found"))
+            place = ("spec", *_steps(wanted.spec, pointer)) if {"expected", "found"} <= one.keys() else None
+            return Difference(f"{pointer or '/'}: expected {expected}, found {found}{source}", place, one.get("found"))
+        case "Present":
+            return Difference(f"{pointer}: expected nothing, found it from {_join_policies(one['policies'])}")
+        case "Origin":
+            names = [short_key(parse_key(policy)) for policy in one["found"]]
+            text = (
+                f"{pointer}: expected from {_join_policies(one['expected'])}, found from {_join_policies(one['found'])}"
+            )
+            return Difference(text, ("origins", pointer) if names else None, names[0] if len(names) == 1 else names)
+        case _:
+            name = outcomes[one["policy"]]
+            text = f"{name}: expected {one['expected']}, found {one.get('found', 'not here')}"
+            return Difference(text, ("outcomes", name) if "found" in one else None, one.get("found"))
 
 
-_ABSENT = object()
+def _steps(value: Any, pointer: str) -> Iterator[str | int]:
+    """Yield the keys and indexes of a JSON pointer into a value."""
+    for segment in pointer.split("/")[1:]:
+        step = int(segment) if isinstance(value, list) else segment.replace("~1", "/").replace("~0", "~")
+        yield step
+        value = value[step]
+
+
+def _join_policies(policies: Sequence[str]) -> str:
+    return ", ".join(short_key(parse_key(policy)) for policy in policies) or "no policy"
 
 
 def _show(value: Any) -> str:
-    return "nothing" if value is _ABSENT else json.dumps(value, sort_keys=True)
+    return json.dumps(value, sort_keys=True)
 
 
 def _join_names(names: Sequence[str]) -> str:

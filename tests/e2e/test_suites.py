@@ -92,6 +92,25 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
         ["problems: expected none, found TargetNotFound"],
     ),
     ({"effective": [{**CHECKOUT, "target": "HTTPRoute/shop/carts"}]}, ["did you mean HTTPRoute/shop/cart?"]),
+    ({"status": {"Service/shop/catalog": {"Accepted": "True"}}}, ["Service/shop/catalog: it has no status"]),
+    (
+        {
+            "changes": {"delete": ["ColorPolicy/infra/brand"]},
+            "status": {"ColorPolicy/infra/brand": {"Programmed": "Programmed"}},
+            "problems": {"ColorPolicy/infra/brand": []},
+            "violations": {"ColorPolicy/infra/brand": []},
+        },
+        ["it has no status", "problems: the object does not exist", "violations: the object does not exist"],
+    ),
+    ({"effective": [{**CHECKOUT, "origins": {"/colors": "ColorPolicy/shop/cart"}}]}, ["/colors: expected from"]),
+    (
+        {
+            "effective": [
+                {"target": "HTTPRoute/shop/cart#view", "policyKind": "TimeoutPolicy", "via": "Service/shop/cart"}
+            ]
+        },
+        ["no path leads there"],
+    ),
     ({"effective": [{**CHECKOUT, "via": "Gateway/infra/public#htps", "none": True}]}, ["public#htps does not exist"]),
 ]
 
@@ -121,6 +140,166 @@ def test_a_field_within_a_unit_is_not_absent(bridge: Run, tmp_path: Path) -> Non
     found = "/limits/total/rates: expected nothing, found it from RateLimitPolicy/infra/platform\n"
     assert (answer.returncode, answer.stdout.count("expected nothing")) == (1, 1)
     assert found in answer.stdout
+
+
+FORK = """
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: edge}
+spec: {controllerName: gateway.envoyproxy.io/gatewayclass-controller}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: east, namespace: shop}
+spec: {gatewayClassName: edge, listeners: [{name: web, port: 80, protocol: HTTP}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: west, namespace: shop}
+spec: {gatewayClassName: edge, listeners: [{name: web, port: 80, protocol: HTTP}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: tea, namespace: shop}
+spec:
+  parentRefs: [{name: east}, {name: west}]
+  hostnames: [tea.test]
+  rules:
+  - {name: brew, matches: [{path: {type: Exact, value: /brew}}], backendRefs: [{name: pot, port: 80}]}
+  - {name: pour, matches: [{path: {type: RegularExpression, value: "/[a-k1]{1000}"}}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: lost, namespace: shop}
+spec: {parentRefs: [{name: north}], hostnames: [lost.test], rules: [{name: all}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: pot, namespace: shop}
+spec: {ports: [{port: 80}], selector: {app: pot}}
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: SecurityPolicy
+metadata: {name: east, namespace: shop}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: east}]
+  cors: {allowOrigins: ["https://tea.test"]}
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: BackendTrafficPolicy
+metadata: {name: brew, namespace: shop}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: tea, sectionName: brew}]
+  timeout: {http: {requestTimeout: 1s}}
+---
+apiVersion: security.istio.io/v1
+kind: AuthorizationPolicy
+metadata: {name: readers, namespace: shop}
+spec: {selector: {matchLabels: {app: pot}}, action: ALLOW}
+---
+apiVersion: security.istio.io/v1
+kind: AuthorizationPolicy
+metadata: {name: bots, namespace: shop}
+spec: {selector: {matchLabels: {app: pot}}, action: DENY}
+---
+apiVersion: kuadrant.io/v1
+kind: RateLimitPolicy
+metadata: {name: writers, namespace: shop}
+spec:
+  targetRef: {group: gateway.networking.k8s.io, kind: HTTPRoute, name: tea}
+  when: [{predicate: "request.method == 'POST'"}]
+  limits: {all: {rates: [{limit: 5, window: 1s}]}}
+"""
+CORS = {"policyKind": "SecurityPolicy", "spec": {"cors": {}}}
+TIMEOUT = {"policyKind": "BackendTrafficPolicy", "spec": {"timeout": {"http": {"requestTimeout": "1s"}}}}
+POT = {"target": "Service/pot", "policyKind": "AuthorizationPolicy"}
+LIMIT = {"target": "HTTPRoute/tea#brew", "policyKind": "kuadrant.io/RateLimitPolicy"}
+BREW = {"host": "tea.test", "path": "/brew", "gateway": "Gateway/shop/west"}
+FORKED: list[tuple[dict[str, Any], list[str]]] = [
+    ({"effective": [{"target": "HTTPRoute/tea#brew", **CORS, "via": "Gateway/east"}]}, []),
+    (
+        {"effective": [{"target": "HTTPRoute/tea#brew", **CORS}]},
+        ["via Gateway/shop/west#web: SecurityPolicy: no policy"],
+    ),
+    ({"effective": [{"target": "HTTPRoute/tea#brew", **TIMEOUT}]}, []),
+    (
+        {"effective": [{"target": "HTTPRoute/tea", **TIMEOUT, "via": "Gateway/east"}]},
+        ["tea#pour via Gateway/shop/east"],
+    ),
+    (
+        {
+            "effective": [
+                {
+                    "target": "Gateway/west",
+                    "policyKind": "BackendTrafficPolicy",
+                    "via": "Gateway/west",
+                    "outcomes": {"BackendTrafficPolicy/brew": "Programmed"},
+                }
+            ]
+        },
+        ["HTTPRoute/shop/tea#pour via Gateway/shop/west#web"],
+    ),
+    (
+        {"effective": [{"target": "HTTPRoute/lost", **CORS}]},
+        ["no policy is in effect (not attached: Gateway shop/north does"],
+    ),
+    (
+        {"request": {"input": BREW, "rule": "HTTPRoute/tea#brew", "effective": [CORS]}},
+        ["SecurityPolicy: no policy is in"],
+    ),
+    ({"request": {"input": BREW, "effective": [TIMEOUT]}}, []),
+    (
+        {"request": {"input": {"host": "tea.test", "path": "/aaaa"}, "rule": None}},
+        ["cannot tell the rule: Cannot tell"],
+    ),
+    ({"request": {"input": {"host": "tea.test", "path": "/aaaa"}, "effective": [TIMEOUT]}}, ["cannot tell the rule"]),
+    ({"effective": [{**POT, "outcomes": {"AuthorizationPolicy/bots": "Programmed"}}]}, []),
+    (
+        {
+            "effective": [
+                {
+                    **POT,
+                    "spec": {"action": "ALLOW"},
+                    "origins": {"/action": ["AuthorizationPolicy/readers", "AuthorizationPolicy/bots"]},
+                }
+            ]
+        },
+        [],
+    ),
+    ({"effective": [{**POT, "spec": [{"action": "DENY"}, {"action": "ALLOW"}]}]}, []),
+    ({"effective": [{**POT, "spec": [{"action": "DENY"}]}]}, ['/: expected [{"action": "DENY"}], found [{']),
+    ({"effective": [{**POT, "spec": {"action": "AUDIT"}}]}, ['/: expected {"action": "AUDIT"}, found [{']),
+    (
+        {"effective": [{**POT, "absent": ["/action"]}]},
+        ["/action: expected nothing, found it from AuthorizationPolicy/"],
+    ),
+    (
+        {"effective": [{**LIMIT, "spec": {"limits": {"all": {}}}}]},
+        ["#web: kuadrant.io/RateLimitPolicy: the answer is incomplete"] * 2,
+    ),
+    ({"effective": [{**LIMIT, "none": True}]}, ["the answer is incomplete"] * 2),
+]
+
+
+def test_an_expectation_is_about_every_path_and_needs_a_certain_answer(bridge: Run, tmp_path: Path) -> None:
+    (tmp_path / "fork.yaml").write_text(FORK)
+    answer = bridge("test", suite(tmp_path, *(test for test, _ in FORKED), manifests=["fork.yaml"]), "-o", "json")
+    assert answer.returncode == 1, answer.stderr
+    for result, (_, expected) in zip(json.loads(answer.stdout), FORKED, strict=True):
+        assert not result["error"], result
+        assert len(result["differences"]) == len(expected), result
+        assert all(part in text for part, text in zip(expected, result["differences"], strict=True)), result
+
+
+def test_a_draft_of_every_kind_of_policy_passes_and_names_what_it_leaves_out(bridge: Run, tmp_path: Path) -> None:
+    (tmp_path / "fork.yaml").write_text(FORK)
+    drafted = bridge("init", "tests", tmp_path)
+    assert "left out: HTTPRoute/shop/tea#brew via Gateway/shop/east#web: kuadrant.io/RateLimitPolicy" in drafted.stderr
+    (tmp_path / "suite.yaml").write_text(drafted.stdout)
+    answer = bridge("test", tmp_path)
+    assert (answer.returncode, answer.stderr) == (0, ""), answer.stdout
+    bare = [one for test in yaml.safe_load(drafted.stdout)["tests"] for one in test["effective"] if "via" in one]
+    assert [one["via"] for one in bare if one["policyKind"].endswith("SecurityPolicy")] == ["Gateway/shop/east#web"] * 2
 
 
 def test_suite_of_the_example_passes_and_suites_are_not_manifests(bridge: Run, tmp_path: Path) -> None:

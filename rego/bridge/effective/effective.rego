@@ -20,6 +20,20 @@ policies_of(policy_kind, node, source) := [marked(_entry(path, attached)) |
 	some [path, attached] in stacks(policy_kind, node, source)
 ]
 
+# The result of `policies_of` as clients see it: with `notAttached`, the reasons, on the paths below a route that nothing
+# accepts; with the input `allPaths` also the paths without a policy, `{path, policies: []}`.
+listed_policies_of(policy_kind, node, source) := listed(policies_of(policy_kind, node, source), hierarchy.kind_paths(policy_kind, node), source) if {
+	input.allPaths
+} else := listed(policies_of(policy_kind, node, source), set(), source)
+
+# These entries as clients see them, and those without a policy among these paths to the same effective target.
+listed(entries, all_paths, source) := [object.union(entry, {"notAttached": why | why := hierarchy.not_attached(entry.path)}) |
+	some entry in array.concat(entries, [{"path": path, "policies": []} |
+		some path in sort(all_paths - {entry.path | some entry in entries})
+		hierarchy.counts_for(path, source)
+	])
+]
+
 # The result of `policies_of` for only these paths to an effective target.
 policies_on(policy_kind, paths_to_node, source) := [marked(_entry(path, attached)) |
 	some [path, attached] in stacks_on(policy_kind, hierarchy.counted_paths(policy_kind, paths_to_node), source)

@@ -26,6 +26,15 @@ rejected_above(child) := explained(rejections(child) | _conflicted_listeners(chi
 
 explained(links) := {object.union(link, {"message": _rejection_message(link)}) | some link in links}
 
+# Why nothing accepts the route at the top of a path, a list of messages. Undefined if the path begins elsewhere.
+not_attached(path) := messages if {
+	route := [node | some node in path; levels.of(node) != "Namespace"][0]
+	levels.of(route) == "Route"
+	parents(keys.object_of(route)) == set()
+	reasons := sort({link.message | some link in rejected_above(keys.object_of(route))})
+	messages := array.concat(reasons, ["it names no parent" | reasons == []])
+}
+
 # The objects above by declaration, and the object itself. Bounded like `objects_below`.
 declared_upward(object_key) := reach("declared above", {object_key}, 9)
 

@@ -126,9 +126,13 @@ policies(entry, rule, reachable_backends) := [{"target": node, "policyKind": kin
 	some kind in sort(kinds.in_use)
 	scopes.acts_at(kind, node)
 	not _by_its_section(kind, node, entry, rule, reachable_backends)
-	paths := effective.policies_on(kind, _paths(kind, entry, rule, node), object.get(input, "sourceNamespace", ""))
+	paths := _policies_on(kind, _paths(kind, entry, rule, node), object.get(input, "sourceNamespace", ""))
 	count(paths) > 0
 ]
+
+_policies_on(kind, paths, source) := effective.listed(effective.policies_on(kind, paths, source), hierarchy.counted_paths(kind, paths), source) if {
+	input.allPaths
+} else := effective.policies_on(kind, paths, source)
 
 # The nodes above a rule on the request's path, and the rule, from the top.
 _nodes_to(entry, rule) := [node |

@@ -12,13 +12,14 @@ import data.bridge.outcomes as results
 import data.bridge.queries
 
 # METADATA
-# description: The effective policies at `targets`, for each policy kind and path.
+# description: |
+#   The effective policies at `targets`, for each policy kind and path; with `allPaths` also the paths without a policy.
 # entrypoint: true
 effective := problem if {
 	problem := queries.problem([["targets", "nodes"]])
 } else := [{"target": node, "policyKind": kind, "paths": paths} |
 	some [node, kind] in queries.scopes_at(input.targets)
-	paths := engine.policies_of(kind, node, queries.source)
+	paths := engine.listed_policies_of(kind, node, queries.source)
 	paths != []
 ]
 

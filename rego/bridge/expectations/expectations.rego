@@ -1,0 +1,176 @@
+# METADATA
+# title: Expectations
+# description: |
+#   What is not as a suite expects it to be: of `entries`, those of the queries `effective` and `request` with all paths of
+#   one policy kind, and of the `expected` part of an expectation. A path without a policy counts: an expectation of a value
+#   is about every path. An answer that is not certain meets no expectation.
+package bridge.expectations
+
+import data.bridge.lib.leaves
+
+# METADATA
+# description: |
+#   Each part of an expectation that does not hold on a path through the node `via` ("" for every path), `{reason, …}`:
+#     NoPath                                                there is no such path
+#     NotInEffect {target, path, notAttached}               no policy is in effect
+#     InEffect    {target, path, found}                     a policy is, and `none` is expected
+#     Unknown     {target, path, message}                   what is in effect is not known for certain
+#     Value       {target, path, pointer, expected?, found?, policies}
+#     Present     {target, path, pointer, policies}         a value that is expected to be `absent`
+#     Origin      {target, path, pointer, expected, found}  lists of policies
+#     Outcome     {target, path, policy, expected, found?}
+unmet(entries, expected, via) := [{"reason": "NoPath"}] if {
+	paths := _paths(entries, via)
+	paths == []
+	not _is_met_by_nothing(expected)
+} else := [object.union({"target": target, "path": entry.path}, flaw) |
+	some [target, entry] in _paths(entries, via)
+	some flaw in _flaws(entry, expected)
+]
+
+_paths(entries, via) := [[at_target.target, entry] |
+	some at_target in entries
+	some entry in at_target.paths
+	_leads_through(entry.path, via)
+]
+
+_leads_through(_, "")
+
+_leads_through(path, via) if {
+	via != ""
+	some node in path
+	true in {node == via, startswith(node, concat("", [via, "#"]))}
+}
+
+_flaws(entry, expected) := [{"reason": "Unknown", "message": message}] if {
+	message := _doubt(entry)
+} else := [{"reason": "NotInEffect", "notAttached": object.get(entry, "notAttached", [])} | not _is_met_by_nothing(expected)] if {
+	entry.policies == []
+} else := [{"reason": "InEffect", "found": entry.spec}] if {
+	expected.none
+} else := array.flatten([
+	[object.union({"reason": "Value"}, flaw) | some [_, flaw] in sort({[flaw.pointer, flaw] | some flaw in _differing(entry, expected)})],
+	[{"reason": "Present", "pointer": pointer, "policies": sort(policies)} |
+		some pointer in expected.absent
+		found := _values(entry, pointer)
+		found != []
+		policies := {policy | some one in found; some policy in one.policies}
+	],
+	[{"reason": "Origin", "pointer": pointer, "expected": sort(wanted), "found": sort(found)} |
+		some pointer, wanted in expected.origins
+		found := {policy | some one in _values(entry, pointer); some policy in one.policies}
+		found != {policy | some policy in wanted}
+	],
+	[object.union({"reason": "Outcome", "policy": policy, "expected": wanted}, {"found": outcome | some outcome in found}) |
+		some policy, wanted in expected.outcomes
+		found := {one.outcome | some one in entry.policies; one.policy == policy}
+		found != {wanted}
+	],
+])
+
+# Without a policy `none` holds, and so does that something is absent; what else is expected is not there.
+_is_met_by_nothing(expected) if expected.none
+
+_is_met_by_nothing(expected) if {
+	count(object.get(expected, "absent", [])) > 0
+	object.filter(expected, ["spec", "origins", "outcomes"]) == {}
+	not expected.exact
+}
+
+# Why it is not certain what is in effect on a path. Undefined if it is.
+_doubt(entry) := entry.error.message if {
+	true
+} else := sprintf("the answer is incomplete: %s", [concat("; ", entry.incomplete)])
+
+# The values in which what is in effect differs from the expected `spec`, `{pointer, expected?, found?, policies}`; a mapping
+# may have more fields than expected, unless `exact`.
+_differing(entry, expected) := set() if {
+	not expected.spec
+	not expected.exact
+} else := _differing_fields(entry, expected, object.get(expected, "spec", {}))
+
+_differing_fields(entry, expected, wanted) := _differences(entry, expected, "", wanted, entry.spec) if {
+	is_object(entry.spec)
+} else := {flaw |
+	# Where every policy applies, a list is about each policy, in order;
+	some place, spec in entry.spec
+	some flaw in _differences(entry, expected, sprintf("/%d", [place]), wanted[place], spec)
+} if {
+	is_array(wanted)
+	count(wanted) == count(entry.spec)
+} else := set() if {
+	# a mapping is about any of them.
+	some spec in entry.spec
+	_differences(entry, expected, "", wanted, spec) == set()
+} else := _differences(entry, expected, "", wanted, entry.spec[0]) if {
+	is_object(wanted)
+	count(entry.spec) == 1
+} else := {_described(entry, "", [wanted], [entry.spec])}
+
+_differences(entry, expected, base, wanted, found) := {_described(entry, pointer, _at(wanted, place), _at(found, place)) |
+	some place in (_first_differences(wanted, found) | {extra | expected.exact; some extra in _first_extras(wanted, found)})
+	pointer := concat("", [base, leaves.pointer(place)])
+}
+
+# Of each leaf of what is expected, the place nearest to the root at which what is found is another value.
+_first_differences(wanted, found) := {places[0] |
+	some segments in _leaf_places(wanted)
+	places := [place |
+		some end in numbers.range(0, count(segments))
+		place := array.slice(segments, 0, end)
+		not _agree(_at(wanted, place), _at(found, place))
+	]
+}
+
+_agree(same, same)
+
+_agree([wanted], [found]) if {
+	is_object(wanted)
+	is_object(found)
+}
+
+# Of each leaf of what is found, the place nearest to the root that is not expected.
+_first_extras(wanted, found) := {places[0] |
+	some segments in _leaf_places(found)
+	places := [place |
+		some end in numbers.range(1, count(segments))
+		place := array.slice(segments, 0, end)
+		[above] := _at(wanted, array.slice(place, 0, end - 1))
+		is_object(above)
+		_at(wanted, place) == []
+	]
+}
+
+_leaf_places(value) := {leaves.segments(pointer) | some pointer in leaves.pointers(value)}
+
+# The value at a place, in a list, or none.
+_at(value, segments) := [found |
+	found := object.get({"": value}, array.concat([""], segments), _nothing)
+	found != _nothing
+]
+
+# No value of JSON.
+_nothing := {"nothing"}
+
+_described(entry, pointer, wanted, found) := object.union_n([
+	{"pointer": pointer, "policies": sort({policy | some one in _values(entry, pointer); some policy in one.policies})},
+	{"expected": value | some value in wanted},
+	{"found": value | some value in found},
+])
+
+_values(entry, pointer) := [{"value": value, "policies": policies} |
+	some value in _at(entry.spec, leaves.segments(pointer))
+	policies := {policy |
+		some origin, owner in entry.origins
+		_is_on_line(origin, pointer)
+		some policy in array.flatten([owner])
+	}
+] if {
+	is_object(entry.spec)
+} else := [{"value": value, "policies": {entry.origins[sprintf("/%d", [place])]}} |
+	some place, spec in entry.spec
+	some value in _at(spec, leaves.segments(pointer))
+]
+
+_is_on_line(one, other) if startswith(concat("", [one, "/"]), concat("", [other, "/"]))
+_is_on_line(one, other) if startswith(concat("", [other, "/"]), concat("", [one, "/"]))

@@ -1,0 +1,17 @@
+package bridge.v1
+
+import data.bridge.expectations
+import data.bridge.queries
+
+# METADATA
+# description: |
+#   What of the `expected` values of a suite is not so at `entries`, the results of `effective` or `request` with `allPaths`
+#   for one policy kind, on paths through the node `via`.
+# entrypoint: true
+unmet := problem if {
+	problem := queries.problem([
+		["via", "optional node"],
+		["entries", {"type": "array"}, "entries must be a list"],
+		["expected", {"type": "object"}, "expected must be an object"],
+	])
+} else := expectations.unmet(input.entries, input.expected, object.get(input, "via", ""))
