@@ -29,7 +29,8 @@ async def judge_alone(opa: Opa, request: msgspec.Raw, seconds: float) -> dict[st
     except (OpaRejected, OpaTimeout, OpaUndefined):
         return {"request": request}
     limit = seconds * _QUERY_SHARE
-    after, before = Judging(opa, {"changes": asked["changes"]}, limit), Judging(opa, limit=limit)
+    identified = {"identified": True}
+    after, before = Judging(opa, {"changes": asked["changes"], **identified}, limit), Judging(opa, identified, limit)
     unjudged: dict[str, str] = asked["unjudged"]
     names: Sequence[str] = asked["constraints"]
 
@@ -41,12 +42,9 @@ async def judge_alone(opa: Opa, request: msgspec.Raw, seconds: float) -> dict[st
         except (OpaError, TimeoutError):
             unjudged[name] = "is not judged: OPA could not compute it in time"
             return []
-        known = {(row["object"], row["message"]) for row in former}
-        return [
-            row
-            for row in rows
-            if (name, row["object"]) in after.unjudged or (row["object"], row["message"]) not in known
-        ]
+        compared = await opa.query("compared_violations", {"before": former, "after": rows})
+        found: list[Row] = compared["introduced"]
+        return [*found, *(row for row in compared["unchanged"] if (name, row["object"]) in after.unjudged)]
 
     found = await asyncio.gather(*map(introduced, names))
     return {"request": request, "introduced": [row for rows in found for row in rows], "unjudged": unjudged}

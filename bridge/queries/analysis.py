@@ -223,21 +223,24 @@ async def analyze(
     differences = await _query_differences(opa, concerned["scopes"], changes, source_namespace)
     subjects = _collect_subjects(keys, concerned, differences)
     judged = await _find_judged(opa, keys, subjects, differences, changes)
-    before = await _query_problems(opa, subjects, {}) | await _query_violations(opa, judged, {})
-    after = await _query_problems(opa, subjects, changes) | await _query_violations(opa, judged, changes)
+    before, after = await _query_problems(opa, subjects, {}), await _query_problems(opa, subjects, changes)
     before |= _select_doubts(doubts_before, keys, before.values())
     after |= _select_doubts(doubts_after, keys, after.values())
     introduced = {name: after[name] for name in after if name not in before}
+    rows_before, rows_after = await _query_violations(opa, judged, {}), await _query_violations(opa, judged, changes)
+    violations = await _compare_violations(opa, rows_before, rows_after)
     return Analysis(
         created=sorted(str(key) for key in changing if key not in held),
         changed=sorted(str(key) for key in changing if key in held),
         deleted=sorted(changes["delete"]),
         unchanged=sorted(str(key) for key in merged if key not in changing),
         introduced=await with_suggestions(
-            opa, await _add_causes(opa, introduced, changing, going), {"changes": changes}
+            opa,
+            await _add_causes(opa, introduced, violations["introduced"], changing, going),
+            {"changes": changes},
         ),
-        fixed=[before[name] for name in before if name not in after],
-        remaining=[after[name] for name in after if name in before],
+        fixed=[*(before[name] for name in before if name not in after), *_as_problems(violations["fixed"]).values()],
+        remaining=[*(after[name] for name in after if name in before), *_as_problems(violations["unchanged"]).values()],
         effective=differences,
         is_guarded=await _is_guarded(opa, upserts),
     )
@@ -321,23 +324,30 @@ async def _query_problems(opa: Opa, subjects: Sequence[str], changes: Changes) -
 
 
 async def _add_causes(
-    opa: Opa, introduced: Mapping[Name, Entry], changing: Mapping[Key, Object], going: Sequence[Key]
+    opa: Opa,
+    introduced: Mapping[Name, Entry],
+    violations: Sequence[Entry],
+    changing: Mapping[Key, Object],
+    going: Sequence[Key],
 ) -> list[Entry]:
-    """Return the problems; those of objects that do not change with `causes`, the changes that introduce them alone.
+    """Return the problems and violations; those of objects that do not change with `causes`.
 
-    Problems that only several changes together introduce have none, nor have those of a very large change.
+    Causes are the changes that introduce them alone. Problems that only several changes together introduce have none,
+    nor have those of a very large change.
     """
     changed = {str(key): Changes(upsert=[obj], delete=[]) for key, obj in changing.items()}
     changed |= {str(key): Changes(upsert=[], delete=[str(key)]) for key in going}
-    causes: dict[Name, list[str]] = {name: [] for name, one in introduced.items() if one["subject"] not in changed}
-    subjects = sorted({introduced[name]["subject"] for name in causes})
+    found = {**introduced, **_as_problems(violations)}
+    causes: dict[Name, list[str]] = {name: [] for name, one in found.items() if one["subject"] not in changed}
+    subjects = sorted({found[name]["subject"] for name in causes})
     for key, change in changed.items() if subjects and len(changed) <= _MOST_CAUSES else ():
         names = set(causes)
         if len(changed) > 1:
-            names &= {*await _query_problems(opa, subjects, change), *await _query_violations(opa, subjects, change)}
+            alone = await _compare_violations(opa, await _query_violations(opa, subjects, change), violations)
+            names &= {*await _query_problems(opa, subjects, change), *_as_problems(alone["unchanged"])}
         for name in names:
             causes[name].append(key)
-    return [one | ({"causes": causes[name]} if causes.get(name) else {}) for name, one in introduced.items()]
+    return [one | ({"causes": causes[name]} if causes.get(name) else {}) for name, one in found.items()]
 
 
 def _select_doubts(doubts: Iterable[Entry], keys: Collection[str], found: Iterable[Entry]) -> dict[Name, Entry]:
@@ -366,18 +376,27 @@ async def _find_judged(
     return sorted(found)
 
 
-async def _query_violations(opa: Opa, judged: Sequence[str], changes: Changes) -> dict[Name, Entry]:
-    more = {"changes": changes} if changes else {}
+async def _query_violations(opa: Opa, judged: Sequence[str], changes: Changes) -> list[Entry]:
+    return await violations_by(opa, judged, None, {"identified": True, **({"changes": changes} if changes else {})})
+
+
+async def _compare_violations(opa: Opa, before: Sequence[Entry], after: Sequence[Entry]) -> dict[str, list[Entry]]:
+    """Return the violations that are `introduced`, `fixed` and `unchanged`: Rego decides which ones are the same."""
+    found: dict[str, list[Entry]] = await opa.query("compared_violations", {"before": before, "after": after})
+    return found
+
+
+def _as_problems(violations: Iterable[Entry]) -> dict[Name, Entry]:
+    """Return violations in the form of the query `problems`; paths with the same message are one."""
     return {
-        (row["object"], row["constraint"], message): {
+        (row["object"], row["constraint"], row["message"]): {
             "subject": row["object"],
             "about": f"{CONSTRAINT}/-/{row['constraint']}",
             "reason": "Violation",
-            "message": message,
+            "message": row["message"] + exempt,
             "enforcementAction": row["enforcementAction"],
             **({"exemption": row["exemption"]} if "exemption" in row else {}),
         }
-        for row in await violations_by(opa, judged, None, more)
+        for row in violations
         for exempt in [f" (exempt: {exemption_text(row['exemption'])})" if "exemption" in row else ""]
-        for message in [row["message"] + exempt]
     }

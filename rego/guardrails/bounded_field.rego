@@ -20,24 +20,33 @@ _found(effect, parameters) := effective_targets.unknown(effect, parameters) if {
 	message := sprintf("%s of %s is not in effect", [parameters.field, _kind(parameters)])
 } if {
 	effective_targets.values(effect, parameters.field) == set()
-} else := {{"message": message, "severity": "medium", "field": parameters.field, "policies": owners} |
+} else := {{"message": message, "severity": "medium", "field": parameters.field, "policies": owners, "extent": extent} |
 	some value in effective_targets.values(effect, parameters.field)
-	some wanted in _unmet(value, parameters)
+	some wanted, extent in _unmet(value, parameters)
 	owners := effective_targets.owners_at(effect, parameters.field)
 	message := sprintf("%s of %s must be %s, not %v", [parameters.field, _kind(parameters), wanted, value])
 }
 
 _kind(parameters) := split(parameters.kind, "/")[1]
 
-_unmet(value, parameters) := ({sprintf("at least %v", [bound]) |
-	bound := parameters.minimum
-	not _is_ordered(bound, value)
-} | {sprintf("at most %v", [bound]) |
-	bound := parameters.maximum
-	not _is_ordered(value, bound)
-}) | {sprintf("one of %v", [parameters.allowed]) |
-	parameters.allowed
-	not value in parameters.allowed
-}
+# The bounds that a value does not meet, each with how far it is from it.
+_unmet(value, parameters) := object.union_n([
+	{sprintf("at least %v", [bound]): {"minimum": _distance(value, bound)} |
+		bound := parameters.minimum
+		not _is_ordered(bound, value)
+	},
+	{sprintf("at most %v", [bound]): {"maximum": _distance(value, bound)} |
+		bound := parameters.maximum
+		not _is_ordered(value, bound)
+	},
+	{sprintf("one of %v", [parameters.allowed]): {"allowed": json.marshal(value)} |
+		parameters.allowed
+		not value in parameters.allowed
+	},
+])
+
+_distance(value, bound) := abs(effective_targets.size(value) - effective_targets.size(bound)) if {
+	true
+} else := json.marshal(value)
 
 _is_ordered(low, high) if effective_targets.size(low) <= effective_targets.size(high)

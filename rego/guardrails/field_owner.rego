@@ -12,7 +12,7 @@ violations_at(target, parameters, _) := _found(effective_targets.effect(target.p
 # A function of what is in effect, so OPA computes it once for all targets with the same.
 _found(effect, parameters) := effective_targets.unknown(effect, parameters) if {
 	true
-} else := {{"message": message, "severity": "high", "field": pointer, "policies": {policy}} |
+} else := {{"message": message, "severity": "high", "field": pointer, "policies": {policy}, "extent": [namespace]} |
 	some pointer, origin in effect.origins
 	effective_targets.is_below(pointer, parameters.field)
 	some policy in effective_targets.owners(origin)

@@ -26,7 +26,7 @@ _found(kind, former, effect, fields) := {{"message": message, "severity": "unkno
 	message := sprintf("%s is unknown: %s", [kind, effect.unknown])
 } if {
 	effect.unknown
-} else := {{"message": message, "severity": "high", "field": pointers[0], "policies": {policy}} |
+} else := {{"message": message, "severity": "high", "field": pointers[0], "policies": {policy}, "extent": pointers} |
 	lost := {pointer: origin |
 		some pointer, origin in former.origins
 		_counts(pointer, fields)

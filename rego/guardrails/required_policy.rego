@@ -31,7 +31,7 @@ _missing(effects, public, parameters) := misspelled if {
 		message := effective_targets.misspelled(kind, object.get({"": "/"}, field, field))
 	}
 	misspelled != set()
-} else := {{"message": message, "severity": "high", "policies": _others(effects, parameters.kinds)}} if {
+} else := {{"message": message, "severity": "high", "policies": _others(effects, parameters.kinds), "extent": public}} if {
 	message := sprintf("no %s is in effect for %s", [_wanted(parameters), concat(", ", public)])
 }
 

@@ -9,7 +9,8 @@ import data.bridge.effective_targets
 
 violations_at(target, parameters, targets) := effective_targets.unknown(effective_targets.effect(target.policies, parameters), parameters) if {
 	true
-} else := {{"message": message, "severity": "medium", "field": parameters.field} |
+} else := {{"message": message, "severity": "medium", "field": parameters.field, "extent": count(different)} |
+	different := {_values(other.policies, parameters) | some other in targets; other.target == target.target; other.gateway}
 	first := [other | some other in targets; other.target == target.target; other.gateway][0]
 	first.gateway != target.gateway
 	[here, there] := [_values(one.policies, parameters) | some one in [target, first]]

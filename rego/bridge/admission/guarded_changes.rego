@@ -121,7 +121,7 @@ _after := found if {
 
 _sampled := {"sampled": key | key := keys.of(reviewed_object)}
 
-_asked := {"keys": [_changed_key], "was": {}, "names": guardrails, "matches": matches} if {
+_asked := {"keys": [_changed_key], "was": {}, "names": guardrails, "matches": matches, "identified": true} if {
 	count(guardrails) > 0
 	not _is_without_effect
 	matches := {object.get(constraints.active_constraints[name], "match", {}) | some name in guardrails}
@@ -184,16 +184,15 @@ _is_without_effect if {
 _effective_parts(obj) := [object.remove(obj, ["metadata", "status"]), object.filter(obj.metadata, ["labels", "deletionTimestamp"])]
 
 # Of what is violated after the request, only what was not before it.
-_introduced := {row | some row in after; not [row.constraint, row.object, row.message] in known} if {
+_introduced := constraints.introduced_in(before, after) if {
 	after := _after.rows
 	after != set()
 	violating := {row.object | some row in after}
 	targets := _before.targets
 	active := constraints.active_constraints
-	before := constraints.violations({row.constraint | some row in after}, violating) with input as {"targets_at": targets}
+	before := constraints.violations({row.constraint | some row in after}, violating) with input as {"targets_at": targets, "identified": true}
 		with constraints.active_constraints as active
 		with constraints.fixed_steps as _after.steps
-	known := {[row.constraint, row.object, row.message] | some row in before}
 } else := set()
 
 _listed(rows, action) := array.concat(array.slice(texts, 0, _shown), [sprintf("and %d more violations", [left]) | left > 0]) if {

@@ -43,8 +43,9 @@ _existing[concat("/", [group, kind])][namespace][name] if {
 
 _targets_at(object_key) := input.targets_at[object_key] if {
 	true
-} else := [{"target": object_key, "path": [object_key], "labels": {}, "policies": {}, "conditions": conditions}] if {
+} else := [object.union(identified, {"target": object_key, "path": [object_key], "labels": {}, "policies": {}, "conditions": conditions})] if {
 	kinds.of_policy(object_key)
+	identified := _identified(object_key)
 	conditions := reporting.outcome_conditions(object_key, outcomes.tallies(object_key))
 } else := [_target(node, path) |
 	levels.of(object_key) != "Namespace"
@@ -88,10 +89,46 @@ _nodes(object_key) := sections if {
 	count(sections) > 0
 } else := {object_key}
 
-_target(node, path) := object.union(_described(_without_rule(node, path)), object.union(
+_target(node, path) := object.union(_described(_without_rule(node, path)), object.union_n([
 	{"target": node, "path": path, "policies": {kind: effect | some kind in kinds.in_use; effect := _effect(kind, path)}},
 	{"rule": node | levels.of(node) == "Rule"},
-))
+	_identified(node),
+]))
+
+# For a comparison with another state, by what a target is the same there: `sections` has the name of its section and
+# what that matches, the requests of a rule, and the port and hostname of a listener.
+_identified(node) := {"sections": [""]} if {
+	input.identified
+	not contains(node, "#")
+} else := {"sections": array.concat(named, sort(matches))} if {
+	input.identified
+	[object_key, name] := split(node, "#")
+	matches := _matches(levels.of(node), object_key, name)
+	named := [concat("", ["#", name]) | not _is_numbered(name, matches)]
+} else := {}
+
+_matches("Rule", object_key, name) := {json.marshal(match) |
+	some place, other in hierarchy.section_names(object_key)
+	other == name
+	some match in _or_default(lookup.get(object_key).spec.rules[place])
+}
+
+_matches("Listener", object_key, name) := {json.marshal([listener.port, lower(object.get(listener, "hostname", ""))]) |
+	some listener in lookup.get(object_key).spec.listeners
+	listener.name == name
+}
+
+_matches("Port", _, _) := set()
+
+_or_default(rule) := rule.matches if {
+	count(rule.matches) > 0
+} else := ["any"]
+
+# A rule without a name has the number of its place, which another rule may have after a change.
+_is_numbered(name, matches) if {
+	startswith(name, "[")
+	matches != set()
+}
 
 # All rules of a route have what is above them in common.
 _without_rule(node, path) := array.slice(path, 0, count(path) - 1) if {
@@ -196,13 +233,14 @@ covers(wildcard, hostname) if hierarchy.is_below_wildcard(hostname, wildcard)
 # METADATA
 # description: |
 #   A guardrail's violation in the form of a Constraint's, `{msg, details}`. `found` is `{message, severity?, field?,
-#   policies?}`; `policies` are those at fault.
+#   policies?, extent?}`; `policies` are those at fault. `details` have an `identity` if the query compares states.
 reported(target, found) := {
 	"msg": sprintf("%s%s: %s", [_named(target.target), _via(target), message]),
 	"details": object.union_n([
 		{"target": target.target, "path": target.path, "severity": object.get(found, "severity", "high")},
 		{"field": field | field := found.field},
 		{"policies": sort(policies) | policies := {policy | some policy in found.policies}; count(policies) > 0},
+		{"identity": {"sections": target.sections, "extent": object.get(found, "extent", message)} | target.sections},
 	]),
 } if {
 	message := _message(found)

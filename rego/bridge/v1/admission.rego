@@ -38,11 +38,28 @@ _is_request if {
 }
 
 # METADATA
-# description: The violations of Constraints by stored objects, by default all of the kinds that a Constraint names.
+# description: |
+#   The violations of Constraints by stored objects, by default all of the kinds that a Constraint names. With `identified`
+#   their details have what `compared_violations` needs.
 # entrypoint: true
 violations := problem if {
 	problem := _audit_problem
 } else := sort(judging.violations(_constraints, object.get(input, "objects", null)))
+
+# METADATA
+# description: |
+#   How two states differ in violations: those that are `introduced`, `fixed` and `unchanged`. `before` and `after` are
+#   results of the query `violations` with `identified`.
+# entrypoint: true
+compared_violations := problem if {
+	problem := queries.problem([["before", _rows, "before must be a list of violations"], ["after", _rows, "after must be a list of violations"]])
+} else := {name: [_without_identity(row) | some row in rows] |
+	some name, rows in judging.compared(object.get(input, "before", []), object.get(input, "after", []))
+}
+
+_rows := {"type": "array", "items": {"type": "object", "required": ["constraint", "object", "message"]}}
+
+_without_identity(row) := json.remove(row, ["/details/identity"])
 
 # METADATA
 # description: |
