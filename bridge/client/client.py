@@ -163,7 +163,7 @@ class Stream:
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=_LONGEST_WAIT, sock_read=_SILENCE)
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=_LONGEST_WAIT)
         self._session = aiohttp.ClientSession(timeout=timeout, headers=self._headers)
         return self
 
@@ -206,10 +206,13 @@ class Stream:
         if self._session is None:
             raise RuntimeError("use the client as an async context manager")
         received = _Received()
-        async with self._session.get(self._url, params=parameters) as response:
+        async with asyncio.timeout(_SILENCE):
+            response = await self._session.get(self._url, params=parameters)
+        async with response:
             if response.status != 200:
-                raise _refused(response.status, await response.read())
-            async for event, data in _events(response.content.iter_any()):
+                async with asyncio.timeout(_SILENCE):
+                    raise _refused(response.status, await response.read())
+            async for event, data in _events(_pieces(response.content)):
                 received.process(event, data)
                 for update in received.differing(known):
                     known[update.target, update.policy_kind] = update
@@ -249,6 +252,17 @@ class _Received:
             for place, update in sorted(updates.items())
             if place not in known or known[place].paths != update.paths
         ]
+
+
+async def _pieces(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
+    """Yield what arrives. Raises TimeoutError after _SILENCE seconds without anything."""
+    while True:
+        # The library's own timer misses a broken chunk: it closes the connection, and the reader waits forever.
+        async with asyncio.timeout(_SILENCE):
+            piece = await content.readany()
+        if not piece:
+            return
+        yield piece
 
 
 async def _events(chunks: AsyncIterator[bytes]) -> AsyncIterator[tuple[str, bytes]]:

@@ -13,7 +13,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 import aiohttp
 import msgspec
@@ -37,6 +37,7 @@ from bridge.model.types import ResourceType
 from bridge.work import CREDENTIALS
 
 Read = Callable[[], Awaitable[bytes]]
+Answer = TypeVar("Answer")
 
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -44,6 +45,8 @@ JSON_PATCH = "application/json-patch+json"
 
 _CONNECT = 5.0  # seconds to open a connection
 _ANSWER = 30.0  # seconds for a whole request by default
+_LOGIN = 120.0  # seconds for a credential plugin, which may ask a person
+_LOOK = 2.0  # seconds between two checks that the connection of a silent stream still exists
 _GOODBYE = 0.05  # seconds
 _READ_BUFFER = 1 << 21  # bytes: an event of a watch may be larger than aiohttp's buffer
 _HEADERS = {
@@ -127,15 +130,21 @@ class KubeClient:
         timeout: float = _ANSWER,
     ) -> bytes:
         """Send one request and return the response's bytes. `timeout` is in seconds, for the whole request."""
-        limits = aiohttp.ClientTimeout(total=timeout, sock_connect=_CONNECT)
+        headers = {"Accept": accept, "Content-Type": content_type}
+        sent: dict[str, Any] = {"params": params, "data": body}
+
+        async def exchange(authorization: str | None) -> bytes:
+            # The library's timers miss some faults, such as a broken chunk: every wait has a clock of the bridge.
+            with translated(self.server):
+                async with asyncio.timeout(timeout):
+                    response = await self._send(authorization, method, path, headers, sent)
+                    try:
+                        return await response.read()
+                    finally:
+                        response.release()
+
         with self._count_change(method):
-            headers = {"Accept": accept, "Content-Type": content_type}
-            response = await self._send(method, path, headers, params=params, data=body, timeout=limits)
-            try:
-                with translated(self.server):
-                    return await response.read()
-            finally:
-                response.release()
+            return await self._authorized(exchange)
 
     def is_unchanging(self) -> bool:
         """Return whether no request that changes objects is in progress."""
@@ -160,20 +169,38 @@ class KubeClient:
 
     @asynccontextmanager
     async def stream(
-        self, path: str, params: Mapping[str, str], *, opening: float, silence: float
+        self, path: str, params: Mapping[str, str], *, opening: float, silence: float, longest: float
     ) -> AsyncIterator[Read]:
         """GET a streamed response (a watch). The block gets a function that reads on: `await read()`.
 
         It returns the received bytes, in pieces of any size, and none at the end. Entering the block means that the API
         server has accepted the request: more than `opening` seconds until then raise TimedOut, and so do more than
-        `silence` seconds without a byte. Leaving the block closes the connection.
+        `silence` seconds without a byte, and a stream of more than `longest` seconds. Leaving the block closes the
+        connection.
         """
-        limits = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT, sock_read=silence)
-        response = await self._send("GET", path, {"Accept": JSON}, opening, params=params, timeout=limits)
+
+        async def open_stream(authorization: str | None) -> aiohttp.ClientResponse:
+            with translated(self.server):
+                async with asyncio.timeout(opening):
+                    return await self._send(authorization, "GET", path, {"Accept": JSON}, {"params": params})
+
+        response = await self._authorized(open_stream)
+        clock = asyncio.get_running_loop().time
+        end = clock() + longest
 
         async def read() -> bytes:
+            until = min(clock() + silence, end)
             with translated(self.server):
-                return await response.content.readany()
+                while True:
+                    try:
+                        async with asyncio.timeout_at(min(clock() + _LOOK, until)):
+                            return await response.content.readany()
+                    except TimeoutError:
+                        if clock() >= until:
+                            raise
+                        # The library closes the connection after a broken chunk, but does not wake the reader.
+                        if response.connection is None or response.connection.transport is None:
+                            raise Unreachable(f"{self.server} sent a malformed response") from None
 
         try:
             yield read
@@ -183,49 +210,47 @@ class KubeClient:
                 connection.transport.abort()  # closing TLS may take 30 s, and outlive the event loop
             response.close()
 
-    async def _send(
-        self, method: str, path: str, headers: Mapping[str, str], opening: float | None = None, **options: Any
-    ) -> aiohttp.ClientResponse:
-        """Send a request with aiohttp's `options`; return the response once its head has arrived."""
+    async def _authorized(self, exchange: Callable[[str | None], Awaitable[Answer]]) -> Answer:
+        """Return the result of an exchange with an Authorization header; with renewed credentials after a 401."""
         authorization = await self.access.authorization()
         try:
-            return await self._send_as(authorization, method, path, headers, opening, options)
+            return await exchange(authorization)
         except Unauthorized:
             # An expired token may have a successor already, and then no error is reported.
             self.access.refused()
             renewed = await self.access.authorization()
             if renewed == authorization:
                 raise
-            return await self._send_as(renewed, method, path, headers, opening, options)
+            return await exchange(renewed)
 
-    async def _send_as(
+    async def _send(
         self,
         authorization: str | None,
         method: str,
         path: str,
         headers: Mapping[str, str],
-        opening: float | None,
         options: Mapping[str, Any],
     ) -> aiohttp.ClientResponse:
+        """Send a request with aiohttp's `options`; return the response once its head has arrived."""
         bearer = {"Authorization": authorization} if authorization else {}
         configuration = self.access.configuration
         session = await self._open_session()
-        with translated(self.server):
-            # The library's own limits count bytes and the whole request: a stream has no limit for the start of its
-            # response.
-            async with asyncio.timeout(opening):
-                response: aiohttp.ClientResponse = await session.request(
-                    method,
-                    self.server + path,
-                    headers={**_HEADERS, **headers, **bearer, **tracing.headers()},
-                    allow_redirects=False,  # an API server does not redirect; other servers must not get the token
-                    server_hostname=configuration.tls_server_name or None,
-                    proxy=configuration.proxy or None,
-                    **options,
-                )
-            if response.status < 300:
-                return response
+        response: aiohttp.ClientResponse = await session.request(
+            method,
+            self.server + path,
+            headers={**_HEADERS, **headers, **bearer, **tracing.headers()},
+            allow_redirects=False,  # an API server does not redirect; other servers must not get the token
+            server_hostname=configuration.tls_server_name or None,
+            proxy=configuration.proxy or None,
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT),
+            **options,
+        )
+        if response.status < 300:
+            return response
+        try:
             raise api_error(response.status, await response.read(), response.headers.get("Retry-After"))
+        finally:
+            response.release()
 
     async def _open_session(self) -> aiohttp.ClientSession:
         """Return the connection pool, a new one after a plugin has provided another client certificate."""
@@ -363,7 +388,10 @@ class KubeAccess:
         Raises ConfigurationError when the token's source has become unusable.
         """
         try:
-            settings = await self.configuration.auth_settings()
+            async with asyncio.timeout(_LOGIN):
+                settings = await self.configuration.auth_settings()
+        except TimeoutError as error:
+            raise ConfigurationError(f"{self.origin}: no credentials within {_LOGIN:g} s: check its plugin") from error
         except Exception as error:  # the loaders raise any error of their sources (files, plugins, YAML)
             raise ConfigurationError(f"{self.origin} no longer provides credentials: {one_line(error)}") from error
         value = settings.get("BearerToken", {}).get("value")

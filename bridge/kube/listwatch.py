@@ -265,27 +265,40 @@ class WatchBackoff:
         return self._pace.longest_wait_for_server if waits_for_server else self._pace.longest_wait
 
 
+_LONGEST_LINE = 1 << 26  # bytes of one event; etcd stores at most a few MiB of an object
+
+
 class LineSplitter:
     r"""Joins pieces of a stream and cuts them at `\n`.
 
     The HTTP library's own line reader fails at 512 KiB, and an object may be larger.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, longest: int = _LONGEST_LINE) -> None:
+        self._longest = longest
+        self._size = 0  # bytes of an unfinished line
         self._begun: list[bytes] = []  # pieces of an unfinished line, joined once at its end
 
     def feed(self, piece: bytes) -> list[bytes]:
-        """Return the lines that end in this piece, without line ends and without empty ones."""
+        """Return the lines that end in this piece, without line ends and without empty ones.
+
+        Raises Garbled for an unfinished line of more than `longest` bytes.
+        """
         first, *others = piece.split(b"\n")
         self._begun.append(first)
         if not others:
+            self._size += len(first)
+            if self._size > self._longest:
+                raise Garbled(f"a line has more than {self._longest} bytes")
             return []
+        self._size = len(others[-1])
         lines = [b"".join(self._begun), *others[:-1]]
         self._begun = [others[-1]]
         return [line for line in lines if line.strip()]
 
 
 _PAGE_TIMEOUT = 60.0  # seconds for one page of a list
+_OVERTIME = 15.0  # seconds that a watch may last longer than requested
 _SOON = 1.0  # seconds: a watch that ends sooner, without an error, is not opened again immediately
 _STANDARD_PACE = Pace()
 EXPIRED = "expired"  # the API server no longer has the position of the watch
@@ -442,7 +455,8 @@ async def _watch(target: _Target, position: _Position) -> AsyncGenerator[Change 
     Without a position it begins with the whole listing; if interrupted there, it raises Unreachable.
     """
     pace = target.pace
-    params = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": str(pace.watch_seconds())}
+    seconds = pace.watch_seconds()
+    params = {"watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": str(seconds)}
     params |= target.parameters
     if position.version:
         params["resourceVersion"] = position.version
@@ -451,7 +465,8 @@ async def _watch(target: _Target, position: _Position) -> AsyncGenerator[Change 
     splitter = LineSplitter()
     silence = pace.silence if position.version else min(pace.silence, pace.first_silence)
     opening = min(pace.opening * 2.0 ** min(position.unopened, 30), pace.longest_opening)
-    async with target.client.stream(target.path, params, opening=opening, silence=silence) as read:
+    limits = {"opening": opening, "silence": silence, "longest": opening + seconds + _OVERTIME}
+    async with target.client.stream(target.path, params, **limits) as read:
         yield None
         if not position.version:
             yield _listing(target, position)

@@ -121,7 +121,7 @@ class Opa:
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(
             connector=connector(self._address, self._at_once),
-            timeout=aiohttp.ClientTimeout(total=self._timeout),
+            timeout=aiohttp.ClientTimeout(total=None),  # `_exchange` has a clock that no broken response stops
             headers={"Accept-Encoding": "identity"},  # compression takes OPA longer than a fast network
         )
         return self
@@ -296,14 +296,17 @@ class Opa:
             headers["Content-Type"] = content_type
         url = URL(f"{self._base}{path}", encoded=True)
         try:
-            async with self._session.request(
-                method,
-                url,
-                data=data,
-                headers=headers,
-                ssl=self._trust.context if self._trust is not None else True,
-                allow_redirects=False,  # a redirect must not receive the token
-            ) as response:
+            async with (
+                asyncio.timeout(self._timeout),
+                self._session.request(
+                    method,
+                    url,
+                    data=data,
+                    headers=headers,
+                    ssl=self._trust.context if self._trust is not None else True,
+                    allow_redirects=False,  # a redirect must not receive the token
+                ) as response,
+            ):
                 answer = await response.read()
         except TimeoutError as error:
             raise OpaTimeout(f"OPA at {self.url} gave no answer within {self._timeout:g} s") from error

@@ -16,6 +16,7 @@ from bridge.opa.process import ManagedOpa
 from tests.builders import resource
 from tests.e2e.conftest import SHOP
 from tests.e2e.serving import bridge_runs
+from tests.integration.proxy import Proxy
 
 CHECKOUT = "gateway.networking.k8s.io/HTTPRoute/shop/cart#checkout"
 CATALOG = "core/Service/shop/catalog"
@@ -152,6 +153,27 @@ async def test_a_stream_continues_after_a_restart_and_repeats_nothing(
         assert set(reported) == {f"{CATALOG}#http", f"{CATALOG}#metrics"}
         assert reported[f"{CATALOG}#http"].paths[0].spec["request"] == "9s"
         await client.__aexit__(None, None, None)
+
+
+async def test_a_stream_with_broken_bytes_continues_on_another_connection(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bridge.client.client._SILENCE", 2.0)
+    async with (
+        Proxy(served.bridge) as proxy,
+        Client(bridge=proxy.url) as client,
+        asyncio.timeout(PATIENCE),
+    ):
+        updates = client.stream("service/shop/catalog", policy_kind="timeoutpolicy")
+        for _ in range(3):
+            await anext(updates)
+        following = asyncio.ensure_future(_until(updates, f"{CATALOG}#http", "8s"))
+        await asyncio.sleep(0.5)
+        proxy.insert(b"zz\r\n")
+        _write(served, "92-slower.yaml", "catalog-slower", "http", "8s")
+        update = await following
+        (served.folder / "92-slower.yaml").unlink()
+    assert update.target == f"{CATALOG}#http"
 
 
 async def test_a_bridge_that_is_missing_ends_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:

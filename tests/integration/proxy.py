@@ -1,31 +1,41 @@
 """A TCP proxy on loopback with the faults of a network: connections that freeze, and a host that refuses."""
 
 import asyncio
+import ssl
 from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
 
 class Proxy:
-    """Forwards to the host and port of `target` (TLS goes through untouched). `url` is its own address."""
+    """Forwards to the host and port of `target`. `url` is its own address.
 
-    def __init__(self, target: str) -> None:
+    TLS goes through untouched. With `trust`, the authority of the target, clients speak HTTP with the proxy, which can
+    change what it passes on.
+    """
+
+    def __init__(self, target: str, trust: ssl.SSLContext | None = None) -> None:
+        self._trust = trust
+        self._scheme = "http" if trust or target.startswith("http:") else "https"
         parts = urlsplit(target)
         self._host, self._port = str(parts.hostname), int(parts.port or 443)
         self._own_port = 0
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.StreamWriter] = set()
+        self._clients: set[asyncio.StreamWriter] = set()
         self._flowing: list[asyncio.Event] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self.accepted = 0
         self.mute = False  # whether new connections are accepted, and nothing is passed on in them, ever
         self.delay = 0.0  # seconds that each piece from a client waits, also in the connections that are open now
         self.freeze_next_after: int | None = None  # bytes from the server, after which the next connection freezes
+        self.answer_next = b""  # all that the next connection's client gets
+        self._inserted: dict[asyncio.StreamWriter, bytes] = {}  # what each client gets before the server's next bytes
 
     @property
     def url(self) -> str:
         """Where clients connect."""
-        return f"https://127.0.0.1:{self._own_port}"
+        return f"{self._scheme}://127.0.0.1:{self._own_port}"
 
     async def __aenter__(self) -> Self:
         await self.serve()
@@ -61,14 +71,30 @@ class Proxy:
         for flowing in self._flowing:
             flowing.clear()
 
+    def insert(self, text: bytes) -> None:
+        """Insert bytes before the server's next ones, in each open connection."""
+        self._inserted = dict.fromkeys(self._open, text)
+
+    def write(self, text: bytes) -> None:
+        """Write bytes to the client of each open connection now."""
+        for writer in self._clients:
+            writer.write(text)
+
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.accepted += 1
-        there, back = await asyncio.open_connection(self._host, self._port)
+        answer, self.answer_next = self.answer_next, b""
+        if answer:
+            self._open.add(writer)
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(answer)
+            return
+        there, back = await asyncio.open_connection(self._host, self._port, ssl=self._trust)
         flowing = asyncio.Event()
         if not self.mute:
             flowing.set()
         self._flowing.append(flowing)
         self._open |= {writer, back}
+        self._clients.add(writer)
         limit, self.freeze_next_after = self.freeze_next_after, None
         for source, sink, most in ((reader, back, None), (there, writer, limit)):
             task = asyncio.create_task(self._pass_on(source, sink, flowing, most, delayed=sink is back))
@@ -93,7 +119,7 @@ class Proxy:
                 await flowing.wait()
                 if delayed:
                     await asyncio.sleep(self.delay)
-                sink.write(piece)
+                sink.write(self._inserted.pop(sink, b"") + piece)
                 await sink.drain()
         except OSError:
             pass

@@ -1,6 +1,7 @@
 """Listing and watching one type of a real API server, with the faults of networks and servers."""
 
 import asyncio
+import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -9,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from bridge.kube import listwatch
 from bridge.kube.client import KubeClient, Read
-from bridge.kube.errors import NotFound
+from bridge.kube.errors import NotFound, TimedOut
 from bridge.kube.listwatch import Pace, list_and_watch
 from bridge.model.changes import Deleted, Listed, Listing, Trouble, Upserted
 from bridge.model.keys import Key
@@ -179,6 +181,67 @@ async def test_a_connection_that_froze_is_replaced(
         changes = await reached
     assert names(changes) == ["unseen"]
     assert Listing("core/ConfigMap") not in changes
+
+
+@pytest.fixture
+async def meddling(control_plane: ControlPlane) -> AsyncIterator[Proxy]:
+    """A proxy that can change what the API server sends."""
+    trust = ssl.create_default_context(cadata=control_plane.certificate_authority.read_text())
+    async with Proxy(control_plane.url, trust) as between:
+        yield between
+
+
+@pytest.fixture
+async def meddled(control_plane: ControlPlane, meddling: Proxy, tmp_path: Path) -> AsyncIterator[KubeClient]:
+    """An admin's client that connects through `meddling`."""
+    kubeconfig = control_plane.write_kubeconfig(tmp_path / "meddling", control_plane.token, meddling.url)
+    async with await KubeClient.connect(kubeconfig) as connected:
+        yield connected
+
+
+# The first is no chunk, the second has the length of no bytes that follow, the third is no event.
+BROKEN = {"no chunk": b"zz\r\n", "a false length": b"1\r\nabc\r\n", "no event": b"8\r\n{garble\n\r\n"}
+
+
+@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
+async def test_a_watch_with_broken_bytes_is_replaced_within_seconds(
+    control_plane: ControlPlane, namespace: str, meddled: KubeClient, meddling: Proxy, text: bytes
+) -> None:
+    """The HTTP library closes the connection, but does not wake the one who reads."""
+    async with watching(meddled) as reader:
+        reached = asyncio.create_task(reader.until(lambda change: "after" in names([change]), 20))
+        await asyncio.sleep(0.5)
+        meddling.insert(text)
+        await put_config_map(control_plane.api, namespace, "broken", {})
+        await put_config_map(control_plane.api, namespace, "after", {})
+        changes = await reached
+    assert {"broken", "after"} <= set(names(changes))
+
+
+async def test_a_watch_of_empty_lines_ends_in_time(
+    control_plane: ControlPlane, namespace: str, meddled: KubeClient, meddling: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection is never silent, and the server's end of the watch does not arrive."""
+    monkeypatch.setattr(listwatch, "_OVERTIME", 1)
+    async with watching(meddled, Pace(watch=2)) as reader:
+        reached = asyncio.create_task(reader.until(lambda change: "after" in names([change]), 20))
+        await asyncio.sleep(0.5)
+        meddling.freeze()
+        await put_config_map(control_plane.api, namespace, "after", {})
+        for _ in range(50):
+            meddling.write(b"1\r\n\n\r\n")
+            await asyncio.sleep(0.2)
+        changes = await reached
+    assert names(changes) == ["after"]
+
+
+@pytest.mark.parametrize("status", [200, 500])
+async def test_a_response_that_never_ends_is_given_up_in_time(
+    meddled: KubeClient, meddling: Proxy, status: int
+) -> None:
+    meddling.answer_next = b"HTTP/1.1 %d OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n" % status
+    with pytest.raises(TimedOut):
+        await asyncio.wait_for(meddled.get("/api/v1/namespaces", timeout=1), 10)
 
 
 async def test_a_watch_that_is_accepted_and_never_answered_is_requested_again(
