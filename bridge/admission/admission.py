@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 import msgspec
 import structlog
 
-from bridge.admission.endpoint import Terms
 from bridge.admission.review import (
     AdmissionVerdict,
     ReviewError,
     ReviewRequest,
+    Terms,
     annotation_patch,
     answer,
     read_review,

@@ -9,7 +9,7 @@ The rules:
 
 import base64
 import contextlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +24,20 @@ API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
 _LONGEST_UID = 253  # characters; the API server's has 36, and every response repeats it
 _LONGEST_SHOWN = 1024  # characters of a name in errors and the log
+MUTATING_PATH = "/admission"
+VALIDATING_PATH = "/validation"
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Terms of a review: its `budget` in seconds, a `verified` client certificate, and whether it has `patches`."""
+
+    budget: float
+    verified: bool = False
+    patches: bool = True
+
+
+Review = Callable[[bytes, Terms], Awaitable[bytes]]
 
 
 class ReviewError(Exception):

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from bridge.admission.endpoint import MUTATING_PATH, VALIDATING_PATH
+from bridge.admission.review import MUTATING_PATH, VALIDATING_PATH
 from bridge.files import rego_root
 from bridge.kube.client import KubeClient, patch_parts
 from bridge.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotFound

@@ -17,9 +17,10 @@ import msgspec
 import structlog
 from aiohttp import web
 
+from bridge.http.bodies import BODIES, Bodies
 from bridge.http.bundles import DOWNLOADS, BundleEndpoint, BundleGuard, read_tokens, refuse_bundle, sign_bundle
 from bridge.http.listeners import ServeError
-from bridge.http.request_guard import WrongTokens, bearer_of, same
+from bridge.http.request_guard import Refused, WrongTokens, bearer_of, same
 from bridge.model.addresses import is_loopback
 from bridge.opa.bundle import BUNDLE_NAME, view_path
 from bridge.opa.credentials import CredentialsError, TokenError, default_folder, kept_credentials
@@ -31,6 +32,9 @@ log = structlog.get_logger(__name__)
 
 MOST_EDGES = 10_000  # edges whose last report is kept
 LARGEST_REPORT = 1 << 20  # bytes
+LONGEST_REPORT = 30.0  # seconds for its arrival
+MOST_REPORTS = 32 << 20  # bytes of all reports at once beyond FREE of each; of one address half of it
+FREE = 4 << 10
 BEHIND = 60.0  # seconds in which an edge has not loaded the published revision, or has not reported that
 SILENT = 300.0  # seconds without a report; an OPA sends one after each poll
 FORGOTTEN = 3600.0  # seconds after which an edge without a report is gone, such as a deleted Pod
@@ -133,6 +137,7 @@ class Edges:
 
     def add_to(self, app: web.Application) -> None:
         """Add all endpoints to an application."""
+        app[BODIES] = Bodies(MOST_REPORTS, FREE, "report")
         for name, endpoint in self.endpoints.items():
             endpoint.add_to(app, self._guard(functools.partial(self._may_have, name)))
         every = self._guard(self._views_of)
@@ -217,7 +222,11 @@ class Edges:
     async def _take_report(self, request: web.Request) -> web.StreamResponse:
         own = self._views_of(bearer_of(request) or "")
         try:
-            edge = _edge_of(_REPORT.decode(await request.read()))
+            async with request.app[BODIES].read(request, LARGEST_REPORT, LONGEST_REPORT) as body:
+                edge = _edge_of(_REPORT.decode(body))
+        except Refused as error:
+            refusal = {"error": {"code": error.code, "message": str(error)}}
+            return web.json_response(refusal, status=error.status, headers=error.headers)
         except (msgspec.DecodeError, RecursionError) as error:
             return web.json_response({"error": {"code": "InvalidReport", "message": str(error)}}, status=400)
         if edge.view in self.endpoints and edge.view not in own:

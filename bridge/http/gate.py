@@ -32,6 +32,7 @@ STALLED = 30.0  # seconds in which a client reads LEAST_READ bytes of what waits
 LEAST_READ = 1 << 16
 PIECE = 1 << 15  # bytes of a response that are written at once
 REASONS = ("full", "peer", "displaced", "handshake", "certificate", "unread")  # why a connection was closed
+_WITHOUT_BODY = {"GET", "HEAD"}
 _VERIFIED = ""  # the group of connections with a verified client certificate, instead of their peers
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -92,6 +93,10 @@ class Gate:
         connection = self._by_protocol.get(request.protocol)
         if connection is None:  # it uses another listener
             return await handler(request)
+        if request.method in _WITHOUT_BODY and request.can_read_body:  # no handler would take it from memory
+            refusal = web.Response(status=400, text=f"a {request.method} request has no body\n")
+            refusal.force_close()
+            return refusal
         connection.begin()
         self.wait(connection)
         request.content.on_eof(lambda: self.work(connection) if connection.busy else None)

@@ -18,7 +18,7 @@ from aiohttp import web
 from bridge.admission.certificates import Certificates
 from bridge.files import rego_root
 from bridge.http.bundles import BundleEndpoint
-from bridge.http.edges import LARGEST_REPORT, MOST_EDGES, Edges, Published
+from bridge.http.edges import MOST_EDGES, Edges, Published
 from bridge.http.gate import Limits
 from bridge.http.listeners import serving
 from bridge.model.changes import Notice
@@ -112,7 +112,7 @@ class Publishing:
         certificates = None
         if settings.publish_cert_file and settings.publish_key_file:
             certificates = Certificates(Path(settings.publish_cert_file), Path(settings.publish_key_file))
-        app = web.Application(client_max_size=LARGEST_REPORT)
+        app = web.Application()
         self.edges.add_to(app)
         listening = serving(app, settings.publish_listen, "--publish-listen", certificates, limits=_LIMITS)
         async with listening as url:

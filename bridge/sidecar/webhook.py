@@ -15,10 +15,11 @@ from aiohttp import web
 
 from bridge.admission.admission import Admission, AdmissionCounts, Ask, AskWithin, Question, read_rules
 from bridge.admission.certificates import CertificateFiles, Certificates, Clients, create_certificate
-from bridge.admission.endpoint import Terms, make_app
 from bridge.admission.guardrails import judge_alone
+from bridge.admission.review import Terms
 from bridge.http.gate import Gate, Limits
 from bridge.http.listeners import GATE, ServeError, serving, token_of
+from bridge.http.reviews import make_app
 from bridge.kube.client import is_in_pod
 from bridge.kube.lease import FencedClient
 from bridge.model.keys import Key

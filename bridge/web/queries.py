@@ -66,8 +66,9 @@ class Queries:
         name = request.match_info["name"]
         if name not in ALLOWED:
             raise Refused(404, "UnknownQuery", f"unknown query {name!r}; known: {', '.join(sorted(ALLOWED))}")
-        query_input = decoded(await body_of(request, MOST_INPUT)).get("input", {})
-        return answer({"result": await self._opa().query(name, query_input)})
+        async with body_of(request, MOST_INPUT) as content:
+            query_input = decoded(content).get("input", {})
+            return answer({"result": await self._opa().query(name, query_input)})
 
     async def object(self, request: web.Request) -> web.Response:
         """Return the object of the parameter `key`, as OPA has it."""
@@ -131,7 +132,10 @@ class Changes:
         The work ends when the client disconnects.
         """
         self._opa()
-        content = await body_of(request, MOST_MANIFESTS)
+        async with body_of(request, MOST_MANIFESTS) as content:
+            return await self._answer(request, content)
+
+    async def _answer(self, request: web.Request, content: bytes) -> web.Response:
         deleted = request.query.getall("delete", [])
         if not content.strip() and not deleted:
             raise Refused(400, "InvalidInput", "nothing to analyze: send manifests, as YAML or JSON, or ?delete=OBJECT")

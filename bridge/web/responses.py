@@ -5,12 +5,14 @@ HTML, "Server-sent events") have a heartbeat and bounded queues.
 """
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 import msgspec
 from aiohttp import web
 
+from bridge.http.bodies import BODIES
 from bridge.http.request_guard import Refused
 from bridge.model.nesting import MAX_MESSAGE_DEPTH, NestingError, decode
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined, QueryError
@@ -19,6 +21,8 @@ from bridge.queries.names import AmbiguousNameError, CommandError, NameNotFoundE
 _OF_QUERIES = {"TargetNotFound": 404, "UnknownPolicyKind": 404}
 _NO_STORE = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 LONGEST_BODY = 30.0  # seconds
+MOST_BODIES = 64 << 20  # bytes of all bodies at once beyond FREE of each; of one address half of it
+FREE = 16 << 10
 _COMPRESSED = 2048  # bytes of a response from which on it is compressed for clients that accept that
 
 
@@ -61,21 +65,12 @@ def _error(status: int, code: str, message: str, headers: Mapping[str, str] | No
     return answer({"error": {"code": code, "message": message}}, status=status, headers=headers)
 
 
-async def body_of(request: web.Request, most: int) -> bytes:
-    """Return the body of a request, up to a maximum size, within LONGEST_BODY seconds. Raises Refused."""
-    content = b""
-    try:
-        async with asyncio.timeout(LONGEST_BODY):
-            async for chunk in request.content.iter_chunked(1 << 16):
-                content += chunk
-                if len(content) > most:
-                    raise Refused(413, "TooLarge", f"the body is larger than {most >> 20} MiB")
-    except TimeoutError as error:
-        raise Refused(408, "TooSlow", f"the body did not arrive within {LONGEST_BODY:g} s") from error
-    except web.RequestPayloadError as error:
-        message = "the body is incomplete, or its encoding differs from its headers"
-        raise Refused(400, "InvalidInput", message) from error
-    return content
+def body_of(request: web.Request, most: int) -> contextlib.AbstractAsyncContextManager[bytes]:
+    """Return a context with the body of a request, up to a maximum size, within LONGEST_BODY seconds.
+
+    Entering it raises Refused.
+    """
+    return request.app[BODIES].read(request, most, LONGEST_BODY)
 
 
 def decoded(content: bytes) -> dict[str, Any]:

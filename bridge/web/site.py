@@ -18,6 +18,7 @@ from typing import NamedTuple
 from aiohttp import web
 
 from bridge import tracing
+from bridge.http.bodies import BODIES, Bodies
 from bridge.http.gate import Handler
 from bridge.http.listeners import ServeError, checked_web_token, web_token_of
 from bridge.http.request_guard import (
@@ -37,7 +38,7 @@ from bridge.settings.model import Settings
 from bridge.sidecar.run import Backing
 from bridge.web.picture_updates import Drawing
 from bridge.web.queries import Changes, EffectiveStream, Queries, explain_reasons
-from bridge.web.responses import Streams, answer, body_of, decoded, refusal
+from bridge.web.responses import FREE, MOST_BODIES, Streams, answer, body_of, decoded, refusal
 from bridge.web.subscriptions import Following
 from bridge.web.topology import Topology
 from bridge.web.violations import Violations
@@ -70,7 +71,8 @@ class Guard:
         """Answer `POST /api/login`, `{"token": …}`: set the cookie that replaces the token in a browser."""
         if self._token is None:
             return answer({"token": False})
-        given = decoded(await body_of(request, _MOST)).get("token")
+        async with body_of(request, _MOST) as content:
+            given = decoded(content).get("token")
         present = self._present()
         if not isinstance(given, str) or not same(given.strip(), present):
             raise self.wrong_tokens.refusal(request, "wrong token")
@@ -177,6 +179,7 @@ class WebSite:
 
     def add_to(self, app: web.Application) -> None:
         """Add all routes to an application."""
+        app[BODIES] = Bodies(MOST_BODIES, FREE)
         get, post, guard = app.router.add_get, app.router.add_post, self._guard
         post("/api/login", guard.open(guard.login))
         get("/v1/effective", guard.closed(self._effective.get))

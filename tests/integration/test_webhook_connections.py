@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from bridge.admission.endpoint import LARGEST
+from bridge.http.reviews import LARGEST
 from bridge.opa.process import ManagedOpa
 from bridge.settings.model import Settings
 from tests.integration.served_webhook import Served, serving

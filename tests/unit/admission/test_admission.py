@@ -8,8 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from bridge.admission.admission import Admission, Question, read_rules
-from bridge.admission.endpoint import Terms
-from bridge.admission.review import ReviewError
+from bridge.admission.review import ReviewError, Terms
 from bridge.model.placement import DecisionError
 from bridge.opa.client import Answer
 from bridge.opa.errors import OpaRejected

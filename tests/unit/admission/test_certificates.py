@@ -13,8 +13,8 @@ from structlog.testing import capture_logs
 
 from bridge.admission import certificates as module
 from bridge.admission.certificates import CertificateError, Certificates, Clients, create_certificate
-from bridge.admission.endpoint import is_verified
 from bridge.http import listeners
+from bridge.http.bodies import is_verified
 from bridge.http.listeners import serving
 from bridge.settings.model import Settings
 from bridge.sidecar.webhook import TLS_VERSIONS

@@ -6,6 +6,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
+from bridge.http.bodies import BODIES, Bodies
 from bridge.model.addresses import is_loopback
 from bridge.web.site import Guard
 
@@ -19,6 +20,7 @@ async def _hello(_: web.Request) -> web.StreamResponse:
 
 def _served(guard: Guard) -> Client:
     app = web.Application()
+    app[BODIES] = Bodies(1 << 20, 0)
     app.router.add_get("/page", guard.open(_hello))
     app.router.add_get("/data", guard.closed(_hello))
     app.router.add_post("/data", guard.closed(_hello))

@@ -5,6 +5,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from yarl import URL
 
+from bridge.http.bodies import BODIES, Bodies
 from bridge.settings.model import Settings
 from bridge.web.site import site_of
 
@@ -23,6 +24,7 @@ from bridge.web.site import site_of
 )
 async def test_odd_path_or_number_is_refused(path: str, status: int) -> None:
     app = web.Application()
+    app[BODIES] = Bodies(1 << 20, 0)
     site_of(Settings()).add_to(app)
     async with TestClient(TestServer(app)) as client:
         host = f"http://127.0.0.1:{client.port}"

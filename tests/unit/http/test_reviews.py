@@ -8,10 +8,10 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from aiohttp.web import Application, Request
 
-from bridge.admission import endpoint
-from bridge.admission.endpoint import LARGEST, SMALL, Terms, make_app, seconds
-from bridge.admission.endpoint import MUTATING_PATH as PATH
-from bridge.admission.review import ReviewError, read_review
+from bridge.admission.review import MUTATING_PATH as PATH
+from bridge.admission.review import ReviewError, Terms, read_review
+from bridge.http import reviews
+from bridge.http.reviews import LARGEST, SMALL, make_app, seconds
 
 Client = TestClient[Request, Application]
 
@@ -129,7 +129,7 @@ async def held_back(client: Client, size: int) -> AsyncIterator[None]:
     (await waiting).release()
 
 
-async def test_large_reviews_that_are_held_back_leave_room_for_small_ones() -> None:
+async def test_large_reviews_that_are_held_back_leave_room_for_others() -> None:
     async def review(body: bytes, terms: Terms) -> bytes:
         return b"{}"
 
@@ -137,21 +137,31 @@ async def test_large_reviews_that_are_held_back_leave_room_for_small_ones() -> N
         client = await stack.enter_async_context(TestClient(TestServer(make_app(review, lambda: 10.0))))
         for _ in range(16):
             await stack.enter_async_context(held_back(client, LARGEST))
-        async with client.post(PATH, data=io.BytesIO(b"x" * SMALL), headers=JSON) as answer:
-            assert answer.status == 200
+        for size in (SMALL, 1 << 20):
+            async with client.post(PATH, data=io.BytesIO(b"x" * size), headers=JSON) as answer:
+                assert answer.status == 200
+
+
+async def test_large_review_is_refused_while_others_of_its_address_are_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reviews, "MOST_LARGE", 3 << 20)
+    decided = asyncio.Event()
+
+    async def review(body: bytes, terms: Terms) -> bytes:
+        await decided.wait()
+        return b"{}"
+
+    async with TestClient(TestServer(make_app(review, lambda: 10.0))) as client:
+        first = asyncio.ensure_future(client.post(PATH, data=io.BytesIO(b"x" * (1 << 20)), headers=JSON))
+        await asyncio.sleep(0.3)
         async with client.post(PATH, data=io.BytesIO(b"x" * (1 << 20)), headers=JSON) as answer:
             assert answer.status == 429
-            assert "too many reviews of more than 64 KiB" in await answer.text()
-
-
-async def test_what_was_answered_counts_no_longer(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint, "MOST_LARGE", 3 << 20)
-    for _ in range(3):
-        async with client.post(PATH, data=io.BytesIO(b"x" * (2 << 20)), headers=JSON) as answer:
+            assert "too many large requests at once, and this review" in await answer.text()
+        decided.set()
+        async with await first as answer:
             assert answer.status == 200
-    monkeypatch.setattr(endpoint, "MOST_LARGE_OF_PEER", 1 << 20)
-    async with client.post(PATH, data=io.BytesIO(b"x" * (2 << 20)), headers=JSON) as answer:
-        assert answer.status == 429
+        for _ in range(3):
+            async with client.post(PATH, data=io.BytesIO(b"x" * (1 << 20)), headers=JSON) as answer:
+                assert answer.status == 200
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
