@@ -148,6 +148,9 @@ class Defaulter:
     def _complete_metadata(self, metadata: dict[str, Any], key: Key) -> None:
         for name in [name for name, value in metadata.items() if value is None]:
             del metadata[name]
+        for field in ("labels", "annotations"):
+            if any(value is None for value in metadata.get(field, {}).values()):
+                metadata[field] = {name: "" if value is None else value for name, value in metadata[field].items()}
         if key.namespace == CLUSTER:
             metadata.pop("namespace", None)
         else:

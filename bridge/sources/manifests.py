@@ -24,7 +24,7 @@ from bridge.model.nesting import MAX_DEPTH, MAX_VALUES, NestingError, exceeds, h
 from bridge.model.types import CRD, POLICY_KIND
 from bridge.sources.defaults import Defaulter
 from bridge.sources.pruning import prune
-from bridge.sources.yaml import UNREADABLE, BrokenDocument, Lines, read_documents
+from bridge.sources.yaml import UNREADABLE, BrokenDocument, Lines, Place, read_documents
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
@@ -442,9 +442,10 @@ def read_content(content: bytes, file: str, *, retried: bool) -> FileContent:
         if is_suite(document.value):
             continue
         for value, line in _take_apart(document.value, document.line, document.item_lines):
-            fault = _check_object(value)
-            if fault:
-                troubles.append(report(file, line, document.number, fault, retried=retried))
+            if fault := _check_object(value):
+                reason, place = fault
+                at = Lines(text).of(line, place) if place else line
+                troubles.append(report(file, at, document.number, reason, retried=retried))
             else:
                 manifests.append(Manifest(value, file, line, document.number))
     return FileContent(tuple(manifests), tuple(troubles))
@@ -470,10 +471,10 @@ def _take_apart(value: Any, line: int, item_lines: Sequence[int]) -> Iterator[tu
         yield from _take_apart(whole, item_lines[index] if index < len(item_lines) else line, ())
 
 
-def _check_object(value: Any) -> str | None:
+def _check_object(value: Any) -> _Fault | None:
     """Why a value is not an object of the Kubernetes API; None if it is one."""
     if not isinstance(value, dict):
-        return f"no object but a {'list' if isinstance(value, list) else 'plain value'}: a manifest is a mapping"
+        return f"no object but a {'list' if isinstance(value, list) else 'plain value'}: a manifest is a mapping", ()
     for field in ("apiVersion", "kind"):
         if fault := _check_text(value.get(field), field):
             return fault
@@ -482,38 +483,54 @@ def _check_object(value: Any) -> str | None:
     try:
         text = msgspec.json.encode(value)
     except UnicodeEncodeError:
-        return "a string in it is not valid Unicode"
+        return "a string in it is not valid Unicode", ()
     if has_more_values(text, MAX_VALUES):
-        return f"it has more than {MAX_VALUES} fields and items"
-    return str(NestingError()) if exceeds(text, MAX_DEPTH) else None
+        return f"it has more than {MAX_VALUES} fields and items", ()
+    return (str(NestingError()), ()) if exceeds(text, MAX_DEPTH) else None
 
 
-def _check_metadata(metadata: Any) -> str | None:
+def _check_metadata(metadata: Any) -> _Fault | None:
     if metadata is not None and not isinstance(metadata, dict):
-        return "metadata is not a mapping"
+        return "metadata is not a mapping", ("metadata",)
     metadata = metadata or {}
     if "name" not in metadata and "generateName" in metadata:
-        return "metadata.name is missing: manifests cannot have generated names"
-    if fault := _check_text(metadata.get("name"), "metadata.name"):
+        return "metadata.name is missing: manifests cannot have generated names", ("metadata", "generateName")
+    if fault := _check_text(metadata.get("name"), "metadata", "name"):
         return fault
-    if metadata.get("namespace") is not None and (fault := _check_text(metadata["namespace"], "metadata.namespace")):
+    if metadata.get("namespace") is not None and (fault := _check_text(metadata["namespace"], "metadata", "namespace")):
         return fault
     for field in ("labels", "annotations"):
-        if not isinstance(metadata.get(field), dict | None):
-            return f"metadata.{field} is not a mapping"
-    for field in ("metadata.name", "metadata.namespace"):
-        name = metadata.get(field.removeprefix("metadata."))
+        if fault := _check_texts(metadata.get(field), field):
+            return fault
+    for field in ("name", "namespace"):
+        name = metadata.get(field)
         if name in {".", ".."} or any(sign in "/%" or sign.isspace() for sign in name or ""):
-            return f"{field} {name!r} is not a valid Kubernetes name"
+            return f"metadata.{field} {name!r} is not a valid Kubernetes name", ("metadata", field)
     return None
 
 
-def _check_text(value: Any, field: str) -> str | None:
-    if value is None or value == "":
-        return f"{field} is missing"
-    return None if isinstance(value, str) else f"{field} is not a string ({value!r}): quote it"
+def _check_texts(texts: Any, field: str) -> _Fault | None:
+    if not isinstance(texts, dict | None):
+        return f"metadata.{field} is not a mapping", ("metadata", field)
+    faults = (_check_type(value, "metadata", field, name) for name, value in (texts or {}).items() if value is not None)
+    return next(filter(None, faults), None)
 
 
+def _check_text(value: Any, *place: str) -> _Fault | None:
+    return (f"{'.'.join(place)} is missing", place) if value is None or value == "" else _check_type(value, *place)
+
+
+def _check_type(value: Any, *place: str) -> _Fault | None:
+    """Why a value is not text. A message has no nested values: a link may lead to a file with secrets."""
+    if isinstance(value, str):
+        return None
+    field = ".".join(place[:2]) + "".join(f"[{name!r}]" for name in place[2:])
+    if isinstance(value, dict | list):
+        return f"{field} is not a string but a {'list' if isinstance(value, list) else 'mapping'}", place
+    return f"{field} is not a string ({value!r}): quote it", place
+
+
+_Fault = tuple[str, Place]  # a reason, and the place of the value in the object
 _Signature = tuple[int, ...]
 
 

@@ -16,6 +16,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import yaml
+from yaml.composer import ComposerError
 from yaml.constructor import ConstructorError
 
 from bridge.model.nesting import MAX_MESSAGE_DEPTH, NestingError, exceeds
@@ -29,6 +30,7 @@ _TAG = "tag:yaml.org,2002:"
 _TEXT = f"{_TAG}str"
 _NUMBER = f"{_TAG}float"
 _MERGE = f"{_TAG}merge"
+_SECOND_ANCHOR = "second occurrence"  # PyYAML's problem of an anchor that is defined again
 _SAFE_INTEGER = 2**53  # up to here a float without a fraction equals the integer
 _MAX_EXPANSION = 1_000_000  # characters and values that aliases may add to those of the text
 _SHOWN = 100  # characters of a wrong number in a message
@@ -46,6 +48,41 @@ class YamlLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore
             return _plain_tag(value) if implicit[0] else _TEXT
         tag: str = super().resolve(kind, value, implicit)
         return tag
+
+
+class _ReusingAnchors(yaml.composer.Composer, YamlLoader):
+    """Composes nodes of texts that define an anchor again, which YAML allows and libyaml's composer does not."""
+
+    def __init__(self, stream: str) -> None:
+        YamlLoader.__init__(self, stream)  # type: ignore[call-arg]  # without libyaml it has another base
+        yaml.composer.Composer.__init__(self)
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """Return the next node. An alias refers to the last definition before it (YAML 1.2.2, section 3.2.2.2)."""
+        event = self.peek_event()
+        if not isinstance(event, yaml.AliasEvent):
+            self.anchors.pop(event.anchor, None)
+        node: yaml.Node | None = super().compose_node(parent, index)
+        return node
+
+
+def compose(text: str) -> yaml.Node | None:
+    """Return the node of the only document in a text; None without one. Raises YAMLError."""
+    try:
+        return _compose_with(YamlLoader, text)
+    except ComposerError as error:
+        if error.problem != _SECOND_ANCHOR:
+            raise
+    return _compose_with(_ReusingAnchors, text)
+
+
+def _compose_with(loader_class: type[YamlLoader], text: str) -> yaml.Node | None:
+    loader = loader_class(text)
+    try:
+        node: yaml.Node | None = loader.get_single_node()
+        return node
+    finally:
+        loader.dispose()
 
 
 @functools.lru_cache(_WORDS)
@@ -288,15 +325,11 @@ def _read_yaml(number: int, first_line: int, chunk: str) -> Document | BrokenDoc
     line = first_line
     try:
         _refuse_abysses(chunk)
-        loader = YamlLoader(chunk)
-        try:
-            node = loader.get_single_node()
-            if node is None:
-                return None
-            line = first_line + node.start_mark.line
-            value = Construction(len(chunk), first_line).of(node)
-        finally:
-            loader.dispose()
+        node = compose(chunk)
+        if node is None:
+            return None
+        line = first_line + node.start_mark.line
+        value = Construction(len(chunk), first_line).of(node)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = first_line + mark.line if mark is not None else line
@@ -329,7 +362,7 @@ Place = tuple[str | int, ...]  # of a value in a document: keys and numbers of i
 
 def read_lines(text: str) -> Iterator[tuple[Place, int]]:
     """Return the line of each place in a text that is one document without errors."""
-    node = yaml.compose(text, YamlLoader)
+    node = compose(text)
     return _find_lines_below(node, ()) if node else iter(())
 
 
@@ -357,7 +390,7 @@ class Lines:
         first_line, chunk = [part for part in self._parts if part[0] <= line][-1]
         if chunk != self._composed[0]:
             try:
-                self._composed = chunk, yaml.compose(chunk, YamlLoader)
+                self._composed = chunk, compose(chunk)
             except yaml.YAMLError:  # several values of JSON
                 self._composed = chunk, None
         node = _find_object(self._composed[1], line - first_line)

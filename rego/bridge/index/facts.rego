@@ -64,7 +64,7 @@ facts_at("Listener", type, obj) := {
 	"distinct": _are_distinct(type, _claims_of(named)),
 	"by": stamp,
 	"type": type,
-	"class": [keys.format(keys.gateway_api, "GatewayClass", "", obj.spec.gatewayClassName) | levels.of_type(type) == "Gateway"],
+	"class": [keys.named(keys.gateway_api, "GatewayClass", "", obj.spec.gatewayClassName) | levels.of_type(type) == "Gateway"],
 } if {
 	named := named_listeners([object.union(listener, {"hostname": hostname | hostname := lower(listener.hostname)}) |
 		some listener in obj.spec.listeners

@@ -76,3 +76,12 @@ test_stored_facts_count_while_the_levels_of_modules_are_those_that_they_were_com
 	index.facts(key).sections == ["stored"] with data.objects as testing.stored([route]) with data.facts as stored[""]
 	index.facts(key).sections != ["stored"] with data.objects as testing.stored([route]) with data.facts as stored.other
 }
+
+test_gateway_without_a_possible_class_name_has_no_class if {
+	every name in ["", " ", "a/b", null] {
+		index.facts_at("Listener", "gateway.networking.k8s.io/Gateway", {"spec": {
+			"gatewayClassName": name,
+			"listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}],
+		}}).class == []
+	}
+}

@@ -40,11 +40,12 @@ ref_group(text) := "core." if {
 	text == "core"
 } else := group_name(text)
 
-# The key of the object that a ref names; see `format` and `ref_group`. Undefined if a part is empty, is not a string, or contains
-# `/`, `#` or `@`, which would make it another key: such an object cannot exist. A group may have a version.
+# The key of the object that a ref names; see `format` and `ref_group`. Undefined if a part is empty, is not a string, or
+# contains `/`, `#`, `@`, a blank or a control character, which would make it another key or none: such an object cannot
+# exist. A group may have a version.
 named(grp, kind, namespace, name) := key if {
 	key := concat("/", [ref_group(grp), kind, namespace_name(namespace), name])
-	regex.match(`^([^/#@]+/){3}[^/#@]+$`, key)
+	regex.match(`^([^/#@\s\p{Z}\p{C}]+/){3}[^/#@\s\p{Z}\p{C}]+$`, key)
 }
 
 section(object_key, name) := concat("#", [object_key, name])

@@ -79,6 +79,8 @@ test_name_with_a_mark_of_a_key_or_an_empty_part_makes_no_key if {
 		["", "Service", "shop", "cart#http"],
 		["", "Service", "shop", "cart@frontend"],
 		["", "Service", "shop", ""],
+		["", "Service", "shop", "cart "],
+		["", "Service", "shop", "\u00a0cart"],
 		["", "Service", "shop", null],
 		["", "Service", "shop", 3],
 		["", "", "shop", "cart"],

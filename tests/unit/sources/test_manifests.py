@@ -147,20 +147,32 @@ def test_lists_are_taken_apart(tmp_path: Path) -> None:
         ("\n\nkind: A\nmetadata: {name: a}", "3: document 1: apiVersion is missing"),
         ("apiVersion: v1\nmetadata: {name: a}", "1: document 1: kind is missing"),
         ("apiVersion: v1\nkind: A", "1: document 1: metadata.name is missing"),
-        ("apiVersion: v1\nkind: A\nmetadata: []", "1: document 1: metadata is not a mapping"),
+        ("apiVersion: v1\nkind: A\nmetadata: []", "3: document 1: metadata is not a mapping"),
         (
             "apiVersion: v1\nkind: A\nmetadata: {name: a, labels: [b]}",
-            "1: document 1: metadata.labels is not a mapping",
+            "3: document 1: metadata.labels is not a mapping",
         ),
         ("apiVersion: 1\nkind: A\nmetadata: {name: a}", "1: document 1: apiVersion is not a string (1): quote it"),
-        ("apiVersion: v1\nkind: A\nmetadata: {name: 7}", "1: document 1: metadata.name is not a string (7): quote it"),
+        ("apiVersion: v1\nkind: A\nmetadata: {name: 7}", "3: document 1: metadata.name is not a string (7): quote it"),
         (
             "apiVersion: v1\nkind: A\nmetadata: {name: a/b}",
-            "1: document 1: metadata.name 'a/b' is not a valid Kubernetes name",
+            "3: document 1: metadata.name 'a/b' is not a valid Kubernetes name",
         ),
         (
             "apiVersion: v1\nkind: A\nmetadata: {generateName: a-}",
-            "1: document 1: metadata.name is missing: manifests cannot have generated names",
+            "3: document 1: metadata.name is missing: manifests cannot have generated names",
+        ),
+        (
+            "apiVersion: [secret]\nkind: A\nmetadata: {name: a}",
+            "1: document 1: apiVersion is not a string but a list",
+        ),
+        (
+            "kind: A\napiVersion: v1\nmetadata:\n  name: a\n  annotations:\n    fine: b\n    a/b: true\n    c: 80",
+            "7: document 1: metadata.annotations['a/b'] is not a string (True): quote it",
+        ),
+        (
+            "kind: A\napiVersion: v1\nmetadata:\n  name: a\n  labels: {tier: {a: b}}",
+            "5: document 1: metadata.labels['tier'] is not a string but a mapping",
         ),
         ('{"apiVersion": "v1",\n "kind" "A"}', "2: document 1: invalid JSON: Expecting ':' delimiter"),
         (
@@ -172,6 +184,14 @@ def test_lists_are_taken_apart(tmp_path: Path) -> None:
 def test_a_broken_document_is_reported_with_file_line_and_number(tmp_path: Path, text: str, reason: str) -> None:
     (tmp_path / "a.yaml").write_text(text)
     assert problems_in(tmp_path) == [f"{tmp_path}/a.yaml:{reason}"]
+
+
+@pytest.mark.parametrize("field", ["labels", "annotations"])
+def test_label_or_annotation_without_a_value_is_an_empty_text(tmp_path: Path, field: str) -> None:
+    (tmp_path / "a.yaml").write_text(f"apiVersion: v1\nkind: A\nmetadata: {{name: a, {field}: {{b: , c: d}}}}")
+    source = ManifestSource([tmp_path], follow=False)
+    assert [obj["metadata"][field] for obj in source.load()] == [{"b": "", "c": "d"}]
+    assert not source.problems
 
 
 def test_a_file_that_is_no_utf_8_is_reported(tmp_path: Path) -> None:

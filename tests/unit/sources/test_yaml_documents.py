@@ -3,7 +3,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bridge.sources.yaml import BrokenDocument, Document, number_of, read_documents
+from bridge.sources.yaml import BrokenDocument, Document, Lines, number_of, read_documents
 
 
 def value_of(text: str) -> object:
@@ -255,3 +255,15 @@ def test_unexpected_error_is_a_problem_of_its_document(monkeypatch: pytest.Monke
     first, second = read_documents("a: 1\n---\n{}")
     assert first == BrokenDocument(1, 1, "it cannot be read (LookupError): simplify it")
     assert isinstance(second, Document)
+
+
+def test_anchor_may_be_defined_again_within_a_document() -> None:
+    text = "a: &x {b: &y 1}\nc: [*x, *y]\nd: &y {<<: *x, e: &x 2}\nf: [*x, *y]"
+    assert value_of(text) == {"a": {"b": 1}, "c": [{"b": 1}, 1], "d": {"b": 1, "e": 2}, "f": [2, {"b": 1, "e": 2}]}
+    assert Lines("---\n" + text).of(2, ("d", "e")) == 4
+
+
+def test_anchor_defined_again_hides_no_undefined_alias() -> None:
+    [broken] = read_documents("a: &x 1\nb: &x 2\nc: *z")
+    assert isinstance(broken, BrokenDocument)
+    assert (broken.line, broken.reason) == (3, "invalid YAML: found undefined alias 'z'")
