@@ -39,7 +39,7 @@ WRITERS = 8  # objects that are written in parallel
 def uninstall_status(config: Path | None, output: str, *, dry_run: bool, yes: bool, **flags: Any) -> int:
     """Remove everything that bridges wrote into a cluster; entries of other writers stay.
 
-    These are conditions, annotations and statuses, the bridge's fields of the webhook configurations, and its Leases.
+    These are conditions, annotations and statuses, the bridge's fields of the webhook configurations, and its Lease.
     Stop the bridges first: while a bridge holds the Lease, the command removes nothing. The exit code is 1 if something
     remains, or could not be checked.
 
@@ -109,11 +109,11 @@ def _show(output: str, outcomes: Sequence[RemovalOutcome]) -> None:
 async def look(settings: Settings, *, refuse: bool) -> list[RemovalOutcome]:
     """Return what would be removed. With `refuse` a running bridge is an error. Raises KubeError, StillWritingError."""
     from bridge.remediator.plan import describe
-    from bridge.sidecar.removal import holder_of, insist_on_none, names_of_leases
+    from bridge.sidecar.removal import holder_of, insist_on_none
 
     async with await _connected(settings) as client:
-        for name in await names_of_leases(client, settings) if refuse else ():
-            await insist_on_none(client, settings.lease_namespace, name, print_error)
+        if refuse:
+            await insist_on_none(client, settings.lease_namespace, settings.lease_name, print_error)
         async with _removal(client, settings) as removal:
             found = await removal.look()
             outcomes = [RemovalOutcome(short_key(one.key), tuple(describe(one.traces))) for one in found]
@@ -127,14 +127,12 @@ async def look(settings: Settings, *, refuse: bool) -> list[RemovalOutcome]:
 async def remove(settings: Settings) -> list[RemovalOutcome]:
     """Remove everything. Raises KubeError, and StillWritingError while a bridge is running."""
     from bridge.remediator.plan import describe
-    from bridge.sidecar.removal import held, insist_on_none, names_of_leases
+    from bridge.sidecar.removal import held, insist_on_none
 
-    where = settings.lease_namespace
+    where = settings.lease_namespace, settings.lease_name
     async with await _connected(settings) as client:
-        leases = await names_of_leases(client, settings)
-        for name in leases:
-            await insist_on_none(client, where, name, print_error)
-        async with held(client, where, leases), _removal(client, settings) as removal:
+        await insist_on_none(client, *where, print_error)
+        async with held(client, *where), _removal(client, settings) as removal:
             found, limit = await removal.look(), asyncio.Semaphore(WRITERS)
 
             async def take_back(one: TracedObject) -> RemovalOutcome:
@@ -152,15 +150,15 @@ async def remove(settings: Settings) -> list[RemovalOutcome]:
 
 
 async def _last(client: KubeClient, settings: Settings, before: list[RemovalOutcome]) -> RemovalOutcome:
-    """Delete the Leases, one of which stores names of former policy kinds, once no remaining object needs them."""
+    """Delete the Lease, which stores names of former policy kinds, once no remaining object needs them."""
     from bridge.kube.errors import KubeError
-    from bridge.sidecar.removal import delete_leases
+    from bridge.sidecar.removal import delete_lease
 
     name, what = _lease_name(settings), ("the object itself",)
     if any(one.left or one.unseen for one in before):
         return RemovalOutcome(name, what, left="it stores names of remaining entries")
     try:
-        await delete_leases(client, settings)
+        await delete_lease(client, settings.lease_namespace, settings.lease_name)
     except KubeError as error:
         return RemovalOutcome(name, what, left=str(error))
     return RemovalOutcome(name, what, done=True)

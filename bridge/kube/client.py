@@ -146,10 +146,6 @@ class KubeClient:
         with self._count_change(method):
             return await self._authorized(exchange)
 
-    def is_unchanging(self) -> bool:
-        """Return whether no request that changes objects is in progress."""
-        return self._unchanging.is_set()
-
     async def wait_for_writes(self) -> None:
         """Wait until no request that changes objects is in progress."""
         await self._unchanging.wait()

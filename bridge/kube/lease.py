@@ -6,10 +6,6 @@ The rules:
   renewal: the clocks of two machines need not agree.
 - The holder counts from the time at which it sent its last accepted renewal, and stops before another process may
   start.
-- Of several Leases (`shards`), the annotation SHARDS of the first has their number. All are held only while it is the
-  bridge's own. A bridge that finds another number in the first Lease clears it, and writes its own a duration later:
-  holders under the former number have stopped by then.
-- A holder hands a Lease over to a process that requests it, after its writes in progress have ended.
 
 The library's elector is not used: it never releases, so every restart costs a lease's duration; it uses the wall clock,
 which may jump; and an unavailable API server ends it with the HTTP library's error.
@@ -57,7 +53,7 @@ class FencedClient(KubeClient):
             raise Fenced(f"{method} {path} not sent: this bridge does not hold the Lease")
         try:
             async with asyncio.timeout(None) as limit:
-                with self._limit_to_term(limit), self._count_change(method):
+                with self._limit_to_term(limit):
                     return await self._client.request(method, path, **others)
         except TimeoutError as error:
             if not limit.expired():
@@ -88,8 +84,6 @@ class FencedClient(KubeClient):
         """Do nothing: the connections belong to the other client."""
 
 
-SHARDS = "policybridge.io/shards"  # annotation of the first Lease: the number of Leases; none: 1; empty: changing
-REQUEST = "policybridge.io/requested-by"  # annotation of a Lease: the process that requests it
 _LEASES = "leases.coordination.k8s.io"
 _RELEASE_TIMEOUT = 3.0  # seconds that a clean stop may take
 
@@ -122,8 +116,7 @@ class Lease:
 
     `identity` must be unique to this process. `on_change` is called when `held`, `trouble`, or another `holder` has
     changed. The event `taken` is set while the Lease is held. The holder's `notes` are written as annotations of the
-    Lease with the next renewal, for later holders. `requester` is the process that requests it; "" for none. It is one
-    of `shards` Leases, of which `first` is the first one, None if it is this one.
+    Lease with the next renewal, for later holders.
     """
 
     def __init__(
@@ -135,8 +128,6 @@ class Lease:
         *,
         term: Term = _STANDARD_TERM,
         on_change: Callable[[Lease], None] = lambda _: None,
-        shards: int = 1,
-        first: Lease | None = None,
     ) -> None:
         self.namespace = namespace
         self.name = name
@@ -144,52 +135,36 @@ class Lease:
         self.taken = asyncio.Event()
         self.holder = ""  # the last seen holder
         self.notes: dict[str, str] = {}
-        self.requester = ""
-        self.wanted = False  # request it with the next check
-        self.agreed_until = 0.0  # of the first Lease: others write by the same number of shards until then
         self.trouble: str | None = None  # why it cannot be acquired or renewed, in one line with the fix
         self._client = client
         self._term = term
         self._on_change = on_change
-        self._shards = str(shards)
-        self._first = first or self
         self._path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
         self._seen: dict[str, Any] | None = None  # the Lease object as last read or written
         self._renewal: tuple[object, ...] = ()  # the identity of the last seen renewal
         self._renewal_seen = 0.0
         self._held_until = 0.0
-        self._cleared_at: float | None = None  # when this process saw that it had cleared another number
         self._resigned = False
-        self._successor: tuple[str, Callable[[], bool]] | None = None
         self._expiry: asyncio.TimerHandle | None = None
 
     @property
     def held(self) -> bool:
         """Return whether this process may write now. It is False well before others may start."""
-        return not self._resigned and self._successor is None and self.left > 0
+        return not self._resigned and clock() < self._held_until
 
     @property
     def left(self) -> float:
         """Return the seconds for a write in progress, if nothing renews the Lease; resigning does not end it."""
-        return max(0.0, min(self._held_until, self._first.agreed_until) - clock())
+        return max(0.0, self._held_until - clock())
 
     @property
     def noted(self) -> dict[str, str]:
         """Return the annotations of the Lease as last seen."""
         return dict((self._seen or {}).get("metadata", {}).get("annotations") or {})
 
-    @property
-    def is_agreed(self) -> bool:
-        """Return whether the first Lease has this bridge's number of shards."""
-        return clock() < self._first.agreed_until
-
     def resign(self) -> None:
         """Stop holding it. Others can acquire it only after `run` is cancelled, so writes in progress may end first."""
         self._resigned = True
-
-    def give(self, successor: str, ended: Callable[[], bool]) -> None:
-        """Stop holding it, and hand it over as soon as `ended` returns that no write is in progress."""
-        self._successor, self.requester = (successor, ended), ""
 
     async def run(self) -> None:
         """Acquire the Lease when it is free and renew it, until cancelled; then release it."""
@@ -208,40 +183,22 @@ class Lease:
     async def _look_and_act(self) -> None:
         if not self.held or self._seen is None:
             await self._look()
-        if self._first is not self and not self.is_agreed:
-            pass  # it ends, if it is held
-        elif self._seen is None:
+        if self._seen is None:
             await self._create()
         elif self._may_take(self._seen["spec"]):
-            is_given = self._successor is not None and self._successor[1]()
-            holder = self._successor[0] if self._successor and is_given else self.identity
-            await self._write(self._seen, self._make_annotations(holder), self._make_spec(self._seen["spec"], holder))
-        elif self.wanted:
-            await self._write(self._seen, {**self.noted, REQUEST: self.identity}, self._seen["spec"])
-        self.wanted = False
+            await self._write(self._seen)
 
     async def _look(self) -> None:
-        sent = clock()
         try:
-            self._note(await self._client.get(f"{self._path}/{self.name}", timeout=self._timeout), sent)
+            self._note(await self._client.get(f"{self._path}/{self.name}", timeout=self._timeout))
         except NotFound:
             self._seen = None
 
-    def _note(self, lease: dict[str, Any], sent: float) -> None:
-        """Note the state of the Lease in the answer to a request that was sent then."""
+    def _note(self, lease: dict[str, Any]) -> None:
         spec = lease.setdefault("spec", {})
         self._seen = lease
         before, self.holder = self.holder, spec.get("holderIdentity") or ""
-        number = self.noted.get(SHARDS, "1")
-        self.agreed_until = sent + self._term.duration - self._term.margin if number == self._shards else 0.0
-        if number or self.holder != self.identity:
-            self._cleared_at = None
-        elif self._cleared_at is None:
-            self._cleared_at = clock()
-        # The holder's requester is the last one until that is answered.
-        if (requester := self.noted.get(REQUEST, "")) or self.holder != self.identity:
-            self.requester = requester
-        renewal = (self.holder, spec.get("renewTime"))  # a request is no renewal
+        renewal = (self.holder, spec.get("renewTime"), lease["metadata"]["resourceVersion"])
         if renewal != self._renewal:
             self._renewal, self._renewal_seen = renewal, clock()
         if self.holder != self.identity:
@@ -255,12 +212,11 @@ class Lease:
         return clock() >= self._renewal_seen + (spec.get("leaseDurationSeconds") or self._term.duration)
 
     async def _create(self) -> None:
-        annotations = self._make_annotations(self.identity)
         body = {
             "apiVersion": "coordination.k8s.io/v1",
             "kind": "Lease",
-            "metadata": {"name": self.name, "namespace": self.namespace, "annotations": annotations},
-            "spec": self._make_spec({}, self.identity),
+            "metadata": {"name": self.name, "namespace": self.namespace, "annotations": self.notes},
+            "spec": self._make_spec({}),
         }
         sent = clock()
         try:
@@ -269,8 +225,9 @@ class Lease:
             return  # another bridge was faster: the next check sees it
         self._take(lease, sent)
 
-    async def _write(self, lease: dict[str, Any], annotations: dict[str, str], spec: dict[str, Any]) -> None:
-        body = {**lease, "metadata": {**lease["metadata"], "annotations": annotations}, "spec": spec}
+    async def _write(self, lease: dict[str, Any]) -> None:
+        metadata = {**lease["metadata"], "annotations": {**self.noted, **self.notes}}
+        body = {**lease, "metadata": metadata, "spec": self._make_spec(lease["spec"])}
         sent = clock()
         try:
             answer = await self._client.put(f"{self._path}/{self.name}", body, timeout=self._timeout)
@@ -280,33 +237,19 @@ class Lease:
             if self._seen is None:
                 self._lose()
             return
-        if spec.get("holderIdentity") == self.identity:
-            self._take(answer, sent)
-        else:
-            self._note(answer, sent)
+        self._take(answer, sent)
 
-    def _make_annotations(self, holder: str) -> dict[str, str]:
-        found = {**self.noted, **self.notes}
-        found.pop(REQUEST, None)
-        # A request ends with the hand-over: if the new holder has died, it must not get the Lease again.
-        if self.requester not in {"", holder}:
-            found[REQUEST] = self.requester
-        if self._first is self and found.get(SHARDS, "1") != self._shards:
-            is_free = self._cleared_at is not None and clock() >= self._cleared_at + self._term.duration
-            found[SHARDS] = self._shards if self._seen is None or is_free else ""
-        return found
-
-    def _make_spec(self, before: dict[str, Any], holder: str) -> dict[str, Any]:
+    def _make_spec(self, before: dict[str, Any]) -> dict[str, Any]:
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         spec = {**before, "leaseDurationSeconds": max(1, round(self._term.duration)), "renewTime": now}
-        if before.get("holderIdentity") != holder:
-            spec["holderIdentity"] = holder
+        if before.get("holderIdentity") != self.identity:
+            spec["holderIdentity"] = self.identity
             spec["acquireTime"] = now
             spec["leaseTransitions"] = (before.get("leaseTransitions") or 0) + 1 if before else 0
         return spec
 
     def _take(self, lease: dict[str, Any], sent: float) -> None:
-        self._note(lease, sent)
+        self._note(lease)
         self._held_until = sent + self._term.duration - self._term.margin
         if self._expiry is not None:
             self._expiry.cancel()
@@ -318,7 +261,6 @@ class Lease:
 
     def _lose(self) -> None:
         self._held_until = 0.0
-        self._successor = None
         self.notes.clear()  # the next holder's notes count
         if self._expiry is not None:
             self._expiry.cancel()

@@ -3,7 +3,7 @@
 A report of this bridge has the label `LABEL`, and annotations with the key of its object and a digest of its content.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
 
 import structlog
@@ -60,11 +60,10 @@ class StoredReport(NamedTuple):
 
 
 class ReportClient:
-    """The reports of one API server. `client_for` returns the client that writes in a namespace. Raises KubeError."""
+    """The reports of one API server. Methods raise KubeError."""
 
-    def __init__(self, client_for: Callable[[str], KubeClient]) -> None:
-        self._client_for = client_for
-        self._client = client_for(CLUSTER)
+    def __init__(self, client: KubeClient) -> None:
+        self._client = client
         self._unusable: set[str] = set()  # groups whose CRDs cannot be used, which was logged
 
     async def served_forms(self) -> list[Form]:
@@ -106,15 +105,15 @@ class ReportClient:
                 path = resource.object_path(metadata.get("namespace", ""), metadata["name"])
                 yield StoredReport(path, annotations.get(OBJECT, ""), annotations.get(CONTENT, ""))
 
-    async def apply(self, path: str, report: dict[str, Any], namespace: str) -> None:
-        """Create a report about an object in a namespace, or make it equal."""
-        await self._client_for(namespace).patch(
+    async def apply(self, path: str, report: dict[str, Any]) -> None:
+        """Create a report, or make it equal."""
+        await self._client.patch(
             path, report, SERVER_SIDE_APPLY, params={"fieldManager": FIELD_MANAGER, "force": "true"}
         )
 
-    async def delete(self, path: str, namespace: str = CLUSTER) -> None:
-        """Delete a report about an object in a namespace, unless it is gone."""
+    async def delete(self, path: str) -> None:
+        """Delete a report, unless it is gone."""
         try:
-            await self._client_for(namespace).delete(path)
+            await self._client.delete(path)
         except NotFound:
             return

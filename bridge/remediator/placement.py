@@ -239,10 +239,6 @@ class Placement(WriteLoop[str]):
             for work in (self._sweep, self._judge_changed, self._write, self._look):
                 tasks.create_task(work())
 
-    def _resume(self, shards: Iterable[int]) -> None:
-        super()._resume(shards)
-        self._sweep_soon(self._kinds)
-
     def _sweep_soon(self, types: Iterable[str]) -> None:
         self._stale.update(types)
         if self._stale:
@@ -301,7 +297,6 @@ class Placement(WriteLoop[str]):
 
         Raises OpaError, like the others.
         """
-        keys = self._keep_held(keys)
         self._reports.counts["judged"] += len(keys)
         plans = await self._plan_changes(keys)
         to_write = []
@@ -416,5 +411,5 @@ class Placement(WriteLoop[str]):
 
     async def _may_begin(self) -> None:
         """Wait until OPA is synced and this bridge writes. Another one reports and writes until then."""
-        while not self._may_plan():  # noqa: ASYNC110 (the Lease has no event here)
+        while not self._may_write():  # noqa: ASYNC110 (the Lease has no event here)
             await asyncio.sleep(PAUSE)

@@ -59,7 +59,6 @@ class Remediator(WriteLoop[Item]):
         if notice.refilling:
             self._filling += 1
             self._reported.clear()
-            self._resume(list(self._aside))  # they may not differ from the next sync's results
         if notice.refilling or notice.refilled:
             self._changes.clear()
         if not notice.refilling:
@@ -84,11 +83,6 @@ class Remediator(WriteLoop[Item]):
     def is_complete(self) -> bool:
         """Return whether the outcomes of all policies are counted: none is missing until everything is computed."""
         return self._is_whole and not self._computing.partial and not self._computing.kinds_differ
-
-    @property
-    def has_caught_up(self) -> bool:
-        """Return whether this bridge could take over writes of others at once; they change statuses all the time."""
-        return self.is_complete and self.waiting <= STATUS_BATCH
 
     async def run(self) -> None:
         """Compute and write until cancelled."""
@@ -165,9 +159,8 @@ class Remediator(WriteLoop[Item]):
         """Store the names of marks for a later bridge; remove marks of former kinds."""
         while True:
             recalled, names = list(self._sink.recall()), self._computing.names()
-            gone = [former for former in recalled if former not in names]
-            differs = gone or (recalled != names and self._sink.may_write())
-            if self._is_whole and self._may_plan() and differs:
+            if self._is_whole and self._may_write() and recalled != names:
+                gone = [former for former in recalled if former not in names]
                 dirty = Dirty()
                 with self._working():
                     try:
@@ -201,8 +194,8 @@ class Remediator(WriteLoop[Item]):
     def _limit(self) -> int:
         return min(self._batch.now, self._budget.permits_within(BUDGET_AHEAD))
 
-    def _may_plan(self) -> bool:
-        return self._sink.may_plan()
+    def _may_write(self) -> bool:
+        return self._sink.may_write()
 
     def _fits(self, item: Item) -> bool:
         """Return whether a status now would match the object as in OPA, and could be written.

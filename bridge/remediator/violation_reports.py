@@ -69,11 +69,11 @@ class ViolationReports(WriteLoop[str]):
 
     def take(self, changed: Collection[str] | None) -> None:
         """Process a whole audit, in which these objects or their violations may have changed (None: any)."""
-        begins, held = self._whole < 0, self._sink.held_shards()
+        begins = self._whole < 0
         for key in self._rows.keys() | self._audited.objects() if changed is None else changed:
             before, now = self._rows.get(key, []), self._audited.rows_of(key)
             if before != now:
-                if not begins and self._shard_of(key) in held and len(self._former) < MOST_REPORTS:
+                if not begins and self._sink.may_write() and len(self._former) < MOST_REPORTS:
                     self._former.setdefault(key, before)
                 self._rows.pop(key, None)
                 if now:
@@ -98,7 +98,7 @@ class ViolationReports(WriteLoop[str]):
     async def _list(self, client: ReportClient) -> None:
         """List the reports when this bridge begins to write, after changes of CRDs, and once a period."""
         while True:
-            while not self._may_plan():
+            while not self._may_write():
                 self._form, self._stored = None, {}
                 await asyncio.sleep(PAUSE)
             self._listing.clear()
@@ -108,8 +108,6 @@ class ViolationReports(WriteLoop[str]):
                 stored = await client.stored(forms[0]) if forms else []
                 self._stored = {report.object: report.content for report in stored}
                 for report in [report for form in forms[1:] for report in await client.stored(form)]:
-                    if not self._sink.may_write():
-                        break
                     await self._budget.spend()
                     await client.delete(report.path)
             except KubeError as error:
@@ -137,10 +135,6 @@ class ViolationReports(WriteLoop[str]):
                 planned[name] = Planned(name, body, content)
         return planned
 
-    def _resume(self, shards: Iterable[int]) -> None:
-        super()._resume(shards)
-        self._listing.set()  # another bridge wrote the reports of these shards
-
     def _set_aside(self) -> None:
         self._former.clear()
         self._listing.set()  # another bridge may write meanwhile
@@ -160,9 +154,9 @@ class ViolationReports(WriteLoop[str]):
         path = self._form.kind_in(key.namespace).object_path(key.namespace, report_name(key))
         try:
             if planned.patch:
-                await self._client.apply(path, dict(planned.patch), key.namespace)
+                await self._client.apply(path, dict(planned.patch))
             else:
-                await self._client.delete(path, key.namespace)
+                await self._client.delete(path)
         except KubeError as error:
             self._queue.results["refused"] += 1
             self._queue.failed(item)

@@ -5,13 +5,13 @@ A queue in which owners take turns, plans, a budget, and writes in parallel, to 
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import structlog
 
-from bridge.model.keys import Key, namespace_in, parse_key
+from bridge.model.keys import Key, parse_key
 from bridge.opa.errors import OpaError
 from bridge.work import PAUSE, WRITERS, Budget, RetryQueue, Writers
 
@@ -46,19 +46,7 @@ class StatusSink(Protocol):
         ...
 
     def may_write(self) -> bool:
-        """Return whether this bridge writes now what exists once, in shard 0."""
-        ...
-
-    def held_shards(self) -> frozenset[int]:
-        """Return the shards whose objects this bridge writes now."""
-        ...
-
-    def may_plan(self) -> bool:
-        """Return whether this bridge looks for differences: it writes, or shares the writes with others."""
-        ...
-
-    def shard_of(self, namespace: str) -> int:
-        """Return the shard of a namespace."""
+        """Return whether this bridge writes now."""
         ...
 
     def recall(self) -> Sequence[Names]:
@@ -95,18 +83,6 @@ class MemorySink:
     def may_write(self) -> bool:
         """Return True: there are no other writers."""
         return True
-
-    def held_shards(self) -> frozenset[int]:
-        """Return the only shard."""
-        return frozenset({0} if self.may_write() else ())
-
-    def may_plan(self) -> bool:
-        """Return True: this bridge writes."""
-        return self.may_write()
-
-    def shard_of(self, namespace: str) -> int:  # noqa: ARG002
-        """Return the only shard."""
-        return 0
 
     def recall(self) -> Sequence[Names]:
         """Return nothing: no file has earlier names."""
@@ -172,9 +148,7 @@ class WriteLoop(ABC, Generic[T]):
     """Plans and writes the differences of items, each of which stands for one object.
 
     Subclasses follow the replicator's notices, add items to `_queue`, and plan. Nothing is written but from results of
-    the current sync of OPA (`_whole`), and in shards that the sink holds. Items of other shards are planned, too,
-    because the status of a policy decides what objects in other shards have to show. They are set aside if they differ,
-    until their holder has written them or this bridge holds the shard.
+    the current sync of OPA (`_whole`), and while the sink may write.
     """
 
     def __init__(self, sink: StatusSink, budget: Budget, owner: Callable[[T], str] = lambda _: "") -> None:
@@ -187,7 +161,6 @@ class WriteLoop(ABC, Generic[T]):
         self._whole = -1  # the sync that all results are from; writes need the current one
         self._busy = 0  # steps of work in progress
         self._idle = asyncio.Event()
-        self._aside: dict[int, set[T]] = {}  # items that differ, by their shard, which this bridge does not hold
 
     @property
     def waiting(self) -> int:
@@ -232,42 +205,14 @@ class WriteLoop(ABC, Generic[T]):
         """Return whether all results are from the current sync of OPA."""
         return self._whole == self._filling
 
-    def _may_plan(self) -> bool:
-        return self._is_whole and self._sink.may_plan()
-
-    def _shard_of(self, key: str) -> int:
-        return self._sink.shard_of(namespace_in(key))
-
-    async def _follow_shards(self) -> None:
-        """Continue in shards as soon as they are held."""
-        held: frozenset[int] = frozenset()
-        while True:
-            before, held = held, self._sink.held_shards()
-            # A shard may have been lost and taken again meanwhile.
-            if taken := (held - before) | (held & self._aside.keys()):
-                self._resume(taken)
-            await asyncio.sleep(PAUSE)
-
-    def _resume(self, shards: Iterable[int]) -> None:
-        """Plan the items again that were set aside in these shards."""
-        for shard in shards:
-            self._queue.add(self._aside.pop(shard, ()))
-
-    def _keep_held(self, keys: Iterable[str]) -> list[str]:
-        """Return the objects that this bridge writes; `_resume` will be called for the shards of others."""
-        held, kept = self._sink.held_shards(), []
-        for key in keys:
-            if (shard := self._shard_of(key)) in held:
-                kept.append(key)
-            else:
-                self._aside.setdefault(shard, set())
-        return kept
+    def _may_write(self) -> bool:
+        return self._is_whole and self._sink.may_write()
 
     def _set_aside(self) -> None:
         """Note that this bridge does not write now."""
 
     def _settle(self) -> None:
-        """Finish what needs that nothing waits, here or in shards of others."""
+        """Finish what needs that nothing waits."""
 
     async def _patch(self, item: T, planned: Planned) -> bool:
         """Write; return whether it was written."""
@@ -276,12 +221,11 @@ class WriteLoop(ABC, Generic[T]):
     async def _write(self) -> None:
         """Plan and write until cancelled."""
         async with asyncio.TaskGroup() as writes:
-            writes.create_task(self._follow_shards())
             while True:
                 self._note_idle()
                 batch = await self._queue.take(self._limit(), self._fits)
                 with self._working():
-                    if self._may_plan():
+                    if self._may_write():
                         basis = self._basis()
                         for item, planned in (await self._plan_batch(batch, basis)).items():
                             self._writers.begin(item)
@@ -305,27 +249,18 @@ class WriteLoop(ABC, Generic[T]):
         if basis != self._basis():
             self._queue.add(batch)
             return {}
-        for waiting in self._aside.values():
-            waiting.difference_update(batch)
-        to_write: dict[T, Planned] = {}
-        held = self._sink.held_shards()
         for item in batch:
-            planned = plans.get(item)
             if item not in plans:
                 self._queue.succeeded(item)
-            elif planned is None:
+            elif plans[item] is None:
                 self._queue.failed(item)
-            elif (shard := self._shard_of(planned.key)) in held:
-                to_write[item] = planned
-            else:
-                self._aside.setdefault(shard, set()).add(item)
-        return to_write
+        return {item: planned for item, planned in plans.items() if planned is not None}
 
     async def _write_one(self, item: T, planned: Planned, basis: Hashable) -> None:
         await self._budget.spend()  # not part of the write, whose duration shows whether the owner is slow
         async with self._writers.writing(item):
             # The wait may have exceeded the right to write, or the plan's validity.
-            if basis == self._basis() and self._may_plan() and self._shard_of(planned.key) in self._sink.held_shards():
+            if basis == self._basis() and self._may_write():
                 await self._patch(item, planned)
             else:
                 self._queue.add([item])
@@ -344,6 +279,5 @@ class WriteLoop(ABC, Generic[T]):
 
     def _note_idle(self) -> None:
         if self._is_whole and not self._busy and not len(self._queue) and not self._has_work():
-            if not any(self._aside.values()):
-                self._settle()
+            self._settle()
             self._idle.set()

@@ -209,9 +209,6 @@ class Settings:
     placement_most_patches: int = setting(5, "Patches of placement of one object per minute.", reloaded=True)
     lease_namespace: str = setting("default", "Namespace of the Lease whose holder writes to the cluster.")
     lease_name: str = setting("policy-bridge", "Name of this Lease.")
-    shards: int = setting(
-        1, "Number of parts of the namespaces, a Lease each, of which replicas share the writes.", "--shards N"
-    )
     webhook_listen: str | None = setting(
         None, "Address of the admission webhook, over TLS. Default: no webhook.", "--webhook-listen HOST:PORT"
     )
@@ -331,11 +328,6 @@ class Settings:
     def opa_requires_tokens(self) -> bool:
         """Return whether the bridge's own OPA requires tokens."""
         return self.opa_readers is not None
-
-    @property
-    def lease_names(self) -> tuple[str, ...]:
-        """Return the names of the Leases, of a shard each."""
-        return (self.lease_name, *(f"{self.lease_name}-{shard}" for shard in range(1, self.shards)))
 
     @property
     def admission_decision(self) -> tuple[str, str]:

@@ -13,7 +13,6 @@ from bridge.settings.model import Settings, split_address
 
 LONGEST_DEADLINE = 30.0  # seconds; the API server's longest timeout for a webhook
 LEAST_CHECK_MEMORY = 192
-MOST_SHARDS = 64  # every bridge reads or renews each Lease once a second
 _NAMESPACE = re.compile(r"\*|[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 # The name of a setting, whether its value is valid, and otherwise the error: it follows the name, `{}` is the value.
@@ -95,7 +94,6 @@ _RULES: tuple[Rule, ...] = (
         lambda s: s.check_memory_mib >= LEAST_CHECK_MEMORY,
         f" is {{}}: `opa` needs at least {LEAST_CHECK_MEMORY} for the bridge's own modules",
     ),
-    ("shards", lambda s: 1 <= s.shards <= MOST_SHARDS, f" is {{}}: 1 to {MOST_SHARDS}"),
     _without_password("opa_url", "opa_token_file"),
     _without_password("webhook_decision", "webhook_token_file"),
     ("opa_url", lambda s: s.opa_url is None or read_address(s.opa_url or "localhost"), ""),

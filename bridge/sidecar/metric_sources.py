@@ -30,7 +30,6 @@ def measure_start(metrics: Metrics, checks: Checks, store: Store, reloading: Rel
     metrics.read("build", lambda: {(__version__, platform.python_version()): 1})
     metrics.read("ready", lambda: {name: not why for name, why in checks().items()})
     metrics.read("leader", store.sink.may_write)
-    metrics.read("shard_held", lambda: _shards(store))
     metrics.read("listings", store.listings)
     metrics.read("settings_reloads", lambda: reloading.results)
     metrics.read("settings_current", lambda: reloading.current)
@@ -95,11 +94,6 @@ def measure_views(metrics: Metrics, edges: Edges, destinations: Sequence[Destina
     metrics.read("edges", edges.count)
     metrics.read("view_downloads", lambda: {view: endpoint.downloads for view, endpoint in edges.endpoints.items()})
     metrics.read("destination_problems", lambda: {one.url: one.problems for one in destinations})
-
-
-def _shards(store: Store) -> dict[str, bool]:
-    held = store.sink.held_shards()
-    return {str(shard): shard in held for shard in range(store.shards)}
 
 
 def _writes(writers: Writers, reports: ViolationReports) -> dict[tuple[str, str], int]:

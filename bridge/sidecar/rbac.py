@@ -90,10 +90,10 @@ def _of_policies(settings: Settings) -> Iterator[Access]:
 
 
 def _of_itself(settings: Settings) -> Iterator[Access]:
-    where, leases = settings.lease_namespace, settings.lease_names
+    where, lease = settings.lease_namespace, (settings.lease_name,)
     why = "who writes"
     yield Access(where, "coordination.k8s.io", "leases", ("create",), why=why)
-    yield Access(where, "coordination.k8s.io", "leases", ("get", "update"), leases, why=why)
+    yield Access(where, "coordination.k8s.io", "leases", ("get", "update"), lease, why=why)
     yield Access("", "events.k8s.io", "events", ("create", "patch"), why="Events")
     yield Access("", "", "events", ("list",), why="Events")
     for form in FORMS:

@@ -4,11 +4,10 @@ The Lease is held meanwhile, so no bridge writes, and is removed last.
 """
 
 import asyncio
-import dataclasses
 import os
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -16,16 +15,13 @@ from typing import Any, Literal
 from bridge.kube.client import FIELD_MANAGER, KubeClient, patch_object, patch_parts, read_object, read_pages
 from bridge.kube.discovery import Discovery
 from bridge.kube.errors import Conflict, Invalid, KubeError, NotFound
-from bridge.kube.lease import SHARDS
-from bridge.kube.shards import Shards
+from bridge.kube.lease import Lease
 from bridge.kube.violation_reports import FORMS, LABEL
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
 from bridge.model.types import POLICY_KIND, ResourceType
 from bridge.opa.client import Opa
 from bridge.remediator.plan import Traces, plan_removal, without_nulls
-from bridge.settings.model import Settings
-from bridge.settings.validation import MOST_SHARDS
 from bridge.sidecar.store import read_marked
 from bridge.work import PAUSE, beside
 
@@ -191,14 +187,6 @@ async def read_lease(client: KubeClient, namespace: str, name: str) -> dict[str,
     return found
 
 
-async def names_of_leases(client: KubeClient, settings: Settings) -> tuple[str, ...]:
-    """Return the names of the bridges' Leases, as many as the first one says. Raises KubeError."""
-    first = await read_lease(client, settings.lease_namespace, settings.lease_name)
-    noted = ((first or {}).get("metadata", {}).get("annotations") or {}).get(SHARDS, "")
-    shards = min(int(noted), MOST_SHARDS) if noted.isascii() and noted.isdecimal() else settings.shards
-    return dataclasses.replace(settings, shards=shards).lease_names
-
-
 def holder_of(lease: dict[str, Any] | None) -> str:
     """Return the holder in its spec; empty if there is none."""
     return str(((lease or {}).get("spec") or {}).get("holderIdentity") or "")
@@ -229,31 +217,26 @@ async def insist_on_none(client: KubeClient, namespace: str, name: str, tell: Ca
 
 
 @asynccontextmanager
-async def held(client: KubeClient, namespace: str, names: Sequence[str]) -> AsyncIterator[None]:
-    """Hold the Leases, if there are any, so no bridge starts to write meanwhile. Raises StillWritingError."""
-    if await read_lease(client, namespace, names[0]) is None:
+async def held(client: KubeClient, namespace: str, name: str) -> AsyncIterator[None]:
+    """Hold the Lease, if there is one, so no bridge starts to write meanwhile. Raises StillWritingError."""
+    if await read_lease(client, namespace, name) is None:
         yield
         return
-    shards = Shards(client, namespace, names, f"uninstall-status-{socket.gethostname()}-{os.getpid()}")
-    async with beside(shards.run()):
-        for lease in shards.leases:
-            try:
-                await asyncio.wait_for(lease.taken.wait(), TAKING)
-            except TimeoutError:
-                why = lease.trouble or f"{lease.holder} took it first"
-                raise StillWritingError(f"the Lease {namespace}/{lease.name} cannot be acquired: {why}") from None
+    lease = Lease(client, namespace, name, f"uninstall-status-{socket.gethostname()}-{os.getpid()}")
+    async with beside(lease.run()):
+        try:
+            await asyncio.wait_for(lease.taken.wait(), TAKING)
+        except TimeoutError:
+            why = lease.trouble or f"{lease.holder} took it first"
+            raise StillWritingError(f"the Lease {namespace}/{name} cannot be acquired: {why}") from None
         yield
 
 
-async def delete_leases(client: KubeClient, settings: Settings) -> None:
-    """Delete the Leases, the first one last, also those of a former, larger number of shards. Raises KubeError.
-
-    A Lease that a bridge holds is kept.
-    """
-    for name in reversed(dataclasses.replace(settings, shards=MOST_SHARDS).lease_names):
-        lease = await read_lease(client, settings.lease_namespace, name)
-        if lease is not None and not holder_of(lease):
-            await client.delete(_path(settings.lease_namespace, name))
+async def delete_lease(client: KubeClient, namespace: str, name: str) -> None:
+    """Delete the Lease, unless a bridge holds it. Raises KubeError."""
+    lease = await read_lease(client, namespace, name)
+    if lease is not None and not holder_of(lease):
+        await client.delete(_path(namespace, name))
 
 
 def _path(namespace: str, name: str) -> str:

@@ -248,7 +248,6 @@ def _connect(parts: Parts, bundles: Bundles, settings: Settings) -> None:
     replicator.listen(parts.reports.list_again, CRD)
     replicator.listen(parts.store.rediscover, CRD)
     parts.audit.listen(parts.reports.take)
-    parts.store.may_take_over = lambda: parts.remediator.has_caught_up
     if settings.placed_types:
         replicator.listen(parts.placement.note)
     if parts.publishing:
@@ -285,7 +284,7 @@ async def _work(parts: Parts, work: Iterable[Run], report: Report, running: Runn
         for run in work:
             tasks.create_task(run())
         await parts.replicator.filled.wait()
-        if parts.store.sink.held_shards():
+        if parts.store.sink.may_write():
             # A rejected write is repeated for ever: the report does not wait for it.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(SETTLING):

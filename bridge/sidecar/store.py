@@ -14,10 +14,9 @@ from bridge.kube import errors
 from bridge.kube.client import KubeClient, patch_object, read_object
 from bridge.kube.lease import FencedClient, Lease
 from bridge.kube.recording import Recorder
-from bridge.kube.shards import Shards
 from bridge.kube.violation_reports import ReportClient
 from bridge.model.changes import Notice, Source, Trouble
-from bridge.model.keys import CLUSTER, Key
+from bridge.model.keys import Key
 from bridge.model.observability import EventType
 from bridge.model.types import ResourceType, plural_by_rule
 from bridge.policy_loader.authors import Authors
@@ -38,7 +37,6 @@ class Store:
 
     `policies` is the source of policy authors' objects, None if these are among the objects of `source`. `cluster`,
     `events` and `reports` are None for a folder. `plural` returns the plural name of a type, `<group>/<Kind>`.
-    The namespaces are divided into `shards`; `may_take_over` returns whether to request some that others hold.
     """
 
     name: str
@@ -48,9 +46,7 @@ class Store:
     cluster: FencedClient | None = None
     events: Recorder | None = None
     reports: ReportClient | None = None
-    shards: int = 1
     plural: Callable[[str], str] = staticmethod(plural_by_rule)
-    may_take_over: Callable[[], bool] = staticmethod(lambda: False)
 
     async def run(self) -> None:
         """Do the store's own work, in addition to its source, until cancelled."""
@@ -135,22 +131,21 @@ def read_marked(annotations: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 class ClusterSink:
-    """A StatusSink for an API server. `resource` returns how a type is served; only holders of Leases write."""
+    """A StatusSink for an API server. `resource` returns how a type is served; only the holder of the Lease writes."""
 
-    def __init__(self, shards: Shards, resource: Callable[[str], ResourceType | None]) -> None:
-        self._shards = shards
+    def __init__(self, client: KubeClient, resource: Callable[[str], ResourceType | None], lease: Lease) -> None:
+        self._client = client
         self._resource = resource
-        self._first = shards.leases[0]
+        self._lease = lease
 
     async def write(self, key: Key, patch: Patch, resource_version: str) -> None:
         """Patch the status subresource, or the object's metadata, from the version that the patch was computed from."""
         resource = self._resource(key.type_id)
         if resource is None:
             raise Gone(f"{key.type_id} is not served")
-        client = self._shards.client_for(key.namespace)
         try:
             await patch_object(
-                client,
+                self._client,
                 resource,
                 key,
                 patch,
@@ -158,7 +153,7 @@ class ClusterSink:
                 resource_version=resource_version,
             )
         except errors.NotFound as error:
-            if "status" in patch and await self._exists(client, resource, key):
+            if "status" in patch and await self._exists(resource, key):
                 raise WriteRefused(
                     f"the CRD of {resource.plural}.{resource.group} has no subresource status in {resource.version}: "
                     "add `subresources: {status: {}}` to that version"
@@ -174,9 +169,9 @@ class ClusterSink:
         except errors.KubeError as error:
             raise WriteRefused(str(error)) from error
 
-    async def _exists(self, client: KubeClient, resource: ResourceType, key: Key) -> bool:
+    async def _exists(self, resource: ResourceType, key: Key) -> bool:
         with contextlib.suppress(errors.KubeError):
-            await read_object(client, resource, key)
+            await read_object(self._client, resource, key)
             return True
         return False
 
@@ -185,32 +180,20 @@ class ClusterSink:
         return current
 
     def may_write(self) -> bool:
-        """Return whether the Lease of shard 0 is held."""
-        return self._first.held
-
-    def held_shards(self) -> frozenset[int]:
-        """Return the shards whose Leases are held."""
-        return self._shards.held()
-
-    def may_plan(self) -> bool:
-        """Return whether a Lease is held, or there are several."""
-        return len(self._shards.leases) > 1 or self._first.held
-
-    def shard_of(self, namespace: str) -> int:
-        """Return the shard of a namespace."""
-        return self._shards.shard_of(namespace)
+        """Return whether the Lease is held."""
+        return self._lease.held
 
     def recall(self) -> Sequence[Names]:
-        """Return the names in the annotation of shard 0's Lease."""
-        return read_marked({**self._first.noted, **self._first.notes})
+        """Return the names in the Lease's annotation."""
+        return read_marked({**self._lease.noted, **self._lease.notes})
 
     def remember(self, names: Sequence[Names]) -> None:
-        """Write the value to that Lease, which lives as long as marks may exist, with its next renewal."""
-        self._first.notes[MARKED] = json.dumps(list(names))
+        """Write the value to the Lease, which lives as long as marks may exist, with its next renewal."""
+        self._lease.notes[MARKED] = json.dumps(list(names))
 
 
 class ClusterStore(Store):
-    """An API server. Holders of the Leases write; all writes except the Leases themselves and Events depend on them."""
+    """An API server. The holder of the Lease writes; all writes except the Lease itself and Events depend on it."""
 
     def __init__(self, client: KubeClient, settings: Settings) -> None:
         self._client = client
@@ -218,36 +201,28 @@ class ClusterStore(Store):
         # A separate watch: objects of policy authors are replicated only if a setting names them.
         self._authored = ClusterSource(client, {CONFIG_MAP: config_maps_in(settings.policy_namespaces)})
         identity = f"{socket.gethostname()}-{os.getpid()}"
-        self._shards = Shards(
-            client,
-            settings.lease_namespace,
-            settings.lease_names,
-            identity,
-            make_news=LeaseNews,
-            may_request=lambda: self.may_take_over(),  # noqa: PLW0108 (set later)
-        )
+        self._lease = Lease(client, settings.lease_namespace, settings.lease_name, identity, on_change=LeaseNews())
         self._leading: asyncio.Task[None] | None = None
-        self.shards = settings.shards
+        self._writing = FencedClient(client, self._lease)
         self._recorder = Recorder(client, COMPONENT)
         self.name = client.server
         self.source = self._objects
         self.policies = self._authored
-        self.sink = ClusterSink(self._shards, self._objects.resource)
-        self.cluster = self._writing = self._shards.client_for(CLUSTER)  # what exists once is shard 0's
+        self.sink = ClusterSink(self._writing, self._objects.resource, self._lease)
+        self.cluster = self._writing
         self.events = self._recorder
-        self.reports = ReportClient(self._shards.client_for)
+        self.reports = ReportClient(self._writing)
         self.plural = self._authored.plural
 
     async def run(self) -> None:
-        """Keep the Leases and write Events."""
+        """Keep the Lease and write Events."""
         async with asyncio.TaskGroup() as tasks:
-            self._leading = tasks.create_task(self._shards.run())
+            self._leading = tasks.create_task(self._lease.run())
             tasks.create_task(self._recorder.run())
 
     async def resign(self) -> None:
-        """Stop writing and release the Leases."""
-        for lease in self._shards.leases:
-            lease.resign()
+        """Stop writing and release the Lease."""
+        self._lease.resign()
         await self._client.wait_for_writes()  # a write in progress must not arrive after those of the next holder
         if self._leading:
             self._leading.cancel()
@@ -281,14 +256,14 @@ class LeaseNews:
 
     def __call__(self, lease: Lease) -> None:
         """Log a change."""
-        which = f"{lease.namespace}/{lease.name}"
         if lease.held != self._held:
             self._held = lease.held
             if lease.held:
-                log.info("status writes started", lease=which)
+                log.info("status writes started", lease=f"{lease.namespace}/{lease.name}")
             else:
-                log.info("status writes stopped", lease=which, holder=lease.holder or "none")
+                log.info("status writes stopped", holder=lease.holder or "none")
         elif not lease.held and lease.holder not in {"", lease.identity, self._other}:
+            which = f"{lease.namespace}/{lease.name}"
             log.info("Lease held by another bridge", lease=which, holder=lease.holder)
         self._other = "" if lease.held else lease.holder
         if lease.trouble != self._trouble:

@@ -30,7 +30,6 @@ VALUES: dict[str, Values] = {
     "of all namespaces": {"policyNamespaces": ["*"]},
     "policies in the bridge's own namespace": {"policyNamespaces": ["policy-bridge", "team-policies"]},
     "no webhook": {"webhook": {"enabled": False}},
-    "several shards": {"settings": {"shards": 3}},
     "cert-manager": {"webhook": {"certificate": {"source": "CertManager"}, "resources": []}},
     "a certificate of the user": {
         "webhook": {
@@ -120,14 +119,7 @@ def test_settings_that_follow_from_other_values_are_refused_by_name(home: Path) 
 
 @pytest.mark.parametrize(
     "chosen",
-    [
-        "as it is",
-        "of all namespaces",
-        "policies in the bridge's own namespace",
-        "no webhook",
-        "several shards",
-        "another name",
-    ],
+    ["as it is", "of all namespaces", "policies in the bridge's own namespace", "no webhook", "another name"],
 )
 def test_rights_are_those_that_the_command_prints_for_its_settings(chosen: str, home: Path) -> None:
     objects = template(CHART, home, VALUES[chosen])

@@ -1,7 +1,7 @@
 """Who wrote what, and who held the Lease, as the API server's audit log has it."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -76,24 +76,6 @@ def without_the_lease(log: Path, users: set[str]) -> tuple[list[Write], list[Wri
     terms = [write for write in found if write.resource == "leases" and write.status < 300]
     others = [write for write in found if write.resource != "leases"]
     return others, [write for write in others if not _held_by(write, terms)]
-
-
-def beside_the_shards(
-    log: Path, identities: Mapping[str, str], lease_of: Callable[[str], str]
-) -> tuple[list[Write], list[Write]]:
-    """The same of several Leases, `lease_of` a namespace each. `identities` are the holders' names, by their users."""
-    found = writes(log, set(identities))
-    terms: dict[str, list[Write]] = {}
-    for write in found:
-        if write.resource == "leases" and write.status < 300:
-            terms.setdefault(write.name or write.body["metadata"]["name"], []).append(write)
-    others = [write for write in found if write.resource != "leases"]
-
-    def is_held(write: Write) -> bool:
-        before = [term for term in terms.get(lease_of(write.namespace), ()) if term.answered <= write.came]
-        return bool(before) and before[-1].holder == identities[write.user]
-
-    return others, [write for write in others if not is_held(write)]
 
 
 def _held_by(write: Write, terms: list[Write]) -> bool:

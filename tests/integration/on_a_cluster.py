@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bridge.kube.client import KubeClient
-from bridge.kube.lease import Term
-from bridge.kube.shards import Shards
+from bridge.kube.lease import Lease, Term
 from bridge.model.types import ALWAYS, Selection
 from bridge.opa.client import Opa
 from bridge.replicator.replicator import Replicator
@@ -27,14 +26,15 @@ class Parts:
 
     source: ClusterSource
     opa: Opa
-    shards: Shards
+    client: KubeClient
+    lease: Lease
     sink: ClusterSink
     replicator: Replicator
 
     @asynccontextmanager
     async def at_work(self, *others: Callable[[], Coroutine[Any, Any, Any]]) -> AsyncIterator[None]:
         """All of it is at work with the others, and OPA is synced."""
-        async with working(self.replicator.run, self.shards.run, *others):
+        async with working(self.replicator.run, self.lease.run, *others):
             await asyncio.wait_for(self.replicator.filled.wait(), 300)
             yield
 
@@ -43,13 +43,14 @@ class Parts:
 async def parts_on(
     plane: ControlPlane,
     opa_url: str,
-    leases: Sequence[str] = (),
+    lease_name: str = "",
     *,
     needed: Sequence[str] = ALWAYS,
     types: Mapping[str, Selection] | None = None,
 ) -> AsyncIterator[Parts]:
-    """The parts with these Leases, or with one of their own."""
+    """The parts with this Lease, or with one of their own."""
     async with await KubeClient.connect(plane.kubeconfig) as client, Opa(opa_url) as opa:
         source = ClusterSource(client, types)
-        shards = Shards(client, "default", leases or [fresh_name("lease")], fresh_name("bridge"), term=TERM)
-        yield Parts(source, opa, shards, ClusterSink(shards, source.resource), Replicator(source, opa, needed))
+        lease = Lease(client, "default", lease_name or fresh_name("lease"), fresh_name("bridge"), term=TERM)
+        sink = ClusterSink(client, source.resource, lease)
+        yield Parts(source, opa, client, lease, sink, Replicator(source, opa, needed))

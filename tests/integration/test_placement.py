@@ -5,7 +5,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,7 +16,6 @@ import aiohttp
 import pytest
 import yaml
 
-from bridge.kube.shards import Shards, shard_of
 from bridge.model.placement import Mode, Placed, decision_path
 from bridge.model.types import Selection
 from bridge.opa.client import Opa
@@ -136,7 +135,6 @@ class Bridge:
 
     opa: ManagedOpa
     placement: Placement
-    shards: Shards
     events: list[tuple[str, str, str]] = field(default_factory=list)  # (name, reason, message)
 
     async def policy(self, rego: str) -> None:
@@ -160,16 +158,18 @@ async def at_work(
     *,
     policy: str | None = None,
     budget: Budget | None = None,
-    leases: Sequence[str] = (),
+    lease_name: str = "",
 ) -> AsyncIterator[Bridge]:
     types = {DEPLOYMENT: Selection(namespaces=(place.namespace,))}
     async with (
         ManagedOpa(place.opa_path, {}, bundle=sync_bundle()) as managed,
-        parts_on(place.plane, managed.url, leases, needed=(f"{place.group}/Cluster", DEPLOYMENT), types=types) as parts,
+        parts_on(
+            place.plane, managed.url, lease_name, needed=(f"{place.group}/Cluster", DEPLOYMENT), types=types
+        ) as parts,
     ):
         await load(managed, place.policy if policy is None else policy)
         placed = [Placed(DEPLOYMENT, mode, decision_path("data.io.k8s.federation.admission"))]
-        bridge = Bridge(managed, None, parts.shards)  # type: ignore[arg-type]
+        bridge = Bridge(managed, None)  # type: ignore[arg-type]
 
         def record(regarding: Mapping[str, Any], event_type: str, reason: str, message: str) -> None:
             assert regarding["apiVersion"] == "apps/v1"
@@ -423,32 +423,13 @@ async def test_an_opa_that_does_not_answer_in_time_is_waited_for_with_every_ques
 
 async def test_only_the_holder_of_the_lease_writes_and_tells(place: Place) -> None:
     lease = fresh_name("lease")
-    async with at_work(place, leases=[lease]):
+    async with at_work(place, lease_name=lease):
         await place.deploy("app", eu_jurisdiction_required="true")
         await place.until_placed("app", "west1", "west2")
-        async with at_work(place, leases=[lease]) as second:
+        async with at_work(place, lease_name=lease) as second:
             await place.deploy("bad", clusters="missing")
             await place.cluster("west2", "us", 2)
             await place.until_placed("app", "west1")
             await asyncio.sleep(1)
             assert not second.placement.counts
             assert second.events == []
-
-
-async def test_bridges_that_share_shards_place_and_report_each_object_once(place: Place) -> None:
-    leases = [fresh_name("lease"), fresh_name("lease")]
-    async with at_work(place, leases=leases) as first:
-        async with at_work(place, leases=leases) as second:
-            await eventually(lambda: [len(one.shards.held()) for one in (first, second)], equal_to([1, 1]))
-            await place.deploy("app", eu_jurisdiction_required="true")
-            await place.deploy("bad", clusters="missing")
-            await place.until_placed("app", "west1", "west2")
-            mine = shard_of(place.namespace, 2) in first.shards.held()
-            holder, other = (first, second) if mine else (second, first)
-            await eventually(lambda: [name for name, _, _ in holder.events], equal_to(["bad"]))
-            await asyncio.sleep(1)
-            assert (holder.placement.counts["patched"], other.placement.counts["patched"]) == (1, 0)
-            assert other.events == []
-        # The first one holds both shards from here on.
-        await place.cluster("west2", "us", 2)
-        await place.until_placed("app", "west1")

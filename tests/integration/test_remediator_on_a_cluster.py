@@ -12,7 +12,6 @@ import pytest
 import yaml
 from structlog.testing import capture_logs
 
-from bridge.kube.shards import Shards
 from bridge.opa.process import ManagedOpa
 from bridge.remediator.remediator import Remediator
 from bridge.replicator.replicator import Replicator
@@ -22,7 +21,7 @@ from tests.controlplane.api import ApiServer
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import equal_to, eventually
 from tests.integration.objects import apply_crd, crd, fresh_name, make_namespace
-from tests.integration.on_a_cluster import parts_on
+from tests.integration.on_a_cluster import Parts, parts_on
 from tests.warm_opa import WarmOpa, whole_bundle
 
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
@@ -142,15 +141,12 @@ class Bridge:
 class _HeldBack(ClusterSink):
     """A sink that writes only if `held` is true."""
 
-    def __init__(self, shards: Shards, resource: Any, held: Callable[[], bool] | None) -> None:
-        super().__init__(shards, resource)
+    def __init__(self, parts: Parts, held: Callable[[], bool] | None) -> None:
+        super().__init__(parts.client, parts.source.resource, parts.lease)
         self._held = held
 
-    def held_shards(self) -> frozenset[int]:
-        return super().held_shards() if self._held is None or self._held() else frozenset()
-
-    def may_plan(self) -> bool:
-        return bool(self.held_shards())
+    def may_write(self) -> bool:
+        return super().may_write() and (self._held is None or self._held())
 
 
 @asynccontextmanager
@@ -162,9 +158,9 @@ async def at_work(
 ) -> AsyncIterator[Bridge]:
     async with (
         opa_class(place.opa_path, {}, bundle=whole_bundle()) as managed,
-        parts_on(place.plane, managed.url, [lease_name] if lease_name else ()) as parts,
+        parts_on(place.plane, managed.url, lease_name) as parts,
     ):
-        sink = _HeldBack(parts.shards, parts.source.resource, held)
+        sink = _HeldBack(parts, held)
         remediator = Remediator(parts.opa, sink, Budget(1000, 1000))
         parts.replicator.listen(remediator.note)
         async with parts.at_work(remediator.run):

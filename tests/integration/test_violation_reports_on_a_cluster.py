@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from bridge.kube.lease import FencedClient
 from bridge.kube.violation_reports import LABEL, ReportClient
 from bridge.model.types import ALWAYS, CRD
 from bridge.remediator.audit import Audit
@@ -117,7 +118,8 @@ async def reporting(place: Place) -> AsyncIterator[tuple[ViolationReports, Told]
     async with own as managed, parts_on(place.plane, managed.url) as parts:
         opa, sink, budget = parts.opa, parts.sink, Budget(1000, 1000)
         audit = Audit(opa, sink, budget, lambda: ALWAYS)
-        reports = ViolationReports(audit.audited, opa, sink, budget, record, ReportClient(parts.shards.client_for))
+        client = ReportClient(FencedClient(parts.client, parts.lease))
+        reports = ViolationReports(audit.audited, opa, sink, budget, record, client)
         parts.replicator.listen(audit.note)
         parts.replicator.listen(reports.list_again, CRD)
         audit.listen(reports.take)

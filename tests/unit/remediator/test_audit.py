@@ -64,7 +64,7 @@ async def test_no_results_count_before_a_sync_has_ended() -> None:
         audit.note(Notice(refilling=True))
         audit.note(CHANGE)
         await asyncio.sleep(100)
-        assert not audit._may_plan()
+        assert not audit._may_write()
         audit.note(Notice(refilled=True))
         await audit.settled()
 

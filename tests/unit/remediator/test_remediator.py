@@ -164,62 +164,6 @@ async def test_after_the_lease_is_lost_nothing_more_of_a_batch_is_written() -> N
         assert len(sink.statuses) == 20
 
 
-class SharingSink(Sink):
-    """One of several bridges: namespace `n` is in shard 0, all others are in shard 1."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.shards = {0}
-
-    def held_shards(self) -> frozenset[int]:
-        """As the test wants it."""
-        return frozenset(self.shards)
-
-    def may_plan(self) -> bool:
-        """Always: others write, too."""
-        return True
-
-    def shard_of(self, namespace: str) -> int:
-        """By the namespace's name."""
-        return int(namespace != "n")
-
-
-async def test_statuses_in_another_shard_are_written_as_soon_as_it_is_held() -> None:
-    theirs = Key("x", "P", "theirs", "p")
-    sink = SharingSink()
-    async with remediating(Budget(1000, 1000), sink) as (remediator, opa, _):
-        opa.status.append({**opa.status[0], "policy": str(theirs)})
-        remediator.note(Notice(refilled=True))
-        await remediator.settled()
-        remediator.note(Notice(reported=(theirs,)))
-        await remediator.settled()
-        assert {key.namespace for key in sink.statuses} == {"n"}
-        assert remediator.has_caught_up
-        sink.shards = {1}
-        await asyncio.sleep(1)
-        assert theirs in sink.statuses
-
-
-async def test_a_status_that_another_bridge_has_written_is_not_written_when_its_shard_is_taken() -> None:
-    theirs = Key("x", "P", "theirs", "p")
-    sink = SharingSink()
-    async with remediating(Budget(1000, 1000), sink) as (remediator, opa, _):
-        opa.status = [{**opa.status[0], "policy": str(theirs)}]
-        remediator.note(Notice(refilled=True))
-        await remediator.settled()
-        remediator.note(Notice(reported=(theirs,)))
-        await remediator.settled()
-        assert remediator.writes == 0
-        sink.statuses[theirs] = {"conditions": [{**condition(), "lastTransitionTime": "2026-01-01T00:00:00Z"}]}
-        remediator.note(Notice(reported=(theirs,)))
-        await asyncio.sleep(1)
-        before = dict(sink.statuses[theirs])
-        sink.shards = {0, 1}
-        await asyncio.sleep(1)
-        assert sink.statuses[theirs] == before
-        assert remediator.writes == 0
-
-
 async def test_nothing_is_written_while_opa_is_synced_again() -> None:
     async with remediating(Budget(1000, 1000)) as (remediator, opa, sink):
         remediator.note(all_policies())

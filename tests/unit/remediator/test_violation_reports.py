@@ -82,15 +82,14 @@ class Server:
             if path.startswith(group)
         ]
 
-    async def apply(self, path: str, report: Mapping[str, Any], namespace: str) -> None:
+    async def apply(self, path: str, report: Mapping[str, Any]) -> None:
         """Keep it."""
-        assert f"/namespaces/{namespace}/" in path or namespace == "-"
         if self.forbidden:
             raise Forbidden(403, "Forbidden", "no")
         self.writes += 1
         self.reports[path] = report
 
-    async def delete(self, path: str, namespace: str = "-") -> None:
+    async def delete(self, path: str) -> None:
         """Drop it."""
         self.writes += 1
         del self.reports[path]
@@ -102,20 +101,6 @@ class Server:
 
 
 Told = list[tuple[str, str, str]]
-
-
-class Sharing(MemorySink):
-    """One of several bridges, which holds no shard until a test says so."""
-
-    shards = frozenset[int]()
-
-    def held_shards(self) -> frozenset[int]:
-        """As the test wants it."""
-        return self.shards
-
-    def may_plan(self) -> bool:
-        """Always: others write, too."""
-        return True
 
 
 @asynccontextmanager
@@ -153,24 +138,6 @@ async def test_a_report_follows_the_violations_of_its_object() -> None:
         reports.take(None)
         await asyncio.sleep(1000)
         assert server.writes == 3
-
-
-async def test_a_report_and_its_events_are_of_the_holder_of_the_objects_shard() -> None:
-    server, sink = Server(OPEN), Sharing()
-    async with reporting(server, sink) as (reports, audited, told):
-        audited.rows = {}
-        reports.take(None)
-        audited.rows = {CART: [row("a", "one")]}
-        reports.take({CART})
-        await asyncio.sleep(10)
-        assert (server.about, told) == ([], [])
-        sink.shards = frozenset({0})
-        await asyncio.sleep(1)
-        assert (server.about, told) == (["cart"], [])  # whoever held it then has recorded the Event
-        audited.rows = {}
-        reports.take({CART})
-        await asyncio.sleep(1)
-        assert (server.about, len(told)) == ([], 1)
 
 
 async def test_reports_of_an_earlier_bridge_are_compared() -> None:

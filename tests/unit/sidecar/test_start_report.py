@@ -17,7 +17,7 @@ async def test_bridge_that_ends_while_statuses_are_missing_leaves_no_error() -> 
     filled.set()
     parts = SimpleNamespace(
         replicator=SimpleNamespace(filled=filled),
-        store=SimpleNamespace(sink=SimpleNamespace(held_shards=lambda: {0})),
+        store=SimpleNamespace(sink=SimpleNamespace(may_write=lambda: True)),
         writers=[SimpleNamespace(settled=asyncio.Event().wait) for _ in range(2)],
     )
 
