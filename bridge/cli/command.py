@@ -13,7 +13,8 @@ A command that reads a cluster, manifests or an OPA is declared by `bridge.cli.r
 """
 
 import inspect
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +48,38 @@ class Command(click.Command):
         super().format_options(ctx, formatter)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; `--manifests a.yaml b.yaml`, as a shell expands `*.yaml`, means both files."""
-        return super().parse_args(ctx, repeat_option("--manifests", args))
+        """Parse the arguments; `--manifests a.yaml b.yaml`, as a shell expands `*.yaml`, means both files.
+
+        `-n=shop` means `-n shop`, as in kubectl.
+        """
+        takes_value = {
+            name[1]: not one.is_flag
+            for one in self.params
+            if isinstance(one, click.Option)
+            for name in one.opts
+            if len(name) == 2
+        }
+        return super().parse_args(ctx, repeat_option("--manifests", split_short_options(args, takes_value)))
 
 
 class Group(Command, click.Group):
     """A group of commands, whose help shows examples too."""
+
+
+def split_short_options(args: Sequence[str], takes_value: Mapping[str, bool]) -> list[str]:
+    """Return the arguments with `-n=shop` as `-n`, `shop`, also after flags (`-An=shop`).
+
+    `takes_value` has the letter of each short option.
+    """
+    split: list[str] = []
+    for index, arg in enumerate(args):
+        if arg == "--":
+            return [*split, *args[index:]]
+        letters, equals, value = arg[1:].partition("=")
+        known = [takes_value.get(letter) for letter in letters]
+        is_short = arg.startswith("-") and equals and known == [*(False for _ in letters[:-1]), True]
+        split += [f"-{letters}", value] if is_short else [arg]
+    return split
 
 
 def repeat_option(name: str, args: list[str]) -> list[str]:
@@ -145,12 +172,32 @@ def file_option(name: str, about: str) -> click.Option:
     return option(name, metavar="FILE", type=click.Path(path_type=Path), help=about)
 
 
+_LABEL = re.compile("[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")  # a DNS label (RFC 1123)
+
+
+class _Namespace(click.ParamType[str]):
+    """The name of a namespace."""
+
+    name = "namespace"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the name. Fails if no namespace can have it."""
+        if not _LABEL.fullmatch(value):
+            self.fail(f"{value!r} is not the name of a namespace: a-z, 0-9 and -, at most 63 characters", param, ctx)
+        return value
+
+
+def namespace_option(*names: str, about: str) -> click.Option:
+    """Return an option for a namespace; `about` is its help."""
+    return option(*names, metavar="NS", type=_Namespace(), shell_complete=completing("namespaces"), help=about)
+
+
 def namespace_options(
     only: str, otherwise: str = "default, except for a cluster: the context's namespace"
 ) -> tuple[click.Option, click.Option]:
     """`-n` and `-A`; `only` is the help of `-n`, and `otherwise` describes the default."""
     return (
-        option("-n", "--namespace", metavar="NS", shell_complete=completing("namespaces"), help=only),
+        namespace_option("-n", "--namespace", about=only),
         option("-A", "--all-namespaces", is_flag=True, help=f"All namespaces ({otherwise})."),
     )
 
@@ -163,7 +210,7 @@ def kind_option(about: str) -> click.Option:
 def source_namespace_option(otherwise: str) -> click.Option:
     """`--source-namespace`, for requests of one namespace in a mesh; `otherwise` describes the default."""
     about = f"In a mesh: show the effective policies for requests from this namespace. Default: {otherwise}."
-    return option("--source-namespace", metavar="NS", shell_complete=completing("namespaces"), help=about)
+    return namespace_option("--source-namespace", about=about)
 
 
 SAME_FOR_ALL = "the same for all sources"

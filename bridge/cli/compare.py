@@ -15,7 +15,7 @@ from bridge.cli.problems import problems_table
 from bridge.cli.reading import STDIN, read
 from bridge.cli.source import kubeconfig_option, opa_options, read_input
 from bridge.cli.table import print_tables
-from bridge.queries.names import CommandError
+from bridge.queries.names import CommandError, NameNotFoundError
 
 if TYPE_CHECKING:
     from bridge.cli.source import Input
@@ -72,7 +72,10 @@ def compare(
     sources += [("standard input" if path == STDIN else path, read_input(None, None, (path,))) for path in folders]
     if len(sources) != 2:
         raise CommandError(f"give two sources to compare, not {len(sources)}: --context, --opa or --manifests twice")
-    (before, after), codes = zip(*(_side(source, kind, namespace) for _, source in sources), strict=True)
+    namespaces: set[str] = set()
+    (before, after), codes = zip(*(_side(source, kind, namespace, namespaces) for _, source in sources), strict=True)
+    if namespace and namespace not in namespaces:
+        raise NameNotFoundError(f"namespace {namespace} has no objects in either source")
     (first, _), (second, _) = sources
     differing = _differences(before[0], after[0])
     lost, gained = _without(before, after), _without(after, before)
@@ -89,11 +92,14 @@ def compare(
     return max(codes) or (_DIFFERENT if differing or lost or gained else 0)
 
 
-def _side(source: Input, kind: str | None, namespace: str | None) -> tuple[_Side, int]:
+def _side(source: Input, kind: str | None, namespace: str | None, namespaces: set[str]) -> tuple[_Side, int]:
+    """Return what is in effect in a source, and the exit code; add the source's namespaces to `namespaces`."""
+
     async def ask(engine: Engine) -> _Side:
         from bridge.queries.analysis import all_problems
         from bridge.queries.asking import effective_everywhere, policy_kind
 
+        namespaces.update(await engine.opa.query("namespaces", {}))
         chosen = await policy_kind(engine.opa, kind) if kind else None
         effective = {
             (entry["target"], entry["policyKind"], json.dumps(one["path"]), one.get("sourceNamespace", "")): one

@@ -55,9 +55,10 @@ def graph(**options: Any) -> int:
     asked = asked_for(options)
 
     async def ask(engine: Engine) -> Picture:
-        from bridge.queries.asking import one_target, policy_kind
+        from bridge.queries.asking import one_target, policy_kind, require_namespace
         from bridge.queries.topology import picture_below
 
+        await require_namespace(engine.opa, asked.namespace)
         kind = await policy_kind(engine.opa, asked.kind) if asked.kind else None
         key = await one_target(engine.opa, asked.words, asked.namespace) if asked.words else None
         return await picture_below(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli.command import ONLY_KIND, Group, command, kind_option, option
+from bridge.cli.command import ONLY_KIND, Group, command, kind_option, namespace_option, option
 from bridge.cli.output import print_document, print_error
 from bridge.cli.reading import read
 from bridge.cli.source import CONTEXT, Input, kubeconfig_option, opa_options, read_input
@@ -38,7 +38,7 @@ init = Group("init", help=_init.__doc__, short_help="Print drafts: a PolicyKind 
 @command(
     "Print a suite of what is in effect",
     click.Argument(["path"], metavar="PATH"),
-    option("-n", "--namespace", metavar="NS", help="Only targets in this namespace."),
+    namespace_option("-n", "--namespace", about="Only targets in this namespace."),
     kind_option(ONLY_KIND),
     group=init,
 )
@@ -51,9 +51,11 @@ def tests(path: str, namespace: str | None, kind: str | None) -> int:
         # Tests of what is in effect now
         bridge init tests deploy/ >deploy/tests.yaml
     """
+    from bridge.queries.asking import require_namespace
     from bridge.queries.suites import draft_suite
 
     async def ask(engine: Engine) -> tuple[dict[str, Any], list[str]]:
+        await require_namespace(engine.opa, namespace)
         return await draft_suite(engine.opa, kind, namespace)
 
     (suite, left_out), code = read(Input(manifests=(path,)), ask)

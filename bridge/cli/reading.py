@@ -79,7 +79,7 @@ def read_command(
     """
 
     def declare(function: Ask) -> click.Command:
-        ask = of_one_cluster(in_context(function))
+        ask = of_one_cluster(in_namespace(function))
 
         def answered(asked: Asked) -> tuple[Answer, int]:
             types = check(asked)
@@ -193,26 +193,36 @@ async def _clusters_of(engine: Engine) -> list[str]:
         return []
 
 
-def in_context(ask: Ask) -> Ask:
-    """Return `ask` for the namespace of the kubeconfig's context, as in kubectl, unless the options choose.
+def in_namespace(ask: Ask) -> Ask:
+    """Return `ask` for the namespace of the options, otherwise for that of the kubeconfig's context, as in kubectl.
 
-    An object that is not in that namespace is searched in all.
+    An answer without results names the namespace. An object that is not in the context's namespace is searched in all.
+    Raises NameNotFoundError for a namespace of the options that does not exist and has no objects.
     """
 
     async def ask_there(engine: Engine, asked: Asked) -> Answer:
-        if asked.namespace or asked.all_namespaces or not engine.namespace:
+        from bridge.queries.asking import require_namespace
+
+        if asked.namespace:
+            await require_namespace(engine.opa, asked.namespace)
+            return _name_namespace(await ask(engine, asked), asked, asked.namespace, ".")
+        if asked.all_namespaces or not engine.namespace:
             return await ask(engine, asked)
         try:
             answer = await ask(engine, replace(asked, namespace=engine.namespace))
         except NameNotFoundError:
             return await ask(engine, asked)
-        names_objects = len(asked.words) > 1 or any("/" in word for word in asked.words)
-        if names_objects or not answer.namespaced:
-            return answer
-        where = f"in namespace {engine.namespace} (-A: in all namespaces)."
-        return replace(answer, nothing=f"{answer.nothing.rstrip('.')} {where}")
+        return _name_namespace(answer, asked, engine.namespace, " (-A: in all namespaces).")
 
     return ask_there
+
+
+def _name_namespace(answer: Answer, asked: Asked, namespace: str, end: str) -> Answer:
+    """Return an answer whose text for no results names the namespace, unless the words name objects."""
+    names_objects = len(asked.words) > 1 or any("/" in word for word in asked.words)
+    if names_objects or not answer.namespaced:
+        return answer
+    return replace(answer, nothing=f"{answer.nothing.rstrip('.')} in namespace {namespace}{end}")
 
 
 _WATCH = option("-w", "--watch", is_flag=True, help="After the table, print changed rows until Ctrl-C.")
@@ -306,7 +316,15 @@ async def _read(
 
 
 # Of `report_problems`, and of the search for the objects that a user names.
-_QUERIES = ("names", "policykind_doubts", "refused_policykinds", "types", "undescribed", "version_problems")
+_QUERIES = (
+    "names",
+    "namespaces",
+    "policykind_doubts",
+    "refused_policykinds",
+    "types",
+    "undescribed",
+    "version_problems",
+)
 
 
 def opened(

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from bridge.cli.command import completing, option, words
+from bridge.cli.command import completing, namespace_option, option, words
 from bridge.cli.effective import effective_table
 from bridge.cli.output import Answer
 from bridge.cli.reading import Asked, read_command
@@ -52,19 +52,8 @@ def _check(asked: Asked) -> Sequence[str]:
         metavar="GATEWAY",
         help="[NAMESPACE/]NAME of the Gateway, or svc/NAME for a request in a mesh. Default: any Gateway.",
     ),
-    option(
-        "-n",
-        "--namespace",
-        metavar="NS",
-        shell_complete=completing("namespaces"),
-        help="The namespace of a --gateway without one.",
-    ),
-    option(
-        "--source-namespace",
-        metavar="NS",
-        shell_complete=completing("namespaces"),
-        help="The namespace of the client, in a mesh.",
-    ),
+    namespace_option("-n", "--namespace", about="The namespace of a --gateway without one."),
+    namespace_option("--source-namespace", about="The namespace of the client, in a mesh."),
     queries=("request",),
     check=_check,
 )

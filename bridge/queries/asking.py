@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from bridge.model.keys import CLUSTER, FRONTEND, Key, parse_key, pointer
 from bridge.model.nesting import as_mapping
+from bridge.model.text import nearest
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa, at_targets_of, batches, in_parts
 from bridge.opa.errors import QueryError
@@ -89,6 +90,15 @@ async def policy_keys(opa: Opa, texts: Sequence[str], namespace: str | None) -> 
     if begins_with_kind or all(match_kinds(text.partition("/")[0], types) for text in texts):
         return await target_keys(opa, texts, namespace)
     return await target_keys(opa, [f"{POLICY_WORDS[0]}/{text}" for text in texts], namespace)
+
+
+async def require_namespace(opa: Opa, name: str | None) -> None:
+    """Raise NameNotFoundError, with similar names, for a namespace that does not exist and has no objects."""
+    if name:
+        namespaces = await opa.query("namespaces", {})
+        if name not in namespaces:
+            near = nearest(name, namespaces)
+            raise NameNotFoundError(f"namespace {name} has no objects" + (f"; did you mean {near}?" if near else ""))
 
 
 Find = Callable[[Opa, Sequence[str], str | None], Awaitable[list[Key]]]

@@ -83,6 +83,15 @@ names := problem if {
 	problem := queries.problem([["types", "types"]])
 } else := sort(_named | {section | input.sections; some key in _named; some section in hierarchy.sections(key)})
 
+# METADATA
+# description: The names of all namespaces that exist or have an object.
+# entrypoint: true
+namespaces := problem if {
+	problem := queries.input_problem
+} else := sort(({namespace | some type in lookup.types; some namespace in lookup.namespaces_of(type)} | {name |
+	some name, _ in lookup.objects_in("core/Namespace", "-")
+}) - {"-"})
+
 _named := {key |
 	some type in input.types
 	some namespace in lookup.namespaces_of(type)

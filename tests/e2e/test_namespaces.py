@@ -1,0 +1,42 @@
+"""Namespaces on the command line: as kubectl takes them, and named where they have nothing."""
+
+import pytest
+
+from tests.e2e.conftest import SHOP, Run
+
+
+@pytest.mark.parametrize("written", [["-n", "shop"], ["-n=shop"], ["-nshop"], ["--namespace=shop"]])
+def test_a_namespace_and_a_format_are_written_as_in_kubectl(bridge: Run, written: list[str]) -> None:
+    answer = bridge("get", "routes", *written, "-o=jsonpath={.items[*].metadata.name}", "--manifests", SHOP)
+    assert (answer.returncode, answer.stdout.split()) == (0, ["admin", "cart", "storefront"]), answer.stderr
+
+
+def test_a_namespace_before_the_command_may_have_an_equals_sign(bridge: Run) -> None:
+    assert bridge("-n=shop", "problems", "--manifests", SHOP).returncode == 1
+
+
+@pytest.mark.parametrize("command", ["problems", "status", "effective", "violations", "get", "tree", "graph", "init"])
+def test_a_namespace_without_objects_is_an_error_with_similar_names(bridge: Run, command: str) -> None:
+    words = {"get": ["policies"], "init": ["tests", str(SHOP)]}.get(command, [])
+    manifests = [] if command == "init" else ["--manifests", str(SHOP)]
+    answer = bridge(command, *words, "-n", "shpo", *manifests)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert answer.stderr == "error: namespace shpo has no objects; did you mean shop?\n"
+
+
+@pytest.mark.parametrize("name", ["", "=shop", "Shop", "shop_eu", "a/b", "-shop", "x" * 64])
+def test_a_text_that_is_no_dns_label_is_not_a_namespace(bridge: Run, name: str) -> None:
+    for option in ("--namespace", "--source-namespace"):
+        answer = bridge("effective", f"{option}={name}", "--manifests", SHOP)
+        assert (answer.returncode, answer.stdout) == (2, "")
+        assert f"{name!r} is not the name of a namespace" in answer.stderr
+
+
+def test_an_answer_without_results_names_the_namespace(bridge: Run) -> None:
+    answer = bridge("effective", "-n=blog", "-l=team=none", "--manifests", SHOP)
+    assert (answer.returncode, answer.stderr) == (0, "No effective policies found in namespace blog.\n")
+
+
+def test_two_sources_are_not_equal_in_a_namespace_that_neither_has(bridge: Run) -> None:
+    answer = bridge("compare", "--manifests", SHOP, "--manifests", SHOP, "-n=shpo")
+    assert (answer.returncode, answer.stderr) == (2, "error: namespace shpo has no objects in either source\n")
