@@ -133,17 +133,20 @@ async def _analysis(engine: Engine, asked: Asked, files: tuple[str, ...]) -> tup
 
     deleted, prune = asked.more["deleted"], asked.more["prune"] or asked.more["base"] is not None
     crds = read_crds(asked.more["schemas"])
-    applied = read_applied(files, [*await held_crds(engine.opa), *crds])
+    # Of two whole states each has its own CRDs.
+    applied = read_applied(files, [*([] if prune else await held_crds(engine.opa)), *crds])
     if files and not applied.objects and not applied.problems and not prune:
         raise CommandError(f"no objects in {', '.join(files)}")
     going = await target_keys(engine.opa, deleted, None) if deleted else []
     if prune:
         going += [key for key in await held_keys(engine.opa) if key not in applied.keys]
     found = await analyze(
-        engine.opa,
+        engine,
         applied.objects,
         going,
         asked.source_namespace,
+        whole=prune,
+        crds=crds,
         doubts_before=doubtful(engine.doubts(crds)),
         doubts_after=doubtful(applied.source.doubts()),
     )

@@ -150,7 +150,7 @@ def _results(suites: Sequence[Found], words: str) -> Iterator[tuple[Result, int]
     for manifests, tests in by_manifests.items():
 
         async def ask(engine: Engine, tests: Sequence[tuple[Found, int]] = tests) -> list[Result]:
-            return [await run_test(engine.opa, found, number) for found, number in tests]
+            return [await run_test(engine, found, number) for found, number in tests]
 
         applied = {
             str(found.file.parent / name) for found, number in tests for name in found.suite.tests[number].changes.apply

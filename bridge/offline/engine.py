@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -21,12 +22,13 @@ from bridge.opa.executable import ensure_opa
 from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import preset_kinds, shipped_bundle
 from bridge.replicator.replicator import QUERIES_OF_SYNC, Replicator, without_collector
+from bridge.sources.fixed import FixedSource
 from bridge.sources.manifests import ManifestSource
 from bridge.work import beside
 
 if TYPE_CHECKING:
     from bridge.kube.client import KubeClient
-    from bridge.offline.modules import SettledModules
+    from bridge.offline.modules import ModulesThere, SettledModules
     from bridge.sources.known_fields import Doubt
 
 
@@ -47,7 +49,9 @@ class Engine:
     the types of objects from a cluster, None for all, and `namespace` is the context's, None for other sources.
     `changed` waits until the contents may differ. `empty` means that manifests have no objects. `running` means that
     the OPA was there before. `settled` are admins' modules, None without any and for a running OPA; `events` returns
-    the Events of an object.
+    the Events of an object. `complete` returns the manifests' objects with the defaults of other CRDs, None for other
+    sources. `applied_names` returns the labels and annotations that files set on an object, None if that is unknown.
+    `modules_there` keeps what was read of a running OPA's modules; `room` is for the changes that need further OPAs.
     """
 
     opa: Opa
@@ -62,6 +66,10 @@ class Engine:
     running: bool = False
     settled: SettledModules | None = None
     events: Callable[[Key], Awaitable[list[dict[str, Any]]]] = lambda _: asyncio.sleep(0, [])
+    complete: Callable[[Iterable[Object]], Mapping[Key, Object]] | None = None
+    applied_names: Callable[[Key], Awaitable[Mapping[str, AbstractSet[str]] | None]] = lambda _: asyncio.sleep(0, None)
+    modules_there: ModulesThere | None = None
+    room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
 
     def knows(self, key: Key) -> bool:
         """Return whether the OPA would have an object if it existed: the user may read its type in its namespace."""
@@ -119,7 +127,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
     `types` are read in addition to Gateway API's and the policy kinds'. With `follow` they read changes. With `empty`
     the engine has no objects, only the shipped Rego. `queries` are those that the command may send: a temporary OPA for
     manifests without Rego has only the rules that they reach; by default it has all. `applied` are paths of
-    manifests that the command applies: a temporary OPA has their Rego, and the shipped guardrails that they name.
+    manifests that the command applies: a temporary OPA has the shipped guardrails that they name.
 
     Raises ManifestError for a missing path, KubeError for a cluster that does not respond, OpaError if OPA cannot be
     reached or started, ToolError if no `opa` is available.
@@ -129,7 +137,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
             opa.cluster = cluster
             yield Engine(opa, running=True)
         return
-    rules = ManifestSource(applied, follow=False).load_mentioning(MARKS)
+    rules = ManifestSource(applied, follow=False).load_mentioning((GUARDRAIL_PREFIX.encode(),))
     if manifests or empty:
         source = ManifestSource(manifests, follow=follow)
         source.check_paths()  # a wrong path is reported before an `opa` is installed
@@ -147,7 +155,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
             if has_rego or any(obj["kind"] in _AUTHORS for obj in objects):
                 from bridge.offline.modules import settle_manifests, troubles
 
-                found = await settle_manifests([*objects, *rules])
+                found = await settle_manifests(objects, rules)
                 rejected = troubles(found, source.position)
                 if has_rego or found.submissions:  # also of authors whose texts have no mark
                     starting = await stack.enter_async_context(_start_opa(found.bundle))
@@ -160,9 +168,11 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
                 changed=changed,
                 empty=not objects and not empty,
                 settled=found,
+                complete=source.complete,
             )
         return
     # Imported here because manifests do not need it, and the Kubernetes library costs half a second.
+    from bridge.kube.applied_names import AppliedNamesReader
     from bridge.kube.client import KubeClient
     from bridge.offline.modules import settle_cluster, troubles
     from bridge.sources.cluster import ClusterSource
@@ -184,6 +194,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
                 changed=changed,
                 settled=found,
                 events=lambda key: _read_events(client, key),
+                applied_names=AppliedNamesReader(client).read,
             )
 
 
@@ -274,6 +285,13 @@ async def _fill_from(
                 news.clear()
 
             yield opa, changed
+
+
+@asynccontextmanager
+async def open_objects(bundle: Bundle, objects: Iterable[Object]) -> AsyncIterator[Opa]:
+    """Yield a temporary OPA with a bundle and these objects, as they come from another OPA."""
+    async with _start_opa(bundle) as starting, _fill_from(FixedSource(objects), starting, ()) as (opa, _):
+        yield opa
 
 
 class _Troubles:

@@ -4,32 +4,41 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from bridge.files import rego_root
 from bridge.model.changes import Change, Object, Trouble, Upserted
-from bridge.model.keys import CLUSTER, Key, key_of
+from bridge.model.keys import CLUSTER, CORE, Key, key_of, pointer
 from bridge.model.types import ALWAYS, CONSTRAINT, plural_by_rule
 from bridge.offline.engine import PATIENCE
 from bridge.opa.bundle import Bundle
 from bridge.opa.errors import OpaError
 from bridge.opa.executable import ensure_opa
-from bridge.opa.shipped import shipped
+from bridge.opa.shipped import SETTINGS as BRIDGE_SETTINGS
+from bridge.opa.shipped import Shipped, shipped, shipped_guardrails
 from bridge.policy_loader import reports
-from bridge.policy_loader.assembly import kubernetes_view
+from bridge.policy_loader.assembly import assemble, generated, kubernetes_view
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.compile_check import Checker
 from bridge.policy_loader.judgement import Judge, failures_by_author, select
 from bridge.policy_loader.submissions import (
     CONFIG_MAP,
+    GUARDRAILS,
+    HIERARCHY,
+    STRATEGIES,
+    VIEW,
+    WRITTEN,
+    DataPath,
     ModuleProblem,
     Submission,
     Verdict,
     config_maps_in,
     find_flaws,
+    overlap,
     packages,
 )
 from bridge.policy_loader.used_guardrails import guardrail_of
@@ -38,39 +47,126 @@ from bridge.settings.model import SETTINGS, Settings
 
 if TYPE_CHECKING:
     from bridge.kube.client import KubeClient
+    from bridge.opa.client import Opa
 
 
 @dataclass(frozen=True, slots=True)
 class SettledModules:
     """The bundle with everything that compiles together, and the problems of omitted objects.
 
-    `submissions` are all read ones, accepted or not. `unread` has why objects of a type could not be read.
+    `submissions` are all read ones, accepted or not, and `active` those in the bundle. `unread` has why objects of a
+    type could not be read. `shipped` and `view` are the bridge's own part of the bundle, `guardrails` the shipped ones
+    in it. `keeps_last_good`: a changed module that is rejected leaves its former version active, as in a cluster.
     """
 
     bundle: Bundle
     problems: Mapping[Key, tuple[ModuleProblem, ...]]
     unread: Sequence[Trouble]
     submissions: Mapping[Key, Submission]
+    active: Mapping[Key, Submission]
+    shipped: Shipped
+    view: str
+    guardrails: frozenset[str]
+    keeps_last_good: bool = False
+
+    @property
+    def content(self) -> Mapping[Key, tuple[Mapping[str, str], Mapping[DataPath, Any]]]:
+        """Return the active modules and data by author."""
+        return {author: (one.modules, one.data) for author, one in self.active.items()}
 
 
-async def settle_manifests(objects: Iterable[Object]) -> SettledModules:
-    """Return the bundle for a folder's objects; of two with one key the last counts.
+async def settle_manifests(objects: Iterable[Object], applied: Iterable[Object] = ()) -> SettledModules:
+    """Return the bundle for a folder's objects, with the guardrails that Constraints among `applied` name too.
 
     Raises ToolError without an `opa`, CheckError for a broken one.
     """
     received = _Received()
     authors = Authors(received, policy_settings().policy_namespaces)
-    return await _settle(authors, received, (), _note(authors, objects))
+    guardrails = _note(authors, objects) | guardrails_named(applied)
+    await authors.read_waiting()
+    return await _settle(received, guardrails)
 
 
 def _note(authors: Authors, objects: Iterable[Object]) -> set[str]:
     """Note what authors have, and return the guardrails that Constraints name."""
-    guardrails = set()
+    objects = list(objects)
     for obj in objects:
         authors.note(Upserted(key_of(obj).type_id, (obj,)))
-        if key_of(obj).type_id == CONSTRAINT:
-            guardrails.add(guardrail_of(obj))
-    return guardrails
+    return guardrails_named(objects)
+
+
+def guardrails_named(objects: Iterable[Object]) -> set[str]:
+    """Return the guardrails, by package, that the Constraints among these objects name."""
+    return {guardrail_of(obj) for obj in objects if key_of(obj).type_id == CONSTRAINT} - {""}
+
+
+def shipped_only(guardrails: Iterable[str]) -> set[str]:
+    """Return those of these guardrails that the bridge ships."""
+    return {name for name in guardrails if shipped_guardrails([name])}
+
+
+async def settle_changed(
+    before: SettledModules, applied: Iterable[Object], deleted: Collection[Key], guardrails: Iterable[str]
+) -> SettledModules:
+    """Return the bundle after objects were applied and deleted, with these guardrails.
+
+    Raises like `settle_manifests`.
+    """
+    applied = list(applied)
+    changed = {*deleted, *map(key_of, applied)}
+    received = _Received({author: one for author, one in before.submissions.items() if author not in changed})
+    authors = Authors(received, policy_settings().policy_namespaces)
+    _note(authors, applied)
+    await authors.read_waiting()
+    left = {author: one for author, one in before.active.items() if author in received}
+    if not before.keeps_last_good:
+        left = {author: one for author, one in left.items() if author not in changed}
+    found = await _settle(received, guardrails, active=left, base=before.shipped, view=before.view)
+    return replace(found, keeps_last_good=before.keeps_last_good)
+
+
+async def read_modules(opa: Opa) -> SettledModules:
+    """Return the modules and data of authors that are active in a running OPA, in the bundle that the bridge makes.
+
+    Raises OpaError if the OPA's modules cannot be read.
+    """
+    modules, roots = await opa.modules(), await opa.bundle_roots()
+    received = _Received()
+    for author in {one.author for one in modules if one.author}:
+        received.put(Submission(author, "", modules={one.name: one.text for one in modules if one.author == author}))
+    for path in roots:
+        # Data is a ConfigMap's, at its namespace and name; modules at, above or below it are not allowed.
+        if len(path) == 2 and is_of_author(path) and not any(overlap(path, one.package) for one in modules):
+            author = Key(CORE, "ConfigMap", *path)
+            received.put(Submission(author, "", data={path: await opa.get(pointer(*path))}))
+    settings = await opa.get(pointer(BRIDGE_SETTINGS)) or {}
+    base = shipped(rego_root(), settings.get("bounds", {}), settings.get("versions", {}))
+    view = next((one.text for one in modules if one.package == VIEW), "")
+    guardrails = frozenset(".".join(path) for path in roots if path[:2] == GUARDRAILS and not is_of_author(path))
+    bundle = assemble(base, [*received.values()], generated([*received.values()], view, guardrails))
+    return SettledModules(bundle, {}, (), received, received, base, view, guardrails, keeps_last_good=True)
+
+
+class ModulesThere:
+    """The modules in a running OPA, which are read again if its bundle is another one."""
+
+    def __init__(self) -> None:
+        self._revision: str | None = None
+        self._modules: SettledModules | None = None
+
+    async def read(self, opa: Opa) -> SettledModules:
+        """Return the result of `read_modules`."""
+        revision = await opa.bundle_revision()
+        if self._modules is None or revision is None or revision != self._revision:
+            self._revision, self._modules = revision, await read_modules(opa)
+        return self._modules
+
+
+def is_of_author(root: DataPath) -> bool:
+    """Return whether a root of the bridge's bundle is a package or a document of an author, not of the bridge."""
+    if root[:2] == GUARDRAILS:
+        return not shipped_guardrails([".".join(root)])
+    return root[:2] in {HIERARCHY[:2], STRATEGIES} or root[0] not in {"bridge", "system", *VIEW, *WRITTEN}
 
 
 async def settle_cluster(client: KubeClient, applied: Iterable[Object]) -> SettledModules:
@@ -95,8 +191,10 @@ async def settle_cluster(client: KubeClient, applied: Iterable[Object]) -> Settl
                     break
     except TimeoutError:
         unread = {name: Trouble(name, why) for name, why in authors.unlisted.items()} | unread
-    guardrails = _note(authors, applied) | await _read_used_guardrails(client)
-    return await _settle(authors, received, [*unread.values()], guardrails)
+    await authors.read_waiting()
+    guardrails = guardrails_named(applied) | await _read_used_guardrails(client)
+    found = await _settle(received, guardrails)
+    return replace(found, unread=[*unread.values()], keeps_last_good=True)
 
 
 async def _read_used_guardrails(client: KubeClient) -> set[str]:
@@ -166,19 +264,27 @@ class _Received(dict[Key, Submission]):
 
 
 async def _settle(
-    authors: Authors, received: _Received, unread: Sequence[Trouble], guardrails: Iterable[str]
+    received: _Received,
+    guardrails: Iterable[str],
+    *,
+    active: Mapping[Key, Submission] = MappingProxyType({}),
+    base: Shipped | None = None,
+    view: str = "",
 ) -> SettledModules:
-    await authors.read_waiting()
-    found = shipped(rego_root(), policy_settings().policy_bounds)
+    base = base or shipped(rego_root(), policy_settings().policy_bounds)
+    view = view or kubernetes_view(ALWAYS, plural_by_rule)
+    used = frozenset(guardrails)
     executable = await asyncio.to_thread(ensure_opa)
-    view = kubernetes_view(ALWAYS, plural_by_rule)
-    judge = Judge(Checker(executable.path, found.modules), found)
-    judge.generate(view, frozenset(guardrails))
+    judge = Judge(Checker(executable.path, base.modules), base)
+    judge.generate(view, used)
     problems = {key: tuple(claims) for key, one in received.items() if (claims := find_flaws(one))}
-    sound = sorted((one for key, one in received.items() if key not in problems), key=lambda one: one.age)
-    selected, rejected = await select((), sound, judge.find_faults)
-    problems |= {one.author: rejected[id(one)] for one in sound if one.author not in selected}
-    return SettledModules(judge.bundle([*selected.values()]), problems, unread, received)
+    joining = [one for key, one in received.items() if key not in problems and active.get(key) is not one]
+    joining.sort(key=lambda one: one.age)
+    selected, rejected = await select([*active.values()], joining, judge.find_faults)
+    problems |= {one.author: rejected[id(one)] for one in joining if selected.get(one.author) is not one}
+    problems |= {key: rejected[id(one)] for key, one in active.items() if key not in selected}
+    bundle = judge.bundle([*selected.values()])
+    return SettledModules(bundle, problems, (), received, selected, base, view, used)
 
 
 def policy_settings() -> Settings:

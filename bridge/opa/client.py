@@ -15,6 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Self, TypeVar
+from urllib.parse import unquote
 
 import aiohttp
 import msgspec
@@ -68,6 +69,15 @@ class Answer(msgspec.Struct, frozen=True):
     result: Any
     revision: str
     decision_id: str
+
+
+class Module(msgspec.Struct, frozen=True):
+    """A module in OPA: the object that submitted it (None: the bridge's own), its name there, its package, its text."""
+
+    author: Key | None
+    name: str
+    package: tuple[str, ...]
+    text: str
 
 
 class _StatusResult(msgspec.Struct):
@@ -227,14 +237,30 @@ class Opa:
         body = await self._send_read("GET", "/v1/status")
         return _decode_as(_STATUS, body).result.bundles.get(BUNDLE_NAME)
 
+    async def modules(self) -> list[Module]:
+        """Return all modules in OPA."""
+        found = []
+        for module in _decode(await self._send_read("GET", "/v1/policies")).get("result", []):
+            path = tuple(str(term["value"]) for term in module["ast"]["package"]["path"][1:])
+            submitted = _SUBMITTED.search(module["id"])
+            author = parse_key(submitted[1]) if submitted else None
+            name = unquote(module["id"].rpartition("/")[2])
+            found.append(Module(author, name, path, module.get("raw", "")))
+        return found
+
     async def modules_by_author(self) -> dict[Key, list[str]]:
         """Return the packages of the authors' modules in OPA, by object (ConfigMaps, RegoPolicies)."""
         found: dict[Key, set[str]] = {}
-        for module in _decode(await self._send_read("GET", "/v1/policies")).get("result", []):
-            if submitted := _SUBMITTED.search(module["id"]):
-                path = [str(term["value"]) for term in module["ast"]["package"]["path"][1:]]
-                found.setdefault(parse_key(submitted[1]), set()).add(".".join(path))
+        for module in await self.modules():
+            if module.author:
+                found.setdefault(module.author, set()).add(".".join(module.package))
         return {author: sorted(packages) for author, packages in found.items()}
+
+    async def bundle_roots(self) -> list[tuple[str, ...]]:
+        """Return the parts of `data` that OPA's bundles own, as paths; none for an OPA without bundles."""
+        bundles = await self.get("system/bundles") or {}
+        roots = {root for bundle in bundles.values() for root in bundle["manifest"].get("roots") or ()}
+        return [tuple(root.split("/")) for root in sorted(roots)]
 
     async def module_states(self) -> dict[Key, dict[str, str]]:
         """Return what the bridge reports of modules, by object: `{since?, failing?}`.

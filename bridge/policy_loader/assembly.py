@@ -166,6 +166,27 @@ def digest(submissions: Sequence[Submission], point: DataPath) -> str:
     return hashlib.sha256(msgspec.json.encode(seen, order="deterministic")).hexdigest()[:16]
 
 
+_MENTION = re.compile(r"""(?<![\w."])data\b((?:\.\w+|\["[^"\n]*"\])*)""")
+_SEGMENT = re.compile(r"""\.(\w+)|\["([^"]*)"\]""")
+_COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
+_PURE = ("bridge", "lib")  # packages that read no objects
+
+
+def reads_objects(submissions: Collection[Submission]) -> bool:
+    """Return whether a module may read objects that are not in its input: it names parts of `data` not of its set.
+
+    Then an object may matter anywhere, whatever its links are.
+    """
+    own = [path for one in submissions for path in (*packages(one).values(), *one.data)]
+    for submission in submissions:
+        for text in submission.modules.values():
+            for mention in _MENTION.finditer(_COMMENT.sub("", text)):
+                path = tuple(part[1] or part[2] for part in _SEGMENT.finditer(mention[1]))
+                if not any(path[: len(allowed)] == allowed for allowed in (*own, _PURE)):
+                    return True
+    return False
+
+
 VIEW_FILE = "kubernetes.rego"  # the path of the view in the bundle
 _NAME = re.compile(r"[a-z][a-z0-9]*")  # possible names of rules, in the form of kube-mgmt's users
 _RESERVED = {

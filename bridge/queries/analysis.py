@@ -1,7 +1,7 @@
 """The effects of applying manifests: introduced and fixed problems, effective policies before and after.
 
-Rego decides about problems and differences, through `changes`; this module pairs objects with stored ones, queries in
-batches, and compares two lists of problems.
+Rego decides about problems and differences; this module queries the states before and after (`bridge.queries.states`)
+in batches, and compares two lists of problems.
 """
 
 from __future__ import annotations
@@ -17,21 +17,14 @@ from bridge.model.changes import Object, Trouble
 from bridge.model.keys import Key, key_of, parse_key, pointer
 from bridge.model.types import CONSTRAINT, CRD, DESCRIBING
 from bridge.opa.client import Opa
-from bridge.queries.asking import (
-    Entry,
-    Selects,
-    by_batches,
-    in_batches,
-    objects,
-    selected,
-    violations_by,
-    with_suggestions,
-)
+from bridge.queries.asking import Entry, Selects, by_batches, in_batches, selected, with_suggestions
 from bridge.queries.names import exemption_text
+from bridge.queries.states import PlannedChange, State, States, opened_states, plan_change
 from bridge.sources.manifests import MOST_BYTES, ManifestError, ManifestSource
 from bridge.sources.pruning import prune
 
 if TYPE_CHECKING:
+    from bridge.offline.engine import Engine
     from bridge.sources.known_fields import Doubt
 
 _MOST_CAUSES = 50  # changed objects of which each is asked whether it alone introduces a problem elsewhere
@@ -143,7 +136,6 @@ async def all_problems(
     return sorted(found, key=lambda problem: (problem["subject"], problem["reason"], problem["about"]))
 
 
-Changes = dict[str, list[Any]]
 Name = tuple[str, str, str]  # of a problem: its subject, what it is about, its reason
 
 
@@ -199,51 +191,53 @@ def is_error(problem: Mapping[str, Any]) -> bool:
 
 
 async def analyze(
-    opa: Opa,
+    engine: Engine,
     applied: Sequence[Object],
     deleted: Collection[Key],
     source_namespace: str | None = None,
     *,
+    whole: bool = False,
+    crds: Sequence[Object] = (),
     doubts_before: Sequence[Entry] = (),
     doubts_after: Sequence[Entry] = (),
 ) -> Analysis:
-    """Compare OPA's objects with those after `applied` were applied and `deleted` deleted.
+    """Compare the engine's objects with those after `applied` were applied and `deleted` deleted.
 
-    `doubts_before` and `doubts_after` are unknown kinds and fields of the objects in OPA, and of `applied`. Effective
-    policies are compared for requests from `source_namespace`; without it also for each namespace with a difference.
+    `whole` and `crds` are those of `plan_change`. `doubts_before` and `doubts_after` are unknown kinds and fields of
+    the objects before, and of `applied`. Effective policies are compared for requests from `source_namespace`; without
+    it also for each namespace with a difference.
     """
-    upserts = {key_of(obj): obj for obj in applied}
-    held = await objects(opa, [*upserts, *deleted])
-    merged = {key: _merge_applied(held[key], obj) if key in held else obj for key, obj in upserts.items()}
-    changing = {key: obj for key, obj in merged.items() if held.get(key) != obj}
-    going = [key for key in deleted if key in held and key not in upserts]
-    changes: Changes = {"upsert": list(changing.values()), "delete": [str(key) for key in going]}
-    keys = [str(key) for key in (*changing, *going)]
-    concerned = await _query_concerned(opa, keys, changes)
-    differences = await _query_differences(opa, concerned["scopes"], changes, source_namespace)
-    subjects = _collect_subjects(keys, concerned, differences)
-    judged = await _find_judged(opa, keys, subjects, differences, changes)
-    before, after = await _query_problems(opa, subjects, {}), await _query_problems(opa, subjects, changes)
-    before |= _select_doubts(doubts_before, keys, before.values())
-    after |= _select_doubts(doubts_after, keys, after.values())
-    introduced = {name: after[name] for name in after if name not in before}
-    rows_before, rows_after = await _query_violations(opa, judged, {}), await _query_violations(opa, judged, changes)
-    violations = await _compare_violations(opa, rows_before, rows_after)
-    return Analysis(
-        created=sorted(str(key) for key in changing if key not in held),
-        changed=sorted(str(key) for key in changing if key in held),
-        deleted=sorted(changes["delete"]),
-        unchanged=sorted(str(key) for key in merged if key not in changing),
-        introduced=await with_suggestions(
-            opa,
-            await _add_causes(opa, introduced, violations["introduced"], changing, going),
-            {"changes": changes},
-        ),
-        fixed=[*(before[name] for name in before if name not in after), *_as_problems(violations["fixed"]).values()],
-        remaining=[*(after[name] for name in after if name in before), *_as_problems(violations["unchanged"]).values()],
-        effective=differences,
-        is_guarded=await _is_guarded(opa, upserts),
-    )
+    change = await plan_change(engine, applied, deleted, whole=whole, crds=crds)
+    keys = change.keys
+    async with opened_states(engine, change) as states:
+        find = _compare_everything if states.apart else _compare_concerned
+        found = await find(states, change, source_namespace)
+        before, after = found.before.problems, found.after.problems
+        before |= _select_doubts(doubts_before, keys, before.values())
+        after |= _select_doubts(doubts_after, keys, after.values())
+        introduced = {name: after[name] for name in after if name not in before}
+        violations = await _compare_violations(states.after.opa, found.before.violations, found.after.violations)
+        submitted = engine.settled.submissions if engine.settled else {}
+        remaining = [after[name] for name in after if name in before]
+        remaining += _as_problems(violations["unchanged"]).values()
+        return Analysis(
+            created=sorted(str(key) for key in change.upserts if key not in change.held and key not in submitted),
+            changed=sorted(str(key) for key in change.upserts if key in change.held or key in submitted),
+            deleted=sorted(map(str, change.deleted)),
+            unchanged=sorted(map(str, change.unchanged)),
+            introduced=await with_suggestions(
+                states.after.opa,
+                await _add_causes(states, introduced, violations["introduced"], change),
+                states.after.more,
+            ),
+            fixed=[
+                *(before[name] for name in before if name not in after),
+                *_as_problems(violations["fixed"]).values(),
+            ],
+            remaining=[one for one in remaining if one["subject"] in found.subjects],
+            effective=found.differences,
+            is_guarded=await _is_guarded(states),
+        )
 
 
 def _list_fields(side: Entry | None) -> frozenset[str]:
@@ -251,23 +245,65 @@ def _list_fields(side: Entry | None) -> frozenset[str]:
     return frozenset(side.get("origins", ())) if side else frozenset()
 
 
-async def _is_guarded(opa: Opa, upserts: Iterable[Key]) -> bool:
-    return any(key.type_id == CONSTRAINT for key in upserts) or bool(await opa.query("names", {"types": [CONSTRAINT]}))
+async def _is_guarded(states: States) -> bool:
+    return any([await state.query("names", {"types": [CONSTRAINT]}) for state in (states.before, states.after)])
 
 
-def _merge_applied(held: Object, written: Object) -> Object:
-    """Return the resulting object: the manifest, with the metadata and status of the stored object."""
-    metadata = {**held["metadata"], **written["metadata"]}
-    for field in ("labels", "annotations"):
-        if both := {**(held["metadata"].get(field) or {}), **(written["metadata"].get(field) or {})}:
-            metadata[field] = both
-    merged = {**written, "metadata": metadata}
-    if "status" in held:
-        merged["status"] = held["status"]
-    return merged
+@dataclass(frozen=True, slots=True)
+class _Findings:
+    """The problems of a state by name, and the violations."""
+
+    problems: dict[Name, Entry]
+    violations: list[Entry]
 
 
-async def _query_concerned(opa: Opa, keys: list[str], changes: Changes) -> Entry:
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """The findings of two states, the differences of effective policies, and the affected objects."""
+
+    before: _Findings
+    after: _Findings
+    differences: list[Entry]
+    subjects: Collection[str]
+
+
+async def _query_findings(state: State, subjects: Sequence[str], judged: Sequence[str]) -> _Findings:
+    rejected = {_name_of(problem): problem for problem in state.problems}
+    problems = rejected | await _query_problems(state, subjects)
+    return _Findings(problems, await state.violations(judged, identified=True))
+
+
+async def _compare_concerned(states: States, change: PlannedChange, source_namespace: str | None) -> _Comparison:
+    """Compare what a change of objects concerns."""
+    keys = change.keys
+    concerned = await _query_concerned(states, keys)
+    differences = await _query_differences(states, concerned["scopes"], source_namespace)
+    subjects = _collect_subjects(keys, concerned, differences)
+    judged = await _find_judged(states, keys, subjects, differences)
+    before, after = [await _query_findings(state, subjects, judged) for state in (states.before, states.after)]
+    return _Comparison(before, after, differences, {*subjects, *judged})
+
+
+async def _compare_everything(states: States, change: PlannedChange, source_namespace: str | None) -> _Comparison:
+    """Compare two states of which nothing is known in common."""
+    scopes: dict[str, set[str]] = {}
+    found = []
+    for state in (states.before, states.after):
+        for kind, targets in (await state.query("scopes", {})).items():
+            scopes.setdefault(kind, set()).update(targets)
+        every = sorted(map(str, await held_keys(state.opa)))
+        found.append(await _query_findings(state, every, every))
+    differences = await _query_differences(states, {kind: sorted(scopes[kind]) for kind in scopes}, source_namespace)
+    targets = {str(parse_key(difference["target"]).object) for difference in differences}
+    subjects = {*_collect_subjects(change.keys, _NOTHING, differences), *targets}
+    before, after = found
+    return _Comparison(before, after, differences, subjects)
+
+
+_NOTHING: Entry = {"objects": [], "policies": []}
+
+
+async def _query_concerned(states: States, keys: list[str]) -> Entry:
     """Return the result of the query `dependents`, before and after the change: deleted objects count only before.
 
     `objects` includes unchanged ones whose links the change may affect.
@@ -275,13 +311,13 @@ async def _query_concerned(opa: Opa, keys: list[str], changes: Changes) -> Entry
     scopes: dict[str, set[str]] = {}
     found: dict[str, set[str]] = {"objects": set(), "policies": set()}
     describing = any(parse_key(key).type_id in DESCRIBING for key in keys)
-    for more in ({}, {"changes": changes}):
-        concerned = await opa.query("dependents", {"keys": keys, "was": {}, **more})
-        found["objects"].update(concerned["objects"], await opa.query("neighbors", {"keys": keys, **more}))
+    for state in (states.before, states.after):
+        concerned = await state.query("dependents", {"keys": keys, "was": {}})
+        found["objects"].update(concerned["objects"], await state.query("neighbors", {"keys": keys}))
         found["policies"].update(concerned["policies"])
         if describing:
-            found["policies"].update(await opa.query("policies", more))
-        for targets_by_kind in (concerned["scopes"], await opa.query("scopes", more) if describing else {}):
+            found["policies"].update(await state.query("policies", {}))
+        for targets_by_kind in (concerned["scopes"], await state.query("scopes", {}) if describing else {}):
             for kind, targets in targets_by_kind.items():
                 scopes.setdefault(kind, set()).update(targets)
     return {
@@ -291,14 +327,17 @@ async def _query_concerned(opa: Opa, keys: list[str], changes: Changes) -> Entry
 
 
 async def _query_differences(
-    opa: Opa, scopes: Mapping[str, Sequence[str]], changes: Changes, source_namespace: str | None
+    states: States, scopes: Mapping[str, Sequence[str]], source_namespace: str | None
 ) -> list[Entry]:
-    more = {"changes": changes, **({"sourceNamespace": source_namespace} if source_namespace else {})}
+    source = {"sourceNamespace": source_namespace} if source_namespace else {}
     found: list[Entry] = []
     for kind, targets in sorted(scopes.items()):
 
         async def ask(batch: Sequence[str], kind: str = kind) -> list[Entry]:
-            answer: list[Entry] = await opa.query("differences", {"scopes": {kind: batch}, **more})
+            compared = {"scopes": {kind: batch}, **source}
+            if states.apart:
+                compared["before"] = await states.before.query("effective_at_scopes", compared)
+            answer: list[Entry] = await states.after.query("differences", compared)
             return answer
 
         found += [difference for answer in await by_batches(targets, ask) for difference in answer]
@@ -317,34 +356,36 @@ def _collect_subjects(keys: Sequence[str], concerned: Entry, differences: Sequen
     return sorted({*keys, *concerned["objects"], *concerned["policies"], *policies})
 
 
-async def _query_problems(opa: Opa, subjects: Sequence[str], changes: Changes) -> dict[Name, Entry]:
-    more = {"changes": changes} if changes else {}
-    found = await in_batches(opa, "problems", "objects", subjects, more)
-    return {(problem["subject"], problem["about"], problem["reason"]): problem for problem in found}
+async def _query_problems(state: State, subjects: Sequence[str]) -> dict[Name, Entry]:
+    found = await in_batches(state.opa, "problems", "objects", subjects, state.more)
+    return {_name_of(problem): problem for problem in found}
+
+
+def _name_of(problem: Entry) -> Name:
+    return problem["subject"], problem["about"], problem["reason"]
 
 
 async def _add_causes(
-    opa: Opa,
-    introduced: Mapping[Name, Entry],
-    violations: Sequence[Entry],
-    changing: Mapping[Key, Object],
-    going: Sequence[Key],
+    states: States, introduced: Mapping[Name, Entry], violations: Sequence[Entry], change: PlannedChange
 ) -> list[Entry]:
     """Return the problems and violations; those of objects that do not change with `causes`.
 
     Causes are the changes that introduce them alone. Problems that only several changes together introduce have none,
-    nor have those of a very large change.
+    nor have those of a very large change, or of one of several that is not made in the input of queries.
     """
-    changed = {str(key): Changes(upsert=[obj], delete=[]) for key, obj in changing.items()}
-    changed |= {str(key): Changes(upsert=[], delete=[str(key)]) for key in going}
+    changed = {str(key): PlannedChange(upserts={key: obj}) for key, obj in change.upserts.items()}
+    changed |= {str(key): PlannedChange(deleted=(key,)) for key in change.deleted}
     found = {**introduced, **_as_problems(violations)}
     causes: dict[Name, list[str]] = {name: [] for name, one in found.items() if one["subject"] not in changed}
     subjects = sorted({found[name]["subject"] for name in causes})
-    for key, change in changed.items() if subjects and len(changed) <= _MOST_CAUSES else ():
+    most = 1 if states.apart else _MOST_CAUSES
+    for key, one_change in changed.items() if subjects and len(changed) <= most else ():
         names = set(causes)
         if len(changed) > 1:
-            alone = await _compare_violations(opa, await _query_violations(opa, subjects, change), violations)
-            names &= {*await _query_problems(opa, subjects, change), *_as_problems(alone["unchanged"])}
+            state = State(states.after.opa, one_change.changes)
+            rows = await state.violations(subjects, identified=True)
+            alone = await _compare_violations(state.opa, rows, violations)
+            names &= {*await _query_problems(state, subjects), *_as_problems(alone["unchanged"])}
         for name in names:
             causes[name].append(key)
     return [one | ({"causes": causes[name]} if causes.get(name) else {}) for name, one in found.items()]
@@ -361,23 +402,22 @@ def _select_doubts(doubts: Iterable[Entry], keys: Collection[str], found: Iterab
 
 
 async def _find_judged(
-    opa: Opa, keys: Sequence[str], subjects: Sequence[str], differences: Sequence[Entry], changes: Changes
+    states: States, keys: Sequence[str], subjects: Sequence[str], differences: Sequence[Entry]
 ) -> list[str]:
     """Return the objects whose violations may change: those that a changed Constraint matches, and all affected ones.
 
-    A policy of a Constraint may read what is in effect, so an object is affected too if another policy applies there.
+    A policy of a Constraint may read what is in effect, so an object is affected too if another policy applies there. A
+    Namespace decides by its labels which objects in it match, whether the hierarchy has these or not.
     """
-    names = [key.name for key in map(parse_key, keys) if key.type_id == CONSTRAINT]
+    changed = [parse_key(key) for key in keys]
+    names = [key.name for key in changed if key.type_id == CONSTRAINT]
+    namespaces = [key.name for key in changed if key.type_id == "core/Namespace"]
     found = {*subjects, *(str(parse_key(difference["target"]).object) for difference in differences)}
-    if names:
-        for more in ({}, {"changes": changes}):
-            for objects_of in (await opa.query("audit_keys", {"constraints": names, **more})).values():
+    for asked in [{"constraints": names}] * bool(names) + [{"namespaces": namespaces}] * bool(namespaces):
+        for state in (states.before, states.after):
+            for objects_of in (await state.query("audit_keys", asked)).values():
                 found.update(objects_of)
     return sorted(found)
-
-
-async def _query_violations(opa: Opa, judged: Sequence[str], changes: Changes) -> list[Entry]:
-    return await violations_by(opa, judged, None, {"identified": True, **({"changes": changes} if changes else {})})
 
 
 async def _compare_violations(opa: Opa, before: Sequence[Entry], after: Sequence[Entry]) -> dict[str, list[Entry]]:

@@ -41,9 +41,12 @@ _Answer = TypeVar("_Answer")
 Selects = Callable[[Mapping[str, str]], bool]  # whether an object with these labels is selected
 
 
-async def policy_kind(opa: Opa, text: str) -> str:
-    """Return the active policy kind for a name. Raises NameNotFoundError or AmbiguousNameError."""
-    types = await opa.query("types", {})
+async def policy_kind(opa: Opa, text: str, more: Mapping[str, Any] = MappingProxyType({})) -> str:
+    """Return the active policy kind for a name; `more` is further input of the queries, such as changes.
+
+    Raises NameNotFoundError or AmbiguousNameError.
+    """
+    types = await opa.query("types", {**more})
     kinds = {name: about["names"] for name, about in types.items() if about["policy"]}
     if not match_kinds(text, kinds):
         presets = dict.fromkeys(await opa.query("kinds_in_force", {}), ())  # also those without policies

@@ -20,24 +20,28 @@ import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import yaml
 
 from bridge.files import read_file
 from bridge.model.changes import Object
-from bridge.model.keys import Key, key_of, parse_key
+from bridge.model.keys import Key, parse_key
 from bridge.model.nesting import as_mapping
 from bridge.model.text import nearest
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.queries.analysis import held_crds, read_applied
-from bridge.queries.asking import Entry, effective_everywhere, in_batches, one_target, policy_kind, violations_by
+from bridge.queries.asking import Entry, effective_everywhere, in_batches, one_target, policy_kind
 from bridge.queries.names import CommandError, NameNotFoundError, short_key
+from bridge.queries.states import PlannedChange, States, opened_states, plan_change
 from bridge.queries.statuses import condition_groups
 from bridge.sources.manifests import MOST_BYTES, SUITE_GROUP, find_files, is_suite
 from bridge.sources.yaml import BrokenDocument, Lines, read_documents
+
+if TYPE_CHECKING:
+    from bridge.offline.engine import Engine
 
 API_VERSION = f"{SUITE_GROUP}v1alpha1"
 Names = dict[str, str]  # by the name of an object, section or pointer
@@ -272,39 +276,47 @@ def _choose_nodes(paths: Sequence[Entry]) -> Iterator[tuple[str | None, Entry]]:
             chosen.add(node)
 
 
-async def run_test(opa: Opa, found: Found, number: int) -> Result:
-    """Ask what a test asks, and compare."""
+async def run_test(engine: Engine, found: Found, number: int) -> Result:
+    """Ask what a test asks, in the state after its changes, and compare."""
     test = found.suite.tests[number]
     line = found.lines[number] if number < len(found.lines) else 1
     try:
-        judge = await _Judge.prepare(opa, found.file.parent, test.changes)
-        differences = [difference async for difference in judge.differences(test)]
+        change = await _plan(engine, found.file.parent, test.changes)
+        async with opened_states(engine, change) as states:
+            judge = _Judge(states, change)
+            judge.check_modules()
+            differences = [difference async for difference in judge.differences(test)]
         updates = {one.place: one.found for one in reversed(differences) if one.place is not None}
         return Result(str(found.file), line, test.name, [one.text for one in differences], updates=updates)
     except (CommandError, OpaError) as error:
         return Result(str(found.file), line, test.name, error=str(error))
 
 
+async def _plan(engine: Engine, folder: Path, changes: Changed) -> PlannedChange:
+    """Read the changes of a test. Raises CommandError for manifests with errors and unknown names."""
+    objects: list[Object] = []
+    if changes.apply:
+        applied = read_applied([str(folder / name) for name in changes.apply], await held_crds(engine.opa))
+        if applied.problems:
+            raise CommandError(f"{applied.problems[0].subject}: {applied.problems[0].message}")
+        objects = applied.objects
+    deleted = [await one_target(engine.opa, [name], None) for name in changes.delete]
+    return await plan_change(engine, objects, deleted)
+
+
 class _Judge:
-    """Asks OPA, as if the changes of a test had been made, and yields what differs from its expectations."""
+    """Queries the state after the changes of a test, and yields what differs from its expectations."""
 
-    def __init__(self, opa: Opa, upserts: Mapping[Key, Object], deleted: Sequence[Key]) -> None:
-        self._opa = opa
-        self._upserts = upserts
-        self._deleted = [str(key) for key in deleted]
-        made = {"upsert": list(upserts.values()), "delete": self._deleted}
-        self._more = {"changes": made} if upserts or deleted else {}
+    def __init__(self, states: States, change: PlannedChange) -> None:
+        self._before, self._state = states.before, states.after
+        self._opa, self._more = states.after.opa, states.after.more
+        self._upserts = change.upserts
 
-    @classmethod
-    async def prepare(cls, opa: Opa, folder: Path, changes: Changed) -> _Judge:
-        """Read the changes of a test. Raises CommandError for manifests with errors and unknown names."""
-        upserts: dict[Key, Object] = {}
-        if changes.apply:
-            applied = read_applied([str(folder / name) for name in changes.apply], await held_crds(opa))
-            if applied.problems:
-                raise CommandError(f"{applied.problems[0].subject}: {applied.problems[0].message}")
-            upserts = {key_of(obj): obj for obj in applied.objects}
-        return cls(opa, upserts, [await one_target(opa, [name], None) for name in changes.delete])
+    def check_modules(self) -> None:
+        """Raise CommandError for Rego that the changes break: the answers would be without it."""
+        for one in self._state.problems:
+            if one not in self._before.problems:
+                raise CommandError(f"{one['subject']}: {one['message']}")
 
     async def differences(self, test: Case) -> AsyncIterator[Difference]:
         """Yield each difference; its text begins with the object that it is about."""
@@ -332,9 +344,7 @@ class _Judge:
             answer = await in_batches(self._opa, what, "objects", [str(key)], self._more)
             found = {one["reason"] for one in answer if one["subject"] == str(key)}
         else:
-            rows = [
-                row for row in await violations_by(self._opa, [str(key)], None, self._more) if "exemption" not in row
-            ]
+            rows = [row for row in await self._state.violations([str(key)]) if "exemption" not in row]
             found = {row["constraint"] for row in rows}
             for row in rows:
                 if as_mapping(row["details"]).get("severity") == "unknown":
@@ -345,7 +355,7 @@ class _Judge:
 
     async def _at(self, at: At) -> AsyncIterator[Difference]:
         key = await self._key(at.target)
-        kind = await policy_kind(self._opa, at.policy_kind)
+        kind = await self._kind(at.policy_kind)
         more = {"sourceNamespace": at.source_namespace} if at.source_namespace else {}
         answer = await self._ask("effective", {"targets": [str(key)], "policyKind": kind, "allPaths": True, **more})
         itself = [entry for entry in answer if entry["target"] == str(key)]
@@ -386,7 +396,7 @@ class _Judge:
             text = f"request: reason: expected {request.reason}, found {reason or 'none'}"
             yield Difference(text, ("reason",) if reason else None, reason)
         for number, wanted_policies in enumerate(request.effective):
-            kind = await policy_kind(self._opa, wanted_policies.policy_kind)
+            kind = await self._kind(wanted_policies.policy_kind)
             entries = [entry for entry in answer["policies"] if entry["policyKind"] == kind]
             async for one in self._policies(wanted_policies, "request", entries):
                 yield one.below("effective", number)
@@ -411,10 +421,17 @@ class _Judge:
             found = _read_unmet(one, wanted, outcomes)
             yield found.below(text=at_path)
 
-    async def _key(self, name: str) -> Key:
-        """Return the key for a name as users type it, also of an object that the test applies."""
+    async def _kind(self, name: str) -> str:
+        """Return the policy kind for a name, also of one that the test describes."""
         try:
-            return await one_target(self._opa, [name], None)
+            return await policy_kind(self._before.opa, name)
+        except NameNotFoundError:
+            return await policy_kind(self._opa, name, self._more)
+
+    async def _key(self, name: str) -> Key:
+        """Return the key for a name as users type it, also of an object that the test applies or deletes."""
+        try:
+            return await one_target(self._before.opa, [name], None)
         except NameNotFoundError:
             whole, _, section = name.partition("#")
             kind, *rest = whole.split("/")
@@ -428,7 +445,7 @@ class _Judge:
         return str(key) in await self._ask("names", {"types": [key.type_id], "name": key.name})
 
     async def _ask(self, query: str, query_input: Mapping[str, Any]) -> Any:
-        return await self._opa.query(query, {**query_input, **self._more})
+        return await self._state.query(query, query_input)
 
 
 def _compare_conditions(wanted: Names, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Difference]:

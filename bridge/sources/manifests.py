@@ -151,6 +151,15 @@ class ManifestSource:
                 found.append((key, doubt, read.of(manifest.line, doubt.place) if read else manifest.line))
         return found
 
+    def complete(self, crds: Iterable[Object]) -> dict[Key, Object]:
+        """Return the objects as last read, with the defaults of these CRDs instead of those among the manifests."""
+        defaulter = Defaulter(crds)
+        found: dict[Key, Object] = {}
+        for manifest in self._state.manifests.values():
+            with contextlib.suppress(Exception):  # one that cannot be completed is reported when it is read
+                found[defaulter.key_of(manifest.object)] = prune(defaulter.complete(manifest.object))
+        return found
+
     def want(self, type_ids: AbstractSet[str]) -> None:
         """Note the wanted kinds.
 

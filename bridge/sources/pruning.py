@@ -11,8 +11,8 @@ from bridge.model.types import Fields
 _CRD = "CustomResourceDefinition"
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 # The fields that discovery reads besides the names, and those that complete a manifest in a comparison with a cluster.
-_CRD_KEEPS = ("type", "enum", "x-kubernetes-preserve-unknown-fields", "default")
-_CRD_DEPTH = 8  # property names up to this depth show the form of a policy's spec and status
+_CRD_KEEPS = ("type", "enum", "x-kubernetes-preserve-unknown-fields", "default", "nullable")
+_CRD_DEPTH = 8  # property names up to this depth show the form of a policy's spec and status; below it defaults count
 
 
 def prune(obj: Object) -> Object:
@@ -50,13 +50,18 @@ def _prune_version(version: Any) -> Any:
 
 
 def _cut_schema(schema: Any, depth: int) -> Object:
-    if not isinstance(schema, dict) or depth == 0:
+    if not isinstance(schema, dict):
         return {}
-    kept: Object = {name: schema[name] for name in _CRD_KEEPS if name in schema}
+    kept: Object = {name: schema[name] for name in _CRD_KEEPS if name in schema and (depth > 0 or name == "default")}
     if isinstance(properties := schema.get("properties"), dict):
-        kept["properties"] = {name: _cut_schema(part, depth - 1) for name, part in properties.items()}
-    if "items" in schema:
-        kept["items"] = _cut_schema(schema["items"], depth - 1)
+        parts = {name: _cut_schema(part, depth - 1) for name, part in properties.items()}
+        if depth > 0 or (parts := {name: part for name, part in parts.items() if part}):
+            kept["properties"] = parts
+    items = _cut_schema(schema.get("items"), depth - 1)
+    if items or ("items" in schema and depth > 0):
+        kept["items"] = items
+    if others := _cut_schema(schema.get("additionalProperties"), 0):  # their names show no form
+        kept["additionalProperties"] = others
     return kept
 
 

@@ -12,16 +12,19 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from aiohttp import web
 
 from bridge.http.request_guard import Refused
+from bridge.kube.applied_names import AppliedNamesReader
 from bridge.kube.client import KubeClient
 from bridge.kube.errors import Forbidden, KubeError
 from bridge.kube.recording import events_about
 from bridge.model.keys import Key, is_key, parse_key
+from bridge.offline.engine import Engine
+from bridge.offline.modules import ModulesThere
 from bridge.opa.client import Opa
 from bridge.queries.analysis import analyze, held_crds
 from bridge.queries.asking import effective_at, objects, policy_kind, target_keys, uncovered
@@ -121,9 +124,12 @@ _AT_ONCE = 2  # processes that read manifests
 class Changes:
     """Analyzes manifests. `opa` returns the OPA to query, and raises Refused while there is none."""
 
-    def __init__(self, opa: Callable[[], Opa]) -> None:
+    def __init__(self, opa: Callable[[], Opa], cluster: Callable[[], KubeClient | None]) -> None:
         self._opa = opa
+        self._cluster = cluster
         self._slots = asyncio.Semaphore(_AT_ONCE)
+        self._modules = ModulesThere()
+        self._room = asyncio.Semaphore(1)
 
     async def post(self, request: web.Request) -> web.Response:
         """Analyze the manifests in the body, YAML or JSON; `?delete=OBJECT`, which may be repeated, adds deletions.
@@ -156,12 +162,17 @@ class Changes:
             except TooCostlyError as error:
                 raise Refused(413, "TooCostly", str(error)) from error
         going = await target_keys(opa, deleted, None) if deleted else []
-        found = await analyze(opa, [prune(obj) for obj in objects], going)
+        found = await analyze(self._engine(opa), [prune(obj) for obj in objects], going)
         mistakes: list[dict[str, Any]] = []
         for problem in problems:
             line = problem.subject.rpartition(":")[2]
             mistakes.append({"line": int(line) if line.isdecimal() else 1, "message": problem.message})
         return answer({**found.document(), "mistakes": mistakes})
+
+    def _engine(self, opa: Opa) -> Engine:
+        engine = Engine(opa, running=True, modules_there=self._modules, room=self._room)
+        cluster = self._cluster()
+        return replace(engine, applied_names=AppliedNamesReader(cluster).read) if cluster else engine
 
 
 MOST_TARGETS = 100

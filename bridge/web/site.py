@@ -30,6 +30,7 @@ from bridge.http.request_guard import (
     same,
     unauthorized,
 )
+from bridge.kube.client import KubeClient
 from bridge.model.addresses import is_loopback
 from bridge.opa.client import Opa
 from bridge.opa.credentials import TokenError
@@ -168,8 +169,8 @@ class WebSite:
         self.wrong_tokens = guard.wrong_tokens
         self._guard = guard
         self._backing: Backing | None = None
-        self._queries = Queries(self._opa, lambda: self._backing.cluster if self._backing else None)
-        self._changes = Changes(self._opa)
+        self._queries = Queries(self._opa, self._cluster)
+        self._changes = Changes(self._opa, self._cluster)
         streams = Streams(allows=guard.still_allows)
         self._drawing = Drawing()
         self._violations = Violations(lambda: self._backing.audited if self._backing else None)
@@ -213,6 +214,9 @@ class WebSite:
     def _unreadable(self) -> Mapping[str, str]:
         troubles = self._backing.replicator.troubles if self._backing else Troubles()
         return {subject: troubles[subject] for subject in sorted(troubles.serious)[:_TROUBLES]}
+
+    def _cluster(self) -> KubeClient | None:
+        return self._backing.cluster if self._backing else None
 
     def _opa(self) -> Opa:
         if self._backing is None:

@@ -116,10 +116,21 @@ def test_a_change_that_brings_rego_is_judged_by_it(bridge: Run) -> None:
         "rule checkout via Gateway infra/public#https: contrast 7",
         "rule checkout via Gateway infra/internal#http: contrast 10",
     }
-    broken = bridge("analyze", "-f", "-", "--manifests", SHOP, text=OWN.replace("endswith(", "endwith("))
-    assert broken.returncode == 2
-    assert "core/ConfigMap/opa-policies/own" in broken.stderr
-    assert "undefined function endwith" in broken.stderr
+    broken = bridge("analyze", "-f", "-", "--manifests", SHOP, "-o", "json", text=OWN.replace("endswith(", "endwith("))
+    assert broken.returncode == 1
+    problems = {one["reason"]: one for one in json.loads(broken.stdout)["problems"]["introduced"]}
+    assert problems["RegoRejected"]["subject"] == "core/ConfigMap/opa-policies/own"
+    assert "undefined function endwith" in problems["RegoRejected"]["message"]
+
+
+def test_a_test_whose_changes_bring_broken_rego_is_an_error(bridge: Run, tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(OWN.replace("endswith(", "endwith("))
+    case = {"name": "broken", "changes": {"apply": ["own.yaml"]}, "violations": {"HTTPRoute/shop/cart": []}}
+    head = {"apiVersion": "test.policybridge.io/v1alpha1", "kind": "Suite", "manifests": [str(SHOP)]}
+    (tmp_path / "suite.yaml").write_text(yaml.safe_dump({**head, "tests": [case]}))
+    done = bridge("test", tmp_path / "suite.yaml")
+    assert done.returncode == 1
+    assert "undefined function endwith" in done.stdout
 
 
 def test_misspelled_parameters_of_a_guardrail_are_errors_and_answer_unknown(bridge: Run, tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ import pytest
 
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
-from bridge.model.types import ALWAYS
+from bridge.model.types import ALWAYS, CRD
+from bridge.offline.engine import Engine
 from bridge.opa.client import Opa
 from bridge.queries.analysis import Analysis, analyze
 from bridge.replicator.replicator import Replicator
@@ -67,7 +68,7 @@ class Cluster:
         """Apply a change as kubectl would, and wait until OPA holds it."""
         for obj in change.applied:
             self.source.put(_applied(self.source.objects.get(key_of(obj)), obj))
-        for key in change.deleted:
+        for key in taken_along(self.source.objects, change):
             self.source.delete(key)
         await self._notices.until_written(60)
 
@@ -180,9 +181,18 @@ def _applied(held: Object | None, obj: Object) -> Object:
     """An object after it was applied: it keeps the metadata that the file does not mention."""
     if held is None:
         return obj
-    metadata = {**held["metadata"], **obj["metadata"]}
-    labels = {**(held["metadata"].get("labels") or {}), **(obj["metadata"].get("labels") or {})}
-    return {**obj, "metadata": {**metadata, **({"labels": labels} if labels else {})}}
+    kept = {field: value for field, value in held["metadata"].items() if field not in {"labels", "annotations"}}
+    return {**obj, "metadata": {**kept, **obj["metadata"]}}
+
+
+def taken_along(held: Mapping[Key, Object], change: Change) -> list[Key]:
+    """The objects that are deleted: a Namespace and a CRD take theirs along, except those that are applied."""
+    applied = {key_of(obj) for obj in change.applied}
+    spaces = {key.name for key in change.deleted if key.type_id == "core/Namespace" and key not in applied}
+    specs = [held[key]["spec"] for key in change.deleted if key.type_id == CRD]
+    kinds = {f"{spec['group']}/{spec['names']['kind']}" for spec in specs}
+    taken = [key for key in held if (key.namespace in spaces or key.type_id in kinds) and key.type_id != BARRIER]
+    return [key for key in dict.fromkeys((*change.deleted, *taken)) if key not in applied]
 
 
 def reported(analysis: Analysis) -> Answers:
@@ -225,7 +235,7 @@ def _check(change: Change, analysis: Analysis, before: Everything, after: Everyt
 def undo(change: Change, held: Mapping[Key, Object]) -> Change:
     """The change that takes another one back; `held` are the objects before that one."""
     changed = [key_of(obj) for obj in change.applied]
-    again = [held[key] for key in (*changed, *change.deleted) if key in held]
+    again = [held[key] for key in dict.fromkeys((*changed, *taken_along(held, change))) if key in held]
     return Change(f"undo {change.what}", tuple(again), tuple(key for key in changed if key not in held))
 
 
@@ -244,7 +254,7 @@ async def walk(seed: int, steps: int, opa_path: Path) -> None:
             held = dict(cluster.source.objects)
             first = draw_change(held, seed * 10_000 + step)
             for change in (first, undo(first, held)):
-                analysis = await analyze(opa, change.applied, change.deleted)
+                analysis = await analyze(Engine(opa, running=True), change.applied, change.deleted)
                 await cluster.apply(change)
                 after = await cluster.everything()
                 _check(change, analysis, before, after, f"seed {seed}, step {step}")

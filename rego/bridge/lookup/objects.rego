@@ -2,7 +2,8 @@
 # title: Lookup
 # description: |
 #   The only rules that read replicated objects: as they are, or as they would be after `input.changes` (`upsert`:
-#   objects, `delete`: keys). The cost is that of the changes, not of the cluster.
+#   objects, `delete`: keys; a Namespace or a CRD takes its objects along). The cost is that of the changes, not of the
+#   cluster.
 package bridge.lookup
 
 import data.bridge.lib.keys
@@ -80,7 +81,31 @@ duplicate_keys := {key |
 }
 
 # The keys of all objects that `input.changes` creates, replaces or deletes.
-changed_keys := {key | some key, _ in upserts} | {key | some key in input.changes.delete}
+changed_keys := {key | some key, _ in upserts} | deleted_keys
+
+# The keys of all objects that `input.changes` deletes: those that it names, and those that these take along.
+deleted_keys := union({deleted | some key in input.changes.delete; deleted := {key} | taken_along(key)})
+
+# The keys of the stored objects that the API server deletes together with an object: those in a Namespace, and those of
+# the kind that a CRD defines. An object that the query creates or replaces stays.
+taken_along(key) := {concat("/", [group, kind, namespace, name]) |
+	namespace := split(key, "/")[3]
+	some group, kind
+	data.objects[group][kind][namespace][name]
+	not upserts[concat("/", [group, kind, namespace, name])]
+} if {
+	startswith(key, "core/Namespace/")
+	not upserts[key]
+} else := {concat("/", [group, kind, namespace, name]) |
+	spec := data.objects["apiextensions.k8s.io"].CustomResourceDefinition["-"][split(key, "/")[3]].spec
+	group := keys.group_name(spec.group)
+	kind := spec.names.kind
+	data.objects[group][kind][namespace][name]
+	not upserts[concat("/", [group, kind, namespace, name])]
+} if {
+	startswith(key, "apiextensions.k8s.io/CustomResourceDefinition/")
+	not upserts[key]
+} else := set()
 
 # Every type (`<group>/<Kind>`) that may have objects.
 types := {concat("/", [group, kind]) | data.objects[group][kind]} | {keys.parse(key).type | some key, _ in upserts}

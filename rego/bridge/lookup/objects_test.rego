@@ -33,6 +33,35 @@ test_what_is_deleted_and_made_again_is_there if {
 	found == _new
 }
 
+test_deleted_namespace_takes_its_objects_along if {
+	far := testing.resource("v1", "Service", "blog", "posts")
+	stored := testing.stored([_old, _catalog, far, testing.resource("v1", "Namespace", "", "shop")])
+	changes := {"delete": ["core/Namespace/-/shop"], "upsert": [_new]}
+	found := lookup.deleted_keys with data.objects as stored with input as {"changes": changes}
+	found == {"core/Namespace/-/shop", "core/Service/shop/catalog"}
+	names := lookup.objects_in("core/Service", "shop") with data.objects as stored with input as {"changes": changes}
+	names == {"cart": _new}
+}
+
+test_deleted_crd_takes_the_objects_of_its_kind_along if {
+	crd := testing.with_spec(
+		testing.resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets.example.com"),
+		{"group": "example.com", "names": {"kind": "Widget"}},
+	)
+	widgets := [testing.resource("example.com/v1", "Widget", namespace, "one") | some namespace in ["shop", "blog"]]
+	stored := testing.stored(array.concat([_old, crd], widgets))
+	key := "apiextensions.k8s.io/CustomResourceDefinition/-/widgets.example.com"
+	found := lookup.deleted_keys with data.objects as stored with input as {"changes": {"delete": [key]}}
+	found == {key, "example.com/Widget/shop/one", "example.com/Widget/blog/one"}
+}
+
+test_namespace_that_is_deleted_and_created_again_keeps_its_objects if {
+	namespace := testing.resource("v1", "Namespace", "", "shop")
+	changes := {"delete": ["core/Namespace/-/shop"], "upsert": [namespace]}
+	found := lookup.get(_cart) with data.objects as testing.stored([_old, namespace]) with input as {"changes": changes}
+	found == _old
+}
+
 test_objects_of_a_namespace_are_stored_ones_and_changed_ones if {
 	other := testing.service("other", [])
 	changes := {"delete": ["core/Service/shop/catalog", "core/Pod/shop/cart"], "upsert": [_new, other]}

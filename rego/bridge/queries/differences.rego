@@ -8,7 +8,7 @@ import data.bridge.scopes
 
 # The effective policies at scopes, by policy kind, target, source and path as JSON text. The sources are those with a
 # difference, including "", or the source of the input, as "" (semantics P6).
-_effective_at(targets_by_kind) := {kind: by_target |
+effective_at(targets_by_kind) := {kind: by_target |
 	some kind, targets in targets_by_kind
 	by_target := {target: by_source |
 		some target in targets
@@ -27,11 +27,14 @@ _effective_at(targets_by_kind) := {kind: by_target |
 	}
 }
 
-# The differences that the changes of the input make at its scopes. One evaluation with another input for all scopes,
-# because each evaluation drops the cached results of the previous one. The scopes are bound outside it.
-differences_by_changes := _differences(before, _effective_at(scopes_compared)) if {
+# The differences that the changes of the input make at its scopes, or those from the effective policies `before` of
+# another OPA. One evaluation with another input for all scopes, because each evaluation drops the cached results of the
+# previous one. The scopes are bound outside it.
+differences_by_changes := _differences(input.before, effective_at(input.scopes)) if {
+	input.before
+} else := _differences(before, effective_at(scopes_compared)) if {
 	scopes_compared := input.scopes
-	before := _effective_at(scopes_compared) with input as object.remove(input, ["changes"])
+	before := effective_at(scopes_compared) with input as object.remove(input, ["changes"])
 }
 
 # The effective targets of the policy of the input, and the differences if it were deleted: `{policy, policyKind, scopes,
@@ -48,7 +51,7 @@ impact := {
 	reachable := sort(scopes.reachable_scopes(input.policy))
 	limit := object.get(input, "limit", 1000)
 	compared := {kind: array.slice(reachable, 0, limit)}
-	before := _effective_at(compared)
+	before := effective_at(compared)
 	on_paths := [[target, policy.outcome] |
 		some target, by_source in before[kind]
 		some name, by_path in by_source
@@ -67,7 +70,7 @@ impact := {
 		"upsert": [obj | some obj in object.get(input, ["changes", "upsert"], []); keys.of(obj) != input.policy],
 		"delete": array.concat(object.get(input, ["changes", "delete"], []), [input.policy]),
 	}
-	after := _effective_at(compared) with input as object.union(input, {"changes": changes})
+	after := effective_at(compared) with input as object.union(input, {"changes": changes})
 }
 
 # The differences between the effective policies before and after a change, for each path `{target, policyKind, path,

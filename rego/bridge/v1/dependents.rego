@@ -24,6 +24,15 @@ neighbors := problem if {
 } else := sort({keys.object_of(node) | some key in input.keys; some node in queries.neighbors_of(key)})
 
 # METADATA
+# description: |
+#   The keys of all objects that `changes` deletes: those that it names, the objects in a deleted Namespace, and those of the
+#   kind of a deleted CRD.
+# entrypoint: true
+deleted_objects := problem if {
+	problem := queries.problem([])
+} else := sort(lookup.deleted_keys)
+
+# METADATA
 # description: Every effective target of policies, by policy kind; with `policies` those of these policies.
 # entrypoint: true
 scopes := problem if {

@@ -45,11 +45,22 @@ outcomes := problem if {
 # METADATA
 # description: |
 #   The differences that `changes` would make to effective policies at `scopes` (`{policyKind: [targets]}`, as
-#   `dependents` returns them).
+#   `dependents` returns them). With `before`, the result of `effective_at_scopes` of an OPA in which the change was not
+#   made, the differences from that.
 # entrypoint: true
 differences := problem if {
-	problem := queries.problem([["scopes", "keys by kind"]])
+	problem := queries.problem([
+		["scopes", "keys by kind"],
+		["before", {"type": "object"}, "before must be the result of effective_at_scopes"],
+	])
 } else := queries.differences_by_changes
+
+# METADATA
+# description: The effective policies at `scopes`, in the form in which `differences` of another OPA takes them.
+# entrypoint: true
+effective_at_scopes := problem if {
+	problem := queries.problem([["scopes", "keys by kind"]])
+} else := queries.effective_at(input.scopes)
 
 # METADATA
 # description: |

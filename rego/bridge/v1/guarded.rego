@@ -1,6 +1,7 @@
 package bridge.v1
 
 import data.bridge.admission
+import data.bridge.effective_targets
 import data.bridge.queries
 
 # METADATA
@@ -24,3 +25,12 @@ guarded_request := {
 } if {
 	unjudged := admission.too_many(admission.judged_objects)
 }
+
+# METADATA
+# description: |
+#   What guardrails judge at each of `objects`, in the form in which `violations` of another OPA takes it as `before`: what
+#   was in effect before a change that was not made there.
+# entrypoint: true
+guarded_targets := problem if {
+	problem := queries.problem([["objects", "keys"]])
+} else := {key: targets | some key in input.objects; targets := effective_targets.at(key)}

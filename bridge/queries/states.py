@@ -1,0 +1,292 @@
+"""What queries answer before and after a change that is not made: the change, and the two states.
+
+Where objects alone differ, and queries follow all that they may affect, both states are in one OPA, and queries after
+the change have it as their input `changes`. A change of Rego has an OPA of its own with all objects after the change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bridge.model.changes import Object
+from bridge.model.keys import CLUSTER, Key, key_of, parse_key, pointer
+from bridge.model.nesting import as_mapping
+from bridge.model.types import CRD
+from bridge.opa.client import Opa
+from bridge.queries.asking import Entry, by_batches, objects, violations_by
+from bridge.sources.defaults import Defaulter
+from bridge.sources.pruning import prune
+
+if TYPE_CHECKING:
+    from bridge.offline.engine import Engine
+    from bridge.offline.modules import SettledModules
+
+_NAMESPACE = "core/Namespace"
+_NONE: Mapping[str, Any] = {}
+_AUTHORS = frozenset({"core/ConfigMap", "policybridge.io/RegoPolicy"})  # types of objects that may have Rego
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedChange:
+    """The objects that an apply and a deletion change, with all that follows.
+
+    `held` are the objects before, as far as the change names them. `upserts` are created or differ; `deleted` includes
+    the objects that a Namespace or a CRD takes along. `named` are the Namespaces and objects of which the deletion was
+    requested. `unchanged` were applied and do not differ.
+    """
+
+    held: Mapping[Key, Object] = field(default_factory=dict)
+    upserts: Mapping[Key, Object] = field(default_factory=dict)
+    deleted: tuple[Key, ...] = ()
+    unchanged: tuple[Key, ...] = ()
+
+    @property
+    def keys(self) -> list[str]:
+        """Return the keys of all objects that differ."""
+        return [str(key) for key in (*self.upserts, *self.deleted)]
+
+    @property
+    def changes(self) -> Mapping[str, Any]:
+        """Return it as the input of queries; empty for a change without a difference."""
+        if not self.upserts and not self.deleted:
+            return _NONE
+        return {"changes": {"upsert": [*self.upserts.values()], "delete": [str(key) for key in self.deleted]}}
+
+
+async def plan_change(
+    engine: Engine,
+    applied: Sequence[Object],
+    deleted: Collection[Key],
+    *,
+    whole: bool = False,
+    crds: Sequence[Object] = (),
+) -> PlannedChange:
+    """Return what becomes of the engine's objects when `applied` are applied and `deleted` deleted.
+
+    With `whole` both are complete states of one source, such as two commits: then nothing of the stored objects stays
+    that `applied` lack. `crds` describe kinds in addition to those of the engine.
+    """
+    opa = engine.opa
+    written = {key_of(obj): obj for obj in applied}
+    held = await objects(opa, [*written, *deleted])
+    submitted = engine.settled.submissions if engine.settled else {}
+    after = {
+        key: obj if whole or key not in held else await _apply(engine, held[key], obj) for key, obj in written.items()
+    }
+    gone = [key for key in deleted if (key in held or key in submitted) and key not in written]
+    taken = await _find_taken_along(opa, gone)
+    spaces = {key.name for key in gone if key.type_id == _NAMESPACE}
+    taken |= {key for key in submitted if key.namespace in spaces}
+    gone += sorted(taken - {*gone, *written})
+    held = {**held, **await objects(opa, taken)}
+    # An applied object that its Namespace would take along is among the changes, to stay.
+    changing = {key: obj for key, obj in after.items() if held.get(key) != obj or key in taken}
+    unchanged = tuple(key for key in after if key not in changing or held.get(key) == changing[key])
+    if not whole:
+        further = await _complete_again(engine, {**after, **dict.fromkeys(gone)}, held, crds)
+        changing |= {key: obj for key, obj in further.items() if obj is not None}
+        gone += [key for key, obj in further.items() if obj is None]
+        held = {**held, **await objects(opa, further)}
+    return PlannedChange(held, changing, tuple(gone), unchanged)
+
+
+async def _apply(engine: Engine, held: Object, written: Object) -> Object:
+    """Return the resulting object: the manifest, with the status and the metadata that an apply leaves."""
+    metadata = {**held["metadata"], **written["metadata"]}
+    if "generation" in held["metadata"]:
+        metadata["generation"] = held["metadata"]["generation"]
+    left = {
+        part: as_mapping(held["metadata"].get(part)).keys() - as_mapping(written["metadata"].get(part)).keys()
+        for part in ("labels", "annotations")
+    }
+    applied = await engine.applied_names(key_of(held)) if any(left.values()) else None
+    for part, names in left.items():
+        # Without an API server it is unknown who has set a label: then it counts as one that the file had.
+        stays = names - applied[part] if applied else set()
+        values = {name: held["metadata"][part][name] for name in stays}
+        metadata[part] = {**values, **as_mapping(written["metadata"].get(part))}
+        if not metadata[part]:
+            del metadata[part]
+    result = {**written, "metadata": metadata}
+    if "status" in held:
+        result["status"] = held["status"]
+    return result
+
+
+async def _find_taken_along(opa: Opa, gone: Sequence[Key]) -> set[Key]:
+    """Return the stored objects that the deletion of these takes along: of Namespaces, and of CRDs."""
+    if not any(key.type_id in {_NAMESPACE, CRD} for key in gone):
+        return set()
+    found = await opa.query("deleted_objects", {"changes": {"delete": [str(key) for key in gone]}})
+    return {parse_key(key) for key in found} - {*gone}
+
+
+async def _complete_again(
+    engine: Engine, after: Mapping[Key, Object | None], held: Mapping[Key, Object], crds: Sequence[Object]
+) -> dict[Key, Object | None]:
+    """Return the objects that differ because a CRD of their kind does: with other defaults, or None for one that goes.
+
+    `after` are the changed objects, None for deleted ones: they have the new defaults already.
+    """
+    changed = {key: obj for key, obj in after.items() if key.type_id == CRD and held.get(key) != obj}
+    kinds = {
+        kind for key, obj in changed.items() for crd in (obj, held.get(key)) if crd and (kind := _defined_kind(crd))
+    }
+    if not kinds:
+        return {}
+    stored = await engine.opa.get(pointer("objects", *CRD.split("/"), CLUSTER)) or {}
+    present = [*crds, *(obj for name, obj in stored.items() if parse_key(f"{CRD}/{CLUSTER}/{name}") not in changed)]
+    present += [obj for obj in changed.values() if obj]
+    found: dict[Key, Object | None] = {}
+    completed = None if engine.complete is None else engine.complete(present)
+    defaulter = Defaulter(present)
+    for kind in kinds:
+        objects_of = await engine.opa.get(pointer("objects", *kind.split("/"))) or {}
+        before = {key_of(obj): obj for by_name in objects_of.values() for obj in by_name.values()}
+        if completed is None:
+            now = {key: prune(defaulter.complete(obj)) for key, obj in before.items()}
+        else:
+            now = {key: obj for key, obj in completed.items() if key.type_id == kind}
+        found |= {key: obj for key, obj in now.items() if key not in after and before.get(key) != obj}
+        found |= {key: None for key in before if key not in after and key not in now}
+    return found
+
+
+def _defined_kind(crd: Object) -> str:
+    spec = as_mapping(crd.get("spec"))
+    group, kind = spec.get("group"), as_mapping(spec.get("names")).get("kind")
+    return Key(group, kind, "", "").type_id if isinstance(group, str) and isinstance(kind, str) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What an OPA answers, with further input of each query: as it is, or as it would be after a change.
+
+    `former` is the OPA of the state before, if the change is not made in this one's input. `problems` are those of
+    rejected Rego.
+    """
+
+    opa: Opa
+    more: Mapping[str, Any] = field(default_factory=dict)
+    former: Opa | None = None
+    problems: Sequence[Entry] = ()
+
+    async def query(self, name: str, query_input: Mapping[str, Any]) -> Any:
+        """Return the result of a query of the contract in this state."""
+        return await self.opa.query(name, {**query_input, **self.more})
+
+    async def violations(self, keys: Sequence[str], *, identified: bool = False) -> list[Entry]:
+        """Return the violations by objects of all Constraints; `identified` is that of the query."""
+        more = {**self.more, **({"identified": True} if identified else {})}
+        former = self.former
+        if former is None:
+            return await violations_by(self.opa, keys, None, more)
+
+        async def judge(batch: Sequence[str]) -> list[Entry]:
+            before = await former.query("guarded_targets", {"objects": list(batch)})
+            return await violations_by(self.opa, batch, None, {**more, "before": before})
+
+        return [row for rows in await by_batches(keys, judge) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """The states before and after a change. `apart`: in two OPAs, which are compared as a whole."""
+
+    before: State
+    after: State
+    apart: bool = False
+
+
+@asynccontextmanager
+async def opened_states(engine: Engine, change: PlannedChange) -> AsyncIterator[States]:
+    """Yield the states of an engine's source before and after a change.
+
+    Raises OpaError, ToolError or CheckError if a second OPA is needed and cannot be filled or started.
+    """
+    modules = await _changed_modules(engine, change)
+    if modules is None:
+        yield States(State(engine.opa), State(engine.opa, change.changes))
+        return
+    from bridge.offline.engine import open_objects
+    from bridge.offline.modules import guardrails_named
+
+    before, after = modules
+    stored = await _stored_objects(engine.opa)
+    changed = {key: obj for key, obj in stored.items() if key not in {*change.upserts, *change.deleted}}
+    async with engine.room, AsyncExitStack() as stack:
+        opa = await stack.enter_async_context(open_objects(after.bundle, [*changed.values(), *change.upserts.values()]))
+        former = engine.opa
+        if engine.running:
+            former = await stack.enter_async_context(open_objects(before.bundle, stored.values()))
+        guarded = guardrails_named(obj for objects in (changed, change.upserts) for obj in objects.values())
+        unchanged: Entry = {"changes": {"upsert": [], "delete": []}}
+        yield States(
+            State(former, problems=_rejected(before)),
+            State(opa, unchanged, former if guarded else None, _rejected(after)),
+            apart=True,
+        )
+
+
+async def _stored_objects(opa: Opa) -> dict[Key, Object]:
+    stored = await opa.get(pointer("objects")) or {}
+    return {
+        Key(group, kind, namespace, name): obj
+        for group, kinds in stored.items()
+        for kind, namespaces in kinds.items()
+        for namespace, named in namespaces.items()
+        for name, obj in named.items()
+    }
+
+
+async def _changed_modules(engine: Engine, change: PlannedChange) -> tuple[SettledModules, SettledModules] | None:
+    """Return the modules before and after a change that queries with `changes` cannot answer; None for others."""
+    if not change.upserts and not change.deleted:
+        return None
+    from bridge.offline.modules import (
+        ModulesThere,
+        guardrails_named,
+        is_of_author,
+        settle_changed,
+        settle_manifests,
+        shipped_only,
+    )
+    from bridge.policy_loader.assembly import reads_objects
+
+    submits = any(key.type_id in _AUTHORS for key in (*change.upserts, *change.deleted))
+    named = shipped_only(guardrails_named(change.upserts.values()))
+    before = engine.settled
+    if engine.running:
+        roots = await engine.opa.bundle_roots()
+        if not submits and named <= {".".join(root) for root in roots} and not any(map(is_of_author, roots)):
+            return None
+        before = await (engine.modules_there or ModulesThere()).read(engine.opa)
+    elif before is None:
+        if not submits and not named:
+            return None
+        before = await settle_manifests(())
+    guardrails = before.guardrails | named
+    after = before
+    if submits or guardrails != before.guardrails:
+        after = await settle_changed(before, change.upserts.values(), change.deleted, guardrails)
+    differs = (after.content, after.problems, after.guardrails) != (before.content, before.problems, before.guardrails)
+    return (before, after) if differs or reads_objects(before.active.values()) else None
+
+
+def _rejected(modules: SettledModules) -> list[Entry]:
+    """Return a problem for each reason why an object's Rego is not active."""
+    from bridge.policy_loader.reports import place
+
+    return [
+        {
+            "subject": str(author),
+            "about": str(author),
+            "reason": "RegoRejected",
+            "message": f"{place(problem)}{problem.message}",
+        }
+        for author, problems in modules.problems.items()
+        for problem in problems
+    ]
