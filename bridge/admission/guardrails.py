@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from bridge.opa.client import Opa, within
+from bridge.opa.batches import within
+from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, OpaUndefined
 from bridge.opa.judging import Judging, Row
 

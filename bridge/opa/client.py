@@ -1,7 +1,4 @@
-"""The bridge's client for an OPA: queries, data, bundle state; and queries for many items.
-
-The latter are sent in batches, and in halves if one item fails or takes too long.
-"""
+"""The bridge's client for an OPA: queries, data, bundle state."""
 
 from __future__ import annotations
 
@@ -12,14 +9,13 @@ import re
 import ssl
 import time
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
-from typing import Any, Self, TypeVar
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Self
 from urllib.parse import unquote
 
 import aiohttp
 import msgspec
-import structlog
 from yarl import URL
 
 from bridge import tracing
@@ -468,100 +464,3 @@ def request_name(method: str, path: str) -> str:
     if path.startswith(_STATES):
         return "state"
     return "document" if method == "GET" else "decision"
-
-
-Item = TypeVar("Item")
-log = structlog.get_logger(__name__)
-PART_LIMIT = 5.0  # seconds for a part of a query that took too long: OPA commits no write meanwhile
-_OF_ITEMS = {"InvalidInput", "TooManyPaths"}  # codes of query errors that fewer items may avoid
-
-
-def batches(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
-    """Yield the items in order, at most `size` at once."""
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
-
-
-def at_targets_of(kind: str) -> Callable[[str], str]:
-    """Return the names of targets in failures of a query for this policy kind: it may succeed there for other kinds."""
-    return f"{kind} at {{}}".format
-
-
-async def in_parts(
-    opa: Opa,
-    query: str,
-    name: str,
-    items: Sequence[Item],
-    more: Mapping[str, Any],
-    name_of: Callable[[Item], str] = str,
-    shape: Callable[[Sequence[Item]], Any] = list,
-) -> list[tuple[Sequence[Item], Any]]:
-    """Return the results of `parts`, with the items of each."""
-    return [part async for part in parts(opa, query, name, items, more, name_of, shape=shape)]
-
-
-async def parts(  # noqa: PLR0913 - independent options of one query
-    opa: Opa,
-    query: str,
-    name: str,
-    items: Sequence[Item],
-    more: Mapping[str, Any],
-    name_of: Callable[[Item], str] = str,
-    too_slow: Callable[[Item], None] | None = None,
-    shape: Callable[[Sequence[Item]], Any] = list,
-    *,
-    limit: float | None = None,
-) -> AsyncIterator[tuple[Sequence[Item], Any]]:
-    """Query with `items` as the input `name`, in the form of `shape`.
-
-    Yields items with their result, as it arrives.
-
-    Rego has no catch: if evaluation fails or takes too long, an item is invalid, or the items are too many for one
-    query, they are queried in halves. One that fails alone is logged, with its name from `name_of`, and omitted;
-    `Opa.failures` has it until it succeeds. So is one that takes too long alone, after `too_slow` was called with it.
-    `limit` are the seconds for one query, at most those of `opa`; after a timeout PART_LIMIT, if there is `too_slow`.
-    Raises the other OpaErrors, and OpaTimeout if there is no `too_slow` or OPA does not answer other queries either.
-    """
-    waiting = [items]
-    while waiting:
-        part = waiting.pop(0)
-        try:
-            async with within(limit):
-                answer = await opa.query(query, {**more, name: shape(part)})
-        except (OpaRejected, OpaTimeout, QueryError) as error:
-            slow = isinstance(error, OpaTimeout)
-            if not (await opa.is_ready() if slow else fails_at_items(error)):
-                raise
-            if slow and too_slow is not None:
-                limit = min(limit or PART_LIMIT, PART_LIMIT)
-            if len(part) > 1:
-                half = len(part) // 2
-                waiting[:0] = [part[:half], part[half:]]
-            elif not slow:
-                item = name_of(part[0])
-                log.warning("query failed", query=query, key=item, why=str(error))
-                opa.failures.add(query, item, error)
-            elif too_slow is None:
-                raise
-            else:
-                log.warning("query timed out", query=query, key=name_of(part[0]), why=str(error))
-                too_slow(part[0])
-        else:
-            if opa.failures.errors:
-                opa.failures.drop(query, map(name_of, part))
-            yield part, answer
-
-
-@asynccontextmanager
-async def within(limit: float | None) -> AsyncIterator[None]:
-    """Raise OpaTimeout if the block takes longer than `limit` seconds; None is no limit."""
-    try:
-        async with asyncio.timeout(limit):
-            yield
-    except TimeoutError as error:
-        raise OpaTimeout(f"OPA gave no answer within {limit:g} s") from error
-
-
-def fails_at_items(error: OpaError) -> bool:
-    """Return whether other items may succeed."""
-    return error.in_evaluation if isinstance(error, OpaRejected) else getattr(error, "code", "") in _OF_ITEMS

@@ -9,8 +9,9 @@ from typing import Any
 
 import structlog
 
-from bridge.opa.client import PART_LIMIT, Opa, batches, fails_at_items, within
-from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, QueryError
+from bridge.opa.batches import PART_LIMIT, batches, in_halves, may_succeed_in_part, within
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaError, OpaTimeout
 
 log = structlog.get_logger(__name__)
 
@@ -46,37 +47,32 @@ class Judging:
         try:
             return rows + await self._query(keys, named)
         except OpaError as error:
-            if not await self._is_of_items(error):
+            if not await may_succeed_in_part(self._opa, error):
                 raise
         for name in named["constraints"] if named else await self._query_names():
             rows += await self._query_one(name, keys)
         return rows
 
     async def _query_one(self, name: str, keys: Sequence[str]) -> list[Row]:
+        async def send(part: Sequence[str]) -> list[Row]:
+            return await self._query(part, {"constraints": [name]})
+
         rows: list[Row] = []
-        waiting = [part for part in (*([key] for key in keys[:_TRIED]), keys[_TRIED:]) if part]
-        left = _TRIED
-        while waiting:
-            part = waiting.pop(0)
-            try:
-                rows += await self._query(part, {"constraints": [name]})
+        left, judged = _TRIED, 0  # objects at which it may still be slow; objects with a result
+        groups = [part for part in (*([key] for key in keys[:_TRIED]), keys[_TRIED:]) if part]
+        async for part, answer in in_halves(self._opa, groups, send):
+            judged += len(part)
+            if not isinstance(answer, OpaError):
+                rows += answer
                 continue
-            except OpaError as error:
-                if not await self._is_of_items(error):
-                    raise
-                if len(part) > 1:
-                    half = len(part) // 2
-                    waiting[:0] = [part[:half], part[half:]]
-                    continue
-                slow = isinstance(error, OpaTimeout)
-                why = self._too_slow if slow else error.details
+            slow = isinstance(answer, OpaTimeout)
+            why = self._too_slow if slow else answer.details
             log.warning("policy of a Constraint failed", constraint=name, object=part[0], why=why)
             left -= slow
-            unjudged = [*part, *(key for others in waiting for key in others)] if not left else part
-            rows += await self._rows_of_unjudged(unjudged, {name: why})
+            rows += await self._rows_of_unjudged([*part, *keys[judged:]] if not left else part, {name: why})
             if not left:
                 self._slow.add(name)
-                return rows
+                break
         return rows
 
     async def _rows_of_unjudged(self, keys: Sequence[str], reasons: Mapping[str, str]) -> list[Row]:
@@ -94,9 +90,3 @@ class Judging:
 
     async def _query_names(self) -> list[str]:
         return [entry["constraint"] for entry in await self._opa.query("constraints", self._more)]
-
-    async def _is_of_items(self, error: OpaError) -> bool:
-        """Return whether a part of the query may succeed."""
-        if isinstance(error, OpaTimeout):
-            return await self._opa.is_ready()
-        return isinstance(error, OpaRejected | QueryError) and fails_at_items(error)

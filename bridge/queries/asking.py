@@ -9,7 +9,8 @@ from bridge.model.keys import CLUSTER, FRONTEND, Key, parse_key, pointer
 from bridge.model.nesting import as_mapping
 from bridge.model.text import nearest
 from bridge.model.types import ALWAYS
-from bridge.opa.client import Opa, at_targets_of, batches, in_parts
+from bridge.opa.batches import at_targets_of, batches, in_parts
+from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
 from bridge.queries.names import (
     AmbiguousNameError,

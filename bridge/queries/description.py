@@ -7,7 +7,8 @@ from typing import Any
 
 from bridge.model.keys import Key, parse_key
 from bridge.model.nesting import as_mapping
-from bridge.opa.client import Opa, batches
+from bridge.opa.batches import batches
+from bridge.opa.client import Opa
 from bridge.queries.asking import BATCH, Entry, explained_at, objects, with_suggestions
 from bridge.queries.names import identity
 from bridge.queries.statuses import statuses

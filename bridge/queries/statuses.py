@@ -40,7 +40,7 @@ async def statuses(opa: Opa, *, with_objects: bool, with_affected: bool = True, 
     outcomes.
     """
     from bridge.model.keys import parse_key
-    from bridge.opa.client import batches
+    from bridge.opa.batches import batches
     from bridge.queries.asking import BATCH, in_batches, objects
 
     chosen = {"policyKind": kind} if kind else {}
@@ -89,7 +89,7 @@ def _count_affected(tallies: list[Entry]) -> dict[str, int]:
 
 async def _fill_ledger(opa: Opa, chosen: Entry) -> Ledger:
     """Return the outcome of every policy at every effective target."""
-    from bridge.opa.client import at_targets_of, in_parts
+    from bridge.opa.batches import at_targets_of, in_parts
     from bridge.queries.asking import by_batches
     from bridge.remediator.ledger import Ledger
 

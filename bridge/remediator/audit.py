@@ -14,7 +14,8 @@ import structlog
 from bridge.model.changes import Notice
 from bridge.model.keys import Key, namespace_in, parse_key
 from bridge.model.types import CONSTRAINT, GUARDRAIL_PREFIX
-from bridge.opa.client import Opa, in_parts
+from bridge.opa.batches import in_parts
+from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaUndefined
 from bridge.opa.judging import BATCH, Judging, Row
 from bridge.remediator.plan import plan_constraint

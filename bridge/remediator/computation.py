@@ -15,7 +15,8 @@ import structlog
 from bridge import tracing
 from bridge.model.changes import Notice, merge_notices
 from bridge.model.keys import Key, parse_key
-from bridge.opa.client import Opa, at_targets_of, parts
+from bridge.opa.batches import at_targets_of, parts
+from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout
 from bridge.remediator.ledger import Dirty, Ledger, Tallies
 from bridge.remediator.writer import Names

@@ -8,8 +8,9 @@ from typing import Any
 from bridge.model.keys import Key, pointer
 from bridge.model.nesting import as_mapping
 from bridge.model.placement import Decision, DecisionError, Path, Placed, differing, read_decision
-from bridge.opa.client import Opa, batches, within
-from bridge.opa.errors import OpaRejected, OpaTimeout
+from bridge.opa.batches import batches, in_halves, within
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaError, OpaTimeout
 
 DEADLINE = 10.0  # seconds for one query of OPA; cancelling it makes OPA stop evaluating
 
@@ -77,35 +78,30 @@ class Deciding:
     async def decide(self, path: Path, keys: Sequence[str]) -> dict[str, Decided]:
         """Return the decision at `path` on each; an object with an undefined decision, or a deleted one, is omitted.
 
-        Rego has no catch: if evaluation fails, or takes too long, the keys are queried in halves, and one that fails
-        alone has a `failure`.
+        An object whose decision fails, or takes too long, has a `failure`.
         """
         if not keys:
             return {}
-        reference = "data" + "".join(f"[{json.dumps(part)}]" for part in path)
-        try:
-            answer = await self._ask(_DECISIONS % reference, "decided", {"keys": keys})
-        except OpaRejected as error:
-            if not error.in_evaluation:
-                raise
-            return await self._decide_in_halves(path, keys, error.details)
-        except OpaTimeout:
-            if not await self._opa.is_ready():
-                raise
-            return await self._decide_in_halves(path, keys, f"the decision takes longer than {DEADLINE:g} s")
-        return {key: _read(found) for key, found in answer.items()}
+        decisions = _DECISIONS % ("data" + "".join(f"[{json.dumps(part)}]" for part in path))
+
+        async def send(part: Sequence[str]) -> dict[str, Any]:
+            found: dict[str, Any] = await self._ask(decisions, "decided", {"keys": part})
+            return found
+
+        decided: dict[str, Decided] = {}
+        async for part, answer in in_halves(self._opa, [keys], send):
+            if not isinstance(answer, OpaError):
+                decided |= {key: _read(found) for key, found in answer.items()}
+            elif whole := await self._opa.get(pointer("objects", *part[0].split("/"))):
+                slow = isinstance(answer, OpaTimeout)
+                why = f"the decision takes longer than {DEADLINE:g} s" if slow else answer.details
+                decided[part[0]] = Decided(whole, failure=why)
+        return decided
 
     async def declared(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return the declaration of each object, to compare it later: {digest, labels, annotations}."""
         found: dict[str, dict[str, Any]] = await self._ask(_DECLARED, "declared", {"keys": list(keys)})
         return found
-
-    async def _decide_in_halves(self, path: Path, keys: Sequence[str], why: str) -> dict[str, Decided]:
-        if len(keys) == 1:
-            whole = await self._opa.get(pointer("objects", *keys[0].split("/")))
-            return {keys[0]: Decided(whole, failure=why)} if whole else {}
-        half = len(keys) // 2
-        return {**await self.decide(path, keys[:half]), **await self.decide(path, keys[half:])}
 
     async def _ask(self, query: str, name: str, query_input: Mapping[str, Any]) -> Any:
         async with within(DEADLINE):

@@ -18,7 +18,8 @@ from bridge.model.changes import Notice
 from bridge.model.keys import namespace_in, parse_key
 from bridge.model.observability import Record, record_nothing
 from bridge.model.placement import Mode, Placed, annotation_text, differing
-from bridge.opa.client import Opa, batches
+from bridge.opa.batches import batches
+from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.remediator.decisions import Decided, Deciding
 from bridge.remediator.writer import Planned, StatusSink, WriteLoop, write_one

@@ -14,7 +14,8 @@ from bridge import tracing
 from bridge.model.changes import Notice
 from bridge.model.keys import namespace_in, parse_key
 from bridge.model.nesting import as_mapping
-from bridge.opa.client import Opa, parts
+from bridge.opa.batches import parts
+from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.remediator.computation import Computing, Item, Place, Report, Shares
 from bridge.remediator.ledger import Dirty, Ledger

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bridge.model.views import View
-from bridge.opa.client import Opa, batches, in_parts
+from bridge.opa.batches import batches, in_parts
+from bridge.opa.client import Opa
 from bridge.replicator.documents import Path
 from bridge.replicator.views import Slice, input_of_view, marks_of_view, put
 

@@ -10,7 +10,8 @@ import msgspec
 from bridge.model.changes import Object
 from bridge.model.keys import Key, group_of, key_of, parse_key, segments_of
 from bridge.model.nesting import decode
-from bridge.opa.client import Opa, batches, in_parts, parts
+from bridge.opa.batches import batches, in_parts, parts
+from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, QueryError
 from bridge.replicator.documents import NO_LINKS, Documents, Links, links_of
 from bridge.work import RETURNING, TOO_SLOW

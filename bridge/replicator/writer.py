@@ -17,7 +17,8 @@ import structlog
 from bridge.model.changes import Object
 from bridge.model.keys import Key, parse_key, pointer
 from bridge.model.types import DESCRIBING
-from bridge.opa.client import Opa, batches
+from bridge.opa.batches import batches
+from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined
 from bridge.replicator.documents import FACTS, INDEX, NO_LINKS, Documents, Facts, Index, Known, Operation
 from bridge.replicator.links import Linking

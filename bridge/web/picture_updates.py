@@ -12,7 +12,8 @@ import structlog
 
 from bridge.model.changes import Notice, merge_notices
 from bridge.model.types import DESCRIBING, POLICY_KIND
-from bridge.opa.client import Opa, batches, in_parts
+from bridge.opa.batches import batches, in_parts
+from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaUnavailable, OpaUndefined
 from bridge.queries.statuses import condition_groups, differences
 from bridge.queries.topology import outcomes_of

@@ -12,7 +12,8 @@ import structlog
 from bridge.model.changes import Notice, merge_notices
 from bridge.model.keys import Key
 from bridge.model.types import DESCRIBING
-from bridge.opa.client import Opa, batches, in_parts
+from bridge.opa.batches import batches, in_parts
+from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined, QueryError
 from bridge.queries.asking import effective_at
 from bridge.queries.names import CommandError

@@ -13,7 +13,8 @@ import yaml
 from bridge.model.changes import Notice, Object
 from bridge.model.keys import Key, key_of
 from bridge.offline.engine import Engine
-from bridge.opa.client import Opa, in_parts
+from bridge.opa.batches import in_parts
+from bridge.opa.client import Opa
 from bridge.opa.errors import OpaUnavailable
 from bridge.replicator.replicator import Replicator
 from bridge.replicator.writer import DOUBTFUL

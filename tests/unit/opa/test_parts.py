@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from bridge.opa.client import PART_LIMIT, Opa, parts
+from bridge.opa.batches import PART_LIMIT, parts
+from bridge.opa.client import Opa
 from bridge.opa.errors import OpaTimeout
 from bridge.work import BatchSize
 

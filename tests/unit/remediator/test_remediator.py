@@ -9,7 +9,8 @@ import pytest
 
 from bridge.model.changes import Notice
 from bridge.model.keys import Key
-from bridge.opa.client import Opa, in_parts
+from bridge.opa.batches import in_parts
+from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable
 from bridge.remediator.computation import Computing
 from bridge.remediator.ledger import Dirty, Ledger
