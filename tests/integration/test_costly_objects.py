@@ -42,7 +42,7 @@ def gateway(name: str, listeners: int) -> Object:
 
 
 def route(name: str, gateways: int, backends: Sequence[str], namespace: str = "hostile") -> Object:
-    rules = [builders.backends(backend, port=None) for backend in backends]
+    rules = [builders.backends(backend) for backend in backends]
     return builders.http_route(name, namespace, parents=[f"g{number}" for number in range(gateways)], rules=rules)
 
 

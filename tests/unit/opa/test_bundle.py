@@ -58,6 +58,7 @@ def test_bundle_of_a_view_has_the_files_of_the_rules_and_states_its_revision() -
     assert json.loads(files[".manifest"]) == {
         "revision": view.revision,
         "roots": ["a", "b", "bridge_view", "index", "objects", "presets"],
+        "rego_version": 1,
     }
     about = {"name": "shop", "revision": view.revision, "since": "2026-01-01T00:00:00Z"}
     assert json.loads(files["bridge_view/data.json"]) == about
