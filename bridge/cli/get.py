@@ -96,7 +96,8 @@ async def get(engine: Engine, asked: Asked) -> Answer:
     """
     without = asked.more["without"]
     if without:
-        found = ListedObjects("uncovered", await uncovered_targets(engine.opa, without, asked.namespace, asked.selects))
+        entries = await uncovered_targets(engine.opa, without, asked.namespace, asked.selects)
+        found = ListedObjects("uncovered", await _at_targets(engine.opa, entries, asked.words[1:], asked.namespace))
     else:
         found = await listing(engine, asked.words, asked.kind, asked.namespace, asked.selects)
     return Answer(
@@ -145,7 +146,8 @@ async def listing(
     if form == "modules":
         return ListedObjects(form, _named(list(map(_module, await engine.modules())), "name", names))
     if form == "targets":
-        return ListedObjects(form, await listed_targets(engine.opa, chosen, namespace, selects))
+        entries = await listed_targets(engine.opa, chosen, namespace, selects)
+        return ListedObjects(form, await _at_targets(engine.opa, entries, words[1:], namespace))
     if form == "policies":
         found = await listed_policies(engine.opa, chosen, namespace, selects)
         return ListedObjects(form, _named(found, "policy", names))
@@ -157,8 +159,18 @@ async def listing(
         found = await listed_policies(engine.opa, of_policies.pop(), namespace, selects)
         wanted = {str(key) for key in keys}
         return ListedObjects("policies", [entry for entry in found if entry["policy"] in wanted])
-    entries = await listed_objects(engine.opa, keys)
-    return ListedObjects("objects", [entry for entry in entries if selects is None or selects(entry["labels"])])
+    listed = await listed_objects(engine.opa, keys)
+    return ListedObjects("objects", [entry for entry in listed if selects is None or selects(entry["labels"])])
+
+
+async def _at_targets(opa: Opa, entries: list[Entry], words: Sequence[str], namespace: str | None) -> list[Entry]:
+    """Return the entries of the targets that words name, and of the sections of these; all without words."""
+    from bridge.queries.asking import target_keys
+
+    if not words:
+        return entries
+    named = set(await target_keys(opa, words, namespace))
+    return [entry for entry in entries if {key := parse_key(entry["target"]), key.object} & named]
 
 
 def _named(entries: list[Entry], field: str, names: frozenset[str]) -> list[Entry]:
@@ -378,7 +390,8 @@ def _targets_table(entries: Sequence[Entry], wide: bool) -> Table:
 
 def _uncovered_table(entries: Sequence[Entry], wide: bool) -> Table:
     """Return a row for each target and path without a policy. Wide: also the policy kind."""
-    table = Table(["TARGET", "POLICY KIND", "VIA", "UNKNOWN", "EXEMPTION"], long=("UNKNOWN", "EXEMPTION"))
+    long = ("UNKNOWN", "NOT ATTACHED", "EXEMPTION")
+    table = Table(["TARGET", "POLICY KIND", "VIA", *long], long=long)
     for entry in entries:
         target, kind = parse_key(entry["target"]), kind_text(entry["policyKind"], wide=True) if wide else ""
         for path in entry["paths"]:
@@ -386,8 +399,9 @@ def _uncovered_table(entries: Sequence[Entry], wide: bool) -> Table:
             last = {key.object: key for key in above if key.section or key.kind == "Gateway"}  # a Gateway's listener
             via = " > ".join(map(short_key, last.values()))
             exemptions = "; ".join(map(exemption_text, path["exemptions"]))
-            table.rows.append([short_key(target), kind, via or "<none>", path.get("unknown", ""), exemptions])
-    return table.without_empty("POLICY KIND", "UNKNOWN", "EXEMPTION")
+            doubts = [path.get("unknown", ""), "; ".join(path.get("notAttached", ()))]
+            table.rows.append([short_key(target), kind, via or "<none>", *doubts, exemptions])
+    return table.without_empty("POLICY KIND", *long)
 
 
 def _objects_table(entries: Sequence[Entry], wide: bool) -> Table:

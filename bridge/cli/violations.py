@@ -12,14 +12,16 @@ from bridge.cli.notation import Entry
 from bridge.cli.output import Answer, print_error
 from bridge.cli.reading import INPUT_ERROR, Asked, read_command, report_at
 from bridge.cli.table import Table
-from bridge.model.keys import parse_key
+from bridge.model.keys import CLUSTER, parse_key
 from bridge.model.text import nearest
+from bridge.model.types import CONSTRAINT
 from bridge.queries.names import NameNotFoundError, exemption_text, short_key
 
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
 
 _DENIED = 1  # exit code
+_CONSTRAINTS = f"{CONSTRAINT}/{CLUSTER}/"  # of the full key of a Constraint
 
 
 @read_command(
@@ -31,8 +33,8 @@ _DENIED = 1  # exit code
 async def violations(engine: Engine, asked: Asked) -> Answer:
     """Show the violations of Constraints by existing objects, or by manifests.
 
-    CONSTRAINT is the name of a Constraint; default: all. The exit code is 1 if a violation has the action deny;
-    violations with warn and dryrun do not change it.
+    CONSTRAINT is the name or the full key of a Constraint; default: all. The exit code is 1 if a violation has the
+    action deny; violations with warn and dryrun do not change it.
 
     Examples:
         # All violations by manifests
@@ -44,12 +46,13 @@ async def violations(engine: Engine, asked: Asked) -> Answer:
     """
     from bridge.queries.asking import selected, violations_by
 
-    constraints = await _constraints(engine, asked.words)
-    query_input = {"constraints": list(asked.words)} if asked.words else {}
+    names = [word.removeprefix(_CONSTRAINTS) for word in asked.words]
+    constraints = await _constraints(engine, names)
+    query_input = {"constraints": names} if names else {}
     audited: dict[str, list[str]] = await engine.opa.query("audit_keys", query_input)
     everything = {key for keys in audited.values() for key in keys}
     keys = sorted(key for key in everything if asked.namespace in {None, parse_key(key).namespace})
-    rows = await violations_by(engine.opa, keys, asked.words or None)
+    rows = await violations_by(engine.opa, keys, names or None)
     rows.sort(key=lambda row: (row["constraint"], row["object"], row["message"]))
     at_fault = _report_inactive(engine, constraints)
     found = await selected(engine.opa, rows, "object", asked.selects)

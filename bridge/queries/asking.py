@@ -20,6 +20,7 @@ from bridge.queries.names import (
     first_of,
     join_words,
     match_kinds,
+    names_kind,
     not_found,
     read_reference,
     resolve_kind,
@@ -85,13 +86,13 @@ async def _query_names_of_kinds(opa: Opa) -> dict[str, list[str]]:
 
 
 async def policy_keys(opa: Opa, texts: Sequence[str], namespace: str | None) -> list[Key]:
-    """Return the policies for `KIND/NAME` or `KIND NAME…`, or for `NAME…` or `NAMESPACE/NAME…` of any policy kind.
+    """Return the policies for the words of `target_keys`, or for `NAME…` or `NAMESPACE/NAME…` of any policy kind.
 
     Raises CommandError like `target_keys`.
     """
     types = await _query_names_of_kinds(opa)
     begins_with_kind = bool(match_kinds(texts[0], types)) if "/" not in texts[0] else False
-    if begins_with_kind or all(match_kinds(text.partition("/")[0], types) for text in texts):
+    if begins_with_kind or all(names_kind(text, types) for text in texts):
         return await target_keys(opa, texts, namespace)
     return await target_keys(opa, [f"{POLICY_WORDS[0]}/{text}" for text in texts], namespace)
 

@@ -198,6 +198,12 @@ def read_reference(text: str, types: Mapping[str, Sequence[str]], namespace: str
     return Reference(text, tuple(found), space or namespace, name, section, role)
 
 
+def names_kind(text: str, types: Mapping[str, Sequence[str]]) -> bool:
+    """Return whether a text begins with a kind, or has as many parts as a full key; `types` as for `match_kinds`."""
+    parts = text.split("/")
+    return len(parts) == 4 or bool(match_kinds(parts[0], types) or match_kinds("/".join(parts[:-1][:2]), types))
+
+
 def _read_parts(parts: list[str], types: Mapping[str, Sequence[str]]) -> tuple[str, str | None, str]:
     if len(parts) == 4:
         return f"{parts[0]}/{parts[1]}", parts[2], parts[3]

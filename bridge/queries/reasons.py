@@ -7,7 +7,7 @@ from bridge.files import reasons_page
 
 DOCS = "https://github.com/policy-bridge/policy-bridge/blob/main/docs"
 PAGE = f"{DOCS}/reference/reasons.md"
-_ROW = re.compile(r"^\| `(\w+)`(?: of a CRD)? \| (.+) \| (.+) \|$")
+_ROW = re.compile(r"^\| `(\w+)`(?: of a \w+)? \| (.+) \| (.+) \|$")
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
 
 

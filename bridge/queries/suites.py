@@ -413,7 +413,7 @@ class _Judge:
             expected["outcomes"] = {key: wanted.outcomes[name] for key, name in outcomes.items()}
         via = {"via": str(await self._key(wanted.via))} if wanted.via else {}
         for one in await self._ask("unmet", {"entries": entries, "expected": expected, **via}):
-            if one["reason"] == "NoPath":
+            if one["what"] == "NoPath":
                 through = f" via {wanted.via}" if wanted.via else ""
                 yield Difference(f"{where}: no {wanted.policy_kind} is in effect{through}: no path leads there")
                 continue
@@ -462,7 +462,7 @@ def _compare_conditions(wanted: Names, found: Mapping[str, Mapping[str, Any]]) -
 def _read_unmet(one: Entry, wanted: Policies, outcomes: Names) -> Difference:
     """Return an entry of the query `unmet` for people; `outcomes` has the names of policies by their keys."""
     pointer = one.get("pointer", "")
-    match one["reason"]:
+    match one["what"]:
         case "NotInEffect":
             return Difference(
                 "no policy is in effect" + "".join(f" (not attached: {why})" for why in one["notAttached"])

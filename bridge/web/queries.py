@@ -91,12 +91,13 @@ class Queries:
         return answer({"events": [], "unreadable": why})
 
     async def uncovered(self, request: web.Request) -> web.Response:
-        """Return the effective targets without a policy of the kind, or without the field, of the parameter."""
+        """Return the effective targets that requests reach without the policy kind, or the field, of the parameter."""
         text = request.query.get("without", "")
         if not text:
             raise Refused(400, "InvalidInput", "name a policy kind: ?without=KIND[.spec.FIELD]")
         found = await uncovered(self._opa(), text)
-        return answer({"targets": [entry["target"] for entry in found]})
+        reached = [entry["target"] for entry in found if any("notAttached" not in path for path in entry["paths"])]
+        return answer({"targets": reached})
 
     async def _named(self, request: web.Request) -> tuple[Key, Any]:
         text = request.query.get("key", "")

@@ -20,16 +20,20 @@ targets_of(kind) := {node |
 # METADATA
 # description: |
 #   The paths to an effective target, for requests from a namespace (`source`, "" for any), on which no policy of a kind is
-#   in effect or, with a `field` that is not "", none has a value there: `{path, exemptions, unknown?}`. `unknown` says
-#   why it cannot be computed; `exemptions` are those of Constraints that require such a policy.
-uncovered_paths(kind, field, node, source) := [object.union({"path": path, "exemptions": exempting}, unknown) |
+#   in effect or, with a `field` that is not "", none has a value there: `{path, exemptions, unknown?, notAttached?}`.
+#   `unknown` says why it cannot be computed, `notAttached` why nothing accepts the route of the path; `exemptions` are
+#   those of Constraints that require such a policy.
+uncovered_paths(kind, field, node, source) := [object.union_n([
+	{"path": path, "exemptions": exempting},
+	{"unknown": why | why := effective.unknown_because(effect)},
+	{"notAttached": why | why := hierarchy.not_attached(path)},
+]) |
 	effects := {entry.path: entry | some entry in effective.policies_of(kind, node, source)}
 	exempting := sort(exemptions_of_requirement(kind, field, node))
 	some path in sort(hierarchy.kind_paths(kind, node))
 	hierarchy.counts_for(path, source)
 	effect := object.get(effects, [path], {})
 	not _is_certain(effect, field)
-	unknown := {"unknown": why | why := effective.unknown_because(effect)}
 ]
 
 _is_certain(effect, field) if {

@@ -33,6 +33,15 @@ test_what_cannot_be_computed_is_unknown if {
 	{"path": testing.cart_pay_path, "exemptions": [], "unknown": "too many"} in found
 }
 
+test_paths_below_a_route_that_nothing_accepts_say_so if {
+	away := testing.route("away", [{"name": "gone", "namespace": "infra"}], [{"name": "all"}])
+	node := "gateway.networking.k8s.io/HTTPRoute/shop/away#all"
+	[path] := constraints.uncovered_paths(_colors, "", node, "") with input as testing.changed([away])
+	path.notAttached == ["Gateway infra/gone does not exist"]
+	others := constraints.uncovered_paths(_colors, "", testing.cart_pay, "") with input as testing.changed([away])
+	[other | some other in others; other.notAttached] == []
+}
+
 test_targets_of_one_namespace if {
 	found := v1.coverable with input as object.union(testing.changed([]), {"policyKind": _colors, "namespace": "nowhere"})
 	found == []

@@ -10,7 +10,7 @@ import data.bridge.lib.leaves
 
 # METADATA
 # description: |
-#   Each part of an expectation that does not hold on a path through the node `via` ("" for every path), `{reason, …}`:
+#   Each part of an expectation that does not hold on a path through the node `via` ("" for every path), `{what, …}`:
 #     NoPath                                                there is no such path
 #     NotInEffect {target, path, notAttached}               no policy is in effect
 #     InEffect    {target, path, found}                     a policy is, and `none` is expected
@@ -19,7 +19,7 @@ import data.bridge.lib.leaves
 #     Present     {target, path, pointer, policies}         a value that is expected to be `absent`
 #     Origin      {target, path, pointer, expected, found}  lists of policies
 #     Outcome     {target, path, policy, expected, found?}
-unmet(entries, expected, via) := [{"reason": "NoPath"}] if {
+unmet(entries, expected, via) := [{"what": "NoPath"}] if {
 	paths := _paths(entries, via)
 	paths == []
 	not _is_met_by_nothing(expected)
@@ -42,26 +42,26 @@ _leads_through(path, via) if {
 	true in {node == via, startswith(node, concat("", [via, "#"]))}
 }
 
-_flaws(entry, expected) := [{"reason": "Unknown", "message": message}] if {
+_flaws(entry, expected) := [{"what": "Unknown", "message": message}] if {
 	message := _doubt(entry)
-} else := [{"reason": "NotInEffect", "notAttached": object.get(entry, "notAttached", [])} | not _is_met_by_nothing(expected)] if {
+} else := [{"what": "NotInEffect", "notAttached": object.get(entry, "notAttached", [])} | not _is_met_by_nothing(expected)] if {
 	entry.policies == []
-} else := [{"reason": "InEffect", "found": entry.spec}] if {
+} else := [{"what": "InEffect", "found": entry.spec}] if {
 	expected.none
 } else := array.flatten([
-	[object.union({"reason": "Value"}, flaw) | some [_, flaw] in sort({[flaw.pointer, flaw] | some flaw in _differing(entry, expected)})],
-	[{"reason": "Present", "pointer": pointer, "policies": sort(policies)} |
+	[object.union({"what": "Value"}, flaw) | some [_, flaw] in sort({[flaw.pointer, flaw] | some flaw in _differing(entry, expected)})],
+	[{"what": "Present", "pointer": pointer, "policies": sort(policies)} |
 		some pointer in expected.absent
 		found := _values(entry, pointer)
 		found != []
 		policies := {policy | some one in found; some policy in one.policies}
 	],
-	[{"reason": "Origin", "pointer": pointer, "expected": sort(wanted), "found": sort(found)} |
+	[{"what": "Origin", "pointer": pointer, "expected": sort(wanted), "found": sort(found)} |
 		some pointer, wanted in expected.origins
 		found := {policy | some one in _values(entry, pointer); some policy in one.policies}
 		found != {policy | some policy in wanted}
 	],
-	[object.union({"reason": "Outcome", "policy": policy, "expected": wanted}, {"found": outcome | some outcome in found}) |
+	[object.union({"what": "Outcome", "policy": policy, "expected": wanted}, {"found": outcome | some outcome in found}) |
 		some policy, wanted in expected.outcomes
 		found := {one.outcome | some one in entry.policies; one.policy == policy}
 		found != {wanted}

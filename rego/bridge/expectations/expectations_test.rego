@@ -24,7 +24,7 @@ _found(paths, expected) := [object.remove(one, {"target", "path", "policies"}) |
 
 _values(entry, expected) := [[one.pointer, object.get(one, "expected", "-"), object.get(one, "found", "-")] |
 	some one in _unmet([entry], expected)
-	one.reason == "Value"
+	one.what == "Value"
 ]
 
 test_spec_is_contained_unless_exact if {
@@ -46,19 +46,19 @@ test_spec_is_contained_unless_exact if {
 test_every_path_is_compared if {
 	bare := {"path": _other, "policies": []}
 	every expected in [{}, {"spec": {"e": {}}}, {"exact": true}, {"origins": {"/e": [_red.policy]}}, {"outcomes": {_red.policy: "Programmed"}}] {
-		[[one.reason, one.path] | some one in _unmet([_entry, bare], expected)][_] == ["NotInEffect", _other]
+		[[one.what, one.path] | some one in _unmet([_entry, bare], expected)][_] == ["NotInEffect", _other]
 	}
 	_found([bare], {"none": true}) == []
 	_found([bare], {"absent": ["/x"]}) == []
-	_found([object.union(bare, {"notAttached": ["why"]})], {}) == [{"reason": "NotInEffect", "notAttached": ["why"]}]
+	_found([object.union(bare, {"notAttached": ["why"]})], {}) == [{"what": "NotInEffect", "notAttached": ["why"]}]
 	[one.path | some one in _unmet([_entry, bare], {"none": true})] == [_path]
 }
 
 test_only_paths_through_a_node_are_compared if {
 	entries := [{"target": _path[1], "paths": [_entry, {"path": _other, "policies": []}]}]
 	expectations.unmet(entries, {"spec": {"e": {}}}, _path[0]) == []
-	[one.reason | some one in expectations.unmet(entries, {"spec": {"e": {}}}, _other[0])] == ["NotInEffect"]
-	[one.reason | some one in expectations.unmet(entries, {}, "gateway.networking.k8s.io/Gateway/infra/pub")] == ["NoPath"]
+	[one.what | some one in expectations.unmet(entries, {"spec": {"e": {}}}, _other[0])] == ["NotInEffect"]
+	[one.what | some one in expectations.unmet(entries, {}, "gateway.networking.k8s.io/Gateway/infra/pub")] == ["NoPath"]
 	expectations.unmet(entries, {"none": true}, "gateway.networking.k8s.io/Gateway/infra/pub") == []
 	sections := [{"target": _path[1], "paths": [object.union(_entry, {"path": [concat("#", [_path[0], "https"])]})]}]
 	expectations.unmet(sections, {}, _path[0]) == []
@@ -66,8 +66,8 @@ test_only_paths_through_a_node_are_compared if {
 
 test_an_uncertain_answer_meets_no_expectation if {
 	every expected in [{}, {"none": true}, {"absent": ["/x"]}, {"spec": {"e": {}}}] {
-		_found([object.union(_entry, {"incomplete": ["p: when", "q: when"]})], expected) == [{"reason": "Unknown", "message": "the answer is incomplete: p: when; q: when"}]
-		_found([{"path": _path, "error": {"code": "X", "message": "too many"}, "policies": [_red]}], expected) == [{"reason": "Unknown", "message": "too many"}]
+		_found([object.union(_entry, {"incomplete": ["p: when", "q: when"]})], expected) == [{"what": "Unknown", "message": "the answer is incomplete: p: when; q: when"}]
+		_found([{"path": _path, "error": {"code": "X", "message": "too many"}, "policies": [_red]}], expected) == [{"what": "Unknown", "message": "too many"}]
 	}
 }
 
@@ -77,11 +77,11 @@ test_absent_fields_origins_and_outcomes_are_compared if {
 		["/a", sort([_red.policy, _blue.policy])],
 	]
 	_found([_entry], {"origins": {"/a/b": [_red.policy], "/a": [_red.policy, _blue.policy]}}) == []
-	_found([_entry], {"origins": {"/a": [_red.policy]}}) == [{"reason": "Origin", "pointer": "/a", "expected": [_red.policy], "found": sort([_red.policy, _blue.policy])}]
-	_found([_entry], {"origins": {"/nope": [_red.policy]}}) == [{"reason": "Origin", "pointer": "/nope", "expected": [_red.policy], "found": []}]
+	_found([_entry], {"origins": {"/a": [_red.policy]}}) == [{"what": "Origin", "pointer": "/a", "expected": [_red.policy], "found": sort([_red.policy, _blue.policy])}]
+	_found([_entry], {"origins": {"/nope": [_red.policy]}}) == [{"what": "Origin", "pointer": "/nope", "expected": [_red.policy], "found": []}]
 	_found([_entry], {"outcomes": {_red.policy: "Programmed", _blue.policy: "Overridden"}}) == []
-	_found([_entry], {"outcomes": {_blue.policy: "Programmed"}}) == [{"reason": "Outcome", "policy": _blue.policy, "expected": "Programmed", "found": "Overridden"}]
-	_found([_entry], {"outcomes": {"x": "Programmed"}}) == [{"reason": "Outcome", "policy": "x", "expected": "Programmed"}]
+	_found([_entry], {"outcomes": {_blue.policy: "Programmed"}}) == [{"what": "Outcome", "policy": _blue.policy, "expected": "Programmed", "found": "Overridden"}]
+	_found([_entry], {"outcomes": {"x": "Programmed"}}) == [{"what": "Outcome", "policy": "x", "expected": "Programmed"}]
 }
 
 test_where_every_policy_applies_a_mapping_is_about_one_and_a_list_about_all if {

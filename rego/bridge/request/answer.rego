@@ -45,4 +45,4 @@ _result := {"nearest": undecided_answer(undecided), "undecided": undecided} if {
 	[route, rule, index] := matching_rule(entry)
 	to_backends := backends(route, index)
 	to_filter_backends := filter_backends(route, index)
-} else := object.union({"nearest": nearest}, {"failure": failed | failed := unserved(_ways_in[0])})
+} else := object.union({"nearest": with_not_attached(nearest)}, {"failure": failed | failed := unserved(_ways_in[0])})

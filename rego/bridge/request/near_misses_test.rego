@@ -118,3 +118,23 @@ test_route_for_grpc_is_nearest_to_a_request_that_is_no_call if {
 		"serves gRPC calls only",
 	]]
 }
+
+test_route_of_the_host_that_nothing_accepts_is_named_first if {
+	away := testing.with_hostnames(testing.route("away", [{"name": "gone", "namespace": "infra"}], [{"name": "all"}]), ["*.away.test", "a.away.test"])
+	alone := testing.with_hostnames(testing.route("alone", [], [{"name": "all"}]), ["a.away.test"])
+	gateway := testing.with_spec(testing.gateway("named", []), {
+		"gatewayClassName": "example",
+		"listeners": [object.union(testing.listener("http", 80), {"hostname": "b.test"})],
+	})
+	found := request.answer with input as object.union({"host": "a.away.test", "gateway": "gateway.networking.k8s.io/Gateway/infra/named"}, testing.changed([away, alone, gateway]))
+	found.nearest.reason == "NoListener"
+	[[one.node, one.message] | some one in found.nearest.candidates; one.reason == "NotAttached"] == [
+		["gateway.networking.k8s.io/HTTPRoute/shop/alone", "is not attached: it names no parent"],
+		["gateway.networking.k8s.io/HTTPRoute/shop/away", "is not attached: Gateway infra/gone does not exist"],
+	]
+	none := request.answer with input as {"host": "a.away.test", "changes": {"upsert": [away]}}
+	none.nearest.reason == "NoGateway"
+	[one.node | some one in none.nearest.candidates] == ["gateway.networking.k8s.io/HTTPRoute/shop/away"]
+	other := request.answer with input as object.union({"host": "a.other.test", "gateway": "gateway.networking.k8s.io/Gateway/infra/named"}, testing.changed([away, alone, gateway]))
+	[one | some one in other.nearest.candidates; one.reason == "NotAttached"] == []
+}

@@ -53,6 +53,8 @@ route(name, parent_refs, rules) := with_spec(
 	{"parentRefs": parent_refs, "rules": rules},
 )
 
+with_hostnames(route, hostnames) := object.union(route, {"spec": {"hostnames": hostnames}})
+
 service(name, ports) := with_spec(resource("v1", "Service", "shop", name), {"ports": ports})
 
 grant(namespace, from_group, from_kind, from_namespace, to_group, to_kind) := with_spec(

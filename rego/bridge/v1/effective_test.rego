@@ -282,3 +282,27 @@ test_a_bad_policy_is_an_error if {
 		_impact_of([_cart_policy], row[0]).error.code == row[1]
 	}
 }
+
+_paths_of(more, query_input) := [path | some entry in found; some path in entry.paths] if {
+	found := v1.effective with input as object.union_n([testing.changed(more), {"policyKind": "example.com/ColorPolicy"}, query_input])
+}
+
+test_all_paths_are_in_the_result_on_request if {
+	alt := testing.section_ref("Gateway", "public", "alt")
+	both := testing.route("cart", [{"name": "public", "namespace": "infra"}], [{"name": "pay"}])
+	policy := testing.color("infra", "alt", 1, [alt], {"x": 1})
+	world := object.union(testing.changed([]), {"changes": {"upsert": array.concat([obj | some obj in testing.world; obj.kind != "HTTPRoute"], [both, policy])}})
+	query_input := object.union(world, {"targets": [testing.cart_pay]})
+	count(_paths_of([], query_input)) == 1
+	found := _paths_of([], object.union(query_input, {"allPaths": true}))
+	[[path.path[2], path.policies] | some path in found; not path.spec] == [[testing.listener_http, []]]
+	count(found) == 2
+}
+
+test_a_path_below_a_route_that_nothing_accepts_says_so if {
+	away := testing.route("away", [{"name": "gone", "namespace": "infra"}], [{"name": "all"}])
+	policy := testing.color("shop", "away", 1, [testing.ref("HTTPRoute", "away")], {"x": 1})
+	query_input := {"targets": ["gateway.networking.k8s.io/HTTPRoute/shop/away"]}
+	[path.notAttached | some path in _paths_of([away, policy], query_input)] == [["Gateway infra/gone does not exist"]]
+	[path.notAttached | some path in _paths_of([away], object.union(query_input, {"allPaths": true}))] == [["Gateway infra/gone does not exist"]]
+}
