@@ -119,6 +119,7 @@ def _explained(error: OpaError | Undecided) -> tuple[Undecided, float]:
 
 Ask = Callable[[msgspec.Raw], Awaitable[Answer]]
 AskWithin = Callable[[msgspec.Raw, float], Awaitable[Answer]]
+Complete = Callable[[msgspec.Raw, Any, float], Awaitable[Any]]
 OURS = "policybridge.io"  # the group of the bridge's own resources, which no policy may block
 EVENT_BUDGET = 1.0  # seconds; a client with a shorter timeout gets no Event
 OPEN_BUDGET = 1.0  # seconds to retry if no policy exists, because the request is admitted anyway
@@ -132,6 +133,7 @@ class Question:
     document: an empty decision (None), or a message. `read` makes a Decision of OPA's result, or raises DecisionError.
     `ask_for_less` queries the same decision in a number of seconds, without what fails on objects of others; it
     replaces `ask` after a failed evaluation or a timeout.
+    `complete` makes the whole result of one that leaves a part to further queries, in a number of seconds.
     `is_recent` returns whether a distrusted result is from modules that were replaced a moment ago: a decision of them
     counts, because no later one might ever come while modules or data change without a pause.
     """
@@ -142,6 +144,7 @@ class Question:
     undefined: Callable[[], str | None] = lambda: None
     read: Callable[[Any], Decision] = read_decision
     ask_for_less: AskWithin | None = None
+    complete: Complete | None = None
     is_recent: Callable[[Answer], bool] = lambda _: False
 
 
@@ -276,11 +279,26 @@ async def _query_one(question: Question, request: msgspec.Raw, budget: float) ->
             raise Undecided(why, passing=True)
         return got
 
+    until = asyncio.get_running_loop().time() + budget
     try:
-        return _response(question, await insist(once, budget))
+        got = await insist(once, budget)
+        if question.complete:
+            got = await _complete(question.complete, request, got, until)
+        return _response(question, got)
     except Undecided as error:
         response.failure = str(error)
         return response
+
+
+async def _complete(complete: Complete, request: msgspec.Raw, got: Answer, until: float) -> Answer:
+    try:
+        async with asyncio.timeout_at(until):
+            left = until - asyncio.get_running_loop().time()
+            return msgspec.structs.replace(got, result=await complete(request, got.result, left))
+    except OpaError as error:
+        raise _explained(error)[0] from error
+    except TimeoutError as error:
+        raise Undecided("OPA did not respond in time") from error
 
 
 def _response(question: Question, got: Answer) -> _Response:

@@ -1,27 +1,30 @@
-"""The guardrails of a request, each judged alone: for requests whose decision fails or takes too long.
+"""The guardrails of a request that one query does not judge: because it concerns many objects, or because one fails.
 
-Rego has no catch, so one guardrail that fails would leave those of others unjudged.
+Rego has no catch, so one guardrail that fails would leave those of others unjudged: it is judged alone. Objects are
+judged in order until a new violation denies the request, or the time is over.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from bridge.opa.batches import within
+from bridge.opa.batches import batches, within
 from bridge.opa.client import Opa
-from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, OpaUndefined
+from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, OpaUndefined, QueryError
 from bridge.opa.judging import Judging, Row
 
 _QUERY_SHARE = 0.4  # of the time for a request
+_BATCH = 100  # objects of a query
+_TOGETHER = 2  # queries at the same time: a witness in the first one makes the others needless
 
 
 async def judge_alone(opa: Opa, request: msgspec.Raw, seconds: float) -> dict[str, Any]:
     """Return the input of the decision without guardrails: the request, and the violations that it introduces.
 
-    `unjudged` has the reasons why others are not judged, also those that take longer than `seconds`. Without
-    `introduced`, none could be judged. Raises OpaUnavailable if OPA does not respond.
+    Each guardrail is judged alone. `unjudged` has the reasons why some are not, also those that take longer than
+    `seconds`. Without `introduced`, none could be judged. Raises OpaUnavailable if OPA does not respond.
     """
     until = asyncio.get_running_loop().time() + seconds
     try:
@@ -29,23 +32,88 @@ async def judge_alone(opa: Opa, request: msgspec.Raw, seconds: float) -> dict[st
             asked = await opa.query("guarded_request", request)
     except (OpaRejected, OpaTimeout, OpaUndefined):
         return {"request": request}
-    limit = seconds * _QUERY_SHARE
-    identified = {"identified": True}
-    after, before = Judging(opa, {"changes": asked["changes"], **identified}, limit), Judging(opa, identified, limit)
-    unjudged: dict[str, str] = asked["unjudged"]
-    names: Sequence[str] = asked["constraints"]
+    return await _InOrder(opa, request, asked, until, seconds, alone=True).judge()
 
-    async def introduced(name: str) -> list[Row]:
+
+async def judge_rest(
+    opa: Opa, request: msgspec.Raw, remaining: Mapping[str, Any], seconds: float
+) -> dict[str, list[str]]:
+    """Return the decision of guardrails, `{denied, warnings}`, about a request with `remaining` objects.
+
+    It takes about `seconds`: what is not judged then is denied, unless its Constraint says otherwise. Raises OpaError.
+    """
+    until = asyncio.get_running_loop().time() + seconds
+    judged = await _InOrder(opa, request, remaining, until, seconds, alone=False).judge()
+    decision: dict[str, list[str]] = await opa.query("guarded_decision", judged)
+    return decision
+
+
+class _InOrder:
+    """Judges the objects of a request until `until`, batch after batch.
+
+    `asked` is a result of the query `guarded_request`. With `alone` each guardrail has its own queries; otherwise only
+    in a batch where one fails.
+    """
+
+    def __init__(
+        self, opa: Opa, request: msgspec.Raw, asked: Mapping[str, Any], until: float, seconds: float, *, alone: bool
+    ) -> None:
+        self._opa = opa
+        self._request = asked.get("request", request)
+        self._names: Sequence[str] = asked["constraints"]
+        self._objects: Sequence[str] = asked["objects"]
+        self._until = until
+        self._alone = alone
+        self._introduced: list[Row] = list(asked["introduced"])
+        self._unjudged: dict[str, str] = {}
+        more = {"identified": True}
+        limit = seconds * _QUERY_SHARE
+        self._after = Judging(opa, {"changes": asked["changes"], **more}, limit)
+        self._before = Judging(opa, more, limit)
+
+    async def judge(self) -> dict[str, Any]:
+        """Return the request, the violations that it introduces, and why Constraints have not judged all of it."""
+        done = 0
+        for parts in batches([*batches(self._objects, _BATCH)], _TOGETHER):
+            if self._is_denied() or not self._is_time_left():
+                break
+            for rows in await asyncio.gather(*map(self._judge, parts)):
+                self._introduced += rows
+            if self._is_time_left():
+                done += sum(map(len, parts))
+        if not self._is_denied() and done < len(self._objects):
+            why = f"judged only {done:,} of {len(self._objects):,} more objects that the change concerns in time"
+            self._unjudged = dict.fromkeys(self._names, why) | self._unjudged
+        return {"request": self._request, "introduced": self._introduced, "unjudged": self._unjudged}
+
+    def _is_denied(self) -> bool:
+        return any(row["enforcementAction"] == "deny" for row in self._introduced)
+
+    def _is_time_left(self) -> bool:
+        return asyncio.get_running_loop().time() < self._until
+
+    async def _judge(self, keys: Sequence[str]) -> list[Row]:
+        if not self._alone:
+            try:
+                async with asyncio.timeout_at(self._until):
+                    asked = {"request": self._request, "objects": keys}
+                    rows: list[Row] = await self._opa.query("guarded_violations", asked)
+                    return rows
+            except TimeoutError:
+                return []
+            except (OpaRejected, OpaTimeout, QueryError, OpaUndefined):
+                self._alone = True
+        alone = await asyncio.gather(*(self._judge_one(name, keys) for name in self._names))
+        return [row for rows in alone for row in rows]
+
+    async def _judge_one(self, name: str, keys: Sequence[str]) -> list[Row]:
         try:
-            async with asyncio.timeout_at(until):
-                judgings = (judging.rows(asked["objects"], [name]) for judging in (after, before))
+            async with asyncio.timeout_at(self._until):
+                judgings = (judging.rows(keys, [name]) for judging in (self._after, self._before))
                 rows, former = await asyncio.gather(*judgings)
+                compared = await self._opa.query("compared_violations", {"before": former, "after": rows})
         except (OpaError, TimeoutError):
-            unjudged[name] = "is not judged: OPA could not compute it in time"
+            self._unjudged[name] = "is not judged: OPA could not compute it in time"
             return []
-        compared = await opa.query("compared_violations", {"before": former, "after": rows})
         found: list[Row] = compared["introduced"]
-        return [*found, *(row for row in compared["unchanged"] if (name, row["object"]) in after.unjudged)]
-
-    found = await asyncio.gather(*map(introduced, names))
-    return {"request": request, "introduced": [row for rows in found for row in rows], "unjudged": unjudged}
+        return [*found, *(row for row in compared["unchanged"] if (name, row["object"]) in self._after.unjudged)]

@@ -22,7 +22,9 @@ def guardrail_of(constraint: Object) -> str:
 
 
 def _fails_closed(constraint: Object) -> bool:
-    return bool(guardrail_of(constraint)) and parse_field(constraint["spec"]).get("failurePolicy") == "Fail"
+    spec = parse_field(constraint["spec"]) if guardrail_of(constraint) else {}
+    denies = spec.get("enforcementAction", "deny") == "deny"
+    return bool(spec) and denies and spec.get("failurePolicy", "Fail") != "Ignore"
 
 
 class UsedGuardrails:
@@ -36,7 +38,7 @@ class UsedGuardrails:
 
     @property
     def deny_what_is_not_judged(self) -> bool:
-        """Return whether a Constraint with a guardrail has the failurePolicy `Fail`."""
+        """Return whether a Constraint with a guardrail denies, and its failurePolicy is not `Ignore`."""
         return any(closed for _, closed, _ in self._used.values())
 
     @property

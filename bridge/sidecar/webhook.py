@@ -8,14 +8,15 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import structlog
 from aiohttp import web
 
-from bridge.admission.admission import Admission, AdmissionCounts, Ask, AskWithin, Question, read_rules
+from bridge.admission.admission import Admission, AdmissionCounts, Ask, AskWithin, Complete, Question, read_rules
 from bridge.admission.certificates import CertificateFiles, Certificates, Clients, create_certificate
-from bridge.admission.guardrails import judge_alone
+from bridge.admission.guardrails import judge_alone, judge_rest
 from bridge.admission.review import Terms
 from bridge.http.gate import Gate, Limits
 from bridge.http.listeners import GATE, ServeError, serving, token_of
@@ -206,6 +207,7 @@ class Webhook:
                 lambda: "OPA lacks these rules",
                 read_rules,
                 ask_for_less=_asking_for_less(own),
+                complete=_completing(own),
                 is_recent=is_recent,
             )
             exist, kinds = self._policies_exist, self.policies.kinds
@@ -278,3 +280,13 @@ def _asking_for_less(opa: Opa) -> AskWithin:
         return await opa.answer(_RULES_WITHOUT_EFFECTS, judged)
 
     return ask
+
+
+def _completing(opa: Opa) -> Complete:
+    async def complete(request: msgspec.Raw, result: Any, seconds: float) -> Any:
+        if not (isinstance(result, dict) and result.get("remaining")):
+            return result
+        decision = await judge_rest(opa, request, result["remaining"], seconds * _JUDGING_SHARE)
+        return {name: [*result[name], *decision[name]] for name in ("denied", "warnings")}
+
+    return complete

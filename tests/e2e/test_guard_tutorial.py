@@ -98,6 +98,6 @@ def _run(line: str, shown: str, *, cut: bool, at: Path, kubectl_path: Path, plan
             return
         assert time.monotonic() < deadline, f"{line}\n{printed}"
         if undo := UNDONE.get(line):
-            # OPA was too slow on a loaded machine, and this Constraint's failurePolicy is Ignore.
+            # The Constraint was not active yet, or the API server did not send deletions to the webhook yet.
             subprocess.run(["bash", "-c", undo], cwd=at, env=environment, check=True)
         time.sleep(0.5)

@@ -18,17 +18,24 @@ import data.bridge.status as reporting
 # update of metadata, only what was not violated before counts.
 decisions := ({decision} | {found |
 	found := decision with input as scale_update
-}) | {{"denied": found.denied - before.denied, "warnings": found.warnings - before.warnings} |
+}) | {object.union(
+	{"denied": found.denied - before.denied, "warnings": found.warnings - before.warnings},
+	{"remaining": object.union(others, {"request": update}) | others := found.remaining},
+) |
 	update := metadata_update
 	found := decision with input as update
 	before := decision with input as object.union(object.remove(update, ["object"]), {"object": update.oldObject})
 }
 
-# The decision on one request, `{denied, warnings}`; any message in `denied` denies it.
-decision := {
-	"denied": {message | some ["deny", message] in _messages},
-	"warnings": {message | some ["warn", message] in _messages},
-}
+# The decision on one request, `{denied, warnings, remaining?}`; any message in `denied` denies it. `remaining` is what
+# guardrails have not judged yet.
+decision := object.union(
+	{
+		"denied": {message | some ["deny", message] in _messages},
+		"warnings": {message | some ["warn", message] in _messages},
+	},
+	{"remaining": others | others := remaining},
+)
 
 # Each message with its action. dryrun concerns the audit only.
 _messages := union({

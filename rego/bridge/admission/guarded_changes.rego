@@ -11,8 +11,9 @@ import data.bridge.lookup
 import data.bridge.policy as policies
 import data.bridge.queries
 
-# The maximum number of objects that one request judges: a decision must be made within the webhook's budget.
-object_bound := 200
+# The objects that one query judges. The bridge judges the others in further ones, until a new violation denies the
+# request or its time is over.
+object_bound := 100
 
 _shown := 5 # messages of one action
 
@@ -30,25 +31,62 @@ _changed_above := {keys.object_of(target) | some targets in queries.dependents.s
 # description: |
 #   The messages of guardrails about an AdmissionRequest, as `[action, message]`: the violations that exist after the
 #   request and not before. `dryrun` has none. Objects of a namespace that is being deleted may always go.
-guardrail_messages := _messages_about(_introduced, too_many(_after.objects))
+guardrail_messages := set() if {
+	remaining
+} else := _messages_about(_introduced, {})
 
 # METADATA
 # description: |
-#   The same messages, of a query whose guardrails were judged alone: `introduced` are the violations, `unjudged` why the
-#   others have none, by Constraint. Without them, no guardrail could be judged.
-messages_of_judged := _messages_about(input.introduced, input.unjudged) if {
-	input.introduced
-} else := _messages_about(set(), unjudged) if {
-	unjudged := _none_judged with input as input.request
+#   What this query does not judge of the request: the sorted `objects`, for these `constraints`, with the `changes` and the
+#   violations that are `introduced` elsewhere. Undefined if that is nothing, or if a violation denies the request anyway.
+remaining := {
+	"constraints": sort(guardrails),
+	"objects": _after.rest,
+	"changes": change,
+	"introduced": _introduced,
+} if {
+	_after.rest != []
+	not _is_denied
+}
+
+_is_denied if {
+	some row in _introduced
+	row.enforcementAction == "deny"
+}
+
+# METADATA
+# description: The violations by these objects that the request introduces.
+introduced_among(object_keys) := found if {
+	asked := object.union(input, {"judgedObjects": object_keys})
+	found := _introduced with input as asked
+}
+
+# METADATA
+# description: |
+#   The same messages, of a query whose guardrails were judged elsewhere: `introduced` are the violations, `unjudged` why
+#   the others have none, by Constraint. Without them, no guardrail could be judged.
+messages_of_judged := found if {
+	rows := input.introduced
+	unjudged := input.unjudged
+	request := input.request
+	found := _messages_about(rows, unjudged) with input as request
+} else := found if {
+	request := input.request
+	found := _messages_about(set(), _none_judged) with input as request
 }
 
 _none_judged := {name: "is not judged: OPA could not compute it" | some name in guardrails}
 
+# What is not judged is denied as a violation is, unless the Constraint says otherwise.
 _messages_about(rows, unjudged) := {[action, text] | some action in {"deny", "warn"}; some text in _listed(rows, action)} | {[action, text] |
 	some name, why in unjudged
-	action := {"Fail": "deny", "Ignore": "warn"}[object.get(constraints.active_constraints[name], "failurePolicy", "Ignore")]
-	text := sprintf("[%s] %s", [name, why])
+	action := constraints.unjudged_action(name)
+	text := sprintf("[%s] %s%s", [name, why, _way_out_of(action)])
 }
+
+_way_out_of("deny") := "; to admit what is not judged, set failurePolicy: Ignore in the Constraint"
+
+_way_out_of("warn") := ""
 
 # METADATA
 # description: The Constraints of guardrails that decide about the request.
@@ -58,14 +96,6 @@ guardrails := {name |
 	some name, spec in constraints.active_constraints
 	constraints.is_guardrail(spec.policy)
 	constraints.action(spec) != "dryrun"
-}
-
-# METADATA
-# description: Why guardrails cannot judge the request, by Constraint, if it `concerns` more objects than one request judges.
-too_many(concerns) := {name: text |
-	count(concerns) > object_bound
-	some name in guardrails
-	text := sprintf("the change concerns more than %d objects, which are not judged here: the audit reports them", [object_bound])
 }
 
 _changed_key := keys.of(written_object) if {
@@ -117,40 +147,47 @@ _after := found if {
 	asked := object.union_n([_asked, _sampled, changed])
 	active := constraints.active_constraints
 	found := _state with input as asked with constraints.active_constraints as active
-} else := {"objects": set(), "rows": set()}
+} else := {"objects": set(), "rest": [], "rows": set()}
 
-_sampled := {"sampled": key | key := keys.of(reviewed_object)}
+_sampled := {"sampled": key | key := keys.of(reviewed_object); not input.judgedObjects}
 
-_asked := {"keys": [_changed_key], "was": {}, "names": guardrails, "matches": matches, "identified": true} if {
+_asked := object.union(
+	{"keys": [_changed_key], "was": {}, "names": guardrails, "matches": matches, "identified": true},
+	{"only": object_keys | object_keys := input.judgedObjects},
+) if {
 	count(guardrails) > 0
 	not _is_without_effect
 	matches := {object.get(constraints.active_constraints[name], "match", {}) | some name in guardrails}
 }
 
-_state := {"objects": found, "targets": targets, "refs": refs, "rows": rows, "steps": steps, "sample": sample, "assessed": assessed_there} if {
+_state := {"objects": found, "rest": rest, "targets": targets, "refs": refs, "rows": rows, "steps": steps, "sample": sample, "assessed": assessed_there} if {
 	sample := [effects | not input.changes; effects := sample_effects(input.sampled)]
 	assessed_there := [found | input.changes; found := assess(input.sampled)]
 	refs := [[policies.declared_refs(key), object.get(lookup.get(key).metadata, "labels", {})] | some key in input.keys; kinds.of_policy(key)]
-	all := object.get(input, "others", set()) | _concerned_with(refs)
+	all := _objects_to_judge(refs)
 	types_there := {type |
 		some type in {keys.type_of(key) | some key in all}
 		some match in input.matches
 		constraints.matches_type(match, type)
 	}
 	found := {key | some key in all; keys.type_of(key) in types_there}
-	targets := {key: effective_targets.at(key) |
-		not input.changes
-		count(found) <= object_bound
-		some key in found
-	}
+	ordered := sort(found)
+	judged := array.slice(ordered, 0, object_bound)
+	rest := array.slice(ordered, object_bound, count(ordered))
+	targets := {key: effective_targets.at(key) | not input.changes; some key in judged}
 	rows := {row |
 		input.changes
-		count(found) <= object_bound
-		some [names, judged] in [[input.names & _pure, {key | some key in found; not _keeps_targets(key)}], [input.names - _pure, found]]
-		some row in constraints.violations(names, judged)
+		some [names, object_keys] in [[input.names & _pure, {key | some key in judged; not _keeps_targets(key)}], [input.names - _pure, judged]]
+		some row in constraints.violations(names, object_keys)
 	}
 	steps := {name: step | some {"constraint": name} in rows; step := constraints.fixed_steps[name]}
 }
+
+_objects_to_judge(_) := {key | some key in input.only} if {
+	input.only
+}
+
+_objects_to_judge(refs) := object.get(input, "others", set()) | _concerned_with(refs) if not input.only
 
 # The Constraints of guardrails that read nothing but targets.
 _pure := {name | some name in input.names; _shipped[constraints.active_constraints[name].policy]}
@@ -195,10 +232,33 @@ _introduced := constraints.introduced_in(before, after) if {
 		with constraints.fixed_steps as _after.steps
 } else := set()
 
-_listed(rows, action) := array.concat(array.slice(texts, 0, _shown), [sprintf("and %d more violations", [left]) | left > 0]) if {
-	texts := sort({sprintf("[%s] %s: %s", [row.constraint, keys.describe(row.object), row.message]) |
-		some row in rows
-		row.enforcementAction == action
-	})
+# The violations with an action, at most as many as are shown, and for a denial what its reader can do.
+_listed(rows, action) := array.flatten([
+	array.slice(texts, 0, _shown),
+	[sprintf("and %d more violations", [left]) | left > 0],
+	[sprintf("ways out: %s; or an exemption, or enforcementAction: warn, in %s", [_way_out, concat(", ", sort(names))]) |
+		action == "deny"
+		texts != []
+	],
+]) if {
+	found := [row | some row in rows; row.enforcementAction == action]
+	texts := sort({sprintf("[%s] %s: %s%s", [row.constraint, keys.describe(row.object), row.message, _fault(row)]) | some row in found})
+	names := {sprintf("Constraint %s", [row.constraint]) | some row in found}
 	left := count(texts) - _shown
 }
+
+_way_out := "first delete or move what needs it, or apply a policy that takes its place" if {
+	input.operation == "DELETE"
+} else := "correct the request, or first apply what it lacks"
+
+# The policies at fault: those that the guardrail names, otherwise the one that the request writes or deletes.
+_fault(row) := sprintf(" (because of %s)", [concat(", ", [keys.describe(policy) | some policy in at_fault])]) if {
+	at_fault := _at_fault(row)
+	at_fault != []
+} else := ""
+
+_at_fault(row) := sort(row.details.policies) if {
+	count(row.details.policies) > 0
+} else := [_changed_key] if {
+	kinds.get(keys.type_of(_changed_key))
+} else := []

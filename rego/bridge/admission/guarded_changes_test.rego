@@ -39,7 +39,7 @@ _messages(constraints, more, request) := found if {
 		with data.bridge.constraints.dispatch.policies as {"bridge.guardrails.required_policy", "bridge.guardrails.no_weakening"}
 }
 
-_missing := "[colors] HTTPRoute shop/cart: rule pay via Gateway infra/public#http: no ColorPolicy is in effect for *"
+_missing := "[colors] HTTPRoute shop/cart: rule pay via Gateway infra/public#http: no ColorPolicy is in effect for * (because of ColorPolicy infra/dark)"
 
 test_a_deletion_that_introduces_violations_is_denied if {
 	found := _messages([_constraint("colors", {})], [_dark], _deletion)
@@ -51,7 +51,7 @@ test_what_was_in_effect_where_a_policy_moves_to_counts if {
 	old := testing.color("shop", "own", 2, [testing.ref("HTTPRoute", "fresh")], {"contrast": 5})
 	new := object.union(old, {"spec": {"targetRefs": [testing.ref("HTTPRoute", "cart")]}})
 	found := _messages([kept], [_dark, old, _fresh("public")], _update("example.com", "shop", old, new))
-	lost := "rule pay via Gateway infra/public#http: what ColorPolicy infra/dark sets is no longer in effect: /theme"
+	lost := "rule pay via Gateway infra/public#http: what ColorPolicy infra/dark sets is no longer in effect: /theme (because of ColorPolicy infra/dark)"
 	["deny", concat("", ["[kept] HTTPRoute shop/cart: ", lost])] in found
 }
 
@@ -150,7 +150,7 @@ test_a_label_of_an_object_without_targets_may_violate_a_constraint if {
 		"onParameterSelectionNoMatch": "deny",
 	})
 	found := _messages([selecting], [_namespace({"team": "red"})], _update("", "", _namespace({"team": "red"}), _namespace({})))
-	found == {["deny", "[teams] Namespace shop: no entry of parameterSelection matches"]}
+	["deny", "[teams] Namespace shop: no entry of parameterSelection matches"] in found
 	_messages([selecting], [_namespace({})], _update("", "", _namespace({}), _namespace({"team": "blue"}))) == set()
 }
 
@@ -166,18 +166,10 @@ test_an_update_that_changes_nothing_in_effect_concerns_no_object if {
 	[gateway] := [obj | some obj in testing.world; [obj.kind, obj.metadata.name] == ["Gateway", "public"]]
 	annotated := object.union(gateway, {"metadata": {"annotations": {"note": "x"}}, "status": {"addresses": []}})
 	labelled := object.union(gateway, {"metadata": {"labels": {"note": "x"}}})
-	found := [messages |
+	found := [_remaining([_constraint("colors", {})], [_fresh_route], _update(testing.gateway_group, "infra", gateway, changed)) |
 		some changed in [annotated, labelled]
-		messages := _messages([_constraint("colors", {"failurePolicy": "Fail"})], [], {
-			"operation": "UPDATE",
-			"kind": {"group": testing.gateway_group, "version": "v1", "kind": "Gateway"},
-			"namespace": "infra",
-			"name": "public",
-			"object": changed,
-			"oldObject": gateway,
-		}) with admission.object_bound as 0
 	]
-	[count(messages) | some messages in found] == [0, 1]
+	[count(object.get(decision, ["remaining", "objects"], [])) | some decision in found] == [0, 1]
 }
 
 _request_of(request) := found if {
@@ -192,34 +184,102 @@ _request_of(request) := found if {
 
 test_what_a_request_concerns_is_known_without_judging_it if {
 	found := _request_of(_deletion)
-	[found.constraints, found.unjudged] == [["colors"], {}]
+	found.constraints == ["colors"]
 	found.changes == {"delete": ["example.com/ColorPolicy/infra/dark"]}
 	testing.cart_route in found.objects
-	cut := _request_of(_deletion) with admission.object_bound as 0
-	[cut.constraints, object.keys(cut.unjudged)] == [[], {"colors"}]
 }
 
-test_too_many_objects_are_not_judged_but_said if {
-	text := "[colors] the change concerns more than 0 objects, which are not judged here: the audit reports them"
-	ignored := _messages([_constraint("colors", {})], [_dark], _deletion) with admission.object_bound as 0
-	ignored == {["warn", text]}
-	failed := _messages([_constraint("colors", {"failurePolicy": "Fail"})], [_dark], _deletion) with admission.object_bound as 0
-	failed == {["deny", text]}
+# A second route below the Gateway, so the change concerns two.
+_fresh_route := _fresh("public")
+
+test_one_new_violation_denies_a_change_of_more_objects_than_a_query_judges if {
+	found := _messages([_constraint("colors", {})], [_dark, _fresh_route], _deletion) with admission.object_bound as 1
+	["deny", _missing] in found
+	{message | some [_, message] in found; contains(message, "shop/fresh")} == set()
+}
+
+_remaining(constraints, more, request) := found if {
+	objects := array.concat(testing.world, array.concat(constraints, more))
+	stored := testing.stored(objects)
+	kinds_there := kinds.active_kinds with data.objects as stored
+	found := v1.admission with input as request
+		with data.objects as stored
+		with data.index as testing.stored_index(objects)
+		with data.kinds as kinds_there
+		with admission.object_bound as 1
+		with data.bridge.constraints.dispatch.policies as {"bridge.guardrails.required_policy", "bridge.guardrails.no_weakening"}
+}
+
+test_what_a_query_does_not_judge_remains if {
+	own := testing.color("shop", "own", 2, [testing.ref("HTTPRoute", "cart")], {"theme": "dark"})
+	found := _remaining([_constraint("colors", {})], [_dark, own, _fresh_route], _deletion)
+	found.denied == []
+	found.remaining == {
+		"constraints": ["colors"],
+		"objects": ["gateway.networking.k8s.io/HTTPRoute/shop/fresh"],
+		"changes": {"delete": ["example.com/ColorPolicy/infra/dark"]},
+		"introduced": set(),
+	}
+}
+
+_judged(query_input) := found if {
+	objects := array.concat(testing.world, [_constraint("colors", {}), _dark])
+	stored := testing.stored(objects)
+	kinds_there := kinds.active_kinds with data.objects as stored
+	found := v1.guarded_violations with input as query_input
+		with data.objects as stored
+		with data.index as testing.stored_index(objects)
+		with data.kinds as kinds_there
+		with data.bridge.constraints.dispatch.policies as {"bridge.guardrails.required_policy"}
+}
+
+test_some_objects_of_a_request_are_judged_alone if {
+	found := _judged({"request": _deletion, "objects": [testing.cart_route]})
+	{[row.object, row.enforcementAction] | some row in found} == {[testing.cart_route, "deny"]}
+	_judged({"request": _deletion, "objects": []}) == []
+}
+
+_unjudged(spec) := found if {
+	found := v1.guarded_decision with input as {"request": _deletion, "introduced": [], "unjudged": {"colors": "judged 1 of 2 objects"}}
+		with data.objects as testing.stored([_constraint("colors", spec)])
+}
+
+test_what_is_not_judged_is_denied_unless_the_constraint_ignores_it if {
+	text := "[colors] judged 1 of 2 objects"
+	hint := "; to admit what is not judged, set failurePolicy: Ignore in the Constraint"
+	_unjudged({}) == {"denied": [concat("", [text, hint])], "warnings": []}
+	_unjudged({"failurePolicy": "Fail"}) == {"denied": [concat("", [text, hint])], "warnings": []}
+	_unjudged({"failurePolicy": "Ignore"}) == {"denied": [], "warnings": [text]}
+	_unjudged({"enforcementAction": "warn"}) == {"denied": [], "warnings": [text]}
 }
 
 test_a_guardrail_that_cannot_be_computed_is_said if {
 	found := admission.messages_of_judged with input as {"request": _deletion}
-		with data.objects as testing.stored([_constraint("colors", {"failurePolicy": "Fail"})])
-	found == {["deny", "[colors] is not judged: OPA could not compute it"]}
+		with data.objects as testing.stored([_constraint("colors", {"failurePolicy": "Ignore"})])
+	found == {["warn", "[colors] is not judged: OPA could not compute it"]}
+	denied := admission.messages_of_judged with input as {"request": _deletion}
+		with data.objects as testing.stored([_constraint("colors", {})])
+	{action | some [action, _] in denied} == {"deny"}
 }
 
-test_at_most_five_violations_are_listed if {
+test_at_most_five_violations_are_listed_and_then_the_ways_out if {
 	rows := {{"constraint": "c", "object": testing.cart_route, "message": sprintf("%d", [number]), "enforcementAction": "deny"} |
 		some number in numbers.range(1, 7)
 	}
-	listed := admission._listed(rows, "deny")
-	count(listed) == 6
+	listed := admission._listed(rows, "deny") with input as _deletion
+	count(listed) == 7
 	listed[5] == "and 2 more violations"
+	startswith(listed[6], "ways out: ")
+	endswith(listed[6], "in Constraint c")
+	warned := admission._listed({object.union(row, {"enforcementAction": "warn"}) | some row in rows}, "warn") with input as _deletion
+	count(warned) == 6
+}
+
+test_a_denial_names_the_policies_at_fault_that_the_guardrail_names if {
+	cors := "example.com/ColorPolicy/shop/cors"
+	row := {"constraint": "c", "object": testing.cart_route, "message": "m", "enforcementAction": "deny", "details": {"policies": [cors]}}
+	[text, _] := admission._listed({row}, "deny") with input as _deletion
+	text == "[c] HTTPRoute shop/cart: m (because of ColorPolicy shop/cors)"
 }
 
 test_the_objects_below_a_changed_policy_are_judged_again if {

@@ -102,13 +102,19 @@ _targets(key) := effective_targets.judged[concat("/", [group, kind])][namespace]
 
 # METADATA
 # description: |
-#   The action for a violation by a subject: the Constraint's, `exempt` if an exemption names the subject, and `warn` in
-#   place of `deny` for what cannot be judged, unless its failurePolicy is `Fail`.
+#   The action for a violation by a subject: the Constraint's, `exempt` if an exemption names the subject, and
+#   `unjudged_action` for what cannot be judged.
 action_on(name, it) := "exempt" if {
 	exemption_of(active_constraints[name], it)
-} else := "warn" if {
+} else := unjudged_action(name) if {
 	input.unjudged[name]
+} else := action(active_constraints[name])
+
+# METADATA
+# description: |
+#   The action for what a Constraint cannot judge: its own, or `warn` in place of `deny` if its failurePolicy is `Ignore`.
+unjudged_action(name) := "warn" if {
 	spec := active_constraints[name]
 	action(spec) == "deny"
-	object.get(spec, "failurePolicy", "Ignore") == "Ignore"
+	object.get(spec, "failurePolicy", "Fail") == "Ignore"
 } else := action(active_constraints[name])

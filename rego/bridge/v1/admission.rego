@@ -7,14 +7,18 @@ import data.bridge.queries
 # METADATA
 # description: |
 #   The decision on a request to the API server, `{denied, warnings}`, lists of messages; any message in `denied` denies the
-#   request. The input is an AdmissionRequest (admission.k8s.io/v1).
+#   request. The input is an AdmissionRequest (admission.k8s.io/v1). If the change concerns more objects than one query
+#   judges, and none of those denies it, `remaining` has the others for `guarded_violations`.
 # entrypoint: true
 admission := queries.error("InvalidInput", "the input must be an AdmissionRequest, with operation and kind") if {
 	not _is_request
-} else := {
-	"denied": sort(union({found.denied | some found in deciding.decisions})),
-	"warnings": sort(union({found.warnings | some found in deciding.decisions})),
-}
+} else := object.union(
+	{
+		"denied": sort(union({found.denied | some found in deciding.decisions})),
+		"warnings": sort(union({found.warnings | some found in deciding.decisions})),
+	},
+	{"remaining": remaining | some found in deciding.decisions; remaining := found.remaining},
+)
 
 # METADATA
 # description: |

@@ -14,16 +14,40 @@ guarded := problem if {
 
 # METADATA
 # description: |
-#   What guardrails judge about an AdmissionRequest: the Constraints, the objects, the change, and why the others are
-#   `unjudged`.
+#   What guardrails judge about an AdmissionRequest: the Constraints, the objects and the change; for the update of
+#   metadata by another resource also the `request` that stands for it.
 # entrypoint: true
-guarded_request := {
-	"constraints": sort(admission.guardrails - object.keys(unjudged)),
+guarded_request := object.union(found, {"request": update}) if {
+	update := admission.metadata_update
+	found := _guarded_request with input as update
+} else := _guarded_request
+
+_guarded_request := {
+	"constraints": sort(admission.guardrails),
 	"objects": sort(admission.judged_objects),
 	"changes": admission.change,
-	"unjudged": unjudged,
+	"introduced": [],
+}
+
+# METADATA
+# description: The violations that the AdmissionRequest `request` introduces by these `objects`.
+# entrypoint: true
+guarded_violations := found if {
+	object_keys := input.objects
+	request := input.request
+	found := sort(admission.introduced_among(object_keys)) with input as request
+}
+
+# METADATA
+# description: |
+#   The decision of guardrails that were judged in several queries, in the form of `admission`: `introduced` are the
+#   violations of a `request`, `unjudged` why others have none, by Constraint.
+# entrypoint: true
+guarded_decision := {
+	"denied": sort({message | some ["deny", message] in messages}),
+	"warnings": sort({message | some ["warn", message] in messages}),
 } if {
-	unjudged := admission.too_many(admission.judged_objects)
+	messages := admission.messages_of_judged
 }
 
 # METADATA

@@ -56,12 +56,11 @@ def test_the_spec_of_an_object_of_a_cluster_is_json_text() -> None:
     assert guardrail_of({**found, "spec": msgspec.Raw(msgspec.json.encode(found["spec"]))}) == "bridge.guardrails.x"
 
 
-def test_a_guardrail_with_the_failure_policy_fail_denies_what_is_not_judged() -> None:
+def test_a_guardrail_that_denies_denies_what_is_not_judged_unless_it_ignores_that() -> None:
     used = UsedGuardrails(lambda _: None)
     strict = constraint("a", "bridge.guardrails.same_value")
-    strict["spec"]["failurePolicy"] = "Fail"
     for one, expected in (
-        (constraint("b", "bridge.guardrails.same_value"), False),
+        ({**strict, "spec": {**strict["spec"], "enforcementAction": "warn"}}, False),
         ({**strict, "spec": {**strict["spec"], "policy": "k8s.memory"}}, False),
         (strict, True),
         ({**strict, "spec": {**strict["spec"], "failurePolicy": "Ignore"}}, False),
