@@ -75,9 +75,9 @@ def authorization_policy() -> str:
     return (rego_root() / "system" / "authz" / "authz.rego").read_text(encoding="utf-8")
 
 
-def outside_access_rules() -> Path:
-    """Return the file with the Rego that finds modules whose schemas OPA would fetch; never part of a bundle."""
-    return rego_root() / "checks" / "outside_access.rego"
+def rules_of_checks() -> list[Path]:
+    """Return the files with the Rego about the Rego of admins; never part of a bundle."""
+    return [path for path in sorted((rego_root() / "checks").glob("*.rego")) if not path.stem.endswith("_test")]
 
 
 def crds_root() -> Path:

@@ -20,8 +20,8 @@ from bridge.admission.review import (
     ReviewError,
     ReviewRequest,
     Terms,
-    annotation_patch,
     answer,
+    patch_of,
     read_review,
     shortened,
     verdict,
@@ -131,6 +131,7 @@ class Question:
 
     `distrust` returns why a result does not count, empty if it does. `undefined` is the meaning of an undefined
     document: an empty decision (None), or a message. `read` makes a Decision of OPA's result, or raises DecisionError.
+    With `asks_with_review` the input is the whole AdmissionReview, of every request, otherwise the object.
     `ask_for_less` queries the same decision in a number of seconds, without what fails on objects of others; it
     replaces `ask` after a failed evaluation or a timeout.
     `complete` makes the whole result of one that leaves a part to further queries, in a number of seconds.
@@ -146,6 +147,7 @@ class Question:
     ask_for_less: AskWithin | None = None
     complete: Complete | None = None
     is_recent: Callable[[Answer], bool] = lambda _: False
+    asks_with_review: bool = False
 
 
 def read_rules(result: Any) -> Decision:
@@ -207,7 +209,7 @@ class Admission:
         took = time.perf_counter() - began
         self.counted.answered(judged.outcome, took)
         patch = (
-            annotation_patch(request, differing(request.annotations, judged.annotations))
+            patch_of(request, differing(request.annotations, judged.annotations), judged.patches)
             if request.patched and terms.patches
             else []
         )
@@ -229,15 +231,22 @@ class Admission:
         placement = self.placement
         if request.flaw:
             return {rules.name: _Response(failure=request.flaw)}
-        decides_rules_alone = (
-            request.group == OURS or request.is_beside_object or request.deletes_of_the_hierarchy(self.policy_kinds())
-        )
-        if placement is None or not request.subject_given or decides_rules_alone:
+        if placement is None or not self._is_placed(placement, request):
             return {rules.name: await _query_one(rules, request.request, budget)}
+        asked = request.review if placement.asks_with_review else request.subject
         placed, ruled = await asyncio.gather(
-            _query_one(placement, request.subject, budget), _query_one(rules, request.request, budget)
+            _query_one(placement, asked, budget), _query_one(rules, request.request, budget)
         )
         return {placement.name: placed, rules.name: ruled}
+
+    def _is_placed(self, placement: Question, request: ReviewRequest) -> bool:
+        """Return whether the placement decision counts for a request, besides the rules."""
+        if request.group == OURS:
+            return False
+        if placement.asks_with_review:
+            return True
+        beside = request.is_beside_object or request.deletes_of_the_hierarchy(self.policy_kinds())
+        return request.subject_given and not beside
 
     def _open_because(self, request: ReviewRequest) -> str:
         if request.group == OURS:

@@ -92,10 +92,11 @@ _subjects = msgspec.json.Decoder(_Subject)
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw] | None)
 _NULL = b"null"
+_API, _KIND = API_VERSION.encode(), KIND.encode()
 
 
 class ReviewRequest:
-    """One request: `request` is the AdmissionRequest as JSON text, `subject` its object.
+    """One request: its AdmissionRequest `request` and the whole `review` as JSON text, and its object, the `subject`.
 
     The subject is the new object, or for a DELETE the old one. `annotations` are the subject's, None if it has none;
     `patched` means that the response may change the object. `flaw` is the reason why no decision is possible; empty if
@@ -106,6 +107,7 @@ class ReviewRequest:
         self, request: msgspec.Raw, about: _Request, subject: msgspec.Raw, read: _Subject, flaw: str = ""
     ) -> None:
         self.request = request
+        self.review = msgspec.Raw(b'{"apiVersion":"%s","kind":"%s","request":%s}' % (_API, _KIND, bytes(request)))
         self.flaw = flaw
         self.subject = subject
         self.uid = about.uid
@@ -212,6 +214,11 @@ def _flaw_of(request: msgspec.Raw) -> str:
     return ""
 
 
+def patch_of(review: ReviewRequest, annotations: Mapping[str, str], more: Iterable[Mapping[str, Any]]) -> list[Any]:
+    """Return the JSON Patch of a decision: its annotations, then its own operations."""
+    return [*annotation_patch(review, annotations), *more]
+
+
 def annotation_patch(review: ReviewRequest, wanted: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the JSON Patch (RFC 6902) that adds these annotations to those of the object."""
     if not wanted:
@@ -269,6 +276,7 @@ class AdmissionVerdict:
     denied: tuple[int, str, str] | None = None
     annotations: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    patches: tuple[Mapping[str, Any], ...] = ()
 
 
 def verdict(decisions: Iterable[Decision], failures: tuple[str, ...], open_because: str) -> AdmissionVerdict:
@@ -288,7 +296,8 @@ def verdict(decisions: Iterable[Decision], failures: tuple[str, ...], open_becau
     if failures:
         warnings.insert(0, f"policy-bridge: admitted without a decision, {open_because}: {why}")
     annotations = {name: value for decision in made for name, value in decision.annotations.items()}
-    return AdmissionVerdict("failed-open" if failures else "allowed", None, annotations, fitted(warnings))
+    patches = tuple(operation for decision in made for operation in decision.patches)
+    return AdmissionVerdict("failed-open" if failures else "allowed", None, annotations, fitted(warnings), patches)
 
 
 def fitted(warnings: Iterable[str]) -> tuple[str, ...]:

@@ -5,9 +5,10 @@ other fields are ignored. Admission and remediation read it in the same way, so 
 creation is not placed differently later.
 """
 
+import base64
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 Mode = Literal["Off", "Report", "Write"]
@@ -46,11 +47,15 @@ class DecisionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The desired annotations of an object; with `errors` the object is denied, and no annotations are set."""
+    """The desired annotations of an object; with `errors` the object is denied, and no annotations are set.
+
+    `patches` are operations of a JSON Patch (RFC 6902) on the object.
+    """
 
     annotations: Mapping[str, str] = field(default_factory=dict)
     errors: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    patches: tuple[Mapping[str, Any], ...] = ()
 
 
 def read_decision(result: Any) -> Decision:
@@ -69,6 +74,54 @@ def read_decision(result: Any) -> Decision:
         _messages(result, "errors"),
         _messages(result, "warnings"),
     )
+
+
+def read_review_decision(result: Any) -> Decision:
+    """Read OPA's result for a whole AdmissionReview, in one of the forms that Rego for the API server has.
+
+    A list (a set, in Rego) of messages denies unless it is empty; a message of another type is written as JSON. An
+    AdmissionReview has `response.allowed`, with `status`, `warnings` and `patch` (JSON Patch, also base64). Other
+    objects have the fields of `read_decision`, and `deny`, `patches`. Raises DecisionError for anything else.
+    """
+    match result:
+        case list(messages):
+            return Decision(errors=tuple(map(annotation_text, messages)))
+        case {"response": Mapping() as response}:
+            return _read_response(response)
+        case Mapping():
+            decision = read_decision(result)
+            denied = (*decision.errors, *_messages(result, "deny"))
+            return replace(decision, errors=denied, patches=_read_patches(result.get("patches")))
+    raise DecisionError(f"the decision is {_named(result)}, not a list of messages, an AdmissionReview or an object")
+
+
+def _read_response(response: Mapping[str, Any]) -> Decision:
+    allowed = response.get("allowed")
+    if not isinstance(allowed, bool):
+        raise DecisionError(f"`response.allowed` of the decision is {_named(allowed)}, not a boolean")
+    warnings = _messages(response, "warnings")
+    if not allowed:
+        status = response.get("status")
+        told = status if isinstance(status, Mapping) else {}
+        message = str(told.get("message") or told.get("reason") or "denied without a message")
+        return Decision(errors=(message,), warnings=warnings)
+    return Decision(warnings=warnings, patches=_read_patches(response.get("patch")))
+
+
+def _read_patches(given: Any) -> tuple[Mapping[str, Any], ...]:
+    """Return the operations of a JSON Patch: a list, or its JSON in base64."""
+    found = given
+    if isinstance(given, str):
+        try:
+            found = json.loads(base64.b64decode(given, validate=True)) if given else []
+        except ValueError as error:
+            raise DecisionError(f"the patch of the decision is not JSON in base64: {error}") from error
+    if found is None:
+        return ()
+    operations = found if isinstance(found, list) else [None]
+    if not all(isinstance(one, Mapping) and {"op", "path"} <= one.keys() for one in operations):
+        raise DecisionError("the patch of the decision is not a list of operations, each with op and path")
+    return tuple(operations)
 
 
 def annotation_text(value: Any) -> str:

@@ -139,8 +139,7 @@ class Selection:
 class Fields:
     """Fields of an object by JSON Pointer (RFC 6901): with `keep` only these, otherwise all except those of `drop`.
 
-    apiVersion, kind and metadata always stay, except for metadata fields in `drop`. With both None, only the conditions
-    of the status stay.
+    apiVersion, kind and metadata always stay, except for metadata fields in `drop`. With both None, everything stays.
     """
 
     keep: tuple[str, ...] | None = None

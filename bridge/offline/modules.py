@@ -81,7 +81,8 @@ async def settle_manifests(objects: Iterable[Object], applied: Iterable[Object] 
     Raises ToolError without an `opa`, CheckError for a broken one.
     """
     received = _Received()
-    authors = Authors(received, policy_settings().policy_namespaces)
+    settings = policy_settings()
+    authors = Authors(received, settings.policy_namespaces, settings.policy_rego_version)
     guardrails = _note(authors, objects) | guardrails_named(applied)
     await authors.read_waiting()
     return await _settle(received, guardrails)
@@ -115,7 +116,8 @@ async def settle_changed(
     applied = list(applied)
     changed = {*deleted, *map(key_of, applied)}
     received = _Received({author: one for author, one in before.submissions.items() if author not in changed})
-    authors = Authors(received, policy_settings().policy_namespaces)
+    settings = policy_settings()
+    authors = Authors(received, settings.policy_namespaces, settings.policy_rego_version)
     _note(authors, applied)
     await authors.read_waiting()
     left = {author: one for author, one in before.active.items() if author in received}
@@ -174,8 +176,9 @@ async def settle_cluster(client: KubeClient, applied: Iterable[Object]) -> Settl
     from bridge.sources.cluster import ClusterSource
 
     received, unread = _Received(), dict[str, Trouble]()
-    authors = Authors(received, policy_settings().policy_namespaces)
-    source = ClusterSource(client, {CONFIG_MAP: config_maps_in(policy_settings().policy_namespaces)})
+    settings = policy_settings()
+    authors = Authors(received, settings.policy_namespaces, settings.policy_rego_version)
+    source = ClusterSource(client, {CONFIG_MAP: config_maps_in(settings.policy_namespaces)})
     source.want(authors.types)
     try:
         stream = cast("AsyncGenerator[Change, None]", source.changes())

@@ -31,7 +31,7 @@ LONG_POLL_SECONDS = 30
 POLL_SECONDS = 5  # between two requests of an OPA to storage, which cannot let it wait; at most twice that
 LARGEST_BODY = 64 << 20  # bytes of a request to OPA, also unpacked; a batch of an initial sync has at most half of that
 
-_MANIFEST = ".manifest"
+MANIFEST = ".manifest"  # the path of a bundle's manifest in it
 _STORAGE = "storage"  # the name of a service in OPA's configuration
 
 # OPA uses long polling only for this Content-Type; otherwise it polls after every delay.
@@ -161,12 +161,13 @@ class Bundle:
     """A bundle in OPA's format.
 
     `files` are its files by path, `revision` identifies their content (and is the ETag), `roots` are the parts of
-    `data` that it owns, as slash-separated paths.
+    `data` that it owns, as slash-separated paths. The modules at the paths `old` are Rego v0.
     """
 
     files: Mapping[str, bytes] = field(repr=False)
     revision: str
     roots: tuple[str, ...]
+    old: tuple[str, ...] = ()
 
     @functools.cached_property
     def content(self) -> bytes:
@@ -174,9 +175,12 @@ class Bundle:
         return archive_of(self.files)
 
 
-def build_bundle(modules: Mapping[str, str], data: Mapping[str, Any], roots: Iterable[str]) -> Bundle:
+def build_bundle(
+    modules: Mapping[str, str], data: Mapping[str, Any], roots: Iterable[str], old: Iterable[str] = ()
+) -> Bundle:
     """Put `modules` (path in the bundle, such as `bridge/status/status.rego`, to text) and `data` into one bundle.
 
+    Those at the paths `old` are Rego v0, all others Rego v1.
     `roots` have slashes, as in OPA (names may contain dots). `revision` follows from the content: equal content has an
     equal revision. The bytes depend on nothing else: no time, no order of the mappings.
 
@@ -188,8 +192,9 @@ def build_bundle(modules: Mapping[str, str], data: Mapping[str, Any], roots: Ite
     owned = tuple(sorted({root.strip("/") for root in roots}))
     files = {path: text.encode() for path, text in sorted(modules.items())}
     files["data.json"] = msgspec.json.encode(data, order="deterministic")
-    revision = _digest(files, owned)
-    return Bundle({_MANIFEST: _manifest(revision, owned), **files}, revision, owned)
+    before_v1 = tuple(sorted(old))
+    revision = _digest(files, (*owned, *before_v1))
+    return Bundle({MANIFEST: _manifest(revision, owned, before_v1), **files}, revision, owned, before_v1)
 
 
 def build_view_bundle(rules: Bundle, documents: Mapping[str, Any], view: str, now: str) -> Bundle:
@@ -198,27 +203,35 @@ def build_view_bundle(rules: Bundle, documents: Mapping[str, Any], view: str, no
     The revision follows from the content. The document VIEW has it, with the time `now`, which the revision ignores.
     """
     owned = tuple(sorted({*rules.roots, *documents, VIEW}))
-    files = {path: content for path, content in rules.files.items() if path != _MANIFEST}
+    files = {path: content for path, content in rules.files.items() if path != MANIFEST}
     for name, document in sorted(documents.items()):
         files[f"{name}/data.json"] = msgspec.json.encode(document, order="deterministic")
-    revision = _digest({**files, VIEW: view.encode()}, owned)
+    revision = _digest({**files, VIEW: view.encode()}, (*owned, *rules.old))
     about = {"name": view, "revision": revision, "since": now}
     files[f"{VIEW}/data.json"] = msgspec.json.encode(about, order="deterministic")
-    return Bundle({_MANIFEST: _manifest(revision, owned), **files}, revision, owned)
+    return Bundle({MANIFEST: _manifest(revision, owned, rules.old), **files}, revision, owned, rules.old)
 
 
 def build_cluster_bundle(documents: Mapping[str, Any], cluster: str, view: str, now: str) -> Bundle:
     """Return the bundle of a cluster's data alone, below `data.clusters[cluster]`, with the document VIEW there."""
     root = f"{CLUSTERS}/{cluster}"
     found = build_view_bundle(Bundle({}, "", ()), documents, view, now)
-    files = {f"{root}/{path}": content for path, content in found.files.items() if path != _MANIFEST}
-    return Bundle({_MANIFEST: _manifest(found.revision, (root,)), **files}, found.revision, (root,))
+    files = {f"{root}/{path}": content for path, content in found.files.items() if path != MANIFEST}
+    return Bundle({MANIFEST: _manifest(found.revision, (root,)), **files}, found.revision, (root,))
 
 
-def _manifest(revision: str, roots: tuple[str, ...]) -> bytes:
-    # With the version of its Rego: an OPA that runs with --v0-compatible would read the modules as Rego v0.
-    about = {"revision": revision, "roots": list(roots), "rego_version": 1}
+def _manifest(revision: str, roots: tuple[str, ...], old: Iterable[str] = ()) -> bytes:
+    about = {"revision": revision, "roots": list(roots), **rego_versions(old)}
     return msgspec.json.encode(about, order="deterministic")
+
+
+def rego_versions(old: Iterable[str]) -> dict[str, Any]:
+    """Return the part of a manifest by which OPA reads the modules at the paths `old` as Rego v0, and others as v1.
+
+    OPA would use the version of its own options, such as --v0-compatible.
+    """
+    found = {name: 0 for path in old for name in (path, f"/{path}")}  # as OPA names files of archives, and of folders
+    return {"rego_version": 1, **({"file_rego_versions": found} if found else {})}
 
 
 def _digest(files: Mapping[str, bytes], roots: tuple[str, ...]) -> str:

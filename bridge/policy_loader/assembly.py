@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import structlog
@@ -93,18 +93,22 @@ def _name(package: Package) -> str:
 
 
 def generated(
-    submissions: Sequence[Submission], kubernetes: str = "", guardrails: Collection[str] = ()
+    submissions: Sequence[Submission],
+    kubernetes: str = "",
+    guardrails: Collection[str] = (),
+    lost: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """Return the modules for a set, by their paths in the bundle.
 
     The `kubernetes` view is included if its text is given, a shipped guardrail if it is among `guardrails`, which
-    Constraints name.
+    Constraints name. `lost` are the modules in place of lost ones (`failing_rules`).
     """
     found = [
         (package, submission.modules[name])
         for submission in submissions
         for name, package in packages(submission).items()
     ]
+    found += [(package_of(text) or (), text) for text in (lost or {}).values()]
     owned = {package for package, _ in found}
     shipped = shipped_guardrails(guardrails) if guardrails else {}
     shipped = {path: text for path, text in shipped.items() if package_of(text) not in owned}
@@ -115,7 +119,45 @@ def generated(
     made |= shipped
     if kubernetes:
         made[VIEW_FILE] = kubernetes
-    return made
+    return made | dict(lost or {})
+
+
+class Head(Protocol):
+    """The head of a rule, see `compile_check.RuleHead`."""
+
+    @property
+    def ref(self) -> tuple[tuple[str, Any], ...]: ...  # noqa: D102
+    @property
+    def kind(self) -> str: ...  # noqa: D102
+    @property
+    def arity(self) -> int: ...  # noqa: D102
+
+
+def failing_rules(package: Package, heads: Iterable[Head]) -> str:
+    """Return a module in which each of these rules fails when it is evaluated.
+
+    Without a rule that was active, whatever else defines its name would decide alone: a denial would be missing.
+    """
+    rules = sorted({_write_failing(head.ref, head.kind, head.arity) for head in heads})
+    return "\n\n".join([f"package {_name(package)}", *_FAILING, *rules]) + "\n"
+
+
+# OPA has no other way to fail than a contradiction.
+_FAILING = ("policy_bridge_lost(_) := 1", "policy_bridge_lost(x) := 2 if x")
+
+
+def _write_failing(ref: tuple[tuple[str, Any], ...], kind: str, arity: int) -> str:
+    name, variables = str(ref[0][1]), 0
+    for term, value in ref[1:]:
+        if term == "string":
+            name += f"[{json.dumps(value)}]"
+        else:
+            name += f"[k{variables}]"
+            variables += 1
+    body = ["x := policy_bridge_lost(true)", *(f"k{number} := x" for number in range(variables))]
+    arguments = ", ".join(f"a{number}" for number in range(arity))
+    head = {"set": f"{name} contains x", "value": f"{name} := x", "function": f"{name}({arguments}) := x"}[kind]
+    return "\n\t".join([f"{head} if {{", *body]) + "\n}"
 
 
 _ELSEWHERE = re.compile(r"\bdata\b(?!\.bridge\.(?:lib|lookup|hierarchy|extensions\.hierarchy)\b)")
@@ -126,13 +168,14 @@ def assemble(shipped: Shipped, submissions: Sequence[Submission], generated: Map
 
     `generated` are the bridge's further modules.
     """
-    modules = {**shipped.modules, **generated, **Places(submissions).modules}
+    places = Places(submissions)
+    modules = {**shipped.modules, **generated, **places.modules}
     data = document(shipped, submissions)
     owned: set[DataPath] = {tuple(root.split("/")) for root in shipped.roots}
     owned.update(package for text in generated.values() if (package := package_of(text)))
     for submission in submissions:
         owned.update(packages(submission).values(), submission.data)
-    return build_bundle(modules, data, {"/".join(root) for root in roots(owned)})
+    return build_bundle(modules, data, {"/".join(root) for root in roots(owned)}, places.old)
 
 
 def document(shipped: Shipped, submissions: Iterable[Submission]) -> dict[str, Any]:

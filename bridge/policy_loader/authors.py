@@ -12,7 +12,9 @@ from bridge.model.keys import Key, key_of
 from bridge.model.nesting import parse_field
 from bridge.policy_loader.submissions import (
     CONFIG_MAP,
+    LOST,
     REGO_POLICY,
+    VERSIONS,
     DataPath,
     ModuleProblem,
     Reading,
@@ -32,8 +34,8 @@ log = structlog.get_logger(__name__)
 
 
 # The state of an object with Rego or data in OPA: its current version, an earlier version because the current one is
-# rejected, none because of that, or unknown.
-STATES = ("active", "last-good-version", "refused", "pending")
+# rejected, none because of that, none because another author has taken it out, or unknown.
+STATES = ("active", "last-good-version", "refused", "lost", "pending")
 
 
 _PATIENCE = 4.0  # seconds that a start waits for documents whose reading takes long
@@ -76,6 +78,8 @@ class Author:
             return "pending"
         if found.accepted:
             return "active"
+        if found.problems[0].code == LOST:
+            return "lost"
         return "last-good-version" if found.active else "refused"
 
     @property
@@ -88,15 +92,20 @@ class Author:
 class Authors:
     """Submits the objects of a source, in `namespaces` (of ConfigMaps; `*` for all).
 
+    `rego_version` is that of a ConfigMap's modules if no label states it.
+
     Give it changes of `types` by `note`, or let it `follow` a source. `listen` reports objects to check: they, or their
     verdicts, have changed.
     """
 
-    def __init__(self, loader: SubmissionReceiver, namespaces: Collection[str]) -> None:
+    def __init__(
+        self, loader: SubmissionReceiver, namespaces: Collection[str], rego_version: str = VERSIONS[1]
+    ) -> None:
         self.known: dict[Key, Author] = {}
         self.types = frozenset({CONFIG_MAP, REGO_POLICY} if namespaces else {REGO_POLICY})
         self._loader = loader
         self._namespaces = namespaces
+        self._rego_version = rego_version
         self._listeners: list[Callable[[Key, Object | None], None]] = []
         self._unseen: dict[tuple[str, str], set[Key]] = {}  # objects of a current listing that were not delivered yet
         self._forbidden: set[str] = set()  # types of `unlisted` for which the others do not wait
@@ -228,7 +237,7 @@ class Authors:
         try:
             if key.type_id == REGO_POLICY:
                 return read_rego_policy(key, obj)
-            return read_config_map(key, obj, self._namespaces)
+            return read_config_map(key, obj, self._namespaces, self._rego_version)
         except Exception as error:  # noqa: BLE001 - whatever one author wrote, the objects of the others are read
             return Reading(Submission(key, "", problems=(_report_unreadable(key, error),)), key.type_id == REGO_POLICY)
 

@@ -7,18 +7,20 @@ any host (`allow_net` is a setting of `opa check` alone) and from files, so modu
 
 import asyncio
 import contextlib
+import itertools
 import re
 import resource
 import tempfile
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
-from bridge.files import outside_access_rules
+from bridge.files import rules_of_checks
 from bridge.model.nesting import MAX_DEPTH, decode
-from bridge.policy_loader.submissions import SUFFIX
+from bridge.opa.bundle import MANIFEST, rego_versions
+from bridge.policy_loader.submissions import SUFFIX, VERSION_LABEL
 
 # Functions that send requests, or read the machine.
 UNSAFE = frozenset({"http.send", "net.lookup_ip_addr", "opa.runtime"})
@@ -71,7 +73,25 @@ _OUT_OF_MEMORY = re.compile(rb"^(fatal error|SIGSEGV): ", re.MULTILINE)
 PARSE_ERROR = "rego_parse_error"
 # Messages of OPA 1.0 and newer about Rego for OPA 0.x.
 _OLD_REGO = re.compile("`(if|contains)` keyword is required")
-_REWRITE = "if this is Rego for OPA before 1.0, rewrite it with `opa fmt --write --rego-v1 FILE`"
+_REWRITE = (
+    "if this is Rego v0 (for OPA before 1.0), convert it with `opa fmt --write --v0-v1 FILE`, or set the label "
+    f"{VERSION_LABEL}: v0 on the ConfigMap"
+)
+_REMOVED = "deprecated built-in function calls in expression: "
+# What Rego v1 has in place of functions that it removed, and that `opa fmt --v0-v1` does not convert.
+_REPLACEMENTS = {
+    "all": "write `every x in xs { x }`",
+    "any": "write `true in xs`",
+    "cast_array": "write `[x | some x in xs]`",
+    "cast_boolean": "check with is_boolean",
+    "cast_null": "check with is_null",
+    "cast_object": "check with is_object",
+    "cast_set": "write `{x | some x in xs}`",
+    "cast_string": "check with is_string",
+    "net.cidr_overlap": "write net.cidr_contains",
+    "re_match": "write regex.match, with the same arguments",
+    "set_diff": "write `a - b`",
+}
 OUTSIDE_ACCESS = "schema_reference"
 # Codes that prove nothing about the modules: a loaded machine, a killed `opa`.
 _LATE, _FAILED = "timeout", "opa_failed"
@@ -86,6 +106,31 @@ class Finding(NamedTuple):
     column: int
     code: str
     message: str
+
+
+class RuleHead(NamedTuple):
+    """The head of a rule in the module `path`.
+
+    `ref` are the terms of its name, each with type and value; `kind` is set, function or value. Another rule of that
+    name can contradict an `exclusive` one.
+    """
+
+    path: str
+    ref: tuple[tuple[str, Any], ...]
+    kind: str
+    arity: int
+    exclusive: bool
+
+    @property
+    def is_constant(self) -> bool:
+        """Return whether its name has no variable part."""
+        return all(kind == "string" for kind, _ in self.ref[1:])
+
+    @property
+    def name(self) -> str:
+        """Return the name up to its first variable part, in dotted form."""
+        constant = itertools.takewhile(lambda term: term[0] == "string", self.ref[1:])
+        return ".".join([str(self.ref[0][1]), *(str(value) for _, value in constant)])
 
 
 class Checker:
@@ -115,55 +160,100 @@ class Checker:
         self._environment = {**_ENVIRONMENT, "GOMEMLIMIT": str(int(memory * _SOFT_SHARE))}
         self._capabilities: bytes | None = None
 
-    async def find_outside_access(self, modules: Mapping[str, str]) -> list[Finding]:
+    async def find_rules(self, modules: Mapping[str, str], old: Collection[str] = ()) -> list[RuleHead | Finding]:
+        """Return the rules of modules, without those that cannot be parsed; of `old` (paths) as Rego v0.
+
+        If that cannot be found, it returns the reason.
+        """
+        async with _write_folder(modules, old) as (folder, names):
+            found = await self._evaluate(folder, names, modules, old, "data.checks.rules.heads")
+            return [
+                one
+                if isinstance(one, Finding)
+                else RuleHead(
+                    names[one["path"]],
+                    tuple((term["type"], term["value"]) for term in one["ref"]),
+                    one["kind"],
+                    one["arity"],
+                    one["exclusive"],
+                )
+                for one in found
+            ]
+
+    async def _evaluate(
+        self, folder: Path, names: Mapping[str, str], modules: Mapping[str, str], old: Collection[str], query: str
+    ) -> list[Any]:
+        """Return the result of a query of rego/checks about modules in a folder, or the reason why there is none."""
+        given: dict[str, Any] = {}
+        for file, path in names.items():
+            given[file] = modules[path]
+            if path in old:
+                _, output, _ = await self._run(folder, "parse", file, "--v0-compatible", "--format", "json")
+                given[file] = _decode_output(output)
+        (folder / "input.json").write_bytes(msgspec.json.encode(given))
+        rules = [part for file in rules_of_checks() for part in ("--data", str(file))]
+        status, output, errors = await self._run(
+            folder, "eval", query, "--input", "input.json", *rules, "--format", "json"
+        )
+        if status:
+            return _read_findings(output, errors, names)
+        result: list[Any] = _decode_output(output)["result"][0]["expressions"][0]["value"]
+        return result
+
+    async def find_outside_access(self, modules: Mapping[str, str], old: Collection[str] = ()) -> list[Finding]:
         """Return where modules or tests make OPA fetch something; `check` and `test` would fetch it."""
         suspects = {path: text for path, text in modules.items() if ANNOTATION in text or may_use_schemas(text)}
         if not suspects:
             return []
-        async with _write_folder(suspects) as (folder, names):
+        async with _write_folder(suspects, old) as (folder, names):
             status, output, errors = await self._run(folder, "inspect", ".", "--annotations", "--format", "json")
             inspected = _decode_output(output)
             if status or not isinstance(inspected, dict):
-                return await self._find_parse_errors(suspects) or _read_findings(output, errors, names)
+                return await self._find_parse_errors(suspects, old) or _read_findings(output, errors, names)
             found = [
                 _read_finding({"location": one["location"], "code": OUTSIDE_ACCESS, "message": IN_ANNOTATION}, names)
                 for one in inspected.get("annotations") or ()
                 if any(has_reference(schema) for schema in one["annotations"].get("schemas") or ())
             ]
-            calling = {file: suspects[path] for file, path in names.items() if may_use_schemas(suspects[path])}
+            calling = {file: path for file, path in names.items() if may_use_schemas(suspects[path])}
             if calling:
-                (folder / "input.json").write_bytes(msgspec.json.encode(calling))
-                rules = ("--input", "input.json", "--data", str(outside_access_rules()), "--format", "json")
-                status, output, errors = await self._run(folder, "eval", "data.checks.outside_access.fetching", *rules)
-                if status:
-                    return _read_findings(output, errors, names)
-                for file in _decode_output(output)["result"][0]["expressions"][0]["value"]:
+                fetching = await self._evaluate(folder, calling, suspects, old, "data.checks.outside_access.fetching")
+                for file in fetching:
+                    if isinstance(file, Finding):
+                        return fetching
                     text = suspects[names[file]]
                     found.append(Finding(names[file], line_of_use(text), 1, OUTSIDE_ACCESS, IN_CALL))
             return found
 
-    async def _find_parse_errors(self, modules: Mapping[str, str]) -> list[Finding]:
+    async def _find_parse_errors(self, modules: Mapping[str, str], old: Collection[str]) -> list[Finding]:
         """Return the parse errors of modules, without reading their annotations."""
-        found = await self._check({path: text.replace(ANNOTATION, "") for path, text in modules.items()})
+        found = await self._check({path: text.replace(ANNOTATION, "") for path, text in modules.items()}, old)
         return [finding for finding in found if finding.code in {PARSE_ERROR, *PASSING}]
 
-    async def check(self, modules: Mapping[str, str], generated: Mapping[str, str]) -> list[Finding]:
-        """Return why these modules do not compile with each other, with the shipped and with generated ones."""
+    async def check(
+        self, modules: Mapping[str, str], generated: Mapping[str, str], old: Collection[str] = ()
+    ) -> list[Finding]:
+        """Return why these modules do not compile with each other, with the shipped and with generated ones.
+
+        Those of `old` (paths) are Rego v0.
+        """
         # Modules that do not mention the bridge compile without its modules, which are most of the work, and without
         # the shipped guardrails, which need these.
         ours = any("bridge" in text for text in modules.values())
         others = {path: text for path, text in generated.items() if ours or "data.bridge." not in text}
-        return await self._check({**(self._shipped if ours else {}), **others, **modules})
+        return await self._check({**(self._shipped if ours else {}), **others, **modules}, old)
 
-    async def test(self, modules: Mapping[str, str], tests: Mapping[str, str], data: Any) -> list[Finding]:
+    async def test(
+        self, modules: Mapping[str, str], tests: Mapping[str, str], data: Any, old: Collection[str] = ()
+    ) -> list[Finding]:
         """Return why these tests do not pass, with those modules, the shipped ones, and data."""
         texts = {**self._shipped, **modules, **tests}
-        found = await self._check(texts)
+        found = await self._check(texts, old)
         if found:
             return found
-        async with _write_folder(texts) as (folder, names):
+        async with _write_folder(texts, old) as (folder, names):
             (folder / "data.json").write_bytes(msgspec.json.encode(data))
-            arguments = ("test", ".", "--format", "json", "--timeout", f"{self._patience / 2:g}s")
+            arguments = ("test", *_as_bundle(old), ".", "--format", "json", "--timeout", f"{self._patience / 2:g}s")
             status, output, errors = await self._run(folder, *arguments)
             if status == 0:
                 return []
@@ -175,17 +265,24 @@ class Checker:
             # Tests among modules are run separately: their results do not count here.
             return [finding for finding in of_tests if finding.path in tests]
 
-    async def _check(self, texts: Mapping[str, str]) -> list[Finding]:
-        async with _write_folder(texts) as (folder, names):
+    async def _check(self, texts: Mapping[str, str], old: Collection[str]) -> list[Finding]:
+        async with _write_folder(texts, old) as (folder, names):
             (folder / "capabilities.json").write_bytes(await self._limit_capabilities(folder))
             limits = ("--capabilities", "capabilities.json", "--max-errors", _MOST_ERRORS)
-            status, output, errors = await self._run(folder, "check", ".", "--format", "json", *limits)
+            status, output, errors = await self._run(
+                folder, "check", *_as_bundle(old), ".", "--format", "json", *limits
+            )
             return [] if status == 0 else [self._explain(finding) for finding in _read_findings(output, errors, names)]
 
     def _explain(self, finding: Finding) -> Finding:
         """Return the message with a hint: old Rego can be rewritten, and removed functions are known from OPA."""
         if finding.code == PARSE_ERROR and _OLD_REGO.search(finding.message):
             return finding._replace(message=f"{finding.message}: {_REWRITE}")
+        if finding.message.startswith(_REMOVED):
+            names = finding.message.removeprefix(_REMOVED).split(", ")
+            hints = "; ".join(f"{name}: {_REPLACEMENTS[name]}" for name in names if name in _REPLACEMENTS)
+            more = f"; or set the label {VERSION_LABEL}: v0 on the ConfigMap"
+            return finding._replace(message=f"{finding.message}: Rego v1 has no such function: {hints}{more}")
         name = finding.message.removeprefix("undefined function ")
         if name == finding.message or name not in self._refused:
             return finding
@@ -270,14 +367,25 @@ class CheckError(Exception):
     """The `opa` executable cannot be used to check modules."""
 
 
+def _as_bundle(old: Collection[str]) -> tuple[str, ...]:
+    """Return the option with which `opa` reads a folder's manifest, which states what is Rego v0."""
+    return ("--bundle",) if old else ()
+
+
 @contextlib.asynccontextmanager
-async def _write_folder(texts: Mapping[str, str]) -> AsyncIterator[tuple[Path, dict[str, str]]]:
-    """Yield a folder with all modules to check, and the original paths of its files."""
+async def _write_folder(
+    texts: Mapping[str, str], old: Collection[str] = ()
+) -> AsyncIterator[tuple[Path, dict[str, str]]]:
+    """Yield a folder with all modules to check, and the original paths of its files; those of `old` are Rego v0."""
     with tempfile.TemporaryDirectory(prefix="policy-bridge-check-") as name:
         folder = Path(name)
         # Numbers, because an author's name may be longer than a file system allows.
         files = {f"{number:05}{SUFFIX}": path for number, path in enumerate(texts)}
         await asyncio.to_thread(_write_texts, folder, files, texts)
+        if old:
+            (folder / MANIFEST).write_bytes(
+                msgspec.json.encode(rego_versions([file for file, path in files.items() if path in old]))
+            )
         yield folder, files
 
 

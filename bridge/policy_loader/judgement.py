@@ -5,7 +5,9 @@ those that are not active the oldest is first, so a start gives the same set wha
 would be slow: all are checked together first, and apart only if that finds faults.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +16,8 @@ from bridge.opa.bundle import Bundle
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUndefined
 from bridge.opa.shipped import Shipped
-from bridge.policy_loader.assembly import assemble, document, generated
-from bridge.policy_loader.compile_check import PARSE_ERROR, PASSING, Checker, CheckError, Finding
+from bridge.policy_loader.assembly import assemble, document, failing_rules, generated
+from bridge.policy_loader.compile_check import PARSE_ERROR, PASSING, Checker, CheckError, Finding, RuleHead
 from bridge.policy_loader.submissions import (
     STRATEGIES,
     DataPath,
@@ -24,6 +26,9 @@ from bridge.policy_loader.submissions import (
     Places,
     Submission,
     find_disputes,
+    line_of_rule,
+    overlap,
+    package_of,
     packages,
 )
 
@@ -51,20 +56,56 @@ class Judge:
         self._checker = checker
         self._shipped = shipped
         self._find_obstacles = find_obstacles
-        self._view = ""
-        self._guardrails: frozenset[str] = frozenset()
+        self._generated: tuple[str, frozenset[str], Mapping[str, str]] = ("", frozenset(), {})
         self._compiled: dict[frozenset[int], tuple[Sequence[Submission], Sequence[Fault]]] = {}
         self._passed: dict[int, Submission] = {}  # those whose tests need not run again
         self._harmless: dict[int, Submission] = {}
+        self._heads: dict[int, tuple[Submission, Sequence[RuleHead | Finding]]] = {}
+        self._since: dict[tuple[DataPath, Key], int] = {}  # the number of the set since which an author has a package
 
-    def generate(self, view: str, guardrails: frozenset[str]) -> None:
+    def note_served(self, submissions: Sequence[Submission], number: int) -> None:
+        """Note the served set and its number: of two authors in a package, the first one has precedence."""
+        held = {(package, one.author) for one in submissions for package in packages(one).values()}
+        self._since = {claim: self._since.get(claim, number) for claim in held}
+
+    def rank(self, submission: Submission, package: DataPath) -> tuple[float, tuple[bool, str, Key]]:
+        """Return a sort key for the authors of a package: the first one is the oldest."""
+        return self._since.get((package, submission.author), math.inf), submission.age
+
+    def may_break(self, one: Submission, others: Sequence[Submission]) -> bool:
+        """Return whether a changed version may exclude others: younger ones that use what the author changes.
+
+        Not if the author has not been in their packages, or later than they.
+        """
+        for other in others:
+            theirs = set(packages(other).values())
+            met = [at for at in packages(one).values() if any(overlap(at, package) for package in theirs)]
+            if any(self.rank(one, at)[0] == math.inf for at in met):
+                return False
+            shared = theirs.intersection(met)
+            if any(self.rank(one, at) > self.rank(other, at) for at in shared) or (not shared and one.age > other.age):
+                return False
+        return True
+
+    def generate(self, view: str, guardrails: frozenset[str], lost: Mapping[str, str] | None = None) -> None:
         """Add to sets from now on what is generated for them, see `assembly.generated`."""
-        if (view, guardrails) != (self._view, self._guardrails):
-            self._view, self._guardrails = view, guardrails
+        wanted = (view, guardrails, lost or {})
+        if wanted != self._generated:
+            self._generated = wanted
             self._compiled.clear()
 
     def _generate_modules(self, submissions: Sequence[Submission]) -> dict[str, str]:
-        return generated(submissions, self._view, self._guardrails)
+        return generated(submissions, *self._generated)
+
+    async def make_failing(self, submission: Submission) -> dict[str, str]:
+        """Return modules in place of those of a submission, by path, in which each of its rules fails."""
+        places = Places([submission])
+        heads = [head for head in await self._find_rules(submission, places) if isinstance(head, RuleHead)]
+        return {
+            f"lost/{path.replace('/', '.')}": failing_rules(package, [head for head in heads if head.path == path])
+            for path, text in places.modules.items()
+            if (package := package_of(text)) and package[0] != "bridge"
+        }
 
     def bundle(self, submissions: Sequence[Submission]) -> Bundle:
         """Return the bundle of a set."""
@@ -75,7 +116,51 @@ class Judge:
         if not submissions:
             return []
         found = [*find_disputes(submissions)] or [*await self._check_obstacles(submissions)]
-        return found or await self._compile(submissions)
+        return found or await self._compile(submissions) or await self._check_rules(submissions)
+
+    async def _check_rules(self, submissions: Sequence[Submission]) -> Sequence[Fault]:
+        """Return the rules that can contradict those of an older author of their package.
+
+        OPA would find that only when it evaluates both, and then neither has a value.
+        """
+        sharing = Counter(package for one in submissions for package in set(packages(one).values()))
+        claims: dict[tuple[DataPath, str], list[tuple[Submission, RuleHead]]] = {}
+        for submission in submissions:
+            if all(sharing[package] == 1 for package in packages(submission).values()):
+                continue
+            places = Places([submission])
+            for head in await self._find_rules(submission, places):
+                if isinstance(head, Finding):
+                    return [replace(places.fault(*head), author=submission.author, own=True)]
+                package = package_of(places.modules[head.path])
+                if package and head.is_constant and sharing[package] > 1:
+                    claims.setdefault((package, head.name), []).append((submission, head))
+        return [
+            fault
+            for (package, name), found in claims.items()
+            if any(head.exclusive for _, head in found)
+            for fault in self._name_contradictions(package, name, found)
+        ]
+
+    def _name_contradictions(
+        self, package: DataPath, name: str, found: Sequence[tuple[Submission, RuleHead]]
+    ) -> Iterator[Fault]:
+        owner = min((one for one, _ in found), key=lambda one: self.rank(one, package))
+        for one in {one.author: one for one, _ in found}.values():
+            if one is not owner:
+                path = next(head.path for other, head in found if other is one)
+                places = Places([one])
+                line = line_of_rule(places.modules[path], name)
+                text = (
+                    f"{'.'.join(package)}.{name} belongs to {owner.author}, and may have other values: rename the rule"
+                )
+                yield replace(places.fault(path, line, 1, "rule_conflict", text), own=True)
+
+    async def _find_rules(self, submission: Submission, places: Places) -> Sequence[RuleHead | Finding]:
+        if id(submission) not in self._heads:
+            found = await self._checker.find_rules(places.modules, places.old)
+            _remember(self._heads, id(submission), (submission, found), _TESTED)
+        return self._heads[id(submission)][1]
 
     async def _check_obstacles(self, submissions: Sequence[Submission]) -> list[Fault]:
         # By each claim, not by what they have in common: data at `team` must not reject a module in `team.b`.
@@ -95,10 +180,10 @@ class Judge:
         added = self._generate_modules(submissions)
         found = [fault for submission in submissions for fault in await self._check_outside_access(submission)]
         if not found:
-            found = _read_faults(await self._checker.check(places.modules, added), places)
+            found = _read_faults(await self._checker.check(places.modules, added, places.old), places)
         if not found:
             for submission in submissions:
-                found += await self._test(submission, submissions, {**places.modules, **added})
+                found += await self._test(submission, submissions, {**places.modules, **added}, places.old)
         if not any(fault.problem.code in PASSING for fault in found):
             _remember(self._compiled, name, (submissions, found), _REMEMBERED)
         return found
@@ -107,18 +192,22 @@ class Judge:
         if id(submission) in self._harmless:
             return []
         places = Places([submission, replace(submission, modules=submission.tests)])
-        found = _read_faults(await self._checker.find_outside_access(places.modules), places, own=True)
+        found = _read_faults(await self._checker.find_outside_access(places.modules, places.old), places, own=True)
         if not found:
             _remember(self._harmless, id(submission), submission, _TESTED)
         return found
 
     async def _test(
-        self, submission: Submission, submissions: Sequence[Submission], modules: Mapping[str, str]
+        self,
+        submission: Submission,
+        submissions: Sequence[Submission],
+        modules: Mapping[str, str],
+        old: Collection[str],
     ) -> list[Fault]:
         if not submission.tests or id(submission) in self._passed:
             return []
         tests = Places([replace(submission, modules=submission.tests)], "tests/")
-        found = await self._checker.test(modules, tests.modules, document(self._shipped, submissions))
+        found = await self._checker.test(modules, tests.modules, document(self._shipped, submissions), old)
         if not found:
             _remember(self._passed, id(submission), submission, _TESTED)
         # A test that conflicts with others' modules is at fault itself: without it the set compiles.
@@ -225,15 +314,19 @@ def fault_of(error: Mapping[str, Any], places: Places) -> Fault:
 Chosen = Mapping[Key, Submission]  # by author; in exclusions the first has precedence
 Problems = Mapping[int, tuple[ModuleProblem, ...]]  # by the id of a submission
 Check = Callable[[Sequence[Submission]], Awaitable[Sequence[Fault]]]
+MayBreak = Callable[[Submission, Sequence[Submission]], bool]  # of a version, and of others that fail beside it
 
 
-async def select(active: Sequence[Submission], joining: Sequence[Submission], check: Check) -> tuple[Chosen, Problems]:
+async def select(
+    active: Sequence[Submission], joining: Sequence[Submission], check: Check, may_break: MayBreak = lambda *_: False
+) -> tuple[Chosen, Problems]:
     """Return the active submissions with those of `joining` that compile beside them, and the problems of the others.
 
     `check` returns the faults of a set. In both arguments the first has precedence. An active one is rejected only if
-    it does not compile without what has gone. Raises CheckError if that is unknown.
+    it does not compile without what has gone, or beside another version of an author that `may_break` it. Raises
+    CheckError if that is unknown.
     """
-    selection, together = _Selection(check), joined({}, [*active, *joining])
+    selection, together = _Selection(check, may_break), joined({}, [*active, *joining])
     if not await selection.find_faults(together):
         return together, {}
     faults = await selection.find_faults(joined({}, active))
@@ -247,7 +340,8 @@ async def select(active: Sequence[Submission], joining: Sequence[Submission], ch
 
 
 class _Selection:
-    def __init__(self, check: Check) -> None:
+    def __init__(self, check: Check, may_break: MayBreak) -> None:
+        self._may_break = may_break
         self.problems: dict[int, tuple[ModuleProblem, ...]] = {}
         self._check = check
         self._known: dict[frozenset[int], Sequence[Fault]] = {}  # by the ids of the submissions
@@ -264,8 +358,10 @@ class _Selection:
         if not joining or not (faults := await self.find_faults(together)):
             return together
         if len(joining) == 1:
-            self.problems[id(joining[0])] = problems_of(joining[0].author, faults)
-            return base
+            without = await self._exclude_broken(base, joining[0], faults)
+            if without is None:
+                self.problems[id(joining[0])] = problems_of(joining[0].author, faults)
+            return base if without is None else without
         named = [index for index, one in enumerate(joining) if any(fault.author == one.author for fault in faults)]
         if not named:  # one of them breaks an active one
             half = len(joining) // 2
@@ -282,6 +378,20 @@ class _Selection:
             else:
                 left.append(one)
         return await self.grow(base, left)
+
+    async def _exclude_broken(self, base: Chosen, one: Submission, faults: Sequence[Fault]) -> Chosen | None:
+        """Return `base` with a changed version instead of those that it breaks; None if it must not break them."""
+        broken = {fault.author for fault in faults if fault.author}
+        others = [base[author] for author in broken if author in base]
+        fails_itself = one.author in broken or any(fault.author is None for fault in faults)
+        if fails_itself or one.author not in base or len(others) < len(broken) or not self._may_break(one, others):
+            return None
+        without = joined({author: other for author, other in base.items() if author not in broken}, [one])
+        if await self.find_faults(without):
+            return None
+        for other in others:
+            self.problems[id(other)] = tuple(fault.problem for fault in faults if fault.author == other.author)
+        return without
 
     def waiting(self, chosen: Chosen, rejected: Iterable[Submission]) -> list[Submission]:
         """Return those of `rejected` that one which joined after them may complete."""

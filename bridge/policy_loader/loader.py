@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -43,6 +44,7 @@ from bridge.policy_loader.judgement import (
 from bridge.policy_loader.reports import summary, summary_of_failing, utc_now
 from bridge.policy_loader.submissions import (
     HIERARCHY,
+    LOST,
     STRATEGIES,
     VIEW,
     VIEW_MISSING,
@@ -64,7 +66,9 @@ COALESCE = 0.02  # seconds to wait for further changes
 BUNDLES = ("taken", "refused")
 PATIENCE = 5.0  # seconds of the initial list after which an OPA without any Rego gets the shipped one
 QUICK = 4.0  # seconds of a first check; the shipped modules take 1.7 s of processor time
+_HALVING = 2.0  # a late check and its halves together take at most this multiple of a first check
 _USUAL = 3.0  # a check that takes this multiple of the last one takes long
+_DRIFT = 1.2  # so much longer may the shortest check become with each check: the machine's load changes
 _LOOK = 0.01  # seconds between two checks of an OPA that loads a bundle; they double
 _LONGEST_LOOK = 0.5
 _SLOW = 2.0  # seconds after which authors get the status that OPA has not loaded it yet
@@ -90,13 +94,23 @@ class Failure:
     others: tuple[Submission, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A version that was active, and no longer compiles because of `causes`: authors that were deleted or changed."""
+
+    version: Submission
+    causes: tuple[Key, ...]
+    text: str
+
+
 @dataclass(slots=True)
 class Entry:
     """One author. `chosen` is in the served set, `previous` was there before, and `confirmed` is in OPA's set.
 
     `problems` are of `submitted`, and `final` if no other submission can fix them. A version that is `alone` joins
-    others only after it has passed a check alone beside the served set, of at most `patience` seconds. `others` are the
-    versions without which a failure of `submitted` in OPA may be fixed.
+    others only after it has `passed` a check alone beside the served set, of at most `patience` seconds. The author is
+    `slow` if the last such check took a multiple of other checks. `others` are the versions without which a failure of
+    `submitted` in OPA may be fixed. `lost` is the last active version, if others have taken it out.
     """
 
     submitted: Submission
@@ -106,10 +120,13 @@ class Entry:
     problems: tuple[ModuleProblem, ...] = ()
     final: bool = False
     alone: bool = False
+    passed: bool = False
+    slow: bool = False
     patience: float = QUICK
     others: tuple[Submission, ...] = ()
     reported: Verdict | None = None
     since: int = 0  # the number of the set that added `chosen`
+    lost: Loss | None = None
     revision: str = ""  # of the bundle that brought `confirmed` to OPA
     submitted_at: str = field(default_factory=utc_now)
 
@@ -117,23 +134,29 @@ class Entry:
         self.submit(self.submitted)
 
     def submit(self, submission: Submission) -> None:
-        """Replace the submitted version. One that follows a slow one is checked alone."""
+        """Replace the submitted version. One that follows a slow one is checked alone, and delays no others."""
         self.submitted, self.submitted_at = submission, utc_now()
-        self.problems, self.final, self.others, self.alone = (), False, (), self.patience > QUICK
+        self.problems, self.final, self.others, self.alone = (), False, (), self.slow or self.patience > QUICK
+        self.passed = False
         if found := find_flaws(submission):
             self.reject(tuple(found), final=True)
 
     def reject(self, problems: tuple[ModuleProblem, ...], *, final: bool = False) -> None:
         """Reject the submitted version."""
-        self.problems, self.alone = problems, True
+        if self.lost:
+            first, *others = problems
+            problems = (replace(first, code=LOST, message=f"{self.lost.text} ({first.message})"), *others)
+        self.problems, self.alone, self.passed = problems, True, False
         self.final = final or any(problem.code == PARSE_ERROR for problem in problems)
 
     def adopt(self, chosen: Submission | None, number: int) -> None:
         """Note the version in the set of that number."""
         if chosen is not self.chosen:
             self.previous, self.chosen, self.since = self.chosen, chosen, number
+        if chosen is not None:
+            self.lost = None
         if chosen is self.submitted:
-            self.problems, self.alone, self.patience = (), False, QUICK
+            self.problems, self.alone, self.passed, self.patience = (), False, False, QUICK
 
     def confirm(self, revision: str) -> None:
         """Note that OPA has the chosen version, in the bundle of that revision."""
@@ -162,7 +185,9 @@ class Entry:
         """Return the verdict on the submitted version, None while it is unknown. OPA's version fails on `failing`."""
         if self.chosen is not self.submitted and not self.problems:
             return None
-        active = self.confirmed.version if self.confirmed else ""
+        # A rejection states what stays, also while OPA still has to load the set without the version before.
+        stays = self.chosen if self.problems else self.confirmed
+        active = stays.version if stays else ""
         one = self.submitted
         return Verdict(one.author, one.version, active, self.problems, self.revision, failing)
 
@@ -202,6 +227,7 @@ class Loader:
         self._wake = asyncio.Event()
         self._alone: RetryQueue[Key] = RetryQueue(lambda author: author.namespace)
         self._quick = QUICK
+        self._typical = math.inf  # seconds of the shortest check alone lately
         self._listeners: list[Listener] = []
         self.failing = Failing(self._wake.set)  # objects on which modules fail
         self._published: dict[str, dict[str, str]] | None = None  # STATES_OF_MODULES, None if it is unknown
@@ -213,6 +239,7 @@ class Loader:
         self._digests = ("", "")  # of the modules that declare links, and of those that merge policies
         self._links: str | None = ""  # the first of them; None before the bundle with these modules is served
         self._rules_listeners: list[Callable[[bool], None]] = []
+        self._loss_listeners: list[Callable[[Key, Sequence[Key]], None]] = []
         self._query_errors: list[OpaError] = []  # why conflicts with OPA's documents are unknown
         self._confirmed = ""  # the revision in OPA
         self._serving_since = 0.0
@@ -501,11 +528,12 @@ class Loader:
     async def _select(self) -> None:
         self._query_errors.clear()
         view = self._kubernetes()
+        lost = await self._replace_lost()
         missing = VIEW_IN_USE if view and await self._find_obstacles([VIEW]) else ""
         if missing and missing != self.view_missing:
             log.warning("view omitted", why=missing)
         self.view_missing = missing
-        self._judge.generate("" if missing else view, self._guardrails)
+        self._judge.generate("" if missing else view, self._guardrails, lost)
         for failure in self._failures:
             if entry := self._entries.get(failure.version.author):
                 entry.withdraw(failure)
@@ -515,11 +543,67 @@ class Loader:
             entry.reconsider(present)
         entries = sorted(self._entries.values(), key=lambda one: (one.chosen is None, one.submitted.age))
         active = [entry.chosen for entry in entries if entry.chosen]
-        joining = [entry for entry in entries if entry.submitted is not entry.chosen and not entry.alone]
-        self._adopt(*await self._select_in_time(active, joining))
+        waiting = [entry for entry in entries if entry.submitted is not entry.chosen and not entry.alone]
+        # What has passed beside the served set waits for no slow check of others.
+        passed = [entry.submitted for entry in waiting if entry.passed]
+        joining = [entry for entry in waiting if not entry.passed]
+        chosen, problems = await select(active, passed, self._judge.find_faults, self._judge.may_break)
+        self._adopt(*await self._select_in_time(chosen, problems, joining))
+        await self._fail_lost("" if missing else view, lost)
         if self._query_errors:
             # Nothing is served before OPA has reported the documents that it would erase.
             raise self._query_errors[0]
+
+    @property
+    def lost(self) -> Mapping[Key, str]:
+        """Return the authors whose active version others took out, each with the reason."""
+        return {author: entry.lost.text for author, entry in self._entries.items() if entry.lost}
+
+    async def _replace_lost(self) -> dict[str, str]:
+        """Return modules in which the rules of lost versions fail."""
+        found: dict[str, str] = {}
+        for entry in self._entries.values():
+            if entry.lost:
+                found |= await self._judge.make_failing(entry.lost.version)
+        return found
+
+    async def _fail_lost(self, view: str, before: Mapping[str, str]) -> None:
+        """Put failing rules in the place of lost ones, and take them away from versions that are back."""
+        lost = await self._replace_lost()
+        if lost == before:
+            return
+        self._judge.generate(view, self._guardrails, lost)
+        if lost and (faults := await self._judge.find_faults(self._served)):
+            log.error("lost rules do not fail", why=faults[0].problem.message)
+            self._judge.generate(view, self._guardrails)
+
+    def _note_losses(self, before: Sequence[Submission], chosen: Chosen, problems: Problems) -> None:
+        """Note which versions of the former set others took out, and which they are."""
+        changed = {one.author: one for one in before if chosen.get(one.author) is not one}
+        for author, version in changed.items():
+            entry = self._entries.get(author)
+            compiles = not any(one.code.startswith("rego_") for one in problems.get(id(version), ()))
+            if entry is None or author in chosen or entry.lost or compiles:  # its place in `data` is taken
+                continue
+            others = {
+                key: one
+                for key, one in changed.items()
+                if key != author and (key in chosen or key not in self._entries)
+            }
+            texts = " ".join(version.modules.values())
+            named = [key for key, one in others.items() if any(".".join(at) in texts for at in packages(one).values())]
+            causes = tuple(sorted(named or others))
+            if causes:
+                done = "was deleted" if causes[0] not in self._entries else "was changed"
+                text = f"its rules are lost, and what evaluates them fails, since {causes[0]} {done}"
+                entry.lost = Loss(version, causes, text)
+                log.warning("rules lost", submission=str(author), causes=[*map(str, causes)])
+                for call in self._loss_listeners:
+                    call(author, causes)
+
+    def on_loss(self, call: Callable[[Key, Sequence[Key]], None]) -> None:
+        """Call this with each author whose rules are lost, and the authors because of whom they are."""
+        self._loss_listeners.append(call)
 
     async def _restore_view(self) -> None:
         """Serve the view again once OPA has no other documents in its place, until cancelled."""
@@ -530,30 +614,49 @@ class Loader:
                     if not await self._activation.find_obstacles([VIEW]):
                         self.reconsider()
 
-    async def _select_in_time(self, active: Sequence[Submission], joining: Sequence[Entry]) -> tuple[Chosen, Problems]:
-        """Return the newest set, without those of `joining` whose check together takes long: they are checked alone."""
+    async def _select_in_time(
+        self, chosen: Chosen, problems: Problems, joining: Sequence[Entry]
+    ) -> tuple[Chosen, Problems]:
+        """Return a selection with those of `joining` that pass together; those whose check takes long stay out.
+
+        A check that is late is halved, and what is late alone is checked alone.
+        """
         clock = asyncio.get_running_loop()
-        started = clock.time()
-        submitted = [entry.submitted for entry in joining]
-        if submitted:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self._quick):
-                    found = await select(active, submitted, self._judge.find_faults)
-                    self._quick = max(QUICK, _USUAL * (clock.time() - started))
-                    return found
-        for entry, submission in zip(joining, submitted, strict=True):
+        until = clock.time() + _HALVING * self._quick
+        found = dict(problems)
+        waiting = [[(entry, entry.submitted) for entry in joining]] if joining else []
+        while waiting:
+            part, started = waiting.pop(0), clock.time()
+            try:
+                async with asyncio.timeout(min(self._quick, max(until - started, 0.0))):
+                    submitted = [submission for _, submission in part]
+                    active = [*chosen.values()]
+                    chosen, more = await select(active, submitted, self._judge.find_faults, self._judge.may_break)
+                found |= more
+                self._quick = max(QUICK, _USUAL * (clock.time() - started))
+            except TimeoutError:
+                if len(part) > 1 and clock.time() < until:
+                    half = len(part) // 2
+                    waiting[:0] = [part[:half], part[half:]]
+                else:
+                    self._check_later(part)
+        return chosen, found
+
+    def _check_later(self, late: Sequence[tuple[Entry, Submission]]) -> None:
+        for entry, submission in late:
             if entry.submitted is submission:
                 entry.alone = True
                 self._alone.add([submission.author])
-        return await select(active, (), self._judge.find_faults)
 
     def _adopt(self, chosen: Chosen, problems: Problems) -> None:
         self._number += 1
         served = list(chosen.values())
         changed = [*map(id, served)] != [*map(id, self._served)]
         if changed:
+            self._note_losses(self._served, chosen, problems)
             self._former, self._served = self._served, served
             self._sound.clear()
+            self._judge.note_served(served, self._number)
         for author, entry in self._entries.items():
             entry.adopt(chosen.get(author), self._number)
             if entry.submitted is entry.chosen:
@@ -643,10 +746,14 @@ class Loader:
             return
         if self._entries.get(submission.author) is not entry or entry.submitted is not submission:
             return  # it is gone, or another version has arrived
+        took = clock.time() - started
+        entry.slow = took > _USUAL * self._typical
         if not any(problem.code in PASSING for problem in problems):
-            self._quick = max(QUICK, _USUAL * (clock.time() - started))
+            self._typical = min(took, _DRIFT * self._typical)
+            if not entry.slow:
+                self._quick = max(QUICK, _USUAL * took)
         if not problems:
-            entry.alone = False
+            entry.alone, entry.passed = False, True
             self.reconsider()
             return
         self._reject(entry, problems)

@@ -22,7 +22,7 @@ from bridge.model.keys import Key
 from bridge.model.observability import EventType, Record
 from bridge.model.types import ResourceType
 from bridge.policy_loader.authors import Author, Authors
-from bridge.policy_loader.submissions import CONFIG_MAP, VIEW_MISSING, ModuleProblem, Verdict
+from bridge.policy_loader.submissions import CONFIG_MAP, LOST, VIEW_MISSING, ModuleProblem, Verdict
 from bridge.work import PAUSE, RetryQueue
 
 log = structlog.get_logger(__name__)
@@ -73,7 +73,8 @@ def status(verdict: Verdict, generation: int, current: Mapping[str, Any], now: s
 def event(verdict: Verdict, *, fixed: bool) -> ObjectEvent | None:
     """Return the Event for a new verdict; `fixed` means that the previous one was a rejection."""
     if not verdict.accepted:
-        return ObjectEvent("Warning", "PolicyRefused", summary(verdict))
+        reason = "RulesLost" if verdict.problems[0].code == LOST else "PolicyRefused"
+        return ObjectEvent("Warning", reason, summary(verdict))
     if verdict.failing:
         return ObjectEvent("Warning", "PolicyFails", summary_of_failing(verdict.failing))
     return ObjectEvent("Normal", "PolicyInForce", "The new version is active") if fixed and verdict.programmed else None

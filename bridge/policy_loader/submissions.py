@@ -5,6 +5,8 @@ ConfigMaps have Rego and data, with the labels and the layout of kube-mgmt:
     openpolicyagent.org/policy=rego   each key of .data is one module, whatever its name
     openpolicyagent.org/data=opa      each key of .data is one document, at data.<namespace>.<name>.<key>
 
+The label `policybridge.io/rego-version` states whether modules are Rego v0 or v1.
+
 With both labels it is data, as in kube-mgmt. Unlike kube-mgmt, YAML is accepted too, and any JSON value besides
 objects. RegoPolicies (`deploy/crds/regopolicies.yaml`) have modules, and tests that run before these are served.
 
@@ -47,7 +49,8 @@ class Submission:
     `author` is that object's key, `version` identifies this content (such as its resourceVersion). `modules` and
     `tests` are Rego by name, which replaces a file name in messages; tests run before the modules become active, and
     are not loaded. `data` are documents by their path. `created` is the object's creationTimestamp ("" if it has none):
-    of two with the same claim, the older has it. With `problems` it must not be loaded.
+    of two with the same claim, the older has it. With `problems` it must not be loaded. `old` means that its modules
+    are Rego v0.
     """
 
     author: Key
@@ -57,6 +60,7 @@ class Submission:
     data: Mapping[DataPath, Any] = field(default_factory=dict)
     created: str = ""
     problems: tuple[ModuleProblem, ...] = ()
+    old: bool = False
 
     @property
     def age(self) -> tuple[bool, str, Key]:
@@ -127,17 +131,20 @@ class Places:
     def __init__(self, submissions: Iterable[Submission], folder: str = "") -> None:
         self._folder = folder
         self.modules: dict[str, str] = {}
+        self.old: set[str] = set()  # paths of modules in Rego v0
         self._whose: dict[str, tuple[Key, str]] = {}
         for submission in submissions:
-            self._add(submission.author, submission.modules)
+            self._add(submission.author, submission.modules, old=submission.old)
 
-    def _add(self, author: Key, modules: Mapping[str, str]) -> None:
+    def _add(self, author: Key, modules: Mapping[str, str], *, old: bool) -> None:
         for name, text in modules.items():
             path = f"{self._folder}{author}/{quote(name, safe='')}"
             path += "" if path.endswith(SUFFIX) else SUFFIX
             while path in self.modules:
                 path = f"{path.removesuffix(SUFFIX)}_{SUFFIX}"
             self.modules[path] = text
+            if old:
+                self.old.add(path)
             self._whose[path] = (author, name)
 
     def fault(self, path: str, line: int, column: int, code: str, message: str) -> Fault:
@@ -182,6 +189,8 @@ def flaw(message: str, *, code: str, file: str = "", line: int = 0) -> ModulePro
 CONFIG_MAP = "core/ConfigMap"
 POLICY_LABEL = ("openpolicyagent.org/policy", "rego")
 DATA_LABEL = ("openpolicyagent.org/data", "opa")
+VERSION_LABEL = "policybridge.io/rego-version"  # of a ConfigMap's modules: one of VERSIONS
+VERSIONS = ("v0", "v1")
 ALL_NAMESPACES = "*"
 
 
@@ -190,8 +199,13 @@ def config_maps_in(namespaces: Collection[str]) -> Selection:
     return Selection() if ALL_NAMESPACES in namespaces else Selection(namespaces=tuple(dict.fromkeys(namespaces)))
 
 
-def read_config_map(key: Key, obj: Object, namespaces: Collection[str]) -> Reading | None:
-    """Return a ConfigMap's submission; None if its namespace or its labels exclude it."""
+def read_config_map(
+    key: Key, obj: Object, namespaces: Collection[str], rego_version: str = VERSIONS[1]
+) -> Reading | None:
+    """Return a ConfigMap's submission; None if its namespace or its labels exclude it.
+
+    `rego_version` is that of its modules if no label states it.
+    """
     labels = obj["metadata"].get("labels") or {}
     is_data = labels.get(DATA_LABEL[0]) == DATA_LABEL[1]
     is_policy = not is_data and labels.get(POLICY_LABEL[0]) == POLICY_LABEL[1]
@@ -204,20 +218,21 @@ def read_config_map(key: Key, obj: Object, namespaces: Collection[str]) -> Readi
     if data is None or binary is None:
         problem = flaw("its data is not a mapping of names to strings", code="no_text")
         return Reading(Submission(key, "", problems=(problem,)), is_policy)
-    version = version_of({"data": data, "binary": binary, "role": "data" if is_data else "policy"})
+    rego = str(labels.get(VERSION_LABEL, rego_version))
+    written = {"rego": rego} if is_policy and rego != VERSIONS[1] else {}
+    version = version_of({"data": data, "binary": binary, "role": "data" if is_data else "policy", **written})
     problems = [flaw("it is under binaryData: put it under data", code="binary_data", file=name) for name in binary]
     problems += [
         flaw("its value is not a string: quote it", code="no_text", file=str(name))
         for name, value in data.items()
         if not isinstance(value, str)  # the API server accepts no other; a folder may have one
     ]
-    if not data and not binary:
-        what = "document" if is_data else "module"
-        problems.append(flaw(f"it has no {what}: add it as a key of data", code="empty"))
+    problems += _check_whole(labels, rego, is_data=is_data, empty=not data and not binary)
     if problems:
         return Reading(Submission(key, version, problems=tuple(problems)), is_policy)
     if is_policy:
-        return Reading(Submission(key, version, modules=data, created=created_at(obj)), is_policy)
+        modules = Submission(key, version, modules=data, created=created_at(obj), old=rego == VERSIONS[0])
+        return Reading(modules, is_policy)
     documents: dict[str, Any] = {}
     yaml: dict[str, str] = {}
     for name, text in data.items():
@@ -229,6 +244,15 @@ def read_config_map(key: Key, obj: Object, namespaces: Collection[str]) -> Readi
     if not is_cheap(yaml.values()):
         return Reading(submission, is_policy, unread=yaml)
     return _add_documents(submission, {name: list(read_documents(text)) for name, text in yaml.items()})
+
+
+def _check_whole(labels: Mapping[str, Any], rego: str, *, is_data: bool, empty: bool) -> Iterator[ModuleProblem]:
+    if VERSION_LABEL in labels and not is_data and rego not in VERSIONS:
+        reason = f'its label {VERSION_LABEL} has the value "{rego}": it must be "v0" or "v1"'
+        yield flaw(reason, code="label")
+    if empty:
+        what = "document" if is_data else "module"
+        yield flaw(f"it has no {what}: add it as a key of data", code="empty")
 
 
 def _find_misspelled_label(labels: Mapping[str, Any]) -> ModuleProblem | None:
@@ -340,6 +364,7 @@ HIERARCHY = ("bridge", "extensions", "hierarchy")  # modules below declare links
 STRATEGIES = ("bridge", "strategies")  # modules below merge effective policies
 GUARDRAILS = ("bridge", "guardrails")  # modules below judge what is in effect
 VIEW = ("kubernetes",)  # the package of the view of replicated objects
+LOST = "rules_lost"  # the code of the problem that the active version of another author has taken out this one's
 VIEW_MISSING = "view_missing"  # the code of the problem that a module reads the view, and OPA lacks it
 _OWN = "claim_refused"  # the code of these problems
 
@@ -479,6 +504,12 @@ def _find_point(package: DataPath) -> DataPath:
 
 def _join_path(path: DataPath) -> str:
     return ".".join(path)
+
+
+def line_of_rule(text: str, name: str) -> int:
+    """Return the line of the first rule of a name; 1 if its name is written in another way."""
+    found = re.search(rf"^[ \t]*(?:default[ \t]+)?{re.escape(name.partition('.')[0])}\b", text, re.MULTILINE)
+    return text.count("\n", 0, found.start()) + 1 if found else 1
 
 
 def _find_package_line(text: str) -> int:

@@ -190,6 +190,9 @@ class Settings:
     policy_namespaces: tuple[str, ...] = setting(
         ("opa-policies",), "Namespaces of the ConfigMaps with admins' Rego and data; * for all."
     )
+    policy_rego_version: Literal["v0", "v1"] = setting(
+        "v1", "Version of the Rego in ConfigMaps without the label policybridge.io/rego-version."
+    )
     allowed_builtins: tuple[Builtin, ...] = setting((), "Built-ins with network access that admins' Rego may use.")
     check_memory_mib: int = setting(384, "MiB of memory that one check or test of admins' Rego may use, on Linux.")
     kubernetes_view: bool = setting(True, "Provide objects at data.kubernetes, too, in kube-mgmt's layout.")
@@ -230,6 +233,11 @@ class Settings:
     webhook_decision: str | None = setting(
         None,
         "For the webhook instead of `decision`: another document, the URL of one in another OPA, or empty for none.",
+        reloaded=True,
+    )
+    webhook_input: Literal["object", "review"] = setting(
+        "object",
+        "Input of the webhook's decision: the object, or the whole AdmissionReview, of every request.",
         reloaded=True,
     )
     webhook_token_file: str | None = setting(

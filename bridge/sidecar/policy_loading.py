@@ -2,12 +2,12 @@
 
 import asyncio
 import functools
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from bridge.files import rego_root
 from bridge.model.changes import Source, Tapped
-from bridge.model.keys import Key
+from bridge.model.keys import CLUSTER, Key
 from bridge.model.types import ALWAYS, CONSTRAINT
 from bridge.opa.client import Answer, Opa
 from bridge.opa.shipped import shipped
@@ -15,7 +15,7 @@ from bridge.policy_loader.assembly import kubernetes_view
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.compile_check import MEBIBYTE, Checker
 from bridge.policy_loader.loader import Endpoint, Loader
-from bridge.policy_loader.submissions import DataPath, path_of
+from bridge.policy_loader.submissions import CONFIG_MAP, DataPath, path_of
 from bridge.policy_loader.used_guardrails import UsedGuardrails
 from bridge.settings.model import Settings
 from bridge.sidecar.store import Store
@@ -30,19 +30,31 @@ class PolicyLoading:
     """
 
     def __init__(self, store: Store, opa: Opa, endpoint: Endpoint, executable: Path, settings: Settings) -> None:
+        self._store = store
         found = shipped(rego_root(), settings.policy_bounds, settings.type_versions)
         memory = settings.check_memory_mib * MEBIBYTE
         checker = Checker(executable, found.modules, allowed=settings.allowed_builtins, memory=memory)
         types = (*ALWAYS, *(one.type for one in settings.selected_types))
         view = functools.partial(kubernetes_view, types, store.plural) if settings.kubernetes_view else str
         self.loader = Loader(opa, endpoint, checker, found, view)
+        self.loader.on_loss(self._report_loss)
         self.guardrails = UsedGuardrails(self.loader.use_guardrails)
-        self.authors = Authors(self.loader, settings.policy_namespaces)
+        self.authors = Authors(self.loader, settings.policy_namespaces, settings.policy_rego_version)
         self.source: Source = Tapped(store.source, self.guardrails.note, frozenset({CONSTRAINT}))
         self._own_source = store.policies
-        self._store = store
         if self._own_source is None:
             self.source = Tapped(self.source, self.authors.note, self.authors.types)
+
+    def _report_loss(self, lost: Key, causes: Sequence[Key]) -> None:
+        """Report to the authors of changed or deleted objects that the rules of another one are lost."""
+        for cause in causes:
+            known = self.authors.known.get(cause)
+            version = "v1" if cause.type_id == CONFIG_MAP else "policybridge.io/v1alpha1"
+            namespace = {} if cause.namespace == CLUSTER else {"namespace": cause.namespace}
+            left = {"apiVersion": version, "kind": cause.kind, "metadata": {"name": cause.name, **namespace}}
+            done = "Its change" if known else "Its deletion"
+            text = f"{done} takes out the rules of {lost}, which use it: what evaluates these fails until they compile"
+            self._store.record(known.identity if known else left, "Warning", "BreaksPolicies", text)
 
     async def run(self) -> None:
         """Follow authors, load their submissions, and report the results."""

@@ -34,7 +34,7 @@ from bridge.remediator.remediator import Remediator
 from bridge.remediator.violation_reports import ViolationReports
 from bridge.remediator.writer import StatusSink
 from bridge.replicator.replicator import Replicator
-from bridge.settings.model import Settings, TypeSettings
+from bridge.settings.model import Settings
 from bridge.sidecar.managed_opa import OpaAccess, keep_running, reach_opa
 from bridge.sidecar.metric_sources import (
     Writers,
@@ -141,6 +141,12 @@ class Parts:
         }
         return checks | ({"webhook": self.webhook.readiness} if self.webhook else {})
 
+    @property
+    def notes(self) -> dict[str, str]:
+        """What is wrong without keeping a part from being ready."""
+        lost = [f"{author}: {why}" for author, why in sorted(self.loading.loader.lost.items())]
+        return {"policies": "; ".join(lost), "view": self.loading.loader.view_missing}
+
 
 @contextlib.asynccontextmanager
 async def _start_parts(
@@ -161,14 +167,20 @@ async def _start_parts(
         measure_start(metrics, checks, store, reloading)
         guards = {"page": site.wrong_tokens, "bundle": bundles.guard.wrong_tokens}
         measure_guards(metrics, guards)
-        app = _make_app(settings, bundles, checks, metrics, site)
+        known: list[Parts] = []  # once there is an OPA
+
+        def notes() -> Mapping[str, str]:
+            return known[0].notes if known else {}
+
+        app = _make_app(settings, bundles, checks, metrics, site, notes)
         bridge_url = await stack.enter_async_context(serving(app, settings.listen, "--listen"))
-        await stack.enter_async_context(probe_listening(settings, checks, metrics))
+        await stack.enter_async_context(probe_listening(settings, checks, metrics, notes))
         executable = await asyncio.to_thread(ensure_opa)
         access, own_opa = await ends_last.enter_async_context(
             reach_opa(settings, bridge_url, bundles.tokens, bundles.trust, executable.path)
         )
         parts = await _make_parts(stack, settings, store, access, own_opa, bundles, executable.path, bridge_url)
+        known.append(parts)
         _connect(parts, bundles, settings)
         ready |= parts.readiness
         if parts.publishing:
@@ -310,7 +322,7 @@ def _make_replicator(settings: Settings, store: Store, loading: PolicyLoading, o
         owner=f"{socket.gethostname()}:{bridge_url.rpartition(':')[2]}",
         content=_describe_content(store, settings),
         configured=configured,
-        fields={one.type: one.fields for one in settings.selected_types if _is_shaped(one)},
+        fields={one.type: one.fields for one in settings.selected_types},
         rules=loading.loader.links,
         record=store.record,
     )
@@ -346,15 +358,12 @@ def _describe_content(store: Store, settings: Settings) -> str:
     return f"{store.name} {shipped_bundle(rego_root()).revision} {chosen}"
 
 
-def _is_shaped(chosen: TypeSettings) -> bool:
-    """Return whether fields of a type may be omitted: those that shipped rules read stay, unless settings name them."""
-    return chosen.type not in ALWAYS or chosen.keep is not None or chosen.drop is not None
-
-
-def _make_app(settings: Settings, bundles: Bundles, checks: Checks, metrics: Metrics, site: Site) -> web.Application:
+def _make_app(
+    settings: Settings, bundles: Bundles, checks: Checks, metrics: Metrics, site: Site, notes: Checks
+) -> web.Application:
     app = web.Application()
     bundles.add_to(app)
-    add_probes(app, checks)
+    add_probes(app, checks, notes)
     if settings.probe_listen is None:
         add_metrics(app, metrics)
     site.add_to(app)

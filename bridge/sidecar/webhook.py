@@ -25,6 +25,7 @@ from bridge.kube.client import is_in_pod
 from bridge.kube.lease import FencedClient
 from bridge.model.keys import Key
 from bridge.model.observability import Record
+from bridge.model.placement import read_decision, read_review_decision
 from bridge.opa.client import Answer, Opa
 from bridge.opa.errors import OpaError
 from bridge.settings.model import RELOADED, Settings
@@ -188,6 +189,9 @@ class Webhook:
         async with contextlib.AsyncExitStack() as stack:
             own = await stack.enter_async_context(self.access.open(timeout=deadline))
             placement = None
+            distrust, is_recent = self.policies.distrust, self.policies.is_recent
+            whole = settings.webhook_input == "review"
+            read = read_review_decision if whole else read_decision
             if url:
                 token = token_of(settings.webhook_token_file)
                 try:
@@ -196,10 +200,19 @@ class Webhook:
                     )
                 except OpaError as error:
                     raise ServeError(f"webhook_decision: {error}") from error
-                placement = Question("placement", _asking(other, path), undefined=self._undefined)
-            distrust, is_recent = self.policies.distrust, self.policies.is_recent
-            if path and not url:
-                placement = Question("placement", _asking(own, path), distrust, self._undefined, is_recent=is_recent)
+                placement = Question(
+                    "placement", _asking(other, path), undefined=self._undefined, read=read, asks_with_review=whole
+                )
+            elif path:
+                placement = Question(
+                    "placement",
+                    _asking(own, path),
+                    distrust,
+                    self._undefined,
+                    read,
+                    is_recent=is_recent,
+                    asks_with_review=whole,
+                )
             rules = Question(
                 "rules",
                 _asking(own, _RULES),

@@ -74,14 +74,9 @@ def choose(obj: Object, fields: Fields) -> Object:
             if found is not None:
                 kept = _set_path(kept, segments_of(path), found)
         return kept
-    if fields.drop is not None:
-        for path in fields.drop:
-            obj = _remove_path(obj, segments_of(path))
-        return obj
-    if "status" not in obj:
-        return obj
-    conditions = _read_path(obj, ["status", "conditions"])
-    return {**obj, "status": {} if conditions is None else {"conditions": conditions}}
+    for path in fields.drop or ():
+        obj = _remove_path(obj, segments_of(path))
+    return obj
 
 
 def _read_path(value: Any, path: Sequence[str]) -> Any:

@@ -254,10 +254,11 @@ def _family(family: Family, samples: Mapping[tuple[str, ...], Value]) -> Metric:
 Checks = Callable[[], Mapping[str, str]]  # by name why a check is not ready; empty text: ready
 
 
-def add_probes(app: web.Application, checks: Checks) -> None:
+def add_probes(app: web.Application, checks: Checks, notes: Checks = dict) -> None:
     """Add `/livez`: the process responds. `/readyz`: 200 only if every check is ready; `?verbose` lists them.
 
-    Reasons may name objects: only clients on this machine get them.
+    `notes` are, by name, what else is wrong, without making the bridge unready; `?verbose` lists these, too. Reasons
+    may name objects: only clients on this machine get them.
     """
 
     async def livez(_: web.Request) -> web.Response:
@@ -271,7 +272,8 @@ def add_probes(app: web.Application, checks: Checks) -> None:
             (f"[-] {name}: {plain(why)}" if told else f"[-] {name}") if why else f"[+] {name} ok"
             for name, why in found.items()
         ]
-        listed = lines if "verbose" in request.query else [line for line in lines if line.startswith("[-]")]
+        wrong = [f"[!] {name}: {plain(why)}" if told else f"[!] {name}" for name, why in notes().items() if why]
+        listed = [*lines, *wrong] if "verbose" in request.query else [line for line in lines if line.startswith("[-]")]
         text = "\n".join([*listed, "readyz check failed" if bad else "ok"])
         return web.Response(status=503 if bad else 200, text=text + "\n")
 
@@ -280,13 +282,15 @@ def add_probes(app: web.Application, checks: Checks) -> None:
 
 
 @contextlib.asynccontextmanager
-async def probe_listening(settings: Settings, checks: Checks, metrics: Metrics) -> AsyncIterator[None]:
+async def probe_listening(
+    settings: Settings, checks: Checks, metrics: Metrics, notes: Checks = dict
+) -> AsyncIterator[None]:
     """Serve only probes and metrics at the setting `probe_listen`. Raises ServeError."""
     if settings.probe_listen is None:
         yield
         return
     app = web.Application()
-    add_probes(app, checks)
+    add_probes(app, checks, notes)
     add_metrics(app, metrics)
     async with serving(app, settings.probe_listen, "--probe-listen") as url:
         log.info("probe and metrics server started", at=url)

@@ -9,6 +9,8 @@
 #   - https://www.openpolicyagent.org/docs/policy-reference#object
 package checks.outside_access
 
+import data.checks.parse
+
 # METADATA
 # description: The paths of the modules that use these functions other than in calls with a constant schema without references.
 # entrypoint: true
@@ -23,7 +25,7 @@ fetching contains path if {
 	not _parsed[path] # then it has not been checked
 }
 
-_parsed[path] := rego.parse_module(path, text) if some path, text in input
+_parsed[path] := parse.module(path, module) if some path, module in input
 
 # Which argument of a function is its schema.
 _schema_arguments := {"match_schema": 2, "verify_schema": 1}

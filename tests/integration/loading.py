@@ -47,7 +47,14 @@ class Bench:
     verdicts: dict[str, Verdict] = field(default_factory=dict)
 
     def put(
-        self, name: str, *modules: str, version: str = "1", tests: str = "", data: Any = None, created: str = ""
+        self,
+        name: str,
+        *modules: str,
+        version: str = "1",
+        tests: str = "",
+        data: Any = None,
+        created: str = "",
+        old: bool = False,
     ) -> None:
         """Submit modules, or data at `team.<name>`."""
         self.loader.put(
@@ -58,6 +65,7 @@ class Bench:
                 {"m_test.rego": tests} if tests else {},
                 {} if data is None else {("team", name): data},
                 created,
+                old=old,
             )
         )
 

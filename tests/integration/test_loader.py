@@ -38,7 +38,47 @@ async def test_rego_for_opa_before_1_0_gets_the_command_that_rewrites_it(bench: 
     for name in ("rule", "set"):
         _, line, _, message = await bench.refused(name)
         assert line == 3
-        assert message.endswith("rewrite it with `opa fmt --write --rego-v1 FILE`"), message
+        assert "convert it with `opa fmt --write --v0-v1 FILE`, or set the label" in message
+
+
+async def test_function_that_rego_v1_removed_gets_its_replacement(bench: Bench) -> None:
+    bench.put("a", 'package team.a\n\nx := cast_array({1})\n\ny if re_match("a", input.x)\n')
+    file, line, _, message = await bench.refused("a")
+    assert (file, line) == ("m0.rego", 3)
+    assert "cast_array: write `[x | some x in xs]`; or set the label policybridge.io/rego-version: v0" in message
+    assert "re_match: write regex.match" in bench.verdicts["a"].problems[1].message
+
+
+OLD = """package team.old
+
+deny[msg] {
+\tre_match(`^nginx`, input.image)
+\tnot any([input.exempt])
+\tmsg := data.team.b.text
+}
+
+helper(x) = y { y := cast_array(x) }
+"""
+
+
+async def test_rego_v0_is_loaded_beside_rego_v1(bench: Bench) -> None:
+    bench.put("b", 'package team.b\n\ntext := "no nginx"\n\nfrom_old := data.team.old.helper({7})\n')
+    bench.put("old", OLD, old=True)
+    await bench.until_active("b", "old")
+    assert await bench.opa.ask("team/old/deny", {"image": "nginx:1", "exempt": False}) == ["no nginx"]
+    assert await bench.opa.get("team/b/from_old") == [7]
+    bench.put("b", 'package team.b\n\ndeny[msg] { msg := "x" }\n', version="2")
+    assert (await bench.refused("b", "2"))[2] == "rego_parse_error"
+    bench.put("old", OLD.replace("x); }", "").replace("cast_array(x)", "nowhere(x)"), version="2", old=True)
+    assert (await bench.refused("old", "2"))[:3] == ("m0.rego", 9, "rego_type_error")
+
+
+async def test_rego_v0_may_not_reach_out_either(bench: Bench) -> None:
+    schema = 'package team.a\n\nx { json.match_schema(input, {"$ref": "http://127.0.0.1:1/s"}) }\n'
+    bench.put("a", schema, old=True)
+    assert (await bench.refused("a"))[2] == "schema_reference"
+    bench.put("b", 'package team.b\n\nx { http.send({"method": "get", "url": "http://127.0.0.1:1"}) }\n', old=True)
+    assert "allowed_builtins" in (await bench.refused("b"))[3]
 
 
 async def test_all_modules_of_one_become_active_or_none(bench: Bench) -> None:
@@ -270,11 +310,11 @@ async def test_module_that_fails_only_on_what_a_user_wrote_stays(bench: Bench) -
     assert bench.verdicts["a"].failing[0].line == 5
 
 
-async def test_of_two_that_define_one_rule_the_later_goes(bench: Bench) -> None:
-    bench.put("a", "package team\n\nx := 1 if input.policyKind\n")
-    bench.put("c", "package bridge.strategies.c\n\nresult := data.team.x\n")
+async def test_of_two_that_define_one_key_the_later_goes(bench: Bench) -> None:
+    bench.put("a", "package team\n\nx[key] := 1 if some key in [input.policyKind]\n")
+    bench.put("c", "package bridge.strategies.c\n\nresult := data.team.x[input.policyKind]\n")
     await bench.until_active("a", "c")
-    bench.put("b", "package team\n\nx := 2 if input.established\n")
+    bench.put("b", "package team\n\nx[key] := 2 if some key in [input.policyKind]\n")
     await bench.until_active("b")
     with pytest.raises(OpaRejected) as failed:
         await bench.opa.ask("bridge/strategies/c/result", PAIR)
@@ -284,6 +324,121 @@ async def test_of_two_that_define_one_rule_the_later_goes(bench: Bench) -> None:
     assert not await bench.loader.blame(OpaRejected(500, "internal_error", "", [{"code": "eval_conflict_error"}]))
     bench.loader.remove(author("a"))
     await bench.until_active("b")
+
+
+OLDER, YOUNGER = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    "rule", ["limit := 4", 'limit := 4 if input.role == "db"', "twice(_) := 0", "default limit := 9"]
+)
+async def test_younger_author_may_not_contradict_a_rule_of_the_package(bench: Bench, rule: str) -> None:
+    bench.put("old", "package team\n\nlimit := 3\n\ntwice(n) := n * 2\n", created=OLDER)
+    await bench.until_active("old")
+    bench.put("young", f"package team\n\n# mine\n{rule}\n", created=YOUNGER)
+    file, line, code, message = await bench.refused("young")
+    assert (file, line, code) == ("m0.rego", 4, "rule_conflict")
+    assert "belongs to core/ConfigMap/policies/old" in message
+    assert await bench.opa.get("team/limit") == 3
+
+
+async def test_authors_share_sets_and_rules_that_are_only_true(bench: Bench) -> None:
+    bench.put("old", "package team\n\ndefault allow := false\n\nallow if input.a\n\ndeny contains 1\n", created=OLDER)
+    bench.put("young", "package team\n\nallow if input.b\n\ndeny contains 2\n", created=YOUNGER)
+    await bench.until_active("old", "young")
+    assert await bench.opa.ask("team", {"b": 1}) == {"allow": True, "deny": [1, 2]}
+
+
+async def test_author_of_a_package_regains_a_name_that_a_younger_one_took(bench: Bench) -> None:
+    bench.put("old", "package team\n\nx := 1\n", created=OLDER)
+    await bench.until_active("old")
+    bench.put("young", "package team\n\nfresh := 2\n", created=YOUNGER)
+    await bench.until_active("young")
+    bench.put("old", "package team\n\nx := 1\n\nfresh := 3\n", created=OLDER, version="2")
+    await bench.until_active("old", version="2")
+    assert (await bench.refused("young"))[2] == "rule_conflict"
+    assert await bench.opa.get("team/fresh") == 3
+
+
+async def test_older_author_may_not_take_a_name_in_the_package_of_a_younger_one(bench: Bench) -> None:
+    bench.put("old", "package mine\n\nx := 1\n", created=OLDER)
+    bench.put("young", "package team\n\nlimit := 3\n", created=YOUNGER)
+    await bench.until_active("old", "young")
+    taken = ["package team\n\nlimit := 4\n", "package team.limit\n\nx := 4\n", "package team\n\nlimit(x) := x\n"]
+    for version, module in enumerate(taken, 2):
+        bench.put("old", "package mine\n\nx := 2\n", module, created=OLDER, version=str(version))
+        await bench.refused("old", str(version))
+        assert await bench.opa.get("team/limit") == 3
+
+
+async def test_younger_author_does_not_freeze_a_function_that_it_calls(bench: Bench) -> None:
+    bench.put("old", "package team\n\ntwice(n) := n * 2\n", created=OLDER)
+    bench.put("young", "package other\n\nx := data.team.twice(1)\n", created=YOUNGER)
+    await bench.until_active("old", "young")
+    bench.put("old", "package team\n\ntwice(n, m) := n * m\n\nx := twice(2, 4)\n", created=OLDER, version="2")
+    await bench.until_active("old", version="2")
+    assert await bench.opa.get("team/x") == 8
+    file, line, code, message = await bench.refused("young")
+    assert (file, line, code) == ("m0.rego", 3, "rules_lost")
+    assert "since core/ConfigMap/policies/old was changed (function data.team.twice has arity 2" in message
+
+
+NEEDING = """package rules
+
+import data.team.lib
+
+default allow := false
+
+allow if lib.good(input)
+
+deny contains "no" if lib.bad(input)
+
+notes[key] := 1 if some key in lib.keys
+
+size(x) := lib.size(x)
+"""
+LIBRARY = "package team.lib\n\ngood(_) := true\n\nbad(_) := true\n\nkeys := {1}\n\nsize(_) := 1\n"
+
+
+async def test_rules_that_lose_their_library_fail_instead_of_missing(bench: Bench) -> None:
+    losses: list[tuple[str, list[str]]] = []
+    bench.loader.on_loss(lambda lost, causes: losses.append((lost.name, [cause.name for cause in causes])))
+    bench.put("lib", LIBRARY)
+    bench.put("rules", NEEDING)
+    bench.put("beside", 'package rules\n\ndeny contains "other" if input.x\n\nfree := 1\n')
+    bench.put("uses", "package uses\n\nx := data.rules.size(1)\n")
+    await bench.until_active("lib", "rules", "beside", "uses")
+    bench.loader.remove(author("lib"))
+    file, line, code, message = await bench.refused("rules")
+    assert (file, line, code) == ("m0.rego", 7, "rules_lost")
+    assert "since core/ConfigMap/policies/lib was deleted" in message
+    assert bench.verdicts["rules"].active == ""
+    assert author("rules") in bench.loader.lost
+    assert ("rules", ["lib"]) in losses
+    await bench.until(lambda _: bench.loader.links() is not None)
+    for path in ("allow", "deny", "notes", ""):
+        with pytest.raises(OpaRejected, match="policy_bridge_lost produced conflicting values"):
+            await bench.opa.ask(f"rules/{path}".removesuffix("/"), {"x": 1})
+    with pytest.raises(OpaRejected):
+        await bench.opa.get("uses/x")
+    assert await bench.opa.get("rules/free") == 1
+    bench.put("lib", LIBRARY)
+    await bench.until_active("rules", "uses")
+    assert not bench.loader.lost
+    assert await bench.opa.ask("rules/deny", {"x": 1}) == ["no", "other"]
+
+
+async def test_lost_rules_are_gone_with_their_author(bench: Bench) -> None:
+    bench.put("lib", "package team.lib\n\ngood(_) := true\n")
+    bench.put("rules", "package rules\n\nallow if data.team.lib.good(1)\n")
+    bench.put("beside", "package rules\n\nfree := 1\n")
+    await bench.until_active("lib", "rules", "beside")
+    bench.loader.remove(author("lib"))
+    await bench.refused("rules")
+    bench.loader.remove(author("rules"))
+    await asyncio.wait_for(bench.loader.wait_until_active(), DEADLINE)
+    assert not bench.loader.lost
+    assert await bench.opa.get("rules") == {"free": 1}
 
 
 async def test_200_modules_in_one_megabyte(bench: Bench) -> None:

@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from bridge.admission.admission import Admission, Question, read_rules
 from bridge.admission.review import ReviewError, Terms
-from bridge.model.placement import DecisionError
+from bridge.model.placement import DecisionError, read_review_decision
 from bridge.opa.client import Answer
 from bridge.opa.errors import OpaRejected
 
@@ -49,6 +49,76 @@ async def requested(
     answer = await one.review(json.dumps(review).encode(), Terms(budget, verified, patches))
     response: dict[str, Any] = json.loads(answer)["response"]
     return response
+
+
+def whole(result: Any, inputs: list[Any] | None = None) -> Admission:
+    """An admission whose decision gets whole AdmissionReviews, which are added to `inputs`."""
+
+    async def ask(document: msgspec.Raw) -> Answer:
+        if inputs is not None:
+            inputs.append(json.loads(bytes(document)))
+        return Answer(result, "r1", "")
+
+    placed = Question("placement", ask, read=read_review_decision, asks_with_review=True)
+    return Admission(placed, question("rules", SILENT, read=read_rules), lambda: True)
+
+
+@pytest.mark.parametrize(
+    ("result", "denied"),
+    [
+        ([], None),
+        (["no", {"code": 7}], 'no; {"code":7}'),
+        ({"deny": ["no"], "errors": ["never"]}, "never; no"),
+        ({"response": {"allowed": True}}, None),
+        ({"apiVersion": "admission.k8s.io/v1", "response": {"allowed": False, "status": {"reason": "no"}}}, "no"),
+        ({"response": {"allowed": False}}, "denied without a message"),
+    ],
+)
+async def test_decision_about_a_review_may_have_the_forms_of_rego_for_the_api_server(
+    result: Any, denied: str | None
+) -> None:
+    response = await requested(whole(result))
+    assert response["allowed"] is (denied is None)
+    assert response.get("status", {}).get("message") == denied
+
+
+@pytest.mark.parametrize(
+    "result", [7, {"response": {}}, {"patches": {}}, {"response": {"allowed": True, "patch": "%"}}]
+)
+async def test_other_form_of_a_decision_about_a_review_is_none(result: Any) -> None:
+    response = await requested(whole(result))
+    assert response["status"]["code"] == 503
+
+
+@pytest.mark.parametrize(
+    "request_", [{"operation": "DELETE", "object": None}, {"operation": "CONNECT", "subResource": "exec"}]
+)
+async def test_decision_about_a_review_gets_every_request_as_it_came(request_: dict[str, Any]) -> None:
+    inputs: list[Any] = []
+    found = whole([], inputs)
+    old = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "labels": {"protected": "true"}}}
+    more: dict[str, Any] = {"oldObject": old, "userInfo": {"username": "eve", "groups": ["dev"]}}
+    assert (await requested(found, **request_, **more))["allowed"]
+    [document] = inputs
+    assert (document["apiVersion"], document["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
+    assert {**request_, **more}.items() <= document["request"].items()
+
+
+PATCH = [{"op": "add", "path": "/metadata/labels", "value": {"team": "a"}}]
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"patches": PATCH},
+        {"response": {"allowed": True, "patchType": "JSONPatch", "patch": PATCH}},
+        {"response": {"allowed": True, "patch": base64.b64encode(json.dumps(PATCH).encode()).decode()}},
+    ],
+)
+async def test_decision_about_a_review_may_patch_the_object(result: Any) -> None:
+    response = await requested(whole(result))
+    assert json.loads(base64.b64decode(response["patch"])) == PATCH
+    assert "patch" not in await requested(whole(result), patches=False)
 
 
 async def test_both_decisions_count_and_are_named_in_the_audit() -> None:

@@ -24,6 +24,17 @@ def test_the_archive_holds_manifest_modules_and_data() -> None:
     assert json.loads(files["data.json"]) == {"presets": {"x": 1}}
 
 
+def test_manifest_names_rego_v0_also_in_a_view() -> None:
+    bundle = build_bundle(MODULES, {}, ["a", "b"], ["a/one.rego"])
+    view = build_view_bundle(bundle, {}, "shop", "")
+    for one in (bundle, view):
+        about = json.loads(one.files[".manifest"])
+        assert about["rego_version"] == 1
+        assert about["file_rego_versions"] == {"a/one.rego": 0, "/a/one.rego": 0}
+    assert bundle.revision != build_bundle(MODULES, {}, ["a", "b"]).revision
+    assert view.revision != build_view_bundle(build_bundle(MODULES, {}, ["a", "b"]), {}, "shop", "").revision
+
+
 def test_equal_content_gives_equal_bytes_whatever_its_order() -> None:
     turned = dict(reversed(MODULES.items()))
     one = build_bundle(MODULES, {"p": {"x": 1, "y": 2}}, ["a", "b"])

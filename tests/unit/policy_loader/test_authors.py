@@ -103,6 +103,25 @@ def test_policy_counts_for_a_decision_that_it_may_define(authors: Authors, text:
     assert authors.deciding([("io", "k8s", "federation", "admission")]) == [ONE] * decides
 
 
+@pytest.mark.parametrize(("label", "setting", "old"), [("v0", "v1", True), ("v1", "v0", False), ("", "v0", True)])
+def test_version_of_rego_is_that_of_the_label_or_else_the_setting(
+    judge: HandJudge, label: str, setting: str, old: bool
+) -> None:
+    authors = Authors(judge, ("opa-policies",), setting)
+    found = config_map(ONE)
+    found.objects[0]["metadata"]["labels"] |= {"policybridge.io/rego-version": label} if label else {}
+    list_all(authors, found)
+    assert judge.handed[ONE].old is old
+
+
+def test_unknown_version_of_rego_is_a_problem(authors: Authors, judge: HandJudge) -> None:
+    found = config_map(ONE)
+    found.objects[0]["metadata"]["labels"]["policybridge.io/rego-version"] = "0"
+    list_all(authors, found)
+    (problem,) = judge.handed[ONE].problems
+    assert problem.message.endswith('has the value "0": it must be "v0" or "v1"')
+
+
 def test_module_of_a_regopolicy_counts_for_a_constraint_that_names_its_package(authors: Authors) -> None:
     list_all(authors, rego_policy("all"))
     assert [key.name for key in authors.deciding([("a",)])] == ["all"]

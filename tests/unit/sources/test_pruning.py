@@ -138,7 +138,7 @@ SPEC = {"large": {"a": 1, "b": 2}, "small": 3}
 @pytest.mark.parametrize(
     ("fields", "left"),
     [
-        (Fields(), {"spec": SPEC, "status": {"conditions": []}}),
+        (Fields(), {"spec": SPEC, "status": {"conditions": [], "other": 1}}),
         (Fields(drop=()), {"spec": SPEC, "status": {"conditions": [], "other": 1}}),
         (Fields(drop=("/spec/large/a", "/status")), {"spec": {"large": {"b": 2}, "small": 3}}),
         (Fields(drop=("/spec/large/nothing/there", "/none", "/status")), {"spec": SPEC}),

@@ -57,6 +57,17 @@ async def test_reasons_are_for_this_machine_alone(client: Client, headers: dict[
         assert "initial sync" not in text
 
 
+async def test_verbose_also_lists_what_is_wrong_with_a_ready_bridge() -> None:
+    app = web.Application()
+    add_probes(app, lambda: {"lease": ""}, lambda: {"policies": "rules are lost", "view": ""})
+    async with TestClient(TestServer(app)) as ready:
+        answer = await ready.get("/readyz?verbose")
+        assert (answer.status, await answer.text()) == (200, "[+] lease ok\n[!] policies: rules are lost\nok\n")
+        assert await (await ready.get("/readyz")).text() == "ok\n"
+        hidden = await ready.get("/readyz?verbose", headers={"X-Forwarded-For": "10.0.0.1"})
+        assert "lost" not in await hidden.text()
+
+
 async def test_verbose_lists_every_check(client: Client) -> None:
     text = await (await client.get("/readyz?verbose")).text()
     assert text.splitlines()[:2] == ["[-] replicator: the initial sync of OPA is incomplete", "[+] lease ok"]

@@ -1,0 +1,47 @@
+# METADATA
+# scope: package
+# title: Rules of modules, by their heads
+# description: |
+#   OPA lets several modules define rules of one name, and reports a contradiction between two of them only when it
+#   evaluates both. The bridge evaluates this package in a separate process; it is never part of a bundle.
+# related_resources:
+#   - https://www.openpolicyagent.org/docs/policy-language#rules
+package checks.rules
+
+import data.checks.parse
+
+# METADATA
+# description: |
+#   The rules of modules: `{path, ref, kind, arity, exclusive}`. `ref` are the terms of the name, each `{type, value}`;
+#   `kind` is one of set, function and value. A rule that is `exclusive` has a value that another one can contradict:
+#   neither a member of a set, nor always true, nor a default.
+# entrypoint: true
+heads contains {
+	"path": path,
+	"ref": rule.head.ref,
+	"kind": _kind(rule.head),
+	"arity": count(object.get(rule.head, "args", [])),
+	"exclusive": _is_exclusive(rule),
+} if {
+	some path, module in input
+	some rule in parse.module(path, module).rules
+}
+
+_kind(head) := "function" if {
+	head.args
+} else := "value" if {
+	head.value
+} else := "set"
+
+default _is_exclusive(_) := false
+
+_is_exclusive(rule) if {
+	_kind(rule.head) != "set"
+	not rule["default"]
+	not _is_always_true(rule)
+}
+
+_is_always_true(rule) if {
+	rule.head.value == {"type": "boolean", "value": true}
+	not rule["else"]
+}
