@@ -2,11 +2,14 @@
 # title: Bounded field
 # description: |
 #   The `field` (a JSON pointer) of the effective policy of `kind` must be at least `minimum`, at most `maximum` and one
-#   of `allowed`, as far as these are given. Durations such as 1h30m and quantities such as 10Mi are compared by their
-#   size. With `required`, the field must be in effect.
+#   of `allowed`, as far as these are given. Values of one type are compared by their size: numbers, Kubernetes quantities,
+#   durations, and what the kind describes. With `required`, the field must be in effect.
 package bridge.guardrails.bounded_field
 
+import data.bridge.effective
 import data.bridge.effective_targets
+import data.bridge.kinds
+import data.bridge.lib.quantities
 
 violations_at(target, parameters, _) := _found(effective_targets.effect(target.policies, parameters), parameters)
 
@@ -19,34 +22,31 @@ _found(effect, parameters) := effective_targets.unknown(effect, parameters) if {
 	object.get(parameters, "required", false)
 	message := sprintf("%s of %s is not in effect", [parameters.field, _kind(parameters)])
 } if {
-	effective_targets.values(effect, parameters.field) == set()
-} else := {{"message": message, "severity": "medium", "field": parameters.field, "policies": owners, "extent": extent} |
-	some value in effective_targets.values(effect, parameters.field)
-	some wanted, extent in _unmet(value, parameters)
-	owners := effective_targets.owners_at(effect, parameters.field)
-	message := sprintf("%s of %s must be %s, not %v", [parameters.field, _kind(parameters), wanted, value])
+	effective.values_at(effect, parameters.field) == []
+} else := {{"message": message, "severity": "medium", "field": parameters.field, "policies": found.policies, "extent": extent} |
+	some found in effective.values_at(effect, parameters.field)
+	some wanted, extent in _unmet(found.value, kinds.quantity_at(parameters.kind, found.path), parameters)
+	message := sprintf("%s of %s must be %s", [parameters.field, _kind(parameters), wanted])
 }
 
 _kind(parameters) := split(parameters.kind, "/")[1]
 
 # The bounds that a value does not meet, each with how far it is from it.
-_unmet(value, parameters) := object.union_n([
-	{sprintf("at least %v", [bound]): {"minimum": _distance(value, bound)} |
+_unmet(value, described, parameters) := object.union_n([
+	{sprintf("at least %v, not %v%s", [bound, value, quantities.remark(value, bound, described)]): {"minimum": _distance(value, bound, described)} |
 		bound := parameters.minimum
-		not _is_ordered(bound, value)
+		not quantities.is_at_least(value, bound, described)
 	},
-	{sprintf("at most %v", [bound]): {"maximum": _distance(value, bound)} |
+	{sprintf("at most %v, not %v%s", [bound, value, quantities.remark(value, bound, described)]): {"maximum": _distance(value, bound, described)} |
 		bound := parameters.maximum
-		not _is_ordered(value, bound)
+		not quantities.is_at_most(value, bound, described)
 	},
-	{sprintf("one of %v", [parameters.allowed]): {"allowed": json.marshal(value)} |
+	{sprintf("one of %v, not %v", [parameters.allowed, value]): {"allowed": json.marshal(value)} |
 		parameters.allowed
 		not value in parameters.allowed
 	},
 ])
 
-_distance(value, bound) := abs(effective_targets.size(value) - effective_targets.size(bound)) if {
+_distance(value, bound, described) := quantities.distance(value, bound, described) if {
 	true
 } else := json.marshal(value)
-
-_is_ordered(low, high) if effective_targets.size(low) <= effective_targets.size(high)

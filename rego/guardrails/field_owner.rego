@@ -5,6 +5,7 @@
 #   the effective policy of `kind`.
 package bridge.guardrails.field_owner
 
+import data.bridge.effective
 import data.bridge.effective_targets
 
 violations_at(target, parameters, _) := _found(effective_targets.effect(target.policies, parameters), parameters)
@@ -12,13 +13,12 @@ violations_at(target, parameters, _) := _found(effective_targets.effect(target.p
 # A function of what is in effect, so OPA computes it once for all targets with the same.
 _found(effect, parameters) := effective_targets.unknown(effect, parameters) if {
 	true
-} else := {{"message": message, "severity": "high", "field": pointer, "policies": {policy}, "extent": [namespace]} |
-	some pointer, origin in effect.origins
-	effective_targets.is_below(pointer, parameters.field)
-	some policy in effective_targets.owners(origin)
+} else := {{"message": message, "severity": "high", "field": found.path, "policies": {policy}, "extent": [namespace]} |
+	some found in effective.leaves_at(effect, parameters.field)
+	some policy in found.policies
 	namespace := split(policy, "/")[2]
 	not _is_permitted(namespace, parameters)
-	message := sprintf("%s is set by %s, which is in namespace %s", [pointer, effective_targets.described(policy), namespace])
+	message := sprintf("%s is set by %s, which is in namespace %s", [found.path, effective_targets.described(policy), namespace])
 }
 
 _is_permitted(namespace, parameters) if {

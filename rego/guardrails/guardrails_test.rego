@@ -100,7 +100,7 @@ test_a_field_outside_of_its_bounds if {
 }
 
 test_a_violation_names_the_policies_at_fault if {
-	{one.policies | some one in _bounded({"maximum": "10s"})} == {{_jwt}}
+	{one.policies | some one in _bounded({"maximum": "10s"})} == {[_jwt]}
 	{one.policies | some one in _bounded({"field": "/other", "required": true})} == set()
 	without := required_policy.violations_at(_target(_outcomes), object.union(_required, {"field": "/oidc"}), []) with data.kinds as _kinds
 	{one.policies | some one in without} == {{_jwt}}
@@ -150,7 +150,7 @@ test_a_policy_without_effect if {
 test_one_value_through_all_gateways if {
 	parameters := {"kind": "example.com/SecurityPolicy", "field": "/timeout"}
 	first := _target(_secured)
-	other := object.union(_target({}), {"gateway": _internal})
+	other := object.union(_target({}), {"gateway": _internal, "path": [_internal, _service]})
 	found := same_value.violations_at(other, parameters, [first, other]) with data.kinds as _kinds
 	_messages(found) == {"/timeout of SecurityPolicy is not set, and 30s via Gateway infra/public"}
 	same := same_value.violations_at(first, parameters, [first, other]) with data.kinds as _kinds
@@ -172,7 +172,7 @@ test_without_a_change_nothing_is_weakened if {
 }
 
 test_every_value_of_policies_that_all_apply_is_within_bounds if {
-	all_apply := {"example.com/SecurityPolicy": {"spec": [{"limit": 1}, {"limit": 9}], "origins": {"/limit": [_jwt]}}}
+	all_apply := {"example.com/SecurityPolicy": {"spec": [{"limit": 1}, {"limit": 9}], "origins": {"/0": _jwt, "/1": _jwt}}}
 	found := bounded_field.violations_at(_target(all_apply), {"kind": "example.com/SecurityPolicy", "field": "/limit", "maximum": 5}, []) with data.kinds as _kinds
 	_messages(found) == {"/limit of SecurityPolicy must be at most 5, not 9"}
 }
@@ -194,4 +194,156 @@ test_a_misspelled_kind_or_field_is_unknown if {
 			{"message": case[1], "severity": "unknown"} in found
 		}
 	}
+}
+
+# A kind that takes each entry of `limits` whole, merges `rules` by `id`, and has sizes of NGINX.
+_limits := {"example.com/LimitPolicy": {
+	"rules": [
+		{"segments": ["limits", "*"], "how": "unit", "field": ""},
+		{"segments": ["rules"], "how": "key", "field": "id"},
+	],
+	"quantities": [{"segments": ["body"], "type": "NginxSize", "zero": "Unlimited"}],
+	"places": [
+		{"path": "/spec/overrides", "segments": ["spec", "overrides"]},
+		{"path": "/spec", "segments": ["spec"]},
+	],
+}}
+
+_base := "example.com/LimitPolicy/infra/base"
+
+_own := "example.com/LimitPolicy/shop/own"
+
+_limited := {"example.com/LimitPolicy": {
+	"spec": {
+		"limits": {"all": {"rates": [{"limit": 5}], "per": "user"}},
+		"rules": [{"id": "a", "wait": "10s"}, {"id": "b", "wait": "0s"}],
+		"mode": "off",
+		"body": "10m",
+	},
+	"origins": {
+		"/limits/all": _base,
+		"/rules/0/id": _base,
+		"/rules/0/wait": _base,
+		"/rules/1/id": _own,
+		"/rules/1/wait": _own,
+		"/mode": _own,
+		"/body": _base,
+		"/auth": _own,
+	},
+}}
+
+_judged(guardrail, policies, parameters) := found if {
+	guardrail == "bounded"
+	found := bounded_field.violations_at(_target(policies), _of_limits(parameters), []) with data.kinds as _limits
+}
+
+_judged(guardrail, policies, parameters) := found if {
+	guardrail == "required"
+	found := required_policy.violations_at(_target(policies), object.union({"kinds": ["example.com/LimitPolicy"]}, parameters), []) with data.kinds as _limits
+}
+
+_judged(guardrail, policies, parameters) := found if {
+	guardrail == "owned"
+	found := field_owner.violations_at(_target(policies), _of_limits(parameters), []) with data.kinds as _limits
+}
+
+_judged(guardrail, policies, parameters) := found if {
+	guardrail == "kept"
+	changed := object.union(_target(policies), {"before": _limited})
+	found := no_weakening.violations_at(changed, object.union({"kinds": ["example.com/LimitPolicy"]}, parameters), []) with data.kinds as _limits
+}
+
+_of_limits(parameters) := object.union({"kind": "example.com/LimitPolicy"}, parameters)
+
+test_a_field_inside_of_a_unit_is_in_effect if {
+	_judged("required", _limited, {"field": "/limits/all/rates"}) == set()
+	count(_judged("required", _limited, {"field": "/limits/all/counters"})) == 1
+	_messages(_judged("owned", _limited, {"field": "/limits/all/per", "namespaces": ["shop"]})) == {
+		"/limits/all/per is set by LimitPolicy infra/base, which is in namespace infra",
+	}
+}
+
+test_a_field_that_a_null_removed_is_missing if {
+	count(_judged("required", _limited, {"field": "/auth"})) == 1
+	_judged("owned", _limited, {"field": "/auth", "namespaces": []}) == set()
+}
+
+test_items_of_a_list_are_judged_by_place_by_key_and_all if {
+	_judged("bounded", _limited, {"field": "/rules/a/wait", "maximum": "10s"}) == set()
+	every field in ["/rules/b/wait", "/rules/1/wait", "/rules/*/wait"] {
+		_messages(_judged("bounded", _limited, {"field": field, "maximum": "10s"})) == {sprintf(
+			"%s of LimitPolicy must be at most 10s, not 0s, which is no limit",
+			[field],
+		)}
+	}
+	{one.policies | some one in _judged("bounded", _limited, {"field": "/rules/*/wait", "maximum": "10s"})} == {[_own]}
+}
+
+test_a_field_is_of_the_type_that_the_kind_describes if {
+	_judged("bounded", _limited, {"field": "/body", "maximum": "1g"}) == set()
+	_messages(_judged("bounded", _limited, {"field": "/body", "maximum": "1h"})) == {"/body of LimitPolicy must be at most 1h, not 10m, and they are not of one type"}
+	_messages(_judged("bounded", _limited, {"field": "/body", "maximum": "9m"})) == {"/body of LimitPolicy must be at most 9m, not 10m"}
+}
+
+test_a_field_below_a_scalar_cannot_be_judged if {
+	why := `/mode/level of LimitPolicy cannot be judged: /mode is "off", which has no fields`
+	_messages(_judged("bounded", _limited, {"field": "/mode/level", "maximum": 1})) == {why}
+	_messages(_judged("owned", _limited, {"field": "/mode/level", "namespaces": ["*"]})) == {why}
+	count(_judged("required", _limited, {"field": "/mode/level"})) == 1
+	_messages(_judged("kept", {}, {"fields": ["/mode/level"]})) == {`/mode/level of example.com/LimitPolicy cannot be judged: /mode is "off", which has no fields`}
+}
+
+test_what_a_unit_or_an_item_no_longer_has_is_weakened if {
+	dropped := json.patch(_limited, [
+		{"op": "remove", "path": ["example.com/LimitPolicy", "spec", "limits", "all", "per"]},
+		{"op": "remove", "path": "example.com~1LimitPolicy/spec/rules/0"},
+	])
+	_messages(_judged("kept", dropped, {})) == {"what LimitPolicy infra/base sets is no longer in effect: /limits/all/per, /rules/a/id, /rules/a/wait"}
+	_messages(_judged("kept", dropped, {"fields": ["/limits/all/per"]})) == {"what LimitPolicy infra/base sets is no longer in effect: /limits/all/per"}
+	_judged("kept", dropped, {"fields": ["/rules/b"]}) == set()
+}
+
+test_a_pointer_into_the_policy_or_a_wrapper_is_misspelled if {
+	wrong := {
+		"/overrides/mode": "parameters: the field is a pointer into what is in effect, which has no /overrides: /mode",
+		"/spec/mode": "parameters: the field is a pointer into what is in effect, which has no /spec: /mode",
+		"/spec/overrides/mode": "parameters: the field is a pointer into what is in effect, which has no /spec/overrides: /mode",
+	}
+	every field, message in wrong {
+		_messages(_judged("bounded", _limited, {"field": field, "maximum": 1})) == {message}
+		_messages(_judged("required", {}, {"field": field})) == {message}
+		message in _messages(_judged("kept", _limited, {"fields": [field]}))
+	}
+	_judged("bounded", _limited, {"field": "/override", "maximum": 1}) == set()
+}
+
+_through(gateway, route, value) := object.union(
+	_target({"example.com/SecurityPolicy": {
+		"spec": {"timeout": value},
+		"origins": {"/timeout": _jwt},
+	}}),
+	{"gateway": gateway, "path": [gateway, route, _service]},
+)
+
+test_every_pair_of_paths_through_gateways_has_one_value if {
+	parameters := {"kind": "example.com/SecurityPolicy", "field": "/timeout"}
+	ways := [_through(_public, "example.com/Route/shop/a", "5s"), _through(_public, "example.com/Route/shop/b", "7s"), _through(_internal, "example.com/Route/shop/a", "5s")]
+	found := {way.path: _messages(violations) |
+		some way in ways
+		violations := same_value.violations_at(way, parameters, ways) with data.kinds as _kinds
+	}
+	found == {
+		ways[0].path: set(),
+		ways[1].path: {"/timeout of SecurityPolicy is 7s, and 5s via Route shop/a"},
+		ways[2].path: {"/timeout of SecurityPolicy is 5s, and 7s via Gateway infra/public"},
+	}
+	one_gateway := array.slice(ways, 0, 2)
+	alone := same_value.violations_at(ways[1], parameters, one_gateway) with data.kinds as _kinds
+	alone == set()
+}
+
+test_internal_hostnames_are_in_any_letter_case if {
+	target := object.union(_target({}), {"hostnames": {"shop.internal"}})
+	found := required_policy.violations_at(target, object.union(_required, {"internalHostnames": ["*.InterNal"]}), []) with data.kinds as _kinds
+	found == set()
 }

@@ -6,6 +6,7 @@
 #   and finds nothing in what exists.
 package bridge.guardrails.no_weakening
 
+import data.bridge.effective
 import data.bridge.effective_targets
 
 violations_at(target, parameters, _) := {{"message": message, "severity": "unknown"} |
@@ -21,33 +22,24 @@ violations_at(target, parameters, _) := {{"message": message, "severity": "unkno
 }
 
 _found(kind, former, effect, fields) := {{"message": message, "severity": "unknown"} |
-	some pointer, _ in former.origins
-	_counts(pointer, fields)
+	some field in fields
+	effective.values_at(former, field) != []
 	message := sprintf("%s is unknown: %s", [kind, effect.unknown])
 } if {
 	effect.unknown
-} else := {{"message": message, "severity": "high", "field": pointers[0], "policies": {policy}, "extent": pointers} |
-	lost := {pointer: origin |
-		some pointer, origin in former.origins
-		_counts(pointer, fields)
-		not _is_in_effect(effect, pointer)
+} else := {{"message": message, "severity": "unknown"} |
+	some field in fields
+	message := sprintf("%s of %s cannot be judged: %s", [field, kind, effective.obstacle(former, field)])
+} | {{"message": message, "severity": "high", "field": paths[0], "policies": {policy}, "extent": paths} |
+	lost := {found |
+		some field in fields
+		some found in effective.leaves_at(former, field)
+		effective.values_at(effect, found.path) == []
 	}
-	some policy in {owner | some origin in lost; some owner in effective_targets.owners(origin)}
-	pointers := sort({pointer | some pointer, origin in lost; policy in effective_targets.owners(origin)})
+	some policy in {policy | some found in lost; some policy in found.policies}
+	paths := sort({found.path | some found in lost; policy in found.policies})
 	message := sprintf("what %s sets is no longer in effect: %s", [
 		effective_targets.described(policy),
-		concat(", ", pointers),
+		concat(", ", paths),
 	])
-}
-
-_counts(pointer, fields) if {
-	some field in fields
-	effective_targets.is_below(pointer, field)
-}
-
-_is_in_effect(effect, pointer) if effect.origins[pointer]
-
-_is_in_effect(effect, pointer) if {
-	some other, _ in effect.origins
-	effective_targets.is_below(other, pointer)
 }

@@ -39,12 +39,12 @@ _public(hostnames, internal) := [name | some name in sort(hostnames); not _is_in
 
 _is_internal(name, internal) if {
 	some other in internal
-	effective_targets.covers(other, name)
+	effective_targets.covers(lower(other), name)
 }
 
 _is_met(effects, parameters) if {
 	some kind in parameters.kinds
-	effective.has_field(effects[kind], object.get(parameters, "field", ""))
+	effective.values_at(effects[kind], object.get(parameters, "field", "")) != []
 }
 
 # The policies of these kinds that are in effect and lack the field.

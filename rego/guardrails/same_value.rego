@@ -2,28 +2,43 @@
 # title: Same value
 # description: |
 #   An object that requests reach through several Gateways has the same value of the `field` (a JSON pointer) of the
-#   effective policy of `kind` through all of them. Its Constraint matches Services, or routes.
+#   effective policy of `kind` on every path. Its Constraint matches Services, or routes.
 package bridge.guardrails.same_value
 
+import data.bridge.effective
 import data.bridge.effective_targets
 
 violations_at(target, parameters, targets) := effective_targets.unknown(effective_targets.effect(target.policies, parameters), parameters) if {
 	true
-} else := {{"message": message, "severity": "medium", "field": parameters.field, "extent": count(different)} |
-	different := {_values(other.policies, parameters) | some other in targets; other.target == target.target; other.gateway}
-	first := [other | some other in targets; other.target == target.target; other.gateway][0]
-	first.gateway != target.gateway
-	[here, there] := [_values(one.policies, parameters) | some one in [target, first]]
-	here != there
+} else := {{"message": message, "severity": "medium", "field": parameters.field, "extent": count({one.values | some one in ways})} |
+	ways := _ways(target.target, parameters, targets)
+	count({one.gateway | some one in ways}) > 1
+
+	# Of two paths that differ, the later one is reported.
+	[place] := [place | some place, one in ways; one.path == target.path]
+	here := ways[place]
+	there := [one | some one in array.slice(ways, 0, place); one.values != here.values][0]
 	message := sprintf("%s of %s is %v, and %v via %s", [
 		parameters.field,
 		split(parameters.kind, "/")[1],
-		_text(here),
-		_text(there),
-		effective_targets.described(first.gateway),
+		_text(here.values),
+		_text(there.values),
+		effective_targets.described(_branch(there, here)),
 	])
 }
 
-_values(policies, parameters) := effective_targets.values(effective_targets.effect(policies, parameters), parameters.field)
+# The paths through Gateways to an object, with the values of the field. OPA computes it once for all of them.
+_ways(node, parameters, targets) := [{"path": other.path, "gateway": other.gateway, "values": values} |
+	some other in targets
+	other.target == node
+	other.gateway
+	values := {found.value | some found in effective.values_at(effective_targets.effect(other.policies, parameters), parameters.field)}
+]
 
-_text(values) := {true: "not set", false: concat(", ", [sprintf("%v", [value]) | some value in values])}[values == set()]
+_branch(one, other) := one.gateway if {
+	one.gateway != other.gateway
+} else := [node | some place, node in one.path; not other.path[place] == node][0]
+
+_text(values) := "not set" if values == set()
+
+_text(values) := concat(", ", [sprintf("%v", [value]) | some value in values]) if values != set()

@@ -9,7 +9,6 @@ import data.bridge.effective as engine
 import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
-import data.bridge.lib.leaves
 import data.bridge.lib.levels
 import data.bridge.lookup
 import data.bridge.outcomes
@@ -184,17 +183,9 @@ _reported(entry) := {"unknown": why, "policies": policies} if {
 	policies := [one.policy | some one in entry.policies]
 } else := {
 	"spec": entry.spec,
-	"origins": _origins(entry),
+	"origins": entry.origins,
 	"outcomes": {one.policy: one.outcome | some one in entry.policies},
 	"targets": {one.policy: one.target | some one in entry.policies},
-}
-
-# Where every policy applies, `spec` is the list of their specs: each field comes from those that have it.
-_origins(entry) := entry.origins if {
-	is_object(entry.spec)
-} else := {pointer: sort(policies) |
-	some pointer in {pointer | some spec in entry.spec; some pointer in leaves.pointers(spec)}
-	policies := {entry.origins[sprintf("/%d", [place])] | some place, spec in entry.spec; pointer in leaves.pointers(spec)}
 }
 
 # The hostnames of a path's requests: those of its route that its listener serves (Gateway API, HTTPRouteSpec.hostnames).
@@ -262,65 +253,30 @@ _via(target) := sprintf(" via %s", [concat(" > ", [keys.describe(node) | some no
 } else := ""
 
 # METADATA
-# description: The values of a field (a JSON pointer) of what is in effect; several only where every policy applies.
-values(effect, pointer) := {found |
-	some spec in array.flatten([effect.spec])
-	found := object.get(spec, engine.segments(pointer), null)
-	not is_null(found)
-}
-
-# METADATA
-# description: The policies of which a value at a field (a JSON pointer), below it or above it is in effect.
-owners_at(effect, field) := {policy | some policy in owners(effect.origins[field])} if {
-	true
-} else := {policy |
-	some pointer, origin in effect.origins
-	_is_on_line(pointer, field)
-	some policy in owners(origin)
-}
-
-_is_on_line(pointer, field) if is_below(pointer, field)
-
-_is_on_line(pointer, field) if is_below(field, pointer)
-
-# METADATA
-# description: The policies that an origin names.
-owners(origin) := [origin] if is_string(origin)
-owners(origin) := origin if is_array(origin)
-
-# METADATA
-# description: A number, or a duration (in nanoseconds) or quantity as a number, to compare it.
-size(value) := value if {
-	is_number(value)
-} else := time.parse_duration_ns(value) if {
-	regex.match(`^([0-9.]+(h|ms|m|us|ns|s))+$`, value)
-} else := units.parse(value)
-
-# METADATA
 # description: |
-#   Why nothing can be judged by parameters: a `kind` that is not a policy kind, or a `field` that is not a JSON pointer.
-#   Without this, a misspelled name would pass everything.
+#   Why nothing can be judged by parameters: a `kind` that is not a policy kind, or a `field` that is not a JSON pointer
+#   into the spec proper. Without this, a misspelled name would pass everything.
 misspelled(kind, field) := sprintf("parameters: unknown policy kind %v", [kind]) if {
 	not kinds.get(kind)
 } else := sprintf("parameters: the field must be a JSON pointer such as /a/b, not %v", [field]) if {
 	not startswith(field, "/")
-}
+} else := sprintf("parameters: %s", [kinds.misplaced_field(kind, field)])
 
 # METADATA
 # description: |
 #   The answers of a guardrail about one `field` of a `kind` that cannot judge what is in effect, because these parameters
-#   are misspelled or it is unknown. Undefined if it can.
+#   are misspelled, it is unknown, or it has no such field. Undefined if it can.
 unknown(effect, parameters) := {{"message": message, "severity": "unknown"}} if {
 	message := misspelled(object.get(parameters, "kind", ""), object.get(parameters, "field", ""))
-} else := {{"message": sprintf("%s is unknown: %s", [parameters.kind, effect.unknown]), "severity": "unknown"}}
+} else := {{"message": sprintf("%s is unknown: %s", [parameters.kind, effect.unknown]), "severity": "unknown"}} if {
+	true
+} else := {{"message": sprintf("%s of %s cannot be judged: %s", [parameters.field, split(parameters.kind, "/")[1], why]), "severity": "unknown"}} if {
+	why := engine.obstacle(effect, parameters.field)
+}
 
 # METADATA
 # description: What is in effect of the `kind` of parameters, `{}` for nothing.
 effect(policies, parameters) := object.get(policies, object.get(parameters, "kind", ""), {})
-
-# METADATA
-# description: A JSON pointer is another one, or below it.
-is_below(pointer, field) if startswith(concat("", [pointer, "/"]), concat("", [field, "/"]))
 
 # METADATA
 # description: A key as messages show it.

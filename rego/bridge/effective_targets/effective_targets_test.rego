@@ -64,28 +64,6 @@ test_hostnames_are_those_that_the_listener_serves if {
 	target.hostnames == {"*"}
 }
 
-test_sizes_are_numbers_durations_or_quantities if {
-	effective_targets.size(3) == 3
-	effective_targets.size("1m30s") == 90000000000
-	effective_targets.size("2k") == 2000
-	not effective_targets.size("much")
-}
-
-test_a_pointer_is_escaped if {
-	effective_targets.values({"spec": {"a/b": 1}}, "/a~1b") == {1}
-	effective_targets.values({"spec": {"a": null}}, "/a") == set()
-}
-
-test_fields_of_policies_that_all_apply_come_from_those_that_have_them if {
-	effect := effective_targets._reported({
-		"spec": [{"rules": {"from": 1}}, {"rules": {"from": 2}, "action": "DENY"}],
-		"origins": {"/0": "a", "/1": "b"},
-		"policies": [],
-	})
-	effect.origins == {"/rules/from": ["a", "b"], "/action": ["b"]}
-	effective_targets.values(effect, "/rules/from") == {1, 2}
-}
-
 test_a_policy_that_cannot_be_merged_is_unknown if {
 	effect := effective_targets._reported({"error": {"message": "too many"}, "policies": [{"policy": "a"}]})
 	effect == {"unknown": "too many", "policies": ["a"]}

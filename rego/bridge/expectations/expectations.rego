@@ -6,6 +6,7 @@
 #   is about every path. An answer that is not certain meets no expectation.
 package bridge.expectations
 
+import data.bridge.effective
 import data.bridge.lib.leaves
 
 # METADATA
@@ -52,13 +53,13 @@ _flaws(entry, expected) := [{"what": "Unknown", "message": message}] if {
 	[object.union({"what": "Value"}, flaw) | some [_, flaw] in sort({[flaw.pointer, flaw] | some flaw in _differing(entry, expected)})],
 	[{"what": "Present", "pointer": pointer, "policies": sort(policies)} |
 		some pointer in expected.absent
-		found := _values(entry, pointer)
+		found := effective.values_at(entry, pointer)
 		found != []
 		policies := {policy | some one in found; some policy in one.policies}
 	],
 	[{"what": "Origin", "pointer": pointer, "expected": sort(wanted), "found": sort(found)} |
 		some pointer, wanted in expected.origins
-		found := {policy | some one in _values(entry, pointer); some policy in one.policies}
+		found := {policy | some one in effective.values_at(entry, pointer); some policy in one.policies}
 		found != {policy | some policy in wanted}
 	],
 	[object.union({"what": "Outcome", "policy": policy, "expected": wanted}, {"found": outcome | some outcome in found}) |
@@ -153,24 +154,7 @@ _at(value, segments) := [found |
 _nothing := {"nothing"}
 
 _described(entry, pointer, wanted, found) := object.union_n([
-	{"pointer": pointer, "policies": sort({policy | some one in _values(entry, pointer); some policy in one.policies})},
+	{"pointer": pointer, "policies": sort({policy | some one in effective.values_at(entry, pointer); some policy in one.policies})},
 	{"expected": value | some value in wanted},
 	{"found": value | some value in found},
 ])
-
-_values(entry, pointer) := [{"value": value, "policies": policies} |
-	some value in _at(entry.spec, leaves.segments(pointer))
-	policies := {policy |
-		some origin, owner in entry.origins
-		_is_on_line(origin, pointer)
-		some policy in array.flatten([owner])
-	}
-] if {
-	is_object(entry.spec)
-} else := [{"value": value, "policies": {entry.origins[sprintf("/%d", [place])]}} |
-	some place, spec in entry.spec
-	some value in _at(spec, leaves.segments(pointer))
-]
-
-_is_on_line(one, other) if startswith(concat("", [one, "/"]), concat("", [other, "/"]))
-_is_on_line(one, other) if startswith(concat("", [other, "/"]), concat("", [one, "/"]))

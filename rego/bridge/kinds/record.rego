@@ -20,6 +20,7 @@ normal_form(type, spec) := object.union_n([
 	{"rules": rules | rules := merge.rules(object.get(spec, "merge", {})); count(rules) > 0},
 	{"strategyRules": by_value | by_value := _strategy_rules(spec); count(by_value) > 0},
 	{"order": order | order := _order_keys(spec.order)},
+	{"quantities": entries | entries := _quantity_entries(spec.quantities)},
 	{"actsOn": types | types := _acts_on(spec); count(types) > 0},
 ])
 
@@ -361,4 +362,39 @@ cluster_scoped(type) if {
 	some crd in lookup.objects_in("apiextensions.k8s.io/CustomResourceDefinition", "-")
 	type == concat("/", [crd.spec.group, crd.spec.names.kind])
 	crd.spec.scope == "Cluster"
+}
+
+# METADATA
+# description: |
+#   What a kind's description states about the size of a field of a policy's spec, `{type, zero?}`; `{}` if nothing.
+quantity_at(policy_kind, pointer) := [object.remove(entry, ["segments"]) |
+	path := leaves.segments(pointer)
+	some entry in get(policy_kind).quantities
+	count(entry.segments) == count(path)
+	every depth, segment in entry.segments {
+		segment in {"*", path[depth]}
+	}
+][0] if {
+	true
+} else := {}
+
+_quantity_entries(entries) := [object.union({"segments": leaves.segments(entry.path)}, object.filter(entry, ["type", "zero"])) |
+	some entry in entries
+]
+
+# METADATA
+# description: |
+#   Why a JSON pointer is none into the spec proper of a kind's policies: it begins with the place of that spec in a policy,
+#   such as a wrapper. Undefined otherwise.
+misplaced_field(policy_kind, pointer) := sprintf("the field is a pointer into what is in effect, which has no %s: %s", [
+	leaves.pointer(array.slice(path, 0, length)),
+	leaves.pointer(array.slice(path, length, count(path))),
+]) if {
+	path := leaves.segments(pointer)
+	length := max([count(place) |
+		some entry in get(policy_kind).places
+		some start in numbers.range(0, count(entry.segments) - 1)
+		place := array.slice(entry.segments, start, count(entry.segments))
+		array.slice(path, 0, count(place)) == place
+	])
 }
