@@ -126,9 +126,9 @@ class Budget:
 class Turns(Generic[T]):
     """Waiting keys: `take` returns one of each owner in turn, and the oldest key of an owner."""
 
-    def __init__(self, owner: Callable[[T], str]) -> None:
+    def __init__(self, owner: Callable[[T], Hashable]) -> None:
         self._owner = owner
-        self._waiting: OrderedDict[str, OrderedDict[T, None]] = OrderedDict()  # by owner, the next one first
+        self._waiting: OrderedDict[Hashable, OrderedDict[T, None]] = OrderedDict()  # by owner, the next one first
         self._count = 0
 
     def __len__(self) -> int:
@@ -158,7 +158,7 @@ class Turns(Generic[T]):
     def take(self, limit: int, fits: Callable[[T], bool] = lambda _: True) -> list[T]:
         """Remove and return up to `limit` keys that fit; an owner whose next key does not fit keeps its turn."""
         taken: list[T] = []
-        passed: set[str] = set()
+        passed: set[Hashable] = set()
         while len(taken) < limit and len(passed) < len(self._waiting):
             owner = next(owner for owner in self._waiting if owner not in passed)
             keys = self._waiting[owner]
@@ -179,6 +179,48 @@ class Turns(Generic[T]):
         """Remove all keys."""
         self._waiting.clear()
         self._count = 0
+
+
+class OwnersTurns:
+    """At most `count` blocks at once. Waiting owners take turns, so many of one delay another by one turn."""
+
+    def __init__(self, count: int) -> None:
+        self._free = count
+        self._owners: dict[asyncio.Future[None], Hashable] = {}
+        self._waiting: Turns[asyncio.Future[None]] = Turns(self._owners.__getitem__)
+
+    @asynccontextmanager
+    async def of(self, owner: Hashable) -> AsyncIterator[None]:
+        """Wait for a turn of this owner; it ends with the block."""
+        if self._free:
+            self._free -= 1
+        else:
+            await self._wait(owner)
+        try:
+            yield
+        finally:
+            self._pass_on()
+
+    async def _wait(self, owner: Hashable) -> None:
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._owners[turn] = owner
+        self._waiting.add(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            self._waiting.discard(turn)
+            if turn.done() and not turn.cancelled():
+                self._pass_on()
+            raise
+        finally:
+            del self._owners[turn]
+
+    def _pass_on(self) -> None:
+        while taken := self._waiting.take(1):
+            if not taken[0].done():  # its client has not left
+                taken[0].set_result(None)
+                return
+        self._free += 1
 
 
 class RetryQueue(Generic[T]):

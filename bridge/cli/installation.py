@@ -189,13 +189,15 @@ def opa_config(
         bridge opa-config --show command
         # For one of many OPAs that get a view of `bridge run --publish`
         bridge opa-config --view infra.public --bridge-url https://hub.example.com:8484
+        # The command that starts it
+        bridge opa-config --view infra.public --show command
         # For one that gets it from object storage
         bridge opa-config --view infra.public --from s3://fleet/east
         # For one that has the data of two clusters
         bridge opa-config --view federation --from s3://fleet/east --cluster east=s3://fleet/east --cluster west=s3://fleet/west
     """
     if show != "config":
-        print(_policy() if show == "policy" else _command())
+        print(_policy(of_edge=bool(view)) if show == "policy" else _command(of_edge=bool(view)))
         return
     from bridge.model.destinations import place_of
     from bridge.model.views import FEDERATION
@@ -264,15 +266,19 @@ def _read_key(file: str | None, default: str) -> str:
     return key
 
 
-def _policy() -> str:
+def _policy(*, of_edge: bool) -> str:
     from bridge.files import authorization_policy
 
+    if of_edge:
+        raise CommandError("--show policy: a view contains the policy of its edges, so --view needs no file of it")
     return authorization_policy().rstrip()
 
 
-def _command() -> str:
-    from bridge.opa.bundle import opa_arguments
+def _command(*, of_edge: bool) -> str:
+    from bridge.opa.bundle import edge_arguments, opa_arguments
 
+    if of_edge:
+        return " ".join(["opa", *edge_arguments("opa.yaml", "127.0.0.1:8181")])
     addresses = ("unix:///run/policy-bridge/opa.sock", "0.0.0.0:8181")
     return " ".join(["opa", *opa_arguments("opa.yaml", "authz.rego", addresses)])
 

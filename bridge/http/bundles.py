@@ -35,6 +35,7 @@ from bridge.http.request_guard import (
     bearer_of,
     check_host,
     check_origin,
+    digest_of,
     same,
     unauthorized,
 )
@@ -62,7 +63,7 @@ from bridge.opa.credentials import (
     tokens_bundle,
 )
 from bridge.settings.model import Settings
-from bridge.work import FILES
+from bridge.work import FILES, OwnersTurns
 
 log = structlog.get_logger(__name__)
 
@@ -144,8 +145,8 @@ class BundleEndpoint:
     is no bundle and will be none soon; clients with an earlier one keep it. The endpoint trusts requests: `add_to` gets
     the guard that allows only OPA.
 
-    When many clients come at once, as after a restart, they download in turns, and each gets the newest bundle. Those
-    that have it download nothing. A refusal (429 or 503) would be an error in OPA's status, and OPA ignores its
+    When many clients come at once, as after a restart, their tokens take turns, and each client gets the newest bundle.
+    Those that have it download nothing. A refusal (429 or 503) would be an error in OPA's status, and OPA ignores its
     Retry-After. `turns` are those of several endpoints together. `downloads` is the number of downloads.
     """
 
@@ -154,7 +155,7 @@ class BundleEndpoint:
         path: str,
         archive: Callable[[Bundle], bytes],
         bundle: Bundle | None = None,
-        turns: asyncio.Semaphore | None = None,
+        turns: OwnersTurns | None = None,
     ) -> None:
         self.downloads = 0
         self.handed_revision = ""
@@ -168,8 +169,8 @@ class BundleEndpoint:
         self._check_first: Callable[[], Awaitable[None]] | None = None
         self._changed = asyncio.Condition()
         self._sending: dict[asyncio.Task[None], bytes] = {}  # contents of downloads in progress, the first one first
-        self._own_turns = asyncio.Semaphore(DOWNLOADS)
-        self._turns = turns or contextlib.nullcontext()
+        self._own_turns = OwnersTurns(DOWNLOADS)
+        self._turns = turns or OwnersTurns(DOWNLOADS)
         self._taken = asyncio.Condition()  # apart from `_changed`, because many clients may wait for that
         self._ended = False
 
@@ -253,7 +254,8 @@ class BundleEndpoint:
         response = self._respond(has)
         if response.status != HTTPStatus.OK or request.transport is None:  # the client has left
             return response
-        async with self._own_turns, self._turns:
+        token = digest_of(bearer_of(request) or "")
+        async with self._own_turns.of(token), self._turns.of(token):
             response = self._respond(has)
             self.downloads += response.status == HTTPStatus.OK
             sending = asyncio.create_task(_send(request, response))

@@ -4,9 +4,7 @@ An edge has a token for its view: the one in the folder of credentials, or those
 files are read again within FILES seconds, for requests; one that cannot be read is logged, and its former tokens count.
 """
 
-import asyncio
 import functools
-import hashlib
 import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -20,13 +18,13 @@ from aiohttp import web
 from bridge.http.bodies import BODIES, Bodies
 from bridge.http.bundles import DOWNLOADS, BundleEndpoint, BundleGuard, read_tokens, refuse_bundle, sign_bundle
 from bridge.http.listeners import ServeError
-from bridge.http.request_guard import Refused, WrongTokens, bearer_of, same
+from bridge.http.request_guard import Refused, WrongTokens, bearer_of, digest_of, same
 from bridge.model.addresses import is_loopback
 from bridge.opa.bundle import BUNDLE_NAME, view_path
 from bridge.opa.credentials import CredentialsError, TokenError, default_folder, kept_credentials
 from bridge.policy_loader.reports import utc_ago, utc_now
 from bridge.settings.model import Settings, split_address
-from bridge.work import FILES
+from bridge.work import FILES, OwnersTurns
 
 log = structlog.get_logger(__name__)
 
@@ -96,7 +94,8 @@ class DestinationState(msgspec.Struct, frozen=True):
 class Edges:
     """The endpoints `/bundles/<view>.tar.gz`, `/status` for reports of edges, and `/fleet`. Raises ServeError.
 
-    `reports` has the last report of each edge by a view of its token and by its id, the longest silent one first.
+    `reports` has the last report of each edge by a view of its token and the token's digest, and by its id, the longest
+    silent one first: an edge cannot report as one that has another token.
     `published` is by view. `trust` has the key that verifies views.
     """
 
@@ -110,12 +109,12 @@ class Edges:
         self.sign = functools.partial(sign_bundle, credentials.key)
         self.trust = credentials.trust
         self.destinations: Callable[[], Iterable[DestinationState]] = list
-        turns = asyncio.Semaphore(_VIEWS_AT_ONCE * DOWNLOADS)
+        turns = OwnersTurns(_VIEWS_AT_ONCE * DOWNLOADS)
         self.endpoints = {
             view.name: BundleEndpoint(view_path(view.name), functools.partial(self.sign, view.name), turns=turns)
             for view in settings.views
         }
-        self.reports: dict[str, dict[str, Edge]] = {}
+        self.reports: dict[tuple[str, bytes], dict[str, Edge]] = {}
         self.published = {name: Published(name, problem="not published yet") for name in self.endpoints}
         self.wrong_tokens = WrongTokens("edges")
         self._shared = credentials.token
@@ -157,7 +156,7 @@ class Edges:
         if (now := time.monotonic()) > self._reread:
             self._reread = now + FILES
             self._read_again()
-        return self._granted.get(_digest(token), [])
+        return self._granted.get(digest_of(token), [])
 
     def _read_again(self) -> None:
         for view in self.endpoints:
@@ -171,7 +170,7 @@ class Edges:
         self._granted = {}
         for view, tokens in self._read.items():
             for token in tokens:
-                self._granted.setdefault(_digest(token), []).append(view)
+                self._granted.setdefault(digest_of(token), []).append(view)
 
     def _read_tokens(self, view: str) -> list[str]:
         if self._files is None:
@@ -214,13 +213,14 @@ class Edges:
     def _known_edges(self) -> Iterator[tuple[str, Edge]]:
         """Yield each edge that has not been silent for too long, with a view of its token."""
         forgotten = utc_ago(FORGOTTEN)
-        for view, known in self.reports.items():
+        for (view, _), known in self.reports.items():
             while known and next(iter(known.values())).reported < forgotten:
                 del known[next(iter(known))]
             yield from ((view, edge) for edge in known.values())
 
     async def _take_report(self, request: web.Request) -> web.StreamResponse:
-        own = self._views_of(bearer_of(request) or "")
+        token = bearer_of(request) or ""
+        own = self._views_of(token)
         try:
             async with request.app[BODIES].read(request, LARGEST_REPORT, LONGEST_REPORT) as body:
                 edge = _edge_of(_REPORT.decode(body))
@@ -232,7 +232,7 @@ class Edges:
         if edge.view in self.endpoints and edge.view not in own:
             why = f"it is configured for the view {edge.view}, of which it has no token"
             edge = msgspec.structs.replace(edge, view=own[0], revision="", error=why)
-        known = self.reports.setdefault(edge.view if edge.view in own else own[0], {})
+        known = self.reports.setdefault((edge.view if edge.view in own else own[0], digest_of(token)), {})
         before, published = known.pop(edge.id, edge), self.published.get(edge.view, Published(""))
         if edge.revision != published.revision:  # it may be stuck while newer revisions follow each other
             since = (before.revision == edge.revision and before.behind) or published.since
@@ -257,11 +257,6 @@ def _edge_of(report: _Report) -> Edge:
         "error": "; ".join(filter(None, [bundle.message, *map(_text_of, bundle.errors)])),
     }
     return Edge(reported=utc_now(), **{name: text[:_LONGEST] for name, text in texts.items()})
-
-
-def _digest(token: str) -> bytes:
-    """Return what tokens are compared by: the time to find it tells nothing about a token."""
-    return hashlib.sha256(token.encode(errors="replace")).digest()
 
 
 def _text_of(error: Any) -> str:

@@ -1,5 +1,6 @@
 """Request guards: the right Host and Origin, and a right token."""
 
+import hashlib
 import hmac
 import time
 from collections import OrderedDict
@@ -77,6 +78,11 @@ def bearer_of(request: web.Request) -> str | None:
 def same(given: str, wanted: str) -> bool:
     """Compare two secrets in constant time."""
     return hmac.compare_digest(given.encode(errors="replace"), wanted.encode())
+
+
+def digest_of(token: str) -> bytes:
+    """Return what tokens are found by: the time to find it tells nothing about a token."""
+    return hashlib.sha256(token.encode(errors="replace")).digest()
 
 
 class WrongTokens:

@@ -29,6 +29,8 @@ KEY_ID = "policy-bridge"  # of the key that signs bundles, in OPA's configuratio
 KEY_ALGORITHM = "ES256"
 LONG_POLL_SECONDS = 30
 POLL_SECONDS = 5  # between two requests of an OPA to storage, which cannot let it wait; at most twice that
+EDGE_POLICY = "system/edge"  # the package that authorizes requests to an edge with `--authorization=basic`
+LARGEST_EDGE_BODY = 4 << 20  # bytes of a request to an edge, also unpacked
 LARGEST_BODY = 64 << 20  # bytes of a request to OPA, also unpacked; a batch of an initial sync has at most half of that
 
 MANIFEST = ".manifest"  # the path of a bundle's manifest in it
@@ -71,7 +73,6 @@ def opa_config(
     """
     bearer = {"token_path": trust.token_path} if trust.token_path else {"token": trust.token}
     logged = {"decision_logs": _DECISION_IDS} if decision_ids else {}
-    limits = {"server": {"decoding": {"max_length": LARGEST_BODY, "gzip": {"max_length": LARGEST_BODY}}}}
     return {
         "services": {"bridge": {"url": bridge_url.rstrip("/"), "credentials": {"bearer": bearer}}},
         "keys": {KEY_ID: {"algorithm": KEY_ALGORITHM, **({"key": trust.public_key} if trust.public_key else {})}},
@@ -81,7 +82,7 @@ def opa_config(
         },
         "status": {"prometheus": True},
         **logged,
-        **(limits if authorization else {}),
+        **(_limit_bodies(LARGEST_BODY) if authorization else {}),
     }
 
 
@@ -97,7 +98,8 @@ def edge_config(
 
     OPA keeps the last valid bundle in its `persistence_directory`, and starts with it if the source is away. It reports
     its status to the bridge at `hub_url`, unless that is empty, with the variable HOSTNAME as its name. `ca_file` has
-    the authorities (PEM) of the servers' certificates, instead of the system's.
+    the authorities (PEM) of the servers' certificates, instead of the system's. With `--authorization=basic` it answers
+    only what the policy in the view allows.
     """
     config = opa_config(hub_url, trust)
     bundle = {**_bundle(view, view_path(view)), "persist": True}
@@ -114,6 +116,8 @@ def edge_config(
         "labels": {"view": view, "edge": "${HOSTNAME}"},
         "bundles": {BUNDLE_NAME: bundle},
         "status": {**status, "prometheus": True},
+        "default_authorization_decision": f"{EDGE_POLICY}/allow",
+        **_limit_bodies(LARGEST_EDGE_BODY),
     }
 
 
@@ -148,6 +152,18 @@ def opa_arguments(config: str, policy: str, listen: Sequence[str]) -> list[str]:
         *("run", "--server", *addresses, "--unix-socket-perm=600"),
         *("--authentication=token", "--authorization=basic"),
         *(f"--config-file={config}", "--skip-version-check", policy),
+    ]
+
+
+def _limit_bodies(most: int) -> dict[str, Any]:
+    return {"server": {"decoding": {"max_length": most, "gzip": {"max_length": most}}}}
+
+
+def edge_arguments(config: str, address: str) -> list[str]:
+    """Return the arguments of an `opa` that is an edge with a file of its configuration, at one address."""
+    return [
+        *("run", "--server", f"--addr={address}", "--authorization=basic"),
+        *(f"--config-file={config}", "--skip-version-check"),
     ]
 
 

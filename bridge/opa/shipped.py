@@ -25,7 +25,7 @@ import yaml
 
 from bridge.files import crds_root, rego_root
 from bridge.model.types import GUARDRAIL_PREFIX
-from bridge.opa.bundle import Bundle, build_bundle
+from bridge.opa.bundle import EDGE_POLICY, Bundle, build_bundle
 from bridge.opa.executable import cache_root
 
 
@@ -126,6 +126,13 @@ def edge_bundle(root: Path) -> Bundle:
     modules = {path: _EDGE.sub("package bridge.v1", text) for path, text in modules.items()}
     shared = {path: (root / path).read_text(encoding="utf-8") for path in _OF_EDGES}
     return build_bundle(modules | shared, {}, ("bridge/v1", "bridge/lib", "bridge/request"))
+
+
+def add_edge_policy(rules: Bundle, root: Path) -> Bundle:
+    """Return a bundle with the authorization policy of edges, which their configuration names."""
+    policy = (root / "system/edge/edge.rego").read_bytes()
+    files = {**rules.files, "system/edge.rego": policy}
+    return Bundle(files, rules.revision, tuple(sorted({*rules.roots, EDGE_POLICY})))
 
 
 # As `opa fmt` writes modules: a rule or an import begins in the first column with a letter or `_`.

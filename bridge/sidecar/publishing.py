@@ -26,7 +26,7 @@ from bridge.model.views import View
 from bridge.opa.bundle import Bundle, build_cluster_bundle, build_view_bundle
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
-from bridge.opa.shipped import edge_bundle
+from bridge.opa.shipped import add_edge_policy, edge_bundle
 from bridge.policy_loader.loader import Loader
 from bridge.policy_loader.reports import utc_now
 from bridge.replicator.answers import AnswerTable
@@ -164,7 +164,8 @@ class Publishing:
         if view.cluster:
             bundle = await asyncio.to_thread(build_cluster_bundle, documents, view.cluster, view.name, now)
         else:
-            bundle = await asyncio.to_thread(build_view_bundle, rules, documents, view.name, now)
+            allowed = add_edge_policy(rules, rego_root())
+            bundle = await asyncio.to_thread(build_view_bundle, allowed, documents, view.name, now)
         if bundle.revision != endpoint.revision:
             content = await asyncio.to_thread(self.edges.sign, view.name, bundle)
             await endpoint.serve_next(Bundle({}, bundle.revision, bundle.roots), content)

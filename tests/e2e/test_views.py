@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+import http.client
 import io
 import json
 import re
@@ -17,6 +18,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
@@ -47,7 +49,7 @@ data: {{acme.rego: "package acme\\n\\nnumber := {}"}}
 """
 
 
-def _free_address() -> str:
+def free_address() -> str:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return f"127.0.0.1:{probe.getsockname()[1]}"
@@ -78,7 +80,7 @@ class Fleet:
     opa_path: Path
     environment: dict[str, str]
     stack: ExitStack
-    address: str = field(default_factory=_free_address)
+    address: str = field(default_factory=free_address)
 
     def __post_init__(self) -> None:
         shutil.copytree(SHOP, self.folder / "manifests")
@@ -101,7 +103,7 @@ class Fleet:
         folder = self.folder / name
         folder.mkdir(exist_ok=True)
         (folder / "opa.json").write_text(json.dumps(config))
-        address = _free_address()
+        address = free_address()
         words = [
             str(self.opa_path),
             "run",
@@ -473,6 +475,62 @@ def test_edges_answer_about_hostile_names_and_their_own_do_nothing(fleet: Fleet,
     shown = bridge("fleet", "status", "--bridge-url", url, "--publish-credentials", credentials).stdout
     assert "owned" in shown
     assert not OBEYED.search(shown.replace("\n", ""))
+
+
+# What would change an edge, or show more than the answers of its view: a method, a path and a body.
+FORBIDDEN = [
+    ("PUT", "/v1/policies/other", b"package bridge.v1.other\n\nr := opa.runtime().env"),
+    ("DELETE", "/v1/policies/policy-bridge/bridge/lib/keys.rego", None),
+    ("PUT", "/v1/data/bridge/v1/effective", b"{}"),
+    ("PATCH", "/v1/data", b"[]"),
+    ("DELETE", "/v1/data/objects", None),
+    ("POST", "/v1/query", b'{"query": "x = opa.runtime()"}'),
+    ("POST", "/v1/compile", b'{"query": "data.bridge"}'),
+    ("POST", "/v1/batch/data/bridge/v1/effective", b"{}"),
+    ("GET", "/v1/config", None),
+    ("GET", "/v1/policies", None),
+    ("GET", "/v1/status", None),
+    ("GET", "/v1/data", None),
+    ("GET", "/v1/data/objects", None),
+    ("GET", "/v1/data/bridge/%2e%2e/objects", None),
+    ("GET", "/v1/data/bridge%2fv1%2f..%2f..%2fobjects", None),
+    ("POST", "/v1/data/bridge/v1/effective?explain=full", b"{}"),
+    ("POST", "/", b"{}"),
+    ("POST", "/v0/data/bridge/v1/effective", b"{}"),
+]
+
+
+@pytest.mark.parametrize("view", ["infra.public", "infra.public.effective"])
+def test_edge_that_authorizes_requests_answers_queries_and_nothing_else(fleet: Fleet, view: str) -> None:
+    edge, _ = fleet.start_edge("edge", fleet.config(view), "--authorization=basic")
+    eventually_blocking(lambda: _status(f"{edge}/health"), lambda found: found == 500)  # it has no policy yet
+    fleet.start_hub("Gateway/infra/public", "Gateway/infra/public=effective")
+    eventually_blocking(lambda: _status(f"{edge}/health"), lambda found: found == 200)
+    assert about(edge)["name"] == view
+    storefront = {"targets": [STOREFRONT]}
+    assert query(edge, "effective", storefront) == query(fleet.opa_url, "effective", storefront) != []
+    assert {case[:2]: _status(f"{edge}{case[1]}", case[0], case[2]) for case in FORBIDDEN} == {
+        case[:2]: 401 for case in FORBIDDEN
+    }
+    connection = http.client.HTTPConnection(edge.removeprefix("http://"), timeout=60)
+    connection.putrequest("POST", "/v1/data/bridge/v1/effective")
+    connection.putheader("Content-Length", str(5 << 20))
+    connection.endheaders()
+    assert connection.getresponse().status in {400, 413}
+    connection.close()
+
+
+def _status(url: str, method: str = "GET", body: bytes | None = None) -> int:
+    headers = {"Content-Type": "application/json-patch+json" if method == "PATCH" else "application/json"}
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(str(parts.hostname), parts.port, timeout=60)
+    try:
+        connection.request(method, url.removeprefix(f"http://{parts.netloc}"), body, headers)
+        return connection.getresponse().status
+    except ConnectionRefusedError:
+        return 0
+    finally:
+        connection.close()
 
 
 def _wait_for_other_revision(url: str, revision: str) -> None:

@@ -19,7 +19,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from yarl import URL
 
 from bridge.http import edges as module
-from bridge.http.edges import Edges, Published
+from bridge.http.edges import Edge, Edges, Published
 from bridge.http.request_guard import LOGGED_PEERS
 from bridge.model.destinations import place_of
 from bridge.opa.bundle import build_bundle, edge_config
@@ -46,6 +46,11 @@ async def listening(folder: Path) -> AsyncIterator[tuple[Edges, URL]]:
         yield edges, server.make_url("/")
 
 
+def reports_of(edges: Edges, view: str) -> dict[str, Edge]:
+    """The last reports of the edges with a token of a view, by their ids."""
+    return {id_: edge for (name, _), known in edges.reports.items() if name == view for id_, edge in known.items()}
+
+
 async def send_report(url: URL, token: str, view: str, identity: str = "one") -> int:
     """Send a report of an edge of this view; return the status."""
     body = {"labels": {"id": identity, "view": view}, "bundles": {"policy-bridge": {"active_revision": "1"}}}
@@ -60,10 +65,10 @@ async def send_report(url: URL, token: str, view: str, identity: str = "one") ->
 async def test_edge_reports_only_as_one_of_a_view_of_its_token(tmp_path: Path) -> None:
     async with listening(tmp_path) as (edges, url):
         assert await send_report(url, INTERNAL, "infra.internal") == 200
-        known = edges.reports["infra.internal"]["one"]
+        known = reports_of(edges, "infra.internal")["one"]
         assert await send_report(url, PUBLIC, "infra.internal") == 200
-        assert edges.reports["infra.internal"] == {"one": known}
-        [shown] = edges.reports["infra.public"].values()
+        assert reports_of(edges, "infra.internal") == {"one": known}
+        [shown] = reports_of(edges, "infra.public").values()
         assert (shown.view, shown.revision) == ("infra.public", "")
         assert shown.error == "it is configured for the view infra.internal, of which it has no token"
         assert await send_report(url, "wrong", "infra.public") == 401
@@ -78,8 +83,25 @@ async def test_edges_of_one_view_do_not_displace_those_of_another(
         for number in range(20):
             await send_report(url, PUBLIC, "infra.public", str(number))
         await send_report(url, PUBLIC, "a-view-that-is-gone", "last")
-        assert list(edges.reports["infra.internal"]) == ["one"]
-        assert list(edges.reports["infra.public"]) == ["17", "18", "19", "last"]
+        assert list(reports_of(edges, "infra.internal")) == ["one"]
+        assert list(reports_of(edges, "infra.public")) == ["17", "18", "19", "last"]
+
+
+async def test_edge_reports_for_itself_alone_beside_another_with_its_id_and_view(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_EDGES", 5)
+    neighbor = "a-neighbor-of-the-public-edge"
+    async with listening(tmp_path) as (edges, url):
+        (tmp_path / "tokens" / "infra.public").write_text(f"{PUBLIC}\n{neighbor}\n")
+        edges._reread = 0.0
+        await send_report(url, neighbor, "infra.public", "one")
+        [(_, theirs)] = edges.reports
+        known = dict(edges.reports["infra.public", theirs])
+        for identity in ("one", *map(str, range(20))):
+            await send_report(url, PUBLIC, "infra.public", identity)
+        assert edges.reports["infra.public", theirs] == known
+        assert sum(map(len, edges.reports.values())) == 5
 
 
 async def test_changed_tokens_count_soon_and_unreadable_ones_change_nothing(
@@ -103,14 +125,15 @@ async def test_edges_are_counted_by_state_and_forgotten_after_an_hour(tmp_path: 
         for identity in ("current", "behind", "failing", "silent", "gone"):
             await send_report(url, PUBLIC, "infra.public", identity)
         await send_report(url, PUBLIC, "a-view-that-is-gone", "other")
-        known = edges.reports["infra.public"]
+        [known] = edges.reports.values()
         for identity, change in {
             "behind": {"revision": "0"},
             "failing": {"error": "scope mismatch"},
             "silent": {"reported": utc_ago(301), "error": "scope mismatch"},
         }.items():
             known[identity] = msgspec.structs.replace(known[identity], **change)
-        edges.reports["infra.public"] = {
+        [key] = edges.reports
+        edges.reports[key] = {
             "gone": msgspec.structs.replace(known.pop("gone"), reported=utc_ago(3601)),
             **known,
         }
@@ -120,7 +143,7 @@ async def test_edges_are_counted_by_state_and_forgotten_after_an_hour(tmp_path: 
             ("infra.public", "failing"): 1,
             ("infra.public", "silent"): 1,
         }
-        assert "gone" not in edges.reports["infra.public"]
+        assert "gone" not in reports_of(edges, "infra.public")
         edges.published["infra.public"] = Published("infra.public", "2", utc_ago(1))
         assert edges.count()["infra.public", "behind"] == 0
 
@@ -133,7 +156,7 @@ async def test_edge_that_is_stuck_is_behind_also_while_newer_revisions_follow_ea
         assert edges.count()["infra.public", "behind"] == 1
         edges.published["infra.public"] = Published("infra.public", "1", utc_ago(0))
         await send_report(url, PUBLIC, "infra.public")
-        assert edges.reports["infra.public"]["one"].behind == ""
+        assert reports_of(edges, "infra.public")["one"].behind == ""
 
 
 @pytest.mark.long
@@ -187,14 +210,14 @@ async def test_long_texts_of_a_report_are_shortened(tmp_path: Path) -> None:
     body = {"labels": {"id": long, "edge": long, "view": long}, "bundles": {"policy-bridge": bundle}}
     status, edges = await report(tmp_path, json.dumps(body))
     assert status == 200
-    [(identity, edge)] = edges.reports["all"].items()
+    [(identity, edge)] = reports_of(edges, "all").items()
     assert len(identity) + sum(len(getattr(edge, name)) for name in edge.__struct_fields__) < 5000
 
 
 async def test_edge_without_a_name_is_shown_by_the_id_of_its_opa(tmp_path: Path) -> None:
     named = edge_config("http://127.0.0.1:8484", shared_trust(), "all")["labels"]["edge"]
     _, edges = await report(tmp_path, json.dumps({"labels": {"id": "one", "edge": named}}))
-    assert edges.reports["all"]["one"].name == "one"
+    assert reports_of(edges, "all")["one"].name == "one"
 
 
 def test_edge_that_reports_to_no_bridge_knows_only_the_place_of_its_view() -> None:

@@ -1,7 +1,9 @@
+import asyncio
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.work import Turns
+from bridge.work import OwnersTurns, Turns
 
 
 def turns(*keys: str) -> Turns[str]:
@@ -62,3 +64,33 @@ def test_every_key_comes_out_once_and_no_owner_waits_longer_than_one_round(
         for key in taken[: taken.index(own[-1])] if own else ():
             others = 0 if key[0] == owner else others + 1
             assert others <= 2
+
+
+async def test_owner_with_many_waiting_delays_another_by_one_turn() -> None:
+    slots = OwnersTurns(2)
+    began: list[str] = []
+
+    async def work(owner: str) -> None:
+        async with slots.of(owner):
+            began.append(owner)
+            await asyncio.sleep(0)
+
+    waiting = [asyncio.create_task(work("many")) for _ in range(20)]
+    await asyncio.sleep(0)
+    waiting.append(asyncio.create_task(work("one")))
+    await asyncio.gather(*waiting)
+    assert began.index("one") < 8  # a few had ended before it waited
+    assert len(began) == 21
+
+
+async def test_turn_of_an_owner_that_gave_up_is_the_next_ones() -> None:
+    slots = OwnersTurns(1)
+    first = slots.of("a")
+    await first.__aenter__()
+    leaving = [asyncio.ensure_future(slots.of(owner).__aenter__()) for owner in ("a", "b", "b")]
+    await asyncio.sleep(0)
+    leaving[0].cancel()
+    await first.__aexit__(None, None, None)  # the turn is given to the second one, which leaves as well
+    leaving[1].cancel()
+    await asyncio.wait_for(leaving[2], 1)
+    assert [one.cancelled() for one in leaving] == [True, True, False]
