@@ -69,9 +69,9 @@ def analyze(**options: Any) -> int:
     """Show the effects of applying FILE: introduced and fixed problems, effective policies before and after.
 
     Nothing is written. Problems are targets that do not exist or are not granted, conflicts, policies that are
-    overridden on all paths or have no effective target, links that do not count, violations of Constraints, and unknown
-    kinds and fields. Only problems that the change can affect are listed. Exits with 1 if problems are introduced, 2 if
-    FILE is not all readable.
+    overridden on all paths or have no effective target, links that do not count, violations of Constraints, unknown
+    kinds and fields, and values that an API server refuses. Only problems that the change can affect are listed. Exits
+    with 1 if problems are introduced, 2 if FILE is not all readable.
 
     Examples:
         # Show the effects of a changed file on a cluster
@@ -106,6 +106,8 @@ def analyze(**options: Any) -> int:
     with _stored(base, files, asked.source) as (stored, at_base):
         (found, applied, position), code = read(dataclasses.replace(stored, applied=files), ask, allow_empty=True)
     print_analysis(asked.output, found, lambda key: applied.position(key) or at_base(position(key)))
+    for line in applied.source.unchecked:
+        print_error(f"warning: {line}")
     for problem in applied.problems:
         print_error(f"error: {problem.subject}: {problem.message}")
     return INPUT_ERROR if code or applied.problems else _FOUND if found.fails else 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.cli.command import SCHEMAS, SELECTOR, namespace_options, words
 from bridge.cli.notation import Entry, Place, Position
-from bridge.cli.output import Answer
+from bridge.cli.output import Answer, print_error
 from bridge.cli.reading import Asked, read_command
 from bridge.cli.table import Table
 from bridge.model.keys import parse_key
@@ -30,7 +30,8 @@ _NAMED = 3  # causes that a row lists
 async def problems(engine: Engine, asked: Asked) -> Answer:
     """List problems: targets that do not exist or are not granted, conflicts, policies without effect, broken links.
 
-    With --manifests also unknown kinds and fields. The exit code is 1 if there are problems that are not warnings.
+    With --manifests also unknown kinds and fields, and values that an API server refuses. The exit code is 1 if there
+    are problems that are not warnings.
 
     Examples:
         # All problems in a folder
@@ -45,6 +46,8 @@ async def problems(engine: Engine, asked: Asked) -> Answer:
 
     keys = await target_keys(engine.opa, asked.words, asked.namespace) if asked.words else None
     doubts = doubtful(engine.doubts(read_crds(asked.more["schemas"])))
+    for line in engine.unchecked():
+        print_error(f"warning: {line}")
     found = known(engine, await all_problems(engine.opa, keys, asked.namespace, asked.selects, doubts))
     return Answer(
         lambda: [problems_table(found, engine.position)],

@@ -45,7 +45,8 @@ class Engine:
     """An OPA to query. For objects that were read for it also their problems, and the positions of manifests' objects.
 
     `problems` are errors of the input, and what cannot be read; `rejected` is Rego of others in a cluster. `doubts`
-    returns unknown kinds and fields of manifests, by the schemas of these CRDs and the manifests' own. `replicated` are
+    returns what an API server refuses or drops of manifests, by the schemas of these CRDs and the manifests' own, and
+    `unchecked` has a line for each kind with rules that it could not evaluate. `replicated` are
     the types of objects from a cluster, None for all, and `namespace` is the context's, None for other sources.
     `changed` waits until the contents may differ. `empty` means that manifests have no objects. `running` means that
     the OPA was there before. `settled` are admins' modules, None without any and for a running OPA; `events` returns
@@ -59,6 +60,7 @@ class Engine:
     rejected: list[Trouble] = field(default_factory=list)
     position: Callable[[Key], tuple[str, int] | None] = lambda _: None
     doubts: Callable[[Sequence[Object]], list[tuple[Key, Doubt, int]]] = lambda _: []
+    unchecked: Callable[[], Sequence[str]] = tuple
     replicated: Sequence[str] | None = None
     namespace: str | None = None
     changed: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(POLL)
@@ -165,6 +167,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
                 [*source.problems, *rejected],
                 position=source.position,
                 doubts=source.doubts,
+                unchecked=lambda: source.unchecked,
                 changed=changed,
                 empty=not objects and not empty,
                 settled=found,

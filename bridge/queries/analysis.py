@@ -76,7 +76,7 @@ def _download(url: str) -> bytes:
 
 
 def doubtful(doubts: Iterable[tuple[Key, Doubt, int]]) -> list[Entry]:
-    """Return unknown kinds and fields in the form of the query `problems`, with the line in the object's file.
+    """Return unknown names and refused values in the form of the query `problems`, with the line in the object's file.
 
     One that a newer release may know is a warning, as a violation with the enforcementAction `warn` is.
     """

@@ -54,10 +54,11 @@ class Released(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A kind or field of an object that its schema does not have.
+    """A kind or field of an object that its schema does not have, or a value that its schema does not allow.
 
-    `reason` is UnknownKind or UnknownField. `certain` is False if only a release in known_fields.json lacks the name
-    and no similar name exists: a newer release may have it. `place` is that of the name in the object.
+    `reason` is UnknownKind, UnknownField or InvalidValue. `certain` is False if only a release in known_fields.json
+    lacks the name and no similar name exists: a newer release may have it. `place` is that of the name or value in the
+    object.
     """
 
     reason: str

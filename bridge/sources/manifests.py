@@ -109,7 +109,8 @@ class ManifestSource:
 
     With `follow`, `changes` continues after the first state with the changes of the files. Objects have the API
     server's defaults (semantics K5), by the CRDs among them and by `crds`. A broken document is reported (as Trouble,
-    and in `problems`) and the others are delivered.
+    and in `problems`) and the others are delivered. `unchecked` has a line for each kind with rules that `doubts`
+    could not evaluate.
     """
 
     def __init__(self, paths: Sequence[Path | str], *, follow: bool, crds: Sequence[Object] = ()) -> None:
@@ -117,6 +118,7 @@ class ManifestSource:
         self._follow = follow
         self._crds = crds
         self._state = ManifestState(self._paths, retried=follow, crds=crds)
+        self.unchecked: list[str] = []
         self._wanted: set[str] = set()
         self._listed: set[str] = set()
         self._again = False
@@ -133,22 +135,29 @@ class ManifestSource:
         return (manifest.file, manifest.line) if manifest else None
 
     def doubts(self, crds: Iterable[Object] = ()) -> list[tuple[Key, Doubt, int]]:
-        """Return the kinds and fields of the manifests that their schemas do not have, with key and line.
+        """Return what an API server refuses or drops of the manifests by their schemas, with key and line.
 
         `crds` describe kinds in addition to those among the manifests.
         """
-        from bridge.sources.known_fields import KnownFields
+        from bridge.sources.known_fields import Doubt, KnownFields
+        from bridge.sources.schemas import Schemas
 
         crds = [*crds, *self._crds, *(obj for key, obj in self._state.objects.items() if key.type_id == CRD)]
-        known = KnownFields(crds)
+        known, schemas = KnownFields(crds), Schemas(crds)
         found = []
         lines: dict[str, Lines | None] = {}
         for key, manifest in self._state.manifests.items():
-            for doubt in known.doubts(manifest.object):
+            wrong = schemas.wrong_values(self._state.objects[key])
+            doubts = [Doubt("InvalidValue", one.message, certain=True, place=one.place) for one in wrong]
+            for doubt in (*doubts, *known.doubts(manifest.object)):
                 if manifest.file not in lines:
                     lines[manifest.file] = _read_lines(manifest.file)
                 read = lines[manifest.file]
                 found.append((key, doubt, read.of(manifest.line, doubt.place) if read else manifest.line))
+        self.unchecked = [
+            f"{number} validation rules of {type_id} are not checked: they use functions that only Kubernetes has"
+            for type_id, number in sorted(schemas.unchecked_rules().items())
+        ]
         return found
 
     def complete(self, crds: Iterable[Object]) -> dict[Key, Object]:

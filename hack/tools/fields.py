@@ -1,7 +1,7 @@
 """Fields of CRDs, for commands on a folder of manifests: `python -m hack.tools.fields`.
 
-Writes gateway_api_defaults.json and known_fields.json in bridge/sources, with a line for each kind of Gateway API and
-of vendors. The experimental channel has every kind, and the fields and defaults of the standard one.
+Writes gateway_api_defaults.json, known_fields.json and schemas.json in bridge/sources, with a line for each kind of
+Gateway API and of vendors. The experimental channel has every kind, and the fields and defaults of the standard one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,12 +12,13 @@ import msgspec
 import yaml
 
 from bridge.model.keys import Key
-from bridge.sources import defaults, known_fields
+from bridge.sources import defaults, known_fields, schemas
 from bridge.sources.defaults import KindDefaults, ShippedDefaults, mapping_of
 from hack.tools.crds import GATEWAY_API_VERSION, VENDORS, crds_of, ensure_crds
 
 DEFAULTS = Path(defaults.__file__).with_name(defaults.FILE)
 KNOWN_FIELDS = Path(known_fields.__file__).with_name(known_fields.FILE)
+SCHEMAS = Path(schemas.__file__).with_name(schemas.FILE)
 
 
 def defaults_of(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -78,6 +79,20 @@ def render_known_fields() -> str:
     return f"{_lines(kinds)}\n"
 
 
+def render_schemas() -> str:
+    """Return the text of the file with schemas. A version with the schema of another one has its name instead."""
+    crds = [*_crds_in(ensure_crds() / "experimental"), *(crd for vendor in VENDORS for crd in crds_of(vendor).values())]
+    found: dict[str, Any] = {}
+    for type_id, versions in (one for crd in crds for one in schemas.schemas_of(crd)):
+        kept: dict[str, Any] = {}
+        for version, schema in versions.items():
+            whole = schemas.slim(schema)
+            whole["properties"] = {name: part for name, part in whole["properties"].items() if name != "status"}
+            kept[version] = next((other for other, known in kept.items() if known == whole), whole)
+        found[type_id] = kept
+    return f"{_lines(found)}\n"
+
+
 def _crds_in(folder: Path) -> list[dict[str, Any]]:
     return [yaml.safe_load(file.read_text(encoding="utf-8")) for file in sorted(folder.glob("*.yaml"))]
 
@@ -93,3 +108,4 @@ def _json(value: Any) -> str:
 if __name__ == "__main__":
     DEFAULTS.write_text(render_defaults(extract_defaults(ensure_crds())), encoding="utf-8")
     KNOWN_FIELDS.write_text(render_known_fields(), encoding="utf-8")
+    SCHEMAS.write_text(render_schemas(), encoding="utf-8")

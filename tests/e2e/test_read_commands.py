@@ -97,7 +97,7 @@ def test_broken_manifests_are_reported_by_file_and_line_and_the_others_count(bri
     assert len(json.loads(answer.stdout)) == 20
     lines = _lines(answer.stderr)
     assert len(lines) == 3
-    for line, number, what in zip(lines, (2, 3, 10), ("YAML", "apiVersion", "name"), strict=True):
+    for line, number, what in zip(lines, (2, 3, 12), ("YAML", "apiVersion", "name"), strict=True):
         assert line.startswith(f"error: {file}:{number}: ")
         assert what in line
 

@@ -11,7 +11,7 @@ import yaml
 from bridge.files import rego_root
 from bridge.opa.client import Opa
 from hack.tools.crds import VENDORS, Vendor, crds_of
-from hack.tools.fields import KNOWN_FIELDS, render_known_fields
+from hack.tools.fields import KNOWN_FIELDS, SCHEMAS, render_known_fields, render_schemas
 from tests.warm_opa import WarmOpa
 
 pytestmark = pytest.mark.long
@@ -134,5 +134,6 @@ async def test_the_crds_change_nothing_that_the_presets_say(opa: Opa, crds: dict
     assert await opa.query("undescribed", {"changes": changes}) == {}
 
 
-def test_known_fields_are_those_of_the_releases() -> None:
+def test_known_fields_and_schemas_are_those_of_the_releases() -> None:
     assert KNOWN_FIELDS.read_text() == render_known_fields(), "run python -m hack.tools.fields"
+    assert SCHEMAS.read_text() == render_schemas(), "run python -m hack.tools.fields"
