@@ -52,6 +52,7 @@ POD_SUBRESOURCES = ("pods/ephemeralcontainers", "pods/resize")
 # Requests by which the API server also writes metadata of an object, besides `status` of each built-in kind. No patch
 # is an answer to them, so only the validating webhook gets them.
 METADATA_RESOURCES = {"pods": ("pods/binding", "bindings"), "namespaces": ("namespaces/finalize",)}
+CONNECTIONS = ("pods/exec", "pods/attach", "pods/portforward", "pods/proxy", "services/proxy")
 SYSTEM_NAMESPACES = ("kube-system", "kube-node-lease")
 # Objects that must stay writable whatever policies decide: leases and events of components, the API server's own
 # reviews, the resources of policies, and everything that a Pod of the bridge needs to start: nodes and their
@@ -190,7 +191,7 @@ def _with_subresources(plural: str, group: str) -> list[str]:
     return found
 
 
-def webhook_configuration(
+def webhook_configuration(  # noqa: PLR0913 - independent options of one document
     which: Kind,
     name: str,
     target: Target,
@@ -200,8 +201,12 @@ def webhook_configuration(
     resources: Sequence[str] = (),
     policies: bool = True,
     conditions: Iterable[tuple[str, str]] = (),
+    every_operation: bool = False,
 ) -> dict[str, Any]:
     """Return a configuration of one of KINDS.
+
+    `every_operation` adds a webhook for deletions and connections to the validating one, for a decision that gets whole
+    AdmissionReviews.
 
     `exempt` are namespaces whose objects are excluded. `resources` (`<plural>.<group>`) are the reviewed ones, by
     default every object; `policies` adds a second webhook for objects in the form of a policy, of any group, and to the
@@ -241,6 +246,10 @@ def webhook_configuration(
     if policies and which is VALIDATING:
         of_policies = of_the_hierarchy(preset_kinds(rego_root()))
         webhooks.append(webhook(f"deletions.{which.webhook}", [every], of_policies, operations=["DELETE"]))
+    if every_operation and which is VALIDATING:
+        deleted = [{**rule_for(resource, which), "operations": ["DELETE"]} for resource in resources or ["*.*"]]
+        connected = {"apiGroups": [""], "apiVersions": ["*"], "resources": [*CONNECTIONS], "scope": "*"}
+        webhooks.append(webhook(f"requests.{which.webhook}", [*deleted, {**connected, "operations": ["CONNECT"]}]))
     return {
         "apiVersion": API_VERSION,
         "kind": which.kind,

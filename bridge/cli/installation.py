@@ -102,6 +102,7 @@ def webhook_config(
             resources=resources,
             policies=policies,
             conditions=conditions,
+            every_operation=settings.webhook_input == "review",
         )
         for which in KINDS
     ]
@@ -150,6 +151,11 @@ def webhook_config(
         "created if the folder does not exist. Default: a folder of this user.",
     ),
     option("--decision-ids", is_flag=True, help="OPA returns an id with each decision, for the audit of admission."),
+    option(
+        "--system-main",
+        is_flag=True,
+        help="OPA answers POST / by the rule main of a ConfigMap's package system, as the bridge's own OPA does.",
+    ),
     option("--authorization", is_flag=True, help="OPA gets its accepted tokens from the bridge, and limits requests."),
     option(
         "--show",

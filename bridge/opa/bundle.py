@@ -25,6 +25,7 @@ TOKENS_NAME = "policy-bridge-tokens"  # the bundle of accepted tokens
 TOKENS_PATH = "/bundles/policy-bridge-tokens.tar.gz"
 VIEW = "bridge_view"  # the document that states which view an OPA has: `{name, revision, since}`
 CLUSTERS = "clusters"  # the document with the data of several clusters, by name
+SYSTEM = "bridge/system"  # the package in place of `system`, see `bridge.policy_loader.submissions`
 KEY_ID = "policy-bridge"  # of the key that signs bundles, in OPA's configuration
 KEY_ALGORITHM = "ES256"
 LONG_POLL_SECONDS = 30
@@ -61,7 +62,13 @@ class BundleTrust:
 
 
 def opa_config(
-    bridge_url: str, trust: BundleTrust, *, decision_ids: bool = False, authorization: bool = False
+    bridge_url: str,
+    trust: BundleTrust,
+    *,
+    decision_ids: bool = False,
+    authorization: bool = False,
+    system_main: bool = False,
+    given: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return OPA's configuration (JSON and YAML alike) for a bridge that serves its bundle at `bridge_url`.
 
@@ -69,18 +76,32 @@ def opa_config(
     and a response waits up to LONG_POLL_SECONDS for changes. The status plugin is on, so `/v1/status` has the activated
     bundle, or the cause of a rejection. With `decision_ids` each decision has an id, for the audit of admission. With
     `authorization` OPA also fetches its accepted tokens, and limits the size of requests: OPA reads a body before it
-    checks the token.
+    checks the token. With `system_main` OPA answers `POST /` by the package `system` of a ConfigMap, and masks its
+    decision log by `system.log`. `given` is a user's configuration to which this one is added, and which it overrides.
     """
     bearer = {"token_path": trust.token_path} if trust.token_path else {"token": trust.token}
-    logged = {"decision_logs": _DECISION_IDS} if decision_ids else {}
+    user = dict(given or {})
+    logs = user.get("decision_logs") or (_DECISION_IDS if decision_ids else None)
+    masked = {"mask_decision": f"/{SYSTEM}/log/mask"} if system_main else {}
+    logged = {"decision_logs": {**masked, **logs}} if logs else {}
+    main = {"default_decision": f"/{SYSTEM}/main"} if system_main else {}
     return {
-        "services": {"bridge": {"url": bridge_url.rstrip("/"), "credentials": {"bearer": bearer}}},
-        "keys": {KEY_ID: {"algorithm": KEY_ALGORITHM, **({"key": trust.public_key} if trust.public_key else {})}},
+        **main,
+        **user,
+        "services": {
+            **user.get("services", {}),
+            "bridge": {"url": bridge_url.rstrip("/"), "credentials": {"bearer": bearer}},
+        },
+        "keys": {
+            **user.get("keys", {}),
+            KEY_ID: {"algorithm": KEY_ALGORITHM, **({"key": trust.public_key} if trust.public_key else {})},
+        },
         "bundles": {
+            **user.get("bundles", {}),
             BUNDLE_NAME: _bundle(BUNDLE_NAME, BUNDLE_PATH),
             **({TOKENS_NAME: _bundle(TOKENS_NAME, TOKENS_PATH)} if authorization else {}),
         },
-        "status": {"prometheus": True},
+        "status": {**user.get("status", {}), "prometheus": True},
         **logged,
         **(_limit_bodies(LARGEST_BODY) if authorization else {}),
     }

@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
+import structlog
 
 from bridge.model.nesting import decode
+from bridge.opa.bundle import BUNDLE_NAME
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaStartError, PortTaken
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from bridge.opa.bundle import Bundle
+
+log = structlog.get_logger(__name__)
 
 GOGC = "400"  # percent of the live heap that may be garbage, while there is memory
 SHARE = 0.4  # of the container's memory: of 1 GiB the bridge needs up to 190 MiB, and `opa check` up to 384 MiB
@@ -93,8 +97,9 @@ class ManagedOpa:
     `executable` is the `opa` binary, `config` OPA's configuration (`bridge.opa.bundle.opa_config`, or `{}`). `port` is
     a loopback port; None picks a free one. With `socket`, the path of a Unix socket, there is no port. `bundle` is
     loaded at the start, for one-shot use without a bridge that serves it. With `guard` it requires tokens, which its
-    `config` must fetch. `start_timeout` is in seconds. A restart after `exited` is the caller's decision; it keeps the
-    port. `starts` counts. As a context manager it is started and stopped.
+    `config` must fetch. `start_timeout` is in seconds. From the `log_level` info on, the log has what `print` writes. A
+    restart after `exited` is the caller's decision; it keeps the port. `starts` counts. As a context manager it is
+    started and stopped.
     """
 
     def __init__(
@@ -107,6 +112,7 @@ class ManagedOpa:
         bundle: Bundle | None = None,
         guard: TokenGuard | None = None,
         start_timeout: float = 30.0,
+        log_level: str = "error",
     ) -> None:
         self._executable = str(executable)
         self._config = config
@@ -115,6 +121,7 @@ class ManagedOpa:
         self._bundle = bundle
         self._guard = guard
         self._start_timeout = start_timeout
+        self._log_level = log_level
         self._process: asyncio.subprocess.Process | None = None
         self._reader: asyncio.Task[None] | None = None
         self._last_lines: deque[str] = deque(maxlen=50)
@@ -234,7 +241,7 @@ class ManagedOpa:
         command = [self._executable, "run", "--server", "--unix-socket-perm", "600"]
         command += ["--addr", url.removeprefix("http://")]
         command += ["--config-file", str(config_file)]
-        command += ["--log-level", "error", "--log-format", "json", "--skip-version-check"]
+        command += ["--log-level", self._log_level, "--log-format", "json", "--skip-version-check"]
         command += ["--shutdown-grace-period", "2"]
         if self._bundle is not None:
             bundle_file = folder / "bundle.tar.gz"
@@ -292,7 +299,7 @@ class ManagedOpa:
 
     async def _keep_last_lines(self, stream: asyncio.StreamReader) -> None:
         async for line in _read_lines(stream):
-            if line:
+            if line and not _log_request(line):
                 self._last_lines.append(_read_message(line))
 
 
@@ -305,12 +312,32 @@ async def _read_lines(stream: asyncio.StreamReader) -> AsyncIterator[str]:
     yield rest.decode(errors="replace").strip()
 
 
-def _read_message(line: str) -> str:
+def _read_entry(line: str) -> dict[str, Any]:
+    """Return a line of OPA's log; empty if it is not one."""
     try:
         entry: Any = decode(line)
     except msgspec.DecodeError:
-        return line
-    if not isinstance(entry, dict) or "msg" not in entry:
+        return {}
+    return entry if isinstance(entry, dict) and "msg" in entry else {}
+
+
+def _log_request(line: str) -> bool:
+    """Log what `print` wrote, and decisions that OPA logs to its console; return whether a line is about a request."""
+    entry = _read_entry(line)
+    if entry.get("type") == _DECISION_LOG:
+        log.info("OPA decision", **{name: entry[name] for name in _SHOWN if name in entry})
+    elif "line" in entry and entry.get("level") == "info":
+        log.info("print", at=str(entry["line"]).removeprefix(f"{BUNDLE_NAME}/"), text=str(entry["msg"]))
+    return "req_id" in entry or entry.get("type") == _DECISION_LOG
+
+
+_DECISION_LOG = "openpolicyagent.org/decision_logs"  # the type of decisions on OPA's console
+_SHOWN = ("decision_id", "path", "query", "input", "result", "error", "erased", "masked")
+
+
+def _read_message(line: str) -> str:
+    entry = _read_entry(line)
+    if not entry:
         return line
     reason = entry.get("err") or entry.get("error")
     return f"{entry['msg']}: {reason}" if reason else str(entry["msg"])

@@ -11,8 +11,10 @@ With both labels it is data, as in kube-mgmt. Unlike kube-mgmt, YAML is accepted
 objects. RegoPolicies (`deploy/crds/regopolicies.yaml`) have modules, and tests that run before these are served.
 
 Each submission claims parts of `data` (docs/reference/modules.md):
+- the packages `system` and `system.log`, of the API server's requests and of masks in decision logs, are moved to
+  `bridge.system`, which belongs to OPA's authors, too; the rest of `system.*` is OPA's;
 - `bridge.*` is the bridge's, except for `bridge.extensions.hierarchy.<name>`, `bridge.strategies.<name>` and
-  `bridge.guardrails.<name>`, each of which belongs to one author; `system.*` is OPA's;
+  `bridge.guardrails.<name>`, each of which belongs to one author;
 - the documents that the bridge writes are its own;
 - data is allowed where no other author has modules or data;
 - ordinary packages may be shared.
@@ -231,8 +233,9 @@ def read_config_map(
     if problems:
         return Reading(Submission(key, version, problems=tuple(problems)), is_policy)
     if is_policy:
-        modules = Submission(key, version, modules=data, created=created_at(obj), old=rego == VERSIONS[0])
-        return Reading(modules, is_policy)
+        modules = {name: move_system(text) for name, text in data.items()}
+        found = Submission(key, version, modules=modules, created=created_at(obj), old=rego == VERSIONS[0])
+        return Reading(found, is_policy)
     documents: dict[str, Any] = {}
     yaml: dict[str, str] = {}
     for name, text in data.items():
@@ -339,6 +342,7 @@ def read_rego_policy(key: Key, obj: Object) -> Reading:
         ]
     if problems:
         return Reading(Submission(key, version, problems=tuple(problems)), policy=True)
+    modules = {name: move_system(text) for name, text in modules.items()}
     return Reading(Submission(key, version, modules=modules, tests=tests, created=created_at(obj)), policy=True)
 
 
@@ -384,17 +388,29 @@ def package_of(text: str) -> DataPath | None:
     return (found[1], *(part[1] if part[1] is not None else part[2] for part in _PART.finditer(found[2])))
 
 
+SYSTEM = ("bridge", "system")  # the package in place of `system`, whose root in a bundle would be OPA's own documents
+_MOVED = {("system",): SYSTEM, ("system", "log"): (*SYSTEM, "log")}
+
+
+def move_system(text: str) -> str:
+    """Return a module of the package `system` or `system.log` in the package that OPA's configuration names instead."""
+    found, moved = _CLAUSE.match(text), _MOVED.get(package_of(text) or ())
+    return f"{text[: found.start(1)]}{_join_path(moved)}{text[found.end(2) :]}" if found and moved else text
+
+
 def may_decide(texts: Iterable[str], documents: Collection[DataPath]) -> bool:
     """Return whether modules may define one of these documents, or extend the bridge's own rules.
 
     A module whose package cannot be read may, if its text names the document.
     """
     for text in texts:
-        package = package_of(text)
+        package = package_of(move_system(text))
         if package is None:
             if any(_join_path(document) in text for document in documents):
                 return True
-        elif package[0] == "bridge" or any(overlap(package, document) for document in documents):
+        elif (package[0] == "bridge" and package[:2] != SYSTEM) or any(
+            overlap(package, document) for document in documents
+        ):
             return True
     return False
 
@@ -481,12 +497,14 @@ def _explain_refusal(path: DataPath, *, data: bool = False) -> str:
     if any("/" in part for part in path):
         return "a part of it contains a slash, which OPA's bundles do not support"
     if path[0] == "system":
-        return "system is reserved for OPA: choose another package"
+        return (
+            "system is reserved for OPA, except the packages system and system.log themselves: choose another package"
+        )
     if path[0] in WRITTEN:
         return f"{path[0]} is a document that the bridge writes: choose another package"
     if path == VIEW:
         return "kubernetes is the view of replicated objects: choose a package below it, such as kubernetes.admission"
-    if path[0] == "bridge" and (data or not _find_point(path)):
+    if path[0] == "bridge" and (data or not (_find_point(path) or path in _MOVED.values())):
         return (
             "bridge is reserved for the bridge, except bridge.extensions.hierarchy.<name>, bridge.strategies.<name> "
             "and bridge.guardrails.<name>"

@@ -174,6 +174,13 @@ class Settings:
     opa_socket: str | None = setting(
         None, "The bridge's own OPA listens on this Unix socket instead of a port.", "--opa-socket PATH"
     )
+    opa_config_file: str | None = setting(
+        None,
+        "Configuration (YAML) of the bridge's own OPA, such as decision_logs; the bridge's own parts are added to it.",
+    )
+    opa_log_level: Literal["error", "info", "debug"] = setting(
+        "error", "Log level of the bridge's own OPA; at info the log has what `print` in Rego writes."
+    )
     opa_listen: tuple[str, ...] = setting((), "Further addresses of the bridge's own OPA, for opa_readers.")
     listen: str = setting(
         "127.0.0.1:8282", "Address of the page, the bundle, probes and metrics.", "--listen HOST:PORT"
@@ -347,7 +354,8 @@ class Settings:
         if not text:
             return "", ""
         if "://" not in text:
-            return "", "/".join(decision_path(text))
+            document = decision_path(text)
+            return "", "/".join(("bridge", *document) if document[0] == "system" else document)
         parts = urlsplit(text)
         before, data, path = parts.path.partition(_DATA)
         if parts.scheme not in {"http", "https"} or not parts.hostname or not data or parts.query:

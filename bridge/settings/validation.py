@@ -107,6 +107,7 @@ _RULES: tuple[Rule, ...] = (
     _own_opa("opa_port"),
     _own_opa("opa_socket"),
     _own_opa("opa_listen"),
+    _own_opa("opa_config_file"),
     _pair("opa_cert_file", "opa_key_file"),
     (
         "bundle_credentials",

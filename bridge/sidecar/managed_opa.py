@@ -5,10 +5,11 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import structlog
 
-from bridge.files import authorization_policy
+from bridge.files import authorization_policy, read_text
 from bridge.http.bundles import Tokens
 from bridge.opa.address import TlsFiles
 from bridge.opa.bundle import BundleTrust, opa_config
@@ -16,6 +17,7 @@ from bridge.opa.client import Failing, Opa, Requests
 from bridge.opa.errors import OpaRejected, OpaStartError
 from bridge.opa.process import ManagedOpa, TokenGuard
 from bridge.settings.model import Settings
+from bridge.sources.yaml import BrokenDocument, read_documents
 from bridge.work import STARTING, Backoff, beside
 
 log = structlog.get_logger(__name__)
@@ -52,6 +54,9 @@ class OpaAccess:
         )
 
 
+DISK_STORAGE = (
+    "storage.disk is not supported: OPA would keep the bridge's documents beside its modules after a restart; remove it"
+)
 HEALTHY = 30.0  # seconds of uptime after which the waits start again from the first
 
 
@@ -99,7 +104,41 @@ def _own(settings: Settings, bridge_url: str, tokens: Tokens, trust: BundleTrust
         TokenGuard(authorization_policy(), tokens.own, settings.opa_listen) if settings.opa_requires_tokens else None
     )
     decision_ids = settings.webhook_listen is not None
-    config = opa_config(bridge_url, trust, decision_ids=decision_ids, authorization=guard is not None)
+    config = opa_config(
+        bridge_url,
+        trust,
+        decision_ids=decision_ids,
+        authorization=guard is not None,
+        system_main=True,
+        given=_read_config(settings.opa_config_file),
+    )
+    return ManagedOpa(
+        executable,
+        config,
+        port=settings.opa_port,
+        socket=settings.opa_socket or "",
+        guard=guard,
+        log_level=settings.opa_log_level,
+    )
 
-    socket = settings.opa_socket or ""
-    return ManagedOpa(executable, config, port=settings.opa_port, socket=socket, guard=guard)
+
+def _read_config(file: str | None) -> dict[str, Any]:
+    """Return a user's configuration of OPA. Raises OpaStartError."""
+    if file is None:
+        return {}
+    try:
+        [found] = read_documents(read_text(Path(file)))
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise OpaStartError(
+            f"opa_config_file {file} cannot be used: it must have one document of YAML ({error})"
+        ) from error
+    value = None if isinstance(found, BrokenDocument) else found.value
+    if not isinstance(value, dict):
+        reason = found.reason if isinstance(found, BrokenDocument) else "it is not a mapping"
+        raise OpaStartError(f"opa_config_file {file} cannot be used: {reason}")
+    if isinstance(value.get("storage"), dict) and "disk" in value["storage"]:
+        raise OpaStartError(f"opa_config_file {file}: {DISK_STORAGE}")
+    for name in ("services", "keys", "bundles", "status", "decision_logs"):
+        if not isinstance(value.get(name, {}), dict):
+            raise OpaStartError(f"opa_config_file {file}: {name} is not a mapping")
+    return value

@@ -114,6 +114,20 @@ def test_a_service_is_in_the_namespace_that_its_url_names() -> None:
     assert not namespace_of("https://opa.example.com")
 
 
+def test_decision_about_reviews_gets_deletions_and_connections_of_the_validating_webhook() -> None:
+    target = Target(url="https://h/admission")
+    found = {
+        which: webhook_configuration(which, "x", target, exempt=["a"], timeout=10, every_operation=True)["webhooks"]
+        for which in (MUTATING, VALIDATING)
+    }
+    assert len(found[MUTATING]) == 1
+    requests = found[VALIDATING][-1]
+    assert requests["name"] == "requests.validation.policybridge.io"
+    rules = [(rule["operations"], rule["resources"]) for rule in requests["rules"]]
+    assert rules[0][0] == ["DELETE"]
+    assert rules[1] == (["CONNECT"], ["pods/exec", "pods/attach", "pods/portforward", "pods/proxy", "services/proxy"])
+
+
 def test_deletions_of_what_is_in_effect_are_requested_of_the_validating_webhook_alone() -> None:
     target = Target(url="https://h/admission")
     found = {

@@ -8,7 +8,7 @@ import pytest
 from bridge.model.changes import Deleted, Listed, Listing, Trouble, Upserted
 from bridge.model.keys import Key, key_of
 from bridge.policy_loader.authors import Authors
-from bridge.policy_loader.submissions import CONFIG_MAP, REGO_POLICY, ModuleProblem
+from bridge.policy_loader.submissions import CONFIG_MAP, REGO_POLICY, ModuleProblem, find_flaws
 from tests.eventually import eventually
 from tests.unit.policy_loader.hand import HandJudge
 
@@ -112,6 +112,19 @@ def test_version_of_rego_is_that_of_the_label_or_else_the_setting(
     found.objects[0]["metadata"]["labels"] |= {"policybridge.io/rego-version": label} if label else {}
     list_all(authors, found)
     assert judge.handed[ONE].old is old
+
+
+def test_package_system_moves_to_a_package_that_a_bundle_may_own(authors: Authors, judge: HandJudge) -> None:
+    text = "# Answers the API server.\npackage system # here\n\nmain := data.kubernetes.admission\n"
+    masks = 'package system.log\n\nmask contains "/input/request"\n'
+    list_all(authors, config_map(ONE, data={"main": text, "log": masks, "no": "package system.authz\n"}))
+    modules = judge.handed[ONE].modules
+    assert modules["main"] == text.replace("package system", "package bridge.system")
+    assert modules["log"] == masks.replace("system.log", "bridge.system.log")
+    assert modules["no"] == "package system.authz\n"
+    assert [problem.file for problem in find_flaws(judge.handed[ONE])] == ["no"]
+    assert authors.deciding([("bridge", "system", "main")]) == [ONE]
+    assert authors.deciding([("io", "k8s")]) == []
 
 
 def test_unknown_version_of_rego_is_a_problem(authors: Authors, judge: HandJudge) -> None:
