@@ -186,7 +186,7 @@ class State:
             return await violations_by(self.opa, keys, None, more)
 
         async def judge(batch: Sequence[str]) -> list[Entry]:
-            before = await former.query("guarded_targets", {"objects": list(batch)})
+            before = await former.query("guarded_targets", {"objects": list(batch), "identified": True})
             return await violations_by(self.opa, batch, None, {**more, "before": before})
 
         return [row for rows in await by_batches(keys, judge) for row in rows]

@@ -121,3 +121,121 @@ def test_a_gatewayclass_that_comes_back_introduces_nothing(bridge: Run, folder: 
     (folder / "doors.yaml").write_text(doors.partition("---")[2])
     restored = _problems(bridge, folder, "-", text=doors.partition("---")[0])
     assert (restored["introduced"], restored["unchanged"]) == (set(), {"short", "locked"})
+
+
+KEPT = """
+apiVersion: policybridge.io/v1alpha1
+kind: Constraint
+metadata: {name: kept}
+spec:
+  policy: bridge.guardrails.no_weakening
+  match: {kinds: [{kinds: [HTTPRoute, Gateway]}]}
+  parameters: {kinds: [gateway.envoyproxy.io/SecurityPolicy]}
+"""
+LEND_LOCK = LOCK.replace("name: %s}]", "name: %s, sectionName: lend}]") % ("library", "HTTPRoute", "books")
+WEB_LOCK = LOCK.replace("name: %s}]", "name: %s, sectionName: web}]") % ("edge", "Gateway", "front")
+OTHER_CLASS = DOORS.partition("---")[0].replace("name: eg", "name: other").replace("envoyproxy.io/", "example.io/", 1)
+# By what is done: the policy that is in effect, and the change that takes it from requests without naming it.
+WEAKENINGS = {
+    "a route moves to a Gateway without the policy": (
+        LOCK % ("edge", "Gateway", "front"),
+        BOOKS.replace("front", "back"),
+    ),
+    "a route gets a second Gateway without the policy": (
+        LOCK % ("edge", "Gateway", "front"),
+        BOOKS.replace(
+            "[{name: front, namespace: edge}]", "[{name: front, namespace: edge}, {name: back, namespace: edge}]"
+        ),
+    ),
+    "a rule gets another name": (LEND_LOCK, BOOKS.replace("name: lend", "name: borrow")),
+    "a rule gets another name and another match": (
+        LEND_LOCK,
+        BOOKS.replace("name: lend, matches: [{path: {type: PathPrefix, value: /lend}}]", "name: borrow"),
+    ),
+    "two rules change places": (
+        LEND_LOCK,
+        BOOKS.replace("name: lend", "name: x").replace("name: read", "name: lend").replace("name: x", "name: read"),
+    ),
+    "a listener gets another name": (WEB_LOCK, DOORS.replace("name: web", "name: door", 1)),
+    "a Gateway gets a class of another controller": (
+        LOCK % ("edge", "Gateway", "front"),
+        OTHER_CLASS + "---" + DOORS.split("---")[1].replace("gatewayClassName: eg", "gatewayClassName: other"),
+    ),
+}
+
+
+@pytest.mark.parametrize("weakening", WEAKENINGS)
+def test_a_change_that_takes_a_policy_from_requests_is_a_weakening(bridge: Run, folder: Path, weakening: str) -> None:
+    policy, change = WEAKENINGS[weakening]
+    (folder / "lock.yaml").write_text(policy)
+    (folder / "rules.yaml").write_text(KEPT)
+    assert _problems(bridge, folder, "-", text=change)["introduced"] == {"kept"}
+
+
+def test_a_change_that_takes_nothing_is_no_weakening(bridge: Run, folder: Path) -> None:
+    (folder / "lock.yaml").write_text(LOCK % ("edge", "Gateway", "front"))
+    (folder / "rules.yaml").write_text(KEPT)
+    both = BOOKS.replace(
+        "[{name: front, namespace: edge}]", "[{name: front, namespace: edge}, {name: back, namespace: edge}]"
+    )
+    (folder / "books.yaml").write_text(both)
+    for change in (
+        both.replace("books.example.org", "b.example.org"),
+        both.replace("name: lend", "name: borrow"),
+        both + "  - {name: buy, matches: [{path: {type: PathPrefix, value: /buy}}]}\n",
+        BOOKS,
+    ):
+        assert _problems(bridge, folder, "-", text=change)["introduced"] == set(), change
+
+
+SWAP = (
+    DOORS.partition("---")[0]
+    + """---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: front, namespace: edge}
+spec:
+  gatewayClassName: eg
+  listeners:
+  - {name: web, port: 80, protocol: HTTP, hostname: books.example.org, allowedRoutes: {namespaces: {from: All}}}
+  - {name: inner, port: 80, protocol: HTTP, hostname: books.internal, allowedRoutes: {namespaces: {from: All}}}
+"""
+)
+
+
+def test_a_hostname_that_moves_to_a_listener_without_the_policy_is_a_weakening(bridge: Run, folder: Path) -> None:
+    (folder / "doors.yaml").write_text(SWAP)
+    (folder / "books.yaml").write_text(BOOKS.replace("[books.example.org]", "[books.example.org, books.internal]"))
+    (folder / "lock.yaml").write_text(WEB_LOCK)
+    (folder / "rules.yaml").write_text(KEPT.replace(", Gateway]", "]"))
+    swapped = (
+        SWAP.replace("books.example.org", "x")
+        .replace("books.internal", "books.example.org")
+        .replace(": x,", ": books.internal,")
+    )
+    assert _problems(bridge, folder, "-", text=swapped)["introduced"] == {"kept"}
+
+
+def test_a_field_inside_a_unit_that_goes_is_a_weakening(bridge: Run, folder: Path) -> None:
+    limits = """
+apiVersion: kuadrant.io/v1
+kind: RateLimitPolicy
+metadata: {name: slow, namespace: library}
+spec:
+  targetRef: {group: gateway.networking.k8s.io, kind: HTTPRoute, name: books}
+  limits:
+    lending:
+      rates: [{limit: 5, window: 1s}]
+      counters: [{expression: auth.identity.reader}]
+"""
+    (folder / "limits.yaml").write_text(limits)
+    (folder / "doors.yaml").write_text(
+        DOORS.replace("gateway.envoyproxy.io/gatewayclass-controller", "istio.io/gateway-controller")
+    )
+    parameters = "{kinds: [kuadrant.io/RateLimitPolicy], fields: [/limits/lending/counters]}"
+    kept = KEPT.replace("{kinds: [gateway.envoyproxy.io/SecurityPolicy]}", parameters)
+    (folder / "rules.yaml").write_text(kept)
+    without = limits.replace("      counters: [{expression: auth.identity.reader}]\n", "")
+    assert _problems(bridge, folder, "-", text=without)["introduced"] == {"kept"}
+    assert _problems(bridge, folder, "-", text=limits.replace("reader", "guest"))["introduced"] == set()
+    assert _problems(bridge, folder, "--delete", "ratelimitpolicy/library/slow")["introduced"] == {"kept"}

@@ -11,6 +11,7 @@ import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
+import data.bridge.merge
 import data.bridge.outcomes
 import data.bridge.scopes
 import data.bridge.status as reporting
@@ -56,30 +57,128 @@ _targets_at(object_key) := input.targets_at[object_key] if {
 
 # METADATA
 # description: |
-#   The same targets as guardrails judge them: with `before`, what was in effect there before the change of the query.
+#   The same targets as guardrails judge them: with `before`, what was in effect there before the change of the query, or
+#   where the requests went that now go there.
 judged[type][namespace][name] := [object.union(target, before) |
 	former := _before(concat("/", [type, namespace, name]))
 	some target in by_object[type][namespace][name]
-	before := {"before": object.get(former, [target.target, json.marshal(target.path)], {}) | input.changes}
+	before := {"before": _former_policies(target, former) | input.changes}
 ] if {
 	_existing[type][namespace][name]
 }
 
-# What was in effect before the change of the query, by target and path as JSON; empty without a change. A query about
-# many objects has the targets before it as `input.before`, because each evaluation with another input drops what OPA has
-# cached.
+# The targets before the change of the query, and the same by target and path as JSON; empty without a change. A query
+# about many objects has them as `input.before`, because each evaluation with another input drops what OPA has cached.
 _before(object_key) := {} if {
 	not input.changes
-} else := _policies_by_path(input.before[object_key]) if {
+} else := _by_path(input.before[object_key]) if {
 	true
-} else := _policies_by_path(targets) if {
-	targets := at(object_key) with input as {}
+} else := _by_path(targets) if {
+	targets := at(object_key) with input as {"identified": true}
 } else := {}
 
-_policies_by_path(targets) := {node: by_path |
+_by_path(targets) := {"all": targets, "by_path": {node: by_path |
 	some node in {target.target | some target in targets}
-	by_path := {json.marshal(target.path): target.policies | some target in targets; target.target == node}
+	by_path := {json.marshal(target.path): target | some target in targets; target.target == node}
+}}
+
+# The policies on the same path. On a path that is new, what was in effect for the same section on any path, those of its
+# Gateway first. On a path with other requests than before, also what was in effect for these elsewhere.
+_former_policies(target, former) := same.policies if {
+	same := former.by_path[target.target][json.marshal(target.path)]
+	_new_hostnames(target, same) == []
+	_new_sections(target, same) == []
+} else := _together(array.concat([same], _former_of_new_requests(target, same, former))) if {
+	same := former.by_path[target.target][json.marshal(target.path)]
+} else := _together(_nearest(target, _former_paths(target, former))) if {
+	former.all
+} else := {}
+
+_former_of_new_requests(target, same, former) := array.concat(
+	[other |
+		hostnames := _new_hostnames(target, same)
+		some other in former.all
+		_shares(other, same.sections)
+		_serves_some(other, hostnames)
+	],
+	_nearest(target, [other |
+		sections := _new_sections(target, same)
+		some other in former.all
+		_shares(other, sections)
+	]),
+)
+
+# What a section matches and did not match before.
+_new_sections(target, former) := [section | some section in target.sections; not section in former.sections]
+
+_shares(target, sections) if {
+	some section in sections
+	section in target.sections
 }
+
+# The targets on the same path above the section; without any, those at the same Gateway, or all.
+_nearest(target, others) := [found |
+	found := [[other | some other in others; _above(other.path) == _above(target.path)], [other | some other in others; other.gateway == target.gateway], others][_]
+	found != []
+][0] if {
+	others != []
+} else := []
+
+_above(path) := array.slice(path, 0, count(path) - 1)
+
+_new_hostnames(target, former) := [name |
+	some name in target.hostnames
+	not _is_served(name, former.hostnames)
+]
+
+_is_served(name, hostnames) if {
+	some other in hostnames
+	covers(other, name)
+}
+
+_serves_some(target, hostnames) if {
+	some name in hostnames
+	some other in target.hostnames
+	_narrower(name, other)
+}
+
+# The former targets on any path for the same section, by its name or by what it matches; otherwise those of sections that
+# no longer exist.
+_former_paths(target, former) := same if {
+	same := [other | some other in former.all; _shares(other, target.sections)]
+	same != []
+} else := [other |
+	[group, kind, namespace, name] := split(keys.object_of(target.target), "/")
+	left := {one.target | some one in by_object[concat("/", [group, kind])][namespace][name]}
+	some other in former.all
+	not other.target in left
+]
+
+# What is in effect at several targets together, by policy kind.
+_together(targets) := targets[0].policies if {
+	count(targets) == 1
+} else := {kind: effect |
+	some kind in {kind | some target in targets; some kind, _ in target.policies}
+	effect := _united([found | some target in targets; found := target.policies[kind]])
+}
+
+_united(effects) := effects[0] if {
+	count({json.marshal(effect) | some effect in effects}) == 1
+} else := {
+	"spec": [spec | some [spec, _] in parts],
+	"origins": {sprintf("/%d", [place]): policies_there | some place, [_, policies_there] in parts},
+	"outcomes": object.union_n([outcomes_there | some effect in effects; outcomes_there := effect.outcomes]),
+	"targets": object.union_n([targets_there | some effect in effects; targets_there := effect.targets]),
+} if {
+	parts := [part | some effect in effects; some part in _parts(effect)]
+}
+
+# As where every policy applies: the specs, each with all policies that it comes from.
+_parts(effect) := [[effect.spec, sort({policy | some origin in effect.origins; some policy in merge.as_list(origin)})]] if {
+	is_object(effect.spec)
+} else := [[spec, merge.as_list(effect.origins[sprintf("/%d", [place])])] | some place, spec in effect.spec] if {
+	is_array(effect.spec)
+} else := []
 
 # The accepted listeners or the rules of an object, or the object itself. A port of a backend is not a target.
 _nodes(object_key) := sections if {
@@ -97,14 +196,19 @@ _target(node, path) := object.union(_described(_without_rule(node, path)), objec
 # For a comparison with another state, by what a target is the same there: `sections` has the name of its section and
 # what that matches, the requests of a rule, and the port and hostname of a listener.
 _identified(node) := {"sections": [""]} if {
-	input.identified
+	_compares
 	not contains(node, "#")
 } else := {"sections": array.concat(named, sort(matches))} if {
-	input.identified
+	_compares
 	[object_key, name] := split(node, "#")
 	matches := _matches(levels.of(node), object_key, name)
 	named := [concat("", ["#", name]) | not _is_numbered(name, matches)]
 } else := {}
+
+# The query compares targets with those of another state, or with those before its change.
+_compares if input.identified
+
+_compares if input.changes
 
 _matches("Rule", object_key, name) := {json.marshal(match) |
 	some place, other in hierarchy.section_names(object_key)
@@ -231,7 +335,7 @@ reported(target, found) := {
 		{"target": target.target, "path": target.path, "severity": object.get(found, "severity", "high")},
 		{"field": field | field := found.field},
 		{"policies": sort(policies) | policies := {policy | some policy in found.policies}; count(policies) > 0},
-		{"identity": {"sections": target.sections, "extent": object.get(found, "extent", message)} | target.sections},
+		{"identity": {"sections": target.sections, "extent": object.get(found, "extent", message)} | input.identified; target.sections},
 	]),
 } if {
 	message := _message(found)
