@@ -1,5 +1,6 @@
 """Manifests as they are at a commit of the Git repository that has them."""
 
+import os
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -16,12 +17,10 @@ def manifests_at(commit: str, paths: Sequence[str]) -> Iterator[tuple[Path, list
     If it has none, the only place is an empty folder. The repository is that of the first path. Raises ManifestError
     if there is none, if a path is outside of it, or if the commit is unknown there.
     """
-    beside = Path(paths[0]).resolve()
-    top = Path(_git(beside if beside.is_dir() else beside.parent, "rev-parse", "--show-toplevel").strip()).resolve()
-    try:
-        inside = [Path(path).resolve().relative_to(top) for path in paths]
-    except ValueError as error:
-        raise ManifestError(f"{error}: --base compares paths of one Git repository") from error
+    first = Path(os.path.abspath(paths[0]))  # noqa: PTH100 - `resolve` would follow a link in the repository
+    beside = first if first.is_dir() and not first.is_symlink() else first.parent
+    top = Path(_git(beside, "rev-parse", "--show-toplevel").strip()).resolve()
+    inside = [_path_in(top, path) for path in paths]
     with tempfile.TemporaryDirectory(prefix="policy-bridge-base-") as folder:
         tree = Path(folder) / "tree"
         _git(top, "worktree", "add", "--quiet", "--force", "--detach", str(tree), "--end-of-options", commit)
@@ -30,6 +29,15 @@ def manifests_at(commit: str, paths: Sequence[str]) -> Iterator[tuple[Path, list
             yield tree, [str(tree / path) for path in inside if (tree / path).exists()] or [str(empty)]
         finally:
             _git(top, "worktree", "remove", "--force", str(tree))
+
+
+def _path_in(top: Path, path: str) -> Path:
+    """Return a path relative to its repository. Links below that are kept: a commit may have others there."""
+    whole = Path(os.path.abspath(path))  # noqa: PTH100 - the same
+    for above in (*reversed(whole.parents), whole):
+        if above.resolve() == top:
+            return whole.relative_to(above)
+    raise ManifestError(f"{path} is not in {top}: --base compares paths of one Git repository")
 
 
 def _git(folder: Path, *arguments: str) -> str:

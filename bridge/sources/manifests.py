@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
+import itertools
 import os
 import sys
 from dataclasses import dataclass
@@ -326,6 +327,7 @@ SUITE_GROUP = "test.policybridge.io/"  # before the version, in the apiVersion o
 _CHART = "Chart.yaml"  # of Helm: what is beside and below it are templates
 # Input of kustomize, not an object: it is next to manifests and is never applied itself.
 _KUSTOMIZATIONS = {"kustomization.yaml", "kustomization.yml", "Kustomization"}
+_KUSTOMIZE_GROUP = "kustomize.config.k8s.io/"  # before the version
 _PLAIN_KUSTOMIZATION = {"apiVersion", "kind", "metadata", "resources"}  # fields that change no object
 
 
@@ -380,48 +382,60 @@ def report(file: str, line: int, number: int, reason: str, *, retried: bool) -> 
     return Trouble(f"{file}:{line}", f"document {number}: {reason}", retried=retried)
 
 
-def find_files(path: Path) -> list[Path]:
-    """Return the manifest files of a path: the file itself, or all files in the folder, sorted, without hidden ones.
+def find_files(path: Path, *, follow: bool = False) -> list[Path]:
+    """Return the manifest files of a path: the file itself, or those that `kubectl apply -R -f` reads in the folder.
 
-    The files of a Helm chart are not manifests. Raises ManifestError if it does not exist or a folder cannot be read.
+    These are sorted, each once, and hidden files and folders are among them. The files of a Helm chart are not
+    manifests. Links to folders are not followed, as by kubectl. With `follow`, versions of a mounted ConfigMap are left
+    out: links beside them lead to the current one. Raises ManifestError if the path does not exist, or a folder cannot
+    be read.
     """
     if not path.exists():
         raise ManifestError(f"{path}: no such file or folder")
     if not path.is_dir():
         return [path]
-    found = []
+    found: dict[str, Path] = {}
 
     def fail(error: OSError) -> None:
         raise ManifestError(f"{error.filename}: {error.strerror}")
 
     for folder, folders, files in os.walk(path, onerror=fail):
-        folders[:] = [] if _CHART in files else [name for name in folders if not name.startswith(".")]
-        found += [Path(folder, name) for name in files if _is_manifest(name) and _CHART not in files]
-    return sorted(found)
+        folders[:] = [] if _CHART in files else [name for name in folders if not _is_skipped(folder, name, follow)]
+        for file in (Path(folder, name) for name in files if _is_manifest(name) and _CHART not in files):
+            real = os.path.realpath(file)
+            if real not in found or file.is_symlink() < found[real].is_symlink():
+                found[real] = file
+    return sorted(found.values())
 
 
-def find_unrendered(path: Path, *, retried: bool) -> list[Trouble]:
+def _is_skipped(folder: str, name: str, follow: bool) -> bool:
+    return name == ".git" or (follow and name.startswith("..") and Path(folder, "..data").is_symlink())
+
+
+def find_unrendered(path: Path, files: Iterable[Path], *, retried: bool) -> list[Trouble]:
     """Return a report for each Helm chart in a folder, and for each kustomization that changes objects or adds others.
 
-    Only their tools render them, so each report has the command. `retried` is part of the reports.
+    `files` are the manifest files of the folder. Only their tools render the others, so each report has the command.
+    `retried` is part of the reports.
     """
     found = []
-    for folder, folders, files in os.walk(path):
-        if _CHART in files:
+    read = {os.path.normpath(file) for file in files}
+    for folder, folders, names in os.walk(path):
+        if _CHART in names:
             folders[:] = []
             reason = f"a Helm chart is not rendered: use helm template NAME {folder} | bridge … --manifests -"
             found.append(Trouble(os.path.normpath(Path(folder, _CHART)), reason, retried=retried))
             continue
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for file in (Path(folder, name) for name in sorted(_KUSTOMIZATIONS.intersection(files))):
-            if _changes_objects(file):
+        folders[:] = sorted(name for name in folders if not _is_skipped(folder, name, retried))
+        for file in (Path(folder, name) for name in sorted(_KUSTOMIZATIONS.intersection(names))):
+            if _changes_objects(file, read):
                 reason = f"a kustomization is not applied: use kubectl kustomize {folder} | bridge … --manifests -"
                 found.append(Trouble(os.path.normpath(file), reason, retried=retried))
     return found
 
 
-def _changes_objects(kustomization: Path) -> bool:
-    """Return whether rendering gives other objects than those of the files beside it."""
+def _changes_objects(kustomization: Path, read: Collection[str]) -> bool:
+    """Return whether rendering may give other objects than those of the files that are read."""
     try:
         with open_regular(kustomization, _MOST_KUSTOMIZATION) as opened:
             text = read_stream(opened, _MOST_KUSTOMIZATION, kustomization).decode()
@@ -429,35 +443,59 @@ def _changes_objects(kustomization: Path) -> bool:
         return True
     for document in read_documents(text):
         value = None if isinstance(document, BrokenDocument) else document.value
+        if kustomization.suffix and (value is None or not is_kustomization(value)):
+            continue  # it is read as a manifest, and a broken one is reported
         if not isinstance(value, dict) or not value.keys() <= _PLAIN_KUSTOMIZATION:
             return True
         resources = value.get("resources") or []
-        if not isinstance(resources, list) or any(".." in one or "://" in one for one in map(str, resources)):
+        if not isinstance(resources, list) or not all(_is_read(kustomization.parent, one, read) for one in resources):
             return True
     return False
 
 
+def _is_read(folder: Path, resource: Any, read: Collection[str]) -> bool:
+    """Return whether a resource of a kustomization is a file that is read, or a folder below with such files."""
+    if not isinstance(resource, str) or ".." in Path(resource).parts or Path(resource).is_absolute():
+        return False
+    path = folder / resource
+    steps = itertools.accumulate(Path(resource).parts, Path.joinpath, initial=folder)
+    is_reached = path.is_dir() and not any(step.is_symlink() for step in steps if step != folder)
+    return is_reached or os.path.normpath(path) in read
+
+
+def is_kustomization(value: Any) -> bool:
+    """Return whether a document in a file with that name is input of kustomize; any other one is a manifest."""
+    if not isinstance(value, dict):
+        return True
+    version = value.get("apiVersion")
+    return ("apiVersion" not in value and "kind" not in value) or str(version).startswith(_KUSTOMIZE_GROUP)
+
+
 def _is_manifest(name: str) -> bool:
-    return Path(name).suffix in _SUFFIXES and not name.startswith(".") and name not in _KUSTOMIZATIONS
+    return Path(name).suffix in _SUFFIXES or name in _SUFFIXES
 
 
-def read_content(content: bytes, file: str, *, retried: bool) -> FileContent:
+def read_content(content: bytes, file: str, *, retried: bool, is_hidden: bool = False) -> FileContent:
     """Return the objects in the bytes of a file, with Lists expanded, and a report for each invalid document.
 
-    `retried` is part of the reports: whether the file is read again when it changes.
+    `retried` is part of the reports: whether the file is read again when it changes. Documents of a hidden file with
+    neither apiVersion nor kind are settings of other tools.
     """
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         return FileContent((), (report(file, line, 1, "not UTF-8 text", retried=retried),))
+    named = Path(file).name in _KUSTOMIZATIONS
     manifests: list[Manifest] = []
     troubles: list[Trouble] = []
     for document in read_documents(text):
         if isinstance(document, BrokenDocument):
             troubles.append(report(file, document.line, document.number, document.reason, retried=retried))
             continue
-        if is_suite(document.value):
+        if is_suite(document.value) or (named and is_kustomization(document.value)):
+            continue
+        if is_hidden and not (isinstance(document.value, dict) and document.value.keys() & {"apiVersion", "kind"}):
             continue
         for value, line in _take_apart(document.value, document.line, document.item_lines):
             if fault := _check_object(value):
@@ -594,7 +632,7 @@ class ManifestState:
                 files[STDIN] = self._read_stdin(stdin)
                 continue
             try:
-                found = find_files(path)
+                found = find_files(path, follow=self._retried)
             except ManifestError as error:
                 if first:
                     raise
@@ -602,9 +640,9 @@ class ManifestState:
                 files |= {name: self._files[name] for name in self._found.get(path, ())}
                 continue
             if path.is_dir():
-                lost += find_unrendered(path, retried=self._retried)
+                lost += find_unrendered(path, found, retried=self._retried)
             names = [name for file in found if (name := os.path.normpath(file)) not in files]
-            read = {name: file for name in names if (file := self._read(name, first=first)) is not None}
+            read = {name: file for name in names if (file := self._read(name, path, first=first)) is not None}
             self._found[path] = list(read)
             files |= read
         if not first and files == self._files and lost == self._lost:
@@ -619,7 +657,8 @@ class ManifestState:
             self._files[STDIN] = _File((), read_content(content, STDIN, retried=False))
         return self._files[STDIN]
 
-    def _read(self, name: str, *, first: bool) -> _File | None:
+    def _read(self, name: str, root: Path, *, first: bool) -> _File | None:
+        is_hidden = any(part.startswith(".") for part in Path(os.path.relpath(name, root)).parts if part != ".")
         before = self._files.get(name)
         try:
             path = Path(name)
@@ -630,7 +669,8 @@ class ManifestState:
                 signature: _Signature = (status.st_mtime_ns, status.st_size, status.st_ino, status.st_dev)
                 if before is not None and before.signature == signature:
                     return before
-                content = read_content(read_stream(opened, MOST_BYTES, name), name, retried=self._retried)
+                text = read_stream(opened, MOST_BYTES, name)
+                content = read_content(text, name, retried=self._retried, is_hidden=is_hidden)
         except OSError as error:
             if isinstance(error, FileNotFoundError) and not Path(name).is_symlink():
                 return None  # it was deleted since the folder was read

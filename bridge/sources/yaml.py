@@ -272,28 +272,41 @@ class BrokenDocument:
 def read_documents(text: str) -> Iterator[Document | BrokenDocument]:
     """Return all documents of a text, in order, without empty ones.
 
-    A text that begins with `{` is parsed as JSON (several values may follow each other), unless it is such YAML.
+    A text that begins with `{` is parsed as JSON (several values may follow each other), unless it is such YAML. Text
+    between `...` and the next `---` is an error, because kubectl ignores it.
     """
     number = 1
-    for first_line, chunk in _split(text):
-        for document in _read_chunk(number, first_line, chunk):
+    for first_line, chunk, is_ignored in _split(text):
+        documents = _find_text(number, first_line, chunk) if is_ignored else _read_chunk(number, first_line, chunk)
+        for document in documents:
             yield document
             number += 1
 
 
-def _split(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the text between separators, with the number of its first line. YAML documents contain no separators."""
+def _split(text: str) -> Iterator[tuple[int, str, bool]]:
+    """Yield the text between separators, the number of its first line, and whether it is between `...` and `---`.
+
+    YAML documents contain no separators.
+    """
     lines: list[str] = []
-    first_line = 1
+    first_line, is_ignored = 1, False
     for number, line in enumerate(re.split(r"(?<=\n)", text), start=1):
         if _SEPARATOR.match(line):
-            yield first_line, "".join(lines)
+            yield first_line, "".join(lines), is_ignored
             # Text after `---` belongs to the next document; blanks keep its column.
-            lines = ["   " + line[3:]] if line.startswith("-") else ["\n"]
-            first_line = number
+            lines = ["   " + line[3:]]
+            first_line, is_ignored = number, line.startswith(".")
         else:
             lines.append("\n" if _DIRECTIVE.match(line) else line)
-    yield first_line, "".join(lines)
+    yield first_line, "".join(lines), is_ignored
+
+
+def _find_text(number: int, first_line: int, chunk: str) -> Iterator[BrokenDocument]:
+    for line, text in enumerate(chunk.splitlines(), start=first_line):
+        if text.strip() and not text.lstrip().startswith("#"):
+            reason = "kubectl ignores the text after `...`: begin each document with ---"
+            yield BrokenDocument(number, line, reason)
+            return
 
 
 def _read_chunk(number: int, first_line: int, chunk: str) -> Sequence[Document | BrokenDocument]:
@@ -387,7 +400,7 @@ class Lines:
 
     def of(self, line: int, place: Place) -> int:
         """Return the line of a place in the object that begins at a line; of what contains it if it has none itself."""
-        first_line, chunk = [part for part in self._parts if part[0] <= line][-1]
+        first_line, chunk, _ = [part for part in self._parts if part[0] <= line][-1]
         if chunk != self._composed[0]:
             try:
                 self._composed = chunk, compose(chunk)

@@ -100,6 +100,16 @@ def test_analyze_compares_with_a_commit(bridge: Run, clone: Path) -> None:
     assert json.loads(everything_is_new.stdout)["objects"]["created"] == []
 
 
+def test_link_in_place_of_a_folder_is_compared_by_what_it_is(bridge: Run, clone: Path) -> None:
+    (clone / "attic").mkdir()
+    _git(clone, "mv", "deploy", "attic/deploy")
+    (clone / "deploy").symlink_to("attic")
+    (clone / "attic/deploy/shop/95-sale.yaml").unlink()
+    answer = bridge("analyze", clone / "deploy", "--base", "HEAD", "-o", "json")
+    deleted = json.loads(answer.stdout)["objects"]["deleted"]
+    assert [key.rpartition("/")[2] for key in deleted] == ["sale"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -32,21 +32,48 @@ async def changes_of(source: ManifestSource) -> list[Change]:
     return [change async for change in source.changes()]
 
 
-def test_a_folder_is_read_with_all_below_it_in_order_without_hidden_and_other_files(tmp_path: Path) -> None:
+def test_folder_is_read_with_hidden_files_and_folders_as_by_kubectl(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     (tmp_path / ".git").mkdir()
+    (tmp_path / ".more").mkdir()
     for file, name in {
         "c.yml": "c",
         "a.yaml": "a",
         "b/x.json": "",
         ".hidden.yaml": "hidden",
         ".git/x.yaml": "git",
+        ".more/x.yaml": "more",
         "notes.txt": "notes",
-        "kustomization.yaml": "kustomization",
+        "kustomization.yaml": "object",
     }.items():
         (tmp_path / file).write_text(config(name))
     (tmp_path / "b/x.json").write_text('{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}}')
-    assert names_in(tmp_path) == ["a", "b", "c"]
+    assert names_in(tmp_path) == ["hidden", "more", "a", "b", "c", "object"]
+
+
+def test_hidden_file_with_settings_of_another_tool_is_no_manifest(tmp_path: Path) -> None:
+    (tmp_path / ".github").mkdir()
+    (tmp_path / ".github/checks.yaml").write_text("on: push\njobs: {}\n---\nkind: Service\n")
+    (tmp_path / "a.yaml").write_text(config("a"))
+    assert names_in(tmp_path) == ["a"]
+    assert problems_in(tmp_path) == [f"{tmp_path}/.github/checks.yaml:4: document 2: apiVersion is missing"]
+
+
+def test_file_that_a_link_beside_it_names_is_read_once(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(config("a"))
+    (tmp_path / "0.yaml").symlink_to("a.yaml")
+    source = ManifestSource([tmp_path], follow=False)
+    (obj,) = source.load()
+    assert not source.problems
+    assert source.position(key_of(obj)) == (str(tmp_path / "a.yaml"), 1)
+
+
+def test_text_after_the_end_of_a_document_is_an_error_because_kubectl_ignores_it(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(f"{config('a')}...\n# a comment\n{config('b')}---\n{config('c')}...\n")
+    assert names_in(tmp_path) == ["a", "c"]
+    reason = "document 2: kubectl ignores the text after `...`: begin each document with ---"
+    line = config("a").count("\n") + 3
+    assert problems_in(tmp_path) == [f"{tmp_path}/a.yaml:{line}: {reason}"]
 
 
 def test_helm_chart_is_reported_with_the_command_that_renders_it(tmp_path: Path) -> None:
@@ -70,15 +97,27 @@ def test_helm_chart_is_reported_with_the_command_that_renders_it(tmp_path: Path)
         ("resources: [../base]\n", True),
         ("resources: [https://example.com/a.yaml]\n", True),
         ("resources: 1\npatches: []\n", True),
-        ("{", True),
+        ("resources: [git@github.com:example/repo]\n", True),
+        ("resources: [github.com/example/repo//deploy?ref=v1]\n", True),
+        ("resources: [notes.txt]\n", True),
+        ("resources: [.a.yaml, sub]\n", False),
+        ("resources: [linked]\n", True),
+        ("resources: [sub/linked]\n", True),
+        ("apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches: []\n", True),
     ],
 )
 def test_kustomization_that_changes_objects_is_reported(tmp_path: Path, text: str, *, reported: bool) -> None:
-    (tmp_path / "a.yaml").write_text(config("a"))
-    (tmp_path / "kustomization.yaml").write_text(text)
-    source = ManifestSource([tmp_path], follow=False)
-    assert [obj["metadata"]["name"] for obj in source.load()] == ["a"]
-    assert [f"kubectl kustomize {tmp_path} |" in problem.message for problem in source.problems] == [True] * reported
+    root = tmp_path / "deploy"
+    (root / "sub").mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    (root / "linked").symlink_to("../elsewhere")
+    (root / "sub/linked").symlink_to("../../elsewhere")
+    for file in ("a.yaml", "notes.txt", ".a.yaml", "sub/b.yaml", "../elsewhere/c.yaml"):
+        (root / file).write_text(config(Path(file).stem))
+    (root / "kustomization.yaml").write_text(text)
+    source = ManifestSource([root], follow=False)
+    assert [obj["metadata"]["name"] for obj in source.load()] == [".a", "a", "b"]
+    assert [f"kubectl kustomize {root} |" in problem.message for problem in source.problems] == [True] * reported
 
 
 def test_a_named_file_is_read_whatever_its_suffix_and_only_once(tmp_path: Path) -> None:
