@@ -185,7 +185,7 @@ def _named(entries: list[Entry], field: str, names: frozenset[str]) -> list[Entr
 
 
 async def listed_policies(opa: Opa, kind: str | None, namespace: str | None, selects: Selects | None) -> list[Entry]:
-    """Return policies: `{policy, policyKind, class, mode, targets, accepted, programmed, message, scopes, created}`.
+    """Return policies, with class, mode, targets, accepted, programmed, message, incomplete?, scopes and created.
 
     Each also has the fields of `identity`. `scopes` is `{affected, all}`: its paths with an effect, and all its paths.
     """
@@ -205,6 +205,7 @@ async def listed_policies(opa: Opa, kind: str | None, namespace: str | None, sel
             "mode": entry["mode"],
             "targets": _targets(obj),
             **_conditions(entry),
+            **({"incomplete": entry["incomplete"]} if "incomplete" in entry else {}),
             "scopes": found.scopes[entry["policy"]],
             "created": obj["metadata"].get("creationTimestamp"),
         }
@@ -362,7 +363,8 @@ def _policies_table(entries: Sequence[Entry], wide: bool) -> Table:
         scopes = f"{entry['scopes']['affected']}/{entry['scopes']['all']}"
         what = namespace_cell(key), key.name, key.kind, entry["class"], mode, targets
         message = entry["message"] if wide else ""
-        outcome = entry["accepted"], entry["programmed"], scopes, _age(entry["created"]), message
+        programmed = entry["programmed"] + (MARKS["Incomplete"] if "incomplete" in entry else "")
+        outcome = entry["accepted"], programmed, scopes, _age(entry["created"]), message
         table.rows.append([*what, *outcome])
     return table.without_empty("NAMESPACE", "MODE", "AGE", "MESSAGE")
 

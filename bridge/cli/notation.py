@@ -14,7 +14,11 @@ Place = tuple[str, int] | None  # a file and a line
 Position = Callable[[Key], Place]  # the place of an object
 
 # Marks after the name of a policy that is not Programmed.
-MARKS = {"PartiallyProgrammed": f"{TIE}(partly)", "Overridden": f"{TIE}(overridden)"}
+MARKS = {
+    "PartiallyProgrammed": f"{TIE}(partly)",
+    "Overridden": f"{TIE}(overridden)",
+    "Incomplete": f"{TIE}(incomplete)",
+}
 _SENTENCES = 3  # of a message that are printed unless a table is wide
 _SENTENCE_END = re.compile(r"\. (?=[A-Z])")
 _COUNTED = re.compile(r"( on [\d,]+ scopes?\b.*?): .*")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from bridge.cli.command import SELECTOR, namespace_options, words
-from bridge.cli.notation import Entry, brief, counts_of, kind_text, name_of
+from bridge.cli.notation import MARKS, Entry, brief, counts_of, kind_text, name_of
 from bridge.cli.output import Answer
 from bridge.cli.reading import Asked, read_command
 from bridge.cli.table import Table
@@ -119,6 +119,7 @@ def _condition_cells(conditions: Sequence[Entry], entry: Entry, wide: bool) -> t
     if "but not for" in accepted["message"]:  # some of its targets are rejected, which must not be lost
         message = f"{accepted['message']}; {message}"
     reasons = ", ".join(condition["reason"] for condition in outcomes)
+    reasons += MARKS["Incomplete"] if "incomplete" in entry else ""
     return accepted["status"], reasons, _reported(entry), message if wide else brief(counts_of(message))
 
 

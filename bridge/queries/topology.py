@@ -85,7 +85,12 @@ _OUTCOMES = {"Enforced": "Programmed", "PartiallyEnforced": "PartiallyProgrammed
 
 
 def outcomes_of(entry: Entry) -> list[str]:
-    """Return the outcomes of a policy, each once for all its ancestors, in the words of the condition Programmed."""
+    """Return the outcomes of a policy, each once for all its ancestors, in the words of the condition Programmed.
+
+    `Incomplete` stands for all of them if they are not certain.
+    """
+    if entry.get("incomplete"):
+        return ["Incomplete"]
     reasons = [
         _OUTCOMES.get(condition["reason"], condition["reason"])
         for group in condition_groups(entry)

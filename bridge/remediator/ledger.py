@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from sortedcontainers import SortedList
 
-Row = Mapping[str, Any]  # {policy, targets, ancestor, outcome, by, scope, marks}
+Row = Mapping[str, Any]  # {policy, targets, ancestor, outcome, by, scope, marks, incomplete?}
 Place = tuple[str, str]  # an object's key, and an opaque place in its status
 Marks = dict[str, dict[str, list[str]]]  # by policy kind and place: policies
 Tallies = dict[str, list[dict[str, Any]]]  # by policy, in the form of the query `status`
@@ -27,6 +27,7 @@ class _Group(NamedTuple):
     targets: tuple[str, ...]
     outcome: str
     by: tuple[str, ...]
+    incomplete: tuple[str, ...]
 
 
 class _Kept(NamedTuple):
@@ -218,6 +219,7 @@ def _make_tally(group: _Group, count: int, examples: Sequence[str]) -> dict[str,
         "by": list(group.by),
         "count": count,
         "examples": list(examples),
+        **({"incomplete": list(group.incomplete)} if group.incomplete else {}),
     }
 
 
@@ -235,7 +237,8 @@ def _find_examples(scopes: Iterable[str], without: Counter[str]) -> list[str]:
 
 
 def _read_row(row: Row) -> _Kept:
-    group = _Group(row["ancestor"], tuple(row["targets"]), row["outcome"], tuple(row["by"]))
+    certainty = tuple(row.get("incomplete", ()))
+    group = _Group(row["ancestor"], tuple(row["targets"]), row["outcome"], tuple(row["by"]), certainty)
     # Many rows mark the same places: sharing keys keeps the ledger small.
     marks = tuple((sys.intern(mark[0]), sys.intern(mark[1])) for mark in row["marks"])
     return _Kept(row["policy"], group, row["scope"], marks)

@@ -89,6 +89,7 @@ export class Wire {
       if (overall(outcomes) === "NoScope") refused.push({ policy, outcome: "NoScope", ...conditions.find(({ reason }) => reason === "NoScope") });
       else if (overall(outcomes) === "Overridden" && isReplacedDefault) warnings.push({ policy, outcome: "Overridden", isWarning: true });
       else if (overall(outcomes) === "Overridden") overridden.push({ policy, outcome: "Overridden" });
+      else if (overall(outcomes) === "Incomplete") warnings.push({ policy, outcome: "Incomplete", reason: "Incomplete", message: incompleteText(conditions), isWarning: true });
     }
     for (const [owner, node] of this.#nodes) refused.push(...node.refused.map((link) => ({ ...link, owner })));
     return [...differing, ...refused, ...overridden, ...warnings];
@@ -130,6 +131,9 @@ export class Wire {
     }
   }
 }
+
+/** Why the outcome of a policy is not certain, from the message of its condition. */
+const incompleteText = (conditions) => conditions.map(({ message }) => message.split("Incomplete: ")[1]).find(Boolean);
 
 /** One word for the outcomes of a policy on all its paths. */
 function overall(outcomes = []) {

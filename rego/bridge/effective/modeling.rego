@@ -16,21 +16,29 @@ marked(entry) := object.union(_complete(entry), {"staged": staged}) if {
 	staged != []
 } else := _complete(entry)
 
-_complete(entry) := object.union(entry, {"incomplete": sort(reasons)}) if {
-	features := kinds.get(keys.type_of(entry.policies[0].policy)).notModeled
+_complete(entry) := object.union(entry, {"incomplete": reasons}) if {
+	reasons := incomplete_because(keys.type_of(entry.policies[0].policy), entry.path, entry.policies)
+} else := entry
+
+# METADATA
+# description: |
+#   Why it is not certain what is in effect on a path with the `outcomes` of its policies, `[{policy, outcome}]`. Undefined
+#   if it is.
+incomplete_because(policy_kind, path, outcomes) := sort(reasons) if {
+	features := kinds.get(policy_kind).notModeled
 	reasons := {sprintf("%s: %s", [keys.describe(user), feature.message]) |
 		some feature in features
-		some user in _users(object.get(feature, "onPath", false), entry)
+		some user in _users(object.get(feature, "onPath", false), path, outcomes)
 		obj := lookup.get(user)
 		_uses(obj, split(feature.path, "/*"), feature)
 		object.get(obj, leaves.segments(object.get(feature, "with", "")), null) != null
 	}
 	count(reasons) > 0
-} else := entry
+}
 
-_users(false, entry) := {one.policy | some one in entry.policies; object.get(one, "outcome", "") != "Overridden"}
+_users(false, _, outcomes) := {one.policy | some one in outcomes; object.get(one, "outcome", "") != "Overridden"}
 
-_users(true, entry) := {keys.object_of(node) | some node in entry.path}
+_users(true, path, _) := {keys.object_of(node) | some node in path}
 
 # The parts of a path around one `*`, which is any key or item.
 _uses(obj, [path], feature) if _is_value(object.get(obj, leaves.segments(path), null), feature)

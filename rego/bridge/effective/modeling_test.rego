@@ -4,6 +4,9 @@ import data.bridge.constraints
 import data.bridge.effective
 import data.bridge.effective_targets
 import data.bridge.guardrails.no_weakening
+import data.bridge.outcomes
+import data.bridge.problems
+import data.bridge.status as reporting
 import data.bridge.testing
 
 _dark := testing.color("infra", "dark", 1, [testing.ref("Gateway", "public")], {"theme": "dark", "rules": {"a": {"when": "x"}}})
@@ -42,7 +45,7 @@ test_other_features_do_not if {
 }
 
 test_an_overridden_policy_does_not_count if {
-	entry := {"policies": [{"policy": "example.com/ColorPolicy/infra/dark", "outcome": "Overridden"}], "spec": {}}
+	entry := {"path": testing.cart_pay_path, "policies": [{"policy": "example.com/ColorPolicy/infra/dark", "outcome": "Overridden"}], "spec": {}}
 	effective.marked(entry) == entry with input as _world([{"path": "/spec/theme", "message": "no"}])
 }
 
@@ -55,6 +58,34 @@ test_guardrails_and_coverage_do_not_know_it if {
 	}
 	[path] := constraints.uncovered_paths("example.com/ColorPolicy", "/theme", testing.cart_pay, "") with input as _world(features)
 	path.unknown == "ColorPolicy infra/dark: who knows"
+}
+
+# A warning from an answer that is not certain would be a guess: the only warning is that.
+test_outcomes_statuses_and_problems_of_an_incomplete_result_say_so if {
+	features := [{"path": "/spec/theme", "value": "light", "message": "it depends"}]
+	reason := "ColorPolicy shop/light: it depends"
+	light := testing.color("shop", "light", 2, [testing.ref("HTTPRoute", "cart")], {"theme": "light", "rules": {"a": {"when": "y"}}})
+	world := object.union(_world(features), {"changes": {"upsert": array.concat(_world(features).changes.upsert, [light])}})
+	every policy in ["example.com/ColorPolicy/shop/light", "example.com/ColorPolicy/infra/dark"] {
+		tallies := outcomes.tallies(policy) with input as world
+		[tally | some tally in tallies; object.get(tally, "incomplete", []) != [reason]] == []
+		status := reporting.of_policy(policy, tallies) with input as world
+		status.incomplete == [reason]
+		endswith(status.conditions[1].message, sprintf(". Incomplete: %s", [reason]))
+		found := problems.of(policy) with input as world
+		[[one.reason, one.enforcementAction, one.message] | some one in found] == [["Incomplete", "warn", sprintf("Its outcome is not certain: %s", [reason])]]
+	}
+}
+
+test_a_report_is_not_compared_with_an_incomplete_result if {
+	conditions := [{"type": "Accepted", "status": "True", "reason": "Accepted", "message": ""}, {"type": "Programmed", "status": "True", "reason": "Programmed", "message": ""}]
+	overridden := [object.union(conditions[1], {"status": "False", "reason": "Overridden"})]
+	said := object.union(_dark, {"status": {"conditions": overridden}})
+	key := "example.com/ColorPolicy/infra/dark"
+	certain := reporting.reported(key, {"conditions": conditions}) with input as {"changes": {"upsert": [said]}}
+	count([one | some one in certain; one.difference]) == 1
+	doubtful := reporting.reported(key, {"conditions": conditions, "incomplete": ["why"]}) with input as {"changes": {"upsert": [said]}}
+	[one | some one in doubtful; one.difference] == []
 }
 
 test_what_becomes_unknown_may_be_weakened if {

@@ -15,15 +15,16 @@ import data.bridge.policy as policies
 import data.bridge.scopes
 
 # The outcomes at one effective target, one entry for each path, policy and ancestor: `{policy, targets, ancestor,
-# outcome, by, scope, marks}`. `targets` are the policy's declared targets on the path, except those that it selects by
+# outcome, by, scope, marks, incomplete?}`. `targets` are the policy's declared targets on the path, except those that it selects by
 # fields of its kind (semantics T8), `by` names the policies that override it with the strategy, `scope` names the path
-# and its source unless that is any, `marks` are the places that report the policy's effect.
-outcomes_at(policy_kind, node) := [object.union(fate, {
+# and its source unless that is any, `marks` are the places that report the policy's effect, `incomplete` are the reasons
+# why the outcomes on the path are not certain.
+outcomes_at(policy_kind, node) := [object.union_n([fate, doubts, {
 	"targets": _counted_targets(policy_kind, fate),
 	"ancestor": ancestor,
 	"scope": scope,
 	"marks": marks(above, marks_of_target, fate),
-}) |
+}]) |
 	some [source, path, attached] in effective.stacks_by_source(policy_kind, node)
 	scope := concat("", array.flatten([
 		scope_name(path),
@@ -33,7 +34,9 @@ outcomes_at(policy_kind, node) := [object.union(fate, {
 	]))
 	above := above_route(path)
 	marks_of_target := places(node, above)
-	some fate in _outcomes_of_stack(attached, path[0])
+	fates := _outcomes_of_stack(attached, path[0])
+	doubts := {"incomplete": reasons | reasons := effective.incomplete_because(policy_kind, path, fates)}
+	some fate in fates
 	some ancestor in ancestors(policy_kind, path, fate.targets)
 ]
 
@@ -60,17 +63,20 @@ _targets_by_policy(attached) := {policy: [target | some target in targets] |
 	some policy, targets in object.union_n([{entry.policy: {place: entry.target}} | some place, entry in attached])
 }
 
-# The outcomes of a policy at all its effective targets, counted, `{ancestor, targets, outcome, by, count, examples}`;
-# messages need three examples.
-tallies(policy_key) := [{
-	"ancestor": group[0],
-	"targets": group[1],
-	"outcome": group[2],
-	"by": group[3],
-	"count": count(members),
-	"examples": array.slice(members, 0, 3),
-} |
-	own := [[[entry.ancestor, entry.targets, entry.outcome, entry.by], entry.scope] |
+# The outcomes of a policy at all its effective targets, counted, `{ancestor, targets, outcome, by, count, examples,
+# incomplete?}`; messages need three examples.
+tallies(policy_key) := [object.union(
+	{
+		"ancestor": group[0],
+		"targets": group[1],
+		"outcome": group[2],
+		"by": group[3],
+		"count": count(members),
+		"examples": array.slice(members, 0, 3),
+	},
+	{"incomplete": group[4] | group[4] != []},
+) |
+	own := [[[entry.ancestor, entry.targets, entry.outcome, entry.by, object.get(entry, "incomplete", [])], entry.scope] |
 		some node in scopes.reachable_scopes(policy_key)
 		some entry in outcomes_at(keys.type_of(policy_key), node)
 		entry.policy == policy_key

@@ -27,8 +27,15 @@ _refs(key) := {_problem(key, verdict.ref.key, verdict.reason, verdict.message) |
 }
 
 # An accepted policy that is overridden on all paths, or has no effective target (semantics S1). Defaults that more
-# specific policies replace everywhere do what they are for, so this is only a warning.
-_fate(key) := {object.union(_problem(key, key, condition.reason, condition.message), warning) |
+# specific policies replace everywhere do what they are for, so this is only a warning. Of an outcome that is not certain
+# only that is reported.
+_fate(key) := {object.union(problem, {"enforcementAction": "warn"}) |
+	problem := _problem(key, key, "Incomplete", sprintf("Its outcome is not certain: %s", [concat("; ", reasons)]))
+} if {
+	kinds.of_policy(key)
+	count(attachment.targets(key)) > 0
+	reasons := reporting.incomplete_because(outcomes.tallies(key))
+} else := {object.union(_problem(key, key, condition.reason, condition.message), warning) |
 	kinds.of_policy(key)
 	count(attachment.targets(key)) > 0
 	tallies := outcomes.tallies(key)

@@ -97,14 +97,10 @@ _is_written(key) if keys.type_of(key) == kinds.policykind_type
 
 _kept := object.get(input, "kept", {})
 
-_tallies(policy) := array.concat(_kept[policy], [{
-	"ancestor": row.ancestor,
-	"targets": row.targets,
-	"outcome": row.outcome,
-	"by": row.by,
-	"count": 1,
-	"examples": [row.scope],
-} |
+_tallies(policy) := array.concat(_kept[policy], [object.union(
+	object.filter(row, ["ancestor", "targets", "outcome", "by", "incomplete"]),
+	{"count": 1, "examples": [row.scope]},
+) |
 	some row in _rows_by_policy[policy]
 ])
 

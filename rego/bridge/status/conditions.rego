@@ -11,8 +11,8 @@ import data.bridge.lookup
 import data.bridge.outcomes
 import data.bridge.policy as policies
 
-# The desired status of a policy, `{policy, policyKind, mode, controllerName?, replacedDefault?, rejected?, conditions,
-# types}`; `types` are the bridge's condition types, `rejected` the refs that are not accepted. If the kind reports by
+# The desired status of a policy, `{policy, policyKind, mode, controllerName?, replacedDefault?, incomplete?, rejected?,
+# conditions, types}`; `incomplete` are reasons why its outcome is not certain, `types` are the bridge's condition types, `rejected` the refs that are not accepted. If the kind reports by
 # ancestor, `{…, ancestors, unreported}`: the entries, and the places `[object, place]` of omitted ancestors.
 # Accepted=False has no outcome (semantics S1). `reported` has the reports of other controllers about an observed
 # policy; see `reported`.
@@ -26,6 +26,7 @@ of_policy(policy_key, tallies) := object.union(entry, {"reported": reports |
 		{"policy": policy_key, "policyKind": keys.type_of(policy_key), "mode": kind.mode},
 		{"controllerName": kind.controllerName | kind.controllerName},
 		{"replacedDefault": true | is_replaced_default(tallies)},
+		{"incomplete": reasons | reasons := incomplete_because(tallies)},
 		{"rejected": [{"reason": verdict.reason, "message": verdict.message} | some verdict in refs] |
 			refs := _rejected(policy_key)
 			refs != []
@@ -83,7 +84,14 @@ _refusal_bound := 20
 outcome_conditions(policy_key, tallies) := [{"type": type, "status": status, "reason": reason, "message": message}] if {
 	set := kinds.of_policy(policy_key).conditions
 	[type, status, reason] := _sets[set][_overall({tally.outcome | some tally in tallies})]
-	message := outcome_message(policy_key, set, tallies)
+	doubts := [sprintf("Incomplete: %s", [concat("; ", reasons)]) | reasons := incomplete_because(tallies)]
+	message := fit(concat(". ", array.concat([outcome_message(policy_key, set, tallies)], doubts)))
+}
+
+# Why the outcome of a policy is not certain on some of its paths. Undefined if it is on all.
+incomplete_because(tallies) := reasons if {
+	reasons := sort({reason | some tally in tallies; some reason in tally.incomplete})
+	reasons != []
 }
 
 # A policy is overridden on all paths, and only its defaults, which more specific policies may replace.

@@ -6,7 +6,8 @@ import data.bridge.lookup
 # The reports of controllers about a policy of an observed kind, besides the bridge's own `entry` of its status:
 # `{controllerName?, ancestorRef?, conditions, says, outdated, difference?}` for each entry of status.ancestors, and one
 # for status.conditions. `says` is the report in one word, `difference` explains a contradiction to the bridge's
-# verdict. A report about an older generation of the policy is `outdated` and not compared (semantics S5).
+# verdict. A report about an older generation of the policy is `outdated` and not compared, and nothing is compared with
+# an incomplete verdict (semantics S5).
 reported(policy_key, entry) := [object.union_n([report, {"says": word(report.conditions), "outdated": outdated}, differing]) |
 	some report in array.concat(
 		[{"conditions": _readable_conditions(object.get(lookup.get(policy_key), ["status", "conditions"], []))}],
@@ -22,6 +23,7 @@ reported(policy_key, entry) := [object.union_n([report, {"says": word(report.con
 	outdated := count([condition | some condition in report.conditions; condition.observedGeneration < generation]) > 0
 	differing := {"difference": text |
 		not outdated
+		not entry.incomplete
 		text := difference(report, _verdicts_beside(policy_key, report, entry))
 	}
 ]
