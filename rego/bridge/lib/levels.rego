@@ -24,6 +24,8 @@ shipped := {
 	"gateway.networking.k8s.io/UDPRoute": {"object": "Route", "section": "Rule"},
 	"core/Namespace": {"object": "Namespace"},
 	"core/Service": {"object": "Backend", "section": "Port"},
+	"multicluster.x-k8s.io/ServiceImport": {"object": "Backend", "section": "Port"},
+	"networking.istio.io/ServiceEntry": {"object": "Backend", "section": "Port"},
 }
 
 # The same for the types to which extension modules assign a level. If two modules list one type, the first by name
