@@ -100,6 +100,9 @@ _acceptance(name, replicated, counted) := ["Invalid", concat("; ", wrong)] if {
 	not is_loaded(spec.policy)
 } else := ["InvalidParameters", concat("; ", parameter_problems[name])] if {
 	true
+} else := ["NeverMatches", concat("; ", wrong)] if {
+	wrong := unreachable(active_constraints[name])
+	wrong != []
 } else := ["Accepted", concat("; ", array.flatten(["Constraint is active", unaudited, remarks]))] if {
 	remarks := exemption_remarks(active_constraints[name], counted)
 	unaudited := [sprintf("not audited, because not replicated (setting types): %s", [concat(", ", missing)]) |

@@ -164,13 +164,17 @@ doubts[key] := messages if {
 	count(messages) > 0
 }
 
-doubts_about(spec) := [sprintf("targets[%d]: no CRD defines %q%s", [place, type, _type_hint(type)]) |
+doubts_about(spec) := [sprintf("targets[%d]: %s", [place, unknown_type(type_of_target(target))]) |
 	some place, target in spec.targets
 	not target.virtual
-	type := type_of_target(target)
+]
+
+# METADATA
+# description: That no CRD defines a type, with the nearest name. Undefined if one does, or if that is not known.
+unknown_type(type) := sprintf("no CRD defines %q%s", [type, _type_hint(type)]) if {
 	not type in _known_types
 	_is_doubtful(type)
-]
+}
 
 _known_types := (object.keys(levels.by_type) | levels.virtual_types) | ((_types_with_crds | lookup.types) | ({concat("/", ["core", kind]) |
 	some kind in _core_kinds

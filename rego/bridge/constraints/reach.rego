@@ -1,0 +1,139 @@
+package bridge.constraints
+
+import data.bridge.effective
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lib.levels
+import data.bridge.lib.likeness
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   Why a Constraint's guardrail can never judge what its match or its parameters name, at most ten messages: a misspelled
+#   kind, group or field, or a policy kind that is never in effect at what the match selects.
+unreachable(spec) := array.slice(sort(((_unknown_matches(spec) | _unknown_parameters(spec)) | _never_in_effect(spec))), 0, 10) if {
+	is_guardrail(spec.policy)
+} else := []
+
+# What guardrails judge. A Namespace is no target.
+_judged_types := ((object.keys(levels.by_type) | kinds.names) | lookup.types) - {"core/Namespace"}
+
+_unknown_matches(spec) := {sprintf("match.kinds[%d]: %s", [place, problem]) |
+	some place, entry in spec.match.kinds
+	some problem in _unknown_entries(entry)
+}
+
+_unknown_entries(entry) := {problem |
+	some kind in entry.kinds
+	types := {concat("/", [keys.group_name(group), kind]) | some group in entry.apiGroups}
+	types & _judged_types == set()
+	some type in types
+	problem := kinds.unknown_type(type)
+} if {
+	_names_some(entry, "apiGroups")
+	_names_some(entry, "kinds")
+} else := {sprintf("no type has the kind %q; did you mean %q?", [kind, near]) |
+	known := {split(type, "/")[1] | some type in _judged_types}
+	some kind in entry.kinds
+	not kind in known
+	near := likeness.nearest(kind, known)
+} if {
+	_names_some(entry, "kinds")
+} else := {sprintf("no type has the group %q; did you mean %q?", [group, near]) |
+	known := {split(type, "/")[0] | some type in _judged_types}
+	some group in entry.apiGroups
+	not keys.group_name(group) in known
+	near := likeness.nearest(group, known)
+} if {
+	_names_some(entry, "apiGroups")
+} else := set()
+
+_names_some(entry, field) if {
+	count(object.get(entry, field, [])) > 0
+	not "*" in entry[field]
+}
+
+_all_parameters(spec) := [object.union(object.get(spec, "parameters", {}), more) |
+	some more in array.concat([{}], [object.get(entry, "parameters", {}) | some entry in spec.parameterSelection])
+]
+
+_kinds_of(parameters) := {kind | some kind in parameters.kinds} | {kind | kind := parameters.kind}
+
+_unknown_parameters(spec) := {sprintf("parameters: unknown policy kind %q%s", [kind, hint]) |
+	some parameters in _all_parameters(spec)
+	some kind in _kinds_of(parameters)
+	not kind in kinds.names
+	nearest := [near | near := likeness.nearest_type(kind, kinds.names)]
+
+	_is_misspelled(nearest, _kinds_of(parameters))
+	hint := concat("", [sprintf("; did you mean %q?", [near]) | some near in nearest])
+} | {sprintf("parameters: %s", [problem]) |
+	some parameters in _all_parameters(spec)
+	some field in array.concat([field | field := parameters.field], [field | some field in parameters.fields])
+	known := _kinds_of(parameters) & kinds.names
+	problems_by_kind := {kind: problem | some kind in known; problem := kinds.unknown_field(kind, effective.segments(field))}
+	object.keys(problems_by_kind) == known
+	some problem in problems_by_kind
+}
+
+# A kind that is not installed may be one of several.
+_is_misspelled(nearest, _) if nearest != []
+
+_is_misspelled(_, named) if named & kinds.names == set()
+
+_never_in_effect(spec) := {sprintf("match selects nothing at which %s can be in effect", [concat(" or ", sort(names))]) |
+	selected := {type | some type in _judged_types; matches_type(object.get(spec, "match", {}), type)}
+	selected != set()
+	some parameters in _all_parameters(spec)
+	known := _kinds_of(parameters) & kinds.names
+	names := {split(kind, "/")[1] | some kind in known}
+	names != set()
+	every kind in known {
+		every type in selected {
+			not _is_in_effect_at(kind, type)
+		}
+	}
+} if {
+	spec.policy != "bridge.guardrails.no_policy_without_effect"
+} else := {"match selects no policy kind" |
+	selected := {type | some type in _judged_types; matches_type(object.get(spec, "match", {}), type)}
+	selected != set()
+	selected & kinds.names == set()
+}
+
+# What is in effect at the targets of a type: what acts there or above.
+_is_in_effect_at(kind, type) if {
+	not type in kinds.names
+	some level in _levels_of(kind)
+	_is_at_or_above(level, _target_level(type))
+}
+
+_levels_of(kind) := {kinds.get(kind).effectiveTarget} if {
+	not kinds.acts_at_targets(kind)
+} else := {level |
+	some type in _judged_types
+	kinds.may_target(kind, type)
+	level := _level_for(kind, type)
+}
+
+_level_for(kind, type) := "Frontend" if {
+	kinds.frontend_role(kind, type)
+} else := levels.of_type(type)
+
+# The level of the targets at objects of a type. A port is none.
+_target_level(type) := levels.by_type[type].section if {
+	levels.of_type(type) != "Backend"
+} else := levels.of_type(type)
+
+# From the top; a level of an extension module may be anywhere.
+_order := ["GatewayClass", "Gateway", "ListenerSet", "Listener", "Frontend", "Route", "Rule", "Backend", "Port"]
+
+_is_at_or_above(one, _) if not one in _order
+
+_is_at_or_above(_, other) if not other in _order
+
+_is_at_or_above(one, other) if {
+	some place, level in _order
+	level == one
+	other in array.slice(_order, place, count(_order))
+}

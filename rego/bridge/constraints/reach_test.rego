@@ -1,0 +1,103 @@
+package bridge.constraints_reach_test
+
+import data.bridge.constraints
+import data.bridge.testing
+
+_found(guardrail, match, parameters) := found if {
+	spec := {"policy": concat(".", ["bridge.guardrails", guardrail]), "match": match, "parameters": parameters}
+	found := constraints.unreachable(spec) with input as testing.changed([_schema])
+}
+
+# The colors' CRD, whose spec is open below `hints`.
+_schema := testing.with_spec(testing.resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "colorpolicies.example.com"), {
+	"group": "example.com",
+	"names": {"kind": "ColorPolicy", "plural": "colorpolicies"},
+	"scope": "Namespaced",
+	"versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": {
+		"type": "object",
+		"properties": {
+			"theme": {"type": "string"},
+			"hints": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+			"palette": {"type": "array", "items": {"type": "object", "properties": {"accent": {"type": "string"}}}},
+			"byPage": {"type": "object", "additionalProperties": {"type": "object", "properties": {"accent": {"type": "string"}}}},
+		},
+	}}}}}],
+})
+
+_colors := "example.com/ColorPolicy"
+
+_routes := {"kinds": [{"apiGroups": [testing.gateway_group], "kinds": ["HTTPRoute"]}]}
+
+_of(group, kind) := {"kinds": [{"apiGroups": [group], "kinds": [kind]}]}
+
+test_a_guardrail_that_matches_has_no_problem if {
+	every match in [{}, _routes, _of("", "Service"), {"kinds": [{"kinds": ["GRPCRoute"]}]}, {"kinds": [{"apiGroups": ["*"], "kinds": ["*"]}]}] {
+		_found("required_policy", match, {"kinds": [_colors], "field": "/theme"}) == []
+		_found("bounded_field", match, {"kind": _colors, "field": "/theme"}) == []
+	}
+	_found("no_policy_without_effect", _of("example.com", "ColorPolicy"), {}) == []
+	_found("bounded_field", _of("", "Service"), {"kind": "example.com/TimeoutPolicy", "field": "/a"}) == []
+	_found("own", _routes, {}) == []
+	constraints.unreachable({"policy": "k8s.limits", "match": _of("apps", "Deploymnt")}) == []
+}
+
+test_misspelled_kinds_and_groups_have_the_nearest_name if {
+	_found("bounded_field", {"kinds": [{"kinds": ["HTTPRuote"]}]}, {}) == [`match.kinds[0]: no type has the kind "HTTPRuote"; did you mean "HTTPRoute"?`]
+	_found("bounded_field", {"kinds": [{"apiGroups": ["gateway.networking.io"]}]}, {}) == [`match.kinds[0]: no type has the group "gateway.networking.io"; did you mean "gateway.networking.k8s.io"?`]
+	_found("bounded_field", _of("gateway.network.k8s.io", "HTTPRoute"), {}) == [concat("", [
+		`match.kinds[0]: no CRD defines "gateway.network.k8s.io/HTTPRoute"; `,
+		`did you mean "gateway.networking.k8s.io/HTTPRoute"?`,
+	])]
+	_found("own", _of(testing.gateway_group, "HTTPRout"), {}) == [concat("", [
+		`match.kinds[0]: no CRD defines "gateway.networking.k8s.io/HTTPRout"; `,
+		`did you mean "gateway.networking.k8s.io/HTTPRoute"?`,
+	])]
+}
+
+test_a_misspelled_policy_kind_has_the_nearest_name if {
+	_found("bounded_field", _routes, {"kind": "example.com/ColourPolicy"}) == [`parameters: unknown policy kind "example.com/ColourPolicy"; did you mean "example.com/ColorPolicy"?`]
+	_found("required_policy", _routes, {"kinds": [_colors, "vendor.dev/AccessRule"]}) == []
+	_found("required_policy", _routes, {"kinds": ["vendor.dev/AccessRule"]}) == [`parameters: unknown policy kind "vendor.dev/AccessRule"`]
+}
+
+test_a_kind_that_acts_below_what_the_match_selects_is_never_in_effect if {
+	_found("required_policy", _of(testing.gateway_group, "Gateway"), {"kinds": [_colors]}) == ["match selects nothing at which ColorPolicy can be in effect"]
+	_found("bounded_field", _routes, {"kind": "example.com/TimeoutPolicy", "field": "/a"}) == ["match selects nothing at which TimeoutPolicy can be in effect"]
+	_found("bounded_field", _of("example.com", "ColorPolicy"), {"kind": _colors, "field": "/theme"}) == ["match selects nothing at which ColorPolicy can be in effect"]
+	_found("no_policy_without_effect", _routes, {}) == ["match selects no policy kind"]
+}
+
+test_a_field_that_the_schema_lacks_has_the_nearest_name if {
+	every field in ["/theme", "/hints/any/thing", "/palette", "/palette/0/accent", "/palette/*/accent", "/byPage/home/accent", "/*/accent"] {
+		_found("bounded_field", _routes, {"kind": _colors, "field": field}) == []
+	}
+	unknown := {
+		"/theem": `parameters: example.com/ColorPolicy has no field "theem"; did you mean "theme"?`,
+		"/theme/dark": `parameters: example.com/ColorPolicy has no field "dark"`,
+		"/palette/0/acent": `parameters: example.com/ColorPolicy has no field "acent"; did you mean "accent"?`,
+		"/byPage/home/other": `parameters: example.com/ColorPolicy has no field "other"`,
+	}
+	every field, message in unknown {
+		_found("bounded_field", _routes, {"kind": _colors, "field": field}) == [message]
+		_found("no_weakening", _routes, {"kinds": [_colors], "fields": ["/theme", field]}) == [message]
+	}
+}
+
+test_parameters_of_a_selection_are_checked if {
+	spec := {
+		"policy": "bridge.guardrails.bounded_field",
+		"match": _routes,
+		"parameters": {"kind": _colors},
+		"parameterSelection": [{"parameters": {"field": "/theem"}}],
+	}
+	found := constraints.unreachable(spec) with input as testing.changed([_schema])
+	found == [`parameters: example.com/ColorPolicy has no field "theem"; did you mean "theme"?`]
+}
+
+test_a_constraint_that_never_matches_is_not_accepted if {
+	spec := {"policy": "bridge.guardrails.required_policy", "match": {"kinds": [{"kinds": ["HTTPRuote"]}]}, "parameters": {"kinds": [_colors]}}
+	constraint := testing.with_spec(testing.resource("policybridge.io/v1alpha1", "Constraint", "", "colors"), spec)
+	condition := constraints.accepted("colors", null, null) with input as testing.changed([constraint])
+		with data.bridge.constraints.dispatch.policies as {"bridge.guardrails.required_policy"}
+	[condition.status, condition.reason] == ["False", "NeverMatches"]
+}
