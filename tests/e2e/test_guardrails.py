@@ -220,7 +220,7 @@ def test_a_guardrail_that_fails_is_reported_and_the_others_go_on(bridge: Run, tm
     assert failed["object"] == "gateway.networking.k8s.io/HTTPRoute/shop/cart"
     assert failed["message"].startswith("cannot be judged: ")
     assert "failing.rego" in failed["message"]
-    assert (failed["enforcementAction"], failed["details"]) == ("warn", {"severity": "unknown"})
+    assert (failed["enforcementAction"], failed["details"]) == ("deny", {"severity": "unknown"})
 
 
 def test_a_rule_that_only_counts_denies_nothing_and_is_a_metric_by_namespace(
@@ -229,7 +229,7 @@ def test_a_rule_that_only_counts_denies_nothing_and_is_a_metric_by_namespace(
     counting = yaml.safe_load(OWN.rpartition("---")[2])
     counting["metadata"]["name"] = "fonts"
     counting["spec"] |= {"policy": "bridge.guardrails.required_policy", "enforcementAction": "dryrun"}
-    counting["spec"]["parameters"] = {"kinds": ["example.com/ColorPolicy"], "field": "/font"}
+    counting["spec"]["parameters"] = {"kinds": ["example.com/ColorPolicy"], "field": "/colors"}
     (tmp_path / "fonts.yaml").write_text(yaml.safe_dump(counting))
     files: list[str | Path] = ["--manifests", SHOP, "--manifests", tmp_path]
     found = bridge("violations", *files, "-o", "json")
