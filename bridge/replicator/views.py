@@ -17,6 +17,7 @@ from bridge.replicator.documents import FACTS, INDEX, INDEXES, OBJECTS, Path, li
 
 _KINDS = ("kinds", "kind_sets")  # documents that every view has whole
 DOCUMENTS = (OBJECTS, FACTS, INDEX, *_KINDS)
+BELOW = "bridge_below"  # the document of a view that is not everything: the objects about which it has all
 _ALWAYS = (CONSTRAINT, POLICY_KIND)  # types of which every view has all objects
 _NAMESPACE = "core/Namespace"
 _SERVICE = "core/Service/"
@@ -70,7 +71,8 @@ def _arrange(found: Mapping[str, Any]) -> dict[str, Any]:
             put(documents[FACTS], tuple(key.split("/")), stored["facts"])
         for path, value in links_of(stored).entries:
             put(documents[INDEX], place_of(path, key), value)
-    return documents | {name: found[name] for name in _KINDS}
+    below = {"partial": True, "keys": dict.fromkeys(found["complete"], True)}
+    return documents | {name: found[name] for name in _KINDS} | {BELOW: below}
 
 
 def put(node: dict[str, Any], path: Path, value: Any) -> None:

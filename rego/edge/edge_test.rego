@@ -77,7 +77,7 @@ test_effective_looks_up_targets_and_those_below if {
 }
 
 test_what_cannot_be_answered_is_an_error_that_says_why if {
-	_asked("effective", {"targets": ["core/Service/shop/x"]}).error == {"code": "TargetNotFound", "message": "core/Service/shop/x does not exist"}
+	_asked("effective", {"targets": ["core/Service/shop/x"]}).error.code == "NotInView"
 	_asked("effective", {"targets": ["x"]}).error.code == "InvalidInput"
 	_asked("effective", {"targets": 1}).error.code == "InvalidInput"
 	_asked("effective", {}).error.code == "InvalidInput"
@@ -88,8 +88,11 @@ test_what_cannot_be_answered_is_an_error_that_says_why if {
 	}
 	_asked("request", {"host": "a", "gateway": "core/Service/shop/cart@frontend"}).error.code == "NeedsObjects"
 	_asked("request", {"host": "a", "gateway": "core/Service/shop/cart"}).error.code == "InvalidInput"
-	_asked("request", {"host": "a", "gateway": "gateway.networking.k8s.io/Gateway/infra/x"}).error.code == "TargetNotFound"
+	_asked("request", {"host": "a", "gateway": "gateway.networking.k8s.io/Gateway/infra/x"}).error.code == "NotInView"
 	_asked("request", {"host": "a/b"}).error.code == "InvalidInput"
+	edge.request.error.code == "NotInView" with input as {"host": "a"}
+		with data.bridge_answers as {"kinds": {"active": [], "in_use": []}, "entries": {}}
+		with data.bridge_view as {"name": "v"}
 	for_clients := ["explain", "impact", "problems", "status", "tree"]
 	for_commands := ["constraints", "kinds_in_force", "refused_policykinds", "resource_versions", "scopes", "types"]
 	codes := {edge[query].error.code | some query in array.concat(for_clients, for_commands)} with data.bridge_view as {"name": "v"}

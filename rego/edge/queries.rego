@@ -15,7 +15,7 @@ effective := unanswered if {
 	not is_array(object.get(input, "targets", null))
 } else := _error("InvalidInput", sprintf("%v is not a key: write <group>/<Kind>/<namespace>/<name>[#<section>]", [wrong[0]])) if {
 	wrong := [target | some target in _missing; not keys.parse(target)]
-} else := _error("TargetNotFound", sprintf("%s does not exist", [_missing[0]])) if {
+} else := not_in_view(_missing[0]) if {
 	true
 } else := [{"target": node, "policyKind": kind, "paths": paths} |
 	some [node, kind] in _scopes
@@ -40,6 +40,8 @@ unanswered := needs_objects(sprintf("`%s`", [field])) if {
 	in_use := data.bridge_answers.kinds.in_use
 }
 
+not_in_view(what) := _error("NotInView", sprintf("%s is not in the view %s: ask an OPA whose view has it", [what, data.bridge_view.name]))
+
 needs_objects(what) := _error("NeedsObjects", sprintf("%s needs a view with content objects: %s has content effective", [what, data.bridge_view.name]))
 
 # The queries for all clients that need the objects.
@@ -57,6 +59,8 @@ tree := needs_objects("tree")
 constraints := needs_objects("the command line")
 
 kinds_in_force := needs_objects("the command line")
+
+namespaces := needs_objects("the command line")
 
 refused_policykinds := needs_objects("the command line")
 

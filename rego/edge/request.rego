@@ -29,9 +29,14 @@ _problem := {"error": {"code": "InvalidInput", "message": requests.form_problem}
 } else := {"error": {"code": "InvalidInput", "message": message}} if {
 	not _is_gateway(input.gateway)
 	message := "gateway must be the key of a Gateway, or of a mesh frontend, <group>/<Kind>/<namespace>/<name>[@frontend]"
-} else := {"error": {"code": "TargetNotFound", "message": sprintf("%s does not exist", [input.gateway])}} if {
+} else := not_in_view(input.gateway) if {
 	not _is_known(input.gateway)
+} else := not_in_view("a Gateway") if {
+	not input.gateway
+	not _has_gateways
 }
+
+_has_gateways if data.bridge_answers.entries[_].HTTP["*"]
 
 # OPA converts what it reads of a document, so rules name its leaves.
 _is_known(gateway) if data.bridge_answers.entries[gateway].HTTP["*"]

@@ -221,6 +221,30 @@ def test_edges_answer_as_the_hub_does_and_follow_its_changes(fleet: Fleet) -> No
     assert _revisions(one) == {one: revisions[one]}
 
 
+@pytest.mark.parametrize("content", ["", ".effective"])
+def test_edge_with_a_part_of_another_gateway_never_answers_differently_about_it(fleet: Fleet, content: str) -> None:
+    """Routes of one Gateway bring others, the class and Namespaces into its view, without all that is below them."""
+    fleet.start_hub("Gateway/infra/public", "Gateway/infra/public=effective")
+    edge, _ = fleet.start_edge("edge", fleet.config(f"infra.public{content}"))
+    eventually_blocking(functools.partial(about, edge))
+    gateways = query(fleet.opa_url, "names", {"types": [PUBLIC.partition("/infra")[0]]})
+    assert len(gateways) > 1
+    for gateway in gateways:
+        for host in ("shop.example.com", "blog.example.com", "admin.example.com", "nowhere.example.com"):
+            for path in ("/", "/cart", "/admin/x"):
+                request = {"gateway": gateway, "host": host, "path": path}
+                wanted, answered = query(fleet.opa_url, "request", request), query(edge, "request", request)
+                if gateway == PUBLIC:
+                    assert answered["rule"] == wanted["rule"]
+                else:
+                    assert answered["error"]["code"] == "NotInView"
+        targets = {"targets": [gateway]}
+        if gateway == PUBLIC:
+            assert query(edge, "effective", targets) == query(fleet.opa_url, "effective", targets)
+        else:
+            assert query(edge, "effective", targets)["error"]["code"] == "NotInView"
+
+
 def test_edges_with_answers_look_up_what_the_hub_computes(fleet: Fleet, bridge: Run) -> None:
     fleet.start_hub("Gateway/infra/public", "Gateway/infra/public=effective")
     edge, _ = fleet.start_edge("edge", fleet.config("infra.public.effective"))

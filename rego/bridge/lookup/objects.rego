@@ -30,6 +30,18 @@ has_object(key) if {
 	get(key)
 }
 
+# Whether answers about an object or frontend are those of an OPA that has everything: this one does, or the object is at
+# or below the roots of its view. Of other objects a view has parts, such as a Gateway without its routes.
+is_in_view(key) if {
+	not data.bridge_below.partial
+} else if {
+	data.bridge_below.keys[key]
+} else if {
+	upserts[key]
+	[group, kind, namespace, name] := split(key, "/")
+	not data.objects[group][kind][namespace][name].kind
+}
+
 # The path in `data.objects` and `data.facts` of an object that the query does not change.
 _stored_at(key) := split(key, "/") if {
 	has_no_changes

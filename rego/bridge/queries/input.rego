@@ -10,6 +10,15 @@ import data.bridge.lookup
 
 error(code, message) := {"error": {"code": code, "message": message}}
 
+# The error about a node or policy that is missing: where this OPA has a part of everything, it may exist elsewhere.
+missing(key) := error("TargetNotFound", sprintf("%s does not exist", [key])) if {
+	lookup.is_in_view(keys.whole(key))
+} else := not_in_view(sprintf("%v", [key]))
+
+not_in_view(what) := error("NotInView", sprintf("%s is not in the view %s: ask an OPA whose view has it", [what, data.bridge_view.name]))
+
+_is_there(node) if lookup.is_in_view(keys.whole(hierarchy.canonical_key(node)))
+
 is_list(field) if is_array(input[field])
 
 # The first problem of a query's input: of the fields that several queries have, then of these fields, each `[field,
@@ -60,8 +69,8 @@ _flaw([field, "optional node"]) := _flaw_of_node(field) if field in object.keys(
 
 _flaw_of_node(field) := error("InvalidInput", sprintf("%s must be a key, <group>/<Kind>/<namespace>/<name>[#<section>]", [field])) if {
 	not keys.parse(object.get(input, field, ""))
-} else := error("TargetNotFound", sprintf("%s does not exist", [input[field]])) if {
-	not hierarchy.canonical_key(input[field])
+} else := missing(input[field]) if {
+	not _is_there(input[field])
 }
 
 # Keys of existing nodes.
@@ -69,9 +78,9 @@ _flaw([field, "nodes"]) := error("InvalidInput", sprintf("%s must be a list of k
 	not is_list(field)
 } else := error("InvalidInput", sprintf("%v is not a key: write <group>/<Kind>/<namespace>/<name>[#<section>]", [wrong[0]])) if {
 	wrong := [target | some target in _missing(field); not keys.parse(target)]
-} else := error("TargetNotFound", sprintf("%s does not exist", [_missing(field)[0]]))
+} else := missing(_missing(field)[0])
 
-_missing(field) := [target | some target in input[field]; not hierarchy.canonical_key(target)]
+_missing(field) := [target | some target in input[field]; not _is_there(target)]
 
 # Queries of the bridge itself may name deleted objects; only the form is checked.
 _flaw([field, "keys"]) := _flaw_of_keys(field)
@@ -86,7 +95,7 @@ _flaw([field, "optional keys"]) := _flaw_of_keys(field) if object.get(input, fie
 
 _flaw([field, "policy"]) := error("InvalidInput", sprintf("%s must be a key, <group>/<Kind>/<namespace>/<name>", [field])) if {
 	not keys.parse(object.get(input, field, ""))
-} else := error("TargetNotFound", sprintf("%s does not exist", [input[field]])) if {
+} else := missing(input[field]) if {
 	not lookup.get(input[field])
 } else := error("UnknownPolicyKind", message) if {
 	not kinds.of_policy(input[field])

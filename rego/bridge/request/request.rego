@@ -30,6 +30,7 @@ gateways := {input.gateway} if {
 } else := {concat("/", [_gateway_type, namespace, name]) |
 	some namespace in lookup.namespaces_of(_gateway_type)
 	some name, _ in lookup.objects_in(_gateway_type, namespace)
+	lookup.is_in_view(concat("/", [_gateway_type, namespace, name]))
 }
 
 # The listeners of a Gateway, including those of its ListenerSets, as nodes.

@@ -14,4 +14,7 @@ request := problem if {
 	message := requests.input_problem
 } else := problem if {
 	problem := queries.problem([["gateway", "optional node"]])
+} else := queries.not_in_view("a Gateway") if {
+	data.bridge_below.partial
+	count(requests.gateways) == 0
 } else := requests.answer

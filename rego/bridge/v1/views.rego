@@ -50,10 +50,13 @@ answers_affected := problem if {
 }
 
 # METADATA
-# description: What an OPA with a view needs, to answer at `roots` and below like an OPA with everything.
+# description: |
+#   What an OPA with a view needs, to answer at `roots` and below like an OPA with everything. About what is `complete`,
+#   objects and frontends, it has all.
 # entrypoint: true
-view := object.union(view_keys, {"objects": {key: lookup.get(key) | some key in view_keys.keys}, "links": linked, "kinds": kinds.active_kinds, "kind_sets": kinds.sets}) if {
+view := object.union(view_keys, {"complete": complete, "objects": {key: lookup.get(key) | some key in view_keys.keys}, "links": linked, "kinds": kinds.active_kinds, "kind_sets": kinds.sets}) if {
 	linked := links with input as {"keys": view_keys.keys}
+	complete := {key | some root in view_keys.roots; some key in hierarchy.objects_below(root)}
 } else := view_keys
 
 # METADATA

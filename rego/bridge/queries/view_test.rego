@@ -1,0 +1,49 @@
+# The queries of an OPA with the view of a Gateway, which also has the Gateway's class and Namespace.
+package bridge.queries_test
+
+import data.bridge.testing
+import data.bridge.v1
+
+_gateway := "gateway.networking.k8s.io/Gateway/infra/public"
+
+_view := {"name": "infra.public"}
+
+_below := {"partial": true, "keys": {_gateway: true, testing.cart_route: true}}
+
+_ask(query, query_input) := found if {
+	found := v1[query] with input as object.union({"changes": {"upsert": testing.world}}, query_input)
+		with data.objects as _stored
+		with data.bridge_view as _view
+		with data.bridge_below as _below
+}
+
+# Objects that are there without `changes`: then they are part of the view.
+_stored := {
+	"gateway.networking.k8s.io": {
+		"Gateway": {"infra": {"public": {"kind": "Gateway"}}},
+		"GatewayClass": {"-": {"example": {"kind": "GatewayClass"}}},
+	},
+	"core": {"Namespace": {"-": {"infra": {"kind": "Namespace"}}}},
+}
+
+test_object_of_which_the_view_has_a_part_is_an_error if {
+	every key in {"core/Namespace/-/infra", "gateway.networking.k8s.io/GatewayClass/-/example", "core/Service/shop/elsewhere"} {
+		_ask("effective", {"targets": [key]}).error.code == "NotInView"
+		_ask("explain", {"target": key}).error.code == "NotInView"
+		_ask("tree", {"root": key}).error.code == "NotInView"
+	}
+}
+
+test_object_below_the_root_and_one_that_only_the_changes_have_are_answered if {
+	is_array(_ask("effective", {"targets": [_gateway, testing.cart_route, concat("", [testing.cart_route, "#[0]"])]}))
+}
+
+test_request_to_another_gateway_is_an_error_and_without_a_gateway_searches_that_of_the_view if {
+	_ask("request", {"host": "a", "gateway": "gateway.networking.k8s.io/Gateway/infra/other"}).error.code == "NotInView"
+	not _ask("request", {"host": "a"}).error
+}
+
+test_view_without_gateways_has_no_listeners if {
+	found := v1.request with input as {"host": "a"} with data.bridge_view as {"name": "shop"} with data.bridge_below as {"partial": true, "keys": {}}
+	found.error == {"code": "NotInView", "message": "a Gateway is not in the view shop: ask an OPA whose view has it"}
+}
