@@ -258,6 +258,13 @@ class Opa:
         roots = {root for bundle in bundles.values() for root in bundle["manifest"].get("roots") or ()}
         return [tuple(root.split("/")) for root in sorted(roots)]
 
+    async def packages_of_policies(self) -> dict[str, tuple[str, ...]]:
+        """Return the package of each policy in OPA, by the policy's id: of files, bundles, and other clients."""
+        found = _decode(await self._send_read("GET", "/v1/policies")).get("result", [])
+        return {
+            policy["id"]: tuple(str(term["value"]) for term in policy["ast"]["package"]["path"][1:]) for policy in found
+        }
+
     async def module_states(self) -> dict[Key, dict[str, str]]:
         """Return what the bridge reports of modules, by object: `{since?, failing?}`.
 
@@ -382,6 +389,9 @@ def _describe_error(error: Exception) -> str:
     """Return the message without the library's additions."""
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return "unknown host name"
+    if isinstance(error, aiohttp.ClientConnectorCertificateError) and _is_of_other_host(error.certificate_error):
+        instead = "write one of its names in the URL, or use a Unix socket (unix:///PATH)"
+        return f"{_join_lines(error.certificate_error)}: the certificate has other names; {instead}"
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return f"{_join_lines(error.certificate_error)}; set opa_ca_file to the authority that signed it"
     if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, ConnectionRefusedError):
@@ -389,6 +399,13 @@ def _describe_error(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientConnectorError):
         return _join_lines(error.os_error)
     return str(error)
+
+
+_OTHER_NAMES = (62, 64)  # OpenSSL: X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH
+
+
+def _is_of_other_host(error: BaseException) -> bool:
+    return isinstance(error, ssl.SSLCertVerificationError) and error.verify_code in _OTHER_NAMES
 
 
 MOST_FAILING = 1_000  # further ones are logged only

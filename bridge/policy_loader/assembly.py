@@ -257,9 +257,14 @@ def kubernetes_view(types: Iterable[str], plural_of: Callable[[str], str]) -> st
 _READS_VIEW = re.compile(r"\bdata\s*(?:\.\s*kubernetes\b|\[\s*[\"`]kubernetes[\"`]\s*\])(?:\s*\.\s*(\w+))?")
 
 
+def types_of_view(view: str) -> set[str]:
+    """Return the plural names of the types in the text of a view."""
+    return set(re.findall(r"^(\w+) :=", view, re.MULTILINE))
+
+
 def lines_that_read_view(submission: Submission, view: str) -> dict[str, int]:
     """Return the modules of a submission that read the view with this text, each with the first such line."""
-    types = set(re.findall(r"^(\w+) :=", view, re.MULTILINE))
+    types = types_of_view(view)
     found: dict[str, int] = {}
     for name, text in submission.modules.items():
         for reference in _READS_VIEW.finditer(text):

@@ -77,6 +77,8 @@ _REWRITE = (
     "if this is Rego v0 (for OPA before 1.0), convert it with `opa fmt --write --v0-v1 FILE`, or set the label "
     f"{VERSION_LABEL}: v0 on the ConfigMap"
 )
+_PARTIAL = "with keyword cannot partially replace virtual document"
+_WHOLE = "data.kubernetes has rules: replace a whole type, `with data.kubernetes.namespaces as {…}`"
 _REMOVED = "deprecated built-in function calls in expression: "
 # What Rego v1 has in place of functions that it removed, and that `opa fmt --v0-v1` does not convert.
 _REPLACEMENTS = {
@@ -278,6 +280,8 @@ class Checker:
         """Return the message with a hint: old Rego can be rewritten, and removed functions are known from OPA."""
         if finding.code == PARSE_ERROR and _OLD_REGO.search(finding.message):
             return finding._replace(message=f"{finding.message}: {_REWRITE}")
+        if finding.message.startswith(_PARTIAL):
+            return finding._replace(message=f"{finding.message}: {_WHOLE}")
         if finding.message.startswith(_REMOVED):
             names = finding.message.removeprefix(_REMOVED).split(", ")
             hints = "; ".join(f"{name}: {_REPLACEMENTS[name]}" for name in names if name in _REPLACEMENTS)

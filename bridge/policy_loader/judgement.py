@@ -16,16 +16,18 @@ from bridge.opa.bundle import Bundle
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUndefined
 from bridge.opa.shipped import Shipped
-from bridge.policy_loader.assembly import assemble, document, failing_rules, generated
+from bridge.policy_loader.assembly import assemble, document, failing_rules, generated, types_of_view
 from bridge.policy_loader.compile_check import PARSE_ERROR, PASSING, Checker, CheckError, Finding, RuleHead
 from bridge.policy_loader.submissions import (
     STRATEGIES,
+    VIEW,
     DataPath,
     Fault,
     ModuleProblem,
     Places,
     Submission,
     find_disputes,
+    line_of_package,
     line_of_rule,
     overlap,
     package_of,
@@ -38,18 +40,19 @@ IN_THE_WAY = "data_in_the_way"  # the code of the problem that OPA has documents
 _OWN = frozenset({PARSE_ERROR, "rego_unsafe_var_error"})  # codes of errors that no other submission causes
 
 
-FindObstacles = Callable[[Collection[DataPath]], Awaitable[Collection[DataPath]]]
+DATA_OF_CLIENTS = "data of another client"
+FindObstacles = Callable[[Collection[DataPath]], Awaitable[Mapping[DataPath, str]]]
 
 
-async def no_obstacles(_: Collection[DataPath]) -> Collection[DataPath]:
+async def no_obstacles(_: Collection[DataPath]) -> Mapping[DataPath, str]:
     """Return that OPA has no documents of other clients: it is not started yet."""
-    return ()
+    return {}
 
 
 class Judge:
     """Checks whole sets and remembers the results, and makes their bundles.
 
-    `find_obstacles` returns those of some parts of `data` where OPA has documents of other clients.
+    `find_obstacles` returns those of some parts of `data` where OPA has documents of other clients, with what it has.
     """
 
     def __init__(self, checker: Checker, shipped: Shipped, find_obstacles: FindObstacles = no_obstacles) -> None:
@@ -115,8 +118,22 @@ class Judge:
         """Return all faults of a set. Raises OpaError if OPA does not respond, CheckError if `opa` is broken."""
         if not submissions:
             return []
-        found = [*find_disputes(submissions)] or [*await self._check_obstacles(submissions)]
+        found = [*find_disputes(submissions)] or [*self._check_view(submissions)]
+        found = found or [*await self._check_obstacles(submissions)]
         return found or await self._compile(submissions) or await self._check_rules(submissions)
+
+    def _check_view(self, submissions: Sequence[Submission]) -> Iterator[Fault]:
+        """Return the packages in the place of a type of the view."""
+        types = types_of_view(self._generated[0])
+        for submission in submissions:
+            for name, package in packages(submission).items():
+                if package[:1] == VIEW and package[1:2] and package[1] in types:
+                    text = (
+                        f"data.kubernetes.{package[1]} has the replicated objects of that type: choose another "
+                        f"package, such as kubernetes.admission.{package[1]}"
+                    )
+                    line = line_of_package(submission.modules[name])
+                    yield Fault(submission.author, ModuleProblem(name, line, 1, "claim_refused", text), own=True)
 
     async def _check_rules(self, submissions: Sequence[Submission]) -> Sequence[Fault]:
         """Return the rules that can contradict those of an older author of their package.
@@ -166,7 +183,7 @@ class Judge:
         # By each claim, not by what they have in common: data at `team` must not reject a module in `team.b`.
         taken = await self._find_obstacles({at for submission in submissions for _, at in list_claims(submission)})
         return [
-            Fault(submission.author, _describe_obstacle(name, at), own=True)
+            Fault(submission.author, _describe_obstacle(name, at, taken[at]), own=True)
             for submission in submissions
             for name, at in list_claims(submission)
             if at in taken
@@ -231,8 +248,13 @@ def list_claims(submission: Submission) -> list[tuple[str, DataPath]]:
     return [*packages(submission).items(), *(("", at) for at in submission.data)]
 
 
-def _describe_obstacle(name: str, path: DataPath) -> ModuleProblem:
-    text = f"OPA has data of another client at {'.'.join(path)}, which these modules overwrite: choose another package"
+def _describe_obstacle(name: str, path: DataPath, owner: str) -> ModuleProblem:
+    instead = (
+        "keep data outside of the packages of policies, or in a ConfigMap with the label openpolicyagent.org/data"
+        if owner == DATA_OF_CLIENTS
+        else "put all modules of a package into ConfigMaps, or choose another package"
+    )
+    text = f"OPA has {owner} at {'.'.join(path)}, which the bridge's bundle would erase: {instead}"
     return ModuleProblem(name, 1 if name else 0, 1 if name else 0, IN_THE_WAY, text)
 
 

@@ -29,6 +29,7 @@ from bridge.opa.shipped import Shipped
 from bridge.policy_loader.assembly import digest, lines_that_read_view
 from bridge.policy_loader.compile_check import PARSE_ERROR, PASSING, Checker, CheckError
 from bridge.policy_loader.judgement import (
+    DATA_OF_CLIENTS,
     IN_THE_WAY,
     Chosen,
     Judge,
@@ -78,8 +79,12 @@ _CONFLICT = "eval_conflict_error"
 _REFUSED = "bundle_error"
 
 VIEW_IN_USE = (
-    "OPA has documents or rules of another client at data.kubernetes: stop that client and remove them (restart OPA), "
-    "or set kubernetes_view: false"
+    "OPA has {} at data.kubernetes: stop the client that writes there and restart OPA, or remove it, or set "
+    "kubernetes_view: false"
+)
+DISK_STORAGE = (
+    "OPA keeps its documents on disk (storage.disk), where those of a former run conflict with the bridge's modules: "
+    "remove that from OPA's configuration"
 )
 
 Listener = Callable[[Verdict], None]
@@ -216,6 +221,8 @@ class Loader:
         self._opa = opa
         self._activation = Activation(opa, endpoint)
         self._kubernetes = kubernetes
+        self._unsupported = ""  # what in OPA's configuration excludes the bridge
+        self._refusal = ""  # why OPA rejects the modules although all were active before
         self.view_missing = ""  # why OPA lacks the view `kubernetes`
         self._inspecting: list[asyncio.Future[None]] = []  # of those that wait for another look at OPA's documents
         self._guardrails: frozenset[str] = frozenset()  # shipped ones that Constraints name
@@ -263,6 +270,8 @@ class Loader:
     @property
     def unready(self) -> str:
         """Return why modules in OPA cannot read what they need; "" if they can."""
+        if self._unsupported or self._refusal:
+            return self._unsupported or self._refusal
         readers = self._find_view_readers()
         more = f" and {len(readers) - 1} more" if len(readers) > 1 else ""
         return f"{self.view_missing}; read by {min(readers)}{more}" if readers else ""
@@ -518,18 +527,22 @@ class Loader:
             if (found := lines_that_read_view(submission, view).items())
         }
 
-    async def _find_obstacles(self, claimed: Collection[DataPath]) -> Collection[DataPath]:
+    async def _find_obstacles(self, claimed: Collection[DataPath]) -> Mapping[DataPath, str]:
         try:
             return await self._activation.find_obstacles(claimed)
         except OpaError as error:
             self._query_errors.append(error)
-            return ()
+            return {}
 
     async def _select(self) -> None:
         self._query_errors.clear()
+        self._unsupported = await self._activation.find_unsupported()
+        if self._unsupported:
+            raise OpaError(self._unsupported)
         view = self._kubernetes()
         lost = await self._replace_lost()
-        missing = VIEW_IN_USE if view and await self._find_obstacles([VIEW]) else ""
+        taken = await self._find_obstacles([VIEW]) if view else {}
+        missing = VIEW_IN_USE.format(taken[VIEW]) if taken else ""
         if missing and missing != self.view_missing:
             log.warning("view omitted", why=missing)
         self.view_missing = missing
@@ -697,7 +710,7 @@ class Loader:
             self._note_loaded()
 
     def _note_loaded(self) -> None:
-        self._confirmed = self.revision
+        self._confirmed, self._refusal = self.revision, ""
         for entry in self._entries.values():
             entry.confirm(self.revision)
         if not self._stale:
@@ -713,6 +726,7 @@ class Loader:
         for entry in culprits:
             self._withdraw(entry, faults)
         if not culprits:
+            self._refusal = f"OPA rejects the modules: {refused}"
             log.error("modules rejected by OPA", why=str(refused), errors=refused.errors)
         return bool(culprits)
 
@@ -832,14 +846,42 @@ class Activation:
         """Stop reporting why OPA rejects this bundle: there is no other to serve."""
         self._given_up = self.revision
 
-    async def find_obstacles(self, claimed: Collection[DataPath]) -> list[DataPath]:
-        """Return the parts of `data` that OPA's bundle does not own yet, and that are not empty."""
+    async def find_obstacles(self, claimed: Collection[DataPath]) -> Mapping[DataPath, str]:
+        """Return the parts of `data` that OPA's bundle does not own yet and that are not empty, with what is there."""
         while claimed:
             owned = await self._owned_roots()
             taken = await self._find_taken(claimed, owned)
             if not taken or owned == await self._owned_roots():  # otherwise OPA has activated a bundle in between
-                return taken
-        return []
+                return await self._describe_obstacles(taken) if taken else {}
+        return {}
+
+    async def _describe_obstacles(self, taken: Collection[DataPath]) -> dict[DataPath, str]:
+        """Return the owner of each of these parts: a bundle, a policy, or another client's data."""
+        bundles: Mapping[str, Any] = await self._opa.get(pointer("system", "bundles")) or {}
+        policies = await self._opa.packages_of_policies()
+        found = {}
+        for path in taken:
+            owners = [
+                f"the bundle {name}"
+                for name, bundle in sorted(bundles.items())
+                if name != BUNDLE_NAME
+                and any(overlap(tuple(root.split("/")), path) for root in bundle.get("manifest", {}).get("roots", [""]))
+            ]
+            owners += [
+                f"the policy {name}"
+                for name, package in sorted(policies.items())
+                if overlap(package, path) and not name.startswith(f"{BUNDLE_NAME}/")
+            ]
+            found[path] = owners[0] if owners else DATA_OF_CLIENTS
+        return found
+
+    async def find_unsupported(self) -> str:
+        """Return what in OPA's configuration excludes the bridge; "" for nothing."""
+        try:
+            storage = (await self._opa.config()).get("storage")
+        except OpaRejected:  # the user's authorization policy denies it
+            return ""
+        return DISK_STORAGE if isinstance(storage, Mapping) and storage.get("disk") else ""
 
     async def _owned_roots(self) -> list[DataPath]:
         roots = await self._opa.get(pointer("system", "bundles", BUNDLE_NAME, "manifest", "roots")) or []

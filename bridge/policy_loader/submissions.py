@@ -436,7 +436,7 @@ def find_flaws(submission: Submission) -> list[ModuleProblem]:
         else:
             message = _explain_refusal(package)
         if message:
-            found.append(ModuleProblem(name, _find_package_line(text), 1, _OWN, message))
+            found.append(ModuleProblem(name, line_of_package(text), 1, _OWN, message))
     for path in submission.data:
         message = _explain_refusal(path, data=True)
         if message:
@@ -451,7 +451,7 @@ def find_disputes(submissions: Iterable[Submission]) -> Iterator[Fault]:
     claimed: dict[DataPath, Submission] = {}  # packages
     for submission in submissions:
         for name, package in packages(submission).items():
-            line = _find_package_line(submission.modules[name])
+            line = line_of_package(submission.modules[name])
             point = _find_point(package)
             owner = points.setdefault(point, submission) if point else submission
             if owner is not submission:
@@ -530,6 +530,7 @@ def line_of_rule(text: str, name: str) -> int:
     return text.count("\n", 0, found.start()) + 1 if found else 1
 
 
-def _find_package_line(text: str) -> int:
+def line_of_package(text: str) -> int:
+    """Return the line of a module's package declaration; 1 if it has none."""
     found = re.search(r"^[ \t]*package\b", text, re.MULTILINE)
     return text.count("\n", 0, found.start()) + 1 if found else 1

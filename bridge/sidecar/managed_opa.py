@@ -54,9 +54,6 @@ class OpaAccess:
         )
 
 
-DISK_STORAGE = (
-    "storage.disk is not supported: OPA would keep the bridge's documents beside its modules after a restart; remove it"
-)
 HEALTHY = 30.0  # seconds of uptime after which the waits start again from the first
 
 
@@ -137,7 +134,7 @@ def _read_config(file: str | None) -> dict[str, Any]:
         reason = found.reason if isinstance(found, BrokenDocument) else "it is not a mapping"
         raise OpaStartError(f"opa_config_file {file} cannot be used: {reason}")
     if isinstance(value.get("storage"), dict) and "disk" in value["storage"]:
-        raise OpaStartError(f"opa_config_file {file}: {DISK_STORAGE}")
+        raise OpaStartError(f"opa_config_file {file}: storage.disk is not supported: remove it")
     for name in ("services", "keys", "bundles", "status", "decision_logs"):
         if not isinstance(value.get(name, {}), dict):
             raise OpaStartError(f"opa_config_file {file}: {name} is not a mapping")

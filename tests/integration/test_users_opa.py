@@ -7,6 +7,7 @@ from typing import cast
 import pytest
 
 from bridge.model.types import plural_by_rule
+from bridge.opa.bundle import archive_of, build_bundle
 from bridge.policy_loader import loader as module
 from bridge.policy_loader.assembly import kubernetes_view
 from tests.eventually import eventually
@@ -38,6 +39,8 @@ async def test_policy_file_survives_a_restart_of_opa(opa_path: Path, tmp_path: P
         (tmp_path / "own.rego").write_text(FILE)
         await users_opa.restart()
         assert (await bench.refused("team"))[2] == "data_in_the_way"
+        assert "OPA has the policy " in bench.verdicts["team"].problems[0].message
+        assert "own.rego at shared.authz" in bench.verdicts["team"].problems[0].message
         await eventually(lambda: bench.opa.get("other/x"), patience=DEADLINE)
         assert await bench.opa.ask("shared/authz/allow", {"user": "root"}) is True
         assert bench.verdicts["other"].programmed
@@ -54,6 +57,49 @@ async def test_modules_are_rego_v1_in_an_opa_that_is_compatible_with_v0(opa_path
         await bench.until_active("team")
         assert await bench.opa.get("team/x") == [1]
         assert await bench.opa.ask("own/deny", {"x": True}) == ["x"]
+
+
+async def test_data_and_a_bundle_in_the_way_are_named(opa_path: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "own.tar.gz"
+    bundle.write_bytes(build_bundle({"a.rego": "package owned.a\n\nx := 1\n"}, {}, ["owned"]).content)
+    async with loading(opa_path, start=partial(UsersOpa, opa_path, tmp_path, "--bundle", str(bundle))) as bench:
+        await bench.opa.put("app/rbac/roles", {"eve": ["admin"]})
+        bench.put("rbac", "package app.rbac\n\nallow if data.app.rbac.roles[input.user]\n")
+        bench.put("owned", "package owned.a\n\ny := 1\n")
+        assert "OPA has data of another client at app.rbac" in (await bench.refused("rbac"))[3]
+        assert "keep data outside of the packages" in bench.verdicts["rbac"].problems[0].message
+        assert "OPA has the bundle " in (await bench.refused("owned"))[3]
+
+
+async def test_disk_storage_is_named(opa_path: Path, tmp_path: Path) -> None:
+    start = partial(UsersOpa, opa_path, tmp_path, "--set", f"storage.disk.directory={tmp_path}")
+    start = partial(start, "--set", "storage.disk.auto_create=true")
+    async with loading(opa_path, listed=False, start=start) as bench:
+        bench.loader.listed()
+        await until(lambda: "storage.disk" in bench.loader.unready)
+
+
+async def test_bundle_that_owns_everything_is_named(opa_path: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "own.tar.gz"
+    bundle.write_bytes(archive_of({"a.rego": b"package a\n\nx := 1\n"}))
+    async with loading(
+        opa_path, listed=False, start=partial(UsersOpa, opa_path, tmp_path, "--bundle", str(bundle))
+    ) as bench:
+        bench.loader.listed()
+        await until(lambda: "own.tar.gz" in bench.loader.unready)
+
+
+async def test_package_in_the_place_of_a_type_is_refused_at_its_line(opa_path: Path) -> None:
+    async with loading(opa_path, kubernetes=view) as bench:
+        bench.put("mine", "# mine\npackage kubernetes.namespaces\n\nx := 1\n")
+        file, line, code, message = await bench.refused("mine")
+        assert (file, line, code) == ("m0.rego", 2, "claim_refused")
+        assert "choose another package, such as kubernetes.admission.namespaces" in message
+        mock = "with data.kubernetes.namespaces.shop as {}"
+        bench.put("tested", f"package tested\n\ntest_it if count(data.kubernetes.namespaces) == 1 {mock}\n")
+        file, line, _, message = await bench.refused("tested")
+        assert (file, line) == ("m0.rego", 3)
+        assert "replace a whole type" in message
 
 
 async def test_type_without_objects_is_an_empty_document_of_the_view(opa_path: Path) -> None:
