@@ -134,10 +134,13 @@ class ReviewRequest:
         return self._kind.group or ""
 
     def deletes_of_the_hierarchy(self, policy_kinds: Collection[str]) -> bool:
-        """Return whether it deletes an object of Gateway API or a policy: only guardrails decide about these."""
+        """Return whether it deletes what policies are at, or what takes them along: only guardrails decide about it."""
         kind = f"{self.group or 'core'}/{self._kind.kind}"
         return self.operation == "DELETE" and (
-            self.group == GATEWAY_API or kind in policy_kinds or kind.endswith("Policy")
+            self.group in {GATEWAY_API, "apiextensions.k8s.io"}
+            or kind in {"core/Namespace", "core/Service"}
+            or kind in policy_kinds
+            or kind.endswith("Policy")
         )
 
     @property

@@ -3,7 +3,7 @@
 There are two. The mutating one adds annotations to objects. Another mutating webhook may change an object after that,
 so the validating one evaluates the same objects again, as they will be stored.
 
-`Keeper` updates them: failurePolicy by whether policies exist, the kinds of policies whose deletions are reviewed, and
+`Keeper` updates them: failurePolicy by whether policies exist, the kinds of policies that are reviewed, and
 the bridge's caBundle. While the bridge is down the API server applies failurePolicy.
 """
 
@@ -101,29 +101,37 @@ POLICIES_ANYWHERE = (
     ),
 )
 
-# The form of a policy of any group (GEP-713): the plural of its kind, and the fields that name its targets.
-_HAS_TARGETS = (
-    "object != null && has(object.spec) && type(object.spec) == map && "
-    "(has(object.spec.targetRefs) || has(object.spec.targetRef) || has(object.spec.targetSelectors))"
-)
-A_POLICY = ("a-policy", f"request.resource.resource.endsWith('policies') && {_HAS_TARGETS}")
-
-
 OF_THE_HIERARCHY = "of-the-hierarchy"
+# Beside the objects themselves, what writes labels of Namespaces and Services.
+HIERARCHY_SUBRESOURCES = ("namespaces/status", "namespaces/finalize", "services/status")
+# Objects of other groups that can change what is in effect: a backend, a Namespace with other labels, and what takes
+# policies along when it is deleted.
+_BESIDE_POLICIES = (
+    "(request.resource.group == '' && request.resource.resource == 'services')",
+    (
+        "(request.resource.group == '' && request.resource.resource == 'namespaces' && "
+        "(object == null || oldObject == null || (has(object.metadata.labels) ? object.metadata.labels : {}) !="
+        " (has(oldObject.metadata.labels) ? oldObject.metadata.labels : {})))"
+    ),
+    "(request.resource.group == 'apiextensions.k8s.io' && object == null)",
+    "(request.resource.group == 'policybridge.io' && object != null)",
+)
+# The form of a policy of any group (GEP-713): the fields that name its targets.
+_HAS_TARGETS = (
+    "[object, oldObject].exists(one, one != null && has(one.spec) && type(one.spec) == map && "
+    "(has(one.spec.targetRefs) || has(one.spec.targetRef) || has(one.spec.targetSelectors)))"
+)
 
 
 def of_the_hierarchy(policy_kinds: Iterable[str]) -> tuple[str, str]:
-    """Return the condition of deletions that can change what is in effect: of Gateway API's objects and of policies.
+    """Return the condition of requests that guardrails judge: those that can change what is in effect.
 
     Policies of `policy_kinds` (`<group>/<Kind>`) need no targets, because they may select them by other fields.
     """
     kinds = ", ".join(json.dumps(kind.removeprefix("core")) for kind in sorted(policy_kinds))
-    has_targets = _HAS_TARGETS.replace("object", "oldObject")
-    expression = (
-        f"request.resource.group == '{GATEWAY_API}' || "
-        f"(request.kind.group + '/' + request.kind.kind) in [{kinds}] || ({has_targets})"
-    )
-    return OF_THE_HIERARCHY, expression
+    of_a_kind = f"(request.kind.group + '/' + request.kind.kind) in [{kinds}]"
+    parts = (f"request.resource.group == '{GATEWAY_API}'", of_a_kind, *_BESIDE_POLICIES, _HAS_TARGETS)
+    return OF_THE_HIERARCHY, " || ".join(parts)
 
 
 def not_named(resources: Iterable[str]) -> tuple[str, str]:
@@ -209,8 +217,9 @@ def webhook_configuration(  # noqa: PLR0913 - independent options of one documen
     AdmissionReviews.
 
     `exempt` are namespaces whose objects are excluded. `resources` (`<plural>.<group>`) are the reviewed ones, by
-    default every object; `policies` adds a second webhook for objects in the form of a policy, of any group, and to the
-    validating configuration one for deletions that guardrails judge, of the presets' kinds until a bridge adds others.
+    default every object; `policies` adds a second webhook for the other objects that guardrails judge, and to the
+    validating configuration one for deletions that they judge. The policies are those of the presets' kinds, until a
+    bridge adds others.
     `conditions` (names and CEL) apply in addition to CONDITIONS. failurePolicy is Ignore until a bridge finds that
     policies exist.
     """
@@ -241,10 +250,11 @@ def webhook_configuration(  # noqa: PLR0913 - independent options of one documen
 
     webhooks = [webhook(which.webhook, [rule_for(resource, which) for resource in resources or ["*.*"]])]
     every = {**rule_for("*.*", which), "resources": ["*"]}
+    of_policies = of_the_hierarchy(preset_kinds(rego_root()))
     if resources and policies:
-        webhooks.append(webhook(f"policies.{which.webhook}", [every], A_POLICY, not_named(resources)))
+        written = {**every, "resources": ["*", *(HIERARCHY_SUBRESOURCES if which is VALIDATING else ())]}
+        webhooks.append(webhook(f"policies.{which.webhook}", [written], of_policies, not_named(resources)))
     if policies and which is VALIDATING:
-        of_policies = of_the_hierarchy(preset_kinds(rego_root()))
         webhooks.append(webhook(f"deletions.{which.webhook}", [every], of_policies, operations=["DELETE"]))
     if every_operation and which is VALIDATING:
         deleted = [{**rule_for(resource, which), "operations": ["DELETE"]} for resource in resources or ["*.*"]]
@@ -267,7 +277,7 @@ RETRY = 1.0  # seconds until the next check after a failed one
 class Keeper:
     """Keeps failurePolicy at Fail exactly while `policies_exist`, and the caBundle at `authority`, while `held`.
 
-    `policies_exist` returns None while that is unknown. Deletions of `policy_kinds` are reviewed; while there are none,
+    `policies_exist` returns None while that is unknown. Policies of `policy_kinds` are reviewed; while there are none,
     they are unknown. `authority` (PEM) is that of a certificate which the bridge
     created; empty if others set the caBundle. Every webhook of both configurations `name` is updated.
     """

@@ -27,13 +27,13 @@ from bridge.queries.names import CommandError
         "resources",
         metavar="PLURAL.GROUP",
         multiple=True,
-        help="Review these (deployments.apps, pods), their subresources, and all policies. Default: all.",
+        help="Review these (deployments.apps, pods), their subresources, and what guardrails judge. Default: all.",
     ),
     option(
         "--policies/--no-policies",
         default=True,
         show_default=True,
-        help="With --resource: also review objects that look like policies, so bounds apply to them at admission.",
+        help="Also review what guardrails judge: policies, Services, labels of Namespaces, and deletions of these.",
     ),
     option(
         "--exempt-namespace",

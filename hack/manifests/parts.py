@@ -11,8 +11,8 @@ import msgspec
 import yaml
 
 from bridge.admission.webhook_configuration import (
-    A_POLICY,
     CONDITIONS,
+    HIERARCHY_SUBRESOURCES,
     KINDS,
     METADATA_RESOURCES,
     POD_SUBRESOURCES,
@@ -100,7 +100,7 @@ def webhook_part() -> str:
             "webhooks": webhooks,
             "podSubresources": list(POD_SUBRESOURCES),
             "metadataResources": {of: list(names) for of, names in METADATA_RESOURCES.items()},
-            "aPolicy": _condition(A_POLICY),
+            "hierarchySubresources": list(HIERARCHY_SUBRESOURCES),
             "ofTheHierarchy": _condition(of_the_hierarchy(preset_kinds(rego_root()))),
             "exempt": list(SYSTEM_NAMESPACES),
             "conditions": {

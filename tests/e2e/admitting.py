@@ -31,25 +31,29 @@ def speaking(kubectl_path: Path, plane: ControlPlane) -> Said:
 
 @contextmanager
 def bridge_beside_the_shop(
-    plane: ControlPlane, kubectl: Said, bridge_path: Path, environment: dict[str, str], folder: Path
+    plane: ControlPlane, kubectl: Said, bridge_path: Path, environment: dict[str, str], folder: Path, *resources: str
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A bridge whose webhook the API server asks, on a cluster with the example; its log is in a folder."""
+    """A bridge whose webhook the API server asks, on a cluster with the example; its log is in a folder.
+
+    The webhook is asked about these resources and what guardrails judge; by default about all.
+    """
     kubectl("apply", f"--filename={ROOT / 'deploy' / 'crds'}")
     kubectl("apply", f"--filename={SHOP}")
     plane.api.wait_for_crds({"policykinds.policybridge.io", "colorpolicies.example.com", "timeoutpolicies.example.com"})
     assert kubectl("apply", f"--filename={SHOP}")[0] == 0
     assert kubectl("create", "namespace", "opa-policies")[0] == 0
-    with asked(plane, kubectl, bridge_path, environment, folder) as process:
+    with asked(plane, kubectl, bridge_path, environment, folder, *resources) as process:
         yield process
 
 
 @contextmanager
 def asked(
-    plane: ControlPlane, kubectl: Said, bridge_path: Path, environment: dict[str, str], folder: Path
+    plane: ControlPlane, kubectl: Said, bridge_path: Path, environment: dict[str, str], folder: Path, *resources: str
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A bridge whose webhook the API server asks."""
+    """A bridge whose webhook the API server asks; about these resources, by default about all."""
     address = free_address()
     requested = ["webhook-config", "--url", f"https://{address}/admission"]
+    requested += [f"--resource={resource}" for resource in resources]
     printed = subprocess.run(
         [bridge_path, *requested], env=environment, capture_output=True, text=True, check=True
     ).stdout

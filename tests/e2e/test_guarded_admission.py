@@ -26,7 +26,10 @@ def bridge(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[subprocess.Popen[bytes]]:
     folder = tmp_path_factory.mktemp("bridge")
-    with bridge_beside_the_shop(module_control_plane, kubectl, bridge_path, environment, folder) as process:
+    # One resource by name: the others that guardrails judge are in webhooks of their own.
+    with bridge_beside_the_shop(
+        module_control_plane, kubectl, bridge_path, environment, folder, "configmaps"
+    ) as process:
         yield process
 
 
@@ -61,7 +64,7 @@ def test_a_deletion_that_a_guardrail_does_not_allow_is_denied(kubectl: Said) -> 
     delete = ["delete", "colorpolicy", "--namespace=infra"]
     denied = (
         "[public-routes-have-colors] HTTPRoute infra/redirect: rule to-https via Gateway infra/public#http: "
-        "no ColorPolicy is in effect for *"
+        "no ColorPolicy is in effect for * (because of ColorPolicy infra/"
     )
     until(kubectl, [*delete, "brand", "--dry-run=server"], "", denied)
     code, reported = kubectl(*delete, "brand")
@@ -129,6 +132,10 @@ def test_a_deletion_of_a_policy_that_only_its_policykind_describes_is_denied(
     until(kubectl, [*delete, "--dry-run=server"], "", denied)
     code, reported = kubectl(*delete)
     assert (code, denied in reported) == (1, True), reported
+    # An update is reviewed too, although the kind has no plural of policies and no targetRefs.
+    elsewhere = ["patch", "shield", "all", "--namespace=infra", "--type=merge", "--patch"]
+    elsewhere += ['{"spec": {"selector": {"matchLabels": {"app": "none"}}}}']
+    until(kubectl, [*elsewhere, "--dry-run=server"], "", denied)
 
 
 # A Gateway without a policy: its listeners admit no route, or only hostnames that are not public.
@@ -197,3 +204,68 @@ def test_changes_that_open_a_way_around_policies_are_denied(kubectl: Said) -> No
         assert (code, denial in reported) == (1, True), f"{what}: {reported}"
     # What opens nothing is not denied.
     assert kubectl("label", "namespace", "payments", "exposure=inner")[0] == 0
+
+
+LOANED = """
+apiVersion: v1
+kind: Namespace
+metadata: {name: loans}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: ReferenceGrant
+metadata: {name: colors-of-loans, namespace: infra}
+spec:
+  from: [{group: example.com, kind: ColorPolicy, namespace: loans}]
+  to: [{group: gateway.networking.k8s.io, kind: Gateway}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: lent, namespace: infra}
+spec:
+  gatewayClassName: example
+  listeners: [{name: web, protocol: HTTP, port: 8100, allowedRoutes: {namespaces: {from: All}}}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: lent, namespace: payments}
+spec:
+  parentRefs: [{name: lent, namespace: infra}]
+  rules: [{name: all}]
+---
+apiVersion: example.com/v1
+kind: ColorPolicy
+metadata: {name: lent, namespace: loans}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, namespace: infra, name: lent}]
+  defaults: {contrast: 3}
+"""
+
+
+def test_a_namespace_that_takes_policies_of_others_along_is_not_deleted(kubectl: Said) -> None:
+    code, reported = kubectl("apply", "-f", "-", text=f"{GUARDRAIL}---{LOANED}")
+    assert code == 0, reported
+    denied = "HTTPRoute payments/lent: rule all via Gateway infra/lent#web: no ColorPolicy is in effect for *"
+    until(kubectl, ["delete", "namespace", "loans", "--dry-run=server"], "", denied)
+    until(kubectl, ["delete", "referencegrant", "colors-of-loans", "--namespace=infra", "--dry-run=server"], "", denied)
+
+
+def test_a_deletion_above_thousands_of_routes_is_denied(module_control_plane: ControlPlane, kubectl: Said) -> None:
+    api = module_control_plane.api
+    routes = "/apis/gateway.networking.k8s.io/v1/namespaces/payments/httproutes"
+    wide = LOANED.replace("lent", "wide").replace("8100", "8101").replace("namespace: loans", "namespace: infra")
+    code, reported = kubectl("apply", "-f", "-", text=wide)
+    assert code == 0, reported
+    with api.session() as session:
+        for number in range(2_050):
+            route = {
+                "apiVersion": "gateway.networking.k8s.io/v1",
+                "kind": "HTTPRoute",
+                "metadata": {"name": f"wide-{number}", "namespace": "payments"},
+                "spec": {"parentRefs": [{"name": "wide", "namespace": "infra"}], "rules": [{"name": "all"}]},
+            }
+            session.request("POST", routes, route)
+    assert kubectl("apply", "-f", "-", text=GUARDRAIL)[0] == 0
+    delete = ["delete", "colorpolicy", "wide", "--namespace=infra"]
+    until(kubectl, [*delete, "--dry-run=server"], "", "[public-routes-have-colors] HTTPRoute payments/wide")
+    code, reported = kubectl(*delete)
+    assert (code, "denied the request" in reported) == (1, True), reported

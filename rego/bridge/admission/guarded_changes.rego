@@ -104,6 +104,11 @@ _changed_key := keys.of(written_object) if {
 	input.operation == "DELETE"
 }
 
+# What the API server deletes together with the object: the objects in a Namespace, or of the kind of a CRD.
+_taken_along := lookup.taken_along(_changed_key) if {
+	input.operation == "DELETE"
+} else := set()
+
 # METADATA
 # description: The change of the request, in the form of a query's.
 change := {"delete": [_changed_key]} if {
@@ -152,7 +157,7 @@ _after := found if {
 _sampled := {"sampled": key | key := keys.of(reviewed_object); not input.judgedObjects}
 
 _asked := object.union(
-	{"keys": [_changed_key], "was": {}, "names": guardrails, "matches": matches, "identified": true},
+	{"keys": array.concat([_changed_key], sort(_taken_along)), "was": {}, "names": guardrails, "matches": matches, "identified": true},
 	{"only": object_keys | object_keys := input.judgedObjects},
 ) if {
 	count(guardrails) > 0

@@ -154,6 +154,15 @@ test_a_label_of_an_object_without_targets_may_violate_a_constraint if {
 	_messages([selecting], [_namespace({})], _update("", "", _namespace({}), _namespace({"team": "blue"}))) == set()
 }
 
+test_a_namespace_that_takes_a_policy_for_others_along_is_denied if {
+	far := testing.color("lent", "far", 1, [testing.far_ref("Gateway", "infra", "public")], {"theme": "dark"})
+	grant := testing.grant("infra", "example.com", "ColorPolicy", "lent", testing.gateway_group, "Gateway")
+	namespace := {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "lent"}}
+	request := {"operation": "DELETE", "kind": {"group": "", "kind": "Namespace"}, "namespace": "lent", "name": "lent", "object": null, "oldObject": namespace}
+	found := _messages([_constraint("colors", {})], [far, grant, namespace], request)
+	["deny", "[colors] HTTPRoute shop/cart: rule pay via Gateway infra/public#http: no ColorPolicy is in effect for *"] in found
+}
+
 test_what_leaves_with_its_namespace_is_let_go if {
 	leaving := {"metadata": {"name": "infra", "deletionTimestamp": "2026-01-01T00:00:00Z"}, "apiVersion": "v1", "kind": "Namespace"}
 	world := [obj | some obj in testing.world; [obj.kind, obj.metadata.name] != ["Namespace", "infra"]]

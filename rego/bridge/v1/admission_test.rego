@@ -1,5 +1,6 @@
 package bridge.v1_test
 
+import data.bridge.admission
 import data.bridge.kinds
 import data.bridge.testing
 import data.bridge.v1
@@ -205,4 +206,34 @@ test_what_is_queried_wrongly_is_an_error if {
 		found := v1.violations with input as query_input with data.objects as _judged
 		found.error.code == "InvalidInput"
 	}
+}
+
+_config_map := {
+	"operation": "CREATE",
+	"kind": {"group": "", "version": "v1", "kind": "ConfigMap"},
+	"namespace": "shop",
+	"object": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "shop"}},
+}
+
+_is_asked(request, objects) if {
+	stored := testing.stored(objects)
+	kinds_there := kinds.active_kinds with data.objects as stored
+	found := v1.admission with input as request
+		with data.objects as stored
+		with data.index as testing.stored_index(objects)
+		with data.kinds as kinds_there
+		with admission.decisions as {{"denied": {"asked"}, "warnings": set()}}
+	found.denied == ["asked"]
+}
+
+test_the_rules_are_not_evaluated_for_an_object_that_they_cannot_concern if {
+	policy := testing.color("shop", "p", 1, [testing.ref("HTTPRoute", "cart")], {"theme": "dark"})
+	write := {"operation": "CREATE", "kind": {"group": "example.com", "kind": "ColorPolicy"}, "namespace": "shop", "object": policy}
+	constraint := testing.with_spec(testing.resource("policybridge.io/v1alpha1", "Constraint", "", "c"), {"policy": "a"})
+	not _is_asked(_config_map, testing.world)
+	_is_asked(write, testing.world)
+	_is_asked(_config_map, array.concat(testing.world, [constraint]))
+	_is_asked(object.union(_config_map, {"subResource": "status"}), testing.world)
+	_is_asked(object.union(_config_map, {"kind": {"kind": "Binding"}}), testing.world)
+	_is_asked(object.union(_config_map, {"kind": {"group": "policybridge.io", "kind": "Constraint"}}), testing.world)
 }

@@ -42,14 +42,20 @@ def test_resources_that_are_named_are_requested_with_the_subresources_that_write
     assert webhook["namespaceSelector"]["matchExpressions"][0]["values"] == ["a", "b"]
 
 
-def test_policies_of_any_group_are_requested_beside_some_resources() -> None:
+def test_what_guardrails_judge_is_requested_beside_some_resources() -> None:
     target = Target(url="https://h/admission")
     named = ["*.gateway.networking.k8s.io", "pods", "pods/resize"]
     _, policies = webhook_configuration(MUTATING, "x", target, exempt=[], timeout=10, resources=named)["webhooks"]
     assert policies["name"] == "policies.admission.policybridge.io"
     assert policies["rules"][0]["resources"] == ["*"]
+    _, validated, _ = webhook_configuration(VALIDATING, "x", target, exempt=[], timeout=10, resources=named)["webhooks"]
+    assert validated["rules"][0]["resources"] == ["*", "namespaces/status", "namespaces/finalize", "services/status"]
     conditions = {one["name"]: one["expression"] for one in policies["matchConditions"]}
-    assert "has(object.spec.targetRefs)" in conditions["a-policy"]
+    assert "has(one.spec.targetRefs)" in conditions["of-the-hierarchy"]
+    assert "resource == 'services'" in conditions["of-the-hierarchy"]
+    assert "resource == 'namespaces'" in conditions["of-the-hierarchy"]
+    # A kind with a plural of any form is described by its PolicyKind or its preset.
+    assert '"extensions.istio.io/WasmPlugin"' in conditions["of-the-hierarchy"]
     assert conditions["not-named"] == (
         '!((request.resource.group == "gateway.networking.k8s.io") || '
         '(request.resource.group == "" && request.resource.resource == "pods") || '
@@ -139,7 +145,7 @@ def test_deletions_of_what_is_in_effect_are_requested_of_the_validating_webhook_
     assert deletions["name"] == "deletions.validation.policybridge.io"
     assert [rule["operations"] for rule in deletions["rules"]] == [["DELETE"]]
     conditions = {one["name"]: one["expression"] for one in deletions["matchConditions"]}
-    assert "has(oldObject.spec.targetRefs)" in conditions["of-the-hierarchy"]
+    assert "has(one.spec.targetRefs)" in conditions["of-the-hierarchy"]
     # Istio's policies may have a selector, or nothing, in place of targetRefs.
     assert "group == 'gateway.networking.k8s.io'" in conditions["of-the-hierarchy"]
     assert '"security.istio.io/PeerAuthentication"' in conditions["of-the-hierarchy"]
