@@ -69,7 +69,8 @@ class Cluster:
         for obj in change.applied:
             self.source.put(_applied(self.source.objects.get(key_of(obj)), obj))
         for key in taken_along(self.source.objects, change):
-            self.source.delete(key)
+            if key.type_id != BARRIER:
+                self.source.delete(key)
         await self._notices.until_written(60)
 
     async def everything(self) -> Everything:
@@ -191,7 +192,7 @@ def taken_along(held: Mapping[Key, Object], change: Change) -> list[Key]:
     spaces = {key.name for key in change.deleted if key.type_id == "core/Namespace" and key not in applied}
     specs = [held[key]["spec"] for key in change.deleted if key.type_id == CRD]
     kinds = {f"{spec['group']}/{spec['names']['kind']}" for spec in specs}
-    taken = [key for key in held if (key.namespace in spaces or key.type_id in kinds) and key.type_id != BARRIER]
+    taken = [key for key in held if key.namespace in spaces or key.type_id in kinds]
     return [key for key in dict.fromkeys((*change.deleted, *taken)) if key not in applied]
 
 

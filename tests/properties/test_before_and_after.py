@@ -104,7 +104,7 @@ def _without_order(value: Any) -> Any:
 def _check_analysis(analysis: Analysis, before: Answers, after: Answers, about: str) -> None:
     sides = [_effective(one) for one in (before, after)]
     real = real_differences(Problems(sides[0], set()), Problems(sides[1], set()))
-    reported = {
+    reported: dict[tuple[str, ...], Any] = {
         (one["target"], one["policyKind"], json.dumps(one["path"]), one.get("sourceNamespace", "")): (
             one["before"],
             one["after"],

@@ -120,7 +120,19 @@ taken_along(key) := {concat("/", [group, kind, namespace, name]) |
 } else := set()
 
 # Every type (`<group>/<Kind>`) that may have objects.
-types := {concat("/", [group, kind]) | data.objects[group][kind]} | {keys.parse(key).type | some key, _ in upserts}
+types := ({concat("/", [group, kind]) | data.objects[group][kind]} - _emptied_types) | {keys.parse(key).type | some key, _ in upserts}
+
+# The types of which the query deletes all objects.
+_emptied_types := {type |
+	some type in {keys.type_of(key) | some key in deleted_keys}
+	not _has_others(type)
+}
+
+_has_others(type) if {
+	[group, kind] := split(type, "/")
+	data.objects[group][kind][namespace][name]
+	not concat("/", [type, namespace, name]) in changed_keys
+}
 
 # The keys of all objects of a type, without reading the objects.
 keys_of(type) := {key |

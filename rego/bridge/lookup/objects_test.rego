@@ -55,6 +55,14 @@ test_deleted_crd_takes_the_objects_of_its_kind_along if {
 	found == {key, "example.com/Widget/shop/one", "example.com/Widget/blog/one"}
 }
 
+test_type_of_which_all_objects_are_deleted_is_none if {
+	stored := testing.stored([_old, testing.resource("v1", "Namespace", "", "shop")])
+	found := lookup.types with data.objects as stored with input as {"changes": {"delete": [_cart]}}
+	found == {"core/Namespace"}
+	left := lookup.types with data.objects as testing.stored([_old, _catalog]) with input as {"changes": {"delete": [_cart]}}
+	left == {"core/Service"}
+}
+
 test_namespace_that_is_deleted_and_created_again_keeps_its_objects if {
 	namespace := testing.resource("v1", "Namespace", "", "shop")
 	changes := {"delete": ["core/Namespace/-/shop"], "upsert": [namespace]}
