@@ -19,10 +19,14 @@ from bridge.sources.yaml import Document, read_documents
 HERE = Path(__file__).parent
 POLICY_NAMESPACE = "opa-policies"
 POLICY_LABEL = "gateway.networking.k8s.io/policy"
-PRESETS = {
-    f"{spec['group']}/{spec['kind']}"
-    for file in (rego_root() / "bridge/kinds/presets").glob("*.yaml")
-    for spec in [yaml.safe_load(file.read_text())["spec"]]
+_PRESETS = [yaml.safe_load(file.read_text())["spec"] for file in (rego_root() / "bridge/kinds/presets").glob("*.yaml")]
+PRESETS = {f"{spec['group']}/{spec['kind']}" for spec in _PRESETS}
+_SERVED = {"", "core", "gateway.networking.k8s.io"}  # groups of which an API server of the tests has the kinds
+_TARGETS_OF_VENDORS = {
+    f"{target['group']}/{target['kind']}"
+    for spec in _PRESETS
+    for target in spec.get("targets", ())
+    if target["group"] not in _SERVED
 }
 
 
@@ -122,12 +126,11 @@ class Case:
 
     @cached_property
     def targeted_kinds(self) -> set[str]:
-        """The kinds of its objects that its PolicyKinds name as targets, of groups of its own."""
+        """The kinds of its objects, of its own groups or of vendors, that PolicyKinds or presets name as targets."""
         targets = [one for obj in self._raw if obj["kind"] == "PolicyKind" for one in obj["spec"].get("targets") or ()]
         named = {f"{one.get('group')}/{one.get('kind')}" for one in targets if isinstance(one, dict)}
-        return {name for name in named if name.split("/")[0].endswith(".example.com")} & {
-            key.type_id for key in self.keys
-        }
+        own = {name for name in named if name.split("/")[0].endswith(".example.com")}
+        return (own | _TARGETS_OF_VENDORS) & {key.type_id for key in self.keys}
 
     def owns(self, entry: dict[str, Any]) -> bool:
         """Whether an effective policy is of its kinds and on its objects. Scenarios share presets."""
