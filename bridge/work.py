@@ -12,6 +12,11 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterab
 from contextlib import asynccontextmanager, nullcontext
 from typing import Any, Generic, NamedTuple, TypeVar
 
+import structlog
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_exponential_jitter
+
+log = structlog.get_logger(__name__)
+
 T = TypeVar("T", bound=Hashable)
 Result = TypeVar("Result")
 
@@ -70,6 +75,24 @@ class Backoff:
     async def wait(self) -> None:
         """Count a failure and wait."""
         await asyncio.sleep(self.next())
+
+
+def attempts_while_refused(what: str) -> AsyncRetrying:
+    """Return attempts at work until the machine permits it: a process or file needs memory, space and descriptors.
+
+    Call it with the function and its arguments. An OSError is logged once, with `what` could not be done.
+    """
+
+    def report(state: RetryCallState) -> None:
+        if state.attempt_number == 1 and state.outcome is not None:
+            log.warning("machine refuses work", what=what, why=str(state.outcome.exception()))
+
+    return AsyncRetrying(
+        retry=retry_if_exception_type(OSError),
+        wait=wait_exponential_jitter(multiplier=FAILED.first, max=FAILED.longest, jitter=FAILED.first),
+        before_sleep=report,
+        sleep=asyncio.sleep,
+    )
 
 
 class BatchSize:

@@ -317,7 +317,11 @@ class Opa:
         if self._trust is not None:
             self._trust.look()
         if self._token is not None:
-            headers["Authorization"] = f"Bearer {self._token if isinstance(self._token, str) else self._token()}"
+            try:
+                token = self._token if isinstance(self._token, str) else self._token()
+            except OSError as error:
+                raise OpaUnavailable(f"the token for OPA at {self.url} cannot be read: {error}") from error
+            headers["Authorization"] = f"Bearer {token}"
         data: bytes | io.BytesIO | None = None
         if body is not msgspec.UNSET:
             encoded = msgspec.json.encode(body)

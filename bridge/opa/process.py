@@ -201,6 +201,12 @@ class ManagedOpa:
         return list(self._last_lines)
 
     async def _start_at(self, url: str) -> None:
+        try:
+            await self._start_in_folder(url)
+        except OSError as error:  # no space, no memory, no file descriptor
+            raise OpaStartError(f"{self._executable} cannot be started: {error.strerror or error}") from error
+
+    async def _start_in_folder(self, url: str) -> None:
         self._refuse_a_socket_in_use()
         folder = Path(tempfile.mkdtemp(prefix="policy-bridge-opa-"))
         try:

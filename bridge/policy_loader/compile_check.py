@@ -367,8 +367,11 @@ def _bound_memory(pid: int, most: int) -> None:
             resource.prlimit(pid, resource.RLIMIT_DATA, (most, most))
 
 
+_CHECKED_FILE = re.compile(rf"\b\d{{5,}}{re.escape(SUFFIX)}")  # as in `_write_folder`
+
+
 class CheckError(Exception):
-    """The `opa` executable cannot be used to check modules."""
+    """Modules cannot be checked now: the `opa` executable cannot be used, or the machine lacks space or memory."""
 
 
 def _as_bundle(old: Collection[str]) -> tuple[str, ...]:
@@ -380,17 +383,24 @@ def _as_bundle(old: Collection[str]) -> tuple[str, ...]:
 async def _write_folder(
     texts: Mapping[str, str], old: Collection[str] = ()
 ) -> AsyncIterator[tuple[Path, dict[str, str]]]:
-    """Yield a folder with all modules to check, and the original paths of its files; those of `old` are Rego v0."""
-    with tempfile.TemporaryDirectory(prefix="policy-bridge-check-") as name:
-        folder = Path(name)
-        # Numbers, because an author's name may be longer than a file system allows.
-        files = {f"{number:05}{SUFFIX}": path for number, path in enumerate(texts)}
-        await asyncio.to_thread(_write_texts, folder, files, texts)
-        if old:
-            (folder / MANIFEST).write_bytes(
-                msgspec.json.encode(rego_versions([file for file, path in files.items() if path in old]))
-            )
-        yield folder, files
+    """Yield a folder with all modules to check, and the original paths of its files; those of `old` are Rego v0.
+
+    Raises CheckError for an error of the machine, such as a full disk, also in the block.
+    """
+    try:
+        with tempfile.TemporaryDirectory(prefix="policy-bridge-check-", ignore_cleanup_errors=True) as name:
+            folder = Path(name)
+            # Numbers, because an author's name may be longer than a file system allows.
+            files = {f"{number:05}{SUFFIX}": path for number, path in enumerate(texts)}
+            await asyncio.to_thread(_write_texts, folder, files, texts)
+            if old:
+                (folder / MANIFEST).write_bytes(
+                    msgspec.json.encode(rego_versions([file for file, path in files.items() if path in old]))
+                )
+            yield folder, files
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise CheckError(f"modules cannot be written to a temporary folder to check them: {why}") from error
 
 
 def _write_texts(folder: Path, files: Mapping[str, str], texts: Mapping[str, str]) -> None:
@@ -402,17 +412,20 @@ def _read_findings(output: bytes, errors: bytes, names: Mapping[str, str]) -> li
     document = _decode_output(errors) or _decode_output(output)
     if isinstance(document, dict) and document.get("errors"):
         return [_read_finding(error, names) for error in document["errors"]]
-    text = (errors or output).decode(errors="replace").strip()
+    text = _name_files((errors or output).decode(errors="replace").strip(), names)
     return [Finding("", 0, 0, _FAILED, text or "opa failed without output")]
 
 
 def _read_finding(error: dict[str, Any], names: Mapping[str, str]) -> Finding:
     where = error.get("location") or {}
-    text = str(error.get("message", ""))
-    for file, path in names.items():
-        text = text.replace(file, path) if file in text else text
+    text = _name_files(str(error.get("message", "")), names)
     path = names.get(str(where.get("file", "")).removeprefix("./"), "")
     return Finding(path, int(where.get("row", 0)), int(where.get("col", 0)), str(error.get("code", "")), text)
+
+
+def _name_files(text: str, names: Mapping[str, str]) -> str:
+    """Return a text of OPA with the authors' names of its files."""
+    return _CHECKED_FILE.sub(lambda found: names.get(found[0], found[0]), text)
 
 
 def _read_failure(result: dict[str, Any], names: Mapping[str, str]) -> Finding:

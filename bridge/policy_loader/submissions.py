@@ -40,6 +40,7 @@ from bridge.opa.client import STATES_OF_MODULES
 from bridge.opa.shipped import SETTINGS
 from bridge.sources.bounded_reading import TooCostlyError, is_cheap, read_texts
 from bridge.sources.yaml import BrokenDocument, Document, read_documents
+from bridge.work import attempts_while_refused
 
 DataPath = tuple[str, ...]  # from the root of OPA's data
 
@@ -270,7 +271,9 @@ def _find_misspelled_label(labels: Mapping[str, Any]) -> ModuleProblem | None:
 async def finish(reading: Reading) -> Reading:
     """Return the reading of a ConfigMap with its unread documents."""
     try:
-        found = await read_texts(list(reading.unread.values()))
+        async for attempt in attempts_while_refused("read data"):
+            with attempt:
+                found = await read_texts(list(reading.unread.values()))
     except TooCostlyError as error:
         problem = flaw(str(error), code="data_parse_error", file=next(iter(reading.unread)))
         return rejected(reading, problem)

@@ -160,6 +160,9 @@ class Changes:
         async with self._slots:
             try:
                 objects, problems = await read_manifests(content, await held_crds(opa))
+            except OSError as error:
+                message = f"this machine cannot read manifests now: {error.strerror or error}"
+                raise Refused(503, "TooMany", message, {"Retry-After": "1"}) from error
             except TooCostlyError as error:
                 raise Refused(413, "TooCostly", str(error)) from error
         going = await target_keys(opa, deleted, None) if deleted else []

@@ -1,0 +1,83 @@
+"""A machine without space or file descriptors: work waits until it has them again."""
+
+import asyncio
+import resource
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from bridge.model.keys import key_of
+from bridge.opa.errors import OpaStartError
+from bridge.opa.process import ManagedOpa
+from bridge.policy_loader.compile_check import Checker, CheckError
+from bridge.policy_loader.submissions import finish, read_config_map
+from bridge.sources.bounded_reading import read_manifests
+from tests.builders import config_map
+from tests.warm_opa import sync_bundle
+
+
+@contextmanager
+def without_descriptors() -> Iterator[None]:
+    """Let this process open no further file, socket or pipe."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    used = {int(file.name) for file in Path("/proc/self/fd" if Path("/proc").exists() else "/dev/fd").iterdir()}
+    resource.setrlimit(resource.RLIMIT_NOFILE, (next(n for n in range(hard) if n not in used), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.fixture
+def full(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The folder for temporary files: it can have none until a test creates it."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    return tmp_path / "missing"
+
+
+async def test_check_without_space_is_an_error_that_passes(opa_path: Path, full: Path) -> None:
+    checker = Checker(opa_path, {})
+    with pytest.raises(CheckError, match="temporary folder"):
+        await checker.check({"a.rego": "package a\n\nr := 1\n"}, {})
+    full.mkdir()
+    assert await checker.check({"a.rego": "package a\n\nr := 1\n"}, {}) == []
+
+
+async def test_check_without_file_descriptors_is_an_error_that_passes(opa_path: Path) -> None:
+    checker = Checker(opa_path, {})
+    with without_descriptors(), pytest.raises(CheckError):
+        await checker.check({"a.rego": "package a\n\nr := 1\n"}, {})
+    assert await checker.check({"a.rego": "package a\n\nr := 1\n"}, {}) == []
+
+
+async def test_opa_that_cannot_start_without_space_starts_later(opa_path: Path, full: Path) -> None:
+    opa = ManagedOpa(opa_path, {}, bundle=sync_bundle())
+    with pytest.raises(OpaStartError, match="cannot be started"):
+        await opa.start()
+    full.mkdir()
+    await opa.start()
+    await opa.stop()
+
+
+async def test_data_is_read_as_soon_as_the_machine_has_file_descriptors() -> None:
+    data = config_map("numbers", {"list": "- " + "x" * 5_000})
+    data["metadata"]["labels"] = {"openpolicyagent.org/data": "opa"}
+    reading = read_config_map(key_of(data), data, ("*",))
+    assert reading
+    assert reading.unread
+    finishing = asyncio.create_task(finish(reading))
+    with without_descriptors():
+        await asyncio.sleep(0.3)
+        assert not finishing.done()
+    finished = await asyncio.wait_for(finishing, 60)
+    assert finished.submission.problems == ()
+    assert finished.submission.data["test", "numbers"] == {"list": ["x" * 5_000]}
+    assert not finished.unread
+
+
+async def test_paste_fails_without_file_descriptors_and_not_the_process() -> None:
+    with without_descriptors(), pytest.raises(OSError, match="Too many open files"):
+        await read_manifests(b"kind: x", [])
