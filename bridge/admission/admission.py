@@ -7,7 +7,7 @@ whole request. The bridge repeats a query while that can help and there is time.
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -26,6 +26,7 @@ from bridge.admission.review import (
     shortened,
     verdict,
 )
+from bridge.model.keys import Key
 from bridge.model.observability import Histogram, Record, record_nothing
 from bridge.model.placement import Decision, DecisionError, differing, read_decision
 from bridge.opa.client import Answer
@@ -121,6 +122,7 @@ Ask = Callable[[msgspec.Raw], Awaitable[Answer]]
 AskWithin = Callable[[msgspec.Raw, float], Awaitable[Answer]]
 Complete = Callable[[msgspec.Raw, Any, float], Awaitable[Any]]
 OURS = "policybridge.io"  # the group of the bridge's own resources, which no policy may block
+MODULES = "modules"  # the name of the decision about a deletion of modules
 EVENT_BUDGET = 1.0  # seconds; a client with a shorter timeout gets no Event
 OPEN_BUDGET = 1.0  # seconds to retry if no policy exists, because the request is admitted anyway
 
@@ -176,7 +178,8 @@ class Admission:
 
     `placement` gets the object (None: no such decision is configured), `rules` the AdmissionRequest. `policies_exist`
     decides whether failures deny. `record` makes an Event of a failure. `policy_kinds` returns the active policy kinds.
-    `counted` counts.
+    `counted` counts. `dependents` returns the objects whose modules do not compile without those of another one, each
+    with the reason; None for an object without modules in OPA.
     """
 
     placement: Question | None
@@ -185,6 +188,7 @@ class Admission:
     record: Record = record_nothing
     policy_kinds: Callable[[], Collection[str]] = frozenset
     counted: AdmissionCounts = field(default_factory=AdmissionCounts)
+    dependents: Callable[[Key], Awaitable[Sequence[str] | None]] | None = None
 
     async def review(self, body: bytes, terms: Terms) -> bytes:
         """Answer an AdmissionReview. Raises ReviewError for an invalid one.
@@ -231,6 +235,10 @@ class Admission:
         placement = self.placement
         if request.flaw:
             return {rules.name: _Response(failure=request.flaw)}
+        if self.dependents and request.removes_modules:
+            removal = await _check_removal(self.dependents(request.parsed_key), budget)
+            if removal is not None:  # nothing else may keep users from deleting a policy
+                return {MODULES: removal}
         if placement is None or not self._is_placed(placement, request):
             return {rules.name: await _query_one(rules, request.request, budget)}
         asked = request.review if placement.asks_with_review else request.subject
@@ -257,6 +265,20 @@ class Admission:
         done = "was denied" if judged.denied else f"was admitted without a decision, {self._open_because(request)}"
         text = f"{request.operation} {done}: {'; '.join(failures)}"
         self.record(request.reference, "Warning", "AdmissionUndecided", text)
+
+
+async def _check_removal(dependents: Awaitable[Sequence[str] | None], budget: float) -> _Response | None:
+    """Return the denial of a deletion that takes out the rules of others; None if the object has no modules."""
+    try:
+        async with asyncio.timeout(budget):
+            found = await dependents
+    except (TimeoutError, OpaError) as error:
+        return _Response(Decision(warnings=(f"it is unknown whether other policies need this one: {error}",)))
+    if not found:
+        return None if found is None else _Response(Decision())
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    text = f"other policies need these modules: {found[0]}{more}; delete or change them first"
+    return _Response(Decision(errors=(text,)))
 
 
 async def _query_one(question: Question, request: msgspec.Raw, budget: float) -> _Response:

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from bridge.model.keys import pointer
+from bridge.model.keys import CLUSTER, CORE, Key, pointer
 from bridge.model.nesting import MAX_DEPTH, MAX_MESSAGE_DEPTH, NestingError, cut, decode, exceeds, is_too_deep
 from bridge.model.placement import Decision
 from bridge.model.types import GATEWAY_API
@@ -92,6 +92,7 @@ _subjects = msgspec.json.Decoder(_Subject)
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw] | None)
 _NULL = b"null"
+_OF_AUTHORS = {("", "ConfigMap"), ("policybridge.io", "RegoPolicy")}
 _API, _KIND = API_VERSION.encode(), KIND.encode()
 
 
@@ -142,6 +143,16 @@ class ReviewRequest:
             or kind in policy_kinds
             or kind.endswith("Policy")
         )
+
+    @property
+    def removes_modules(self) -> bool:
+        """Return whether it deletes an object that may have modules of a policy author."""
+        return self.operation == "DELETE" and (self.group, self._kind.kind) in _OF_AUTHORS
+
+    @property
+    def parsed_key(self) -> Key:
+        """Return the object's key in its parts."""
+        return Key(self.group or CORE, self._kind.kind, self.namespace or CLUSTER, self.name)
 
     @property
     def key(self) -> str:

@@ -101,6 +101,22 @@ POLICIES_ANYWHERE = (
     ),
 )
 
+REMOVALS = "removals."  # the beginning of the name of a webhook for deletions of modules
+_REMOVAL_RULES = (
+    {"apiGroups": [""], "apiVersions": ["*"], "resources": ["configmaps"], "scope": "*"},
+    {"apiGroups": ["policybridge.io"], "apiVersions": ["*"], "resources": ["regopolicies"], "scope": "*"},
+)
+REMOVAL_CONDITIONS = (
+    (
+        "of-policies",
+        (
+            "request.resource.resource == 'regopolicies' || (oldObject != null && has(oldObject.metadata.labels) && "
+            "'openpolicyagent.org/policy' in oldObject.metadata.labels)"
+        ),
+    ),
+    # A namespace that is being deleted takes its objects with it.
+    ("not-of-a-namespace", "request.userInfo.username != 'system:serviceaccount:kube-system:namespace-controller'"),
+)
 OF_THE_HIERARCHY = "of-the-hierarchy"
 # Beside the objects themselves, what writes labels of Namespaces and Services.
 HIERARCHY_SUBRESOURCES = ("namespaces/status", "namespaces/finalize", "services/status")
@@ -210,11 +226,13 @@ def webhook_configuration(  # noqa: PLR0913 - independent options of one documen
     policies: bool = True,
     conditions: Iterable[tuple[str, str]] = (),
     every_operation: bool = False,
+    policy_namespaces: Collection[str] = (),
 ) -> dict[str, Any]:
     """Return a configuration of one of KINDS.
 
     `every_operation` adds a webhook for deletions and connections to the validating one, for a decision that gets whole
-    AdmissionReviews.
+    AdmissionReviews. `policy_namespaces` (`*` for all) adds one for deletions of modules there and of RegoPolicies,
+    which others may use; it never fails closed, so users can always delete a policy.
 
     `exempt` are namespaces whose objects are excluded. `resources` (`<plural>.<group>`) are the reviewed ones, by
     default every object; `policies` adds a second webhook for the other objects that guardrails judge, and to the
@@ -260,6 +278,12 @@ def webhook_configuration(  # noqa: PLR0913 - independent options of one documen
         deleted = [{**rule_for(resource, which), "operations": ["DELETE"]} for resource in resources or ["*.*"]]
         connected = {"apiGroups": [""], "apiVersions": ["*"], "resources": [*CONNECTIONS], "scope": "*"}
         webhooks.append(webhook(f"requests.{which.webhook}", [*deleted, {**connected, "operations": ["CONNECT"]}]))
+    if policy_namespaces and which is VALIDATING:
+        removals = webhook(f"{REMOVALS}{which.webhook}", _REMOVAL_RULES, operations=["DELETE"])
+        there = {"key": "kubernetes.io/metadata.name", "operator": "In", "values": sorted(policy_namespaces)}
+        removals["namespaceSelector"] = {} if "*" in policy_namespaces else {"matchExpressions": [there]}
+        removals["matchConditions"] = [{"name": at, "expression": text} for at, text in REMOVAL_CONDITIONS]
+        webhooks.append(removals)
     return {
         "apiVersion": API_VERSION,
         "kind": which.kind,
@@ -343,7 +367,8 @@ def differences(
     _, of_policies = of_the_hierarchy(policy_kinds)
     bundle = base64.b64encode(authority).decode()
     for index, webhook in enumerate(found.get("webhooks") or []):
-        policy = {True: "Fail", False: "Ignore", None: webhook.get("failurePolicy")}[exist]
+        removals = str(webhook.get("name", "")).startswith(REMOVALS)
+        policy = {True: "Fail", False: "Ignore", None: webhook.get("failurePolicy")}[None if removals else exist]
         if webhook.get("failurePolicy") != policy:
             patch.append({"op": "add", "path": f"/webhooks/{index}/failurePolicy", "value": policy})
         if authority and (webhook.get("clientConfig") or {}).get("caBundle") != bundle:

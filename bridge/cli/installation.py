@@ -103,6 +103,7 @@ def webhook_config(
             policies=policies,
             conditions=conditions,
             every_operation=settings.webhook_input == "review",
+            policy_namespaces=settings.policy_namespaces if policies else (),
         )
         for which in KINDS
     ]

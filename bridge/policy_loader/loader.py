@@ -42,7 +42,7 @@ from bridge.policy_loader.judgement import (
     problems_of,
     select,
 )
-from bridge.policy_loader.reports import summary, summary_of_failing, utc_now
+from bridge.policy_loader.reports import place, summary, summary_of_failing, utc_now
 from bridge.policy_loader.submissions import (
     HIERARCHY,
     LOST,
@@ -566,6 +566,21 @@ class Loader:
         if self._query_errors:
             # Nothing is served before OPA has reported the documents that it would erase.
             raise self._query_errors[0]
+
+    async def find_dependents(self, author: Key) -> list[str] | None:
+        """Return the authors whose active modules do not compile without those of this one, each with the reason.
+
+        None if it has no active modules. Raises OpaError if it is unknown.
+        """
+        rest = [one for one in self._served if one.author != author]
+        if len(rest) == len(self._served):
+            return None
+        try:
+            chosen, problems = await select(rest, (), self._judge.find_faults)
+        except CheckError as error:
+            raise OpaError(str(error)) from error
+        lost = [one for one in rest if one.author not in chosen]
+        return [f"{one.author} {place(first)}{first.message}" for one in lost for first in problems[id(one)][:1]]
 
     @property
     def lost(self) -> Mapping[Key, str]:

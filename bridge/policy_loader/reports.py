@@ -7,6 +7,7 @@ For a folder of manifests, whose files are never written, rejections are logged.
 
 import asyncio
 import re
+import socket
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple
@@ -190,6 +191,18 @@ def announce(authors: Authors, record: Record) -> None:
     authors.listen(note)
 
 
+_REFUSED_HERE = "PolicyRefusedByReplica"
+
+
+def _is_reported_active(key: Key, author: Author) -> bool:
+    """Return whether an object's annotation or status states that OPA has its version."""
+    if key.type_id == CONFIG_MAP:
+        reported = str((author.identity["metadata"].get("annotations") or {}).get(ANNOTATION, ""))
+        return '"status":"ok"' in reported
+    conditions = {one.get("type"): one.get("status") for one in author.status.get("conditions") or ()}
+    return conditions.get("Programmed") == "True"
+
+
 PATIENCE = 5.0  # seconds without activation after which an object reports that
 GAP = 1.0  # seconds between two writes to one object
 
@@ -239,6 +252,18 @@ class Reporter:
         else:
             self._pending.pop(key, None)
         self._queue.add([key])
+        if author is not None and not self._client.may_write():
+            self._record_refusal_here(key, author)
+
+    def _record_refusal_here(self, key: Key, author: Author) -> None:
+        """Record that this bridge's OPA refuses what the holder of the Lease reports as active in its own."""
+        verdict = author.judgement
+        if verdict is None or verdict.accepted or not _is_reported_active(key, author):
+            return
+        if self._reported.get(key) != (_REFUSED_HERE, verdict.problems):
+            self._reported[key] = (_REFUSED_HERE, verdict.problems)
+            text = f"The OPA of the bridge {socket.gethostname()} does not have this version: {summary(verdict)}"
+            self._record(author.identity, "Warning", _REFUSED_HERE, text)
 
     async def _report(self, key: Key) -> None:
         now = asyncio.get_running_loop().time()

@@ -105,4 +105,4 @@ def policies_of(
         decision = document()
         return bool(authors.unlisted) or (bool(authors.deciding([decision])) if decision else authors.policies_exist)
 
-    return Policies(exist, distrust, is_recent, modules_exist, kinds, deciding)
+    return Policies(exist, distrust, is_recent, modules_exist, kinds, deciding, loader.find_dependents)

@@ -5,7 +5,7 @@ import contextlib
 import dataclasses
 import ssl
 import tempfile
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,8 @@ class Policies:
     `exist` returns None until the initial list is complete. `distrust` returns why OPA's result does not count, empty
     if it does. `is_recent` returns whether it is from modules that were replaced a moment ago. `modules_exist` returns
     whether an admin's module may define the placement decision. `kinds` returns the active policy kinds, none until
-    they are known. `deciding` returns the objects with the policies of its decisions.
+    they are known. `deciding` returns the objects with the policies of its decisions. `dependents` returns the objects
+    whose modules need those of another one, each with the reason.
     """
 
     exist: Callable[[], bool | None]
@@ -57,6 +58,7 @@ class Policies:
     modules_exist: Callable[[], bool] = lambda: True
     kinds: Callable[[], Collection[str]] = frozenset
     deciding: Callable[[], Collection[Key]] = tuple
+    dependents: Callable[[Key], Awaitable[Sequence[str] | None]] | None = None
 
 
 @dataclass(slots=True)
@@ -224,7 +226,8 @@ class Webhook:
                 is_recent=is_recent,
             )
             exist, kinds = self._policies_exist, self.policies.kinds
-            yield Admission(placement, rules, exist, self.record, kinds, self.counted)
+            dependents = self.policies.dependents
+            yield Admission(placement, rules, exist, self.record, kinds, self.counted, dependents)
 
     def _policies_exist(self) -> bool:
         return self.policies.exist() is not False  # unknown yet: they may

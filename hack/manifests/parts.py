@@ -17,7 +17,10 @@ from bridge.admission.webhook_configuration import (
     METADATA_RESOURCES,
     POD_SUBRESOURCES,
     POLICIES_ANYWHERE,
+    REMOVAL_CONDITIONS,
+    REMOVALS,
     SYSTEM_NAMESPACES,
+    VALIDATING,
     Target,
     of_the_hierarchy,
     webhook_configuration,
@@ -86,6 +89,12 @@ def _needs(scratch: Path, **more: str) -> set[Access]:
     return set(read_needs(config, KindSource())[0])
 
 
+def _rules_of(name: str, target: Target, **more: Any) -> list[Any]:
+    """Return the rules of the validating webhook whose name begins with `name`."""
+    found = webhook_configuration(VALIDATING, "@NAME@", target, exempt=[], timeout=10, **more)["webhooks"]
+    return next(list(one["rules"]) for one in found if one["name"].startswith(name))
+
+
 def webhook_part() -> str:
     """Return the webhooks by kind of their configuration, with placeholders for values of the release."""
     target = Target(service="@NAMESPACE@/@NAME@")
@@ -102,6 +111,9 @@ def webhook_part() -> str:
             "metadataResources": {of: list(names) for of, names in METADATA_RESOURCES.items()},
             "hierarchySubresources": list(HIERARCHY_SUBRESOURCES),
             "ofTheHierarchy": _condition(of_the_hierarchy(preset_kinds(rego_root()))),
+            "requests": _rules_of("requests.", target, every_operation=True),
+            "removals": _rules_of(REMOVALS, target, policy_namespaces=["@POLICIES@"]),
+            "removalConditions": [_condition(one) for one in REMOVAL_CONDITIONS],
             "exempt": list(SYSTEM_NAMESPACES),
             "conditions": {
                 "always": [_condition(one) for one in CONDITIONS],

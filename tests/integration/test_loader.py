@@ -428,6 +428,19 @@ async def test_rules_that_lose_their_library_fail_instead_of_missing(bench: Benc
     assert await bench.opa.ask("rules/deny", {"x": 1}) == ["no", "other"]
 
 
+async def test_dependents_of_an_author_are_those_that_do_not_compile_without_it(bench: Bench) -> None:
+    bench.put("lib", LIBRARY)
+    bench.put("rules", NEEDING)
+    bench.put("beside", "package rules\n\nfree := 1\n")
+    await bench.until_active("lib", "rules", "beside")
+    found = await bench.loader.find_dependents(author("lib"))
+    assert found is not None
+    assert found[0].startswith("core/ConfigMap/policies/rules m0.rego:7:")
+    assert await bench.loader.find_dependents(author("beside")) == []
+    assert await bench.loader.find_dependents(author("unknown")) is None
+    await bench.until_active("rules")
+
+
 async def test_lost_rules_are_gone_with_their_author(bench: Bench) -> None:
     bench.put("lib", "package team.lib\n\ngood(_) := true\n")
     bench.put("rules", "package rules\n\nallow if data.team.lib.good(1)\n")

@@ -1,6 +1,7 @@
 """Reports on a real API server: what an author sees of his ConfigMap or RegoPolicy, and who writes it."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -116,6 +117,29 @@ async def test_only_the_holder_writes_and_who_follows_him_writes_what_is_left(
         first.term.held, second.term.held = False, True
         await until_shown(control_plane, key, lambda found: "error" in found)
         await eventually(lambda: (first.reporter.writes, second.reporter.writes) == (1, 1))
+
+
+async def test_replica_whose_opa_refuses_what_the_holder_accepts_records_it(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    key = await put(control_plane, namespace, "one", "package a")
+    async with (
+        desk(control_plane.kubeconfig, namespace) as first,
+        desk(control_plane.kubeconfig, namespace, held=False) as second,
+    ):
+        await eventually(lambda: all(key in one.judge.handed for one in (first, second)))
+        second.judge.refuse(key, PROBLEM)
+        first.judge.accept(key)
+        await until_shown(control_plane, key, lambda found: found == OK)
+
+        async def notes() -> list[str]:
+            path = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"
+            found = await asyncio.to_thread(control_plane.api.get, path)
+            return [one["note"] for one in found["items"] if one["reason"] == "PolicyRefusedByReplica"]
+
+        (note,) = await eventually(notes)
+        assert socket.gethostname() in note
+        assert "main.rego:3:7: var x is unsafe" in note
 
 
 async def test_what_another_client_takes_off_is_written_again(control_plane: ControlPlane, namespace: str) -> None:

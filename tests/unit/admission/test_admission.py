@@ -9,6 +9,7 @@ from structlog.testing import capture_logs
 
 from bridge.admission.admission import Admission, Question, read_rules
 from bridge.admission.review import ReviewError, Terms
+from bridge.model.keys import Key
 from bridge.model.placement import DecisionError, read_review_decision
 from bridge.opa.client import Answer
 from bridge.opa.errors import OpaRejected
@@ -102,6 +103,30 @@ async def test_decision_about_a_review_gets_every_request_as_it_came(request_: d
     [document] = inputs
     assert (document["apiVersion"], document["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
     assert {**request_, **more}.items() <= document["request"].items()
+
+
+@pytest.mark.parametrize(("needed", "allowed"), [(["core/ConfigMap/a/b m.rego:3: undefined"], False), ([], True)])
+async def test_deletion_of_modules_that_others_need_is_denied_and_nothing_else_decides(
+    needed: list[str], allowed: bool
+) -> None:
+    async def dependents(key: Key) -> list[str] | None:
+        return needed if key == Key("core", "ConfigMap", "opa-policies", "lib") else None
+
+    denying = question("placement", {"errors": ["never"]})
+    found = Admission(denying, question("rules", SILENT, read=read_rules), lambda: True, dependents=dependents)
+    old: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap"}
+    old["metadata"] = {"name": "lib", "namespace": "opa-policies"}
+    deletion: dict[str, Any] = {
+        "kind": {"group": "", "version": "v1", "kind": "ConfigMap"},
+        "operation": "DELETE",
+        "object": None,
+    }
+    response = await requested(found, **deletion, oldObject=old)
+    assert response["allowed"] is allowed
+    if not allowed:
+        assert "other policies need these modules: core/ConfigMap/a/b m.rego:3" in response["status"]["message"]
+    old["metadata"] = {"name": "other", "namespace": "opa-policies"}
+    assert (await requested(found, **deletion, oldObject=old))["status"]["message"] == "never"
 
 
 PATCH = [{"op": "add", "path": "/metadata/labels", "value": {"team": "a"}}]

@@ -134,6 +134,19 @@ def test_decision_about_reviews_gets_deletions_and_connections_of_the_validating
     assert rules[1] == (["CONNECT"], ["pods/exec", "pods/attach", "pods/portforward", "pods/proxy", "services/proxy"])
 
 
+def test_deletions_of_modules_are_reviewed_and_never_fail_closed() -> None:
+    target = Target(url="https://h/admission")
+    there = {"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["a", "b"]}
+    for namespaces, selector in ((["b", "a"], {"matchExpressions": [there]}), (["*"], {})):
+        found = webhook_configuration(VALIDATING, "x", target, exempt=["a"], timeout=10, policy_namespaces=namespaces)
+        removals = found["webhooks"][-1]
+        assert removals["name"] == "removals.validation.policybridge.io"
+        assert removals["namespaceSelector"] == selector
+        assert [rule["resources"] for rule in removals["rules"]] == [["configmaps"], ["regopolicies"]]
+        paths = {operation["path"] for operation in differences(found, True, (), b"")}
+        assert paths == {"/webhooks/0/failurePolicy", "/webhooks/1/failurePolicy"}
+
+
 def test_deletions_of_what_is_in_effect_are_requested_of_the_validating_webhook_alone() -> None:
     target = Target(url="https://h/admission")
     found = {
