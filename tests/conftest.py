@@ -47,6 +47,7 @@ LAST = (
     "tests/fuzz/",
     "tests/soak/",
     "tests/e2e/test_against_egctl.py",
+    "tests/e2e/test_against_envoy.py",
     "tests/integration/tools/",
 )
 BEGAN = time.monotonic()

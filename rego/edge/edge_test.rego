@@ -10,7 +10,7 @@ _web := concat("", [_gateway, "#web"])
 
 _route(name) := sprintf("gateway.networking.k8s.io/HTTPRoute/shop/%s", [name])
 
-_listener(name) := {"gateway": _gateway, "specificity": [0, 0], "name": name, "warnings": [], "unserved": {"other": {"status": "404", "message": "no rule matches"}, "GRPC": {"status": "UNIMPLEMENTED", "message": "no rule matches"}}}
+_listener(name) := {"gateway": _gateway, "specificity": [0, 0], "virtualHosts": false, "sharesHosts": true, "implementation": "Gateway API", "servesCallsByPath": false, "name": name, "warnings": [], "unserved": {"other": {"status": "404", "message": "no rule matches"}, "GRPC": {"status": "UNIMPLEMENTED", "message": "no rule matches"}}}
 
 _rule(name) := {"failure": {"other": null, "GRPC": null}, "answer": {
 	"gateway": _gateway, "listener": _web, "route": _route(name), "rule": sprintf("%s#r", [_route(name)]),
@@ -18,19 +18,19 @@ _rule(name) := {"failure": {"other": null, "GRPC": null}, "answer": {
 }}
 
 _match(name, rank, more) := {sprintf("%s#0/0", [_route(name)]): object.union(
-	{"rank": rank, "rule": sprintf("%s#0", [_route(name)]), "exact": [], "present": [], "patterns": [], "patterned": false, "warnings": []},
+	{"rank": rank, "otherRank": rank, "rule": sprintf("%s#0", [_route(name)]), "exact": [], "present": [], "patterns": [], "patterned": false, "warnings": []},
 	more,
 )}
 
 _pattern(expression, weight) := {"patterned": true, "patterns": [[["path"], expression, weight]]}
 
-_orders := [[[0, 0], 0, _secure, 443], [[0, 0], 1, _web, 80]]
+_orders := [[[0, 0], 0, _secure, 443, "TLS"], [[0, 0], 1, _web, 80, "HTTP"]]
 
 _answers := {
 	"kinds": {"active": ["example.com/A", "example.com/B"], "in_use": ["example.com/A"]},
 	"targets": {_gateway: [[_web, "example.com/A"], [_web, "example.com/B"]], _web: [[_web, "example.com/A"]], "core/Service/shop/cart": []},
 	"rows": {_web: {"example.com/A": [1], "example.com/B": [2]}},
-	"entries": {_gateway: {"default": {"*": _orders}, "HTTP": {"*": [_orders[1]]}, "TLS": {"*": []}, "TCP": {"*": [[[0, 0], 3, _web, 90]]}}},
+	"entries": {_gateway: {"default": {"*": _orders}, "HTTP": {"*": [_orders[1]]}, "TLS": {"*": []}, "TCP": {"*": [[[0, 0], 3, _web, 90, "TCP"]]}}},
 	"listeners": {_secure: _listener("Gateway infra/public#secure"), _web: _listener("Gateway infra/public#web")},
 	"hosts": {_web: {"any": {"shop.example.com": true, "*.example.com": true, "odd.org": true, "many.org": true}, "GRPC": {"shop.example.com": true}}},
 	"matches": {_web: {
@@ -49,6 +49,7 @@ _answers := {
 		"GRPC": {"shop.example.com": {"shop.Cart": _match("call", [-16, -16, 0, -9, 0, 0], {
 			"patterned": true,
 			"patterns": [[["rpc"], "^(?:A.*)$", 5]],
+			"countedIn": ["rank", "otherRank"],
 			"counted": [[["service"]], [["rpc"]]],
 		})}},
 	}},

@@ -49,8 +49,9 @@ _is_gateway(key) if {
 	parts.section == ""
 }
 
-_request := {"protocol": "HTTP", "port": 0, "host": input.host, "path": object.get(input, "path", "/"), "method": object.get(input, "method", "GET"), "headers": {}, "query": {}} if {
+_request := {"protocol": "HTTP", "port": 0, "host": input.host, "path": object.get(input, "path", "/"), "method": object.get(input, "method", "GET"), "headers": {}, "query": {}, "service": call[0], "rpc": call[1]} if {
 	_is_plain
+	call := requests.call
 } else := requests.request
 
 # In TCP and UDP no host is visible.
@@ -62,7 +63,7 @@ _names := ["*"] if {
 _answer := object.union(rule.answer, {
 	"failure": rule.failure[_status],
 	"also": _also,
-	"warnings": array.flatten([_more_specific(entry, match), data.bridge_answers.listeners[entry].warnings, match.warnings]),
+	"warnings": array.flatten([_warnings(entry), data.bridge_answers.listeners[entry].warnings, match.warnings]),
 }) if {
 	entry := _ways_in[0]
 	_undecided(entry) == []
@@ -74,6 +75,12 @@ _answer := object.union(rule.answer, {
 	{"also": _also},
 	_unserved,
 ])
+
+# Streams name no host.
+_warnings(entry) := [warning |
+	not _request.protocol in {"TCP", "UDP"}
+	warning := _reading_warning(entry)
+]
 
 _also := [_at(entry) | some entry in array.slice(_ways_in, 1, count(_ways_in))]
 
@@ -89,6 +96,7 @@ _unserved := {"nearest": {"reached": "Gateway", "reason": "NoListener", "message
 	undecided != []
 } else := object.union(_at(_ways_in[0]), {
 	"nearest": object.union(_nearest, {"candidates": []}),
+	"warnings": _warnings(_ways_in[0]),
 	"failure": data.bridge_answers.listeners[_ways_in[0]].unserved[_status],
 })
 
@@ -104,17 +112,37 @@ _nearest := {"reached": "Route", "reason": "NoMatchingRule", "message": requests
 	message := requests.no_route_message(data.bridge_answers.listeners[_entry_points[0]].name)
 }
 
-# The listeners that take the request, the most specific first.
-_entry_points := [entry |
-	some [_, _, entry, port] in _orders
+# The listeners that accept the request, by `[Gateway, port, transport]`, each `[specificity, rank, listener]`.
+_entries[[gateway, port, transport]] contains [specificity, rank, entry] if {
+	some gateway in _gateways
+	some [specificity, rank, entry, port, transport] in [orders | some name in _names; orders := data.bridge_answers.entries[gateway][_mode][name]][0]
 	_request.port in {0, port}
-]
+}
 
-_orders := _orders_of(input.gateway) if {
+_gateways := {input.gateway} if {
 	input.gateway
-} else := sort({order | some gateway, _ in data.bridge_answers.entries; some order in _orders_of(gateway)})
+} else := {gateway | some gateway, _ in data.bridge_answers.entries}
 
-_orders_of(gateway) := [orders | some name in _names; orders := data.bridge_answers.entries[gateway][_mode][name]][0]
+# Of each place the one that takes the request, the most specific first.
+_entry_points := [entry | some [_, _, entry] in sort({_first(orders, "rank") | some _, orders in _entries})]
+
+# The first of these listeners by a reading of the specification, which is named by its ranks of matches.
+_first(orders, reading) := [order | some order in orders][0] if {
+	count(orders) == 1
+} else := min({[_entry_rank(order, reading), order] | some order in orders})[1]
+
+_entry_rank(order, reading) := _virtual_host_rank(entry) if {
+	entry := order[2]
+	data.bridge_answers.listeners[entry].sharesHosts
+	_has_virtual_hosts(entry, reading)
+} else := order[0]
+
+_has_virtual_hosts(entry, "rank") if data.bridge_answers.listeners[entry].virtualHosts
+_has_virtual_hosts(entry, "otherRank") if not data.bridge_answers.listeners[entry].virtualHosts
+
+_virtual_host_rank(entry) := min({requests.no_virtual_host} | {_common_rank(entry, name) | some [_, name] in _hosts(entry)})
+
+_common_rank(entry, name) := min([data.bridge_answers.listeners[entry].specificity, requests.specificity(name)])
 
 _mode := input.protocol if {
 	object.get(input, "protocol", "GRPC") != "GRPC"
@@ -126,19 +154,26 @@ _mode := input.protocol if {
 _ways_in := _entry_points if {
 	count(_entry_points) < 2
 } else := array.concat(
-	[entry | some entry in _entry_points; _found(entry) != set()],
-	[entry | some entry in _entry_points; _found(entry) == set()],
+	[entry | some entry in _entry_points; _found(entry, "rank") != set()],
+	[entry | some entry in _entry_points; _found(entry, "rank") == set()],
 )
 
-_serving(entry) := min({[match.rank, match] | some match in _found(entry); not match.unknown})[1]
+_serving(entry) := _best(entry, "rank")
+
+_best(entry, reading) := min({[match[reading], match] | some match in _found(entry, reading); not match.unknown})[1]
+
+# The rule of the best match, as a node.
+_rule_by(entry, reading) := data.bridge_answers.rules[entry][_best(entry, reading).rule].answer.rule if {
+	true
+} else := null
 
 _undecided(entry) := [] if {
-	every match in _found(entry) {
+	every match in _found(entry, "rank") {
 		not match.unknown
 	}
 } else := array.slice([rule | some [_, rule] in sort(best)], 0, 5) if {
 	open := {[match.rank, {"node": data.bridge_answers.rules[entry][match.rule].answer.rule, "message": match.unknown}] |
-		some match in _found(entry)
+		some match in _found(entry, "rank")
 		match.unknown
 		not _outranked(entry, match.rank)
 	}
@@ -148,13 +183,13 @@ _undecided(entry) := [] if {
 _outranked(entry, rank) if _serving(entry).rank <= rank
 
 # The matches that accept the request, or that would if their patterns were compiled.
-_found(entry) := (candidates - patterned) | _decided(patterned) if {
-	candidates := _candidates(entry)
+_found(entry, reading) := (candidates - patterned) | _decided(patterned) if {
+	candidates := _candidates(entry, reading)
 	patterned := {match | some match in candidates; match.patterned}
 }
 
-_candidates(entry) := {match |
-	some [protocol, name] in _hosts(entry)
+_candidates(entry, reading) := {match |
+	some [protocol, name] in _hosts_by(entry, reading)
 	some path in _paths[protocol]
 	some match in data.bridge_answers.matches[entry][protocol][name][path]
 	every one in match.exact {
@@ -168,18 +203,27 @@ _candidates(entry) := {match |
 # The hostnames that cover the host and have routes, the most specific first.
 _hosts(entry) := [[protocol, name] |
 	some name in _names
-	some protocol in _protocols
+	some protocol in _protocols(entry)
 	data.bridge_answers.hosts[entry][protocol][name]
 ]
 
-# Only a gRPC call is for GRPCRoutes.
-_protocols := ["GRPC", "any"] if {
-	_request.protocol == "GRPC"
-} else := ["any"]
+# Virtual hosts have no next hostname.
+_hosts_by(entry, reading) := [host | some host in _hosts(entry); _common_rank(entry, host[1]) == rank] if {
+	_has_virtual_hosts(entry, reading)
+	not _request.protocol in {"TCP", "UDP"}
+	count(_hosts(entry)) > 1
+	rank := _virtual_host_rank(entry)
+} else := _hosts(entry)
+
+# Only a gRPC call is for GRPCRoutes, unless an implementation compares paths alone.
+_protocols(_) := ["GRPC", "any"] if _request.protocol == "GRPC"
+_protocols(entry) := _protocols_of_path[data.bridge_answers.listeners[entry].servesCallsByPath] if _request.protocol != "GRPC"
+
+_protocols_of_path := {true: ["GRPC", "any"], false: ["any"]}
 
 _paths := {
 	"any": array.concat([concat("", ["=", _request.path]), "*"], [substring(path, 0, slash + 1) | some slash in indexof_n(path, "/")]),
-	"GRPC": [object.get(_request, "service", ""), "*"],
+	"GRPC": [_request.service, "*"],
 } if {
 	path := concat("", [_request.path, "/"])
 }
@@ -206,19 +250,53 @@ _compared(match, false) := match if {
 # A pattern's rank has the characters that it matches.
 _ranked(match) := match if {
 	not match.counted
-} else := object.union(match, {"rank": array.flatten([
-	array.slice(match.rank, 0, 3),
-	[number | some places in match.counted; number := 0 - sum([count(object.get(_request, place, "")) | some place in places])],
-	array.slice(match.rank, 5, count(match.rank)),
-])})
+} else := object.union(match, {field: rank |
+	some field in match.countedIn
+	rank := array.flatten([
+		array.slice(match[field], 0, 3),
+		[number | some places in match.counted; number := 0 - sum([count(object.get(_request, place, "")) | some place in places])],
+		array.slice(match[field], 5, count(match[field])),
+	])
+})
+
+# As the hub's warning: another reading of the specification has another rule.
+_reading_warning(entry) := {"reason": "SpecificationDiffers", "message": requests.specification_message(other, data.bridge_answers.listeners[entry].implementation)} if {
+	data.bridge_answers.listeners[entry].virtualHosts
+	not _has_pattern_first(entry)
+	other := _rule_by(_other_entry(entry), "otherRank")
+	other != _rule_by(entry, "rank")
+} else := _more_specific(entry) if {
+	true
+} else := {"reason": "MoreSpecificHostname", "message": requests.virtual_host_message(other)} if {
+	not data.bridge_answers.listeners[entry].virtualHosts
+	_may_differ(entry)
+	other := _rule_by(_other_entry(entry), "otherRank")
+	other != _rule_by(entry, "rank")
+}
+
+_has_pattern_first(entry) if _best(entry, "rank").warnings[0]
+
+_other_entry(entry) := _first(orders, "otherRank")[2] if {
+	some orders in _entries
+	entry in {order[2] | some order in orders}
+}
+
+_may_differ(entry) if {
+	count({name | some [_, name] in _hosts(entry)}) > 1
+} else if {
+	some orders in _entries
+	count(orders) > 1
+	entry in {order[2] | some order in orders}
+}
 
 # Routes at a more specific hostname than that of the match.
-_more_specific(entry, match) := array.slice(warnings, 0, 1) if {
+_more_specific(entry) := [warning |
+	not data.bridge_answers.listeners[entry].virtualHosts
 	own := data.bridge_answers.listeners[entry].specificity
-	served := min([own, array.slice(match.rank, 0, 2)])
-	warnings := [requests.more_specific_warning(route, name) |
-		some [protocol, name] in _hosts(entry)
-		min([own, requests.specificity(name)]) < served
-		route := min({split(id, "#")[0] | some _, matches in data.bridge_answers.matches[entry][protocol][name]; some id, _ in matches})
-	]
-}
+	served := min([own, array.slice(_serving(entry).rank, 0, 2)])
+	some [protocol, name] in _hosts(entry)
+	min([own, requests.specificity(name)]) < served
+	_rule_by(entry, "otherRank") == null
+	route := min({split(id, "#")[0] | some _, matches in data.bridge_answers.matches[entry][protocol][name]; some id, _ in matches})
+	warning := requests.more_specific_warning(route, name)
+][0]

@@ -8,6 +8,7 @@ package bridge.answers
 import data.bridge.effective
 import data.bridge.hierarchy
 import data.bridge.kinds
+import data.bridge.lib.implementations
 import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
@@ -68,8 +69,12 @@ _of_level("Gateway", gateway) := _listeners(gateway) | {[["entries", gateway, mo
 	names := {requests.hostname(node) | some node in requests.listeners_of(gateway)} | {"*"}
 	some mode, message in _modes
 	some name in names
-	orders := requests.entry_orders with input as object.union_n([object.filter(input, ["changes"]), message, {"gateway": gateway, "host": replace(name, "*", "_")}])
-	entries := sort({array.concat(min(some_orders), [place[1]]) | some place, some_orders in orders})
+	places := requests.entries with input as object.union_n([object.filter(input, ["changes"]), message, {"gateway": gateway, "host": replace(name, "*", "_")}])
+	entries := sort({array.concat(order, [port, transport]) |
+		some [_, port, transport], nodes in places
+		some node in nodes
+		order := array.slice(requests.entry_order(node, implementations.specification), 1, 4)
+	})
 }
 
 _of_level("ListenerSet", listener_set) := _listeners(listener_set)
@@ -87,6 +92,10 @@ _listeners(object_key) := {[["listeners", node], found] |
 		"gateway": requests.gateway_of(node),
 		"stream": listener.protocol in {"TLS", "TCP", "UDP"},
 		"specificity": requests.specificity(requests.hostname(node)),
+		"virtualHosts": requests.implementation(node).virtualHosts,
+		"sharesHosts": listener.protocol in {"HTTP", "TLS"},
+		"implementation": requests.implementation(node).name,
+		"servesCallsByPath": requests.implementation(node).precedence == "Envoy Gateway",
 		"name": keys.describe(node),
 		"warnings": requests.listener_warnings(node),
 		"unserved": {"other": _unserved[node], "GRPC": _unserved_calls[node]},
@@ -106,26 +115,28 @@ _call := {"service": "", "method": ""}
 
 # A route's matches by what finds them: `["matches", listener, protocol, hostname, path, match]`. `protocol` is GRPC for
 # GRPCRoutes, and otherwise any; `path` is `=` and an exact path, a prefix with a slash at the end, a gRPC service, or
-# `*`. `rank` is as in `request`, the lower the better. `exact` and `patterns` are values by their places in the
-# request, `present` places; `counted` are places whose lengths are in the rank, where patterns match. With `unknown`,
+# `*`. `rank` is as in `request`, the lower the better, `otherRank` that of the other reading of the specification. `exact` and `patterns` are values by their places in the
+# request, `present` places; `counted` are places whose lengths are in the ranks `countedIn`, where patterns match. With `unknown`,
 # a pattern is too heavy to be compiled.
 _matches(route_key) := {[["matches", entry, _protocol(type), name, path, sprintf("%s#%d/%d", [route_key, index, place])], found] |
 	type := keys.type_of(route_key)
 	some entry, types in _types_for_calls
 	entry in hierarchy.parents(route_key)
-	some number, served in types
-	served == type
+	type in types
+	own := requests.implementation(entry)
+	other := _other_reading(own)
 	some index, rule in lookup.get(route_key).spec.rules
 	some place, match in requests.written_matches(rule)
 	is_object(match)
 	conditions := [object.union(one, {"actual": one.expected, "at": _place(type, one)}) | some one in requests.conditions_of(type, match)]
 	path := _path(type, conditions)
-	own_rank := requests.own_rank(entry, type, requests.match_rank(type, conditions))
 	patterns := [one | some one in conditions; one.type == "RegularExpression"]
+	ranks := [requests.match_rank(reading, type, conditions, route_key, index) | some reading in [own, other]]
 	some name in _hostnames(route_key)
 	found := object.union_n([
 		{
-			"rank": array.flatten([requests.specificity(name), number, own_rank, [lookup.age(route_key), keys.alphabetical(route_key), index]]),
+			"rank": array.concat(requests.host_rank(entry, own, name), ranks[0]),
+			"otherRank": array.concat(requests.host_rank(entry, other, name), ranks[1]),
 			"rule": sprintf("%s#%d", [route_key, index]),
 			"exact": [[one.at, one.expected] | some one in conditions; one.type == "Exact"; not _is_of_path(type, one)],
 			"present": [one.at | some one in conditions; one.type != "Exact"; not _is_of_path(type, one)],
@@ -134,12 +145,16 @@ _matches(route_key) := {[["matches", entry, _protocol(type), name, path, sprintf
 				not requests.excess(one.expected)
 			],
 			"patterned": patterns != [],
-			"warnings": [requests.pattern_warning | own_rank[0] == requests.pattern_before_prefix],
+			"warnings": [requests.pattern_warning | own.precedence == "Envoy Gateway"; ranks[0][0] == requests.path_order.RegularExpression],
 		},
-		{"counted": [[one.at | some one in conditions; one.at == [field]] | some field in ["service", "rpc"]] |
+		{field: value |
 			type == _grpc
 			some one in patterns
 			one.part == "path"
+			some field, value in {
+				"countedIn": [rank | some rank, reading in {"rank": own, "otherRank": other}; reading.precedence == "Gateway API"],
+				"counted": [[condition.at | some condition in conditions; condition.at == [part]] | some part in ["service", "rpc"]],
+			}
 		},
 		{"unknown": min([requests.heavy_message(one) | some one in patterns; requests.excess(one.expected)]) |
 			some one in patterns
@@ -147,6 +162,11 @@ _matches(route_key) := {[["matches", entry, _protocol(type), name, path, sprintf
 		},
 	])
 }
+
+# The reading of the specification with which answers at an entry point are compared (see `requests.reading_warning`).
+_other_reading(own) := implementations.specification if {
+	own.virtualHosts
+} else := implementations.envoy
 
 # `["hosts", listener, protocol, hostname]`: a match is there.
 _hosts(matches) := {[["hosts", entry, protocol, name], true] | some [["matches", entry, protocol, name, _, _], _] in matches}

@@ -41,8 +41,8 @@ test_a_rule_has_its_effective_policies_and_all_spellings_its_targets if {
 test_a_gateway_has_its_listeners_by_kind_of_request if {
 	answers := _answers_of([_gateway], [])
 	_value(answers, ["entries", _gateway, "HTTP", "*"]) == [
-		[[0, 0], 1, concat("", [_gateway, "#alt"]), 8080],
-		[[0, 0], 1, testing.listener_http, 80],
+		[[0, 0], 1, concat("", [_gateway, "#alt"]), 8080, "HTTP"],
+		[[0, 0], 1, testing.listener_http, 80, "HTTP"],
 	]
 	_value(answers, ["entries", _gateway, "TCP", "*"]) == []
 	_value(answers, ["listeners", testing.listener_http]).unserved.GRPC.status == "UNIMPLEMENTED"

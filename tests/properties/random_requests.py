@@ -16,6 +16,7 @@ PATHS = ("/", "/one", "/one/two", "/shop.Cart", "/shop.Cart/Add")
 def random_routing(seed: int) -> list[Object]:
     """The objects of a seed."""
     draw = Drawing(seed, frozenset())
+    draw.add(f"{GATEWAY_API}/v1", "GatewayClass", "istio", spec={"controllerName": "istio.io/gateway-controller"})
     for namespace in NAMESPACES:
         draw.add("v1", "Namespace", namespace)
         ports = [{"name": name, "port": port} for name, port in draw.some((("web", 80), ("safe", 443)), 1, 2)]
@@ -59,7 +60,10 @@ def _request(draw: Drawing, gateways: list[str]) -> Request:
 
 
 def _gateway(draw: Drawing, name: str) -> None:
-    spec: Object = {"gatewayClassName": "main", "listeners": _listeners(draw, draw.pick((1, 2, 3, 4)))}
+    spec: Object = {
+        "gatewayClassName": draw.pick(("main", "istio")),
+        "listeners": _listeners(draw, draw.pick((1, 2, 3, 4))),
+    }
     spec |= draw.maybe("defaultScope", draw.pick(("All", "All", "None")), 0.3)
     spec |= draw.maybe("allowedListeners", {"namespaces": {"from": draw.pick(("Same", "All", "All"))}}, 0.9)
     draw.add(f"{GATEWAY_API}/v1", "Gateway", name, "infra", spec=spec)

@@ -132,7 +132,9 @@ def _with_patterns(objects: list[Object], seed: int) -> list[Object]:
 
 def _far(answer: dict[str, Any]) -> dict[str, Any]:
     """An answer without the near misses, which an edge without objects does not know."""
-    return answer if answer["nearest"] is None else answer | {"nearest": answer["nearest"] | {"candidates": []}}
+    if answer["nearest"] is None or answer["undecided"]:
+        return answer
+    return answer | {"nearest": answer["nearest"] | {"candidates": []}}
 
 
 async def walk_answers(seed: int, steps: int, opa_path: Path) -> None:

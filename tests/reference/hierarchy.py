@@ -1,6 +1,7 @@
 """The hierarchy: what is directly above a node, the effective targets of a level, the paths to them (P1 to P3)."""
 
 from tests.reference.gateway_api import is_granted, takes_route
+from tests.reference.hostnames import is_isolated
 from tests.reference.kinds import PolicyKind
 from tests.reference.listeners import gateway_of, unaccepted
 from tests.reference.mesh import frontends_of, ports_for
@@ -63,7 +64,9 @@ def _listeners_above(cluster: Cluster, route: Spec) -> list[Node]:
         for name, listener in sections_of(holder):
             named = ref.get("sectionName", name) == name and ref.get("port", listener["port"]) == listener["port"]
             node = parent._replace(section=name)
-            if named and node not in unaccepted(cluster) and takes_route(cluster, holder, listener, route):
+            if not named or node in unaccepted(cluster) or not takes_route(cluster, holder, listener, route):
+                continue
+            if not is_isolated(cluster, holder, listener, route):
                 found.add(node)
     return sorted(found)
 
@@ -124,8 +127,10 @@ def refs_of(rule: Spec) -> list[Spec]:
 
 
 def _has_port(backend: Spec, ref: Spec, route_kind: str) -> bool:
-    if backend["kind"] != "Service" or "port" not in ref:
+    if backend["kind"] != "Service":
         return True
+    if "port" not in ref:
+        return False
     return any(port["port"] == ref["port"] and _takes(port, route_kind) for port in backend["spec"]["ports"])
 
 

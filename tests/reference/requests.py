@@ -1,5 +1,7 @@
 """Which rule serves a request (Gateway API 1.7: Listener, HTTPRouteRule, GRPCRouteRule, TLSRouteSpec; GEP-1294).
 
+A Gateway of Istio has virtual hosts: its most specific hostname with a route serves the request, or nothing does.
+
 A request has `gateway` (a Gateway's or frontend's node), `protocol` (empty where it leaves open what carries it),
 `port` (0: any), `host`, `path`, `method`, `headers`, `call` (service and method of gRPC), and `source` (the namespace
 that it is from).
@@ -9,11 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.reference.hierarchy import parents_of
+from tests.reference.hostnames import has_virtual_hosts, in_common
 from tests.reference.kinds import age
 from tests.reference.listeners import holders_of, unaccepted
 from tests.reference.mesh import ports_for
 from tests.reference.objects import GATEWAY_API, Cluster, Node, Spec, node_of, sections_of
 
+_NONE = (1, 0)  # after the precedence of all hostnames
 _BY_SERVER_NAME = {"HTTPS", "TLS"}
 _TYPES = {
     "HTTP": ("HTTPRoute",),
@@ -51,11 +55,28 @@ def served(cluster: Cluster, request: Request) -> dict[str, str]:
         return {"": _rule(cluster, request, request.gateway, _TYPES[request.kind], listed=False)}
     found = {}
     for listener, body in _entries(cluster, request):
-        types = _TYPES[body["protocol"] if body["protocol"] in {"TLS", "TCP", "UDP"} else request.kind]
-        if body["protocol"] == "HTTPS" and request.kind == "TLS":
-            types = _TYPES["HTTP"]
-        found[str(listener)] = _rule(cluster, request, listener, types, listed=request.kind not in {"TCP", "UDP"})
+        listed = request.kind not in {"TCP", "UDP"}
+        found[str(listener)] = _rule(cluster, request, listener, _types(request, body), listed=listed)
     return found
+
+
+def _types(request: Request, listener: Spec) -> tuple[str, ...]:
+    if listener["protocol"] == "HTTPS" and request.kind == "TLS":
+        return _TYPES["HTTP"]
+    return _TYPES[listener["protocol"] if listener["protocol"] in {"TLS", "TCP", "UDP"} else request.kind]
+
+
+def _virtual_hosts(cluster: Cluster, request: Request, listener: Node, types: tuple[str, ...]) -> list[tuple[int, int]]:
+    """The precedence of each hostname that the listener has in common with a route and that covers the host."""
+    hostname = _hostname_of(cluster, listener)
+    return [
+        precedence(name)
+        for kind in types
+        for route in cluster.of_kind(GATEWAY_API, kind)
+        if _is_attached(cluster, request, listener, route)
+        for name in in_common(hostname, route["spec"].get("hostnames") or [])
+        if covers(name, request.host)
+    ]
 
 
 def _entries(cluster: Cluster, request: Request) -> list[tuple[Node, Spec]]:
@@ -79,10 +100,14 @@ def _entries(cluster: Cluster, request: Request) -> list[tuple[Node, Spec]]:
         if body["protocol"] not in wanted and not (body["protocol"] in _BY_SERVER_NAME and beside):
             continue
         transport = "TLS" if body["protocol"] in _BY_SERVER_NAME else body["protocol"]
-        rank = (precedence(body.get("hostname", "")), node, body)
+        own = precedence(body.get("hostname", ""))
+        rank = (own, own)
+        shared = request.kind not in {"TCP", "UDP"} and body["protocol"] in {"HTTP", "TLS"}
+        if shared and has_virtual_hosts(cluster, request.gateway):
+            rank = (min(_virtual_hosts(cluster, request, node, _types(request, body)), default=_NONE), own)
         place = (body["port"], transport)
-        if place not in found or rank[0] < found[place][0]:
-            found[place] = rank
+        if place not in found or rank < found[place][0]:
+            found[place] = (rank, node, body)
     return [(node, body) for _, node, body in found.values()]
 
 
@@ -99,9 +124,12 @@ def precedence(hostname: str) -> tuple[int, int]:
 
 
 def _rule(cluster: Cluster, request: Request, entry: Node, types: tuple[str, ...], *, listed: bool) -> str:
+    virtual = listed and not entry.role and has_virtual_hosts(cluster, request.gateway)
+    best = min(_virtual_hosts(cluster, request, entry, types), default=_NONE) if virtual else _NONE
+    own = _hostname_of(cluster, entry) if virtual else ""
     ranked = [
         (
-            *(precedence(hostname) if listed else (0, 0)),
+            *(precedence(hostname) if listed and not virtual else (0, 0)),
             types.index(route["kind"]),
             *match,
             *age(route),
@@ -113,10 +141,16 @@ def _rule(cluster: Cluster, request: Request, entry: Node, types: tuple[str, ...
         if _is_attached(cluster, request, entry, route)
         for hostname in (route["spec"].get("hostnames") or [""] if listed else [""])
         if not listed or covers(hostname, request.host)
+        if not virtual or min(precedence(hostname), precedence(own)) == best
         for index, (name, rule) in enumerate(sections_of(route))
         for match in _matches(request, kind, rule)
     ]
     return min(ranked)[-1] if ranked else ""
+
+
+def _hostname_of(cluster: Cluster, listener: Node) -> str:
+    bodies = dict(sections_of(cluster.objects[listener.whole]))
+    return str(bodies[listener.section].get("hostname", "")).lower()
 
 
 def _is_attached(cluster: Cluster, request: Request, entry: Node, route: Spec) -> bool:

@@ -130,7 +130,7 @@ rivals(object_key) := {rival | some path in _claims_of(object_key); some rival i
 
 # The same for an index path, `["claims", gateway, port, slot]` or `["children", frontend]`, that an object has or had:
 # the routes that remain at a frontend may be of one type, other than that of the route that left.
-rivals_at(object_key, path) := union({index.claimants(gateway, port, other) |
+rivals_at(object_key, path) := (union({index.claimants(gateway, port, other) |
 	["claims", gateway, port, slot] = path
 	some other in _slots_against(gateway, port, slot)
 }) | {route_key |
@@ -139,7 +139,22 @@ rivals_at(object_key, path) := union({index.claimants(gateway, port, other) |
 	siblings := index.declared_children(frontend_node)
 	count({keys.type_of(sibling) | some sibling in (siblings | {object_key})}) > 1
 	some route_key in siblings
+}) | {gateway |
+	["claims", gateway, port, slot] = path
+	_shares_hostnames(gateway, port, slot)
 }
+
+# A listener with this slot takes hostnames from other listeners of its port, or these from it (see `is_isolated`).
+_shares_hostnames(gateway, port, slot) if {
+	[transport, hostname] := split(slot, "/")
+	some other in (index.claimed_slots(gateway, port) | object.keys(object.get(index.facts(gateway).claims, port, {})))
+	other != slot
+	[transport, name] = split(other, "/")
+	_is_within(hostname, name)
+}
+
+_is_within(hostname, name) if endswith(hostname, trim_prefix(name, "*"))
+_is_within(hostname, name) if endswith(name, trim_prefix(hostname, "*"))
 
 _slots_against(gateway, port, slot) := {slot} | {other |
 	index.is_stream(slot)

@@ -204,7 +204,7 @@ listeners_sharing_ports(object_key, section) := set() if {
 } else := {other |
 	named := {listener | some listener in _http_listeners(object_key); section in {"", split(listener[1], "#")[1]}}
 	some [port, _] in named
-	some holder in _holders_of_port(object_key, port)
+	some holder in holders_of_port(object_key, port)
 	some listener in (_http_listeners(holder) - named)
 	[port, other] = listener
 }
@@ -219,7 +219,7 @@ _http_listeners(object_key) := {[port, keys.section(object_key, name)] |
 }
 
 # The objects beside which a Gateway or ListenerSet has its listeners, and the object itself.
-_holders_of_port(object_key, port) := {object_key} | {holder |
+holders_of_port(object_key, port) := {object_key} | {holder |
 	some gateway in {object_key, taking_gateway(object_key)}
 	levels.of(gateway) == "Gateway"
 	some holder in ({gateway} | {listener_set | some slot in index.claimed_slots(gateway, port); some listener_set in index.claimants(gateway, port, slot)})

@@ -119,6 +119,7 @@ _messages := {
 	"RefNotPermitted": "no ReferenceGrant in namespace {namespace} lets {parent} name {child}",
 	"NoMatchingParent": "{parent} has no listener or port with the sectionName and port that {child} names",
 	"NoMatchingListenerHostname": "none of the hostnames of {child} is one of {parent}",
+	"ListenerIsolation": "more specific listeners take all requests for the hostnames of {child} from {parent}",
 	"NotAllowedByListeners": "{parent} allows no {kind} from namespace {namespace}: see its protocol and allowedRoutes",
 	"Cycle": "{parent} is already below {child}: an extension's links form a cycle, and paths are cut there",
 	"Conflicted": "{parent} accepts no {kind} here: routes of another type use its ports, and of GRPCRoute, HTTPRoute, TLSRoute and TCPRoute only the first counts on a port",

@@ -11,20 +11,27 @@ parents_at("Route", route_key) := {keys.section(object_key, listener.name) |
 	some [object_key, listener] in _selected_listeners(known.parents)
 	hostnames_meet(hostnames, object.get(listener, "hostname", ""))
 	listener_rejection(object_key, listener, known.type, known.namespace) == ""
+	not is_isolated(object_key, listener, hostnames)
 } | {node | known.frontends; some [node, ""] in _frontend_links(route_key)} if known := index.facts(route_key)
 
 refused_above("Route", route_key) := ({[node, reason] |
 	some [object_key, listener] in _selected_listeners(known.parents)
 	node := keys.section(object_key, listener.name)
 	not node in parents_at("Route", route_key)
-	refusal := listener_rejection(object_key, listener, known.type, known.namespace)
-	reason := object.get({"": "NoMatchingListenerHostname"}, refusal, refusal)
+	reason := _rejection_by_listener(object_key, listener, known)
 } | {[object_key, reason] |
 	some ref in known.parents
 	some object_key in _named_by(ref)
 	_selected_of(object_key, ref.section, ref.port) == []
 	reason := _absence(object_key)
 }) | {link | some link in _frontend_links(route_key); link[1] != ""} if known := index.facts(route_key)
+
+_rejection_by_listener(object_key, listener, known) := refusal if {
+	refusal := listener_rejection(object_key, listener, known.type, known.namespace)
+	refusal != ""
+} else := "ListenerIsolation" if {
+	hostnames_meet(known.hostnames, object.get(listener, "hostname", ""))
+} else := "NoMatchingListenerHostname"
 
 _frontend_links(route_key) := {[ref.node, _mesh_rejection(ref.node, route_key, ref.section, ref.port)] |
 	some ref in index.facts(route_key).frontends

@@ -45,4 +45,8 @@ _result := {"nearest": undecided_answer(undecided), "undecided": undecided} if {
 	[route, rule, index] := matching_rule(entry)
 	to_backends := backends(route, index)
 	to_filter_backends := filter_backends(route, index)
-} else := object.union({"nearest": with_not_attached(nearest)}, {"failure": failed | failed := unserved(_ways_in[0])})
+} else := object.union_n([
+	{"nearest": with_not_attached(nearest)},
+	{"failure": failed | failed := unserved(_ways_in[0])},
+	{"warnings": [warning | not any_host(_ways_in[0]); warning := reading_warning(_ways_in[0])]},
+])

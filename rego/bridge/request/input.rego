@@ -8,14 +8,14 @@ request := {
 	"protocol": _protocol,
 	"port": object.get(input, "port", 0),
 	"host": _host,
-	"path": object.get(input, "path", {true: sprintf("/%s/%s", _call), false: "/"}[_protocol == "GRPC"]),
+	"path": object.get(input, "path", {true: sprintf("/%s/%s", call), false: "/"}[_protocol == "GRPC"]),
 	"method": object.get(input, "method", {true: "POST", false: "GET"}[_protocol == "GRPC"]),
 	# A repeated header is one header with joined values (RFC 9110, 5.3).
 	"headers": {name: concat(",", array.flatten([value | some value in spelled])) | some name, spelled in _headers},
 	# Gateway API does not define which of several query values counts; implementations take the first.
 	"query": {name: array.flatten([value])[0] | some name, value in input.query},
-	"service": _call[0],
-	"rpc": _call[1],
+	"service": call[0],
+	"rpc": call[1],
 }
 
 # The values of each header by its spellings: names differ by more than case (RFC 9110, 5.1).
@@ -35,7 +35,13 @@ _protocol := input.protocol if {
 # The port of a Host header is not part of the hostname (Gateway API, HTTPRouteSpec.hostnames).
 _host := trim_suffix(regex.replace(lower(object.get(input, "sni", object.get(input, "host", ""))), `:[0-9]+$`, ""), ".")
 
-_call := [object.get(input, ["grpc", field], "") | some field in ["service", "method"]]
+# What a GRPCRoute compares; of other requests the parts of the path.
+call := [object.get(input.grpc, field, "") | some field in ["service", "method"]] if {
+	is_object(input.grpc)
+} else := [segments[1], concat("/", array.slice(segments, 2, count(segments)))] if {
+	is_string(input.path)
+	segments := split(input.path, "/")
+} else := ["", ""]
 
 # The problem of the first field with an invalid form, as a message.
 form_problem := _wrong_forms[0] if {
@@ -43,7 +49,7 @@ form_problem := _wrong_forms[0] if {
 } else := sprintf("path of a gRPC call is %s: omit it, or correct grpc", [path]) if {
 	request.protocol == "GRPC"
 	input.grpc
-	path := sprintf("/%s/%s", _call)
+	path := sprintf("/%s/%s", call)
 	request.path != path
 }
 
@@ -96,6 +102,9 @@ specificity(hostname) := [0, 0] if {
 	startswith(hostname, "*.")
 } else := [0 - count(hostname), 0 - count(hostname)]
 
+# The rank in place of a hostname's if no hostname that a listener has in common with a route covers the host.
+no_virtual_host := [1]
+
 overweight_message := "the patterns of the routes for this request are too many to compile, and those of this route are the heaviest"
 
 # The maximum weight of all patterns that one query compiles.
@@ -130,3 +139,10 @@ more_specific_warning(route_key, name) := {"reason": "MoreSpecificHostname", "me
 	"%s has the more specific hostname %s, and none of its rules match: data planes based on Envoy return 404 here",
 	[keys.describe(route_key), name],
 )}
+
+# Another reading of the specification than that of the answer has another rule (null: none) for the request.
+specification_message(null, name) := sprintf("Gateway API lets no rule serve this request, %s does", [name])
+specification_message(rule, name) := sprintf("Gateway API lets %s serve this request, %s does not", [keys.describe(rule), name]) if rule != null
+
+virtual_host_message(null) := "data planes based on Envoy return 404 here: another hostname is more specific"
+virtual_host_message(rule) := sprintf("data planes based on Envoy let %s serve this request: they compare the hostnames that routes and listeners have in common", [keys.describe(rule)]) if rule != null

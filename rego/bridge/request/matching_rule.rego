@@ -2,6 +2,7 @@ package bridge.request
 
 import data.bridge.hierarchy
 import data.bridge.index
+import data.bridge.lib.implementations
 import data.bridge.lib.keys
 import data.bridge.lookup
 
@@ -9,13 +10,22 @@ _looked_at := 16 # routes whose attachment is checked first; usually the best ma
 
 # The types of routes that may serve the request at an entry point, in order of preference. A gRPC call is an HTTP
 # request, too; the contents of a TLS listener's connection are not visible.
-types(entry) := _types_by_protocol[request.protocol] if {
+types(entry) := types_by(entry, implementation(entry))
+
+types_by(entry, reading) := _types_by_protocol[request.protocol] if {
 	keys.is_frontend(entry)
 } else := _types_by_protocol[listener(entry).protocol] if {
 	listener(entry).protocol in {"TLS", "TCP", "UDP"}
+} else := _types_of_paths if {
+	reading.precedence == "Envoy Gateway"
 } else := _types_by_protocol.GRPC if {
 	request.protocol == "GRPC"
 } else := _types_by_protocol.HTTP
+
+# Envoy Gateway compares paths only, so GRPCRoutes serve other requests too.
+_types_of_paths := [_http_type, _grpc_type]
+
+_http_type := "gateway.networking.k8s.io/HTTPRoute"
 
 _grpc_type := "gateway.networking.k8s.io/GRPCRoute"
 
@@ -32,15 +42,15 @@ _types_by_protocol := {protocol: [concat("/", [keys.gateway_api, kind]) | some k
 
 # The routes of a type that may serve the request at an entry point, by declaration, `[hostname, route]`: those that the
 # index has at a hostname that covers the host and at a prefix of the request's path, so other routes cost nothing.
-_candidates(entry, type) := {[name, route_key] |
-	some name in _names(entry)
+_candidates(entry, reading, type) := {[name, route_key] |
+	some name in _names(entry, reading)
 	some route_key in _routes_at(entry, type, name, _paths_above)
 }
 
 # Some routes of a type at an entry point whose hostnames cover the host, with the paths most similar to the
 # request's: with the same first segments, then with the same first one, then any.
 _routes_of_host(entry, type) := {route_key |
-	some name in _names(entry)
+	some name in _names(entry, implementation(entry))
 	like := _paths_like(entry, name)
 	paths := array.concat(like, [path | some path in ["/", "*"]; not path in like])
 	some route_key in _routes_at(entry, type, name, array.slice(paths, 0, paths_regarded))
@@ -77,9 +87,31 @@ entry_parents(entry) := {entry} if {
 } else := {keys.parse(entry).object}
 
 # In a mesh a request is for a Service, so hostnames of routes do not matter (GAMMA). Streams have none.
-_names(entry) := {name | some parent in entry_parents(entry); some name in index.served_names(parent)} if {
+_names(entry, reading) := {name | some parent in entry_parents(entry); some name in index.served_names(parent)} if {
 	any_host(entry)
+} else := {name |
+	some name in covering_hostnames(request.host)
+	_host_rank(entry, reading, name) == virtual_host_rank(entry)
+} if {
+	reading.virtualHosts
+	virtual_host_rank(entry) != no_virtual_host
 } else := {name | some name in covering_hostnames(request.host)}
+
+# The rank of the most specific hostname that the listener has in common with an attached route.
+virtual_host_rank(entry) := min({no_virtual_host} | {rank |
+	some name in covering_hostnames(request.host)
+	attached_at(entry, name) != set()
+	rank := _host_rank(entry, implementations.envoy, name)
+})
+
+# The routes that are attached to an entry point by a declared hostname.
+attached_at(entry, name) := {route_key |
+	some parent in entry_parents(entry)
+	some path in index.some_served_paths(parent, name, "", paths_regarded)
+	some route_key in index.routes_serving(parent, name, path)
+	keys.type_of(route_key) in types(entry)
+	is_attached(entry, route_key)
+}
 
 any_host(entry) if keys.is_frontend(entry)
 any_host(_) if request.protocol in {"TCP", "UDP"}
@@ -93,8 +125,13 @@ _paths_above := {"*", "/"} | {concat("/", array.slice(segments, 0, number)) |
 # The rule that serves the request at an entry point, `[route, rule, place]`, the rule as a node and by its place.
 # Undefined if none does.
 matching_rule(entry) := [route_key, _rule_node(route_key, index), index] if {
-	[_, route_key, index, _] := first_match(entry)
+	[_, route_key, index, _] := first_match(entry, implementation(entry))
 }
+
+# The same as another reading of the specification, as a node.
+rule_by(entry, reading) := _rule_node(route_key, index) if {
+	[_, route_key, index, _] := first_match(entry, reading)
+} else := null
 
 _rule_node(route_key, index) := keys.section(route_key, hierarchy.section_names(route_key)[index])
 
@@ -102,7 +139,7 @@ _rule_node(route_key, index) := keys.section(route_key, hierarchy.section_names(
 # `_pattern_bounds`): `{node, message}`, in order of precedence. While there are any, the serving rule is unknown.
 undecided_rules(entry) := array.slice([rule | some [_, rule] in sort(best)], 0, _candidate_bound) if {
 	open := {[rank, {"node": _rule_node(route_key, index), "message": message}] |
-		some [rank, route_key, index, unknown] in _ranked(entry)
+		some [rank, route_key, index, unknown] in _ranked(entry, implementation(entry))
 		message := min(unknown)
 		not _outranked(entry, rank)
 		is_attached(entry, route_key)
@@ -111,16 +148,17 @@ undecided_rules(entry) := array.slice([rule | some [_, rule] in sort(best)], 0, 
 }
 
 # Matches with equal ranks are of one rule, which serves the request then.
-_outranked(entry, rank) if first_match(entry)[0] <= rank
+_outranked(entry, rank) if first_match(entry, implementation(entry))[0] <= rank
 
-# The best match at an entry point of a route that is attached, `[rank, route, place, {}]`.
-first_match(entry) := _attached_matches(entry, array.slice(_known(entry), 0, _looked_at))[0] if {
+# The best match at an entry point of a route that is attached, `[rank, route, place, {}]`, as a reading of the
+# specification ranks it (see `implementations`).
+first_match(entry, reading) := _attached_matches(entry, array.slice(_known(entry, reading), 0, _looked_at))[0] if {
 	true
-} else := _attached_matches(entry, _known(entry))[0]
+} else := _attached_matches(entry, _known(entry, reading))[0]
 
 _attached_matches(entry, matches) := [found | some found in matches; is_attached(entry, found[1])]
 
-_known(entry) := [found | some found in _ranked(entry); found[3] == set()]
+_known(entry, reading) := [found | some found in _ranked(entry, reading); found[3] == set()]
 
 # A route is attached to an entry point. For a frontend, only routes of the source or the producer count (semantics P6),
 # and only those that are bound to the request's port.
@@ -139,10 +177,10 @@ _is_bound(entry, route_key) if {
 # All rules that match or may match, `[rank, route, place, unknown]`, the best first: by the route's own hostname, by the
 # type of the route, by the match, by the route's age, by its name, by the rule's place (HTTPRouteSpec.hostnames,
 # HTTPRouteRule.matches). `unknown` has the reasons why patterns of the rule are not compiled.
-_ranked(entry) := sort({[rank, route_key, index, {reason | some reason in reasons}] |
-	some type in types(entry)
-	some [rank, route_key, index, found] in _possible(entry, type)
-	reasons := {one: _not_compiled(one, route_key in _left_out(entry, type)) | some one in found}
+_ranked(entry, reading) := sort({[rank, route_key, index, {reason | some reason in reasons}] |
+	some type in types_by(entry, reading)
+	some [rank, route_key, index, found] in _possible(entry, reading, type)
+	reasons := {one: _not_compiled(one, route_key in _left_out(entry, reading, type)) | some one in found}
 	every one in found {
 		_may_match(one, reasons)
 	}
@@ -159,58 +197,61 @@ _not_compiled(one, false) := heavy_message(one)
 
 # Routes with patterns that are not compiled because all together are too many: those that are not attached, which do not
 # count for the bound, and the heaviest of the others.
-_left_out(entry, type) := set() if {
-	count(_overweight_routes(_possible_patterns(entry, type))) == 0
+_left_out(entry, reading, type) := set() if {
+	count(_overweight_routes(_possible_patterns(entry, reading, type))) == 0
 } else := (object.keys(all_patterns) - object.keys(attached)) | _overweight_routes(attached) if {
-	all_patterns := _possible_patterns(entry, type)
+	all_patterns := _possible_patterns(entry, reading, type)
 	attached := {route_key: found | some route_key, found in all_patterns; is_attached(entry, route_key)}
 }
 
-_possible_patterns(entry, type) := {route_key: _texts(_possible_matches(type, route_key)) |
-	some [_, route_key] in _candidates(entry, type)
+_possible_patterns(entry, reading, type) := {route_key: _texts(_possible_matches(type, route_key)) |
+	some [_, route_key] in _candidates(entry, reading, type)
 }
 
 _texts(matches) := {one.expected | some match in matches; some one in match.patterns}
 
 # All rules that match if their patterns do, with their ranks.
-_possible(entry, type) := {[rank, route_key, match.index, match.patterns] |
-	some [name, route_key] in _candidates(entry, type)
+_possible(entry, reading, type) := {[rank, route_key, match.index, match.patterns] |
+	some [name, route_key] in _candidates(entry, reading, type)
 	some match in _possible_matches(type, route_key)
-	some number, other in types(entry)
-	other == type
-	rank := array.flatten([
-		_host_rank(entry, name),
-		number,
-		own_rank(entry, type, match.rank),
-		[lookup.age(route_key), keys.alphabetical(route_key), match.index],
-	])
+	rank := array.concat(_host_rank(entry, reading, name), match_rank(reading, type, match.conditions, route_key, match.index))
 }
 
-# Envoy Gateway puts regular expressions between exact paths and prefixes.
-own_rank(entry, type, own) := array.concat([pattern_before_prefix], array.slice(own, 1, count(own))) if {
-	type == "gateway.networking.k8s.io/HTTPRoute"
-	own[0] == _path_ranks.RegularExpression
-	lookup.get(_class(entry)).spec.controllerName == "gateway.envoyproxy.io/gatewayclass-controller"
-} else := own
+# The rank of a match of a route, the lower the better: by the type of the route, the match, the route's age, its name, the
+# rule's place. The rank of a hostname precedes it.
+match_rank(reading, type, conditions, route_key, index) := array.flatten([
+	_match_order(reading.precedence, type, conditions),
+	[lookup.age(route_key), keys.alphabetical(route_key), index],
+])
 
-_class(entry) := concat("/", ["gateway.networking.k8s.io/GatewayClass/-", lookup.get(gateway_of(entry)).spec.gatewayClassName])
+_match_order(precedence, type, conditions) := _rank_by_paths(type, conditions) if {
+	precedence == "Envoy Gateway"
+	type in {_http_type, _grpc_type}
+} else := [_order_of_types[type], _own_rank(type, conditions)]
 
-# The rank of a regular expression for a path where the Gateway's implementation is known to prefer it to prefixes.
-pattern_before_prefix := 0.5
+# Of routes that may serve one request, those of a type that precede the others.
+_order_of_types := {concat("/", [keys.gateway_api, kind]): number |
+	some number, kinds in [["GRPCRoute", "TLSRoute", "UDPRoute"], ["HTTPRoute", "TCPRoute"]]
+	some kind in kinds
+}
 
-# By the routes' own hostnames, not by the intersection with the listener's (Gateway API 1.7, Hostnames).
-_host_rank(entry, name) := specificity(name) if {
-	not any_host(entry)
-} else := []
+_host_rank(entry, _, _) := [] if any_host(entry)
+_host_rank(entry, reading, name) := host_rank(entry, reading, name) if not any_host(entry)
+
+# By the routes' own hostnames, not by the intersection with the listener's (Gateway API 1.7, Hostnames); for virtual hosts
+# by that intersection.
+host_rank(entry, reading, name) := min([specificity(hostname(entry)), specificity(name)]) if {
+	reading.virtualHosts
+} else := specificity(name)
 
 _possible_matches(type, route_key) := [match | some match in _matches(type, route_key); match.misses == set()]
 
-# The matches of the rules of a route, compared with the request: `{index, rank, path, misses, patterns}`. `index` is the
-# place of the rule, `rank` the lower the better; `misses` are the parts of the request that the match does not accept,
-# `[part, message]`, and `patterns` the conditions that decide then.
+# The matches of the rules of a route, compared with the request: `{index, conditions, path, misses, patterns}`. `index` is
+# the place of the rule; `misses` are the parts of the request that the match does not accept, `[part, message]`, and
+# `patterns` the conditions that decide then.
 _matches(type, route_key) := [{
 	"index": index,
-	"rank": match_rank(type, conditions),
+	"conditions": conditions,
 	"path": object.get(match, ["path", "value"], "/"),
 	"misses": {[one.part, message] | some one in conditions; message := _miss(one)},
 	"patterns": {one | some one in conditions; one.type == "RegularExpression"; one.actual != null},
@@ -283,7 +324,7 @@ _miss(one) := sprintf("%s is missing", [one.name]) if {
 
 # By an exact path, the longest prefix, the longest regular expression (implementation-specific in Gateway API), then a
 # method, the most headers, the most query parameters (HTTPRouteRule.matches).
-match_rank("gateway.networking.k8s.io/HTTPRoute", conditions) := [
+_own_rank("gateway.networking.k8s.io/HTTPRoute", conditions) := [
 	_path_ranks[conditions[0].type],
 	0 - count(trim_right(conditions[0].expected, "/")),
 	0 - _number(conditions, "method"),
@@ -293,14 +334,64 @@ match_rank("gateway.networking.k8s.io/HTTPRoute", conditions) := [
 
 # By the characters of the service that matches, then of the method, then by the most headers (GRPCRouteRule.matches).
 # A pattern counts the characters that it matches, not its own; of equal matches the exact one is first.
-match_rank("gateway.networking.k8s.io/GRPCRoute", conditions) := [
+_own_rank("gateway.networking.k8s.io/GRPCRoute", conditions) := [
 	0 - sum([count(one.actual) | some one in conditions; one.name == "service"]),
 	0 - sum([count(one.actual) | some one in conditions; one.name == "method"]),
 	0 - _number(conditions, "header"),
 	{one.type | some one in conditions; one.part == "path"},
 ]
 
-default match_rank(_, _) := [0]
+_own_rank(type, _) := [0] if not type in {_http_type, _grpc_type}
+
+# Envoy Gateway makes one list of the matches of HTTPRoutes and GRPCRoutes: by an exact path, a regular expression, a prefix,
+# each by its length, then by the most headers, of which the method is one, the most exact ones, and so the query
+# parameters; HTTPRoutes precede.
+_rank_by_paths(type, conditions) := array.flatten([
+	path_order[path_type],
+	0 - _path_length(path_type, text),
+	[[0 - count(types), 0 - count([1 | some "Exact" in types])] | some types in [found.headers, found.query]],
+	0 - _order_of_types[type],
+]) if {
+	found := _translated(type, conditions)
+	[path_type, text] := found.path
+}
+
+_path_length(path_type, text) := 0 if {
+	[path_type, text] == ["PathPrefix", "/"]
+} else := count(text)
+
+# A match as Envoy Gateway translates it: its path `[type, text]`, and the types of its other conditions.
+_translated("gateway.networking.k8s.io/HTTPRoute", conditions) := {
+	"path": [conditions[0].type, conditions[0].expected],
+	"headers": [one.type | some one in conditions; one.part in {"header", "method"}],
+	"query": [one.type | some one in conditions; one.part == "query parameter"],
+}
+
+_translated("gateway.networking.k8s.io/GRPCRoute", conditions) := {
+	"path": path,
+	"headers": array.concat([one.type | some one in conditions; one.part == "header"], on_path),
+	"query": [],
+} if {
+	parts := {one.name: one.expected | some one in conditions; one.part == "path"}
+	[path, on_path] := _translated_call(parts, {one.type | some one in conditions; one.part == "path"})
+}
+
+# A method without a service is a condition on the end of the path.
+_translated_call(parts, types) := [["PathPrefix", "/"], []] if {
+	parts == {}
+} else := [["PathPrefix", "/"], ["Suffix"]] if {
+	types == {"Exact"}
+	not parts.service
+} else := [["PathPrefix", concat("/", ["", parts.service])], []] if {
+	types == {"Exact"}
+	not parts.method
+} else := [[min(types), concat("/", ["", service, method])], []] if {
+	service := object.get(parts, "service", `(?i)\.?[a-z_][a-z_0-9]*(\.[a-z_][a-z_0-9]*)*`)
+	method := object.get(parts, "method", `[A-Za-z_][A-Za-z_0-9]*`)
+}
+
+# The order of the types of paths of Envoy Gateway.
+path_order := {"Exact": 0, "RegularExpression": 1, "PathPrefix": 2}
 
 _number(conditions, part) := count([1 | some one in conditions; one.part == part])
 

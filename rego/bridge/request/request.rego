@@ -8,6 +8,7 @@ package bridge.request
 
 import data.bridge.hierarchy
 import data.bridge.index
+import data.bridge.lib.implementations
 import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
@@ -87,22 +88,44 @@ _neighbor_accepts(node) if {
 	_misfit(other) == ""
 }
 
-# The entry points of the request: for each Gateway, port and transport the listener with the most specific hostname
-# (Gateway API, GatewaySpec.listeners, "Listeners that are distinct only by Hostname"), or a frontend. By specificity,
-# HTTPS first.
+# The entry points of the request: for each Gateway, port and transport one listener, or a frontend. By specificity, HTTPS
+# first.
 entry_points := [input.gateway] if {
 	keys.is_frontend(input.gateway)
 } else := [node |
-	best := {place: order | some place, orders in entry_orders; order := min(orders)}
-	some [_, _, node] in sort({order | some _, order in best})
+	best := {place: order | some place, nodes in entries; order := min({entry_order(node, implementation(node)) | some node in nodes})}
+	some [_, node] in sort({[array.slice(order, 1, 4), order[3]] | some _, order in best})
 ]
 
-entry_orders[[gateway, listener(node).port, _transport(listener(node).protocol)]] contains [specificity(hostname(node)), rank, node] if {
+# The listeners that accept the request, by `[Gateway, port, transport]`.
+entries[[gateway, listener(node).port, _transport(listener(node).protocol)]] contains node if {
 	some gateway in gateways
 	some node in listeners_of(gateway)
 	listener_refusal(node) == ""
+}
+
+# The order of a listener among those of its port, the lower the better: by the most specific hostname (Gateway API,
+# GatewaySpec.listeners, "Listeners that are distinct only by Hostname"); if listeners share virtual hosts, by the most
+# specific one that a route has.
+entry_order(node, reading) := [_entry_rank(node, reading), specificity(hostname(node)), rank, node] if {
 	some rank, protocol in ["HTTPS", "HTTP", "TLS", "TCP", "UDP"]
 	protocol == listener(node).protocol
+}
+
+_entry_rank(node, reading) := virtual_host_rank(node) if {
+	reading.virtualHosts
+	listener(node).protocol in {"HTTP", "TLS"}
+} else := specificity(hostname(node))
+
+# The implementation of an entry point's Gateway. For a frontend there is no listener whose hostname matters.
+implementation(entry) := implementations.specification if {
+	keys.is_frontend(entry)
+} else := hierarchy.implementation(gateway_of(entry))
+
+# The entry point that another reading of the specification has instead of this one.
+entry_by(entry, reading) := min({entry_order(node, reading) | some node in nodes})[3] if {
+	some nodes in entries
+	entry in nodes
 }
 
 # HTTP listeners and HTTPS or TLS listeners accept different connections of a port.

@@ -4,6 +4,7 @@ import data.bridge.effective
 import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.kinds
+import data.bridge.lib.implementations
 import data.bridge.lib.keys
 import data.bridge.lookup
 import data.bridge.scopes
@@ -98,7 +99,7 @@ _status(type, http, grpc) := grpc if {
 	request.protocol == "GRPC"
 	type in {"gateway.networking.k8s.io/GRPCRoute", "gateway.networking.k8s.io/HTTPRoute"}
 } else := http if {
-	type == "gateway.networking.k8s.io/HTTPRoute"
+	type in {"gateway.networking.k8s.io/GRPCRoute", "gateway.networking.k8s.io/HTTPRoute"}
 } else := "connection refused"
 
 # The nodes that requests to a rule may reach: each existing backend and its port.
@@ -171,10 +172,15 @@ _paths(kind, entry, rule, node) := hierarchy.kind_paths(kind, node) if {
 # Warnings about the result at an entry point, `{reason, message}`: some data planes respond differently, or filters of
 # the listener may change the request before a route is selected.
 warnings(entry) := array.flatten([
-	[warning | warning := _more_specific(entry)],
+	[warning | not any_host(entry); warning := reading_warning(entry)],
 	listener_warnings(entry),
-	[pattern_warning | first_match(entry)[0][3] == pattern_before_prefix],
+	[pattern_warning | _has_pattern_first(entry)],
 ])
+
+_has_pattern_first(entry) if {
+	implementation(entry).precedence == "Envoy Gateway"
+	first_match(entry, implementation(entry))[0][2] == path_order.RegularExpression
+}
 
 listener_warnings(entry) := [{"reason": "ListenerFilters", "message": message} |
 	count(_listener_filters(entry)) > 0
@@ -183,23 +189,43 @@ listener_warnings(entry) := [{"reason": "ListenerFilters", "message": message} |
 
 pattern_warning := {"reason": "PatternBeforePrefix", "message": "Envoy Gateway puts regular expressions before prefixes: other implementations may choose another rule"}
 
-# Rules of the next hostname serve requests that the first does not match (HTTPRouteSpec.hostnames). Envoy's virtual
-# hosts have no next one: they are made of the common hostnames of routes and listener, the more specific of both, and the
-# most specific one gets the request.
+# The answer differs between Gateway API's text and implementations with virtual hosts: rules of the next hostname serve
+# requests that the first does not match (HTTPRouteSpec.hostnames), but virtual hosts have no next one. If the Gateway's
+# implementation is known, the answer is that of the implementation.
+reading_warning(entry) := {"reason": "SpecificationDiffers", "message": specification_message(other, implementation(entry).name)} if {
+	implementation(entry).virtualHosts
+	not _has_pattern_first(entry) # Gateway API leaves their order to implementations
+	other := _rule_by(entry, implementations.specification)
+	other != rule_by(entry, implementation(entry))
+} else := _more_specific(entry) if {
+	true
+} else := {"reason": "MoreSpecificHostname", "message": virtual_host_message(other)} if {
+	not implementation(entry).virtualHosts
+	_may_differ(entry)
+	other := _rule_by(entry, implementations.envoy)
+	other != rule_by(entry, implementations.specification)
+}
+
+_rule_by(entry, reading) := rule_by(entry_by(entry, reading), reading)
+
+# Routes have several hostnames for the host, or listeners of the port.
+_may_differ(entry) if {
+	count([name | some name in covering_hostnames(request.host); attached_at(entry, name) != set()]) > 1
+} else if {
+	some nodes in entries
+	entry in nodes
+	count(nodes) > 1
+}
+
+# Rules of the next hostname serve requests that the first does not match. Virtual hosts are made of the common hostnames of
+# routes and listener, the more specific of both, and the most specific one gets the request.
 _more_specific(entry) := [warning |
-	not any_host(entry)
+	not implementation(entry).virtualHosts
 	own := specificity(hostname(entry))
-	served := min([own, array.slice(first_match(entry)[0], 0, 2)])
+	served := min([own, array.slice(first_match(entry, implementation(entry))[0], 0, 2)])
 	some name in covering_hostnames(request.host)
 	min([own, specificity(name)]) < served
-	unmatched := sort(_attached_at(entry, name))[0]
+	unmatched := sort(attached_at(entry, name))[0]
+	rule_by(entry, implementations.envoy) == null
 	warning := more_specific_warning(unmatched, name)
 ][0]
-
-_attached_at(entry, name) := {route_key |
-	some parent in entry_parents(entry)
-	some path in index.some_served_paths(parent, name, "", paths_regarded)
-	some route_key in index.routes_serving(parent, name, path)
-	keys.type_of(route_key) in types(entry)
-	is_attached(entry, route_key)
-}

@@ -1,0 +1,20 @@
+# METADATA
+# title: Implementations
+# description: What implementations of Gateway API do with requests where they differ from the specification, as data.
+package bridge.lib.implementations
+
+# `{name, virtualHosts, precedence}`. With `virtualHosts` an implementation compares the hostnames that a route and a
+# listener have in common, and the most specific one that has a route gets the request: rules of other hostnames do not
+# serve it, and HTTP listeners of one port share their hostnames, so a listener without routes hides none. Only a hostname
+# that another listener has as its own is that listener's. `precedence` is the order of matches (see `request.own_rank`).
+specification := {"name": "Gateway API", "virtualHosts": false, "precedence": "Gateway API"}
+
+# What data planes based on Envoy do, if the implementation is not known.
+envoy := {"name": "Envoy", "virtualHosts": true, "precedence": "Gateway API"}
+
+# The same of the implementations that are known, by the controllerName of their GatewayClasses. Envoy Gateway's is tested
+# with a real Envoy (tests/e2e/test_against_envoy.py).
+by_controller := {
+	"gateway.envoyproxy.io/gatewayclass-controller": {"name": "Envoy Gateway", "virtualHosts": true, "precedence": "Envoy Gateway"},
+	"istio.io/gateway-controller": {"name": "Istio", "virtualHosts": true, "precedence": "Gateway API"},
+}

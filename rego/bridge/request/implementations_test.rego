@@ -1,0 +1,101 @@
+package bridge.request_test
+
+import data.bridge.request
+import data.bridge.testing
+
+_envoy_gateway := "gateway.envoyproxy.io/gatewayclass-controller"
+
+_served_route(name, hostnames, fields) := object.union(
+	testing.route(name, [object.union({"name": "public", "namespace": "infra"}, fields.parent)], [{"name": "r", "matches": [fields.match]}]),
+	{"spec": {"hostnames": hostnames}},
+)
+
+_match_of(match) := {"parent": {}, "match": match}
+
+_under(controller, listeners, routes, query_input) := found if {
+	class := testing.with_spec(testing.resource(testing.gateway_api, "GatewayClass", "", "example"), {"controllerName": controller})
+	objects := array.concat([class, testing.gateway("public", listeners)], routes)
+	answer := request.answer with input as object.union({"host": "a.test", "path": "/p/q", "changes": {"upsert": objects}}, query_input)
+	found := object.union(answer, {"served": split(answer.rule, "/")[3]})
+} else := answer if {
+	class := testing.with_spec(testing.resource(testing.gateway_api, "GatewayClass", "", "example"), {"controllerName": controller})
+	objects := array.concat([class, testing.gateway("public", listeners)], routes)
+	answer := request.answer with input as object.union({"host": "a.test", "path": "/p/q", "changes": {"upsert": objects}}, query_input)
+}
+
+_reasons(answer) := [[warning.reason, warning.message] | some warning in answer.warnings]
+
+_one_listener := [testing.listener("http", 80)]
+
+_fallback := [
+	_served_route("exact", ["a.test"], _match_of({"path": {"value": "/other"}})),
+	_served_route("wild", ["*.test"], _match_of({"path": {"value": "/p"}})),
+]
+
+test_next_hostname_serves_a_request_unless_the_implementation_has_virtual_hosts if {
+	spec := _under("example.com/x", _one_listener, _fallback, {})
+	spec.served == "wild#r"
+	[reason | some [reason, _] in _reasons(spec)] == ["MoreSpecificHostname"]
+	every controller, name in {_envoy_gateway: "Envoy Gateway", "istio.io/gateway-controller": "Istio"} {
+		own := _under(controller, _one_listener, _fallback, {})
+		[own.rule, own.failure.status] == [null, "404"]
+		_reasons(own) == [["SpecificationDiffers", sprintf("Gateway API lets HTTPRoute shop/wild#r serve this request, %s does not", [name])]]
+	}
+}
+
+test_virtual_hosts_compare_hostnames_as_they_intersect_the_listeners if {
+	listeners := [object.union(testing.listener("http", 80), {"hostname": "a.test"})]
+	routes := [
+		_served_route("exact", ["a.test"], _match_of({"path": {"value": "/p"}})),
+		_served_route("wild", ["*.test"], _match_of({"path": {"type": "Exact", "value": "/p/q"}})),
+	]
+	spec := _under("example.com/x", listeners, routes, {})
+	spec.served == "exact#r"
+	_reasons(spec) == [["MoreSpecificHostname", "data planes based on Envoy let HTTPRoute shop/wild#r serve this request: they compare the hostnames that routes and listeners have in common"]]
+	own := _under(_envoy_gateway, listeners, routes, {})
+	own.served == "wild#r"
+	_reasons(own) == [["SpecificationDiffers", "Gateway API lets HTTPRoute shop/exact#r serve this request, Envoy Gateway does not"]]
+}
+
+test_listener_without_routes_hides_none_where_listeners_share_virtual_hosts if {
+	listeners := [
+		object.union(testing.listener("narrow", 80), {"hostname": "*.a.test"}),
+		object.union(testing.listener("wide", 80), {"hostname": "*.test"}),
+	]
+	routes := [_served_route("only", [], {"parent": {"sectionName": "wide"}, "match": {}})]
+	query_input := {"host": "b.a.test"}
+	spec := _under("example.com/x", listeners, routes, query_input)
+	spec.nearest.reason == "NoRoute"
+	[reason | some [reason, _] in _reasons(spec)] == ["MoreSpecificHostname"]
+	own := _under("istio.io/gateway-controller", listeners, routes, query_input)
+	[own.served, split(own.listener, "#")[1]] == ["only#r", "wide"]
+	_reasons(own) == [["SpecificationDiffers", "Gateway API lets no rule serve this request, Istio does"]]
+}
+
+# Envoy Gateway: internal/gatewayapi/sort.go.
+test_order_of_matches_is_that_of_the_implementation if {
+	routes := [
+		_served_route("method", ["a.test"], _match_of({"path": {"value": "/p"}, "method": "GET"})),
+		_served_route("headers", ["a.test"], _match_of({"path": {"value": "/p"}, "headers": [{"name": "x", "value": "1"}, {"name": "y", "value": "1"}]})),
+	]
+	query_input := {"headers": {"x": "1", "y": "1"}}
+	_under("example.com/x", _one_listener, routes, query_input).served == "method#r"
+	_under(_envoy_gateway, _one_listener, routes, query_input).served == "headers#r"
+}
+
+test_envoy_gateway_serves_other_requests_by_the_path_of_a_call if {
+	calls := json.patch(_served_route("calls", ["a.test"], _match_of({"method": {"service": "shop.Cart"}})), [{"op": "replace", "path": "/kind", "value": "GRPCRoute"}])
+	query_input := {"path": "/shop.Cart/Add"}
+	_under("example.com/x", _one_listener, [calls], query_input).rule == null
+	own := _under(_envoy_gateway, _one_listener, [calls], query_input)
+	[own.served, own.failure.status] == ["calls#r", "500"]
+}
+
+test_calls_of_envoy_gateway_are_ordered_by_their_paths if {
+	order := [request._rank_by_paths("gateway.networking.k8s.io/GRPCRoute", conditions) |
+		some method in [{"service": "s", "method": "m"}, {"service": "s", "method": "m", "type": "RegularExpression"}, {"service": "s", "type": "RegularExpression"}, {"service": "s"}, {"method": "m"}, {}]
+		conditions := request.conditions_of("gateway.networking.k8s.io/GRPCRoute", {"method": method})
+	] with input as {"grpc": {"service": "s", "method": "m"}}
+	[rank[0] | some rank in order] == [0, 1, 1, 2, 2, 2]
+	[[rank[1], rank[2][0]] | some rank in order] == [[-4, 0], [-4, 0], [-25, 0], [-2, 0], [0, -1], [0, 0]]
+}
