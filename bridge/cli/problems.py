@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.cli.command import SCHEMAS, SELECTOR, namespace_options, words
+import click
+import msgspec
+
+from bridge.cli.command import SCHEMAS, SELECTOR, namespace_options, option, words
 from bridge.cli.notation import Entry, Place, Position
 from bridge.cli.output import Answer, print_error
 from bridge.cli.reading import Asked, read_command
 from bridge.cli.table import Table
 from bridge.model.keys import parse_key
-from bridge.queries.names import first_of, short_key
+from bridge.model.text import nearest
+from bridge.queries.names import CommandError, first_of, short_key
 
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
+
+
+class _Baseline(msgspec.Struct):
+    """The file of --baseline."""
+
+    problems: list[dict[str, Any]]
+
 
 _FOUND = 1  # exit code
 _NAMED = 3  # causes that a row lists
@@ -26,12 +38,23 @@ _NAMED = 3  # causes that a row lists
     *namespace_options("The namespace of OBJECTs without one; without OBJECT, list only this namespace."),
     SELECTOR,
     SCHEMAS,
+    option("--ignore", metavar="REASON[,REASON]", help="Leave out problems with these reasons.", default=""),
+    option("--baseline", metavar="FILE", help="Leave out the problems that FILE lists."),
+    option("--write-baseline", is_flag=True, help="Write all problems to the FILE of --baseline. The exit code is 0."),
+    option(
+        "--fail-on",
+        type=click.Choice(["problem", "warning"]),
+        default="problem",
+        help="What sets the exit code to 1. Default: problem.",
+    ),
 )
 async def problems(engine: Engine, asked: Asked) -> Answer:
-    """List problems: targets that do not exist or are not granted, conflicts, policies without effect, broken links.
+    """List everything that is wrong.
 
-    With --manifests also unknown kinds and fields, and values that an API server refuses. The exit code is 1 if there
-    are problems that are not warnings.
+    Problems are targets that do not exist or are not granted, conflicts, policies without effect, links that do not
+    count, violations of Constraints, Constraints that are not active, and rejected Rego. With --manifests also unknown
+    kinds and fields, and values that an API server refuses. The exit code is 1 if there are problems that are not
+    warnings.
 
     Examples:
         # All problems in a folder
@@ -40,23 +63,76 @@ async def problems(engine: Engine, asked: Asked) -> Answer:
         bridge problems -n shop --watch
         # Problems of one object
         bridge problems httproute/cart -n shop
+        # Only problems that are new since the baseline was written, warnings included
+        bridge problems --manifests deploy/ --baseline problems.json --fail-on warning
     """
-    from bridge.queries.analysis import all_problems, doubtful, is_error, read_crds
+    from bridge.queries.analysis import all_problems, doubtful, is_error, read_crds, rejected_modules
     from bridge.queries.asking import target_keys
 
+    ignored, baseline = _reasons(asked.more["ignore"]), asked.more["baseline"]
+    if asked.more["write_baseline"] and not baseline:
+        raise CommandError("--write-baseline needs --baseline FILE")
     keys = await target_keys(engine.opa, asked.words, asked.namespace) if asked.words else None
     doubts = doubtful(engine.doubts(read_crds(asked.more["schemas"])))
     for line in engine.unchecked():
         print_error(f"warning: {line}")
-    found = known(engine, await all_problems(engine.opa, keys, asked.namespace, asked.selects, doubts))
+    found = await all_problems(engine.opa, keys, asked.namespace, asked.selects, doubts)
+    if not asked.words and asked.namespace is None:
+        found += await rejected_modules(engine)
+    found = [problem for problem in known(engine, found) if problem["reason"] not in ignored]
+    if asked.more["write_baseline"]:
+        _write_baseline(Path(baseline), found)
+        return Answer(list, f"Wrote {len(found)} problems to {baseline}.", found)
+    if baseline:
+        found = _without_known(Path(baseline), found)
+    fails = bool(found) if asked.more["fail_on"] == "warning" else any(map(is_error, found))
     return Answer(
         lambda: [problems_table(found, engine.position)],
-        "No problems found.",
+        "No new problems found." if baseline else "No problems found.",
         found,
         names=lambda: [problem["subject"] for problem in found],
-        code=_FOUND if any(map(is_error, found)) else 0,
+        code=_FOUND if fails else 0,
         hint=f"`bridge reasons {found[0]['reason']}` explains a reason" if found else "",
     )
+
+
+def _reasons(text: str) -> set[str]:
+    """Return the reasons in a list with commas. Raises CommandError for one that no problem has."""
+    from bridge.queries.reasons import explained_reasons
+
+    explained = {reason.name for reason in explained_reasons()}
+    wanted = {name.strip() for name in text.split(",") if name.strip()}
+    for name in sorted(wanted - explained):
+        near = nearest(name, explained)
+        raise CommandError(f'unknown reason "{name}" in --ignore' + (f'; did you mean "{near}"?' if near else ""))
+    return wanted
+
+
+_IDENTITY = ("subject", "about", "reason", "message")
+
+
+def _write_baseline(file: Path, found: Sequence[Entry]) -> None:
+    rows = sorted([problem[name] for name in _IDENTITY] for problem in found)
+    entries = [dict(zip(_IDENTITY, row, strict=True)) for row in rows]
+    try:
+        file.write_bytes(msgspec.json.format(msgspec.json.encode({"problems": entries}), indent=2) + b"\n")
+    except OSError as error:
+        raise CommandError(f"{file}: {error.strerror}") from error
+
+
+def _without_known(file: Path, found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the problems that a baseline does not list, and report how many of its problems are gone."""
+    try:
+        entries = msgspec.json.decode(file.read_bytes(), type=_Baseline).problems
+    except OSError as error:
+        raise CommandError(f"{file}: {error.strerror}: --write-baseline writes it") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise CommandError(f"{file}: not a baseline: {error}; --write-baseline writes one") from error
+    listed = {tuple(entry.get(name) for name in _IDENTITY) for entry in entries}
+    current = {tuple(problem[name] for name in _IDENTITY) for problem in found}
+    if gone := len(listed - current):
+        print_error(f"note: {gone} of {len(listed)} problems in {file} no longer exist: --write-baseline removes them")
+    return [problem for problem in found if tuple(problem[name] for name in _IDENTITY) not in listed]
 
 
 def known(engine: Engine, problems: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

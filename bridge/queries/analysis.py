@@ -17,7 +17,15 @@ from bridge.model.changes import Object, Trouble
 from bridge.model.keys import Key, key_of, parse_key, pointer
 from bridge.model.types import CONSTRAINT, CRD, DESCRIBING
 from bridge.opa.client import Opa
-from bridge.queries.asking import Entry, Selects, by_batches, in_batches, selected, with_suggestions
+from bridge.queries.asking import (
+    Entry,
+    Selects,
+    by_batches,
+    in_batches,
+    selected,
+    violations_by,
+    with_suggestions,
+)
 from bridge.queries.names import exemption_text
 from bridge.queries.states import PlannedChange, State, States, opened_states, plan_change
 from bridge.sources.manifests import MOST_BYTES, ManifestError, ManifestSource
@@ -122,18 +130,29 @@ async def all_problems(
     selects: Selects | None = None,
     doubts: Sequence[Entry] = (),
 ) -> list[Entry]:
-    """Return the result of the query `problems` for objects, in batches: `{subject, about, reason, message}`.
+    """Return what is wrong with objects: `{subject, about, reason, message}`, of the query `problems` and more.
 
     Without `keys` for every object, or for those of one `namespace`. `selects` decides by an object's labels. `doubts`
-    are further problems of objects.
+    are further problems of objects; violations of Constraints have an `enforcementAction`.
     """
     if keys is None:
         keys = [key for key in await held_keys(opa) if namespace in {None, key.namespace}]
     texts = list(dict.fromkeys(str(key.object) for key in keys))
     found = await in_batches(opa, "problems", "objects", texts)
     found += _select_doubts(doubts, texts, found).values()
+    audited = {key for keys in (await opa.query("audit_keys", {})).values() for key in keys}
+    rows = await violations_by(opa, [text for text in texts if text in audited], None)
+    found += _as_problems(rows).values()
     found = await with_suggestions(opa, await selected(opa, found, "subject", selects), {})
     return sorted(found, key=lambda problem: (problem["subject"], problem["reason"], problem["about"]))
+
+
+async def rejected_modules(engine: Engine) -> list[Entry]:
+    """Return rejected Rego of a cluster or a running OPA as problems; that of manifests is an error of the input."""
+    found = [(one.subject, one.message) for one in engine.rejected]
+    if engine.running:
+        found += [(one["name"], one["message"]) for one in await engine.modules() if one["state"] == "Rejected"]
+    return [{"subject": name, "about": name, "reason": "RegoRejected", "message": text} for name, text in sorted(found)]
 
 
 Name = tuple[str, str, str]  # of a problem: its subject, what it is about, its reason

@@ -100,6 +100,61 @@ def test_analyze_compares_with_a_commit(bridge: Run, clone: Path) -> None:
     assert json.loads(everything_is_new.stdout)["objects"]["created"] == []
 
 
+GATE = """
+apiVersion: policybridge.io/v1alpha1
+kind: Constraint
+metadata: {name: lost}
+spec: {policy: testing.nowhere, match: {kinds: [{apiGroups: [""], kinds: [Service]}]}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: cart, namespace: shop}
+spec: {ports: [{port: 80}]}
+"""
+
+
+def test_problems_are_a_gate_with_violations_reasons_to_ignore_and_a_baseline(bridge: Run, tmp_path: Path) -> None:
+    (tmp_path / "deploy").mkdir()
+    (tmp_path / "deploy/a.yaml").write_text(GATE)
+    baseline = tmp_path / "known.json"
+    gate = ("problems", "--manifests", tmp_path / "deploy")
+    answer = bridge(*gate, "-o", "json")
+    assert answer.returncode == 1
+    assert {(one["reason"], one["subject"].rpartition("/")[2]) for one in json.loads(answer.stdout)} == {
+        ("PolicyNotFound", "lost"),
+        ("Violation", "cart"),
+    }
+    assert bridge(*gate, "--ignore", "PolicyNotFound,Violation").returncode == 0
+    assert bridge(*gate, "--ignore", "Violation").returncode == 1
+    assert 'did you mean "Violation"?' in bridge(*gate, "--ignore", "Violaton").stderr
+    assert bridge(*gate, "--baseline", baseline).returncode == 2
+    assert bridge(*gate, "--baseline", baseline, "--write-baseline").returncode == 0
+    assert bridge(*gate, "--baseline", baseline).returncode == 0
+    (tmp_path / "deploy/b.yaml").write_text(GATE.partition("---")[2].replace("cart", "sale"))
+    new = bridge(*gate, "--baseline", baseline, "-o", "name")
+    assert (new.returncode, new.stdout.strip()) == (1, "core/Service/shop/sale")
+    (tmp_path / "deploy/a.yaml").write_text("")
+    gone = bridge(*gate, "--baseline", baseline)
+    assert gone.returncode == 0
+    assert "2 of 2 problems" in gone.stderr
+
+
+def test_policy_whose_selector_reaches_nothing_is_a_problem(bridge: Run, tmp_path: Path) -> None:
+    kind = "apiVersion: security.istio.io/v1\nkind: AuthorizationPolicy\n"
+    policy = f"{kind}metadata: {{name: none, namespace: empty}}\nspec: {{}}"
+    (tmp_path / "a.yaml").write_text(policy)
+    answer = bridge("problems", "--manifests", tmp_path, "-o", "json")
+    assert answer.returncode == 1
+    assert [problem["reason"] for problem in json.loads(answer.stdout)] == ["NoScope"]
+
+
+def test_warnings_fail_where_the_gate_says_so(bridge: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(GATE.replace("{policy:", "{enforcementAction: warn, policy:"))
+    gate = ("problems", "--manifests", tmp_path, "--ignore", "PolicyNotFound")
+    assert bridge(*gate).returncode == 0
+    assert bridge(*gate, "--fail-on", "warning").returncode == 1
+
+
 def test_link_in_place_of_a_folder_is_compared_by_what_it_is(bridge: Run, clone: Path) -> None:
     (clone / "attic").mkdir()
     _git(clone, "mv", "deploy", "attic/deploy")

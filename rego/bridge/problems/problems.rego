@@ -4,6 +4,7 @@
 package bridge.problems
 
 import data.bridge.attachment
+import data.bridge.constraints
 import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
@@ -13,8 +14,9 @@ import data.bridge.outcomes
 import data.bridge.status as reporting
 
 # The problems of one object: rejected refs of a policy, a policy without any effect, links that do not count, an
-# invalid PolicyKind, a CRD of policies without a policy kind, a policy in an unread version.
-of(key) := union({_refs(key), _fate(key), _links(key), _kinds(key), _version(key)}) if {
+# invalid PolicyKind, a CRD of policies without a policy kind, a policy in an unread version, a Constraint that is not
+# active.
+of(key) := union({_refs(key), _fate(key), _links(key), _kinds(key), _version(key), _constraint(key)}) if {
 	obj := lookup.get(key)
 	not obj.metadata.deletionTimestamp
 } else := set()
@@ -26,22 +28,31 @@ _refs(key) := {_problem(key, verdict.ref.key, verdict.reason, verdict.message) |
 	verdict.reason != "Accepted"
 }
 
-# An accepted policy that is overridden on all paths, or has no effective target (semantics S1). Defaults that more
-# specific policies replace everywhere do what they are for, so this is only a warning. Of an outcome that is not certain
-# only that is reported.
+# An accepted policy that is overridden on all paths, or has no effective target, also by its selectors (semantics S1).
+# Defaults that more specific policies replace everywhere do what they are for, so this is only a warning. Of an outcome
+# that is not certain only that is reported.
 _fate(key) := {object.union(problem, {"enforcementAction": "warn"}) |
 	problem := _problem(key, key, "Incomplete", sprintf("Its outcome is not certain: %s", [concat("; ", reasons)]))
 } if {
 	kinds.of_policy(key)
-	count(attachment.targets(key)) > 0
+	_is_accepted(key)
 	reasons := reporting.incomplete_because(outcomes.tallies(key))
 } else := {object.union(_problem(key, key, condition.reason, condition.message), warning) |
 	kinds.of_policy(key)
-	count(attachment.targets(key)) > 0
+	_is_accepted(key)
 	tallies := outcomes.tallies(key)
 	some condition in reporting.outcome_conditions(key, tallies)
 	condition.reason in {"Overridden", "NoScope", "Reconciling"}
 	warning := {"enforcementAction": "warn" | reporting.is_replaced_default(tallies)}
+}
+
+_is_accepted(key) if count(attachment.targets(key)) > 0
+
+# A policy that selects its targets has no refs.
+_is_accepted(key) if {
+	every verdict in attachment.verdicts(key) {
+		verdict.reason == "Accepted"
+	}
 }
 
 _links(key) := {_problem(key, _other(link, key), link.reason, link.message) |
@@ -74,6 +85,13 @@ _kinds(key) := ((({_problem(key, key, "NotDescribed", kinds.undescribed_message(
 }) | {_problem(key, key, "UnknownField", message) |
 	keys.parse(key).type == kinds.crd_type
 	some message in kinds.preset_doubts[key]
+}
+
+# A Constraint that is invalid, or whose policy is not loaded or can never match.
+_constraint(key) := {_problem(key, key, condition.reason, condition.message) |
+	keys.type_of(key) == constraints.type
+	condition := constraints.report(keys.parse(key).name, null, null).condition
+	condition.status != "True"
 }
 
 _problem(key, about, reason, message) := {"subject": key, "about": about, "reason": reason, "message": message}

@@ -86,3 +86,9 @@ test_a_policykind_that_is_invalid_is_a_problem if {
 	odd := testing.policykind({"group": "example.com", "kind": "OddPolicy", "class": "Direct", "effectiveTarget": "Rule"})
 	_of("policybridge.io/PolicyKind/-/oddpolicy", [odd]) == {["policybridge.io/PolicyKind/-/oddpolicy", "Invalid"]}
 }
+
+test_constraint_without_its_policy_is_a_problem if {
+	lost := testing.with_spec(testing.resource("policybridge.io/v1alpha1", "Constraint", "", "lost"), {"policy": "testing.nowhere"})
+	found := {problem.reason | some problem in problems.of("policybridge.io/Constraint/-/lost")} with data.objects as testing.stored([lost])
+	found == {"PolicyNotFound"}
+}
