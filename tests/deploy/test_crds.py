@@ -75,9 +75,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "strategy Custom needs custom",
     ),
     "a Direct kind that merges": ({**DIRECT, "parentLevels": ["Gateway"]}, "class Direct merges nothing"),
-    "a field that was removed": ({**SHORT, "wrappers": "Both"}, "removed: set custom to historic_wrappers"),
-    "another that was removed": ({**SHORT, "gatewayControllers": ["a/b"]}, "removed: set controllers"),
-    "a part of merge that was removed": ({**SHORT, "merge": {"append": ["/a"]}}, "removed: merge lists by a key"),
     "an additive kind that merges": (
         {**SHORT, "defaultStrategy": "Additive", "sameLevel": "Conflict"},
         "Additive merges nothing",
@@ -232,7 +229,7 @@ def test_a_constraint_that_makes_sense_is_taken_with_its_defaults(served: Contro
     assert _dry_run(served, "constraints", _object("Constraint", {"policy": "k8s.limits"}))["spec"] == {
         "policy": "k8s.limits",
         "enforcementAction": "deny",
-        "failurePolicy": "Ignore",
+        "failurePolicy": "Fail",
         "parameterSelectionBehavior": "MatchFirst",
         "onParameterSelectionNoMatch": "proceed",
     }
