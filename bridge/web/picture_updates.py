@@ -32,7 +32,8 @@ UNUSED = 300.0  # seconds without requests after which the picture is dropped
 class Drawing:
     """The picture, and the outcome of each policy. Nothing is queried before the first request.
 
-    `journal` numbers changes. `whole` is set while the picture has all of OPA's objects.
+    `journal` numbers changes. `whole` is set while the picture has all of OPA's objects, and `has_outcomes` while
+    `policies` have all outcomes.
     """
 
     def __init__(self) -> None:
@@ -40,6 +41,7 @@ class Drawing:
         self.policies: dict[str, dict[str, Any]] = {}
         self.journal = Journal()
         self.whole = asyncio.Event()
+        self.has_outcomes = False
         self._backing: Backing | None = None
         self._follows = False
         self._notices: list[tuple[float, Notice]] = []  # with the time of their arrival
@@ -145,6 +147,7 @@ class Drawing:
         self._reported.clear()
         self._all = True
         self.whole.clear()
+        self.has_outcomes = False
         self.journal.forget()
 
     def _note_policies(self, keys: frozenset[str]) -> None:
@@ -239,6 +242,7 @@ class Drawing:
                 if changed:
                     self.journal.add(changed)
             self._differing.difference_update(batch)
+        self.has_outcomes = is_complete
 
 
 def _policy(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -102,6 +102,7 @@ class Topology:
             "reasons": reasons,
             "unreadable": self.unreadable(),
             "whole": self.drawing.whole.is_set(),
+            "outcomes": self.drawing.has_outcomes,
             "page": self.page,
         }
 

@@ -160,3 +160,46 @@ async def test_links_in_the_details_keep_the_focus(shop: Bridge, page: Opened) -
     await page.page.keyboard.press("Enter")
     await page.shows("#details .conditions", "Accepted")
     assert await page.page.evaluate("document.activeElement.closest('#details') !== null")
+
+
+NOWHERE = """
+apiVersion: example.com/v1
+kind: ColorPolicy
+metadata: {name: adrift, namespace: shop}
+spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: no-such-route}], theme: dark}
+"""
+
+
+async def test_policies_that_are_attached_to_nothing_are_counted_filtered_and_shown(
+    changing: Bridge, page: Opened
+) -> None:
+    key = "policybridge.io/Nothing/shop/attached"
+    (changing.folder / "adrift.yaml").write_text(NOWHERE)
+    await page.go(changing.url)
+    row = page.page.get_by_role("treeitem", name="ColorPolicy shop/adrift")
+    await row.wait_for()
+    counted = page.page.locator("#filter-outcomes label", has_text="not\u00a0accepted").locator(".count")
+    before = int(await counted.inner_text())
+    assert before >= 1
+    await page.page.get_by_role("button", name="in the picture").first.click()
+    assert await page.position(f"example.com/ColorPolicy/shop/adrift\n@{key}") is not None
+    await row.click()
+    await page.shows("#details", "No existing object.")
+
+
+async def test_the_page_is_live_once_the_outcomes_are_known(shop: Bridge, page: Opened) -> None:
+    await page.go(shop.url)
+    await page.shows("#state", "live")
+    found = await page.page.evaluate(
+        """async () => {
+          const stream = new EventSource('api/stream');
+          const known = ({ data }, found) => JSON.parse(data).outcomes && found();
+          await new Promise((found) => stream.addEventListener('state', (event) => known(event, found)));
+          const { policies } = await (await fetch('api/topology')).json();
+          return Object.entries(policies)
+            .filter(([, { rejected }]) => !rejected.length)
+            .map(([key, { outcomes }]) => [key, outcomes]);
+        }"""
+    )
+    assert len(found) > 10
+    assert [key for key, outcomes in found if not outcomes] == []

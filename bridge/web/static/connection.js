@@ -9,7 +9,7 @@ const AGAIN = 1_000; // ms between two attempts to load
 /**
  * `on`: `load()` loads and shows everything, returns {whole (whether the bridge had all of it), hasTop (whether it had
  * the top at least), again (whether another load has more)}, and raises ApiError; `change(event)`; `violations()` loads those; `since()` returns the
- * revision that is shown; `has(revision)` whether that is at least as new.
+ * revision that is shown; `has(revision)` whether that is at least as new; `state(state)` takes the bridge's state.
  */
 export class Connection {
   #on;
@@ -22,7 +22,7 @@ export class Connection {
   #hasTop = false; // whether it is at least the top, which is drawn first
   #lost = false;
   #waiting = []; // events that arrived while everything was being loaded
-  #state = { ready: true, reasons: {} };
+  #state = { ready: true, reasons: {}, outcomes: false };
   #stop;
   #locked = false; // the bridge requires a token that this page does not have
 
@@ -48,6 +48,7 @@ export class Connection {
       state: (state) => {
         this.#state = state;
         this.#page ??= state.page;
+        this.#on.state(state);
         this.#tell();
         if (state.whole && !this.#whole && !this.#loading) this.#load();
       },
@@ -151,6 +152,7 @@ export class Connection {
     if (this.#lost) this.#say("bad", "reconnecting …");
     else if (!this.#state.ready) this.#say("wait", "not ready");
     else if (this.#state.whole === false || (this.#loaded && !this.#whole)) this.#say("wait", "drawing …");
+    else if (!this.#state.outcomes) this.#say("wait", "computing …");
     else this.#say("good", "live");
     const reasons = Object.entries({ ...this.#state.reasons, ...this.#state.unreadable });
     const message = this.#lost

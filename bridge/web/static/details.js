@@ -3,7 +3,7 @@
 import { events, manifest, query } from "./api.js";
 import { breakable, fill, h } from "./dom.js";
 import { effectiveKind, fieldTable, senderPart } from "./effective.js";
-import { byName, kindName, parts, short } from "./keys.js";
+import { byName, kindName, NOTHING, parts, short } from "./keys.js";
 import { chip, linkPart, nodeLink, policyLink, trail } from "./links.js";
 import { outcomeNamed, outcomeOf, PROBLEMS } from "./outcomes.js";
 import { reasonMark } from "./reasons.js";
@@ -59,6 +59,7 @@ export class Details {
       const why = this.#wire.isWhole ? "The picture has no such object, and the bridge no such policy." : "Loading …";
       return void this.#fill([this.#head(key, topology), h("p", { class: "quiet", role: "status" }, why)]);
     }
+    if (topology.nodes.get(key)?.level === NOTHING) return void this.#fill(nothingPart(topology.nodes.get(key)), again);
     if (!again) this.#fill([this.#head(key, topology), h("p", { class: "quiet", role: "status" }, "Querying OPA …")]);
     let body;
     try {
@@ -123,18 +124,24 @@ function overview(wire, violations, topology, showOnly) {
   const problems = (troubled.length - warnings).toLocaleString("en");
   const numbers = warnings ? `${problems}, ${warnings.toLocaleString("en")} ${warnings === 1 ? "warning" : "warnings"}` : problems;
   const levels = new Map(LEVELS.map((level) => [level, 0]));
-  for (const { level } of topology.nodes.values()) levels.set(level, (levels.get(level) ?? 0) + 1);
+  for (const { level } of topology.nodes.values()) if (level !== NOTHING) levels.set(level, (levels.get(level) ?? 0) + 1);
   const counts = [...levels].filter(([, count]) => count > 0).map(([level, count]) => `${count.toLocaleString("en")} ${level}${count === 1 ? "" : level.endsWith("s") ? "es" : "s"}`);
   const isLarge = topology.nodes.size > ROOM;
   const shown = troubled.slice(0, isLarge ? TROUBLED_OF_LARGE : TROUBLED);
   return h("div", { class: "overview" },
     violations.part(topology, (constraints) => showOnly({ violations: new Set(constraints) })),
-    h("h3", { tabindex: -1 }, troubled.length ? `Worth a look (${numbers})` : wire.isWhole ? "No problems" : "Loading …"),
+    h("h3", { tabindex: -1 }, troubled.length ? `Worth a look (${numbers})` : wire.isWhole && wire.hasOutcomes ? "No problems" : "Loading …"),
     troubled.length > 0 && h("ul", { class: "stack" }, shown.map(troubledRow)),
     troubled.length > 0 && h("p", {}, h("button", { type: "button", class: "action", on: { click: () => showOnly({ outcomes: new Set(PROBLEMS) }) } }, troubled.length > shown.length ? `Show all ${troubled.length.toLocaleString("en")} in the picture` : "Show only these in the picture")),
     isLarge && namespacesPart(troubled, topology, showOnly),
     wire.isWhole && counts.length > 0 && h("p", { class: "quiet numbers" }, counts.join(" · ")),
     h("p", { class: "quiet" }, "Click a card, or press Enter on a row of the outline, to see the effective policies, which policy each field comes from, and why."));
+}
+
+/** The panel of the node for policies that are attached to nothing. */
+function nothingPart({ policies }) {
+  return h("section", {}, h("h3", { tabindex: -1 }, "Attached to nothing"),
+    h("ul", { class: "reach" }, policies.map(({ policy, reason }) => h("li", {}, policyLink(policy), " ", reason && reasonMark(reason)))));
 }
 
 function troubledRow(one) {

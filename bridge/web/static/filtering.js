@@ -1,6 +1,6 @@
 // The nodes that match the filters, and the links between them: a link skips nodes of hidden kinds.
 
-import { parts } from "./keys.js";
+import { NOTHING, parts } from "./keys.js";
 import { isFound, isFoundPolicy, wordsOf } from "./finding.js";
 import { outcomesAt, shownKind } from "./topology.js";
 
@@ -79,7 +79,7 @@ export class Filtered {
 
   count() {
     let total = 0;
-    for (const key of this.#topology.nodes.keys()) if (this.shows(key)) total += 1;
+    for (const [key, { level }] of this.#topology.nodes) if (level !== NOTHING && this.shows(key)) total += 1;
     return total;
   }
 

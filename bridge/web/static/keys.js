@@ -1,5 +1,11 @@
 // The text form of objects and their sections: <group>/<Kind>/<namespace>/<name>[#<section>], or …@frontend.
 
+/** The level of the page's own nodes, one for each namespace with policies that are attached to nothing. */
+export const NOTHING = "Nothing";
+
+/** The key of the node for a policy that is attached to nothing. */
+export const nothingIn = (policy) => `policybridge.io/${NOTHING}/${parts(policy).namespace || "-"}/attached`;
+
 const parsed = new Map();
 
 /** Forget the parts of a key of a deleted object: a page is open for days. Without a key, forget all. */

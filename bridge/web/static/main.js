@@ -133,7 +133,7 @@ function draw(fits = false) {
   filters.draw(topology.facets(), violations, coverage);
   search.draw(state.filters.text, topology, wire);
   byId("focus")?.setAttribute("aria-pressed", String(state.filters.focus === state.chosen));
-  const total = Math.max(wire.total, topology.nodes.size).toLocaleString("en");
+  const total = Math.max(wire.total, topology.size).toLocaleString("en");
   byId("counts").textContent = isFiltered(state.filters) ? `${latest.total.toLocaleString("en")} of ${total} nodes`
     : `${total} nodes · ${wire.policies.toLocaleString("en")} policies`;
   byId("empty").hidden = latest.nodes.size > 0;
@@ -143,7 +143,7 @@ function draw(fits = false) {
   drawn.shown = latest.nodes.size;
 }
 
-const nodesOf = (key) => (topology.has(key) ? [key] : topology.attachedTo(key));
+const nodesOf = (key) => (topology.has(key) ? [key] : topology.shownAt(key));
 
 /** The highlighted keys: a request's way, the objects that would change, or the nodes above and below the choice. */
 function lit(chosenNodes) {
@@ -201,6 +201,11 @@ function askAgain() {
 const connection = new Connection({
   violations: loadViolations,
   since: () => wire.revision,
+  state({ outcomes }) {
+    const isNew = outcomes !== wire.hasOutcomes;
+    wire.hasOutcomes = outcomes;
+    if (isNew && !state.chosen) details.show(undefined, topology);
+  },
   has: (revision) => wire.has(revision),
   async load() {
     const first = topology.nodes.size === 0;

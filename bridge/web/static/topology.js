@@ -1,6 +1,6 @@
 // The loaded topology: nodes by key, the links between them, and the policies attached to each.
 
-import { byName, forget, parts } from "./keys.js";
+import { byName, forget, NOTHING, parts } from "./keys.js";
 
 /**
  * A policy at a node; `outcome` is one word for all its paths, `differs` whether its controller reports otherwise,
@@ -76,6 +76,11 @@ export class Topology {
     this.nodes.delete(key);
   }
 
+  /** The number of nodes, without the page's own. */
+  get size() {
+    return [...this.nodes.values()].filter(({ level }) => level !== NOTHING).length;
+  }
+
   has(key) {
     return this.nodes.has(key);
   }
@@ -108,6 +113,11 @@ export class Topology {
 
   /** Nodes that a policy is attached to. */
   attachedTo(policy) {
+    return this.shownAt(policy).filter((key) => this.nodes.get(key)?.level !== NOTHING);
+  }
+
+  /** Nodes at which the picture shows a policy: also the one for policies that are attached to nothing. */
+  shownAt(policy) {
     return [...(this.targets.get(policy) ?? [])];
   }
 
@@ -143,8 +153,10 @@ export class Topology {
     const count = (map, name, more = 1) => map.set(name, (map.get(name) ?? 0) + more);
     for (const node of this.nodes.values()) {
       const { namespace, section } = parts(node.key);
-      count(found.kinds, shownKind(node));
-      if (namespace && !section) count(found.namespaces, namespace);
+      if (node.level !== NOTHING) {
+        count(found.kinds, shownKind(node));
+        if (namespace && !section) count(found.namespaces, namespace);
+      }
       for (const outcome of outcomesAt(node)) count(found.outcomes, outcome);
     }
     for (const key of this.targets.keys()) {

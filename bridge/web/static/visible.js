@@ -1,7 +1,7 @@
 // The drawn nodes: from the roots down, up to a number. The others are inside closed nodes and groups.
 
 import { entries } from "./grouping.js";
-import { byName, parts } from "./keys.js";
+import { byName, NOTHING, parts } from "./keys.js";
 
 export const ROOM = 240; // nodes up to which everything is open
 const OVERVIEW = 64; // nodes up to which levels are open otherwise
@@ -144,5 +144,6 @@ export function naming(topology, entry) {
   const { kind, namespace, name, section, role } = parts(entry.key);
   const { level } = topology.nodes.get(entry.key);
   if (section) return { caption: level, name: section };
+  if (level === NOTHING) return { caption: namespace || "cluster", name: "No target" };
   return { caption: `${kind}${role ? ` · ${role}` : ""}${namespace ? ` · ${namespace}` : ""}`, name };
 }

@@ -1,13 +1,17 @@
 // The bridge's documents and events, converted to the page's nodes.
 
+import { NOTHING, nothingIn } from "./keys.js";
+
 /** Nodes and policies in the bridge's form, with the changes applied. */
 export class Wire {
   #nodes = new Map();
   #policies = new Map();
   #users = new Map(); // policy -> Set of the nodes that name it
+  #nothing = new Map(); // key -> node for policies that are attached to nothing
   revision = "";
   total = 0; // all nodes, loaded or not
   isWhole = false; // whether all nodes were loaded
+  hasOutcomes = false; // whether the bridge has computed the outcomes of all policies
 
   /** Read a topology document. Returns its nodes. */
   load(document) {
@@ -18,7 +22,8 @@ export class Wire {
     this.#policies = new Map(Object.entries(document.policies));
     this.#users.clear();
     for (const [key, node] of this.#nodes) this.#use(key, node);
-    return [...this.#nodes.keys()].map((key) => this.#read(key));
+    this.#nothing = this.#unattached();
+    return [...[...this.#nodes.keys()].map((key) => this.#read(key)), ...this.#nothing.values()];
   }
 
   /** Whether a revision of the bridge, `<epoch>-<number>`, is part of what was loaded. */
@@ -50,7 +55,24 @@ export class Wire {
       this.#nodes.set(key, node);
       this.#use(key, node);
     }
-    return { upsert: [...touched].map((key) => this.#read(key)), gone };
+    const before = this.#nothing;
+    this.#nothing = this.#unattached();
+    const empty = [...before.keys()].filter((key) => !this.#nothing.has(key));
+    return { upsert: [...[...touched].map((key) => this.#read(key)), ...this.#nothing.values()], gone: [...gone, ...empty] };
+  }
+
+  /** Nodes for the policies that are attached to no node. Of a topology that is not loaded whole, this is not known. */
+  #unattached() {
+    const found = new Map();
+    if (!this.isWhole) return found;
+    for (const [policy, { policyKind, conditions }] of this.#policies) {
+      if (this.#users.has(policy)) continue;
+      const key = nothingIn(policy);
+      if (!found.has(key)) found.set(key, { key, count: 0, level: NOTHING, parents: [], leadsTo: [], hostnames: [], policies: [], refused: [] });
+      const { status, reason } = conditions.find(({ type }) => type === "Accepted") ?? {};
+      found.get(key).policies.push(this.#withOutcome({ policy, policyKind, accepted: status !== "False", reason }));
+    }
+    return found;
   }
 
   /** The number of loaded policies. */
@@ -106,13 +128,13 @@ export class Wire {
       parameters,
       hostnames,
       refused,
-      policies: policies.map((attached) => ({
-        ...attached,
-        outcome: overall(this.#policies.get(attached.policy)?.outcomes),
-        differs: (this.#policies.get(attached.policy)?.differences ?? []).length > 0,
-        reasons: this.reasonsOf(attached.policy),
-      })),
+      policies: policies.map((attached) => this.#withOutcome(attached)),
     };
+  }
+
+  #withOutcome(attached) {
+    const { outcomes, differences = [] } = this.#policies.get(attached.policy) ?? {};
+    return { ...attached, outcome: overall(outcomes), differs: differences.length > 0, reasons: this.reasonsOf(attached.policy) };
   }
 
   #use(key, node) {
