@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import io
 import itertools
 import os
@@ -408,6 +409,12 @@ def find_files(path: Path, *, follow: bool = False) -> list[Path]:
     return sorted(found.values())
 
 
+def _refuse_outside(file: Path, root: Path) -> None:
+    """Raise OSError for a link in a folder to a file that is not in it: reports would show that file's text."""
+    if not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(root)):
+        raise PermissionError(errno.EPERM, f"it is a link to a file outside of {root}: name that file as well")
+
+
 def _is_skipped(folder: str, name: str, follow: bool) -> bool:
     return name == ".git" or (follow and name.startswith("..") and Path(folder, "..data").is_symlink())
 
@@ -664,6 +671,8 @@ class ManifestState:
             path = Path(name)
             # Users may name a pipe; a link in a folder is followed only to a regular file.
             with path.open("rb") if path in self._paths else open_regular(path, MOST_BYTES) as opened:
+                if path not in self._paths:
+                    _refuse_outside(path, root)
                 status = os.fstat(opened.fileno())
                 # A file that is replaced within the clock's resolution has another inode or size.
                 signature: _Signature = (status.st_mtime_ns, status.st_size, status.st_ino, status.st_dev)

@@ -209,6 +209,7 @@ def test_the_action_keeps_one_comment_of_its_own_login(tmp_path: Path, environme
         "RUNNER_TEMP": str(tmp_path),
         "GITHUB_REPOSITORY": "shop/deploy",
         "NUMBER": "7",
+        "HEAD": "shop/deploy",
     }
     others = [
         {"databaseId": 40, "body": MARKED, "viewerDidAuthor": False},
@@ -226,19 +227,44 @@ def test_the_action_keeps_one_comment_of_its_own_login(tmp_path: Path, environme
         assert f"body=@{tmp_path}/policy-bridge.md" in calls.read_text()
 
 
+@pytest.mark.parametrize(("head", "code"), [("guest/deploy", 0), ("shop/deploy", 1)], ids=["fork", "own branch"])
+def test_the_action_is_not_red_where_a_fork_may_not_write_a_comment(
+    tmp_path: Path, environment: dict[str, str], head: str, code: int
+) -> None:
+    tool = tmp_path / "bin" / "gh"
+    tool.parent.mkdir()
+    tool.write_text('#!/bin/sh\ncase "$2" in graphql) ;; *) echo "HTTP 403" >&2; exit 1 ;; esac\n')
+    tool.chmod(0o755)
+    more = {
+        "PATH": f"{tool.parent}:{environment['PATH']}",
+        "RUNNER_TEMP": str(tmp_path),
+        "GITHUB_REPOSITORY": "shop/deploy",
+        "NUMBER": "7",
+        "HEAD": head,
+    }
+    script = f"{_action_step('Comment')['run']}"
+    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
+    done = subprocess.run(
+        command, cwd=tmp_path, env={**environment, **more}, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == code
+    assert ("::notice title=Policy Bridge::No comment" in done.stdout) == (code == 0)
+
+
 @pytest.mark.long
 def test_the_template_for_gitlab_writes_failed_tests(
     clone: Path, bridge_path: Path, environment: dict[str, str]
 ) -> None:
     _, template = yaml.safe_load_all((ROOT / "deploy" / "ci" / "gitlab.yml").read_text())
     *commands, last = template["policy-bridge"]["script"]
-    (clone / ".policy-bridge" / "bin").mkdir(parents=True)
-    (clone / ".policy-bridge" / "bin" / "bridge").symlink_to(bridge_path)
+    tools = clone.parent / "tools"
+    (tools / "bin").mkdir(parents=True)
+    (tools / "bin" / "bridge").symlink_to(bridge_path)
     installs = [command for command in commands if "pip install" in command or "-m venv" in command]
     assert len(installs) == 2
     script = "\n".join(command for command in commands if command not in installs)
     base = _git(clone.parent / "origin", "rev-parse", "HEAD~1")
-    more = {**environment, "CI_MERGE_REQUEST_DIFF_BASE_SHA": base, "MANIFESTS": "deploy"}
+    more = {**environment, "CI_MERGE_REQUEST_DIFF_BASE_SHA": base, "MANIFESTS": "deploy", "tools": str(tools)}
     said = _bash(f"{script}\n{last} || echo code $?", clone, more)
     assert said.endswith("code 1\n")
     assert "ColorPolicy/shop/sale" in said

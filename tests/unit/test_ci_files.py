@@ -103,6 +103,25 @@ def test_a_module_in_the_repository_is_not_executed_by_what_ci_runs_there(tmp_pa
     assert not (tmp_path / "executed").exists()
 
 
+def test_an_environment_in_the_repository_is_not_used_by_the_template_for_gitlab(tmp_path: Path) -> None:
+    """A merge request may add an environment with a module that Python executes at its start, and a file of pip."""
+    for folder in (".policy-bridge", "venv", "tools"):
+        packages = tmp_path / folder / f"lib/python3.{sys.version_info.minor}/site-packages"
+        packages.mkdir(parents=True)
+        (packages / "x.pth").write_text(f"import pathlib; pathlib.Path({str(tmp_path / 'executed')!r}).touch()\n")
+        (tmp_path / folder / "pip.conf").write_text("[global]\nindex-url = http://127.0.0.1:9/\n")
+    _, template = yaml.safe_load_all(GITLAB.read_text())
+    script = template["policy-bridge"]["script"]
+    [make] = [line for line in script if "-m venv" in line]
+    environment = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    command = f'cd {tmp_path}; {make} --without-pip; "$tools/bin/python" -c pass; echo "$tools"'
+    done = subprocess.run(["bash", "-ec", command], env=environment, capture_output=True, text=True, check=True)
+    assert not Path(done.stdout.strip()).is_relative_to(tmp_path)
+    assert not (tmp_path / "executed").exists()
+    assert [line for line in script if "bin/" in line and "$tools" not in line] == []
+    shutil.rmtree(done.stdout.strip())
+
+
 def test_the_kubectl_plugin_executes_no_module_of_the_current_folder(tmp_path: Path) -> None:
     plugin, home, folder = tmp_path / "plugin", tmp_path / "home", tmp_path / "folder"
     for each in (plugin, home, folder):

@@ -144,6 +144,25 @@ def test_file_in_a_folder_that_never_ends_is_a_problem_of_that_file(tmp_path: Pa
     ]
 
 
+def test_link_in_a_folder_to_a_file_outside_shows_nothing_of_that_file(tmp_path: Path) -> None:
+    (tmp_path / "outside.yaml").write_text("token: unseen-secret\napiVersion: [unseen-secret]\nkind: x\n")
+    root = tmp_path / "root"
+    (root / "sub").mkdir(parents=True)
+    (root / "link.yaml").symlink_to("../outside.yaml")
+    (root / "sub" / "first.yaml").symlink_to("second.yaml")
+    (root / "sub" / "second.yaml").symlink_to(tmp_path / "outside.yaml")
+    (root / "sub" / "inside.yaml").symlink_to("../real.yml")
+    (root / "real.yml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: real, namespace: a}\n")
+    source = ManifestSource([str(root)], follow=False)
+    assert [obj["metadata"]["name"] for obj in source.load()] == ["real"]
+    messages = [one.message for one in source.problems]
+    assert messages == [f"cannot read it: it is a link to a file outside of {root}: name that file as well"]
+    assert "unseen-secret" not in str(source.problems)
+    named = ManifestSource([str(root), str(tmp_path / "outside.yaml")], follow=False)
+    named.load()
+    assert len(named.problems) == 2
+
+
 def test_pipe_that_a_user_names_is_read(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.yaml"
     os.mkfifo(pipe)
