@@ -77,19 +77,19 @@ _before(object_key) := {} if {
 	targets := at(object_key) with input as {"identified": true}
 } else := {}
 
-_by_path(targets) := {"all": targets, "by_path": {node: by_path |
-	some node in {target.target | some target in targets}
-	by_path := {json.marshal(target.path): target | some target in targets; target.target == node}
-}}
+_by_path(targets) := {"all": targets, "by_path": {json.marshal([target.target, target.path]): target | some target in targets}}
 
 # The policies on the same path. On a path that is new, what was in effect for the same section on any path, those of its
 # Gateway first. On a path with other requests than before, also what was in effect for these elsewhere.
 _former_policies(target, former) := same.policies if {
-	same := former.by_path[target.target][json.marshal(target.path)]
+	same := former.by_path[json.marshal([target.target, target.path])]
+	[same.hostnames, same.sections] == [target.hostnames, target.sections]
+} else := same.policies if {
+	same := former.by_path[json.marshal([target.target, target.path])]
 	_new_hostnames(target, same) == []
 	_new_sections(target, same) == []
 } else := _together(array.concat([same], _former_of_new_requests(target, same, former))) if {
-	same := former.by_path[target.target][json.marshal(target.path)]
+	same := former.by_path[json.marshal([target.target, target.path])]
 } else := _together(_nearest(target, _former_paths(target, former))) if {
 	former.all
 } else := {}
