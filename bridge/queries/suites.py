@@ -470,7 +470,7 @@ def _read_unmet(one: Entry, wanted: Policies, outcomes: Names) -> Difference:
         case "InEffect":
             return Difference(f"expected none, found {_show(one['found'])}")
         case "Unknown":
-            return Difference(one["message"])
+            return Difference(f"the answer is not certain: {one['message']}")
         case "Value":
             source = f" from {_join_policies(one['policies'])}" if one["policies"] and "found" in one else ""
             expected, found = ("nothing" if name not in one else _show(one[name]) for name in ("expected", "found"))

@@ -275,9 +275,9 @@ FORKED: list[tuple[dict[str, Any], list[str]]] = [
     ),
     (
         {"effective": [{**LIMIT, "spec": {"limits": {"all": {}}}}]},
-        ["#web: kuadrant.io/RateLimitPolicy: the answer is incomplete"] * 2,
+        ["#web: kuadrant.io/RateLimitPolicy: the answer is not certain"] * 2,
     ),
-    ({"effective": [{**LIMIT, "none": True}]}, ["the answer is incomplete"] * 2),
+    ({"effective": [{**LIMIT, "none": True}]}, ["the answer is not certain"] * 2),
 ]
 
 

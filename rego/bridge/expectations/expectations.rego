@@ -44,23 +44,22 @@ _leads_through(path, via) if {
 }
 
 _flaws(entry, expected) := [{"what": "Unknown", "message": message}] if {
-	message := _doubt(entry)
+	message := effective.unknown_because(entry)
 } else := [{"what": "NotInEffect", "notAttached": object.get(entry, "notAttached", [])} | not _is_met_by_nothing(expected)] if {
 	entry.policies == []
 } else := [{"what": "InEffect", "found": entry.spec}] if {
 	expected.none
 } else := array.flatten([
 	[object.union({"what": "Value"}, flaw) | some [_, flaw] in sort({[flaw.pointer, flaw] | some flaw in _differing(entry, expected)})],
-	[{"what": "Present", "pointer": pointer, "policies": sort(policies)} |
+	[{"what": "Present", "pointer": pointer, "policies": _policies_at(entry, pointer)} |
 		some pointer in expected.absent
-		found := effective.values_at(entry, pointer)
-		found != []
-		policies := {policy | some one in found; some policy in one.policies}
+		effective.values_at(entry, pointer) != []
 	],
-	[{"what": "Origin", "pointer": pointer, "expected": sort(wanted), "found": sort(found)} |
+	[{"what": "Unknown", "message": why} | some pointer in expected.absent; why := effective.obstacle(entry, pointer)],
+	[{"what": "Origin", "pointer": pointer, "expected": sort(wanted), "found": found} |
 		some pointer, wanted in expected.origins
-		found := {policy | some one in effective.values_at(entry, pointer); some policy in one.policies}
-		found != {policy | some policy in wanted}
+		found := _policies_at(entry, pointer)
+		found != sort({policy | some policy in wanted})
 	],
 	[object.union({"what": "Outcome", "policy": policy, "expected": wanted}, {"found": outcome | some outcome in found}) |
 		some policy, wanted in expected.outcomes
@@ -77,11 +76,6 @@ _is_met_by_nothing(expected) if {
 	object.filter(expected, ["spec", "origins", "outcomes"]) == {}
 	not expected.exact
 }
-
-# Why it is not certain what is in effect on a path. Undefined if it is.
-_doubt(entry) := entry.error.message if {
-	true
-} else := sprintf("the answer is incomplete: %s", [concat("; ", entry.incomplete)])
 
 # The values in which what is in effect differs from the expected `spec`, `{pointer, expected?, found?, policies}`; a mapping
 # may have more fields than expected, unless `exact`.
@@ -106,11 +100,10 @@ _differing_fields(entry, expected, wanted) := _differences(entry, expected, "", 
 } else := _differences(entry, expected, "", wanted, entry.spec[0]) if {
 	is_object(wanted)
 	count(entry.spec) == 1
-} else := {_described(entry, "", [wanted], [entry.spec])}
+} else := {_described(entry, "", "", [wanted], [entry.spec])}
 
-_differences(entry, expected, base, wanted, found) := {_described(entry, pointer, _at(wanted, place), _at(found, place)) |
+_differences(entry, expected, base, wanted, found) := {_described(entry, base, leaves.pointer(place), _at(wanted, place), _at(found, place)) |
 	some place in (_first_differences(wanted, found) | {extra | expected.exact; some extra in _first_extras(wanted, found)})
-	pointer := concat("", [base, leaves.pointer(place)])
 }
 
 # Of each leaf of what is expected, the place nearest to the root at which what is found is another value.
@@ -153,8 +146,14 @@ _at(value, segments) := [found |
 # No value of JSON.
 _nothing := {"nothing"}
 
-_described(entry, pointer, wanted, found) := object.union_n([
-	{"pointer": pointer, "policies": sort({policy | some one in effective.values_at(entry, pointer); some policy in one.policies})},
+# `base` is the place of one policy's spec where every policy applies.
+_described(entry, base, pointer, wanted, found) := object.union_n([
+	{"pointer": concat("", [base, pointer]), "policies": _policies_of(entry, base, pointer)},
 	{"expected": value | some value in wanted},
 	{"found": value | some value in found},
 ])
+
+_policies_of(entry, "", pointer) := _policies_at(entry, pointer)
+_policies_of(entry, base, _) := [entry.origins[base]] if base != ""
+
+_policies_at(entry, pointer) := sort({policy | some one in effective.values_at(entry, pointer); some policy in one.policies})
