@@ -28,6 +28,8 @@ from bridge.kube.errors import Conflict, Fenced, Forbidden, KubeError, NotFound,
 # Seconds between two checks. The event loop's clock may stop while a machine sleeps, the Lease's clock does not.
 _LONGEST_CHECK = 0.2
 
+LONGEST_DURATION = 120.0  # seconds: a Lease with a longer duration, which no bridge writes, would stop all writes
+
 
 class FencedClient(KubeClient):
     """Send requests through `client`; those that change something only while `term` is held. It opens no streams.
@@ -209,7 +211,8 @@ class Lease:
     def _may_take(self, spec: dict[str, Any]) -> bool:
         if self.holder in {"", self.identity}:
             return True
-        return clock() >= self._renewal_seen + (spec.get("leaseDurationSeconds") or self._term.duration)
+        duration = spec.get("leaseDurationSeconds") or self._term.duration
+        return clock() >= self._renewal_seen + min(duration, LONGEST_DURATION)
 
     async def _create(self) -> None:
         body = {

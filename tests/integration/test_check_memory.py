@@ -1,5 +1,6 @@
 """The memory that `opa check` and `opa test` may use."""
 
+import re
 import resource
 from pathlib import Path
 
@@ -64,3 +65,18 @@ async def test_a_hundred_modules_and_their_tests_fit_into_the_default_bound(opa_
     }
     checker = Checker(opa_path, shipped(rego_root()).modules, patience=60)
     assert await checker.test(modules, tests, {}) == []
+
+
+async def test_messages_name_authors_files_and_not_those_of_the_check(opa_path: Path) -> None:
+    modules = {
+        f"team/{name}.rego": f"package a\n\ndefault r := {number}\n" for number, name in enumerate(("one", "two"))
+    }
+    tests = {"team/a_test.rego": "package a_test\n\ntest_it if data.b.r == 1\n"}
+    conflicting = {"team/b.rego": 'package b\n\nr := 1 if input.x != "1"\n\nr := 2 if input.x != "2"\n'}
+    checker = Checker(opa_path, {})
+    failing = {"team/a_test.rego": "package a_test\n\ntest_it if data.b.r == 1 with input.x as 3\n"}
+    found = await checker.check(modules, {}) + await checker.test(conflicting, failing | tests, {})
+    found += await checker.test(conflicting, failing, {})
+    assert found
+    assert [one.message for one in found if re.search(r"\d{5}\.rego", one.message)] == []
+    assert any("team/one.rego" in one.message or "team/two.rego" in one.message for one in found)

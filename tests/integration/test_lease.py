@@ -106,6 +106,25 @@ async def test_it_is_lost_when_another_client_writes_his_name_into_it(
         assert lease.holder == "thief"
 
 
+async def test_a_lease_with_an_absurd_duration_is_taken_when_it_is_not_renewed(
+    control_plane: ControlPlane, client: KubeClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LONGEST_DURATION", 2.0)
+    name = fresh_name("lease")
+    body = resource(
+        "coordination.k8s.io/v1",
+        "Lease",
+        name,
+        "default",
+        spec={"holderIdentity": "nobody", "leaseDurationSeconds": 2**31 - 1},
+    )
+    await client.post("/apis/coordination.k8s.io/v1/namespaces/default/leases", body)
+    began = time.monotonic()
+    async with running(Lease(client, "default", name, "a", term=SHORT)) as lease:
+        await eventually(lambda: lease.held, patience=30)
+    assert time.monotonic() - began >= 2
+
+
 async def test_a_lease_that_was_deleted_is_made_again(control_plane: ControlPlane, client: KubeClient) -> None:
     name = fresh_name("lease")
     path = f"/apis/coordination.k8s.io/v1/namespaces/default/leases/{name}"
