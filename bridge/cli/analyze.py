@@ -136,7 +136,7 @@ async def _analysis(engine: Engine, asked: Asked, files: tuple[str, ...]) -> tup
     deleted, prune = asked.more["deleted"], asked.more["prune"] or asked.more["base"] is not None
     crds = read_crds(asked.more["schemas"])
     # Of two whole states each has its own CRDs.
-    applied = read_applied(files, [*([] if prune else await held_crds(engine.opa)), *crds])
+    applied = read_applied(files, [*([] if prune else await held_crds(engine)), *crds])
     if files and not applied.objects and not applied.problems and not prune:
         raise CommandError(f"no objects in {', '.join(files)}")
     going = await target_keys(engine.opa, deleted, None) if deleted else []

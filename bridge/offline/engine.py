@@ -45,14 +45,15 @@ class Engine:
     """An OPA to query. For objects that were read for it also their problems, and the positions of manifests' objects.
 
     `problems` are errors of the input, and what cannot be read; `rejected` is Rego of others in a cluster. `doubts`
-    returns what an API server refuses or drops of manifests, by the schemas of these CRDs and the manifests' own, and
-    `unchecked` has a line for each kind with rules that it could not evaluate. `replicated` are
-    the types of objects from a cluster, None for all, and `namespace` is the context's, None for other sources.
-    `changed` waits until the contents may differ. `empty` means that manifests have no objects. `running` means that
-    the OPA was there before. `settled` are admins' modules, None without any and for a running OPA; `events` returns
-    the Events of an object. `complete` returns the manifests' objects with the defaults of other CRDs, None for other
-    sources. `applied_names` returns the labels and annotations that files set on an object, None if that is unknown.
-    `modules_there` keeps what was read of a running OPA's modules; `room` is for the changes that need further OPAs.
+    returns what an API server refuses or drops of manifests, by the schemas of these CRDs and the manifests' own,
+    and `unchecked` has a line for each kind with rules that it could not evaluate. `crds` are those among
+    manifests. `replicated` are the types of objects from a cluster, None for all, and `namespace` is the context's,
+    None for other sources. `changed` waits until the contents may differ. `empty` means that manifests have no
+    objects. `running` means that the OPA was there before. `settled` are admins' modules, None without any and for
+    a running OPA; `events` returns the Events of an object. `complete` returns the manifests' objects with the
+    defaults of other CRDs, None for other sources. `applied_names` returns the labels and annotations that files
+    set on an object, None if that is unknown. `modules_there` keeps what was read of a running OPA's modules;
+    `room` is for the changes that need further OPAs.
     """
 
     opa: Opa
@@ -61,6 +62,7 @@ class Engine:
     position: Callable[[Key], tuple[str, int] | None] = lambda _: None
     doubts: Callable[[Sequence[Object]], list[tuple[Key, Doubt, int]]] = lambda _: []
     unchecked: Callable[[], Sequence[str]] = tuple
+    crds: Callable[[], Sequence[Object]] = tuple
     replicated: Sequence[str] | None = None
     namespace: str | None = None
     changed: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(POLL)
@@ -168,6 +170,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
                 position=source.position,
                 doubts=source.doubts,
                 unchecked=lambda: source.unchecked,
+                crds=lambda: source.crds,
                 changed=changed,
                 empty=not objects and not empty,
                 settled=found,

@@ -105,9 +105,11 @@ def read_applied(files: Sequence[str], crds: Sequence[Object]) -> Applied:
     return Applied(objects, frozenset(key_of(obj) for obj in objects), source.problems, source)
 
 
-async def held_crds(opa: Opa) -> list[Object]:
-    """Return the CRDs in an OPA."""
-    held = await opa.get(pointer("objects", "apiextensions.k8s.io", "CustomResourceDefinition", "-"))
+async def held_crds(engine: Engine) -> list[Object]:
+    """Return the CRDs of an engine, whole from manifests; an OPA has their fields, types and enums alone."""
+    if crds := engine.crds():
+        return [*crds]
+    held = await engine.opa.get(pointer("objects", "apiextensions.k8s.io", "CustomResourceDefinition", "-"))
     return list((held or {}).values())
 
 

@@ -296,7 +296,7 @@ async def _plan(engine: Engine, folder: Path, changes: Changed) -> PlannedChange
     """Read the changes of a test. Raises CommandError for manifests with errors and unknown names."""
     objects: list[Object] = []
     if changes.apply:
-        applied = read_applied([str(folder / name) for name in changes.apply], await held_crds(engine.opa))
+        applied = read_applied([str(folder / name) for name in changes.apply], await held_crds(engine))
         if applied.problems:
             raise CommandError(f"{applied.problems[0].subject}: {applied.problems[0].message}")
         objects = applied.objects

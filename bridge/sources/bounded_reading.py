@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bridge.model.changes import Object, Trouble
+from bridge.model.keys import Key, parse_key
 from bridge.model.nesting import decode
-from bridge.sources.manifests import STDIN, ManifestState
+from bridge.sources.known_fields import Doubt
+from bridge.sources.manifests import STDIN, ManifestSource
 from bridge.sources.yaml import BrokenDocument, Document, read_documents
 
 if TYPE_CHECKING:
@@ -71,13 +73,20 @@ def _read_answer(
     return Document(number, line, found, tuple(item_lines))
 
 
-async def read_manifests(content: bytes, crds: Sequence[Object]) -> tuple[list[Object], list[Trouble]]:
-    """Return the objects in manifests, with the API server's defaults, and the errors of the others.
+async def read_manifests(
+    content: bytes, crds: Sequence[Object]
+) -> tuple[list[Object], list[Trouble], list[tuple[Key, Doubt, int]]]:
+    """Return the objects in manifests, with the API server's defaults, the errors of the others, and the doubts.
 
-    Raises TooCostlyError; when it is cancelled, the child process ends.
+    The doubts are those of `ManifestSource.doubts`: what an API server refuses or drops of the objects. Raises
+    TooCostlyError; when it is cancelled, the child process ends.
     """
-    objects, troubles = await _read(_Request(manifests=content, crds=list(crds)))
-    return objects, [Trouble(subject, message, retried=False) for subject, message in troubles]
+    objects, troubles, doubts = await _read(_Request(manifests=content, crds=list(crds)))
+    return (
+        objects,
+        [Trouble(subject, message, retried=False) for subject, message in troubles],
+        [(parse_key(key), Doubt(*doubt), line) for key, doubt, line in doubts],
+    )
 
 
 async def _read(request: _Request) -> Any:
@@ -108,9 +117,13 @@ async def _read(request: _Request) -> Any:
 
 def _answer(request: _Request) -> Any:
     if request.manifests is not None:
-        state = ManifestState([STDIN], retried=False, crds=request.crds)
-        state.refresh(io.BytesIO(request.manifests))
-        return list(state.objects.values()), [(one.subject, one.message) for one in state.troubles]
+        source = ManifestSource([STDIN], follow=False, crds=request.crds)
+        objects = source.load(io.BytesIO(request.manifests))
+        doubts = [
+            (str(key), (doubt.reason, doubt.message, doubt.certain, doubt.place), line)
+            for key, doubt, line in source.doubts()
+        ]
+        return objects, [(one.subject, one.message) for one in source.problems], doubts
     texts = (text.decode(errors="surrogatepass") for text in request.texts)
     return [[_list_fields(document) for document in read_documents(text)] for text in texts]
 

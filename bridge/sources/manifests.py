@@ -131,6 +131,11 @@ class ManifestSource:
         """Return the errors in the manifests as last read, in the order of the files."""
         return list(self._state.troubles)
 
+    @property
+    def crds(self) -> list[Object]:
+        """Return the CRDs among the manifests."""
+        return [obj for key, obj in self._state.objects.items() if key.type_id == CRD]
+
     def position(self, key: Key) -> tuple[str, int] | None:
         """Return the file and line of an object; None for an object that is not in the manifests."""
         manifest = self._state.manifests.get(key.object)
@@ -144,7 +149,7 @@ class ManifestSource:
         from bridge.sources.known_fields import Doubt, KnownFields
         from bridge.sources.schemas import Schemas
 
-        crds = [*crds, *self._crds, *(obj for key, obj in self._state.objects.items() if key.type_id == CRD)]
+        crds = [*crds, *self._crds, *self.crds]
         known, schemas = KnownFields(crds), Schemas(crds)
         found = []
         lines: dict[str, Lines | None] = {}

@@ -26,7 +26,7 @@ from bridge.model.keys import Key, is_key, parse_key
 from bridge.offline.engine import Engine
 from bridge.offline.modules import ModulesThere
 from bridge.opa.client import Opa
-from bridge.queries.analysis import analyze, held_crds
+from bridge.queries.analysis import analyze, doubtful, held_crds
 from bridge.queries.asking import effective_at, objects, policy_kind, target_keys, uncovered
 from bridge.queries.reasons import Reason, explained_reasons
 from bridge.sources.bounded_reading import TooCostlyError, read_manifests
@@ -157,16 +157,18 @@ class Changes:
 
     async def _analyze(self, content: bytes, deleted: Sequence[str]) -> web.Response:
         opa = self._opa()
+        engine = self._engine(opa)
         async with self._slots:
             try:
-                objects, problems = await read_manifests(content, await held_crds(opa))
+                objects, problems, doubts = await read_manifests(content, await held_crds(engine))
             except OSError as error:
                 message = f"this machine cannot read manifests now: {error.strerror or error}"
                 raise Refused(503, "TooMany", message, {"Retry-After": "1"}) from error
             except TooCostlyError as error:
                 raise Refused(413, "TooCostly", str(error)) from error
         going = await target_keys(opa, deleted, None) if deleted else []
-        found = await analyze(self._engine(opa), [prune(obj) for obj in objects], going)
+        pruned = [prune(obj) for obj in objects]
+        found = await analyze(engine, pruned, going, doubts_after=doubtful(doubts))
         mistakes: list[dict[str, Any]] = []
         for problem in problems:
             line = problem.subject.rpartition(":")[2]

@@ -154,7 +154,7 @@ async def walk(seed: int, steps: int, folder: Path) -> None:
             **{key_of(obj): obj for obj in change.applied},
         }
         async with open_engine(manifests=(there,), applied=(file,)) as engine:
-            applied = read_applied([file], await held_crds(engine.opa)).objects
+            applied = read_applied([file], await held_crds(engine)).objects
             analysis = await analyze(engine, applied, change.deleted)
             planned = await plan_change(engine, applied, change.deleted)
             async with opened_states(engine, planned) as states:

@@ -60,11 +60,19 @@ async def test_process_ends_when_its_reader_is_cancelled() -> None:
 
 async def test_manifests_have_defaults_and_the_errors_of_the_others() -> None:
     service = "apiVersion: v1\nkind: Service\nmetadata: {name: cart}\nspec: {ports: [{port: 80, targetPort: {}}]}\n"
-    objects, troubles = await read_manifests(f"{service}---\nkind: Broken\n".encode(), [])
+    objects, troubles, doubts = await read_manifests(f"{service}---\nkind: Broken\n".encode(), [])
+    assert doubts == []
     assert [(one["kind"], one["metadata"]["namespace"], one["spec"]["type"]) for one in objects] == [
         ("Service", "default", "ClusterIP")
     ]
     assert [one.message for one in troubles] == ["document 2: apiVersion is missing"]
+
+
+async def test_manifests_have_what_an_api_server_refuses_and_drops() -> None:
+    spec = "{hostnames: a, rule: 1}"
+    route = f"apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {{name: r}}\nspec: {spec}"
+    _, _, doubts = await read_manifests(route.encode(), [])
+    assert [(key.name, doubt.reason) for key, doubt, _ in doubts] == [("r", "InvalidValue"), ("r", "UnknownField")]
 
 
 @pytest.mark.parametrize(
