@@ -23,7 +23,7 @@ violations_at(target, parameters, _) := {{"message": message, "severity": "unkno
 
 _found(kind, former, effect, fields) := {{"message": message, "severity": "unknown"} |
 	some field in fields
-	effective.values_at(former, field) != []
+	effective.has_value(former, field)
 	message := sprintf("%s is unknown: %s", [kind, effect.unknown])
 } if {
 	effect.unknown
@@ -34,7 +34,7 @@ _found(kind, former, effect, fields) := {{"message": message, "severity": "unkno
 	lost := {found |
 		some field in fields
 		some found in effective.leaves_at(former, field)
-		effective.values_at(effect, found.path) == []
+		not effective.has_value(effect, found.path)
 	}
 	some policy in {policy | some found in lost; some policy in found.policies}
 	paths := sort({found.path | some found in lost; policy in found.policies})

@@ -44,7 +44,7 @@ _is_internal(name, internal) if {
 
 _is_met(effects, parameters) if {
 	some kind in parameters.kinds
-	effective.values_at(effects[kind], object.get(parameters, "field", "")) != []
+	effective.has_value(effects[kind], object.get(parameters, "field", ""))
 }
 
 # The policies of these kinds that are in effect and lack the field.

@@ -37,6 +37,6 @@ uncovered_paths(kind, field, node, source) := [object.union_n([
 ]
 
 _is_certain(effect, field) if {
-	effective.values_at(effect, field) != []
+	effective.has_value(effect, field)
 	not effect.incomplete
 }

@@ -25,6 +25,10 @@ values_at(effect, field) := [{"path": _pointer(found.at), "value": found.value, 
 ]
 
 # METADATA
+# description: An effective policy has a value at a field.
+has_value(effect, field) if count(_values(effect, segments(field))) > 0
+
+# METADATA
 # description: |
 #   The values of an effective policy at a field and below it that have no fields themselves, in the form of `values_at`,
 #   also inside of a merge unit. A list is one value, unless the kind merges it by key: then its items have values, and
@@ -98,7 +102,11 @@ _named_as(effect, spec, at, "*") := key if {
 _named_as(_, _, _, name) := name if name != "*"
 
 # The values of a spec at a path and above it, by their paths, in which items have their places as numbers.
-_reached(effect, spec, path) := reached if {
+_reached(effect, spec, path) := {path: value} if {
+	not "*" in path
+	value := object.get({"": spec}, array.concat([""], path), null)
+	value != null
+} else := reached if {
 	reached := _reached_by_names(spec, path)
 	not "*" in path
 	every at, value in reached {
@@ -181,16 +189,16 @@ _named(effect, found, below, place) := _keys(items, _key_fields(effect, array.co
 	items := object.get({"": found.value}, array.concat([""], below), [])
 }
 
-# The policies with an origin at a pointer, below it, or above it, as for a field of a merge unit or of a list's item.
-_owners_at(origins, place, pointer) := sort({policy |
-	place == ""
+# The policies with an origin at a pointer, else below it, or above it, as for a field of a merge unit or of a list's item.
+_owners_at(origins, "", pointer) := sort(merge.as_list(origins[pointer])) if {
+	true
+} else := sort({policy |
 	some other, origin in origins
 	_is_on_line(other, pointer)
 	some policy in merge.as_list(origin)
-} | {policy |
-	place != ""
-	some policy in merge.as_list(origins[place])
 })
+
+_owners_at(origins, place, _) := sort(merge.as_list(origins[place])) if place != ""
 
 _is_on_line(one, other) if startswith(concat("", [one, "/"]), concat("", [other, "/"]))
 
