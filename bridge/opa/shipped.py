@@ -14,7 +14,7 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -132,7 +132,7 @@ def add_edge_policy(rules: Bundle, root: Path) -> Bundle:
     """Return a bundle with the authorization policy of edges, which their configuration names."""
     policy = (root / "system/edge/edge.rego").read_bytes()
     files = {**rules.files, "system/edge.rego": policy}
-    return Bundle(files, rules.revision, tuple(sorted({*rules.roots, EDGE_POLICY})))
+    return replace(rules, files=files, roots=tuple(sorted({*rules.roots, EDGE_POLICY})))
 
 
 # As `opa fmt` writes modules: a rule or an import begins in the first column with a letter or `_`.

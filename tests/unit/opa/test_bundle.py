@@ -5,7 +5,9 @@ import tarfile
 
 import pytest
 
+from bridge.files import rego_root
 from bridge.opa.bundle import build_bundle, build_view_bundle
+from bridge.opa.shipped import add_edge_policy
 
 MODULES = {"b/two.rego": "package b.two\n", "a/one.rego": "package a.one\n"}
 
@@ -73,6 +75,16 @@ def test_bundle_of_a_view_has_the_files_of_the_rules_and_states_its_revision() -
     }
     about = {"name": "shop", "revision": view.revision, "since": "2026-01-01T00:00:00Z"}
     assert json.loads(files["bridge_view/data.json"]) == about
+
+
+def test_view_has_the_policy_of_edges_beside_rego_of_both_versions() -> None:
+    rules = build_bundle(MODULES, {}, ["a", "b"], ["a/one.rego"])
+    view = build_view_bundle(add_edge_policy(rules, rego_root()), {}, "shop", "2026-01-01T00:00:00Z")
+    files = files_of(view.content)
+    manifest = json.loads(files[".manifest"])
+    assert "system/edge" in manifest["roots"]
+    assert manifest["file_rego_versions"] == {"a/one.rego": 0, "/a/one.rego": 0}
+    assert b"package system.edge" in files["system/edge.rego"]
 
 
 def test_revision_of_a_view_follows_from_its_name_rules_and_documents_alone() -> None:
