@@ -216,10 +216,11 @@ _hosts_by(entry, reading) := [host | some host in _hosts(entry); _common_rank(en
 } else := _hosts(entry)
 
 # Only a gRPC call is for GRPCRoutes, unless an implementation compares paths alone.
-_protocols(_) := ["GRPC", "any"] if _request.protocol == "GRPC"
-_protocols(entry) := _protocols_of_path[data.bridge_answers.listeners[entry].servesCallsByPath] if _request.protocol != "GRPC"
-
-_protocols_of_path := {true: ["GRPC", "any"], false: ["any"]}
+_protocols(entry) := ["GRPC", "any"] if {
+	_request.protocol == "GRPC"
+} else := ["GRPC", "any"] if {
+	data.bridge_answers.listeners[entry].servesCallsByPath
+} else := ["any"]
 
 _paths := {
 	"any": array.concat([concat("", ["=", _request.path]), "*"], [substring(path, 0, slash + 1) | some slash in indexof_n(path, "/")]),
