@@ -449,6 +449,8 @@ class Loader:
     async def _step(self, look: float) -> float:
         """Serve a stale set, or check whether OPA has it; return the seconds until the next check, after `look`."""
         if self._stale:
+            if self.revision and self._confirmed != self.revision:
+                await self._look()  # while changes arrive without a pause, too
             await asyncio.sleep(COALESCE)
             self._stale = False  # a change from here on makes the next selection, after this one is served
             inspecting, self._inspecting = self._inspecting, []
@@ -536,9 +538,7 @@ class Loader:
 
     async def _select(self) -> None:
         self._query_errors.clear()
-        self._unsupported = await self._activation.find_unsupported()
-        if self._unsupported:
-            raise OpaError(self._unsupported)
+        await self._find_unsupported()
         view = self._kubernetes()
         lost = await self._replace_lost()
         taken = await self._find_obstacles([VIEW]) if view else {}
@@ -561,7 +561,11 @@ class Loader:
         passed = [entry.submitted for entry in waiting if entry.passed]
         joining = [entry for entry in waiting if not entry.passed]
         chosen, problems = await select(active, passed, self._judge.find_faults, self._judge.may_break)
-        self._adopt(*await self._select_in_time(chosen, problems, joining))
+        if passed and joining:
+            self._stale = True  # the others join the next set
+        elif joining:
+            chosen, problems = await self._select_in_time(chosen, problems, joining)
+        self._adopt(chosen, problems)
         await self._fail_lost("" if missing else view, lost)
         if self._query_errors:
             # Nothing is served before OPA has reported the documents that it would erase.
@@ -633,6 +637,14 @@ class Loader:
         """Call this with each author whose rules are lost, and the authors because of whom they are."""
         self._loss_listeners.append(call)
 
+    async def _find_unsupported(self) -> None:
+        try:
+            self._unsupported = await self._activation.find_unsupported()
+        except OpaError as error:
+            self._query_errors.append(error)
+        if self._unsupported:
+            self._query_errors.append(OpaError(self._unsupported))
+
     async def _restore_view(self) -> None:
         """Serve the view again once OPA has no other documents in its place, until cancelled."""
         while True:
@@ -671,10 +683,12 @@ class Loader:
         return chosen, found
 
     def _check_later(self, late: Sequence[tuple[Entry, Submission]]) -> None:
-        for entry, submission in late:
-            if entry.submitted is submission:
+        """Check these authors alone, until that shows that they are not slow; also versions that came meanwhile."""
+        for entry, _ in late:
+            entry.slow = True
+            if not (entry.final or entry.passed):
                 entry.alone = True
-                self._alone.add([submission.author])
+                self._alone.add([entry.submitted.author])
 
     def _adopt(self, chosen: Chosen, problems: Problems) -> None:
         self._number += 1
