@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -35,6 +36,7 @@ _GUARDRAILS = f"{DOCS}/tutorials/guard-public-routes.md"
 MARKER = "<!-- policy-bridge -->"  # a bot finds its own comment by this line
 _LARGEST = 14_000  # characters of a table; a comment on GitHub has at most 65,536, for four tables
 _LONGEST = 400  # characters of a cell
+_CONTEXT = 40  # characters before the first difference of two long values
 _OPEN = 10  # rows of differences that a comment shows without a click
 _NAMED = 20  # created, changed or deleted objects that a comment names
 _NAMED_IN_TEXT = 5  # such objects that a line on a terminal names
@@ -60,7 +62,7 @@ def _lines(answer: Analysis, position: Position, summary: str) -> Iterator[str]:
     for title, problems in (("Fixed problems", answer.fixed), ("Unchanged problems", answer.remaining)):
         if problems:
             yield from _section(f"{title} ({len(problems):,})", _problems(problems, position))
-    table = differences_table(answer.effective)
+    table = _around_differences(differences_table(answer.effective))
     if len(table.rows) > _OPEN:
         yield from _section(f"Effective policies with differences ({len(answer.effective):,})", _table(table))
     elif table.rows:
@@ -81,6 +83,26 @@ def _named_objects(answer: Analysis) -> Iterator[tuple[str, list[str]]]:
             yield title, [short_key(parse_key(key)) for key in keys]
 
 
+def _around_differences(table: Table) -> Table:
+    """Return the table of differences with its long values cut to what is around their first difference."""
+    before, after = table.titles.index("BEFORE"), table.titles.index("AFTER")
+    for index, row in enumerate(table.rows):
+        cells = [*row]
+        alike = takewhile(lambda signs: signs[0] == signs[1], zip(row[before], row[after], strict=False))
+        begin = max(0, sum(1 for _ in alike) - _CONTEXT)
+        for column in (before, after):
+            cells[column] = _cut(row[column], begin if max(len(row[before]), len(row[after])) > _LONGEST else 0)
+        table.rows[index] = cells
+    return table
+
+
+def _cut(text: str, begin: int) -> str:
+    """Return the text from a position on, with a sign at each end where something is left out."""
+    end = begin + _LONGEST - 2
+    left, right = "…" if begin else "", "…" if len(text) > end + 1 else ""
+    return f"{left}{text[begin:end] if right else text[begin:]}{right}"
+
+
 def _diff(table: Table) -> Iterator[str]:
     """Yield the differences as a block of code that GitHub and GitLab color."""
     at = {title: index for index, title in enumerate(table.titles)}
@@ -97,7 +119,10 @@ def _diff(table: Table) -> Iterator[str]:
             f"- {row[at['BEFORE']]}",
             f"+ {row[at['AFTER']]}",
         ]
-    shown = [plain(line[:_LONGEST]).replace(TIE, " ").replace("\n", " ") for line in lines]
+    shown = [
+        plain(line if line.startswith(("- ", "+ ")) else _cut(line, 0)).replace(TIE, " ").replace("\n", " ")
+        for line in lines
+    ]
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", "".join(shown))), default=0))
     yield from (f"{fence}diff", *shown, fence, "")
 

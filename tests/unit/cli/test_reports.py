@@ -1,5 +1,6 @@
 """Analyses as Markdown, SARIF and JUnit."""
 
+import copy
 import importlib.resources
 import json
 from itertools import pairwise
@@ -112,6 +113,18 @@ def test_comment_shows_up_to_ten_differences_as_a_diff(count: int, *, opened: bo
     assert ("```diff\n" in text) is opened
     assert ("<details>" in text) is not opened
     assert text.count("+ theme=dark") == (count if opened else 0)
+
+
+@pytest.mark.parametrize("count", [1, 11])
+def test_cut_value_of_a_comment_has_a_sign_and_keeps_the_difference(count: int) -> None:
+    differences = [difference(number, "x" * 500 + "dark" + "y" * 500) for number in range(count)]
+    for one in differences:
+        one["after"] = copy.deepcopy(one["after"])
+        one["before"] = copy.deepcopy(one["after"])
+        one["before"]["spec"]["theme"] = "x" * 500 + "light" + "y" * 500
+    text = comment(Analysis([], [], [], [], [], [], [], differences), nowhere, "")
+    assert text.count("…" + "x" * 30) == 2 * count
+    assert text.count("xlighty") == text.count("xdarky") == count
 
 
 def test_text_of_objects_does_not_end_the_diff() -> None:
