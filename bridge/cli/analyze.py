@@ -131,7 +131,7 @@ def _stored(base: str | None, files: Sequence[str], source: Input) -> Iterator[t
 
 async def _analysis(engine: Engine, asked: Asked, files: tuple[str, ...]) -> tuple[Analysis, Applied]:
     from bridge.queries.analysis import analyze, doubtful, held_crds, held_keys, read_applied, read_crds
-    from bridge.queries.asking import target_keys
+    from bridge.queries.states import deleted_keys
 
     deleted, prune = asked.more["deleted"], asked.more["prune"] or asked.more["base"] is not None
     crds = read_crds(asked.more["schemas"])
@@ -139,7 +139,7 @@ async def _analysis(engine: Engine, asked: Asked, files: tuple[str, ...]) -> tup
     applied = read_applied(files, [*([] if prune else await held_crds(engine)), *crds])
     if files and not applied.objects and not applied.problems and not prune:
         raise CommandError(f"no objects in {', '.join(files)}")
-    going = await target_keys(engine.opa, deleted, None) if deleted else []
+    going = await deleted_keys(engine, deleted)
     if prune:
         going += [key for key in await held_keys(engine.opa) if key not in applied.keys]
     found = await analyze(

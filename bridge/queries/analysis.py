@@ -238,12 +238,11 @@ async def analyze(
         after |= _select_doubts(doubts_after, keys, after.values())
         introduced = {name: after[name] for name in after if name not in before}
         violations = await _compare_violations(states.after.opa, found.before.violations, found.after.violations)
-        submitted = engine.settled.submissions if engine.settled else {}
         remaining = [after[name] for name in after if name in before]
         remaining += _as_problems(violations["unchanged"]).values()
         return Analysis(
-            created=sorted(str(key) for key in change.upserts if key not in change.held and key not in submitted),
-            changed=sorted(str(key) for key in change.upserts if key in change.held or key in submitted),
+            created=sorted(str(key) for key in change.upserts if key not in change.held),
+            changed=sorted(str(key) for key in change.upserts if key in change.held),
             deleted=sorted(map(str, change.deleted)),
             unchanged=sorted(map(str, change.unchanged)),
             introduced=await with_suggestions(

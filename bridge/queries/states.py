@@ -16,7 +16,8 @@ from bridge.model.keys import CLUSTER, Key, key_of, parse_key, pointer
 from bridge.model.nesting import as_mapping
 from bridge.model.types import CRD
 from bridge.opa.client import Opa
-from bridge.queries.asking import Entry, by_batches, objects, violations_by
+from bridge.queries.asking import Entry, by_batches, objects, target_keys, violations_by
+from bridge.queries.names import NameNotFoundError, UnknownKindError, choose, match_kinds, read_reference
 from bridge.sources.defaults import Defaulter
 from bridge.sources.pruning import prune
 
@@ -33,9 +34,9 @@ _AUTHORS = frozenset({"core/ConfigMap", "policybridge.io/RegoPolicy"})  # types 
 class PlannedChange:
     """The objects that an apply and a deletion change, with all that follows.
 
-    `held` are the objects before, as far as the change names them. `upserts` are created or differ; `deleted` includes
-    the objects that a Namespace or a CRD takes along. `named` are the Namespaces and objects of which the deletion was
-    requested. `unchanged` were applied and do not differ.
+    `held` are the objects before, as far as the change names them; {} for one of which only the Rego is known.
+    `upserts` are created or differ; `deleted` includes the objects that a Namespace or a CRD takes along. `unchanged`
+    were applied and do not differ.
     """
 
     held: Mapping[Key, Object] = field(default_factory=dict)
@@ -56,6 +57,36 @@ class PlannedChange:
         return {"changes": {"upsert": [*self.upserts.values()], "delete": [str(key) for key in self.deleted]}}
 
 
+async def deleted_keys(engine: Engine, texts: Sequence[str]) -> list[Key]:
+    """Return the objects to delete for their names; a cluster's authors of Rego are not among the objects in OPA.
+
+    Raises CommandError like `target_keys`.
+    """
+    found: list[Key] = []
+    for text in texts:
+        try:
+            found += await target_keys(engine.opa, [text], None)
+        except (NameNotFoundError, UnknownKindError):
+            submitted = [*await _submitted(engine)]
+            types = {key.type_id: () for key in submitted}
+            if not match_kinds(text.partition("/")[0], types):
+                raise
+            key = choose(read_reference(text, types), submitted)
+            if key is None:
+                raise
+            found.append(key)
+    return list(dict.fromkeys(found))
+
+
+async def _submitted(engine: Engine) -> Collection[Key]:
+    """Return the objects that have submitted Rego or data to the engine's OPA."""
+    from bridge.offline.modules import ModulesThere
+
+    if engine.running:
+        return (await (engine.modules_there or ModulesThere()).read(engine.opa)).submissions
+    return engine.settled.submissions if engine.settled else ()
+
+
 async def plan_change(
     engine: Engine,
     applied: Sequence[Object],
@@ -72,14 +103,15 @@ async def plan_change(
     opa = engine.opa
     written = {key_of(obj): obj for obj in applied}
     held = await objects(opa, [*written, *deleted])
-    submitted = engine.settled.submissions if engine.settled else {}
+    namespaces = {key.name for key in deleted if key.type_id == _NAMESPACE}
+    unknown = [key for key in (*written, *deleted) if key.type_id in _AUTHORS and key not in held]
+    submitted = await _submitted(engine) if unknown or namespaces else ()
     after = {
         key: obj if whole or key not in held else await _apply(engine, held[key], obj) for key, obj in written.items()
     }
     gone = [key for key in deleted if (key in held or key in submitted) and key not in written]
     taken = await _find_taken_along(opa, gone)
-    spaces = {key.name for key in gone if key.type_id == _NAMESPACE}
-    taken |= {key for key in submitted if key.namespace in spaces}
+    taken |= {key for key in submitted if key.namespace in namespaces}
     gone += sorted(taken - {*gone, *written})
     held = {**held, **await objects(opa, taken)}
     # An applied object that its Namespace would take along is among the changes, to stay.
@@ -90,7 +122,7 @@ async def plan_change(
         changing |= {key: obj for key, obj in further.items() if obj is not None}
         gone += [key for key, obj in further.items() if obj is None]
         held = {**held, **await objects(opa, further)}
-    return PlannedChange(held, changing, tuple(gone), unchanged)
+    return PlannedChange({**{key: {} for key in submitted}, **held}, changing, tuple(gone), unchanged)
 
 
 async def _apply(engine: Engine, held: Object, written: Object) -> Object:

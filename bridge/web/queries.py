@@ -29,6 +29,7 @@ from bridge.opa.client import Opa
 from bridge.queries.analysis import analyze, doubtful, held_crds
 from bridge.queries.asking import effective_at, objects, policy_kind, target_keys, uncovered
 from bridge.queries.reasons import Reason, explained_reasons
+from bridge.queries.states import deleted_keys
 from bridge.sources.bounded_reading import TooCostlyError, read_manifests
 from bridge.sources.pruning import prune
 from bridge.web.responses import Event, Streams, answer, body_of, decoded
@@ -166,7 +167,7 @@ class Changes:
                 raise Refused(503, "TooMany", message, {"Retry-After": "1"}) from error
             except TooCostlyError as error:
                 raise Refused(413, "TooCostly", str(error)) from error
-        going = await target_keys(opa, deleted, None) if deleted else []
+        going = await deleted_keys(engine, deleted)
         pruned = [prune(obj) for obj in objects]
         found = await analyze(engine, pruned, going, doubts_after=doubtful(doubts))
         mistakes: list[dict[str, Any]] = []

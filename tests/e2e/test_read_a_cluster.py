@@ -83,6 +83,75 @@ def test_a_cluster_is_compared_with_another_and_with_a_folder(
     assert "prod" in unknown.stderr
 
 
+TINTS = f"""\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {{name: shades.{NAME}.example.com, labels: {{gateway.networking.k8s.io/policy: Direct}}}}
+spec:
+  group: {NAME}.example.com
+  names: {{kind: ShadePolicy, plural: shades, singular: shade}}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {{openAPIV3Schema: {{type: object, x-kubernetes-preserve-unknown-fields: true}}}}
+"""
+SHADE = f"""\
+apiVersion: {NAME}.example.com/v1
+kind: ShadePolicy
+metadata: {{name: shade, namespace: {NAME}}}
+spec:
+  targetSelectors: [{{group: "", kind: Service, matchLabels: {{team: web}}}}]
+  shade: 1
+"""
+LABELED = f"""\
+apiVersion: v1
+kind: Service
+metadata: {{name: cart, namespace: {NAME}, labels: {{team: web}}}}
+spec: {{ports: [{{name: http, port: 80}}]}}
+"""
+RULES = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: shades, namespace: opa-policies, labels: {openpolicyagent.org/policy: rego}}
+data:
+  shades.rego: |
+    package acme.shades
+    dark := true
+"""
+
+
+def test_analysis_removes_labels_of_files_alone_and_reads_rego_of_the_cluster(
+    bridge: Run, control_plane: ControlPlane, kubectl_apply: Apply, kubectl_path: Path, tmp_path: Path
+) -> None:
+    kubectl_apply(OBJECTS)
+    kubectl_apply(TINTS)
+    kubectl_apply(LABELED)
+    kubectl_apply(SHADE)
+    unlabeled = LABELED.replace(", labels: {team: web}", "")
+    (tmp_path / "unlabeled.yaml").write_text(unlabeled)
+    analyze = ("analyze", "-f", tmp_path / "unlabeled.yaml", "--kubeconfig", control_plane.kubeconfig, "-o", "json")
+    done = bridge(*analyze)
+    assert done.stdout, done.stderr
+    kinds = {one["policyKind"].partition("/")[2]: one["after"] for one in json.loads(done.stdout)["effective"]}
+    assert kinds == {"ShadePolicy": None}
+    kubectl_apply(unlabeled)
+    Kubectl(kubectl_path, control_plane)("label", "service/cart", "-n", NAME, "team=web")
+    assert json.loads(bridge(*analyze).stdout)["effective"] == []  # no file had the label
+
+    kubectl_apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: opa-policies}\n")
+    kubectl_apply(RULES)
+    deleted = ("analyze", "--delete", "configmap/opa-policies/shades", "--kubeconfig", control_plane.kubeconfig)
+    found = json.loads(bridge(*deleted, "-o", "json").stdout)
+    assert found["objects"]["deleted"] == ["core/ConfigMap/opa-policies/shades"]
+    (tmp_path / "broken.yaml").write_text(RULES.replace("dark := true", "dark := missing(1)"))
+    broken = bridge("analyze", "-f", tmp_path / "broken.yaml", "--kubeconfig", control_plane.kubeconfig, "-o", "json")
+    found = json.loads(broken.stdout)
+    assert found["objects"]["changed"] == ["core/ConfigMap/opa-policies/shades"]
+    assert [one["reason"] for one in found["problems"]["introduced"]] == ["RegoRejected"]
+
+
 BINDING = f"""\
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding

@@ -26,6 +26,7 @@ from tests.properties.test_analysis import Change, problem_name, real_difference
 from tests.properties.test_analysis import Everything as Problems
 
 Answers = dict[str, Any]
+SOURCES = ("", *NAMESPACES, "default")  # of requests
 NEAR = ("ConfigMap", "RegoPolicy", "PolicyKind", "CustomResourceDefinition", "Constraint", "Pick", "Namespace")
 
 
@@ -69,8 +70,7 @@ async def answers(state: State, folder: Mapping[Key, Object]) -> Answers:
     keys = sorted(map(str, folder))
     policies = [str(key) for key in folder if key.group == GROUP]
     asked: list[tuple[str, str, Any]] = [
-        (f"effective for {source}", "effective", {"targets": keys, "sourceNamespace": source})
-        for source in ("", *NAMESPACES)
+        (f"effective for {source}", "effective", {"targets": keys, "sourceNamespace": source}) for source in SOURCES
     ]
     asked += [(name, name, {}) for name in ("types", "names", "scopes", "policies", "constraints")]
     asked += [(name, name, {}) for name in ("refused_policykinds", "undescribed", "policykind_doubts", "audit_keys")]
@@ -132,7 +132,7 @@ def _effective(answer: Answers) -> dict[tuple[str, ...], Any]:
         (entry["target"], entry["policyKind"], json.dumps(path["path"]), source): {
             name: value for name, value in path.items() if name not in {"path", "notAttached"}
         }
-        for source in ("", *NAMESPACES)
+        for source in SOURCES
         for entry in map(json.loads, answer[f"effective for {source}"])
         for path in entry["paths"]
     }
