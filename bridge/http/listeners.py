@@ -4,6 +4,7 @@ Messages of aiohttp's server are written to the bridge's log.
 """
 
 import asyncio
+import contextlib
 import errno
 import functools
 import logging
@@ -13,9 +14,8 @@ import ssl
 import time
 import traceback
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import structlog
 from aiohttp import web
@@ -38,37 +38,8 @@ _EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _CERTIFICATE_ERRORS = {"PEER_DID_NOT_RETURN_A_CERTIFICATE", "CERTIFICATE_VERIFY_FAILED"}
 
 
-class GatedSite(web.BaseSite):
-    """Listens on a host and port through a Gate, `::` meaning all addresses, for a `runner` that is set up."""
-
-    def __init__(
-        self, runner: web.AppRunner, host: str, port: int, gate: Gate, tls: Certificates | None = None
-    ) -> None:
-        super().__init__(runner)
-        self._host = host
-        self._port = port
-        self._gate = gate
-        self._tls = tls
-
-    @property
-    def name(self) -> str:
-        """Return the address, for messages."""
-        return f"{'https' if self._tls else 'http'}://{self._host}:{self._port}"
-
-    async def start(self) -> None:
-        """Listen. Raises OSError."""
-        await super().start()
-        server = self._runner.server
-        if server is None:
-            raise RuntimeError("the runner is not set up")
-        acceptor = Acceptor(await _open_sockets(self._host, self._port), self._gate, server, self._tls)
-        acceptor.start()
-        # aiohttp reads its `sockets`, and calls `close`.
-        self._server = cast("asyncio.AbstractServer", acceptor)
-
-
 class Acceptor:
-    """Accepts connections of `sockets` and serves each with a protocol from `make`."""
+    """Accepts connections of `sockets`, each through the gate, and serves each with a protocol from `make`."""
 
     def __init__(self, sockets: list[socket.socket], gate: Gate, make: Any, tls: Certificates | None) -> None:
         self.sockets = sockets
@@ -241,7 +212,7 @@ class ServeError(Exception):
     """Why the bridge cannot start, in one line with the fix."""
 
 
-@asynccontextmanager
+@contextlib.asynccontextmanager
 async def serving(
     app: web.Application,
     address: str,
@@ -263,21 +234,22 @@ async def serving(
         app, access_log=None, logger=server_logger(), keepalive_timeout=LONGEST_IDLE, shutdown_timeout=shutdown_timeout
     )
     await runner.setup()
-    try:
+    async with contextlib.AsyncExitStack() as stack:
+        stack.push_async_callback(runner.cleanup)
         try:
             if tls:
                 tls.load()
-            await GatedSite(runner, host, port, gate, tls).start()
+            acceptor = Acceptor(await _open_sockets(host, port), gate, runner.server, tls)
         except CertificateError as error:
             raise ServeError(f"cannot serve at {option}: {error}") from error
         except OSError as error:
             # A name that cannot be resolved has a negative error number.
             reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
             raise ServeError(f"cannot listen on {address}: {reason}; give another {option} HOST:PORT") from error
+        stack.callback(acceptor.close)
+        acceptor.start()
         shown = f"[{host}]" if ":" in host else host
-        yield f"{'https' if tls else 'http'}://{shown}:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
+        yield f"{'https' if tls else 'http'}://{shown}:{acceptor.sockets[0].getsockname()[1]}"
 
 
 def checked_web_token(text: str) -> str:
