@@ -69,6 +69,7 @@ PATIENCE = 5.0  # seconds of the initial list after which an OPA without any Reg
 QUICK = 4.0  # seconds of a first check; the shipped modules take 1.7 s of processor time
 _HALVING = 2.0  # a late check and its halves together take at most this multiple of a first check
 _USUAL = 3.0  # a check that takes this multiple of the last one takes long
+_SHORT = 1.5  # seconds of a check that delays nobody, whatever others take: some are known already
 _DRIFT = 1.2  # so much longer may the shortest check become with each check: the machine's load changes
 _LOOK = 0.01  # seconds between two checks of an OPA that loads a bundle; they double
 _LONGEST_LOOK = 0.5
@@ -790,7 +791,7 @@ class Loader:
         if self._entries.get(submission.author) is not entry or entry.submitted is not submission:
             return  # it is gone, or another version has arrived
         took = clock.time() - started
-        entry.slow = took > _USUAL * self._typical
+        entry.slow = took > max(_USUAL * self._typical, _SHORT)
         if not any(problem.code in PASSING for problem in problems):
             self._typical = min(took, _DRIFT * self._typical)
             if not entry.slow:
