@@ -205,7 +205,10 @@ async def _answered(
         marks = dict[str, str]()
         for mark, (seed, one) in sent.items():
             if port := translation.ports.get((seed, one.port)):
-                marks[_send(port, one, mark)] = mark
+                own = _send(port, one, mark)
+                while own in marks:  # the port of an earlier connection
+                    own = _send(port, one, mark)
+                marks[own] = mark
         await eventually(lambda: _lines(log), lambda lines: marks.keys() <= lines.keys(), patience=STARTING)
     finally:
         process.terminate()
@@ -226,9 +229,9 @@ def _bootstrap(translation: Translation) -> Object:
 
 
 def _lines(log: Path) -> dict[str, tuple[str, str]]:
-    """The complete lines of an access log by their marks: the name of a route, and a status."""
+    """The first complete line of an access log for each mark: the name of a route, and a status."""
     rows = [line.split(" ") for line in log.read_text().splitlines(keepends=True) if line.endswith("\n")]
-    return {row[0]: ("" if row[1] == "-" else row[1], row[2].strip()) for row in rows if len(row) == 3}
+    return {row[0]: ("" if row[1] == "-" else row[1], row[2].strip()) for row in reversed(rows) if len(row) == 3}
 
 
 def _connect(port: int, server_name: str) -> str:
