@@ -234,25 +234,30 @@ def build_bundle(
     return Bundle({MANIFEST: _manifest(revision, owned, before_v1), **files}, revision, owned, before_v1)
 
 
-def build_view_bundle(rules: Bundle, documents: Mapping[str, Any], view: str, now: str) -> Bundle:
+def build_view_bundle(
+    rules: Bundle, documents: Mapping[str, Any], view: str, now: str, number: int | None = None
+) -> Bundle:
     """Return the bundle of a view: the files of the bundle `rules`, and `documents` by their names.
 
-    The revision follows from the content. The document VIEW has it, with the time `now`, which the revision ignores.
+    The revision follows from the content. The document VIEW has it, with the time `now` and the `number`, which the
+    revision ignores: the number of each bundle is higher than those before, so a lower one shows a rollback.
     """
     owned = tuple(sorted({*rules.roots, *documents, VIEW}))
     files = {path: content for path, content in rules.files.items() if path != MANIFEST}
     for name, document in sorted(documents.items()):
         files[f"{name}/data.json"] = msgspec.json.encode(document, order="deterministic")
     revision = _digest({**files, VIEW: view.encode()}, (*owned, *rules.old))
-    about = {"name": view, "revision": revision, "since": now}
+    about = {"name": view, "revision": revision, "since": now, **({} if number is None else {"number": number})}
     files[f"{VIEW}/data.json"] = msgspec.json.encode(about, order="deterministic")
     return Bundle({MANIFEST: _manifest(revision, owned, rules.old), **files}, revision, owned, rules.old)
 
 
-def build_cluster_bundle(documents: Mapping[str, Any], cluster: str, view: str, now: str) -> Bundle:
+def build_cluster_bundle(
+    documents: Mapping[str, Any], cluster: str, view: str, now: str, number: int | None = None
+) -> Bundle:
     """Return the bundle of a cluster's data alone, below `data.clusters[cluster]`, with the document VIEW there."""
     root = f"{CLUSTERS}/{cluster}"
-    found = build_view_bundle(Bundle({}, "", ()), documents, view, now)
+    found = build_view_bundle(Bundle({}, "", ()), documents, view, now, number)
     files = {f"{root}/{path}": content for path, content in found.files.items() if path != MANIFEST}
     return Bundle({MANIFEST: _manifest(found.revision, (root,)), **files}, found.revision, (root,))
 

@@ -8,6 +8,7 @@
 """
 
 import asyncio
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -75,6 +76,7 @@ class Publishing:
         self._resting: set[str] = set()  # views that were built a moment ago
         self._marks: dict[str, Marks | None] = {}  # of built views; None or absent: every change concerns it
         self._seen: list[Marks] | None = None  # of changes since the current query began; None: none is running
+        self._number = 0  # of the last bundle
         self._took = 0.0  # seconds of the last query
         self._torn = False  # whether the current query may have seen a part of a change
 
@@ -161,11 +163,15 @@ class Publishing:
                 self.edges.published[view.name] = Published(view.name, problem=why)
             return
         now, documents = utc_now(), found.documents
+        # Of the time, because a bridge that starts knows no former number.
+        self._number = max(self._number + 1, time.time_ns() // 1_000_000)
         if view.cluster:
-            bundle = await asyncio.to_thread(build_cluster_bundle, documents, view.cluster, view.name, now)
+            bundle = await asyncio.to_thread(
+                build_cluster_bundle, documents, view.cluster, view.name, now, self._number
+            )
         else:
             allowed = add_edge_policy(rules, rego_root())
-            bundle = await asyncio.to_thread(build_view_bundle, allowed, documents, view.name, now)
+            bundle = await asyncio.to_thread(build_view_bundle, allowed, documents, view.name, now, self._number)
         if bundle.revision != endpoint.revision:
             content = await asyncio.to_thread(self.edges.sign, view.name, bundle)
             await endpoint.serve_next(Bundle({}, bundle.revision, bundle.roots), content)

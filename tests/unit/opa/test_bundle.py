@@ -77,6 +77,13 @@ def test_bundle_of_a_view_has_the_files_of_the_rules_and_states_its_revision() -
     assert json.loads(files["bridge_view/data.json"]) == about
 
 
+def test_number_of_a_view_is_signed_with_it_and_no_part_of_its_revision() -> None:
+    rules = build_bundle(MODULES, {}, ["a", "b"])
+    one, two = (build_view_bundle(rules, {}, "shop", "2026-01-01T00:00:00Z", number) for number in (1, 2))
+    assert one.revision == two.revision
+    assert [json.loads(view.files["bridge_view/data.json"])["number"] for view in (one, two)] == [1, 2]
+
+
 def test_view_has_the_policy_of_edges_beside_rego_of_both_versions() -> None:
     rules = build_bundle(MODULES, {}, ["a", "b"], ["a/one.rego"])
     view = build_view_bundle(add_edge_policy(rules, rego_root()), {}, "shop", "2026-01-01T00:00:00Z")
