@@ -22,7 +22,7 @@ _found(effect, parameters) := effective_targets.unknown(effect, parameters) if {
 	object.get(parameters, "required", false)
 	message := sprintf("%s of %s is not in effect", [parameters.field, _kind(parameters)])
 } if {
-	effective.values_at(effect, parameters.field) == []
+	not effective.has_value(effect, parameters.field)
 } else := {{"message": message, "severity": "medium", "field": parameters.field, "policies": found.policies, "extent": extent} |
 	some found in effective.values_at(effect, parameters.field)
 	some wanted, extent in _unmet(found.value, kinds.quantity_at(parameters.kind, found.path), parameters)

@@ -19,6 +19,7 @@ from bridge.opa.bundle import opa_config
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import Shipped, shipped
+from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.compile_check import Checker
 from bridge.policy_loader.loader import Loader
 from bridge.policy_loader.submissions import Submission, Verdict
@@ -87,8 +88,11 @@ class Bench:
 
 
 def policies_beside(bench: Bench) -> Policies:
-    """A webhook's view of the policies of a bench, as of a bridge whose OPA has all objects."""
-    authors = SimpleNamespace(unlisted=False, policies_exist=True)
+    """A webhook's view of the policies of a bench, as of a bridge whose OPA has all objects.
+
+    The authors are not listed yet, so a failure denies.
+    """
+    authors = Authors(bench.loader, ["*"])
     guardrails = UsedGuardrails(lambda _: None)
     loading = SimpleNamespace(authors=authors, loader=bench.loader, guardrails=guardrails)
     return policies_of(cast("PolicyLoading", loading), str)

@@ -136,6 +136,7 @@ async def test_policies_of_any_group_are_requested_and_other_objects_are_not(
         assert await requested("paintpolicies", "PaintPolicy", {"targetSelectors": []})
         for spec in ({"color": "red"}, ["targetRefs"], "targetRefs", None):
             assert not await requested("paintpolicies", "PaintPolicy", spec), spec
-        assert not await requested("paints", "Paint", {"targetRefs": refs})
+        assert await requested("paints", "Paint", {"targetRefs": refs})  # whatever the plural
+        assert not await requested("paints", "Paint", {"color": "red"})
     finally:
         await client.delete(f"{configurations}/{name}")

@@ -32,6 +32,8 @@ _changed_above := {keys.object_of(target) | some targets in queries.dependents.s
 #   The messages of guardrails about an AdmissionRequest, as `[action, message]`: the violations that exist after the
 #   request and not before. `dryrun` has none. Objects of a namespace that is being deleted may always go.
 guardrail_messages := set() if {
+	guardrails == set()
+} else := set() if {
 	remaining
 } else := _messages_about(_introduced, {})
 
@@ -45,6 +47,7 @@ remaining := {
 	"changes": change,
 	"introduced": _introduced,
 } if {
+	guardrails != set()
 	_after.rest != []
 	not _is_denied
 }
@@ -78,7 +81,9 @@ messages_of_judged := found if {
 _none_judged := {name: "is not judged: OPA could not compute it" | some name in guardrails}
 
 # What is not judged is denied as a violation is, unless the Constraint says otherwise.
-_messages_about(rows, unjudged) := {[action, text] | some action in {"deny", "warn"}; some text in _listed(rows, action)} | {[action, text] |
+_messages_about(rows, unjudged) := set() if {
+	[count(rows), count(unjudged)] == [0, 0]
+} else := {[action, text] | some action in {"deny", "warn"}; some text in _listed(rows, action)} | {[action, text] |
 	some name, why in unjudged
 	action := constraints.unjudged_action(name)
 	text := sprintf("[%s] %s%s", [name, why, _way_out_of(action)])
@@ -91,11 +96,15 @@ _way_out_of("warn") := ""
 # METADATA
 # description: The Constraints of guardrails that decide about the request.
 guardrails := {name |
-	_changed_key
-	not _leaves_with_its_namespace
 	some name, spec in constraints.active_constraints
 	constraints.is_guardrail(spec.policy)
 	constraints.action(spec) != "dryrun"
+	_is_guarded
+}
+
+_is_guarded if {
+	_changed_key
+	not _leaves_with_its_namespace
 }
 
 _changed_key := keys.of(written_object) if {

@@ -69,8 +69,8 @@ _bound_pod := pod if {
 
 # METADATA
 # description: |
-#   The rules may find something about the request: while a Constraint exists, about any; otherwise about a policy, about
-#   what describes policies, and about the object behind a subresource or a Binding.
+#   The rules may find something about the request: while a Constraint exists, about any; otherwise about a written
+#   policy, about what describes policies, and about the object behind a subresource or a Binding.
 may_concern if data.objects["policybridge.io"].Constraint["-"]
 
 may_concern if object.get(input, "subResource", "") != ""
@@ -79,7 +79,10 @@ may_concern if is_binding
 
 may_concern if input.kind.group == "policybridge.io"
 
-may_concern if kinds.get(concat("/", [keys.group_name(input.kind.group), input.kind.kind]))
+may_concern if {
+	input.operation != "DELETE"
+	kinds.get(concat("/", [keys.group_name(input.kind.group), input.kind.kind]))
+}
 
 # The update for a request to the subresource `scale`: the stored scaled object with the new number of replicas.
 # Undefined for other requests, and if the object is not stored.

@@ -17,7 +17,7 @@ test_what_cannot_be_judged_is_a_violation_by_the_objects_that_match if {
 	_rows({}) == {{
 		"constraint": "c",
 		"object": testing.cart_route,
-		"enforcementAction": "warn",
+		"enforcementAction": "deny",
 		"message": "cannot be judged: it loops",
 		"details": {"severity": "unknown"},
 	}}
@@ -25,6 +25,7 @@ test_what_cannot_be_judged_is_a_violation_by_the_objects_that_match if {
 
 test_the_failure_policy_decides_whether_it_is_denied if {
 	{row.enforcementAction | some row in _rows({"failurePolicy": "Fail"})} == {"deny"}
+	{row.enforcementAction | some row in _rows({"failurePolicy": "Ignore"})} == {"warn"}
 	{row.enforcementAction | some row in _rows({"failurePolicy": "Fail", "enforcementAction": "dryrun"})} == {"dryrun"}
 }
 

@@ -53,7 +53,7 @@ _flaws(entry, expected) := [{"what": "Unknown", "message": message}] if {
 	[object.union({"what": "Value"}, flaw) | some [_, flaw] in sort({[flaw.pointer, flaw] | some flaw in _differing(entry, expected)})],
 	[{"what": "Present", "pointer": pointer, "policies": _policies_at(entry, pointer)} |
 		some pointer in expected.absent
-		effective.values_at(entry, pointer) != []
+		effective.has_value(entry, pointer)
 	],
 	[{"what": "Unknown", "message": why} | some pointer in expected.absent; why := effective.obstacle(entry, pointer)],
 	[{"what": "Origin", "pointer": pointer, "expected": sort(wanted), "found": found} |
