@@ -13,7 +13,7 @@ import resource
 import tempfile
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import msgspec
 
@@ -110,6 +110,9 @@ class Finding(NamedTuple):
     message: str
 
 
+_SCALARS = frozenset({"string", "number", "boolean", "null"})  # types of terms with one value
+
+
 class RuleHead(NamedTuple):
     """The head of a rule in the module `path`.
 
@@ -124,9 +127,15 @@ class RuleHead(NamedTuple):
     exclusive: bool
 
     @property
-    def is_constant(self) -> bool:
-        """Return whether its name has no variable part."""
-        return all(kind == "string" for kind, _ in self.ref[1:])
+    def terms(self) -> tuple[tuple[str, Any] | None, ...]:
+        """Return the terms of its name; None for a part that may have several values."""
+        return tuple(term if number == 0 or term[0] in _SCALARS else None for number, term in enumerate(self.ref))
+
+    def contradicts(self, other: Self) -> bool:
+        """Return whether both may define one document, with different values."""
+        if any(one != two and one and two for one, two in zip(self.terms, other.terms, strict=False)):
+            return False
+        return len(self.ref) != len(other.ref) or self.exclusive or other.exclusive
 
     @property
     def name(self) -> str:

@@ -36,6 +36,7 @@ from bridge.policy_loader.submissions import (
 
 _REMEMBERED = 32  # sets
 _TESTED = 1000  # remembered submissions with passed tests
+EVALUATION_CONFLICT = "eval_conflict_error"  # OPA's code of two values of one rule
 IN_THE_WAY = "data_in_the_way"  # the code of the problem that OPA has documents of another client
 _OWN = frozenset({PARSE_ERROR, "rego_unsafe_var_error"})  # codes of errors that no other submission causes
 
@@ -141,7 +142,7 @@ class Judge:
         OPA would find that only when it evaluates both, and then neither has a value.
         """
         sharing = Counter(package for one in submissions for package in set(packages(one).values()))
-        claims: dict[tuple[DataPath, str], list[tuple[Submission, RuleHead]]] = {}
+        claims: dict[tuple[DataPath, str], dict[Key, list[tuple[Submission, RuleHead]]]] = {}
         for submission in submissions:
             if all(sharing[package] == 1 for package in packages(submission).values()):
                 continue
@@ -150,28 +151,43 @@ class Judge:
                 if isinstance(head, Finding):
                     return [replace(places.fault(*head), author=submission.author, own=True)]
                 package = package_of(places.modules[head.path])
-                if package and head.is_constant and sharing[package] > 1:
-                    claims.setdefault((package, head.name), []).append((submission, head))
+                if package and sharing[package] > 1:
+                    named = claims.setdefault((package, str(head.ref[0][1])), {})
+                    named.setdefault(submission.author, []).append((submission, head))
         return [
             fault
-            for (package, name), found in claims.items()
-            if any(head.exclusive for _, head in found)
-            for fault in self._name_contradictions(package, name, found)
+            for (package, _), found in claims.items()
+            if len(found) > 1
+            for fault in self._name_contradictions(package, [*found.values()])
         ]
 
     def _name_contradictions(
-        self, package: DataPath, name: str, found: Sequence[tuple[Submission, RuleHead]]
+        self, package: DataPath, claims: Sequence[Sequence[tuple[Submission, RuleHead]]]
     ) -> Iterator[Fault]:
-        owner = min((one for one, _ in found), key=lambda one: self.rank(one, package))
-        for one in {one.author: one for one, _ in found}.values():
-            if one is not owner:
-                path = next(head.path for other, head in found if other is one)
-                places = Places([one])
-                line = line_of_rule(places.modules[path], name)
-                text = (
-                    f"{'.'.join(package)}.{name} belongs to {owner.author}, and may have other values: rename the rule"
-                )
-                yield replace(places.fault(path, line, 1, "rule_conflict", text), own=True)
+        """Return one fault for each author of rules of one name that may contradict those of an older one."""
+        taken: dict[tuple[Any, ...], list[tuple[Submission, RuleHead]]] = {}  # by the terms of the name
+        variable: list[tuple[Submission, RuleHead]] = []
+        for claim in sorted(claims, key=lambda found: self.rank(found[0][0], package)):
+            fault = None
+            for one, head in claim:
+                near = [*taken.get(head.terms, ()), *variable]
+                if None in head.terms:
+                    near = [other for found in taken.values() for other in found]
+                if owner := next((other for other, its in near if head.contradicts(its)), None):
+                    fault = self._describe_contradiction(package, one, head, owner.author)
+                    yield fault
+                    break
+            for one, head in () if fault else claim:
+                alike = taken.setdefault(head.terms, [])
+                if all(head.exclusive != its.exclusive for _, its in alike):
+                    alike.append((one, head))
+                    variable += [(one, head)] if None in head.terms else []
+
+    def _describe_contradiction(self, package: DataPath, one: Submission, head: RuleHead, owner: Key) -> Fault:
+        places = Places([one])
+        line = line_of_rule(places.modules[head.path], head.name)
+        text = f"{'.'.join(package)}.{head.name} belongs to {owner}, and may have other values: rename the rule"
+        return replace(places.fault(head.path, line, 1, "rule_conflict", text), own=True)
 
     async def _find_rules(self, submission: Submission, places: Places) -> Sequence[RuleHead | Finding]:
         if id(submission) not in self._heads:
@@ -310,18 +326,46 @@ async def fails_on_examples(opa: Opa, author: Key, submissions: Sequence[Submiss
 
 
 def failures_by_author(
-    failing: Mapping[tuple[str, str], OpaError], submissions: Sequence[Submission]
+    failing: Mapping[tuple[str, str], OpaError],
+    submissions: Sequence[Submission],
+    rank: Callable[[Submission], Any] = lambda one: one.age,
 ) -> dict[Key, tuple[ModuleProblem, ...]]:
-    """Return what fails on single items in the modules of each author."""
+    """Return what fails on single items, by the author who is the cause, see `find_culprit`."""
     found: dict[Key, list[ModuleProblem]] = {}
     places = Places(submissions if failing else ())
     for (_, item), error in sorted(failing.items(), key=lambda entry: entry[0]):
         for one in error.errors[:1] if isinstance(error, OpaRejected) else ():
             fault = fault_of(one, places)
-            if fault.author:
-                message = f"fails on {item}: {fault.problem.message}"
-                found.setdefault(fault.author, []).append(replace(fault.problem, message=message))
+            if culprit := find_culprit(fault, submissions, rank):
+                problem = describe_for(culprit.author, fault)
+                message = f"fails on {item}: {problem.message}"
+                found.setdefault(culprit.author, []).append(replace(problem, message=message))
     return {author: tuple(problems) for author, problems in found.items()}
+
+
+def find_culprit(
+    fault: Fault, submissions: Iterable[Submission], rank: Callable[[Submission], Any]
+) -> Submission | None:
+    """Return the submission that causes a fault of an evaluation; None if that is in no author's module.
+
+    A contradiction in a package of several authors is due to the youngest one, the last by `rank`: without that author
+    the older rules had one value.
+    """
+    submissions = list(submissions)
+    owner = next((one for one in submissions if one.author == fault.author), None)
+    if owner is None or fault.problem.code != EVALUATION_CONFLICT:
+        return owner
+    own = packages(owner)
+    wanted = {own[fault.problem.file]} if fault.problem.file in own else set(own.values())
+    return max((one for one in submissions if one is owner or wanted & set(packages(one).values())), key=rank)
+
+
+def describe_for(author: Key, fault: Fault) -> ModuleProblem:
+    """Return the problem of a fault for an author, with its place in the message if it is in another's module."""
+    if fault.author == author:
+        return fault.problem
+    message = f"{_name_place(fault)}: {fault.problem.message}"
+    return replace(fault.problem, file="", line=0, column=0, message=message)
 
 
 def fault_of(error: Mapping[str, Any], places: Places) -> Fault:

@@ -34,9 +34,11 @@ from bridge.policy_loader.judgement import (
     Chosen,
     Judge,
     Problems,
+    describe_for,
     fails_on_examples,
     failures_by_author,
     fault_of,
+    find_culprit,
     joined,
     list_claims,
     problems_of,
@@ -76,7 +78,6 @@ _LONGEST_LOOK = 0.5
 _SLOW = 2.0  # seconds after which authors get the status that OPA has not loaded it yet
 _RETRY = 30.0  # seconds until a rejected version is checked again, for a reason outside of the set
 _FAILED = 1.0  # seconds after a check that could not be made
-_CONFLICT = "eval_conflict_error"
 _REFUSED = "bundle_error"
 
 VIEW_IN_USE = (
@@ -380,19 +381,21 @@ class Loader:
 
     def _withdraw_culprit(self, fault: Fault) -> None:
         """Withdraw the version in which an evaluation failed, or the latest that adds rules to its package."""
-        entry = self._entries.get(fault.author) if fault.author else None
+        culprit = find_culprit(fault, self._served, self._rank)
+        entry = self._entries.get(culprit.author) if culprit else None
         if entry is None or entry.chosen is None:
             return
-        conflict = fault.problem.code == _CONFLICT
-        culprit = max(self._find_sharing(entry, fault.problem.file), key=_rank_youth) if conflict else entry
-        log.warning("module failed", submission=str(culprit.submitted.author), why=fault.problem.message)
-        self._withdraw(culprit, [fault])
+        log.warning("module failed", submission=str(entry.submitted.author), why=fault.problem.message)
+        self._withdraw(entry, [fault])
         self.reconsider()
 
-    def _find_sharing(self, entry: Entry, module: str = "") -> list[Entry]:
-        """Return the entries in the set with a package of this one (or of this module), including itself."""
-        own = packages(entry.chosen) if entry.chosen else {}
-        wanted = {own[module]} if module in own else set(own.values())
+    def _rank(self, served: Submission) -> tuple[int, tuple[bool, str, Key]]:
+        entry = self._entries.get(served.author)
+        return (entry.since if entry else 0, served.age)
+
+    def _find_sharing(self, entry: Entry) -> list[Entry]:
+        """Return the entries in the set with a package of this one, including itself."""
+        wanted = set(packages(entry.chosen).values()) if entry.chosen else set()
         return [
             other
             for other in self._entries.values()
@@ -402,10 +405,7 @@ class Loader:
     def _withdraw(self, entry: Entry, faults: Sequence[Fault]) -> None:
         if entry.chosen:
             author, others = entry.submitted.author, [one for one in self._find_sharing(entry) if one is not entry]
-            problems = [
-                fault.problem if fault.author == author else replace(fault.problem, file="", line=0, column=0)
-                for fault in faults
-            ]
+            problems = [describe_for(author, fault) for fault in faults]
             self._failures.append(Failure(entry.chosen, tuple(problems), tuple(one.submitted for one in others)))
 
     async def run(self) -> None:
@@ -512,7 +512,7 @@ class Loader:
                 self._published = states
 
     def _failing(self) -> Mapping[Key, tuple[ModuleProblem, ...]]:
-        found = dict(failures_by_author(self.failing.errors, self._served))
+        found = dict(failures_by_author(self.failing.errors, self._served, self._rank))
         for author, problems in self._find_view_readers().items():
             found[author] = (*problems, *found.get(author, ()))
         return found

@@ -310,30 +310,63 @@ async def test_module_that_fails_only_on_what_a_user_wrote_stays(bench: Bench) -
     assert bench.verdicts["a"].failing[0].line == 5
 
 
-async def test_of_two_that_define_one_key_the_later_goes(bench: Bench) -> None:
-    bench.put("a", "package team\n\nx[key] := 1 if some key in [input.policyKind]\n")
-    bench.put("c", "package bridge.strategies.c\n\nresult := data.team.x[input.policyKind]\n")
+CHOICE = "package team\n\nx := value if some value in values\n\nvalues contains 1\n"
+
+
+async def test_younger_author_whose_member_contradicts_a_rule_goes(bench: Bench) -> None:
+    bench.put("a", CHOICE)
+    bench.put("c", "package bridge.strategies.c\n\nresult := data.team.x if input.policyKind\n")
     await bench.until_active("a", "c")
-    bench.put("b", "package team\n\nx[key] := 2 if some key in [input.policyKind]\n")
+    bench.put("b", "package team\n\nvalues contains 2 if input.established\n")
     await bench.until_active("b")
     with pytest.raises(OpaRejected) as failed:
         await bench.opa.ask("bridge/strategies/c/result", PAIR)
     assert await bench.loader.blame(failed.value)
-    await bench.refused("b")
+    file, _, code, message = await bench.refused("b")
+    assert (file, code) == ("", "eval_conflict_error")
+    assert message.startswith("core/ConfigMap/policies/a m0.rego:3: ")
     assert await bench.opa.ask("bridge/strategies/c/result", PAIR) == 1
     assert not await bench.loader.blame(OpaRejected(500, "internal_error", "", [{"code": "eval_conflict_error"}]))
     bench.loader.remove(author("a"))
     await bench.until_active("b")
 
 
+async def test_contradiction_on_an_object_is_reported_to_the_youngest_author_of_the_package(bench: Bench) -> None:
+    bench.put("young", 'package team\n\nvalues contains 2 if input.role == "db"\n', created=YOUNGER)
+    bench.put("old", CHOICE, created=OLDER)
+    await bench.until_active("old", "young")
+    with pytest.raises(OpaRejected) as failed:
+        await bench.opa.ask("team/x", {"role": "db"})
+    assert not await bench.loader.blame(failed.value)
+    bench.loader.failing.add("violations", "core/Service/shop/cart", failed.value)
+    await bench.until(lambda verdicts: bool(verdicts["young"].failing))
+    assert (
+        bench.verdicts["young"]
+        .failing[0]
+        .message.startswith("fails on core/Service/shop/cart: core/ConfigMap/policies/old m0.rego:3: ")
+    )
+    assert not bench.verdicts["old"].failing
+    assert bench.verdicts["young"].programmed
+
+
 OLDER, YOUNGER = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
 
 
 @pytest.mark.parametrize(
-    "rule", ["limit := 4", 'limit := 4 if input.role == "db"', "twice(_) := 0", "default limit := 9"]
+    "rule",
+    [
+        "limit := 4",
+        'limit := 4 if input.role == "db"',
+        "twice(_) := 0",
+        "default limit := 9",
+        "sizes[name] := 4 if some name in input.names",
+        'open["a"] := 4',
+        "open[x].b := 4 if some x in input.names",
+    ],
 )
 async def test_younger_author_may_not_contradict_a_rule_of_the_package(bench: Bench, rule: str) -> None:
-    bench.put("old", "package team\n\nlimit := 3\n\ntwice(n) := n * 2\n", created=OLDER)
+    rules = 'limit := 3\n\ntwice(n) := n * 2\n\nsizes["a"] := 1\n\nopen[x] := 1 if some x in input.names\n'
+    bench.put("old", f"package team\n\n{rules}", created=OLDER)
     await bench.until_active("old")
     bench.put("young", f"package team\n\n# mine\n{rule}\n", created=YOUNGER)
     file, line, code, message = await bench.refused("young")
@@ -347,6 +380,13 @@ async def test_authors_share_sets_and_rules_that_are_only_true(bench: Bench) -> 
     bench.put("young", "package team\n\nallow if input.b\n\ndeny contains 2\n", created=YOUNGER)
     await bench.until_active("old", "young")
     assert await bench.opa.ask("team", {"b": 1}) == {"allow": True, "deny": [1, 2]}
+
+
+async def test_authors_share_an_object_by_different_keys(bench: Bench) -> None:
+    bench.put("a", 'package team\n\nsizes["a"] := 1\n\nports[1][x] := 1 if some x in [1]\n', created=OLDER)
+    bench.put("b", 'package team\n\nsizes["b"] := 2\n\nports[2][x] := 2 if some x in [1]\n', created=YOUNGER)
+    await bench.until_active("a", "b")
+    assert await bench.opa.get("team/sizes") == {"a": 1, "b": 2}
 
 
 async def test_author_of_a_package_regains_a_name_that_a_younger_one_took(bench: Bench) -> None:
