@@ -238,10 +238,11 @@ _without_rule(node, path) := array.slice(path, 0, count(path) - 1) if {
 	levels.of(node) == "Rule"
 } else := path
 
-_described(path) := object.union({_fields[levels.of(on)]: on | some on in path}, {
+_described(path) := object.union(place, {
 	"labels": {key: _labels(key) | some key in (objects | namespaces)},
-	"hostnames": _hostnames(path),
+	"hostnames": _hostnames(place),
 }) if {
+	place := {_fields[levels.of(on)]: on | some on in path}
 	objects := {keys.object_of(on) | some on in path}
 	namespaces := {keys.format("", "Namespace", "", namespace) |
 		some key in objects
@@ -292,11 +293,11 @@ _reported(entry) := {"unknown": why, "policies": policies} if {
 	"targets": {one.policy: one.target | some one in entry.policies},
 }
 
-# The hostnames of a path's requests: those of its route that its listener serves (Gateway API, HTTPRouteSpec.hostnames).
-# `*` is any.
-_hostnames(path) := names if {
-	own := [lower(name) | some on in path; levels.of(on) == "Route"; some name in lookup.get(on).spec.hostnames]
-	served := array.concat([name | some on in path; levels.of(on) == "Listener"; name := _listener_hostname(on)], ["*"])[0]
+# The hostnames of the requests at a route and a listener: those of the route that the listener serves (Gateway API,
+# HTTPRouteSpec.hostnames). `*` is any.
+_hostnames(place) := names if {
+	own := [lower(name) | some name in lookup.get(place.route).spec.hostnames]
+	served := array.concat([name | name := _listener_hostname(place.listener)], ["*"])[0]
 	names := {name | own == []; name := served} | {name |
 		some one in own
 		name := _narrower(one, served)

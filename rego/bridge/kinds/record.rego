@@ -391,6 +391,7 @@ misplaced_field(policy_kind, pointer) := sprintf("the field is a pointer into wh
 	leaves.pointer(array.slice(path, length, count(path))),
 ]) if {
 	path := leaves.segments(pointer)
+	path[0] in get(policy_kind).places[_].segments
 	length := max([count(place) |
 		some entry in get(policy_kind).places
 		some start in numbers.range(0, count(entry.segments) - 1)

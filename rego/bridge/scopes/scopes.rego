@@ -164,26 +164,34 @@ _counts_below(policy_kind, scope, node) if {
 }
 
 # A node is one at which a policy kind may act.
-acts_at(policy_kind, node) if {
+acts_at(policy_kind, node) := _acts_at_target(policy_kind, node) if {
+	kinds.acts_at_targets(policy_kind)
+} else := _acts_at_level(policy_kind, node)
+
+_acts_at_level(policy_kind, node) := false if {
+	levels.of(node) != kinds.get(policy_kind).effectiveTarget # most nodes of a path
+} else if {
 	_is_of_acting_type(policy_kind, node)
 } else := false if {
 	hierarchy.is_unaccepted(node)
 } else if {
-	not kinds.acts_at_targets(policy_kind)
 	levels.of(node) == kinds.get(policy_kind).effectiveTarget
 	_has_place(policy_kind, keys.parse(node).object)
 	kinds.acts_on(policy_kind, keys.parse(node).type)
+} else := false
+
+_acts_at_target(policy_kind, node) := false if {
+	not kinds.may_target(policy_kind, keys.type_of(node)) # most nodes of a path
+} else := false if {
+	hierarchy.is_unaccepted(node)
 } else if {
-	kinds.acts_at_targets(policy_kind)
 	not contains(node, "#")
-	kinds.may_target(policy_kind, keys.parse(node).type)
-	_may_act_on(policy_kind, keys.parse(node).type)
+	_may_act_on(policy_kind, keys.type_of(node))
 	attachment.place(policy_kind, node) == node
 } else if {
-	kinds.acts_at_targets(policy_kind)
 	contains(node, "#")
-	kinds.may_target_sections(policy_kind, keys.parse(node).type)
-	_may_act_on(policy_kind, keys.parse(node).type)
+	kinds.may_target_sections(policy_kind, keys.type_of(node))
+	_may_act_on(policy_kind, keys.type_of(node))
 	_has_protocol(policy_kind, node)
 } else := false
 
