@@ -55,6 +55,7 @@ _way_to_compare(policy_key, ref) := "NotCompared" if {
 # The policies that have the target of a ref, the oldest first; undefined if the policy is one of them.
 _in_the_way(policy_key, ref) := contest.holders if {
 	policy_kind := keys.parse(policy_key).type
+	kinds.get(policy_kind).sameLevel in {"Conflict", "ConflictOnOverlap"}
 	node := place(policy_kind, ref.key)
 	contest := _contest(policy_kind, node, _requests_from(policy_key, node))
 	policy_key in contest.challengers
@@ -66,7 +67,6 @@ _contest(policy_kind, node, source) := {
 	"holders": [holder | some holder in contenders; holder in holders],
 	"challengers": {policy | some policy in contenders} - holders,
 } if {
-	kinds.get(policy_kind).sameLevel in {"Conflict", "ConflictOnOverlap"}
 	contenders := _contenders(policy_kind, node, source)
 	holders := _holders(kinds.get(policy_kind).sameLevel, contenders)
 }

@@ -13,7 +13,7 @@ implementation(gateway) := object.get(implementations.by_controller, controller,
 # two would carry nothing (Gateway API, GatewaySpec.listeners: "requests SHOULD match at most one Listener").
 is_isolated(object_key, listener, hostnames) if {
 	own := object.get(listener, "hostname", "")
-	_may_be_isolated(listener.protocol, own)
+	regex.match(`^(\*\..*)?$`, own) # no hostname is more specific than one without a wildcard
 	transport := _transport(listener.protocol)
 	others := _more_specific(object_key, sprintf("%v", [listener.port]), transport, own)
 	others != set()
@@ -22,12 +22,6 @@ is_isolated(object_key, listener, hostnames) if {
 		_is_taken(name, others, whole)
 	}
 } else := false
-
-# No hostname is more specific than one without a wildcard.
-_may_be_isolated(protocol, hostname) if {
-	_transport(protocol)
-	regex.match(`^(\*\..*)?$`, hostname)
-}
 
 # The slots of a port with its listeners' hostnames (see `index.facts`).
 _transport("HTTP") := "HTTP/"

@@ -219,10 +219,18 @@ _http_listeners(object_key) := {[port, keys.section(object_key, name)] |
 }
 
 # The objects beside which a Gateway or ListenerSet has its listeners, and the object itself.
-holders_of_port(object_key, port) := {object_key} | {holder |
-	some gateway in {object_key, taking_gateway(object_key)}
+holders_of_port(object_key, port) := {object_key, gateway} | {listener_set |
+	some slot in index.claimed_slots(gateway, port)
+	some listener_set in index.claimants(gateway, port, slot)
+} if {
+	gateway := _gateway_of_listeners(object_key)
+} else := {object_key}
+
+_gateway_of_listeners(object_key) := object_key if {
+	levels.of(object_key) == "Gateway"
+} else := gateway if {
+	[gateway, ""] = gateway_link(object_key)
 	levels.of(gateway) == "Gateway"
-	some holder in ({gateway} | {listener_set | some slot in index.claimed_slots(gateway, port); some listener_set in index.claimants(gateway, port, slot)})
 }
 
 # A route with these hostnames (lower case; none: all) and a listener with this one (empty: all) have a common name.
