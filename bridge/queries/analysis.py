@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.files import read_stream
 from bridge.model.changes import Object, Trouble
 from bridge.model.keys import Key, key_of, parse_key, pointer
-from bridge.model.types import CONSTRAINT, CRD, DESCRIBING
+from bridge.model.types import CONSTRAINT, CRD, DESCRIBING, POLICY_KIND
 from bridge.opa.client import Opa
 from bridge.queries.asking import (
     Entry,
@@ -23,6 +23,7 @@ from bridge.queries.asking import (
     by_batches,
     in_batches,
     selected,
+    version_problems,
     violations_by,
     with_suggestions,
 )
@@ -146,7 +147,31 @@ async def all_problems(
     rows = await violations_by(opa, [text for text in texts if text in audited], None)
     found += _as_problems(rows).values()
     found = await with_suggestions(opa, await selected(opa, found, "subject", selects), {})
-    return sorted(found, key=lambda problem: (problem["subject"], problem["reason"], problem["about"]))
+    return sorted(found, key=_order)
+
+
+async def problems_beside_statuses(engine: Engine, doubts: Sequence[Entry]) -> list[Entry]:
+    """Return the problems that neither links nor the outcomes of policies have, without violations.
+
+    Those of PolicyKinds, CRDs and Constraints, of policies without an active kind or in an unread version, rejected
+    Rego, and `doubts`.
+    """
+    types = [*_WITHOUT_STATUS, *await engine.opa.query("undescribed", {})]
+    found = await in_batches(engine.opa, "problems", "objects", await engine.opa.query("names", {"types": types}))
+    for key, problem in await version_problems(engine.opa):
+        found.append(
+            {"subject": str(key), "about": str(key), **{name: problem[name] for name in ("reason", "message")}}
+        )
+    found += _select_doubts(doubts, {doubt["subject"] for doubt in doubts}, found).values()
+    found += await rejected_modules(engine)
+    return sorted(found, key=_order)
+
+
+_WITHOUT_STATUS = (CRD, POLICY_KIND, CONSTRAINT)
+
+
+def _order(problem: Entry) -> tuple[str, str, str]:
+    return problem["subject"], problem["reason"], problem["about"]
 
 
 async def rejected_modules(engine: Engine) -> list[Entry]:

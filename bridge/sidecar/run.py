@@ -21,6 +21,7 @@ from bridge.http.bundles import Bundles
 from bridge.http.listeners import serving
 from bridge.http.request_guard import WrongTokens
 from bridge.kube.client import KubeClient
+from bridge.model.keys import Key
 from bridge.model.observability import record_nothing
 from bridge.model.types import ALWAYS, CRD
 from bridge.offline.engine import Engine
@@ -50,6 +51,7 @@ from bridge.sidecar.publishing import Publishing
 from bridge.sidecar.signals import Reloading, Shutdown
 from bridge.sidecar.store import Store, open_store
 from bridge.sidecar.webhook import Webhook
+from bridge.sources.known_fields import Doubt
 from bridge.telemetry.metrics import Checks, Metrics, add_metrics, add_probes, probe_listening
 from bridge.work import Budget, beside
 
@@ -189,7 +191,9 @@ async def _start_parts(
         _measure(metrics, parts, access)
         readers = await stack.enter_async_context(access.open(timeout=READERS_TIMEOUT, at_once=READERS_AT_ONCE))
         replicator, audited = parts.replicator, parts.audit.audited
-        site.open(Backing(parts.opa, readers, replicator, parts.remediator, checks, audited, store.cluster))
+        site.open(
+            Backing(parts.opa, readers, replicator, parts.remediator, checks, audited, store.cluster, store.doubts)
+        )
         _follow_settings(reloading, parts)
         _end_in_order(shutdown, settings, parts)
         log.info("running", bridge=bridge_url, opa=access.url, source=store.name)
@@ -377,7 +381,7 @@ class Backing:
     `readers` is a client for the queries of the page's readers: expensive ones wait for each other and do not delay the
     following of changes. `replicator` notifies of writes to OPA; `remediator` counts the outcomes of policies;
     `audited` has the violations of Constraints; `checks` returns by name why the bridge is not ready; `cluster` is None
-    for a folder.
+    for a folder; `doubts` returns what an API server refuses or drops of the objects.
     """
 
     opa: Opa
@@ -387,6 +391,7 @@ class Backing:
     checks: Callable[[], Mapping[str, str]]
     audited: Audited
     cluster: KubeClient | None = None
+    doubts: Callable[[], list[tuple[Key, Doubt, int]]] = list
 
 
 class Site(Protocol):

@@ -25,6 +25,7 @@ from bridge.policy_loader.submissions import CONFIG_MAP, config_maps_in
 from bridge.remediator.writer import Gone, MemorySink, Names, Patch, StatusSink, WriteConflict, WriteRefused
 from bridge.settings.model import Settings
 from bridge.sources.cluster import ClusterSource
+from bridge.sources.known_fields import Doubt
 from bridge.sources.manifests import ManifestSource
 
 log = structlog.get_logger(__name__)
@@ -73,6 +74,10 @@ class Store:
         """Return the unreadable parts of the source, unless they are logged."""
         return []
 
+    def doubts(self) -> list[tuple[Key, Doubt, int]]:
+        """Return what an API server refuses or drops of the objects: nothing of a cluster's, which it has taken."""
+        return []
+
     def listings(self) -> Mapping[str, int]:
         """Return the number of lists of whole types, by reason."""
         return {}
@@ -116,6 +121,10 @@ class FolderStore(Store):
     def problems(self) -> list[Trouble]:
         """Return the files and documents that cannot be read."""
         return list(self._manifests.problems)
+
+    def doubts(self) -> list[tuple[Key, Doubt, int]]:
+        """Return unknown kinds and fields, and values that the CRDs' schemas refuse."""
+        return self._manifests.doubts()
 
 
 MARKED = "policybridge.io/marked"  # annotation of the Lease: the names of marks on objects, as JSON

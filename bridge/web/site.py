@@ -38,6 +38,7 @@ from bridge.replicator.changes import Troubles
 from bridge.settings.model import Settings
 from bridge.sidecar.run import Backing
 from bridge.web.picture_updates import Drawing
+from bridge.web.problems import Problems
 from bridge.web.queries import Changes, EffectiveStream, Queries, explain_reasons
 from bridge.web.responses import FREE, MOST_BODIES, Streams, answer, body_of, decoded, refusal
 from bridge.web.subscriptions import Following
@@ -174,6 +175,7 @@ class WebSite:
         streams = Streams(allows=guard.still_allows)
         self._drawing = Drawing()
         self._violations = Violations(lambda: self._backing.audited if self._backing else None)
+        self._problems = Problems(lambda: self._backing, self._drawing.journal.name)
         self._topology = Topology(self._drawing, self._violations, streams, self._checks, self._unreadable, _page())
         self._following = Following()
         self._effective = EffectiveStream(self._opa, self._following, streams, self._checks)
@@ -187,6 +189,7 @@ class WebSite:
         get("/api/topology", guard.closed(self._topology.get))
         get("/api/stream", guard.closed(self._topology.stream))
         get("/api/uncovered", guard.closed(self._queries.uncovered))
+        get("/api/problems", guard.closed(self._problems.get))
         get("/api/violations", guard.closed(self._violations.get))
         get("/api/reasons", guard.open(explain_reasons))
         get("/api/events", guard.closed(self._queries.events))

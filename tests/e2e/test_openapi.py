@@ -68,6 +68,7 @@ def test_answers_of_queries_are_as_described(served_shop: Serving, name: str) ->
         ("/api/object", f"?key={ROUTE}"),
         ("/api/object", "?key=httproute/cart"),
         ("/api/events", f"?key={ROUTE}"),
+        ("/api/problems", ""),
         ("/api/violations", ""),
         ("/api/uncovered", "?without=colorpolicy"),
         ("/api/topology", ""),

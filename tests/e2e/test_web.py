@@ -387,6 +387,7 @@ async def test_with_a_token_file_it_wants_the_token(
         for path in (
             "/api/topology",
             "/api/stream",
+            "/api/problems",
             "/api/violations",
             "/api/uncovered?without=colorpolicy",
             f"/api/object?key={CART}",

@@ -1,6 +1,9 @@
 """Search, filters and choices: what they find is marked, and the picture is fitted to what they leave."""
 
+import asyncio
 import json
+import sys
+from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Callable
 from pathlib import Path
 
@@ -173,7 +176,7 @@ async def test_problems_are_first_and_can_be_shown_alone(shop: Bridge, page: Ope
     await page.page.get_by_label("Only problems").check()
     await page.until(f"!policyBridge.graph.position('{LEDGER}')")
     assert await page.position(CALLBACKS)
-    assert "outcomes=Overridden,Refused,Differs,NoScope" in page.page.url
+    assert "outcomes=Overridden,Refused,Differs,NoScope,Reconciling,Incomplete" in page.page.url
     await page.page.get_by_role("group", name="Outcomes").get_by_text("not accepted").click()
     await page.until(f"!policyBridge.graph.position('{CALLBACKS}')")
     assert not await page.page.get_by_label("Only problems").is_checked()
@@ -292,3 +295,48 @@ async def test_a_replaced_default_is_a_warning_and_no_problem(changing: Bridge, 
     await page.shows("#details h3", "Worth a look (7, 1 warning)")
     last = page.page.locator("#details .overview > .stack li").last
     assert "infra/replaced overridden on every path (warning)" in await last.inner_text()
+
+
+MISTAKEN = """
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: mistaken, namespace: shop}
+spec:
+  parentRefs: [{name: public, namespace: infra, sectionName: https}]
+  hostnams: [mistaken.shop.example.com]
+  rules: [{matches: [{path: {type: Begins, value: /}}], backendRefs: [{name: cart, port: 80}]}]
+---
+apiVersion: policybridge.io/v1alpha1
+kind: Constraint
+metadata: {name: idle}
+spec: {policy: nobody.wrote.this, match: {kinds: [{apiGroups: [gateway.networking.k8s.io], kinds: [Gateway]}]}}
+---
+apiVersion: example.com/v1
+kind: NoisePolicy
+metadata: {name: stray, namespace: shop}
+spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: cart}]}
+"""
+
+
+async def test_everything_that_the_command_lists_is_worth_a_look(changing: Bridge, page: Opened) -> None:
+    await page.go(changing.url)
+    await page.shows("#details h3", "Worth a look (7)")
+    (changing.folder / "mistaken.yaml").write_text(MISTAKEN)
+    await page.shows("#details h3", "Worth a look (11)")
+    program = Path(sys.executable).parent / "bridge"
+    listing = await asyncio.create_subprocess_exec(
+        program, "problems", "--manifests", changing.folder, "-o", "json", stdout=PIPE, stderr=DEVNULL
+    )
+    found = json.loads((await listing.communicate())[0])
+    problems = [problem for problem in found if problem["reason"] != "Violation"]
+    assert (len(problems), len(found)) == (11, 13)
+    await page.shows("#details .violations h3", "Violations (2)")
+    rows = await page.page.locator("#details .overview > .stack li").all_inner_texts()
+    for problem in problems:
+        name = problem["subject"].split("/", 2)[2].removeprefix("-/")
+        assert any(name in row and (problem["reason"] in row or "overridden" in row) for row in rows), problem
+    await page.page.locator("#details .stack button", has_text="mistaken").first.click()
+    await page.shows("#details .problems", 'unknown field "spec.hostnams"; did you mean "hostnames"?')
+    (changing.folder / "mistaken.yaml").unlink()
+    await page.page.evaluate("location.hash = ''")
+    await page.shows("#details h3", "Worth a look (7)")

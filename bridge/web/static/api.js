@@ -30,6 +30,9 @@ export const manifest = async (key) => (await ask(`api/object?key=${encodeURICom
 /** The Events about an object: {events: a list, null without a cluster; unreadable: why there are none}. */
 export const events = (key) => ask(`api/events?key=${encodeURIComponent(key)}`);
 
+/** What is wrong beside links and outcomes of policies: [{subject, about, reason, message}]. */
+export const problems = async () => (await ask("api/problems")).problems;
+
 /** The violations of Constraints, the most severe first: {total, constraints, violations}. */
 export const violations = () => ask("api/violations");
 

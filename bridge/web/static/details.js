@@ -4,7 +4,7 @@ import { events, manifest, query } from "./api.js";
 import { breakable, fill, h } from "./dom.js";
 import { effectiveKind, fieldTable, senderPart } from "./effective.js";
 import { byName, kindName, NOTHING, parts, short } from "./keys.js";
-import { chip, linkPart, nodeLink, policyLink, trail } from "./links.js";
+import { chip, linkPart, nodeLink, objectLink, policyLink, trail } from "./links.js";
 import { outcomeNamed, outcomeOf, PROBLEMS } from "./outcomes.js";
 import { reasonMark } from "./reasons.js";
 import { ROOM } from "./visible.js";
@@ -70,7 +70,7 @@ export class Details {
     if (turn !== this.#turn) return;
     const { scrollTop } = this.#element.parentElement;
     this.#hadFocus ||= this.#element.contains(document.activeElement);
-    this.#fill([this.#head(key, topology), this.#violations.partOf(key), body, yamlPart(key), h("section", { class: "events" })], again);
+    this.#fill([this.#head(key, topology), this.#violations.partOf(key), problemsPart(this.#wire.problemsOf(parts(key).object)), body, yamlPart(key), h("section", { class: "events" })], again);
     this.#fillEvents(key);
     if (again) this.#element.parentElement.scrollTop = scrollTop;
   }
@@ -130,9 +130,9 @@ function overview(wire, violations, topology, showOnly) {
   const shown = troubled.slice(0, isLarge ? TROUBLED_OF_LARGE : TROUBLED);
   return h("div", { class: "overview" },
     violations.part(topology, (constraints) => showOnly({ violations: new Set(constraints) })),
-    h("h3", { tabindex: -1 }, troubled.length ? `Worth a look (${numbers})` : wire.isWhole && wire.hasOutcomes ? "No problems" : "Loading …"),
-    troubled.length > 0 && h("ul", { class: "stack" }, shown.map(troubledRow)),
-    troubled.length > 0 && h("p", {}, h("button", { type: "button", class: "action", on: { click: () => showOnly({ outcomes: new Set(PROBLEMS) }) } }, troubled.length > shown.length ? `Show all ${troubled.length.toLocaleString("en")} in the picture` : "Show only these in the picture")),
+    h("h3", { tabindex: -1 }, troubled.length ? `Worth a look (${numbers})` : wire.isKnown ? "No problems" : "Loading …"),
+    troubled.length > 0 && h("ul", { class: "stack" }, shown.map((one) => troubledRow(one, topology))),
+    troubled.length > 0 && h("p", {}, h("button", { type: "button", class: "action", on: { click: () => showOnly({ outcomes: new Set(PROBLEMS) }) } }, troubled.length > shown.length ? `Show all ${troubled.length.toLocaleString("en")} in the picture` : troubled.some(({ object }) => object) ? "Show those of policies and links in the picture" : "Show only these in the picture")),
     isLarge && namespacesPart(troubled, topology, showOnly),
     wire.isWhole && counts.length > 0 && h("p", { class: "quiet numbers" }, counts.join(" · ")),
     h("p", { class: "quiet" }, "Click a card, or press Enter on a row of the outline, to see the effective policies, which policy each field comes from, and why."));
@@ -144,11 +144,11 @@ function nothingPart({ policies }) {
     h("ul", { class: "reach" }, policies.map(({ policy, reason }) => h("li", {}, policyLink(policy), " ", reason && reasonMark(reason)))));
 }
 
-function troubledRow(one) {
-  const { policy, outcome = "Refused", reason, message, isWarning } = one;
+function troubledRow(one, topology) {
+  const { policy, object, outcome = "Refused", reason, message, isWarning } = one;
   const { sign, word, tone } = outcomeNamed(outcome);
   return h("li", { class: tone }, h("span", { class: "sign", "aria-hidden": "true" }, sign),
-    h("span", {}, policy ? policyLink(policy) : linkPart(one), " ", reason ? reasonMark(reason) : h("span", { class: "word" }, `${word} on every path${isWarning ? " (warning)" : ""}`)),
+    h("span", {}, policy ? policyLink(policy) : object ? objectLink(object, topology) : linkPart(one), " ", reason ? reasonMark(reason) : h("span", { class: "word" }, `${word} on every path`), isWarning && h("span", { class: "word" }, " (warning)")),
     message && h("span", { class: "quiet" }, message));
 }
 
@@ -161,7 +161,7 @@ function namespacesPart(troubled, topology, showOnly) {
     return found;
   };
   const policies = count(topology.targets.keys());
-  const problems = count(troubled.filter(({ isWarning }) => !isWarning).map(({ policy, child }) => policy ?? child));
+  const problems = count(troubled.filter(({ isWarning }) => !isWarning).map(({ policy, object, child }) => policy ?? object ?? child));
   const rows = [...namespaces].sort(([one], [other]) => (problems.get(other) ?? 0) - (problems.get(one) ?? 0) || byName(one, other));
   return h("section", { class: "namespaces" }, h("h4", {}, `Namespaces (${rows.length.toLocaleString("en")})`),
     h("table", { class: "fields" },
@@ -181,6 +181,13 @@ function head(key, topology, button) {
     node?.hostnames.length > 0 && h("p", { class: "quiet" }, node.hostnames.join(", ")),
     node?.parameters && h("p", { class: "quiet" }, `Parameters: ${short(node.parameters)}`),
     button);
+}
+
+/** The problems of the object beside its links and its outcome, such as unknown fields. */
+function problemsPart(problems) {
+  if (!problems.length) return null;
+  return h("section", { class: "problems" }, h("h4", {}, "Problems"),
+    problems.map(({ reason, message, isWarning }) => h("p", { class: isWarning ? "" : "refused" }, reasonMark(reason), ` – ${message}`)));
 }
 
 /** The object as the bridge has it, which is loaded when the user opens it, and again with each change while it is open. */

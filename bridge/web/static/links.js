@@ -19,6 +19,10 @@ export const nodeLink = (key, text = short(key)) =>
 /** A policy, with the mark of its kind. */
 export const policyLink = (key) => h("span", { class: "policy" }, chip(parts(key).type), " ", nodeLink(key, place(key)));
 
+/** An object of which it is not known whether the picture has it: a node, a policy, or a name without a link. */
+export const objectLink = (key, topology) =>
+  topology.has(key) ? nodeLink(key) : topology.attachedTo(key).length ? policyLink(key) : short(key);
+
 /** A link, from the object that declares it to the one that it names. */
 export function linkPart({ owner, parent, child }) {
   const [from, to] = parts(parent).object === parts(owner).object ? [parent, child] : [child, parent];

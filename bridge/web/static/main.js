@@ -1,6 +1,6 @@
 // The page: its content follows from the topology, the filters, the opened nodes and the choice.
 
-import { violations as askViolations } from "./api.js";
+import { problems as askProblems, violations as askViolations } from "./api.js";
 import { ChangesBox } from "./changes.js";
 import { assign } from "./colors.js";
 import { Connection } from "./connection.js";
@@ -27,6 +27,7 @@ import { Violations } from "./violations.js";
 import { visible } from "./visible.js";
 import { Wire } from "./wire.js";
 
+const AGAIN = 2_000; // ms until problems that could not be loaded are loaded again
 const SETTLING = 150; // ms from a change until the details are queried again, with all changes in between
 
 const topology = new Topology();
@@ -196,6 +197,28 @@ function askAgain() {
   details.show(state.chosen, topology);
   requestBox.refresh();
   askCoverage(true);
+  loadProblems();
+}
+
+let examining = false;
+let examineAgain = false;
+
+/** Load the problems beside links and outcomes, one request at a time. */
+async function loadProblems() {
+  examineAgain = true;
+  if (examining) return;
+  examining = true;
+  while (examineAgain) {
+    examineAgain = false;
+    try {
+      wire.loadProblems(await askProblems());
+      details.show(state.chosen, topology);
+    } catch (error) {
+      if (error.status === undefined) throw error; // the connection shows the others
+      setTimeout(loadProblems, AGAIN);
+    }
+  }
+  examining = false;
 }
 
 const connection = new Connection({
@@ -214,6 +237,7 @@ const connection = new Connection({
     if (first && topology.nodes.size) {
       follow();
       performance.mark("first-picture");
+      loadProblems();
     } else if (drawn.count > before) {
       askAgain();
       if (!drawn.complete) {

@@ -7,6 +7,7 @@ const WORDS = {
   Refused: { sign: "✕", word: "not\u00a0accepted", tone: "refused" },
   Differs: { sign: "≠", word: "reported\u00a0differently", tone: "refused" },
   NoScope: { sign: "·", word: "reaches\u00a0nothing", tone: "idle" },
+  Reconciling: { sign: "✕", word: "not\u00a0computed", tone: "refused" },
   Incomplete: { sign: "?", word: "not\u00a0certain", tone: "idle" },
   Unknown: { sign: "·", word: "", tone: "idle" }, // not loaded yet
 };
@@ -21,7 +22,7 @@ export function outcomeOf(attached) {
 export const outcomeNamed = (name) => WORDS[name] ?? WORDS.Unknown;
 
 /** The outcomes by which users filter. */
-export const OUTCOMES = ["Programmed", "PartiallyProgrammed", "Overridden", "Refused", "Differs", "NoScope", "Incomplete"];
+export const OUTCOMES = ["Programmed", "PartiallyProgrammed", "Overridden", "Refused", "Differs", "NoScope", "Reconciling", "Incomplete"];
 
 /** Those that need attention. */
-export const PROBLEMS = ["Overridden", "Refused", "Differs", "NoScope"];
+export const PROBLEMS = OUTCOMES.filter((name) => !["Programmed", "PartiallyProgrammed"].includes(name));

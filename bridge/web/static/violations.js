@@ -1,8 +1,7 @@
 // Violations of Constraints: which nodes and policies violate which, as a sign, words and a list.
 
 import { h } from "./dom.js";
-import { short } from "./keys.js";
-import { nodeLink, policyLink } from "./links.js";
+import { objectLink } from "./links.js";
 
 const LISTED = 5; // violations of a Constraint in the overview
 // The number of signs is the severity. Never a color alone: the words are beside a sign, or point at it.
@@ -71,9 +70,7 @@ export class Violations {
 }
 
 function row(violation, topology) {
-  const { target } = violation;
-  const name = topology.has(target) ? nodeLink(target) : topology.attachedTo(target).length ? policyLink(target) : short(target);
-  return h("li", {}, h("span", {}), h("span", {}, name), h("span", { class: "quiet" }, said(violation)));
+  return h("li", {}, h("span", {}), h("span", {}, objectLink(violation.target, topology)), h("span", { class: "quiet" }, said(violation)));
 }
 
 /** @param {Violation} violation */

@@ -11,6 +11,8 @@ export class Wire {
   revision = "";
   total = 0; // all nodes, loaded or not
   isWhole = false; // whether all nodes were loaded
+  /** @type {any[] | undefined} Problems beside links and outcomes of policies; undefined until they are loaded. */
+  #beside = undefined;
   hasOutcomes = false; // whether the bridge has computed the outcomes of all policies
 
   /** Read a topology document. Returns its nodes. */
@@ -96,9 +98,9 @@ export class Wire {
   }
 
   /**
-   * What needs attention: [{policy, outcome, reason, message}] or [{child, parent, reason, owner}] for a link that does not
-   * count. First policies whose controllers contradict the bridge, at last those that are overridden everywhere, and among
-   * these those whose defaults others replace, which are only warnings (`isWarning`).
+   * What needs attention, as in `bridge problems`: [{policy, outcome, reason, message}] or [{child, parent, reason, owner}] for a
+   * link that does not count, or {object, reason, message} of another object. First policies whose controllers contradict the bridge, then those that are overridden
+   * everywhere, at last warnings (`isWarning`): replaced defaults, and outcomes that are not certain.
    */
   troubled() {
     const differing = [];
@@ -108,13 +110,31 @@ export class Wire {
     for (const [policy, { outcomes, conditions, differences, rejected, isReplacedDefault }] of this.#policies) {
       if (differences.length) differing.push({ policy, outcome: "Differs", reason: "reported differently", message: differences.join("; ") });
       for (const ref of rejected) refused.push({ policy, outcome: "Refused", ...ref });
-      if (overall(outcomes) === "NoScope") refused.push({ policy, outcome: "NoScope", ...conditions.find(({ reason }) => reason === "NoScope") });
-      else if (overall(outcomes) === "Overridden" && isReplacedDefault) warnings.push({ policy, outcome: "Overridden", isWarning: true });
-      else if (overall(outcomes) === "Overridden") overridden.push({ policy, outcome: "Overridden" });
-      else if (overall(outcomes) === "Incomplete") warnings.push({ policy, outcome: "Incomplete", reason: "Incomplete", message: incompleteText(conditions), isWarning: true });
+      const outcome = overall(outcomes);
+      if (outcome === "NoScope" || outcome === "Reconciling") refused.push({ policy, outcome, ...conditions.find(({ reason }) => reason === outcome) });
+      else if (outcome === "Overridden" && isReplacedDefault) warnings.push({ policy, outcome, isWarning: true });
+      else if (outcome === "Overridden") overridden.push({ policy, outcome });
+      else if (outcome === "Incomplete") warnings.push({ policy, outcome, reason: outcome, message: incompleteText(conditions), isWarning: true });
     }
     for (const [owner, node] of this.#nodes) refused.push(...node.refused.map((link) => ({ ...link, owner })));
+    for (const problem of this.#beside ?? []) (problem.isWarning ? warnings : refused).push(problem);
     return [...differing, ...refused, ...overridden, ...warnings];
+  }
+
+  /** Read the bridge's document of problems beside links and outcomes. */
+  loadProblems(problems) {
+    this.#beside = problems.map(({ subject, reason, message, enforcementAction }) =>
+      ({ [this.isPolicy(subject) ? "policy" : "object"]: subject, reason, message, isWarning: enforcementAction === "warn" }));
+  }
+
+  /** The problems of an object, or of a policy, beside its links and its outcome. */
+  problemsOf(key) {
+    return (this.#beside ?? []).filter(({ policy, object }) => (policy ?? object) === key);
+  }
+
+  /** Whether everything is known: nodes, outcomes and problems. */
+  get isKnown() {
+    return this.isWhole && this.hasOutcomes && this.#beside !== undefined;
   }
 
   #read(key) {
@@ -157,8 +177,9 @@ export class Wire {
 /** Why the outcome of a policy is not certain, from the message of its condition. */
 const incompleteText = (conditions) => conditions.map(({ message }) => message.split("Incomplete: ")[1]).find(Boolean);
 
-/** One word for the outcomes of a policy on all its paths. */
+/** One word for the outcomes of a policy on all its paths (semantics O4). */
 function overall(outcomes = []) {
   const found = new Set(outcomes);
-  return found.size > 1 ? "PartiallyProgrammed" : [...found][0];
+  if (found.size < 2) return [...found][0];
+  return found.has("Programmed") || found.has("PartiallyProgrammed") ? "PartiallyProgrammed" : "Reconciling";
 }
