@@ -24,6 +24,7 @@ from bridge.policy_loader.submissions import (
     flaw,
     may_decide,
     read_config_map,
+    read_loss,
     read_rego_policy,
     rejected,
 )
@@ -230,7 +231,7 @@ class Authors:
             before.verdict if before else None,
         )
         if not reading.unread and not (same and reading.submission.version):
-            self._loader.put(reading.submission)
+            self._loader.put(replace(reading.submission, lost=read_loss(obj)))
         self._notify(key, obj)
 
     def _read(self, key: Key, obj: Object) -> Reading | None:

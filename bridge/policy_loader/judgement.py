@@ -6,7 +6,7 @@ would be slow: all are checked together first, and apart only if that finds faul
 """
 
 import math
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -60,7 +60,7 @@ class Judge:
         self._checker = checker
         self._shipped = shipped
         self._find_obstacles = find_obstacles
-        self._generated: tuple[str, frozenset[str], Mapping[str, str]] = ("", frozenset(), {})
+        self._generated: tuple[str, frozenset[str], Mapping[Key, Mapping[str, str]]] = ("", frozenset(), {})
         self._compiled: dict[frozenset[int], tuple[Sequence[Submission], Sequence[Fault]]] = {}
         self._passed: dict[int, Submission] = {}  # those whose tests need not run again
         self._harmless: dict[int, Submission] = {}
@@ -91,15 +91,23 @@ class Judge:
                 return False
         return True
 
-    def generate(self, view: str, guardrails: frozenset[str], lost: Mapping[str, str] | None = None) -> None:
-        """Add to sets from now on what is generated for them, see `assembly.generated`."""
+    def generate(
+        self, view: str, guardrails: frozenset[str], lost: Mapping[Key, Mapping[str, str]] | None = None
+    ) -> None:
+        """Add to sets from now on what is generated for them, see `assembly.generated`.
+
+        `lost` are the modules in place of the lost ones of each author, while the author has no version in the set.
+        """
         wanted = (view, guardrails, lost or {})
         if wanted != self._generated:
             self._generated = wanted
             self._compiled.clear()
 
     def _generate_modules(self, submissions: Sequence[Submission]) -> dict[str, str]:
-        return generated(submissions, *self._generated)
+        view, guardrails, lost = self._generated
+        present = {one.author for one in submissions}
+        absent = [modules for author, modules in lost.items() if author not in present]
+        return generated(submissions, view, guardrails, dict(ChainMap({}, *map(dict, absent))))
 
     async def make_failing(self, submission: Submission) -> dict[str, str]:
         """Return modules in place of those of a submission, by path, in which each of its rules fails."""
@@ -117,11 +125,20 @@ class Judge:
 
     async def find_faults(self, submissions: Sequence[Submission]) -> Sequence[Fault]:
         """Return all faults of a set. Raises OpaError if OPA does not respond, CheckError if `opa` is broken."""
-        if not submissions:
+        if not submissions and not self._generated[2]:
             return []
-        found = [*find_disputes(submissions)] or [*self._check_view(submissions)]
-        found = found or [*await self._check_obstacles(submissions)]
+        found = await self._check_claims(submissions)
         return found or await self._compile(submissions) or await self._check_rules(submissions)
+
+    async def may_define(self, submission: Submission, others: Sequence[Submission]) -> bool:
+        """Return whether a submission, compiling or not, takes no place in `data` and no name from others."""
+        both = [*others, submission]
+        found = await self._check_claims(both) or await self._check_rules(both)
+        return all(fault.author != submission.author for fault in found)
+
+    async def _check_claims(self, submissions: Sequence[Submission]) -> list[Fault]:
+        found = [*find_disputes(submissions)] or [*self._check_view(submissions)]
+        return found or await self._check_obstacles(submissions)
 
     def _check_view(self, submissions: Sequence[Submission]) -> Iterator[Fault]:
         """Return the packages in the place of a type of the view."""
@@ -192,6 +209,8 @@ class Judge:
     async def _find_rules(self, submission: Submission, places: Places) -> Sequence[RuleHead | Finding]:
         if id(submission) not in self._heads:
             found = await self._checker.find_rules(places.modules, places.old)
+            if any(isinstance(one, Finding) and one.code in PASSING for one in found):
+                return found
             _remember(self._heads, id(submission), (submission, found), _TESTED)
         return self._heads[id(submission)][1]
 

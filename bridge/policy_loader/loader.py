@@ -48,6 +48,7 @@ from bridge.policy_loader.reports import place, summary, summary_of_failing, utc
 from bridge.policy_loader.submissions import (
     HIERARCHY,
     LOST,
+    LOST_RULES,
     STRATEGIES,
     VIEW,
     VIEW_MISSING,
@@ -103,11 +104,16 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A version that was active, and no longer compiles because of `causes`: authors that were deleted or changed."""
+    """A version that was active, and no longer compiles because of `causes`: authors that were deleted or changed.
+
+    Without causes it is known from the object's status of a former run. `replaced` means that failing rules are in its
+    place; None: not yet.
+    """
 
     version: Submission
     causes: tuple[Key, ...]
     text: str
+    replaced: bool | None = None
 
 
 @dataclass(slots=True)
@@ -147,6 +153,11 @@ class Entry:
         self.passed = False
         if found := find_flaws(submission):
             self.reject(tuple(found), final=True)
+
+    def restore_loss(self) -> None:
+        """Continue a loss of a former run: what the submitted version defines stays lost until it compiles."""
+        if self.submitted.lost and not self.final:
+            self.lost = Loss(self.submitted, (), self.submitted.lost)
 
     def reject(self, problems: tuple[ModuleProblem, ...], *, final: bool = False) -> None:
         """Reject the submitted version."""
@@ -294,7 +305,9 @@ class Loader:
         """Accept a submission, which replaces its author's previous one."""
         entry = self._entries.get(submission.author)
         if entry is None:
-            self._entries[submission.author] = Entry(submission)
+            entry = self._entries[submission.author] = Entry(submission)
+            if not self._listed.is_set():
+                entry.restore_loss()
         elif entry.submitted != submission:
             entry.submit(submission)
             if entry.alone:
@@ -567,7 +580,7 @@ class Loader:
         elif joining:
             chosen, problems = await self._select_in_time(chosen, problems, joining)
         self._adopt(chosen, problems)
-        await self._fail_lost("" if missing else view, lost)
+        await self._fail_lost("" if missing else view)
         if self._query_errors:
             # Nothing is served before OPA has reported the documents that it would erase.
             raise self._query_errors[0]
@@ -592,23 +605,42 @@ class Loader:
         """Return the authors whose active version others took out, each with the reason."""
         return {author: entry.lost.text for author, entry in self._entries.items() if entry.lost}
 
-    async def _replace_lost(self) -> dict[str, str]:
-        """Return modules in which the rules of lost versions fail."""
-        found: dict[str, str] = {}
-        for entry in self._entries.values():
-            if entry.lost:
-                found |= await self._judge.make_failing(entry.lost.version)
-        return found
+    async def _replace_lost(self) -> dict[Key, Mapping[str, str]]:
+        """Return modules in which the rules of lost versions fail, by author."""
+        return {
+            author: await self._judge.make_failing(entry.lost.version)
+            for author, entry in self._entries.items()
+            if entry.lost and entry.lost.replaced
+        }
 
-    async def _fail_lost(self, view: str, before: Mapping[str, str]) -> None:
-        """Put failing rules in the place of lost ones, and take them away from versions that are back."""
-        lost = await self._replace_lost()
-        if lost == before:
-            return
-        self._judge.generate(view, self._guardrails, lost)
-        if lost and (faults := await self._judge.find_faults(self._served)):
-            log.error("lost rules do not fail", why=faults[0].problem.message)
-            self._judge.generate(view, self._guardrails)
+    async def _fail_lost(self, view: str) -> None:
+        """Put failing rules in the place of those that were lost since the last set, if they compile with the set."""
+        fresh = [entry for entry in self._entries.values() if entry.lost and entry.lost.replaced is None]
+        if not await self._try_to_fail(view, fresh) and len(fresh) > 1:
+            for entry in fresh:
+                await self._try_to_fail(view, [entry])
+        self._judge.generate(view, self._guardrails, await self._replace_lost())
+
+    async def _try_to_fail(self, view: str, entries: Sequence[Entry]) -> bool:
+        lost = {entry.submitted.author: entry.lost for entry in entries if entry.lost}
+        # The status of a former run is the author's to write: it must not take others' names.
+        forged = {
+            author
+            for author, loss in lost.items()
+            if not loss.causes and not await self._judge.may_define(loss.version, self._served)
+        }
+        failing = {author: await self._judge.make_failing(loss.version) for author, loss in lost.items()}
+        kept = {author: modules for author, modules in failing.items() if author not in forged}
+        self._judge.generate(view, self._guardrails, await self._replace_lost() | kept)
+        faults = await self._judge.find_faults(self._served) if kept else ()
+        for entry in entries:
+            if entry.lost and entry.submitted.author not in forged:
+                entry.lost = replace(entry.lost, replaced=not faults)
+            else:
+                entry.lost = None
+        if faults:
+            log.error("lost rules do not fail", submissions=[*map(str, kept)], why=faults[0].problem.message)
+        return not faults
 
     def _note_losses(self, before: Sequence[Submission], chosen: Chosen, problems: Problems) -> None:
         """Note which versions of the former set others took out, and which they are."""
@@ -628,7 +660,7 @@ class Loader:
             causes = tuple(sorted(named or others))
             if causes:
                 done = "was deleted" if causes[0] not in self._entries else "was changed"
-                text = f"its rules are lost, and what evaluates them fails, since {causes[0]} {done}"
+                text = f"{LOST_RULES} {causes[0]} {done}"
                 entry.lost = Loss(version, causes, text)
                 log.warning("rules lost", submission=str(author), causes=[*map(str, causes)])
                 for call in self._loss_listeners:

@@ -23,12 +23,11 @@ from bridge.model.keys import Key
 from bridge.model.observability import EventType, Record
 from bridge.model.types import ResourceType
 from bridge.policy_loader.authors import Author, Authors
-from bridge.policy_loader.submissions import CONFIG_MAP, LOST, VIEW_MISSING, ModuleProblem, Verdict
+from bridge.policy_loader.submissions import CONFIG_MAP, LOST, STATUS_ANNOTATION, VIEW_MISSING, ModuleProblem, Verdict
 from bridge.work import PAUSE, RetryQueue
 
 log = structlog.get_logger(__name__)
 
-ANNOTATION = "policybridge.io/status"
 MOST_PROBLEMS = 10  # of one object: an annotation and a status have a size limit
 LONGEST_MESSAGE = 1000  # characters of a problem's message
 
@@ -197,7 +196,7 @@ _REFUSED_HERE = "PolicyRefusedByReplica"
 def _is_reported_active(key: Key, author: Author) -> bool:
     """Return whether an object's annotation or status states that OPA has its version."""
     if key.type_id == CONFIG_MAP:
-        reported = str((author.identity["metadata"].get("annotations") or {}).get(ANNOTATION, ""))
+        reported = str((author.identity["metadata"].get("annotations") or {}).get(STATUS_ANNOTATION, ""))
         return '"status":"ok"' in reported
     conditions = {one.get("type"): one.get("status") for one in author.status.get("conditions") or ()}
     return conditions.get("Programmed") == "True"
@@ -243,7 +242,7 @@ class Reporter:
         if author is None:
             for memory in (self._wrote, self._reported, self._pending):
                 memory.pop(key, None)
-            if obj is None or ANNOTATION not in (obj["metadata"].get("annotations") or {}):
+            if obj is None or STATUS_ANNOTATION not in (obj["metadata"].get("annotations") or {}):
                 return
             self._left[key] = {name: obj[name] for name in ("apiVersion", "kind", "metadata")}
         judgement = author.judgement if author else None
@@ -297,17 +296,17 @@ class Reporter:
         """Return the object, and the patch that updates its status; None if it is up to date."""
         if author is None:
             left = self._left.get(key)
-            patch = {"metadata": {"annotations": {ANNOTATION: None}}} if left else None
+            patch = {"metadata": {"annotations": {STATUS_ANNOTATION: None}}} if left else None
             return left or {}, patch
         verdict = author.judgement
         if verdict is None:
             return author.identity, None
         metadata = author.identity["metadata"]
         if key.type_id == CONFIG_MAP:
-            before = (metadata.get("annotations") or {}).get(ANNOTATION, "")
+            before = (metadata.get("annotations") or {}).get(STATUS_ANNOTATION, "")
             value = annotation(verdict)
             self._record_event(key, author, refused_before='"status":"error"' in before, news=value != before)
-            annotated = {"metadata": {"annotations": {ANNOTATION: value}}}
+            annotated = {"metadata": {"annotations": {STATUS_ANNOTATION: value}}}
             return author.identity, annotated if value != before else None
         wanted = status(verdict, int(metadata.get("generation") or 0), author.status, utc_now())
         current = {one.get("type"): one.get("status") for one in author.status.get("conditions") or ()}

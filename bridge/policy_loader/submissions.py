@@ -22,6 +22,7 @@ Each submission claims parts of `data` (docs/reference/modules.md):
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import hashlib
 import re
@@ -53,7 +54,7 @@ class Submission:
     `tests` are Rego by name, which replaces a file name in messages; tests run before the modules become active, and
     are not loaded. `data` are documents by their path. `created` is the object's creationTimestamp ("" if it has none):
     of two with the same claim, the older has it. With `problems` it must not be loaded. `old` means that its modules
-    are Rego v0.
+    are Rego v0. `lost` is what its object's status states about lost rules (`read_loss`), which is not its content.
     """
 
     author: Key
@@ -64,6 +65,7 @@ class Submission:
     created: str = ""
     problems: tuple[ModuleProblem, ...] = ()
     old: bool = False
+    lost: str = field(default="", compare=False)
 
     @property
     def age(self) -> tuple[bool, str, Key]:
@@ -177,6 +179,48 @@ class Reading:
 def created_at(obj: Object) -> str:
     """Return the creationTimestamp, "" if there is none."""
     return str(obj["metadata"].get("creationTimestamp") or "")
+
+
+STATUS_ANNOTATION = "policybridge.io/status"  # of a ConfigMap, written by the bridge
+LOST = "rules_lost"  # the code of the problem that the active version of another author has taken out this one's
+LOST_RULES = "its rules are lost, and what evaluates them fails, since"  # begins its message
+
+
+def read_loss(obj: Object) -> str:
+    """Return what an object's status states about lost rules, as the beginning of a message; "" for nothing."""
+    annotations, status = parse_field(obj["metadata"].get("annotations")), parse_field(obj.get("status"))
+    found: Any = status if isinstance(status, dict) else {}
+    if isinstance(annotations, dict) and isinstance(text := annotations.get(STATUS_ANNOTATION), str):
+        with contextlib.suppress(msgspec.DecodeError, UnicodeEncodeError):
+            found = decode(text, most=MAX_DEPTH)
+    try:
+        return msgspec.convert(found, _Reported).loss
+    except msgspec.ValidationError:
+        return ""
+
+
+class _ReportedProblem(msgspec.Struct):
+    code: str = ""
+    message: str = ""
+
+
+class _ReportedError(msgspec.Struct):
+    errors: list[_ReportedProblem] = []
+
+
+class _Reported(msgspec.Struct):
+    """The bridge's status of a ConfigMap (`error`) or a RegoPolicy (`problems`)."""
+
+    error: _ReportedError | None = None
+    problems: list[_ReportedProblem] = []
+
+    @property
+    def loss(self) -> str:
+        for problem in [*self.problems, *(self.error.errors if self.error else ())]:
+            if problem.code == LOST:
+                text = problem.message.partition(" (")[0]
+                return text if text.startswith(LOST_RULES) else f"{LOST_RULES} a former run of the bridge"
+        return ""
 
 
 def version_of(content: Mapping[str, Any]) -> str:
@@ -371,7 +415,6 @@ HIERARCHY = ("bridge", "extensions", "hierarchy")  # modules below declare links
 STRATEGIES = ("bridge", "strategies")  # modules below merge effective policies
 GUARDRAILS = ("bridge", "guardrails")  # modules below judge what is in effect
 VIEW = ("kubernetes",)  # the package of the view of replicated objects
-LOST = "rules_lost"  # the code of the problem that the active version of another author has taken out this one's
 VIEW_MISSING = "view_missing"  # the code of the problem that a module reads the view, and OPA lacks it
 _OWN = "claim_refused"  # the code of these problems
 

@@ -11,7 +11,7 @@ from bridge.opa.errors import OpaRejected
 from bridge.opa.process import ManagedOpa
 from bridge.policy_loader.compile_check import Checker
 from bridge.policy_loader.judgement import Judge
-from bridge.policy_loader.submissions import ModuleProblem, Submission
+from bridge.policy_loader.submissions import LOST_RULES, ModuleProblem, Submission
 from tests.integration.loading import DEADLINE, FEW, Bench, author, loading, until
 
 
@@ -466,6 +466,63 @@ async def test_rules_that_lose_their_library_fail_instead_of_missing(bench: Benc
     await bench.until_active("rules", "uses")
     assert not bench.loader.lost
     assert await bench.opa.ask("rules/deny", {"x": 1}) == ["no", "other"]
+
+
+def _lost(name: str, *modules: str, created: str = "") -> Submission:
+    """Return a submission whose status states that its rules are lost."""
+    texts = {f"m{number}.rego": text for number, text in enumerate(modules)}
+    return Submission(
+        author(name), "1", texts, lost=f"{LOST_RULES} core/ConfigMap/policies/lib was deleted", created=created
+    )
+
+
+async def test_lost_rules_still_fail_after_a_restart(opa_path: Path) -> None:
+    async with loading(opa_path, listed=False) as bench:
+        bench.loader.put(_lost("rules", NEEDING))
+        bench.put("beside", 'package rules\n\ndeny contains "other" if input.x\n\nfree := 1\n')
+        bench.loader.listed()
+        file, line, code, message = await bench.refused("rules")
+        assert (file, line, code) == ("m0.rego", 7, "rules_lost")
+        assert message.startswith(f"{LOST_RULES} core/ConfigMap/policies/lib was deleted (undefined function")
+        await bench.until_active("beside")
+        with pytest.raises(OpaRejected, match="policy_bridge_lost produced conflicting values"):
+            await bench.opa.ask("rules/deny", {"x": 1})
+        assert await bench.opa.get("rules/free") == 1
+        bench.put("lib", LIBRARY)
+        await bench.until_active("rules")
+        assert await bench.opa.ask("rules/deny", {"x": 1}) == ["no", "other"]
+
+
+async def test_loss_that_an_author_invents_breaks_nobody_else(opa_path: Path) -> None:
+    async with loading(opa_path, listed=False) as bench:
+        bench.put("old", "package team\n\nlimit := 3\n\nsize(_) := 1\n\nx := size(1)\n", created=OLDER)
+        bench.loader.put(_lost("liar", "package team\n\nlimit := data.none.f(1)\n", created=YOUNGER))
+        bench.loader.put(_lost("other", "package team\n\nsize(_, _) := data.none.f(1)\n", created=YOUNGER))
+        bench.loader.put(_lost("third", "package fine\n\ny := data.none.f(1)\n", created=YOUNGER))
+        bench.loader.listed()
+        await bench.until_active("old")
+        assert await bench.opa.get("team") == {"limit": 3, "x": 1}
+        with pytest.raises(OpaRejected):
+            await bench.opa.get("fine/y")
+        assert [lost.name for lost in bench.loader.lost] == ["third"]
+
+
+async def test_loss_in_a_status_counts_only_at_the_start(bench: Bench) -> None:
+    bench.loader.put(_lost("rules", NEEDING))
+    assert (await bench.refused("rules"))[2] == "rego_type_error"
+    assert not bench.loader.lost
+
+
+async def test_lost_function_returns_in_another_form(bench: Bench) -> None:
+    bench.put("lib", LIBRARY)
+    bench.put("rules", "package rules\n\nsize(x) := data.team.lib.size(x)\n")
+    bench.put("beside", "package beside\n\nfree := 1\n")
+    await bench.until_active("lib", "rules", "beside")
+    bench.loader.remove(author("lib"))
+    await bench.refused("rules")
+    bench.put("rules", "package rules\n\nsize(x, y) := x + y\n\nz := size(1, 2)\n", version="2")
+    await bench.until_active("rules", version="2")
+    assert await bench.opa.get("rules/z") == 3
 
 
 async def test_dependents_of_an_author_are_those_that_do_not_compile_without_it(bench: Bench) -> None:

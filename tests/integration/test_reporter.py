@@ -18,8 +18,8 @@ from bridge.model.keys import Key
 from bridge.model.types import Selection
 from bridge.policy_loader import reports
 from bridge.policy_loader.authors import Authors
-from bridge.policy_loader.reports import ANNOTATION, Reporter
-from bridge.policy_loader.submissions import CONFIG_MAP, ModuleProblem
+from bridge.policy_loader.reports import Reporter
+from bridge.policy_loader.submissions import CONFIG_MAP, STATUS_ANNOTATION, ModuleProblem
 from bridge.sources.cluster import ClusterSource
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.eventually import eventually
@@ -77,7 +77,7 @@ def path_of(key: Key) -> str:
 
 async def shown(plane: ControlPlane, key: Key) -> str:
     found = await asyncio.to_thread(plane.api.get, path_of(key))
-    return str((found["metadata"].get("annotations") or {}).get(ANNOTATION, ""))
+    return str((found["metadata"].get("annotations") or {}).get(STATUS_ANNOTATION, ""))
 
 
 async def until_shown(plane: ControlPlane, key: Key, fits: Callable[[str], bool]) -> str:
@@ -148,7 +148,7 @@ async def test_what_another_client_takes_off_is_written_again(control_plane: Con
         await eventually(lambda: key in one.judge.handed)
         one.judge.accept(key)
         await until_shown(control_plane, key, lambda found: found == OK)
-        patch = {"metadata": {"annotations": {ANNOTATION: None}}}
+        patch = {"metadata": {"annotations": {STATUS_ANNOTATION: None}}}
         await asyncio.to_thread(control_plane.api.merge, path_of(key), patch)
         await until_shown(control_plane, key, lambda found: found == OK)
 

@@ -8,7 +8,17 @@ import pytest
 from bridge.model.changes import Deleted, Listed, Listing, Trouble, Upserted
 from bridge.model.keys import Key, key_of
 from bridge.policy_loader.authors import Authors
-from bridge.policy_loader.submissions import CONFIG_MAP, REGO_POLICY, ModuleProblem, find_flaws
+from bridge.policy_loader.reports import annotation
+from bridge.policy_loader.submissions import (
+    CONFIG_MAP,
+    LOST,
+    LOST_RULES,
+    REGO_POLICY,
+    STATUS_ANNOTATION,
+    ModuleProblem,
+    Verdict,
+    find_flaws,
+)
 from tests.eventually import eventually
 from tests.unit.policy_loader.hand import HandJudge
 
@@ -55,6 +65,14 @@ def test_the_loader_is_notified_once_that_everything_was_listed(authors: Authors
     assert {str(key) for key in judge.handed} == {str(ONE), "policybridge.io/RegoPolicy/-/all"}
     list_all(authors, config_map(ONE), rego_policy("all"))
     assert (judge.complete, judge.puts) == (1, 2)
+
+
+def test_loss_in_an_objects_status_is_submitted_with_it(authors: Authors, judge: HandJudge) -> None:
+    lost = Verdict(ONE, "v", "", (ModuleProblem("a.rego", 1, 1, LOST, f"{LOST_RULES} another was deleted (why)"),))
+    [obj] = config_map(ONE).objects
+    obj["metadata"]["annotations"] = {STATUS_ANNOTATION: annotation(lost)}
+    list_all(authors, Upserted(CONFIG_MAP, (obj,)), rego_policy("all"))
+    assert [one.lost for one in judge.handed.values()] == [f"{LOST_RULES} another was deleted", ""]
 
 
 def test_a_type_that_is_not_served_is_listed_with_nothing_in_it(authors: Authors, judge: HandJudge) -> None:

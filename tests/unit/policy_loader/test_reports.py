@@ -1,10 +1,13 @@
 """What an author reads: the annotation in kube-mgmt's form, a RegoPolicy's status, an Event."""
 
 import json
+from typing import Any
+
+import pytest
 
 from bridge.model.keys import Key
 from bridge.policy_loader.reports import ObjectEvent, annotation, event, status
-from bridge.policy_loader.submissions import ModuleProblem, Verdict
+from bridge.policy_loader.submissions import LOST, LOST_RULES, STATUS_ANNOTATION, ModuleProblem, Verdict, read_loss
 
 KEY = Key("core", "ConfigMap", "opa-policies", "one")
 PROBLEM = ModuleProblem("main.rego", 3, 7, "rego_unsafe_var_error", "var x is unsafe")
@@ -121,3 +124,29 @@ def test_active_version_that_fails_on_an_object_is_reported_as_such() -> None:
     message = "main.rego:3:7: var x is unsafe; the modules stay active without these objects"
     assert found["conditions"][1]["message"] == message
     assert event(failing, fixed=False) == ObjectEvent("Warning", "PolicyFails", message)
+
+
+LOSS = f"{LOST_RULES} core/ConfigMap/opa-policies/lib was deleted"
+
+
+def test_loss_is_read_back_from_what_was_written() -> None:
+    lost = Verdict(KEY, "v2", "", (ModuleProblem("main.rego", 3, 7, LOST, f"{LOSS} (undefined function (x))"), PROBLEM))
+    assert read_loss({"metadata": {"annotations": {STATUS_ANNOTATION: annotation(lost)}}}) == LOSS
+    assert read_loss({"metadata": {}, "status": status(lost, 1, {}, NOW)}) == LOSS
+    assert not read_loss({"metadata": {"annotations": {STATUS_ANNOTATION: annotation(NEVER)}}})
+    assert not read_loss({"metadata": {}, "status": status(NEVER, 1, {}, NOW)})
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["", "[", "[]", "null", '{"error":1}', '{"error":{"errors":[1]}}', "[" * 5000, '{"error":{"errors":[{"code":7}]}}'],
+)
+def test_status_that_is_not_the_bridges_states_no_loss(written: Any) -> None:
+    assert not read_loss({"metadata": {"annotations": {STATUS_ANNOTATION: written}}})
+    assert not read_loss({"metadata": {"annotations": written}, "status": written})
+
+
+def test_message_of_a_loss_begins_as_the_bridge_writes_it() -> None:
+    invented = {"error": {"errors": [{"code": LOST, "message": "all is well (really)"}]}}
+    found = read_loss({"metadata": {"annotations": {STATUS_ANNOTATION: json.dumps(invented)}}})
+    assert found == f"{LOST_RULES} a former run of the bridge"
