@@ -36,7 +36,7 @@ log = structlog.get_logger(__name__)
 _RULES = "bridge/v1/admission"
 _RULES_WITHOUT_EFFECTS = "bridge/v1/admission_without_effects"
 _LOOK = 0.5  # seconds between two looks whether policies exist
-_JUDGING_SHARE = 0.8  # of the time of a decision, for guardrails that are judged alone
+_JUDGING_SHARE = 0.7  # of the time of a decision, for guardrails that are judged alone
 TLS_VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _RELOADED = tuple(name for name in RELOADED if name.startswith("webhook_"))
 
