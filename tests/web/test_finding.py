@@ -132,7 +132,7 @@ async def test_picture_is_fitted_to_what_the_bridge_draws_later(shop: Bridge, pa
     await page.page.route("**/api/topology*", first_in_part)
     await page.go(f"{shop.url}#object={GROUP}/HTTPRoute/shop/cart%23checkout")
     await page.shows("#details .fields", "colors.accent")  # no query fails before the rule is there
-    await page.until(f"policyBridge.topology.nodes.size === 39 && {OUTSIDE}.length === 0")
+    await page.until(f"policyBridge.topology.size === 39 && {OUTSIDE}.length === 0")
     assert (await page.view())["nodes"] > 39
     await page.until(CHOSEN_IN_SIGHT)
 
