@@ -24,15 +24,19 @@ policies_of(policy_kind, node, source) := [marked(_entry(path, attached)) |
 # accepts; with the input `allPaths` also the paths without a policy, `{path, policies: []}`.
 listed_policies_of(policy_kind, node, source) := listed(policies_of(policy_kind, node, source), hierarchy.kind_paths(policy_kind, node), source) if {
 	input.allPaths
-} else := listed(policies_of(policy_kind, node, source), set(), source)
+} else := [_listed(entry) | some entry in policies_of(policy_kind, node, source)]
 
 # These entries as clients see them, and those without a policy among these paths to the same effective target.
-listed(entries, all_paths, source) := [object.union(entry, {"notAttached": why | why := hierarchy.not_attached(entry.path)}) |
+listed(entries, all_paths, source) := [_listed(entry) |
 	some entry in array.concat(entries, [{"path": path, "policies": []} |
 		some path in sort(all_paths - {entry.path | some entry in entries})
 		hierarchy.counts_for(path, source)
 	])
 ]
+
+_listed(entry) := object.union(entry, {"notAttached": why}) if {
+	why := hierarchy.not_attached(entry.path)
+} else := entry
 
 # The result of `policies_of` for only these paths to an effective target.
 policies_on(policy_kind, paths_to_node, source) := [marked(_entry(path, attached)) |

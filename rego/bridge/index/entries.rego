@@ -137,6 +137,10 @@ claimants(gateway, port, slot) := {key |
 	not key in lookup.changed_keys
 } | object.get(_changed_entries, ["claims", gateway, concat("\n", [port, slot])], set())
 
+# ListenerSets name a Gateway, or did.
+is_claimed(gateway) if data.index.claims[gateway]
+is_claimed(gateway) if _changed_entries.claims[gateway]
+
 claimed_slots(gateway, port) := {slot | data.index.claims[gateway][port][slot]} | {slot |
 	some joined, _ in _changed_entries.claims[gateway]
 	[at, slot] := split(joined, "\n")

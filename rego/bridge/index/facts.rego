@@ -55,13 +55,14 @@ _parent_facts(type, namespace, refs, scope) := object.union(
 )
 
 # The facts of a Gateway or ListenerSet: `listeners`, their hostnames in lower case, `sections` (their names), `claims`
-# (see `_claims_of`), `distinct` (it is a Gateway whose listeners are distinct), `type` and `class` (the key of the
-# GatewayClass).
+# (see `_claims_of`), `distinct` (it is a Gateway whose listeners are distinct), `apart` (see `_apart`), `type` and `class`
+# (the key of the GatewayClass).
 facts_at("Listener", type, obj) := {
 	"listeners": named,
 	"sections": [listener.name | some listener in named],
 	"claims": _claims_of(named),
 	"distinct": _are_distinct(type, _claims_of(named)),
+	"apart": _apart(type, _claims_of(named)),
 	"by": stamp,
 	"type": type,
 	"class": [keys.named(keys.gateway_api, "GatewayClass", "", obj.spec.gatewayClassName) | levels.of_type(type) == "Gateway"],
@@ -81,6 +82,16 @@ _are_distinct(type, claims) if {
 		count([1 | slots.TCP; some slot, _ in slots; is_stream(slot)]) < 2
 	}
 } else := false
+
+# The names of a Gateway's listeners from which no other listener of the Gateway can take hostnames: no claim on their port
+# is within theirs. From those of a ListenerSet listeners of other objects can.
+_apart(type, claims) := [name |
+	levels.of_type(type) == "Gateway"
+	some slots in claims
+	some slot, listeners in slots
+	not strings.any_suffix_match(object.keys(slots) - {slot}, regex.replace(slot, `^[^/]*/?\*?`, ""))
+	some name, _ in listeners
+]
 
 # The name of a part of an object if it can be a section name, otherwise the fallback.
 section_name(part, fallback) := part.name if {

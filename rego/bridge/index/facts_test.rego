@@ -85,3 +85,15 @@ test_gateway_without_a_possible_class_name_has_no_class if {
 		}}).class == []
 	}
 }
+
+test_listener_is_apart_if_no_claim_on_its_port_is_within_its_hostname if {
+	listeners := [object.union(testing.listener(name, port), {"hostname": hostname}) | some [name, port, hostname] in [
+		["any", 80, ""],
+		["wide", 80, "*.shop.test"],
+		["one", 80, "a.shop.test"],
+		["near", 80, "*.other.test"],
+		["alone", 81, "*.shop.test"],
+	]]
+	index.facts_at("Listener", "gateway.networking.k8s.io/Gateway", testing.gateway("public", listeners)).apart == ["near", "one", "alone"]
+	index.facts_at("Listener", "gateway.networking.k8s.io/ListenerSet", testing.gateway("public", listeners)).apart == []
+}
