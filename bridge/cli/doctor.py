@@ -1,6 +1,7 @@
 """`bridge doctor`: check tools, OPA and cluster, with commands that fix problems."""
 
 import asyncio
+import contextlib
 import dataclasses
 import os
 import platform
@@ -134,13 +135,15 @@ async def _opa(source: Input) -> Check:
         return Check("opa server", "unchecked", "no --opa URL given", why)
     from bridge.opa.address import TlsFiles
     from bridge.opa.client import QUERIES, Opa
-    from bridge.opa.errors import OpaError
+    from bridge.opa.errors import OpaError, OpaRejected
 
     try:
         async with Opa(url, token=source.token, timeout=_TIMEOUT, tls=TlsFiles(*source.tls)) as opa:
             kinds = await opa.query("types", {})
             undescribed = sorted(await opa.query("undescribed", {}))
-            missing_view = await opa.missing_view()
+            missing_view = ""
+            with contextlib.suppress(OpaRejected):  # a reader's token is for queries alone
+                missing_view = await opa.missing_view()
             revision = (await opa.answer(f"{QUERIES}/types", {})).revision
     except OpaError as error:
         fix = "start it with the configuration that `bridge opa-config` prints, and `bridge run --opa` beside it"

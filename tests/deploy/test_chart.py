@@ -49,6 +49,10 @@ VALUES: dict[str, Values] = {
         "settings": {"publish": ["Gateway/infra/public=effective"]},
     },
     "another name": {"fullnameOverride": "gateway-policies"},
+    "decisions about whole reviews": {
+        "settings": {"webhook_input": "review"},
+        "webhook": {"resources": ["deployments.apps", "pods"]},
+    },
     "monitoring": {
         "metrics": {"serviceMonitor": {"enabled": True}, "rules": {"enabled": True}, "dashboard": {"enabled": True}}
     },
@@ -152,6 +156,21 @@ def test_both_webhook_configurations_are_what_the_command_prints(values: Values,
                 webhook["clientConfig"]["caBundle"] = authority
         assert made["webhooks"] == expected["webhooks"]
         assert made["metadata"]["name"] == expected["metadata"]["name"]
+
+
+def test_decisions_about_whole_reviews_get_deletions_and_connections(home: Path, rendered: Objects) -> None:
+    def operations(objects: Objects) -> dict[str, set[str]]:
+        [made] = [obj for obj in objects if obj["kind"] == "ValidatingWebhookConfiguration"]
+        return {
+            webhook["name"].partition(".")[0]: {
+                operation for rule in webhook["rules"] for operation in rule["operations"]
+            }
+            for webhook in made["webhooks"]
+        }
+
+    assert "requests" not in operations(rendered)
+    found = operations(template(CHART, home, VALUES["decisions about whole reviews"]))
+    assert found["requests"] == {"DELETE", "CONNECT"}
 
 
 def test_client_certificates_are_verified_by_the_authority_in_the_config_map(home: Path) -> None:
