@@ -74,11 +74,11 @@ class Undecided(Exception):
         self.passing = passing
 
 
-async def insist(ask: Callable[[float], Awaitable[T]], budget: float, is_last: Callable[[], bool] = lambda: False) -> T:
+async def insist(ask: Callable[[float], Awaitable[T]], budget: float) -> T:
     """Return the result of `ask`, which is retried after temporary failures within `budget` seconds.
 
-    An attempt may take half of the remaining time, so a second one can follow; one that `is_last` may take all of it.
-    `ask` gets its seconds. Retry-After counts. Raises Undecided.
+    An attempt may take half of the remaining time, so a second one can follow; `ask` gets its seconds. Retry-After
+    counts. Raises Undecided.
     """
     clock = asyncio.get_running_loop().time
     until = clock() + budget
@@ -87,7 +87,7 @@ async def insist(ask: Callable[[float], Awaitable[T]], budget: float, is_last: C
     while True:
         left = until - clock()
         attempts += 1
-        seconds = left / 2 if left > 2 * _SHORTEST_ATTEMPT and not is_last() else left
+        seconds = left / 2 if left > 2 * _SHORTEST_ATTEMPT else left
         try:
             async with asyncio.timeout(seconds):
                 return await ask(seconds)
@@ -135,7 +135,7 @@ class Question:
     document: an empty decision (None), or a message. `read` makes a Decision of OPA's result, or raises DecisionError.
     With `asks_with_review` the input is the whole AdmissionReview, of every request, otherwise the object.
     `ask_for_less` queries the same decision in a number of seconds, without what fails on objects of others; it
-    replaces `ask` after a failed evaluation or a timeout, and may take all time that is left.
+    replaces `ask` after a failed evaluation or a timeout.
     `complete` makes the whole result of one that leaves a part to further queries, in a number of seconds.
     `is_recent` returns whether a distrusted result is from modules that were replaced a moment ago: a decision of them
     counts, because no later one might ever come while modules or data change without a pause.
@@ -312,7 +312,7 @@ async def _query_one(question: Question, request: msgspec.Raw, budget: float) ->
 
     until = asyncio.get_running_loop().time() + budget
     try:
-        got = await insist(once, budget, lambda: asks_for_less)
+        got = await insist(once, budget)
         if question.complete:
             got = await _complete(question.complete, request, got, until)
         return _response(question, got)

@@ -16,7 +16,6 @@ from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, OpaUndefined, Q
 from bridge.opa.judging import Judging, Row
 
 _QUERY_SHARE = 0.4  # of the time for a request
-_LISTING_SHARE = 0.6  # of the time to judge alone: without the list of objects nothing is judged
 _BATCH = 100  # objects of a query
 _TOGETHER = 2  # queries at the same time: a witness in the first one makes the others needless
 
@@ -29,7 +28,7 @@ async def judge_alone(opa: Opa, request: msgspec.Raw, seconds: float) -> dict[st
     """
     until = asyncio.get_running_loop().time() + seconds
     try:
-        async with within(seconds * _LISTING_SHARE):
+        async with within(seconds / 2):
             asked = await opa.query("guarded_request", request)
     except (OpaRejected, OpaTimeout, OpaUndefined):
         return {"request": request}

@@ -76,16 +76,3 @@ async def test_a_retry_after_is_heeded() -> None:
     with pytest.raises(Undecided, match="busy"):
         await insist(ask, 10)
     assert len(requested) == 1
-
-
-async def test_the_last_attempt_gets_all_time_that_is_left() -> None:
-    given: list[float] = []
-
-    async def ask(seconds: float) -> str:
-        given.append(seconds)
-        if len(given) == 1:
-            raise OpaUnavailable("gone")
-        return "yes"
-
-    assert await insist(ask, 10, lambda: bool(given)) == "yes"
-    assert given[0] <= 5 < given[1]
