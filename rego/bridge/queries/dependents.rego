@@ -187,6 +187,16 @@ _possible_dependents := union({
 		some [policy, _] in policies.policies_selecting(namespace, parts.type)
 	},
 	{policy | some [policy, _] in _reselections},
+	# A policy in conflict has no effective target, and yet a status for what is above its targets (semantics S3).
+	{policy |
+		kept_above := {kind | some kind in (kinds.names & lookup.types); outcomes.keeps_status_above(kind)}
+		kept_above != set()
+		some below in _concerned_below
+		some policy in attachment.policies_targeting(below)
+		keys.type_of(policy) in kept_above
+		some verdict in attachment.verdicts(policy)
+		verdict.reason == "Conflicted"
+	},
 	# A ListenerSet's listeners may share ports with its Gateway's.
 	{policy |
 		some key in input.keys

@@ -77,6 +77,31 @@ test_a_gateway_concerns_what_keeps_its_status_for_gateways_above_it if {
 	_concerns_tls_policies("gateway.networking.k8s.io/Gateway/infra/public", {"statusShape": "Ancestors"})
 }
 
+# S3
+test_a_gateway_concerns_policies_in_conflict_that_keep_their_status_for_gateways_above_them if {
+	_concerned_by_gateway("Ancestors") == ["acme.io/TlsPolicy/shop/second"]
+	_concerned_by_gateway("Conditions") == []
+}
+
+_concerned_by_gateway(shape) := found.policies if {
+	kind := testing.policykind({
+		"group": "acme.io",
+		"kind": "TlsPolicy",
+		"class": "Direct",
+		"targets": [{"kind": "Service"}],
+		"statusShape": shape,
+	})
+	tls := [testing.with_spec(
+		testing.resource("acme.io/v1", "TlsPolicy", "shop", name),
+		{"targetRefs": [testing.service_ref("cart")]},
+	) |
+		some name in ["first", "second"]
+	]
+	found := v1.dependents with data.objects as testing.stored(tls)
+		with data.index as testing.stored_index(tls)
+		with input as _query_input([kind], {"keys": ["gateway.networking.k8s.io/Gateway/infra/public"], "was": {}})
+}
+
 # P8
 test_a_gatewayclass_concerns_direct_policies_of_kinds_with_controllers if {
 	class := "gateway.networking.k8s.io/GatewayClass/-/example"
