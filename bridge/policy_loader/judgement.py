@@ -110,9 +110,14 @@ class Judge:
         return generated(submissions, view, guardrails, dict(ChainMap({}, *map(dict, absent))))
 
     async def make_failing(self, submission: Submission) -> dict[str, str]:
-        """Return modules in place of those of a submission, by path, in which each of its rules fails."""
+        """Return modules in place of those of a submission, by path, in which each of its rules fails.
+
+        Raises CheckError if its rules are unknown.
+        """
         places = Places([submission])
-        heads = [head for head in await self._find_rules(submission, places) if isinstance(head, RuleHead)]
+        found = await self._find_rules(submission, places)
+        require_result(one.code for one in found if isinstance(one, Finding))
+        heads = [head for head in found if isinstance(head, RuleHead)]
         return {
             f"lost/{path.replace('/', '.')}": failing_rules(package, [head for head in heads if head.path == path])
             for path, text in places.modules.items()
@@ -131,9 +136,13 @@ class Judge:
         return found or await self._compile(submissions) or await self._check_rules(submissions)
 
     async def may_define(self, submission: Submission, others: Sequence[Submission]) -> bool:
-        """Return whether a submission, compiling or not, takes no place in `data` and no name from others."""
+        """Return whether a submission, compiling or not, takes no place in `data` and no name from others.
+
+        Raises CheckError if that is unknown.
+        """
         both = [*others, submission]
         found = await self._check_claims(both) or await self._check_rules(both)
+        require_result(fault.problem.code for fault in found)
         return all(fault.author != submission.author for fault in found)
 
     async def _check_claims(self, submissions: Sequence[Submission]) -> list[Fault]:
@@ -264,6 +273,12 @@ class Judge:
             _remember(self._passed, id(submission), submission, _TESTED)
         # A test that conflicts with others' modules is at fault itself: without it the set compiles.
         return [replace(fault, author=submission.author) for fault in _read_faults(found, tests, own=True)]
+
+
+def require_result(codes: Iterable[str]) -> None:
+    """Raise CheckError if one of these codes of problems means that a check had no result."""
+    if PASSING.intersection(codes):
+        raise CheckError("a check of modules had no result in time")
 
 
 def _remember(known: dict[Any, Any], name: Any, value: Any, most: int) -> None:

@@ -42,6 +42,7 @@ from bridge.policy_loader.judgement import (
     joined,
     list_claims,
     problems_of,
+    require_result,
     select,
 )
 from bridge.policy_loader.reports import place, summary, summary_of_failing, utc_now
@@ -622,6 +623,7 @@ class Loader:
         self._judge.generate(view, self._guardrails, await self._replace_lost())
 
     async def _try_to_fail(self, view: str, entries: Sequence[Entry]) -> bool:
+        """Note which of these get failing rules; return whether the set compiles with all of them."""
         lost = {entry.submitted.author: entry.lost for entry in entries if entry.lost}
         # The status of a former run is the author's to write: it must not take others' names.
         forged = {
@@ -633,6 +635,7 @@ class Loader:
         kept = {author: modules for author, modules in failing.items() if author not in forged}
         self._judge.generate(view, self._guardrails, await self._replace_lost() | kept)
         faults = await self._judge.find_faults(self._served) if kept else ()
+        require_result(fault.problem.code for fault in faults)
         for entry in entries:
             if entry.lost and entry.submitted.author not in forged:
                 entry.lost = replace(entry.lost, replaced=not faults)

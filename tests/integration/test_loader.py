@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from bridge.opa.errors import OpaRejected
 from bridge.opa.process import ManagedOpa
-from bridge.policy_loader.compile_check import Checker
+from bridge.policy_loader.compile_check import Checker, CheckError
 from bridge.policy_loader.judgement import Judge
 from bridge.policy_loader.submissions import LOST_RULES, ModuleProblem, Submission
 from tests.integration.loading import DEADLINE, FEW, Bench, author, loading, until
@@ -613,3 +613,20 @@ async def test_a_check_that_took_too_long_is_made_again(opa_path: Path, tmp_path
     slow.write_text(f'#!/bin/sh\nexec {opa_path} "$@"\n')
     judge._checker._patience = DEADLINE
     assert not await judge.find_faults(submissions)
+
+
+async def test_lost_rules_are_not_given_up_because_a_check_took_too_long(opa_path: Path, tmp_path: Path) -> None:
+    slow = tmp_path / "opa"
+    slow.write_text(f'#!/bin/sh\ntest "$1" = eval || exec {opa_path} "$@"\nexec sleep 600\n')
+    slow.chmod(0o755)
+    judge = Judge(Checker(slow, {}, patience=1), FEW)
+    lost, beside = (Submission(author(name), "1", {"a.rego": "package a\n\nx := 1\n"}) for name in ("lost", "beside"))
+    with pytest.raises(CheckError):
+        await judge.make_failing(lost)
+    with pytest.raises(CheckError):
+        await judge.may_define(lost, [beside])
+    slow.write_text(f'#!/bin/sh\nexec {opa_path} "$@"\n')
+    judge._checker._patience = DEADLINE
+    [module] = (await judge.make_failing(lost)).values()
+    assert "x := policy_bridge_lost(true)" in module
+    assert not await judge.may_define(lost, [beside])
