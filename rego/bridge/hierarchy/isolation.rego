@@ -12,7 +12,7 @@ implementation(gateway) := object.get(implementations.by_controller, controller,
 # Other listeners take every request for these hostnames of a route (none: all) from a listener, so a link between the
 # two would carry nothing (Gateway API, GatewaySpec.listeners: "requests SHOULD match at most one Listener").
 is_isolated(object_key, listener, hostnames) := false if {
-	listener.name in index.facts(object_key).apart
+	index.facts(object_key).apart[listener.name]
 	not index.is_claimed(object_key)
 } else if {
 	own := object.get(listener, "hostname", "")

@@ -28,7 +28,7 @@ explained(links) := {object.union(link, {"message": _rejection_message(link)}) |
 
 # Why nothing accepts the route at the top of a path, a list of messages. Undefined if the path begins elsewhere.
 not_attached(path) := messages if {
-	levels.of(path[0]) in {"Route", "Namespace"}
+	not startswith(path[0], "gateway.networking.k8s.io/GatewayClass/")
 	route := [node | some node in path; levels.of(node) != "Namespace"][0]
 	levels.of(route) == "Route"
 	parents(keys.object_of(route)) == set()

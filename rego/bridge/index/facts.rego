@@ -83,15 +83,15 @@ _are_distinct(type, claims) if {
 	}
 } else := false
 
-# The names of a Gateway's listeners from which no other listener of the Gateway can take hostnames: no claim on their port
-# is within theirs. From those of a ListenerSet listeners of other objects can.
-_apart(type, claims) := [name |
+# The names, each with true, of a Gateway's listeners from which no other listener of the Gateway can take hostnames: no
+# claim on their port is within theirs. From those of a ListenerSet listeners of other objects can.
+_apart(type, claims) := {name: true |
 	levels.of_type(type) == "Gateway"
 	some slots in claims
 	some slot, listeners in slots
 	not strings.any_suffix_match(object.keys(slots) - {slot}, regex.replace(slot, `^[^/]*/?\*?`, ""))
 	some name, _ in listeners
-]
+}
 
 # The name of a part of an object if it can be a section name, otherwise the fallback.
 section_name(part, fallback) := part.name if {

@@ -86,9 +86,9 @@ alphabetical(key) := concat("/", [namespace(key), parse(key).name])
 short(key) := trim_prefix(alphabetical(key), "/")
 
 # The name of a node in messages, `<Kind> <namespace>/<name>[#<section>]`.
-describe(node) := sprintf("%s %s%s", [parse(node).kind, short(node), trim_prefix(split(node, "@")[0], object_of(node))]) if {
-	not startswith(node, "core./")
-} else := sprintf("%s %s of a group core", [parse(node).kind, short(node)])
+describe(node) := sprintf("%s %s of a group core", [parse(node).kind, short(node)]) if {
+	startswith(node, "core./")
+} else := sprintf("%s %s%s", [parse(node).kind, short(node), trim_prefix(split(node, "@")[0], object_of(node))])
 
 # A node is a mesh frontend: a Service, or another possible backend, as the parent of a route. It is a different
 # node than the same object as a backend (semantics K4).

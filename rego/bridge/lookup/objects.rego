@@ -30,15 +30,15 @@ has_object(key) if {
 	get(key)
 }
 
-# Whether answers about an object or frontend are those of an OPA that has everything: this one does, or the object is at
-# or below the roots of its view. Of other objects a view has parts, such as a Gateway without its routes.
-is_in_view(key) if {
+# Whether answers about a node are those of an OPA that has everything: this one does, or the node's object or frontend is
+# at or below the roots of its view. Of other objects a view has parts, such as a Gateway without its routes.
+is_in_view(node) if {
 	not data.bridge_below.partial
 } else if {
-	data.bridge_below.keys[key]
+	data.bridge_below.keys[keys.whole(node)]
 } else if {
-	upserts[key]
-	[group, kind, namespace, name] := split(key, "/")
+	upserts[keys.whole(node)]
+	[group, kind, namespace, name] := split(keys.whole(node), "/")
 	not data.objects[group][kind][namespace][name].kind
 }
 

@@ -12,12 +12,12 @@ error(code, message) := {"error": {"code": code, "message": message}}
 
 # The error about a node or policy that is missing: where this OPA has a part of everything, it may exist elsewhere.
 missing(key) := error("TargetNotFound", sprintf("%s does not exist", [key])) if {
-	lookup.is_in_view(keys.whole(key))
+	lookup.is_in_view(key)
 } else := not_in_view(sprintf("%v", [key]))
 
 not_in_view(what) := error("NotInView", sprintf("%s is not in the view %s: ask an OPA whose view has it", [what, data.bridge_view.name]))
 
-_is_there(node) if lookup.is_in_view(keys.whole(hierarchy.canonical_key(node)))
+_is_there(node) if lookup.is_in_view(hierarchy.canonical_key(node))
 
 is_list(field) if is_array(input[field])
 
