@@ -80,6 +80,11 @@ def rules_of_checks() -> list[Path]:
     return [path for path in sorted((rego_root() / "checks").glob("*.rego")) if not path.stem.endswith("_test")]
 
 
+def released_fields() -> Path:
+    """Return the file with the fields of kinds in their releases (see `bridge.sources.known_fields`)."""
+    return Path(__file__).parent / "sources" / "known_fields.json"
+
+
 def crds_root() -> Path:
     """Return the folder with the bridge's own CRDs, one YAML file each.
 

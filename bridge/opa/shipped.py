@@ -23,7 +23,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from bridge.files import crds_root, rego_root
+from bridge.files import crds_root, rego_root, released_fields
 from bridge.model.types import GUARDRAIL_PREFIX
 from bridge.opa.bundle import EDGE_POLICY, Bundle, build_bundle
 from bridge.opa.executable import cache_root
@@ -52,10 +52,10 @@ def shipped(
 ) -> Shipped:
     """Return the modules of every bundle (in `bridge` and `views`), and `data.bridge_settings`.
 
-    The settings are `{presets, schemas, bounds, versions}`: `presets` are policy kinds by file name, `schemas` the
-    schemas of `spec` of the bridge's own kinds, and of parameters of guardrails. `bounds` limit the size of a policy
-    (the Rego has defaults for missing ones), `versions` are those of types that are not read in the API server's
-    preferred version.
+    The settings are `{presets, fields, schemas, bounds, versions}`: `presets` are policy kinds by file name, `fields`
+    the released fields of these, as in known_fields.json, `schemas` the schemas of `spec` of the bridge's own kinds and
+    of parameters of guardrails. `bounds` limit the size of a policy (the Rego has defaults for missing ones),
+    `versions` are those of types that are not read in the API server's preferred version.
     With `queries` the modules have only the rules that these reach.
 
     Other folders are not part of a bundle: OPA gets them as files (`bridge.files.authorization_policy`). The
@@ -71,12 +71,13 @@ def shipped(
 
 @cache
 def _read_files(root: Path) -> tuple[Mapping[str, str], Prepared]:
-    """Return the modules by path, and their prepared form with `{presets, schemas}`, as of the first call."""
+    """Return the modules by path, and their prepared form with `{presets, fields, schemas}`, as of the first call."""
     paths = [path for path in (root / "bridge").rglob("*.rego") if not path.name.endswith("_test.rego")]
     paths += [path for path in (root / "views").glob("*.rego") if not path.name.endswith("_test.rego")]
     modules = {str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in sorted(paths)}
     described = [*sorted((root / "bridge/kinds/presets").glob("*.yaml")), *sorted(crds_root().glob("*.yaml"))]
     described += (root / "guardrails").glob("*.yaml")
+    described.append(released_fields())
     return modules, prepare(modules, {path: path.read_bytes() for path in described}, _read_described)
 
 
@@ -93,11 +94,15 @@ def shipped_guardrails(packages: Iterable[str]) -> dict[str, str]:
 
 
 def _read_described(files: Mapping[Path, bytes]) -> dict[str, Any]:
-    read = {path: yaml.safe_load(content) for path, content in files.items()}
+    read = {path: yaml.safe_load(content) for path, content in files.items() if path != released_fields()}
     crds = [document["spec"] for path, document in read.items() if path.parent == crds_root()]
     parameters = [document for path, document in read.items() if path.parent.name == "guardrails"]
+    presets = {path.stem: document["spec"] for path, document in read.items() if path.parent.name == "presets"}
+    kinds = {f"{spec['group']}/{spec['kind']}" for spec in presets.values()}
+    released = msgspec.json.decode(files[released_fields()])
     return {
-        "presets": {path.stem: document["spec"] for path, document in read.items() if path.parent.name == "presets"},
+        "presets": presets,
+        "fields": {type_id: known for type_id, known in released.items() if type_id in kinds},
         "schemas": {
             **{policy: schema for schemas in parameters for policy, schema in schemas.items()},
             **{

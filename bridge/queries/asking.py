@@ -210,12 +210,13 @@ async def effective_everywhere(
 async def uncovered(opa: Opa, text: str, namespace: str | None = None) -> list[Entry]:
     """Return the effective targets without a policy of a kind, or without a field: `KIND[.spec.FIELD]`.
 
-    Each is an entry of the query `uncovered`. Raises NameNotFoundError for an unknown kind.
+    Each is an entry of the query `uncovered`. Raises NameNotFoundError for an unknown kind, QueryError for a field that
+    the kind does not have.
     """
     kind, _, field = text.partition(".spec.")
     of_kind = {"policyKind": await policy_kind(opa, kind.removesuffix(".spec"))}
     more = of_kind | ({"field": "/" + field.replace(".", "/")} if field else {})
-    targets = await opa.query("coverable", {**of_kind, "namespace": namespace})
+    targets = await opa.query("coverable", {**more, "namespace": namespace})
     return await in_batches(opa, "uncovered", "targets", targets, more)
 
 

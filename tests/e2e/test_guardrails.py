@@ -152,6 +152,30 @@ EXEMPTIONS = [
 ]
 
 
+MISSPELLED = """apiVersion: policybridge.io/v1alpha1
+kind: Constraint
+metadata: {name: short-timeouts}
+spec:
+  policy: bridge.guardrails.bounded_field
+  match: {kinds: [{apiGroups: [gateway.networking.k8s.io], kinds: [HTTPRoute]}]}
+  parameters: {kind: gateway.envoyproxy.io/BackendTrafficPolicy, field: /timeout/http/requestTimout, maximum: 1s}
+"""
+
+
+def test_a_misspelled_field_of_a_preset_is_an_error_without_its_crd(bridge: Run, tmp_path: Path) -> None:
+    (tmp_path / "limit.yaml").write_text(MISSPELLED)
+    envoy = ("--manifests", ROOT / "examples" / "envoy-gateway")
+    why = 'BackendTrafficPolicy has no field "requestTimout"; did you mean "requestTimeout"?'
+    done = bridge("violations", *envoy, "--manifests", tmp_path)
+    assert done.returncode == 2
+    assert why in done.stderr
+    [row] = json.loads(bridge("problems", *envoy, "--manifests", tmp_path, "-o", "json").stdout)
+    assert (row["reason"], why in row["message"]) == ("NeverMatches", True)
+    done = bridge("get", "targets", "--without", "backendtrafficpolicy.spec.timeout.http.requestTimout", *envoy)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert why in done.stderr
+
+
 def test_an_exempted_violation_is_listed_and_does_not_count(bridge: Run, tmp_path: Path) -> None:
     documents = list(yaml.safe_load_all(OWN))
     documents[-1]["spec"]["exemptions"] = EXEMPTIONS

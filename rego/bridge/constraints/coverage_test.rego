@@ -47,6 +47,13 @@ test_targets_of_one_namespace if {
 	found == []
 }
 
+test_a_field_that_the_kind_does_not_have_is_an_error if {
+	query := object.union(testing.changed([]), {"policyKind": _colors, "field": "/theem"})
+	found := v1.coverable with input as query
+		with data.bridge_settings.fields as {_colors: {"release": "Palette v1", "fields": {"spec": {"theme": null}}}}
+	found.error == {"code": "UnknownField", "message": `example.com/ColorPolicy has no field "theem"; did you mean "theme"?`}
+}
+
 test_bad_input_is_an_error if {
 	v1.coverable.error.code == "InvalidInput" with input as {}
 	v1.uncovered.error.code == "InvalidInput" with input as object.union(testing.changed([]), {"policyKind": _colors})

@@ -1,6 +1,8 @@
 package bridge.constraints_reach_test
 
 import data.bridge.constraints
+import data.bridge.effective
+import data.bridge.kinds
 import data.bridge.testing
 
 _found(guardrail, match, parameters) := found if {
@@ -81,6 +83,43 @@ test_a_field_that_the_schema_lacks_has_the_nearest_name if {
 		_found("bounded_field", _routes, {"kind": _colors, "field": field}) == [message]
 		_found("no_weakening", _routes, {"kinds": [_colors], "fields": ["/theme", field]}) == [message]
 	}
+}
+
+# As of a release, without a CRD: a list has the fields of its items, and null accepts everything.
+_released := {_colors: {"release": "Palette v1", "fields": {"spec": {
+	"theme": null,
+	"palette": {"name": null, "accent": null},
+	"byPage": {"*": {"accent": null}},
+	"size": {"wide": null},
+}}}}
+
+_without_crd(field) := found if {
+	found := [problem | problem := kinds.unknown_field(_colors, effective.segments(field))] with input as testing.changed([])
+		with data.bridge_settings.fields as _released
+}
+
+test_a_field_that_a_release_lacks_is_found_without_a_crd if {
+	every field in [
+		"/theme", "/theme/any", "/palette", "/palette/0/accent", "/palette/*/accent", "/palette/first/accent", "/byPage/home/accent",
+		"/*/accent", "/size/*",
+	] {
+		_without_crd(field) == []
+	}
+	unknown := {
+		"/theem": `example.com/ColorPolicy has no field "theem"; did you mean "theme"?`,
+		"/palette/0/acent": `example.com/ColorPolicy has no field "acent"; did you mean "accent"?`,
+		"/byPage/home/acent": `example.com/ColorPolicy has no field "acent"; did you mean "accent"?`,
+		"/size/qq": `example.com/ColorPolicy has no field "qq" in Palette v1; for another release add its CRD`,
+		"/": `example.com/ColorPolicy has no field "" in Palette v1; for another release add its CRD`,
+	}
+	every field, message in unknown {
+		_without_crd(field) == [message]
+	}
+}
+
+test_the_crd_precedes_the_release if {
+	_found("bounded_field", _routes, {"kind": _colors, "field": "/hints/any"}) == [] with data.bridge_settings.fields as _released
+	_found("bounded_field", _routes, {"kind": _colors, "field": "/size"}) != [] with data.bridge_settings.fields as _released
 }
 
 test_parameters_of_a_selection_are_checked if {

@@ -157,20 +157,12 @@ _keys(items, fields) := found if {
 
 # The fields by which the kind of an effective policy merges the items of a list.
 _key_fields(effect, at) := [rule.field |
-	some rule in _key_rules(_kind_of_effect(effect))
+	some rule in kinds.key_rules(kinds.get(_kind_of_effect(effect)))
 	count(rule.segments) == count(at)
 	every depth, segment in rule.segments {
 		segment in {"*", at[depth]}
 	}
 ]
-
-# By the rules of the kind, and of each of its strategies.
-_key_rules(kind) := {rule |
-	some rules in array.concat([object.get(kinds.get(kind), "rules", [])], [rules | some rules in kinds.get(kind).strategyRules])
-	some rule in rules
-	rule.how == "key"
-	rule.field != ""
-}
 
 _kind_of_effect(effect) := [keys.type_of(policy) | some origin in effect.origins; some policy in merge.as_list(origin)][0]
 

@@ -7,6 +7,7 @@
 package bridge.expectations
 
 import data.bridge.effective
+import data.bridge.kinds
 import data.bridge.lib.leaves
 
 # METADATA
@@ -15,7 +16,8 @@ import data.bridge.lib.leaves
 #     NoPath                                                there is no such path
 #     NotInEffect {target, path, notAttached}               no policy is in effect
 #     InEffect    {target, path, found}                     a policy is, and `none` is expected
-#     Unknown     {target, path, message}                   what is in effect is not known for certain
+#     Unknown     {target, path, message}                   what is in effect is not known for certain, or the kind has
+#                                                           no such field
 #     Value       {target, path, pointer, expected?, found?, policies}
 #     Present     {target, path, pointer, policies}         a value that is expected to be `absent`
 #     Origin      {target, path, pointer, expected, found}  lists of policies
@@ -25,11 +27,11 @@ unmet(entries, expected, via) := [{"what": "NoPath"}] if {
 	paths == []
 	not _is_met_by_nothing(expected)
 } else := [object.union({"target": target, "path": entry.path}, flaw) |
-	some [target, entry] in _paths(entries, via)
-	some flaw in _flaws(entry, expected)
+	some [target, entry, policy_kind] in _paths(entries, via)
+	some flaw in _flaws(entry, expected, policy_kind)
 ]
 
-_paths(entries, via) := [[at_target.target, entry] |
+_paths(entries, via) := [[at_target.target, entry, object.get(at_target, "policyKind", "")] |
 	some at_target in entries
 	some entry in at_target.paths
 	_leads_through(entry.path, via)
@@ -43,8 +45,14 @@ _leads_through(path, via) if {
 	true in {node == via, startswith(node, concat("", [via, "#"]))}
 }
 
-_flaws(entry, expected) := [{"what": "Unknown", "message": message}] if {
+_flaws(entry, expected, policy_kind) := [{"what": "Unknown", "message": message}] if {
 	message := effective.unknown_because(entry)
+} else := misspelled if {
+	misspelled := [{"what": "Unknown", "message": message} |
+		some pointer in expected.absent
+		message := kinds.unknown_field(policy_kind, effective.segments(pointer))
+	]
+	misspelled != []
 } else := [{"what": "NotInEffect", "notAttached": object.get(entry, "notAttached", [])} | not _is_met_by_nothing(expected)] if {
 	entry.policies == []
 } else := [{"what": "InEffect", "found": entry.spec}] if {

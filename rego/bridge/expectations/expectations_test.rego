@@ -1,6 +1,7 @@
 package bridge.expectations_test
 
 import data.bridge.expectations
+import data.bridge.testing
 
 _path := ["gateway.networking.k8s.io/Gateway/infra/public", "gateway.networking.k8s.io/HTTPRoute/shop/cart"]
 
@@ -69,6 +70,13 @@ test_an_uncertain_answer_meets_no_expectation if {
 		_found([object.union(_entry, {"incomplete": ["p: when", "q: when"]})], expected) == [{"what": "Unknown", "message": "p: when; q: when"}]
 		_found([{"path": _path, "error": {"code": "X", "message": "too many"}, "policies": [_red]}], expected) == [{"what": "Unknown", "message": "too many"}]
 	}
+}
+
+test_an_absent_field_that_the_kind_does_not_have_is_unknown if {
+	entries := [{"target": _path[1], "policyKind": "example.com/ColorPolicy", "paths": [_entry]}]
+	found := expectations.unmet(entries, {"absent": ["/theem"]}, "") with input as testing.changed([])
+		with data.bridge_settings.fields as {"example.com/ColorPolicy": {"release": "Palette v1", "fields": {"spec": {"theme": null}}}}
+	[[one.what, one.message] | some one in found] == [["Unknown", `example.com/ColorPolicy has no field "theem"; did you mean "theme"?`]]
 }
 
 test_absent_fields_origins_and_outcomes_are_compared if {

@@ -4,12 +4,13 @@ import data.bridge.lib.likeness
 
 # METADATA
 # description: |
-#   That the specs of a kind have no field at a path, by the schema of its CRD, with the nearest name; undefined if they
-#   have, or if no schema is known.
-unknown_field(policy_kind, path) := sprintf("%s has no field %q%s", [policy_kind, name, likeness.hint(name, known)]) if {
+#   That the specs of a kind have no field at a path, with the nearest name: by the schema of its CRD, without a CRD by the
+#   release whose fields the bridge ships. Undefined if they have, or if neither is known.
+unknown_field(policy_kind, path) := sprintf("%s has no field %q%s", [policy_kind, name, _hint_at(name, known, policy_kind)]) if {
+	fields := _fields_of(policy_kind)
 	roots := [root |
 		some place in get(policy_kind).places
-		root := object.get(crds[policy_kind].schema, array.flatten([["properties", segment] | some segment in place.segments]), {})
+		root := _below_16(fields, place.segments)
 		root != {}
 	]
 	roots != []
@@ -20,9 +21,35 @@ unknown_field(policy_kind, path) := sprintf("%s has no field %q%s", [policy_kind
 	name := path[depth]
 	known := {field |
 		some root in roots
-		some field, _ in _below_16(root, array.slice(path, 0, depth)).properties
+		some field in _names_in(_below_16(root, array.slice(path, 0, depth)))
 	}
 }
+
+# The schema, or the released fields with the names of fields that may name items of a list.
+_fields_of(policy_kind) := crds[policy_kind].schema if {
+	true
+} else := {"released": data.bridge_settings.fields[policy_kind].fields, "keys": item_keys, "item": false} if {
+	item_keys := {"name"} | {rule.field | some rule in key_rules(get(policy_kind))}
+}
+
+_hint_at(name, known, policy_kind) := hint if {
+	hint := likeness.hint(name, known)
+	hint != ""
+} else := sprintf(" in %s; for another release add its CRD", [data.bridge_settings.fields[policy_kind].release]) if {
+	not crds[policy_kind]
+} else := ""
+
+# METADATA
+# description: How a kind merges lists by a key, by its own rules and those of each of its strategies.
+key_rules(kind) := {rule |
+	some rules in array.concat([object.get(kind, "rules", [])], [rules | some rules in object.get(kind, "strategyRules", {})])
+	some rule in rules
+	rule.how == "key"
+	rule.field != ""
+}
+
+_names_in(node) := object.keys(node.properties)
+_names_in(node) := object.keys(node.released)
 
 # The schema of a field below a node of a schema. Rego has no loop that carries a value, so the steps are written out.
 _below_16(node, path) := _below_8(_below_8(node, array.slice(path, 0, 8)), array.slice(path, 8, 16))
@@ -31,7 +58,9 @@ _below_4(node, path) := _below_2(_below_2(node, array.slice(path, 0, 2)), array.
 _below_2(node, path) := _below_1(_below_1(node, array.slice(path, 0, 1)), array.slice(path, 1, 2))
 _below_1(node, []) := node
 
-_below_1(node, [name]) := node.properties[name] if {
+_below_1(node, [name]) := _below_released(node, name) if {
+	node.released
+} else := node.properties[name] if {
 	true
 } else := node.items if {
 	true
@@ -43,8 +72,31 @@ _below_1(node, [name]) := node.properties[name] if {
 	_is_open(node)
 }
 
+# A released field is null if anything may be below it. A list has the fields of its items, `*` is any name.
+_below_released(node, name) := _released(node.released[name], node) if {
+	true
+} else := _released(node.released["*"], node) if {
+	true
+} else := _any if {
+	name == "*"
+} else := object.union(node, {"item": true}) if {
+	not node.item
+	_may_be_item(node, name)
+}
+
+_may_be_item(_, name) if regex.match(`^[0-9]+$`, name)
+_may_be_item(node, _) if node.keys & object.keys(node.released) != set()
+
+_released(null, _) := _any
+
+_released(fields, node) := {"released": fields, "keys": node.keys, "item": false} if fields != null
+
 _any := {"x-kubernetes-preserve-unknown-fields": true}
 
 _is_open(node) if node["x-kubernetes-preserve-unknown-fields"]
 _is_open(node) if node.additionalProperties
-_is_open(node) if not node.type
+
+_is_open(node) if {
+	not node.type
+	not node.released
+}

@@ -45,5 +45,11 @@ def test_presets_are_data_below_a_root(tmp_path: Path) -> None:
     }
 
 
+def test_released_fields_are_those_of_presets() -> None:
+    found = shipped(rego_root()).data["bridge_settings"]["fields"]
+    assert "requestTimeout" in found["gateway.envoyproxy.io/BackendTrafficPolicy"]["fields"]["spec"]["timeout"]["http"]
+    assert "gateway.networking.k8s.io/HTTPRoute" not in found
+
+
 def test_the_shipped_one_is_the_same_each_time() -> None:
     assert shipped_bundle(rego_root()).revision == shipped_bundle(rego_root()).revision
