@@ -63,7 +63,8 @@ async def engine_answers(opa: Opa, changes: dict[str, Any], sources: list[str]) 
     for source, rows in effective.items():
         for row in rows:
             for path in row["paths"]:
-                body = {name: value for name, value in path.items() if name != "path"}
+                # Why nothing accepts a route is text for people, which the scenarios hold.
+                body = {name: value for name, value in path.items() if name not in {"path", "notAttached"}}
                 found[path_name(source, row["policyKind"], path["path"])] = body
     for status in answers["status"]:
         if status["policyKind"] == "policybridge.io/PolicyKind":
