@@ -77,6 +77,8 @@ may_concern if object.get(input, "subResource", "") != ""
 
 may_concern if is_binding
 
+may_concern if input.changes # they may bring Constraints
+
 may_concern if input.kind.group == "policybridge.io"
 
 may_concern if {
