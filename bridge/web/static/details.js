@@ -105,10 +105,12 @@ export class Details {
       return;
     }
     this.#made = made.cloneNode(true);
-    const sections = () => [...this.#element.querySelectorAll("details")];
+    // Problems are loaded apart, and must not shift the places of the others.
+    const sections = () => [...this.#element.querySelectorAll("details:not(.problems *)")];
     const opened = again ? sections().map((one) => one.open) : [];
     const active = document.activeElement ?? document.body;
-    const alike = () => [...this.#element.querySelectorAll(active.localName)]
+    const isProblem = (element) => Boolean(element.closest(".problems"));
+    const alike = () => [...this.#element.querySelectorAll(active.localName)].filter((one) => isProblem(one) === isProblem(active))
       .filter((one) => active.localName === "summary" || one.textContent === active.textContent);
     const place = again && this.#hadFocus ? alike().indexOf(active) : -1;
     this.#element.replaceChildren(...made.childNodes);

@@ -27,7 +27,6 @@ import { Violations } from "./violations.js";
 import { visible } from "./visible.js";
 import { Wire } from "./wire.js";
 
-const AGAIN = 2_000; // ms until problems that could not be loaded are loaded again
 const SETTLING = 150; // ms from a change until the details are queried again, with all changes in between
 
 const topology = new Topology();
@@ -214,8 +213,7 @@ async function loadProblems() {
       wire.loadProblems(await askProblems());
       details.show(state.chosen, topology);
     } catch (error) {
-      if (error.status === undefined) throw error; // the connection shows the others
-      setTimeout(loadProblems, AGAIN);
+      if (error.status === undefined) throw error; // the connection shows the others, and a new state or change loads again
     }
   }
   examining = false;
@@ -227,7 +225,9 @@ const connection = new Connection({
   state({ outcomes }) {
     const isNew = outcomes !== wire.hasOutcomes;
     wire.hasOutcomes = outcomes;
-    if (isNew && !state.chosen) details.show(undefined, topology);
+    if (!isNew) return;
+    if (!state.chosen) details.show(undefined, topology);
+    loadProblems();
   },
   has: (revision) => wire.has(revision),
   async load() {
