@@ -80,6 +80,7 @@ class Cluster:
         for source in ("", *NAMESPACES):
             for entry in await self.opa.query("effective", {"targets": keys, "sourceNamespace": source}):
                 for path in entry["paths"]:
+                    path.pop("notAttached", None)  # of no account in a difference: the value is the same
                     name = (entry["target"], entry["policyKind"], json.dumps(path.pop("path")), source)
                     effective[name] = path
         problems = await self.opa.query("problems", {"objects": keys})
