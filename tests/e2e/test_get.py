@@ -51,7 +51,7 @@ def test_targets_without_a_policy_or_a_field_of_it(shop: Run) -> None:
     assert (answer.returncode, answer.stderr) == (0, "")
     assert "core/Service/shop/cart#http" in answer.stdout.splitlines()
     assert "core/Service/shop/catalog#http" not in answer.stdout.splitlines()
-    answer = shop("get", "targets", "--without", "timeoutpolicy.spec.connect", "-n", "shop", "-o", "name")
+    answer = shop("get", "targets", "--without", "timeoutpolicy.spec.idle", "-n", "shop", "-o", "name")
     assert "core/Service/shop/catalog#http" in answer.stdout.splitlines()
     assert "Service/shop/catalog" in shop("get", "targets", "--without", "backendtlspolicy").stdout  # of a preset
 

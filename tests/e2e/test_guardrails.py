@@ -196,11 +196,11 @@ def test_targets_without_a_policy_have_the_exemptions_of_the_rule(bridge: Run, t
     documents = list(yaml.safe_load_all(OWN))[-1:]
     documents[0]["spec"] |= {
         "policy": "bridge.guardrails.required_policy",
-        "parameters": {"kinds": ["example.com/ColorPolicy"], "field": "/font"},
+        "parameters": {"kinds": ["example.com/ColorPolicy"], "field": "/colors/accent"},
         "exemptions": EXEMPTIONS,
     }
     (tmp_path / "own.yaml").write_text(yaml.safe_dump_all(documents))
-    asked = ["get", "targets", "--without", "colorpolicy.spec.font", "-n", "shop", "-o", "json"]
+    asked = ["get", "targets", "--without", "colorpolicy.spec.colors.accent", "-n", "shop", "-o", "json"]
     done = bridge(*asked, "--manifests", SHOP, "--manifests", tmp_path)
     owners = {
         (entry["target"].partition("#")[0].rpartition("/")[2], one["owner"])

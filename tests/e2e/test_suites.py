@@ -37,7 +37,7 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
     ),
     (
         {"effective": [{**CHECKOUT, "absent": ["/contrast", "/nope"]}]},
-        ["/contrast: expected nothing, found it from Color"],
+        ["/contrast: expected nothing, found it from Color", 'ColorPolicy has no field "nope"'],
     ),
     ({"effective": [{**CHECKOUT, "none": True}]}, ["expected none, found {"]),
     ({"effective": [{**CHECKOUT, "via": "Gateway/infra/internal", "spec": {"contrast": 10}}]}, []),

@@ -28,7 +28,7 @@ unmet(entries, expected, via) := [{"what": "NoPath"}] if {
 	not _is_met_by_nothing(expected)
 } else := [object.union({"target": target, "path": entry.path}, flaw) |
 	some [target, entry, policy_kind] in _paths(entries, via)
-	some flaw in _flaws(entry, expected, policy_kind)
+	some flaw in array.concat(_flaws(entry, expected), _misspelled(expected, policy_kind))
 ]
 
 _paths(entries, via) := [[at_target.target, entry, object.get(at_target, "policyKind", "")] |
@@ -45,14 +45,8 @@ _leads_through(path, via) if {
 	true in {node == via, startswith(node, concat("", [via, "#"]))}
 }
 
-_flaws(entry, expected, policy_kind) := [{"what": "Unknown", "message": message}] if {
+_flaws(entry, expected) := [{"what": "Unknown", "message": message}] if {
 	message := effective.unknown_because(entry)
-} else := misspelled if {
-	misspelled := [{"what": "Unknown", "message": message} |
-		some pointer in expected.absent
-		message := kinds.unknown_field(policy_kind, effective.segments(pointer))
-	]
-	misspelled != []
 } else := [{"what": "NotInEffect", "notAttached": object.get(entry, "notAttached", [])} | not _is_met_by_nothing(expected)] if {
 	entry.policies == []
 } else := [{"what": "InEffect", "found": entry.spec}] if {
@@ -75,6 +69,11 @@ _flaws(entry, expected, policy_kind) := [{"what": "Unknown", "message": message}
 		found != {wanted}
 	],
 ])
+
+_misspelled(expected, policy_kind) := [{"what": "Unknown", "message": message} |
+	some pointer in expected.absent
+	message := kinds.unknown_field(policy_kind, effective.segments(pointer))
+]
 
 # Without a policy `none` holds, and so does that something is absent; what else is expected is not there.
 _is_met_by_nothing(expected) if expected.none
