@@ -308,6 +308,8 @@ class Opa:
         document = path.partition("?")[0]
         attributes = {"http.request.method": method, "url.path": document} if tracing.on() else {}
         with self._requests.measured(method, path), tracing.child(f"OPA {method} {document}", attributes=attributes):
+            if self._session is not None and self._session.closed:
+                raise OpaUnavailable(f"OPA at {self.url} cannot be reached: the bridge is stopping")
             return await self._exchange(method, path, body, content_type)
 
     async def _exchange(self, method: str, path: str, body: Any, content_type: str) -> bytes:

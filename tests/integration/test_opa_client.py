@@ -173,3 +173,10 @@ async def test_answer_that_is_too_deep_for_python_is_an_error_of_opa(opa: Opa) -
     with pytest.raises(OpaError, match="invalid response from OPA: it is nested more than"):
         await opa.get("abyss")
     assert await opa.get("bridge_test_is_still_there") is None
+
+
+async def test_a_query_after_the_client_was_closed_is_answered_as_without_opa(opa: Opa) -> None:
+    async with Opa(opa.url) as client:
+        await client.query("echo", {"x": 1})
+    with pytest.raises(OpaUnavailable, match="the bridge is stopping"):
+        await client.query("echo", {"x": 1})
