@@ -131,7 +131,7 @@ def _stored(base: str | None, files: Sequence[str], source: Input) -> Iterator[t
 
 async def _analysis(engine: Engine, asked: Asked, files: tuple[str, ...]) -> tuple[Analysis, Applied]:
     from bridge.queries.analysis import analyze, doubtful, held_crds, held_keys, read_applied, read_crds
-    from bridge.queries.states import deleted_keys
+    from bridge.queries.states import deleted_keys, plan_change
 
     deleted, prune = asked.more["deleted"], asked.more["prune"] or asked.more["base"] is not None
     crds = read_crds(asked.more["schemas"])
@@ -142,15 +142,13 @@ async def _analysis(engine: Engine, asked: Asked, files: tuple[str, ...]) -> tup
     going = await deleted_keys(engine, deleted)
     if prune:
         going += [key for key in await held_keys(engine.opa) if key not in applied.keys]
+    change = await plan_change(engine, applied.objects, going, whole=prune, crds=crds)
     found = await analyze(
         engine,
-        applied.objects,
-        going,
+        change,
         asked.source_namespace,
-        whole=prune,
-        crds=crds,
-        doubts_before=doubtful(engine.doubts(crds)),
-        doubts_after=doubtful(applied.source.doubts()),
+        doubts_before=doubtful(engine.doubts(crds, change.keys)),
+        doubts_after=doubtful(applied.source.doubts((), change.keys)),
     )
     found = dataclasses.replace(
         found,

@@ -73,7 +73,7 @@ async def problems(engine: Engine, asked: Asked) -> Answer:
     if asked.more["write_baseline"] and not baseline:
         raise CommandError("--write-baseline needs --baseline FILE")
     keys = await target_keys(engine.opa, asked.words, asked.namespace) if asked.words else None
-    doubts = doubtful(engine.doubts(read_crds(asked.more["schemas"])))
+    doubts = doubtful(engine.doubts(read_crds(asked.more["schemas"]), None))
     for line in engine.unchecked():
         print_error(f"warning: {line}")
     found = await all_problems(engine.opa, keys, asked.namespace, asked.selects, doubts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -45,7 +45,8 @@ class Engine:
     """An OPA to query. For objects that were read for it also their problems, and the positions of manifests' objects.
 
     `problems` are errors of the input, and what cannot be read; `rejected` is Rego of others in a cluster. `doubts`
-    returns what an API server refuses or drops of manifests, by the schemas of these CRDs and the manifests' own,
+    returns what an API server refuses or drops of manifests, by the schemas of these CRDs and the manifests' own (of
+    the objects with these keys, None for all),
     and `unchecked` has a line for each kind with rules that it could not evaluate. `crds` are those among
     manifests. `replicated` are the types of objects from a cluster, None for all, and `namespace` is the context's,
     None for other sources. `changed` waits until the contents may differ. `empty` means that manifests have no
@@ -60,7 +61,7 @@ class Engine:
     problems: list[Trouble] = field(default_factory=list)
     rejected: list[Trouble] = field(default_factory=list)
     position: Callable[[Key], tuple[str, int] | None] = lambda _: None
-    doubts: Callable[[Sequence[Object]], list[tuple[Key, Doubt, int]]] = lambda _: []
+    doubts: Callable[[Sequence[Object], Collection[str] | None], list[tuple[Key, Doubt, int]]] = lambda _, __: []
     unchecked: Callable[[], Sequence[str]] = tuple
     crds: Callable[[], Sequence[Object]] = tuple
     replicated: Sequence[str] | None = None

@@ -28,7 +28,7 @@ from bridge.queries.asking import (
     with_suggestions,
 )
 from bridge.queries.names import exemption_text
-from bridge.queries.states import PlannedChange, State, States, opened_states, plan_change
+from bridge.queries.states import PlannedChange, State, States, opened_states
 from bridge.sources.manifests import MOST_BYTES, ManifestError, ManifestSource
 from bridge.sources.pruning import prune
 
@@ -238,22 +238,18 @@ def is_error(problem: Mapping[str, Any]) -> bool:
 
 async def analyze(
     engine: Engine,
-    applied: Sequence[Object],
-    deleted: Collection[Key],
+    change: PlannedChange,
     source_namespace: str | None = None,
     *,
-    whole: bool = False,
-    crds: Sequence[Object] = (),
     doubts_before: Sequence[Entry] = (),
     doubts_after: Sequence[Entry] = (),
 ) -> Analysis:
-    """Compare the engine's objects with those after `applied` were applied and `deleted` deleted.
+    """Compare the engine's objects with those after a change.
 
-    `whole` and `crds` are those of `plan_change`. `doubts_before` and `doubts_after` are unknown kinds and fields of
-    the objects before, and of `applied`. Effective policies are compared for requests from `source_namespace`; without
+    `doubts_before` and `doubts_after` are unknown kinds and fields, and refused values, of the objects before the
+    change, and of those that it writes. Effective policies are compared for requests from `source_namespace`; without
     it also for each namespace with a difference.
     """
-    change = await plan_change(engine, applied, deleted, whole=whole, crds=crds)
     keys = change.keys
     async with opened_states(engine, change) as states:
         find = _compare_everything if states.apart else _compare_concerned

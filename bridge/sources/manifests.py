@@ -141,10 +141,10 @@ class ManifestSource:
         manifest = self._state.manifests.get(key.object)
         return (manifest.file, manifest.line) if manifest else None
 
-    def doubts(self, crds: Iterable[Object] = ()) -> list[tuple[Key, Doubt, int]]:
+    def doubts(self, crds: Iterable[Object] = (), keys: Collection[str] | None = None) -> list[tuple[Key, Doubt, int]]:
         """Return what an API server refuses or drops of the manifests by their schemas, with key and line.
 
-        `crds` describe kinds in addition to those among the manifests.
+        `crds` describe kinds in addition to those among the manifests. With `keys` only of these objects.
         """
         from bridge.sources.known_fields import Doubt, KnownFields
         from bridge.sources.schemas import Schemas
@@ -154,6 +154,8 @@ class ManifestSource:
         found = []
         lines: dict[str, Lines | None] = {}
         for key, manifest in self._state.manifests.items():
+            if keys is not None and str(key) not in keys:
+                continue
             wrong = schemas.wrong_values(self._state.objects[key])
             doubts = [Doubt("InvalidValue", one.message, certain=True, place=one.place) for one in wrong]
             for doubt in (*doubts, *known.doubts(manifest.object)):

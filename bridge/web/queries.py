@@ -29,7 +29,7 @@ from bridge.opa.client import Opa
 from bridge.queries.analysis import analyze, doubtful, held_crds
 from bridge.queries.asking import effective_at, objects, policy_kind, target_keys, uncovered
 from bridge.queries.reasons import Reason, explained_reasons
-from bridge.queries.states import deleted_keys
+from bridge.queries.states import deleted_keys, plan_change
 from bridge.sources.bounded_reading import TooCostlyError, read_manifests
 from bridge.sources.pruning import prune
 from bridge.web.responses import Event, Streams, answer, body_of, decoded
@@ -169,7 +169,7 @@ class Changes:
                 raise Refused(413, "TooCostly", str(error)) from error
         going = await deleted_keys(engine, deleted)
         pruned = [prune(obj) for obj in objects]
-        found = await analyze(engine, pruned, going, doubts_after=doubtful(doubts))
+        found = await analyze(engine, await plan_change(engine, pruned, going), doubts_after=doubtful(doubts))
         mistakes: list[dict[str, Any]] = []
         for problem in problems:
             line = problem.subject.rpartition(":")[2]

@@ -23,6 +23,7 @@ from bridge.model.types import ALWAYS, CRD
 from bridge.offline.engine import Engine
 from bridge.opa.client import Opa
 from bridge.queries.analysis import Analysis, analyze
+from bridge.queries.states import plan_change
 from bridge.replicator.replicator import Replicator
 from tests.integration.scripted import BARRIER, Notices, ScriptedSource
 from tests.properties.random_clusters import NAMESPACES, random_cluster
@@ -256,7 +257,8 @@ async def walk(seed: int, steps: int, opa_path: Path) -> None:
             held = dict(cluster.source.objects)
             first = draw_change(held, seed * 10_000 + step)
             for change in (first, undo(first, held)):
-                analysis = await analyze(Engine(opa, running=True), change.applied, change.deleted)
+                engine = Engine(opa, running=True)
+                analysis = await analyze(engine, await plan_change(engine, change.applied, change.deleted))
                 await cluster.apply(change)
                 after = await cluster.everything()
                 _check(change, analysis, before, after, f"seed {seed}, step {step}")

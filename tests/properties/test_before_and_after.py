@@ -155,8 +155,8 @@ async def walk(seed: int, steps: int, folder: Path) -> None:
         }
         async with open_engine(manifests=(there,), applied=(file,)) as engine:
             applied = read_applied([file], await held_crds(engine)).objects
-            analysis = await analyze(engine, applied, change.deleted)
             planned = await plan_change(engine, applied, change.deleted)
+            analysis = await analyze(engine, planned)
             async with opened_states(engine, planned) as states:
                 assumed = await answers(states.after, now)
                 assert await answers(states.before, objects) == before, about
