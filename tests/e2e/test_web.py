@@ -422,7 +422,7 @@ async def test_a_client_that_has_the_token_reads_and_changes_nothing(
         assert {"objects", "index", "kinds"} <= before.keys()
         async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {FIRST}"}) as session:
 
-            async def send(method: str, path: str, body: str = new) -> int:
+            async def send(method: str, path: str, body: str | None = new) -> int:
                 async with session.request(method, f"{found.url}{path}", data=body) as response:
                     return response.status
 
@@ -436,7 +436,7 @@ async def test_a_client_that_has_the_token_reads_and_changes_nothing(
                 for method in ("PUT", "PATCH", "DELETE", *(() if path in own else ("POST",))):
                     assert await send(method, path) in {404, 405}, (method, path)
             for path in ("/v1/data", "/v1/data/objects", "/v1/policies", "/v1/config"):  # OPA's own are not passed on
-                assert await send("GET", path) == 404
+                assert await send("GET", path, None) == 404
         assert await _everything(found.opa_url, folder) == before
 
 
