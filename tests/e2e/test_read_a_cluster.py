@@ -150,6 +150,9 @@ def test_analysis_removes_labels_of_files_alone_and_reads_rego_of_the_cluster(
     found = json.loads(broken.stdout)
     assert found["objects"]["changed"] == ["core/ConfigMap/opa-policies/shades"]
     assert [one["reason"] for one in found["problems"]["introduced"]] == ["RegoRejected"]
+    Kubectl(kubectl_path, control_plane)(
+        "delete", "--wait=false", "crd", f"shades.{NAME}.example.com"
+    )  # other tests list all policies
 
 
 BINDING = f"""\

@@ -67,7 +67,7 @@ async def test_version_that_passed_alone_joins_beside_others_that_change_slow_te
         try:
             for number in range(1, 4):
                 bench.put("quick", f"package team.quick\n\nx := {number}\n", version=f"v{number}")
-                await asyncio.wait_for(bench.until_active("quick", version=f"v{number}"), 60)
+                await bench.until_active("quick", version=f"v{number}")
             assert await bench.opa.get("team/quick/x") == 3
         finally:
             changing.cancel()
