@@ -44,35 +44,6 @@ async def test_slow_check_at_the_start_delays_no_other_author(opa_path: Path) ->
         await bench.until_active("one", "two")
 
 
-# Takes about a second.
-HEAVY = """package heavy_test
-
-test_heavy if count([1 | some i in numbers.range(1, 1300); some j in numbers.range(1, 1300); i * j == -1]) == 0
-"""
-
-
-async def test_version_that_passed_alone_joins_beside_others_that_change_slow_tests(opa_path: Path) -> None:
-    async with loading(opa_path) as bench:
-        bench.put("quick", "package team.quick\n\nx := 0\n")
-        await bench.until_active("quick")
-
-        async def change_slow_ones() -> None:
-            for version in range(1000):
-                for name in ("a", "b", "c"):
-                    tests = f"{HEAVY}\n# {version}\n".replace("heavy", f"heavy_{name}")
-                    bench.put(name, f"package team.{name}\n\nx := {version}\n", tests=tests, version=str(version))
-                    await asyncio.sleep(0.5)
-
-        changing = asyncio.create_task(change_slow_ones())
-        try:
-            for number in range(1, 4):
-                bench.put("quick", f"package team.quick\n\nx := {number}\n", version=f"v{number}")
-                await bench.until_active("quick", version=f"v{number}")
-            assert await bench.opa.get("team/quick/x") == 3
-        finally:
-            changing.cancel()
-
-
 async def test_slow_version_leaves_the_last_good_one_active_and_a_fixed_one_replaces_it(opa_path: Path) -> None:
     async with loading(opa_path, patience=8) as bench:
         bench.put("a", "package team.a\n\nx := 1\n")
