@@ -205,7 +205,7 @@ def test_an_edge_is_accepted_and_has_the_configuration_of_the_command(
     plane: ControlPlane, tmp_path: Path, kind: str
 ) -> None:
     file, name = tmp_path / "edge.yaml", f"edge-{kind.lower()}"
-    values = _edge_values(tmp_path, kind)
+    values = _edge_values(tmp_path, kind) | ({} if kind == "Sidecar" else {"tlsSecret": "edge-tls"})
     file.write_text(yaml.safe_dump(values))
     place: list[str | Path] = ["--namespace", "gateways", "--kubeconfig", plane.kubeconfig]
     helm("install", name, EDGE, "--create-namespace", *place, "--values", file, home=tmp_path)
@@ -245,6 +245,16 @@ def test_an_edge_needs_its_view_the_key_an_address_and_one_token(
 ) -> None:
     with pytest.raises(HelmError, match=why):
         template(EDGE, tmp_path / "home", {**_edge_values(tmp_path, "Deployment"), **wrong})
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "DaemonSet"])
+def test_edge_without_a_certificate_listens_on_loopback_and_has_no_service(tmp_path: Path, kind: str) -> None:
+    objects = template(EDGE, tmp_path / "home", _edge_values(tmp_path, kind))
+    assert "Service" not in {each["kind"] for each in objects}
+    (workload,) = (each for each in objects if each["kind"] == kind)
+    (container,) = workload["spec"]["template"]["spec"]["containers"]
+    assert "--addr=127.0.0.1:8181" in container["args"]
+    assert [port["name"] for port in container["ports"]] == ["diagnostic"]
 
 
 def test_removed_as_documented_crds_and_policies_stay(applied: ControlPlane, kubectl: Kubectl) -> None:
