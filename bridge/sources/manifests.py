@@ -129,16 +129,16 @@ class ManifestSource:
     @property
     def problems(self) -> list[Trouble]:
         """Return the errors in the manifests as last read, in the order of the files."""
-        return list(self._state.troubles)
+        return list(self._state.reading.troubles)
 
     @property
     def crds(self) -> list[Object]:
         """Return the CRDs among the manifests."""
-        return [obj for key, obj in self._state.objects.items() if key.type_id == CRD]
+        return _crds_of(self._state.reading)
 
     def position(self, key: Key) -> tuple[str, int] | None:
         """Return the file and line of an object; None for an object that is not in the manifests."""
-        manifest = self._state.manifests.get(key.object)
+        manifest = self._state.reading.manifests.get(key.object)
         return (manifest.file, manifest.line) if manifest else None
 
     def doubts(self, crds: Iterable[Object] = (), keys: Collection[str] | None = None) -> list[tuple[Key, Doubt, int]]:
@@ -149,14 +149,15 @@ class ManifestSource:
         from bridge.sources.known_fields import Doubt, KnownFields
         from bridge.sources.schemas import Schemas
 
-        crds = [*crds, *self._crds, *self.crds]
+        reading = self._state.reading
+        crds = [*crds, *self._crds, *_crds_of(reading)]
         known, schemas = KnownFields(crds), Schemas(crds)
         found = []
         lines: dict[str, Lines | None] = {}
-        for key, manifest in self._state.manifests.items():
+        for key, manifest in reading.manifests.items():
             if keys is not None and str(key) not in keys:
                 continue
-            wrong = schemas.wrong_values(self._state.objects[key])
+            wrong = schemas.wrong_values(reading.objects[key])
             doubts = [Doubt("InvalidValue", one.message, certain=True, place=one.place) for one in wrong]
             for doubt in (*doubts, *known.doubts(manifest.object)):
                 if manifest.file not in lines:
@@ -173,7 +174,7 @@ class ManifestSource:
         """Return the objects as last read, with the defaults of these CRDs instead of those among the manifests."""
         defaulter = Defaulter(crds)
         found: dict[Key, Object] = {}
-        for manifest in self._state.manifests.values():
+        for manifest in self._state.reading.manifests.values():
             with contextlib.suppress(Exception):  # one that cannot be completed is reported when it is read
                 found[defaulter.key_of(manifest.object)] = prune(defaulter.complete(manifest.object))
         return found
@@ -225,7 +226,7 @@ class ManifestSource:
         cannot be read.
         """
         self._state.refresh(stdin or sys.stdin.buffer)
-        return [obj for _, objects in _group_by_type(self._state.objects) for obj in objects]
+        return [obj for _, objects in _group_by_type(self._state.reading.objects) for obj in objects]
 
     async def changes(self) -> AsyncIterator[Change]:
         """Yield every object, kind by kind, then (with `follow`) changes, until it is closed.
@@ -239,7 +240,7 @@ class ManifestSource:
             if self._follow and paths:
                 watch = await stack.enter_async_context(PathWatch(paths))
             await asyncio.to_thread(self._state.refresh, sys.stdin.buffer)
-            for trouble in self._state.troubles:
+            for trouble in self._state.reading.troubles:
                 yield trouble
             for change in self._list_all():
                 yield change
@@ -258,7 +259,7 @@ class ManifestSource:
                     yield change
 
     def _list_all(self) -> Iterator[Change]:
-        for type_id, objects in _group_by_type(self._state.objects, self._wanted):
+        for type_id, objects in _group_by_type(self._state.reading.objects, self._wanted):
             # In the order of an API server's list: one operation then writes all objects of a new namespace.
             objects.sort(key=lambda obj: obj["metadata"].get("namespace") or "")
             yield from self._list_type(type_id, objects)
@@ -271,10 +272,11 @@ class ManifestSource:
         yield Listed(type_id)
 
     def _refresh(self) -> list[Change]:
-        before, troubles = self._state.objects, self._state.troubles
+        before = self._state.reading
         if not self._state.refresh():
             return []
-        return [*_find_news(troubles, self._state.troubles), *self._differences(before, self._state.objects)]
+        now = self._state.reading
+        return [*_find_news(before.troubles, now.troubles), *self._differences(before.objects, now.objects)]
 
     def _differences(self, before: Mapping[Key, Object], now: Mapping[Key, Object]) -> Iterator[Change]:
         for key in before.keys() - now.keys():
@@ -288,6 +290,10 @@ class ManifestSource:
                 yield Upserted(type_id, tuple(map(prune, objects)))
             else:
                 yield from self._list_type(type_id, objects)
+
+
+def _crds_of(reading: Reading) -> list[Object]:
+    return [obj for key, obj in reading.objects.items() if key.type_id == CRD]
 
 
 def _read_bytes(file: Path) -> bytes:
@@ -610,12 +616,23 @@ class _File:
     content: FileContent
 
 
-class ManifestState:
-    """The manifests of `paths` as of the last `refresh`.
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a refresh found: `objects` are completed, in the order of the files; `manifests` has the position of each.
 
-    `objects` are the completed objects by key, in the order of the files; `manifests` has the position of each;
-    `troubles` are the errors. All three are replaced by a refresh, never changed in place. `retried` means that there
-    will be further refreshes. `crds` describe kinds in addition to those that the manifests define themselves.
+    `troubles` are the errors.
+    """
+
+    objects: Mapping[Key, Object]
+    manifests: Mapping[Key, Manifest]
+    troubles: Sequence[Trouble]
+
+
+class ManifestState:
+    """The manifests of `paths`; `reading` is what the last `refresh` found, which replaces it as a whole.
+
+    A thread that uses a reading is not disturbed by a refresh in another one. `retried` means that there will be
+    further refreshes. `crds` describe kinds in addition to those that the manifests define themselves.
     """
 
     def __init__(self, paths: Sequence[Path | str], *, retried: bool, crds: Sequence[Object] = ()) -> None:
@@ -628,9 +645,7 @@ class ManifestState:
         self._defaulter = Defaulter()
         self._found: dict[Path, list[str]] = {}
         self._lost: list[Trouble] = []
-        self.objects: dict[Key, Object] = {}
-        self.manifests: dict[Key, Manifest] = {}
-        self.troubles: list[Trouble] = []
+        self.reading = Reading({}, {}, ())
 
     def refresh(self, stdin: IO[bytes] | None = None) -> bool:
         """Read changes; False if there are none. `stdin` is the source of `-`, read once.
@@ -724,7 +739,8 @@ class ManifestState:
                 continue
             completed[manifest] = objects[key] = obj
             places[key] = manifest
-        self._completed, self.objects, self.manifests, self.troubles = completed, objects, places, troubles
+        self._completed = completed
+        self.reading = Reading(objects, places, troubles)
 
 
 def _keep_last_good(content: FileContent, before: FileContent | None) -> FileContent:

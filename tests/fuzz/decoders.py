@@ -64,10 +64,10 @@ def manifests(data: bytes) -> None:
     """Decode a file of manifests, YAML or JSON."""
     state = ManifestState([STDIN], retried=False)
     state.refresh(io.BytesIO(data))
-    for manifest in state.manifests.values():
+    for manifest in state.reading.manifests.values():
         str(manifest.identity)
         assert not exceeds(msgspec.json.encode(manifest.object), MAX_DEPTH)
-    for trouble in state.troubles:
+    for trouble in state.reading.troubles:
         assert "\n" not in trouble.message
         assert UNREADABLE not in trouble.message
 

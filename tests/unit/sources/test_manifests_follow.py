@@ -180,3 +180,28 @@ spec:
         ]
         assert isinstance(changes[1], Upserted)
         assert changes[1].objects[0]["color"] == "blue"
+
+
+def test_doubts_are_those_of_one_reading_while_the_files_change(tmp_path: Path) -> None:
+    """The page asks for them in one thread while another one reads what changed."""
+    file = tmp_path / "routes.yaml"
+    names = ["cart", "checkout", "search"]
+
+    def write(prefix: str = "") -> None:
+        route = (
+            "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {{name: {}}}\nspec: {{rules: 7}}\n"
+        )
+        file.write_text("---\n".join(route.format(prefix + name) for name in names))
+
+    write()
+    source = ManifestSource([tmp_path], follow=True)
+    source.load()
+
+    class Replacing(frozenset[str]):
+        def __contains__(self, _: object) -> bool:
+            write("late-")
+            source.load()
+            return True
+
+    assert [key.name for key, _, _ in source.doubts(keys=Replacing())] == names
+    assert [key.name for key, _, _ in source.doubts()] == [f"late-{name}" for name in names]
