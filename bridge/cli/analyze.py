@@ -9,17 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli.command import (
-    EVERY_SOURCE,
-    SCHEMAS,
-    command,
-    completing,
-    option,
-    output_option,
-    source_namespace_option,
-)
+from bridge.cli.command import command, option
 from bridge.cli.impact import differences_table
 from bridge.cli.notation import Place, Position
+from bridge.cli.options import EVERY_SOURCE, SCHEMAS, completing, output_option, source_namespace_option
 from bridge.cli.output import print_document, print_error
 from bridge.cli.problems import known, problems_table
 from bridge.cli.reading import INPUT_ERROR, STDIN, Asked, asked_for, read, take_standard_input

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli.command import ONLY_KIND, command, kind_option, namespace_options, option, output_option
+from bridge.cli.command import command, option
 from bridge.cli.impact import differences_table
 from bridge.cli.notation import Entry
+from bridge.cli.options import ONLY_KIND, kind_option, namespace_options, output_option
 from bridge.cli.output import print_document
 from bridge.cli.problems import problems_table
 from bridge.cli.reading import STDIN, read

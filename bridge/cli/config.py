@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli.command import DEBUG, Group, command, file_option, option
+from bridge.cli.command import DEBUG, Group, command, option
+from bridge.cli.options import file_option
 from bridge.cli.output import print_document, print_error, to_json
 from bridge.cli.table import Table, print_tables
 

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bridge.cli.command import namespace_options, words
 from bridge.cli.effective import effective_table
 from bridge.cli.impact import impact_tables
 from bridge.cli.notation import Entry, brief, name_of, namespace_cell
+from bridge.cli.options import namespace_options, words
 from bridge.cli.output import Answer, to_yaml
 from bridge.cli.problems import known, problems_table
-from bridge.cli.reading import Asked, read_command
+from bridge.cli.read_commands import read_command
+from bridge.cli.reading import Asked
 from bridge.cli.table import Block, Document, Fields, Table, filled
 from bridge.model.keys import parse_key
 from bridge.model.nesting import as_mapping

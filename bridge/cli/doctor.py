@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Literal
 
 from bridge import __version__
-from bridge.cli.command import command, output_option
+from bridge.cli.command import command
+from bridge.cli.options import output_option
 from bridge.cli.output import Answer, print_answer
 from bridge.cli.source import (
     CONTEXT,

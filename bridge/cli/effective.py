@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bridge.cli.command import (
+from bridge.cli.command import option
+from bridge.cli.notation import Entry, compact, kind_text, name_of, path_text, policy_text
+from bridge.cli.options import (
     ONLY_KIND,
     SAME_FOR_ALL,
     SELECTOR,
     kind_option,
     namespace_options,
-    option,
     source_namespace_option,
     words,
 )
-from bridge.cli.notation import Entry, compact, kind_text, name_of, path_text, policy_text
 from bridge.cli.output import Answer
-from bridge.cli.reading import Asked, read_command
+from bridge.cli.read_commands import read_command
+from bridge.cli.reading import Asked
 from bridge.cli.table import Table
 from bridge.model.keys import parse_key
 from bridge.queries.names import short_key

@@ -6,14 +6,6 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bridge.cli.command import (
-    EVERY_SOURCE,
-    ONLY_KIND,
-    kind_option,
-    namespace_options,
-    source_namespace_option,
-    words,
-)
 from bridge.cli.notation import (
     Entry,
     compact,
@@ -25,8 +17,10 @@ from bridge.cli.notation import (
     value_text,
     via_text,
 )
+from bridge.cli.options import EVERY_SOURCE, ONLY_KIND, kind_option, namespace_options, source_namespace_option, words
 from bridge.cli.output import Answer
-from bridge.cli.reading import Asked, read_command
+from bridge.cli.read_commands import read_command
+from bridge.cli.reading import Asked
 from bridge.cli.table import Block, Table
 from bridge.model.keys import Key, parse_key, segments_of, value_at
 from bridge.model.text import TIE

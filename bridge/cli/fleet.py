@@ -13,7 +13,8 @@ from typing import Any
 
 import click
 
-from bridge.cli.command import DEBUG, Group, command, file_option, option, output_option
+from bridge.cli.command import DEBUG, Group, command, option
+from bridge.cli.options import file_option, output_option
 from bridge.cli.output import print_document
 from bridge.cli.table import Table, print_tables
 from bridge.queries.names import CommandError

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli.command import ONLY_KIND, SELECTOR, completing, kind_option, namespace_options, option
+from bridge.cli.command import option
 from bridge.cli.notation import MARKS, kind_text, name_of, namespace_cell
+from bridge.cli.options import ONLY_KIND, SELECTOR, completing, kind_option, namespace_options
 from bridge.cli.output import Answer
-from bridge.cli.reading import Asked, read_command
+from bridge.cli.read_commands import read_command
+from bridge.cli.reading import Asked
 from bridge.cli.table import Table
 from bridge.model.keys import CLUSTER, CORE, parse_key
 from bridge.model.nesting import as_mapping

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bridge.cli.command import EVERY_SOURCE, namespace_options, option, source_namespace_option, words
+from bridge.cli.command import option
 from bridge.cli.notation import Entry, kind_text, leaves_of, name_of, path_text, policy_text
+from bridge.cli.options import EVERY_SOURCE, namespace_options, source_namespace_option, words
 from bridge.cli.output import Answer
-from bridge.cli.reading import Asked, read_command
+from bridge.cli.read_commands import read_command
+from bridge.cli.reading import Asked
 from bridge.cli.table import Table
 from bridge.model.keys import parse_key
 from bridge.queries.names import first_of, short_key

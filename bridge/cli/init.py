@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli.command import ONLY_KIND, Group, command, kind_option, namespace_option, option
+from bridge.cli.command import Group, command, option
+from bridge.cli.options import ONLY_KIND, kind_option, namespace_option
 from bridge.cli.output import print_document, print_error
 from bridge.cli.reading import read
 from bridge.cli.source import CONTEXT, Input, kubeconfig_option, opa_options, read_input

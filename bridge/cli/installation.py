@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 
 import click
 
-from bridge.cli.command import command, file_option, option, output_option
+from bridge.cli.command import command, option
+from bridge.cli.options import file_option, output_option
 from bridge.cli.output import print_document, print_error, print_objects
 from bridge.files import read_file
 from bridge.queries.names import CommandError

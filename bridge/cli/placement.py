@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bridge.cli.command import file_option, namespace_options, option
+from bridge.cli.command import option
+from bridge.cli.options import file_option, namespace_options
 from bridge.cli.output import Answer, print_error
-from bridge.cli.reading import Asked, read_command
+from bridge.cli.read_commands import read_command
+from bridge.cli.reading import Asked
 from bridge.cli.table import Table
 from bridge.model.keys import parse_key
 from bridge.queries.names import CommandError, short_key

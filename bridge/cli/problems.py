@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from bridge.cli.command import SCHEMAS, SELECTOR, namespace_options, option, words
+from bridge.cli.command import option
 from bridge.cli.notation import Entry, Place, Position
+from bridge.cli.options import SCHEMAS, SELECTOR, namespace_options, words
 from bridge.cli.output import Answer, print_error
-from bridge.cli.reading import Asked, read_command
+from bridge.cli.read_commands import read_command
+from bridge.cli.reading import Asked
 from bridge.cli.table import Table
 from bridge.model.keys import parse_key
 from bridge.model.text import nearest

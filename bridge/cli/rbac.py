@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bridge.cli.command import command, file_option, option, output_option
+from bridge.cli.command import command, option
+from bridge.cli.options import file_option, output_option
 from bridge.cli.output import print_document, print_error, print_objects
 from bridge.cli.reading import INPUT_ERROR, report_problems, take_standard_input
 from bridge.cli.source import CONTEXT, kubeconfig_option

@@ -3,7 +3,8 @@
 import dataclasses
 from collections.abc import Sequence
 
-from bridge.cli.command import command, output_option, words
+from bridge.cli.command import command
+from bridge.cli.options import output_option, words
 from bridge.cli.output import Answer, print_answer
 from bridge.cli.table import Block, Fields, Table
 from bridge.model.text import nearest

@@ -9,10 +9,12 @@ from urllib.parse import urlsplit
 
 import click
 
-from bridge.cli.command import completing, namespace_option, option, words
+from bridge.cli.command import option
 from bridge.cli.effective import effective_table
+from bridge.cli.options import completing, namespace_option, words
 from bridge.cli.output import Answer
-from bridge.cli.reading import Asked, read_command
+from bridge.cli.read_commands import read_command
+from bridge.cli.reading import Asked
 from bridge.cli.table import Block, Fields, Table
 from bridge.model.keys import parse_key
 from bridge.queries.names import CommandError, short_key

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 import click
 
 from bridge import tracing
-from bridge.cli.command import Command, command, file_option
+from bridge.cli.command import Command, command
+from bridge.cli.options import file_option
 from bridge.cli.output import print_error
 from bridge.queries.names import CommandError
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from bridge.cli.command import SELECTOR, namespace_options, words
 from bridge.cli.notation import MARKS, Entry, brief, counts_of, kind_text, name_of
+from bridge.cli.options import SELECTOR, namespace_options, words
 from bridge.cli.output import Answer
-from bridge.cli.reading import Asked, read_command
+from bridge.cli.read_commands import read_command
+from bridge.cli.reading import Asked
 from bridge.cli.table import Table
 from bridge.model.keys import CORE, Key, parse_key
 from bridge.queries.asking import policy_keys

@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape
 from grandalf.graphs import Edge, Graph, Vertex
 from grandalf.layouts import SugiyamaLayout, VertexViewer
 
-from bridge.cli.graph import Badge, badge_of, full_name, names_of, title_of
+from bridge.cli.captions import Badge, badge_of, full_name, names_of, title_of
 from bridge.cli.table import display_width
 from bridge.queries.names import CommandError
 from bridge.queries.topology import Link, Picture

@@ -13,7 +13,8 @@ from xml.etree import ElementTree as ET  # only written, never parsed
 
 import click
 
-from bridge.cli.command import command, option, output_option
+from bridge.cli.command import command, option
+from bridge.cli.options import output_option
 from bridge.cli.output import print_error, to_json
 from bridge.cli.reading import read
 from bridge.cli.reports import workflow_command

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bridge.cli.command import DEPTH, kind_option, namespace_options, option, words
+from bridge.cli.command import option
 from bridge.cli.notation import MARKS, kind_text, name_of
+from bridge.cli.options import DEPTH, kind_option, namespace_options, words
 from bridge.cli.output import Answer
-from bridge.cli.reading import Asked, read_command
+from bridge.cli.read_commands import read_command
+from bridge.cli.reading import Asked
 from bridge.cli.table import Table
 from bridge.model.keys import Key, parse_key
 from bridge.model.text import TIE

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bridge.cli.command import command, file_option, option, output_option
+from bridge.cli.command import command, option
+from bridge.cli.options import file_option, output_option
 from bridge.cli.output import Answer, print_answer, print_error
 from bridge.cli.source import kubeconfig_option
 from bridge.cli.table import Table

@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from bridge.cli.command import SELECTOR, namespace_options, words
 from bridge.cli.notation import Entry
+from bridge.cli.options import SELECTOR, namespace_options, words
 from bridge.cli.output import Answer, print_error
-from bridge.cli.reading import INPUT_ERROR, Asked, read_command, report_at
+from bridge.cli.read_commands import read_command
+from bridge.cli.reading import INPUT_ERROR, Asked, report_at
 from bridge.cli.table import Table
 from bridge.model.keys import CLUSTER, parse_key
 from bridge.model.text import nearest

@@ -187,7 +187,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
     async with await KubeClient.connect(kubeconfig, kube_context) as client:
         lacking = await meet(client)
         types = (*types, *await _find_undiscovered(client))
-        found = await settle_cluster(client, rules)
+        found = await settle_cluster(client, rules, patience=PATIENCE)
         unread = _Troubles()
         instead = tuple(dict.fromkeys((*namespaces, client.namespace)))
         served = Tapped(ClusterSource(client, instead=instead), unread.note)

@@ -14,7 +14,6 @@ from bridge.files import rego_root
 from bridge.model.changes import Change, Object, Trouble, Upserted
 from bridge.model.keys import CLUSTER, CORE, Key, key_of, pointer
 from bridge.model.types import ALWAYS, CONSTRAINT, plural_by_rule
-from bridge.offline.engine import PATIENCE
 from bridge.opa.bundle import Bundle
 from bridge.opa.errors import OpaError
 from bridge.opa.executable import ensure_opa
@@ -171,8 +170,11 @@ def is_of_author(root: DataPath) -> bool:
     return root[:2] in {HIERARCHY[:2], STRATEGIES} or root[0] not in {"bridge", "system", *VIEW, *WRITTEN}
 
 
-async def settle_cluster(client: KubeClient, applied: Iterable[Object]) -> SettledModules:
-    """Return the bundle for a cluster, from the types that can be read, after these objects are applied."""
+async def settle_cluster(client: KubeClient, applied: Iterable[Object], *, patience: float) -> SettledModules:
+    """Return the bundle for a cluster after these objects are applied, from the types that can be read.
+
+    Types that are not read after `patience` seconds are reported.
+    """
     from bridge.sources.cluster import ClusterSource
 
     received, unread = _Received(), dict[str, Trouble]()
@@ -182,7 +184,7 @@ async def settle_cluster(client: KubeClient, applied: Iterable[Object]) -> Settl
     source.want(authors.types)
     try:
         stream = cast("AsyncGenerator[Change, None]", source.changes())
-        async with asyncio.timeout(PATIENCE), aclosing(stream) as changes:
+        async with asyncio.timeout(patience), aclosing(stream) as changes:
             async for change in changes:
                 # Objects of an unknown type are probably known soon.
                 lasting = isinstance(change, Trouble) and not change.absent and not change.unknown

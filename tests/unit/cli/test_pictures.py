@@ -7,7 +7,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from bridge.cli.graph import MOST, draw, shortened
+from bridge.cli.captions import MOST, shortened
+from bridge.cli.graph import draw
 from bridge.cli.svg import lay_out
 from bridge.cli.table import display_width
 from bridge.model.keys import Key
