@@ -26,7 +26,7 @@ _complete(entry) := object.union(entry, {"incomplete": reasons}) if {
 #   if it is.
 incomplete_because(policy_kind, path, outcomes) := sort(reasons) if {
 	features := kinds.get(policy_kind).notModeled
-	reasons := {sprintf("%s: %s", [keys.describe(user), feature.message]) |
+	reasons := {feature.message | some feature in features; not feature.path} | {sprintf("%s: %s", [keys.describe(user), feature.message]) |
 		some feature in features
 		some user in _users(object.get(feature, "onPath", false), path, outcomes)
 		obj := lookup.get(user)

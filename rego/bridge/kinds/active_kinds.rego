@@ -45,8 +45,17 @@ active_kinds[type] := object.union_n([description, {"versions": versions | versi
 	some type in _described_types
 	layers := [candidate | some candidate in _candidate_layers(type); not problem(merge_layers(candidate))][0]
 	names_of_layers := [layer.name | some layer in layers]
-	description := normal_form(type, merge_layers(layers))
+	description := _with_doubt(names_of_layers, normal_form(type, merge_layers(layers)))
 }
+
+# A kind of which only its CRD is known, by its label: a schema does not show the level at which policies act, or how
+# they merge, so everything about the kind is a guess.
+_with_doubt(["CustomResourceDefinition"], description) := object.union(description, {"notModeled": [{"message": "guessed from the CRD's label"}]})
+_with_doubt(names_of_layers, description) := description if names_of_layers != ["CustomResourceDefinition"]
+
+# Why all answers about a policy kind are uncertain, in a list: features without a path that the bridge does not model.
+# No problem of a policy is derived from such answers. Empty for most kinds.
+doubts_of(type) := [feature.message | some feature in get(type).notModeled; not feature.path]
 
 # The spec of the oldest PolicyKind of each type.
 declared_specs := {type: lookup.get(claims[0][2]).spec | some type, claims in _claims}

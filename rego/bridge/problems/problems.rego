@@ -21,22 +21,26 @@ of(key) := union({_refs(key), _fate(key), _links(key), _kinds(key), _version(key
 	not obj.metadata.deletionTimestamp
 } else := set()
 
-# One problem for each ref (GEP-713, "Policy status"; semantics T1 to T5).
+# One problem for each ref (GEP-713, "Policy status"; semantics T1 to T5). Of a kind whose description is a guess, only
+# absent targets are problems: the other verdicts follow from the guess.
 _refs(key) := {_problem(key, verdict.ref.key, verdict.reason, verdict.message) |
 	kinds.of_policy(key)
 	some verdict in attachment.verdicts(key)
 	verdict.reason != "Accepted"
+	true in {verdict.reason == "TargetNotFound", kinds.doubts_of(keys.type_of(key)) == []}
 }
 
 # An accepted policy that is overridden on all paths, or has no effective target, also by its selectors (semantics S1).
 # Defaults that more specific policies replace everywhere do what they are for, so this is only a warning. Of an outcome
-# that is not certain only that is reported.
-_fate(key) := {object.union(problem, {"enforcementAction": "warn"}) |
+# that is not certain only that is reported, and nothing for a kind whose description is a guess.
+_fate(key) := set() if {
+	kinds.doubts_of(keys.type_of(key)) != []
+} else := {object.union(problem, {"enforcementAction": "warn"}) |
 	problem := _problem(key, key, "Incomplete", sprintf("Its outcome is not certain: %s", [concat("; ", reasons)]))
 } if {
 	kinds.of_policy(key)
 	_is_accepted(key)
-	reasons := reporting.incomplete_because(outcomes.tallies(key))
+	reasons := reporting.incomplete_because(key, outcomes.tallies(key))
 } else := {object.union(_problem(key, key, condition.reason, condition.message), warning) |
 	kinds.of_policy(key)
 	_is_accepted(key)

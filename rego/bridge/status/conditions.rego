@@ -26,7 +26,7 @@ of_policy(policy_key, tallies) := object.union(entry, {"reported": reports |
 		{"policy": policy_key, "policyKind": keys.type_of(policy_key), "mode": kind.mode},
 		{"controllerName": kind.controllerName | kind.controllerName},
 		{"replacedDefault": true | is_replaced_default(tallies)},
-		{"incomplete": reasons | reasons := incomplete_because(tallies)},
+		{"incomplete": reasons | reasons := incomplete_because(policy_key, tallies)},
 		{"rejected": [{"reason": verdict.reason, "message": verdict.message} | some verdict in refs] |
 			refs := _rejected(policy_key)
 			refs != []
@@ -55,10 +55,11 @@ with_generation(key, condition) := object.union(condition, {"observedGeneration"
 
 # The Accepted condition of a policy from the verdicts on its refs. False only if no ref is accepted, with the reason of
 # the first; otherwise the message names the rejected refs (semantics T4).
-accepted_condition(policy_key) := {"type": "Accepted", "status": "False", "reason": refused[0].reason, "message": refused[0].message} if {
+accepted_condition(policy_key) := {"type": "Accepted", "status": "False", "reason": refused[0].reason, "message": message} if {
 	refused := _rejected(policy_key)
 	refused != [] # first: most policies have no rejected ref, and a mesh-wide one has many verdicts
 	count(refused) == count(attachment.verdicts(policy_key))
+	message := concat(". Incomplete: ", array.concat([refused[0].message], kinds.doubts_of(keys.type_of(policy_key))))
 } else := {"type": "Accepted", "status": "True", "reason": "Accepted", "message": message} if {
 	refused := _rejected(policy_key)
 	rejected := [sprintf(", but not for %d of its targets: %s%s", [count(refused), explained, rest]) |
@@ -84,13 +85,14 @@ _refusal_bound := 20
 outcome_conditions(policy_key, tallies) := [{"type": type, "status": status, "reason": reason, "message": message}] if {
 	set := kinds.of_policy(policy_key).conditions
 	[type, status, reason] := _sets[set][_overall({tally.outcome | some tally in tallies})]
-	doubts := [sprintf("Incomplete: %s", [concat("; ", reasons)]) | reasons := incomplete_because(tallies)]
+	doubts := [sprintf("Incomplete: %s", [concat("; ", reasons)]) | reasons := incomplete_because(policy_key, tallies)]
 	message := fit(concat(". ", array.concat([outcome_message(policy_key, set, tallies)], doubts)))
 }
 
-# Why the outcome of a policy is not certain on some of its paths. Undefined if it is on all.
-incomplete_because(tallies) := reasons if {
-	reasons := sort({reason | some tally in tallies; some reason in tally.incomplete})
+# Why the outcome of a policy is not certain, on some of its paths or because of its kind. Undefined if it is certain.
+incomplete_because(policy_key, tallies) := reasons if {
+	of_kind := {reason | some reason in kinds.doubts_of(keys.type_of(policy_key))}
+	reasons := sort(of_kind | {reason | some tally in tallies; some reason in tally.incomplete})
 	reasons != []
 }
 
