@@ -1,4 +1,4 @@
-"""Links in README.md and docs/ lead somewhere."""
+"""Links in README.md and docs/ lead somewhere, and paths in code exist."""
 
 import re
 from collections.abc import Iterator
@@ -12,6 +12,8 @@ TOP = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", 
 PAGES = [*TOP, *sorted(DOCS.rglob("*.md"))]
 CODE = re.compile(r"`[^`\n]*`")
 LINK = re.compile(r"\]\(([^)\s]+)\)|^\[[^\]]+\]: (\S+)$", re.MULTILINE)
+PATH = re.compile(r"`((?:bridge|deploy|docs|examples|hack|rego|tests|\.ci|\.github)/[\w./-]*)`")
+DATA_PATHS = DOCS / "reference" / "rego.md"  # lists paths of OPA's data API
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
@@ -42,3 +44,10 @@ def _leads_somewhere(page: Path, link: str) -> bool:
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
 def test_links_lead_somewhere(page: Path) -> None:
     assert [link for link in _links(page) if not _leads_somewhere(page, link)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_paths_in_code_exist(page: Path) -> None:
+    """A path below `bridge/` may be one of packages of Rego, whose files are below `rego/bridge/`."""
+    paths = set() if page == DATA_PATHS else set(PATH.findall(_text(page)))
+    assert [path for path in sorted(paths) if not (ROOT / path).exists() and not (ROOT / "rego" / path).exists()] == []
