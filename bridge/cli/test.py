@@ -34,25 +34,22 @@ _LOOK = 0.5  # seconds between looks at the files of --watch
     "Test expectations about effective policies",
     click.Argument(["paths"], metavar="[PATH]...", nargs=-1),
     option("-k", "words", metavar="TEXT", default="", help="Only tests whose name contains this text."),
-    option("--update", is_flag=True, help="Write what is found into the expectations that differ, and test again."),
     option("-w", "--watch", is_flag=True, help="Test again after each change of a file, until Ctrl-C."),
     option("--schema", is_flag=True, help="Print the JSON schema of suites."),
     output_option("text", "json", "junit", "github"),
 )
-def test(paths: tuple[str, ...], words: str, update: bool, watch: bool, schema: bool, output: str) -> int:
+def test(paths: tuple[str, ...], words: str, watch: bool, schema: bool, output: str) -> int:
     """Run the suites in files and folders: expectations about what is in effect, with or without changes.
 
     A suite is a YAML document with apiVersion test.policybridge.io/v1alpha1 and kind Suite, beside the manifests that
     it is about. The tests of files `…_test.rego` run too. The exit code is 1 if a test fails, 2 if a suite is invalid
-    or manifests have errors. --update changes only the values that a suite has for what differs.
+    or manifests have errors. `bridge init tests` writes a suite of what is in effect now.
 
     Examples:
         # Run all suites below a folder
         bridge test deploy/
         # Write test results for CI
         bridge test deploy/ -o junit >results.xml
-        # Accept what is in effect now
-        bridge test deploy/ --update
         # Print the schema of suites, for completion in editors
         bridge test --schema >suite.schema.json
     """
@@ -65,8 +62,6 @@ def test(paths: tuple[str, ...], words: str, update: bool, watch: bool, schema: 
         raise CommandError("missing path: give files or folders with suites")
     if watch and output != "text":
         raise CommandError("--watch prints text: leave out -o")
-    if update:
-        _update(paths, words)
     while watch:
         before = _state(paths)
         try:
@@ -76,15 +71,6 @@ def test(paths: tuple[str, ...], words: str, update: bool, watch: bool, schema: 
         while _state(paths) == before:
             time.sleep(_LOOK)
     return _run(paths, words, output)
-
-
-def _update(paths: Sequence[str], words: str) -> None:
-    """Write what the tests find into their suites, and report the files on standard error."""
-    from bridge.queries.suites import find_suites, update_suites
-
-    results = [result for result, _ in _results(find_suites(paths), words)]
-    for file, count in update_suites(results).items():
-        print_error(f"{file}: {count:,} expectation{'s' if count > 1 else ''} updated")
 
 
 def _state(paths: Sequence[str]) -> list[tuple[str, int, int]]:

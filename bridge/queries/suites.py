@@ -17,13 +17,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
-import yaml
 
 from bridge.files import read_file
 from bridge.model.changes import Object
@@ -133,38 +132,18 @@ class Found:
         return tuple(str(self.file.parent / path) for path in self.suite.manifests)
 
 
-Place = tuple[str | int, ...]  # keys and indexes from a test down to an expectation
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """What differs from an expectation at a place, as text. `found` is the value that would hold there.
-
-    An expectation that no other value would make hold has no place.
-    """
-
-    text: str
-    place: Place | None = None
-    found: Any = None
-
-    def below(self, *place: str | int, text: str = "") -> Difference:
-        """Return it with the place of what contains it, and with a text before its own."""
-        return Difference(f"{text}{self.text}", None if self.place is None else (*place, *self.place), self.found)
+Place = tuple[str | int, ...]  # keys and indexes from a suite down to a field
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of one test: `differences` are lines, none if it passes; `error` says why it could not be judged.
-
-    `updates` are the values that would make differing expectations hold, by their places in the test.
-    """
+    """The result of one test: `differences` are lines, none if it passes; `error` says why it could not be judged."""
 
     file: str
     line: int
     name: str
     differences: list[str] = field(default_factory=list)
     error: str = ""
-    updates: dict[Place, Any] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool:
@@ -286,8 +265,7 @@ async def run_test(engine: Engine, found: Found, number: int) -> Result:
             judge = _Judge(states, change)
             judge.check_modules()
             differences = [difference async for difference in judge.differences(test)]
-        updates = {one.place: one.found for one in reversed(differences) if one.place is not None}
-        return Result(str(found.file), line, test.name, [one.text for one in differences], updates=updates)
+        return Result(str(found.file), line, test.name, differences)
     except (CommandError, OpaError) as error:
         return Result(str(found.file), line, test.name, error=str(error))
 
@@ -318,27 +296,27 @@ class _Judge:
             if one not in self._before.problems:
                 raise CommandError(f"{one['subject']}: {one['message']}")
 
-    async def differences(self, test: Case) -> AsyncIterator[Difference]:
-        """Yield each difference; its text begins with the object that it is about."""
-        for number, at in enumerate(test.effective):
+    async def differences(self, test: Case) -> AsyncIterator[str]:
+        """Yield each difference, which begins with the object that it is about."""
+        for at in test.effective:
             async for one in self._at(at):
-                yield one.below("effective", number)
+                yield one
         if test.request:
             async for one in self._request(test.request):
-                yield one.below("request")
+                yield one
         for name, wanted in test.status.items():
             async for one in self._status(await self._key(name), wanted):
-                yield one.below("status", name, text=f"{name}: ")
+                yield f"{name}: {one}"
         for what, findings in (("problems", test.problems), ("violations", test.violations)):
             for name, names in findings.items():
                 async for one in self._names(name, what, names):
-                    yield one.below(what, name, text=f"{name}: {what}: ")
+                    yield f"{name}: {what}: {one}"
 
-    async def _names(self, name: str, what: str, wanted: Sequence[str]) -> AsyncIterator[Difference]:
+    async def _names(self, name: str, what: str, wanted: Sequence[str]) -> AsyncIterator[str]:
         """Compare the reasons of an object's problems, or the Constraints that it violates without an exemption."""
         key = (await self._key(name)).object
         if not await self._exists(key):
-            yield Difference("the object does not exist")
+            yield "the object does not exist"
             return
         if what == "problems":
             answer = await in_batches(self._opa, what, "objects", [str(key)], self._more)
@@ -348,12 +326,11 @@ class _Judge:
             found = {row["constraint"] for row in rows}
             for row in rows:
                 if as_mapping(row["details"]).get("severity") == "unknown":
-                    yield Difference(f"{row['constraint']} cannot tell: {row['message']}")
+                    yield f"{row['constraint']} cannot tell: {row['message']}"
         if found != set(wanted):
-            text = f"expected {_join_names(sorted(wanted))}, found {_join_names(sorted(found))}"
-            yield Difference(text, (), sorted(found))
+            yield f"expected {_join_names(sorted(wanted))}, found {_join_names(sorted(found))}"
 
-    async def _at(self, at: At) -> AsyncIterator[Difference]:
+    async def _at(self, at: At) -> AsyncIterator[str]:
         key = await self._key(at.target)
         kind = await self._kind(at.policy_kind)
         more = {"sourceNamespace": at.source_namespace} if at.source_namespace else {}
@@ -362,25 +339,25 @@ class _Judge:
         async for one in self._policies(at, short_key(key), itself or answer):
             yield one
 
-    async def _status(self, key: Key, wanted: Names) -> AsyncIterator[Difference]:
+    async def _status(self, key: Key, wanted: Names) -> AsyncIterator[str]:
         answer = await self._ask("status", {"policies": [str(key)]})
         groups = [group for entry in answer for group in condition_groups(entry)]
         if not groups:
-            yield Difference("it has no status: it is not a policy of an active policy kind, or does not exist")
+            yield "it has no status: it is not a policy of an active policy kind, or does not exist"
         for group in groups:
             for one in _compare_conditions(wanted, {each["type"]: each for each in group}):
                 yield one
         for why in (why for entry in answer for why in entry.get("incomplete", ())):
             if set(wanted) - {"Accepted"}:
-                yield Difference(f"the outcome is incomplete: {why}")
+                yield f"the outcome is incomplete: {why}"
 
-    async def _request(self, request: Request) -> AsyncIterator[Difference]:
+    async def _request(self, request: Request) -> AsyncIterator[str]:
         query = dict(request.query)
         if "gateway" in query:
             query["gateway"] = str(await self._key(query["gateway"]))
         answer = await self._ask("request", {**query, "allPaths": True})
         if answer["undecided"] and (request.effective or not isinstance(request.rule, msgspec.UnsetType)):
-            yield Difference(f"request: cannot tell the rule: {answer['nearest']['message']}")
+            yield f"request: cannot tell the rule: {answer['nearest']['message']}"
             return
         wanted: dict[str, str | None] = {"listener": request.listener} if request.listener else {}
         if not isinstance(request.rule, msgspec.UnsetType):
@@ -389,19 +366,17 @@ class _Judge:
             key = str(await self._key(expected)) if expected else None
             if answer[name] != key:
                 reason = f" ({answer['nearest']['reason']})" if answer["nearest"] else ""
-                text = f"request: {name}: expected {_show_key(key)}, found {_show_key(answer[name])}{reason}"
-                yield Difference(text, (name,), _show_key(answer[name]) if answer[name] else None)
+                yield f"request: {name}: expected {_show_key(key)}, found {_show_key(answer[name])}{reason}"
         reason = (answer["nearest"] or {}).get("reason", "")
         if request.reason and request.reason != reason:
-            text = f"request: reason: expected {request.reason}, found {reason or 'none'}"
-            yield Difference(text, ("reason",) if reason else None, reason)
-        for number, wanted_policies in enumerate(request.effective):
+            yield f"request: reason: expected {request.reason}, found {reason or 'none'}"
+        for wanted_policies in request.effective:
             kind = await self._kind(wanted_policies.policy_kind)
             entries = [entry for entry in answer["policies"] if entry["policyKind"] == kind]
             async for one in self._policies(wanted_policies, "request", entries):
-                yield one.below("effective", number)
+                yield one
 
-    async def _policies(self, wanted: Policies, where: str, entries: Sequence[Entry]) -> AsyncIterator[Difference]:
+    async def _policies(self, wanted: Policies, where: str, entries: Sequence[Entry]) -> AsyncIterator[str]:
         """Yield what the query `unmet` finds at entries of `effective` or `request` with all paths."""
         expected: dict[str, Any] = {"none": wanted.none, "exact": wanted.exact, "absent": wanted.absent}
         expected |= {"spec": wanted.spec} if wanted.spec else {}
@@ -415,11 +390,10 @@ class _Judge:
         for one in await self._ask("unmet", {"entries": entries, "expected": expected, **via}):
             if one["what"] == "NoPath":
                 through = f" via {wanted.via}" if wanted.via else ""
-                yield Difference(f"{where}: no {wanted.policy_kind} is in effect{through}: no path leads there")
+                yield f"{where}: no {wanted.policy_kind} is in effect{through}: no path leads there"
                 continue
             at_path = f"{short_key(parse_key(one['target']))} via {_name_gateway(one)}: {wanted.policy_kind}: "
-            found = _read_unmet(one, wanted, outcomes)
-            yield found.below(text=at_path)
+            yield at_path + _read_unmet(one, outcomes)
 
     async def _kind(self, name: str) -> str:
         """Return the policy kind for a name, also of one that the test describes."""
@@ -448,54 +422,37 @@ class _Judge:
         return await self._state.query(query, query_input)
 
 
-def _compare_conditions(wanted: Names, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Difference]:
+def _compare_conditions(wanted: Names, found: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     for name, value in wanted.items():
         condition = found.get(name)
         if condition is None:
-            yield Difference(f"condition {name}: expected {value}, found none")
+            yield f"condition {name}: expected {value}, found none"
         elif value not in {condition["status"], condition["reason"]}:
             there = f"{condition['status']} ({condition['reason']}: {condition['message']})"
-            field_of = "status" if value in {"True", "False", "Unknown"} else "reason"
-            yield Difference(f"condition {name}: expected {value}, found {there}", (name,), condition[field_of])
+            yield f"condition {name}: expected {value}, found {there}"
 
 
-def _read_unmet(one: Entry, wanted: Policies, outcomes: Names) -> Difference:
+def _read_unmet(one: Entry, outcomes: Names) -> str:
     """Return an entry of the query `unmet` for people; `outcomes` has the names of policies by their keys."""
     pointer = one.get("pointer", "")
     match one["what"]:
         case "NotInEffect":
-            return Difference(
-                "no policy is in effect" + "".join(f" (not attached: {why})" for why in one["notAttached"])
-            )
+            return "no policy is in effect" + "".join(f" (not attached: {why})" for why in one["notAttached"])
         case "InEffect":
-            return Difference(f"expected none, found {_show(one['found'])}")
+            return f"expected none, found {_show(one['found'])}"
         case "Unknown":
-            return Difference(f"the answer is not certain: {one['message']}")
+            return f"the answer is not certain: {one['message']}"
         case "Value":
             source = f" from {_join_policies(one['policies'])}" if one["policies"] and "found" in one else ""
             expected, found = ("nothing" if name not in one else _show(one[name]) for name in ("expected", "found"))
-            place = ("spec", *_steps(wanted.spec, pointer)) if {"expected", "found"} <= one.keys() else None
-            return Difference(f"{pointer or '/'}: expected {expected}, found {found}{source}", place, one.get("found"))
+            return f"{pointer or '/'}: expected {expected}, found {found}{source}"
         case "Present":
-            return Difference(f"{pointer}: expected nothing, found it from {_join_policies(one['policies'])}")
+            return f"{pointer}: expected nothing, found it from {_join_policies(one['policies'])}"
         case "Origin":
-            names = [short_key(parse_key(policy)) for policy in one["found"]]
-            text = (
-                f"{pointer}: expected from {_join_policies(one['expected'])}, found from {_join_policies(one['found'])}"
-            )
-            return Difference(text, ("origins", pointer) if names else None, names[0] if len(names) == 1 else names)
+            expected, found = (_join_policies(one[name]) for name in ("expected", "found"))
+            return f"{pointer}: expected from {expected}, found from {found}"
         case _:
-            name = outcomes[one["policy"]]
-            text = f"{name}: expected {one['expected']}, found {one.get('found', 'not here')}"
-            return Difference(text, ("outcomes", name) if "found" in one else None, one.get("found"))
-
-
-def _steps(value: Any, pointer: str) -> Iterator[str | int]:
-    """Yield the keys and indexes of a JSON pointer into a value."""
-    for segment in pointer.split("/")[1:]:
-        step = int(segment) if isinstance(value, list) else segment.replace("~1", "/").replace("~0", "~")
-        yield step
-        value = value[step]
+            return f"{outcomes[one['policy']]}: expected {one['expected']}, found {one.get('found', 'not here')}"
 
 
 def _join_policies(policies: Sequence[str]) -> str:
@@ -518,69 +475,3 @@ def _name_gateway(path: Entry) -> str:
     """Return the node of a path by which a reader tells it from others: the listener, otherwise the first."""
     nodes = [parse_key(node) for node in path["path"] if node.count("/") == 3]
     return short_key(next((key for key in nodes if key.section), nodes[0]))
-
-
-def update_suites(results: Iterable[Result]) -> dict[str, int]:
-    """Write the updates of failed tests into their files; return the number of values by file.
-
-    A value that is not written in the file itself, because it is an alias, is left out.
-    """
-    by_file: dict[str, list[Result]] = {}
-    for result in results:
-        if result.updates:
-            by_file.setdefault(result.file, []).append(result)
-    written: dict[str, int] = {}
-    for file, failed in by_file.items():
-        text = Path(file).read_text(encoding="utf-8")
-        changes = _find_ranges(text, {one.line - 1: one.updates for one in failed})
-        for start, end, value in sorted(changes, reverse=True):
-            text = text[:start] + value + text[end:]
-        if changes:
-            Path(file).write_text(text, encoding="utf-8")
-            written[file] = len(changes)
-    return written
-
-
-def _find_ranges(text: str, updates: dict[int, dict[Place, Any]]) -> set[tuple[int, int, str]]:
-    """Return the ranges of the text to replace, for updates by the line of their test."""
-    found = set()
-    for document in yaml.compose_all(text, Loader=yaml.SafeLoader):
-        for test in getattr(_child(document, "tests"), "value", ()):
-            for place, value in updates.get(test.start_mark.line, {}).items():
-                parent = test
-                for name in place[:-1]:
-                    parent = _child(parent, name)
-                node = _child(parent, place[-1])
-                if node is None or node.start_mark.index < test.start_mark.index:
-                    continue
-                if _is_block(node):  # the new value begins beside its key: a list may be indented as little as this
-                    key = next(key for key, child in parent.value if child is node)
-                    found.add((text.index(":", key.end_mark.index) + 1, _end(node), f" {_write_value(value)}"))
-                else:
-                    found.add((node.start_mark.index, _end(node), _write_value(value)))
-    return found
-
-
-def _child(node: yaml.Node | None, name: str | int) -> yaml.Node | None:
-    if isinstance(node, yaml.SequenceNode):
-        items: list[yaml.Node] = node.value
-        return items[name] if isinstance(name, int) and name < len(items) else None
-    if isinstance(node, yaml.MappingNode):
-        return next((value for key, value in node.value if key.value == str(name)), None)
-    return None
-
-
-def _is_block(node: yaml.Node) -> bool:
-    return isinstance(node, yaml.CollectionNode) and not node.flow_style and bool(node.value)
-
-
-def _end(node: yaml.Node) -> int:
-    """Return where a node ends: a collection in block style ends with its last value, not before the next token."""
-    if _is_block(node):
-        last = node.value[-1]
-        return _end(last[1] if isinstance(last, tuple) else last)
-    return int(node.end_mark.index)
-
-
-def _write_value(value: Any) -> str:
-    return yaml.safe_dump(value, default_flow_style=True, width=1 << 20).removesuffix("\n...\n").removesuffix("\n")
