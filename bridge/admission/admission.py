@@ -131,7 +131,7 @@ OPEN_BUDGET = 1.0  # seconds to retry if no policy exists, because the request i
 class Question:
     """A decision to query: `ask` queries OPA with an input. `name` is its name in messages.
 
-    `distrust` returns why a result does not count, empty if it does. `undefined` is the meaning of an undefined
+    `distrust` returns why a result is ignored, empty if it is not. `undefined` is the meaning of an undefined
     document: an empty decision (None), or a message. `read` makes a Decision of OPA's result, or raises DecisionError.
     With `asks_with_review` the input is the whole AdmissionReview, of every request, otherwise the object.
     `ask_for_less` queries the same decision in a number of seconds, without what fails on objects of others; it

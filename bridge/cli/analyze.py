@@ -62,7 +62,7 @@ def analyze(**options: Any) -> int:
     """Show the effects of applying FILE: introduced and fixed problems, effective policies before and after.
 
     Nothing is written. Problems are targets that do not exist or are not granted, conflicts, policies that are
-    overridden on all paths or have no effective target, links that do not count, violations of Constraints, unknown
+    overridden on all paths or have no effective target, links that are ignored, violations of Constraints, unknown
     kinds and fields, and values that an API server refuses. Only problems that the change can affect are listed. Exits
     with 1 if problems are introduced, 2 if FILE is not all readable.
 

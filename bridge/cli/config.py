@@ -45,7 +45,7 @@ config = Group("config", help=_config.__doc__, params=[DEBUG], short_help="Check
 def check(files: tuple[Path, ...], named: tuple[Path, ...]) -> int:
     """Report every mistake in settings files, each file separately, with file and line; exit with 1 if there are any.
 
-    The environment does not count, but unknown variables of the bridge cause a warning. Files that a setting names are
+    The environment is ignored, but unknown variables of the bridge cause a warning. Files that a setting names are
     not read.
 
     Examples:

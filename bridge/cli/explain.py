@@ -1,4 +1,4 @@
-"""`bridge explain`: the effective policies at a target, with the stack, the steps, origins, and what does not count."""
+"""`bridge explain`: the effective policies at a target, with the stack, the steps, origins, and what is ignored."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def explain(engine: Engine, asked: Asked) -> Answer:
     """Explain the effective policies at a target.
 
     For each path to the target, the output has the policies from the top down, the steps of their merge, and the spec
-    with the origin of each field. Then it lists policies and links of the hierarchy that do not count, with the reason.
+    with the origin of each field. Then it lists policies and links of the hierarchy that are ignored, with the reason.
 
     TARGET is an object or a section of an object: KIND NAME, KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a
     full key. A target above the level at which a policy kind acts means all effective targets below it. For a policy:
@@ -121,7 +121,7 @@ def _of_target(entry: Entry, wide: bool) -> Iterator[Block]:
         yield _steps(at_path, wide)
         yield _spec(at_path)
     if not paths:
-        yield f"{title}: no policy counts here"
+        yield f"{title}: no policy applies here"
     yield _left_out(entry)
 
 
@@ -197,8 +197,8 @@ def _value_at(spec: Any, pointer: str) -> str:
 
 
 def _left_out(entry: Entry) -> Table:
-    """Return the policies and links that do not count."""
-    table = Table(["DOES NOT COUNT HERE", "REASON", "WHY"])
+    """Return the policies and links that are ignored."""
+    table = Table(["IGNORED HERE", "REASON", "WHY"])
     for lost in entry["attachments"]:
         what = f"{name_of(parse_key(lost['policy']))} on {short_key(parse_key(lost['target']))}"
         table.rows.append([what, lost["reason"], lost["message"]])

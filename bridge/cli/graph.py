@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def graph(**options: Any) -> int:
     """Draw the hierarchy, with the policies at each node and their outcomes.
 
-    Policies that are overridden on all paths are marked; links that do not count are dashed, with the reason. ROOT is
+    Policies that are overridden on all paths are marked; links that are ignored are dashed, with the reason. ROOT is
     an object or a section of an object: KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key. The default is
     everything. Of many siblings some are drawn, those with policies first, and the others are counted. The same objects
     always give the same picture.

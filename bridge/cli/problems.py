@@ -53,10 +53,10 @@ _NAMED = 3  # causes that a row lists
 async def problems(engine: Engine, asked: Asked) -> Answer:
     """List everything that is wrong.
 
-    Problems are targets that do not exist or are not granted, conflicts, policies without effect, links that do not
-    count, violations of Constraints, Constraints that are not active, and rejected Rego. With --manifests also unknown
-    kinds and fields, and values that an API server refuses. The exit code is 1 if there are problems that are not
-    warnings.
+    Problems are targets that do not exist or are not granted, conflicts, policies without effect, links that are
+    ignored, violations of Constraints, Constraints that are not active, and rejected Rego. With --manifests also
+    unknown kinds and fields, and values that an API server refuses. The exit code is 1 if there are problems that are
+    not warnings.
 
     Examples:
         # All problems in a folder

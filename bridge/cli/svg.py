@@ -158,7 +158,7 @@ class _Place:
         yield f'<path class="{line.look}" d="{path}"/>'
 
     def reason(self, line: _Line) -> Iterator[str]:
-        """Write why a link does not count, before its child, where no other line's reason is."""
+        """Write why a link is ignored, before its child, where no other line's reason is."""
         if not line.reason:
             return
         right, height = self._points(line)[-1]

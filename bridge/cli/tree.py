@@ -35,7 +35,7 @@ Row = tuple[str, str]
     *namespace_options("The namespace of a ROOT without one; without ROOT, show only this namespace."),
 )
 async def tree(engine: Engine, asked: Asked) -> Answer:
-    """Show the hierarchy by links that count, with the policies at each node and their outcomes.
+    """Show the hierarchy by accepted links, with the policies at each node and their outcomes.
 
     ROOT is an object or a section of an object: KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key.
     Without it: everything, from the nodes without a parent. A node with several parents is printed once. Of many

@@ -114,7 +114,7 @@ _DEPTH = 1  # only the next nodes below are listed
 class Description:
     """An object with related data. Keys are strings.
 
-    `parents` and `children` are the nodes directly above and below by links that count, `attached` the policies that
+    `parents` and `children` are the nodes directly above and below by accepted links, `attached` the policies that
     name the object or a section of it, `inherited` the policies from above that have an effect in it, `explained` the
     result of the query `explain`, `problems` that of the query `problems`. For a policy `status` is its status and
     `impact` the result of the query `impact`.

@@ -1,7 +1,7 @@
 """The hierarchy: as a tree with the outcomes of its policies, and as a picture with its nodes and labels.
 
 A picture has a limit, because ten thousand routes would not be readable: further siblings of a kind become one `n more
-HTTPRoutes`, and a level with too many nodes is only counted. Links that do not count are part of the picture.
+HTTPRoutes`, and a level with too many nodes is only counted. Links that are ignored are part of the picture.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ async def tree_below(
 async def hierarchy_below(
     opa: Opa, root: Key | None, kind: str | None = None, depth: int | None = None, *, refused: bool = False
 ) -> Entry:
-    """Return the result of the query `tree`; with `refused` including links that do not count.
+    """Return the result of the query `tree`; with `refused` including links that are ignored.
 
     Raises NameNotFoundError for a section that the root lacks.
     """
@@ -162,7 +162,7 @@ class CountedNodes:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """From a parent to a child; `refused` is why it does not count, or "". `parameters`: it is a parametersRef."""
+    """From a parent to a child; `refused` is why it is ignored, or "". `parameters`: it is a parametersRef."""
 
     parent: str
     child: str
@@ -296,7 +296,7 @@ class _Drawing:
                 picture.links.append(Link(key, named, parameters=True))
 
     def _add_refused(self, picture: Picture) -> None:
-        """Add the links of drawn nodes that do not count."""
+        """Add the links of drawn nodes that are ignored."""
         ends: Counter[tuple[str, str]] = Counter()
         for link in self._refused:
             known = [key for key in (link["parent"], link["child"]) if key in picture.nodes]

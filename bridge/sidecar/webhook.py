@@ -45,7 +45,7 @@ _RELOADED = tuple(name for name in RELOADED if name.startswith("webhook_"))
 class Policies:
     """The webhook's view of the admins' policies.
 
-    `exist` returns None until the initial list is complete. `distrust` returns why OPA's result does not count, empty
+    `exist` returns None until the initial list is complete. `distrust` returns why OPA's result is ignored, empty
     if it does. `is_recent` returns whether it is from modules that were replaced a moment ago. `modules_exist` returns
     whether an admin's module may define the placement decision. `kinds` returns the active policy kinds, none until
     they are known. `deciding` returns the objects with the policies of its decisions. `dependents` returns the objects

@@ -16,11 +16,11 @@ export function effectiveKind({ policyKind, target, paths, attachments = [], lin
     h("h4", {}, chip(policyKind), ` ${kindName(policyKind)}`, target !== shownTarget && [" at ", nodeLink(target)]),
     alike(paths).map(pathPart),
     !paths.length && h("p", { class: "quiet" }, "No policy of this kind applies here."),
-    attachments.length > 0 && h("h5", {}, "Attached, but does not count"),
+    attachments.length > 0 && h("h5", {}, "Attached, but ignored"),
     attachments.map((one) =>
       h("p", { class: "refused" }, h("span", { class: "sign", "aria-hidden": "true" }, "✕"), " ", policyLink(one.policy),
         " at ", nodeLink(one.target), ": ", reasonMark(one.reason), one.message && ` – ${one.message}`)),
-    links.length > 0 && h("h5", {}, "Links that do not count"),
+    links.length > 0 && h("h5", {}, "Links that are ignored"),
     links.map((one) =>
       h("p", { class: "refused" }, h("span", { class: "sign", "aria-hidden": "true" }, "✕"), " ", nodeLink(one.parent), " → ",
         nodeLink(one.child), ": ", reasonMark(one.reason), one.message && ` – ${one.message}`)),

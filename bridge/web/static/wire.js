@@ -99,7 +99,7 @@ export class Wire {
 
   /**
    * What needs attention, as in `bridge problems`: [{policy, outcome, reason, message}] or [{child, parent, reason, owner}] for a
-   * link that does not count, or {object, reason, message} of another object. First policies whose controllers contradict the bridge, then those that are overridden
+   * link that is ignored, or {object, reason, message} of another object. First policies whose controllers contradict the bridge, then those that are overridden
    * everywhere, at last warnings (`isWarning`): replaced defaults, and outcomes that are not certain.
    */
   troubled() {

@@ -202,7 +202,7 @@ runs_through(policy_kind, path, classes) if {
 	count(hierarchy.classes(whole) & classes) > 0
 }
 
-# The attachments of a kind's policies that do not count for an effective target, although they name a node of one of
+# The attachments of a kind's policies that are ignored for an effective target, although they name a node of one of
 # its paths: `{policy, target, reason, message}`. `explain` adds these. The reason is the verdict's, Deleting or Staged,
 # OtherClass (`className` excludes it from one of the paths) or OtherController (semantics T1 to T6, P8).
 rejections(policy_kind, node) := {rejection |
@@ -248,7 +248,7 @@ _refusal(policy, ref, paths) := policies.refusal(policy) if {
 	names := kinds.get(policy_kind).controllers
 	node := place(policy_kind, ref.key)
 	class := sort({hierarchy.kept_off_by(policy_kind, path) | some path in paths; node in path})[0]
-	message := sprintf("GatewayClass %s is of another controller than %s: policies of %s do not count below it", [
+	message := sprintf("GatewayClass %s is of another controller than %s: policies of %s are ignored below it", [
 		keys.parse(class).name,
 		concat(" and ", sort(names)),
 		keys.parse(policy).kind,

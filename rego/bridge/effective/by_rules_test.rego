@@ -59,7 +59,7 @@ test_rules_of_a_strategy_count_for_both_policies if {
 	_held(fields, [high, ["low", 2, "route", _patch({"rules": [{"id": "b"}]})]]).spec == {"rules": [{"id": "b"}]}
 }
 
-# F7: the policy above has rules of its own that do not count for the pair.
+# F7: the policy above has rules of its own that are ignored for the pair.
 test_origins_go_by_the_rules_of_the_pair if {
 	fields := {
 		"parentLevels": ["Gateway"],

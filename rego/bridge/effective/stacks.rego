@@ -18,7 +18,7 @@ stacks(policy_kind, node, source) := [[array.concat(path, [node]), attached] |
 	count(above) <= hierarchy.paths_bound
 	own := _policies_at(policy_kind, node)
 } else := [[path, attached]] if {
-	# Policies above it do not count here, so this is an error even if no policy is attached to the target itself.
+	# Policies above it are ignored here, so this is an error even if no policy is attached to the target itself.
 	not kinds.is_direct(policy_kind)
 	hierarchy.is_crowded(keys.whole(node))
 	path := [hierarchy.path_bound_mark, node]

@@ -48,7 +48,7 @@ backend_permitted(route_key, backend) if {
 	}
 }
 
-# The rules directly above a backend by links that count.
+# The rules directly above a backend by accepted links.
 rules_above(backend) := {rule |
 	some route_key in index.declared_parents(backend)
 	some rule, backends in rule_backends(route_key)

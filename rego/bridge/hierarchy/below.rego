@@ -5,7 +5,7 @@ import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
 
-# The nodes directly below a node by links that count: the sections of an object, and the nodes that have it among their
+# The nodes directly below a node by accepted links: the sections of an object, and the nodes that have it among their
 # `parents`. The objects of a Namespace are in `members`.
 children(node) := union({_sections_below(node), _backends_below(node), object.get(_linked_below(keys.whole(node)), node, set())})
 
@@ -60,7 +60,7 @@ objects_below(object_key) := reach("declared below", _roles(object_key), _declar
 _declared_depth := 9
 
 # The result of one step in a direction: "declared below", ["declared below", bound] (at most so many, the first by
-# key), "declared above", or, by links that count, "below" or "nodes above".
+# key), "declared above", or, by accepted links, "below" or "nodes above".
 next_step("declared below", object_keys) := _directly_below(object_keys)
 next_step(["declared below", bound], object_keys) := {key | some key in array.slice(sort(_directly_below(object_keys)), 0, bound)}
 next_step("declared above", object_keys) := {parent | some key in object_keys; some parent in index.declared_parents(key)}

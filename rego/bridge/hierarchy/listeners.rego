@@ -72,7 +72,7 @@ _admits("Selector", allowed, _, namespace) if labels.selects(allowed.selector, l
 parents_at("ListenerSet", listener_set) := {gateway | [gateway, ""] = gateway_link(listener_set)}
 refused_above("ListenerSet", listener_set) := {link | link := gateway_link(listener_set); link[1] != ""}
 
-# The link from a ListenerSet to the Gateway that it names, `[gateway, reason]`: why the link does not count, as the
+# The link from a ListenerSet to the Gateway that it names, `[gateway, reason]`: why the link is ignored, as the
 # reason of the ListenerSet's Accepted condition (Gateway API, Gateway allowedListeners), or ParentNotFound; empty if it
 # counts. Undefined for other nodes.
 gateway_link(listener_set) := [gateway, reason] if {

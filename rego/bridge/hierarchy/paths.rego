@@ -6,7 +6,7 @@ import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
 
-# The nodes directly above a node by links that count, without Namespaces (see `paths`).
+# The nodes directly above a node by accepted links, without Namespaces (see `paths`).
 parents(node) := {object_key} if {
 	[object_key, _] := split(node, "#")
 } else := _own_parents(node) if {
@@ -21,7 +21,7 @@ _own_parents(node) := rules_above(node) if {
 # backends are those of rules, see `rule_backends`.
 default parents_at(_, _) := set()
 
-# The other nodes that it names, as `[node, reason]`: why the link does not count, as the reason of a condition (Gateway
+# The other nodes that it names, as `[node, reason]`: why the link is ignored, as the reason of a condition (Gateway
 # API, RouteConditionReason, ListenerSetConditionReason).
 default refused_above(_, _) := set()
 
@@ -32,7 +32,7 @@ path_bound := 16
 path_bound_mark := "…"
 
 # All paths to a node, each from a root (a node without a parent that counts) to the node itself. A set, so two paths
-# with the same keys are one (semantics P1). A missing parent or a link that does not count is omitted (P2). Above the
+# with the same keys are one (semantics P1). A missing parent or a link that is ignored is omitted (P2). Above the
 # bound on their number there is one path, which starts with `path_bound_mark` (P9). With `with_namespaces`, the
 # Namespace of a Gateway, ListenerSet, route, frontend or backend is directly above it (P3).
 paths(node, with_namespaces) := {array.concat(above, [node]) | some above in paths_to_object(object_key, with_namespaces)} if {
@@ -243,7 +243,7 @@ consumers(path) := {namespace |
 	namespace != keys.parse(frontend_node).namespace
 }
 
-# The namespaces whose consumer routes replace a producer's route on a path, which does not count for them.
+# The namespaces whose consumer routes replace a producer's route on a path, which is ignored for them.
 replacing_consumers(path) := {namespace |
 	some [frontend_node, route_key] in _through_frontends(path)
 	home := keys.parse(frontend_node).namespace

@@ -4,7 +4,7 @@ import data.bridge.index
 import data.bridge.lib.keys
 import data.bridge.lib.levels
 
-# The declared links above a node that do not count, a list of `{parent, child, reason, message}` with Gateway API's own
+# The declared links above a node that are ignored, a list of `{parent, child, reason, message}` with Gateway API's own
 # reason if it has one (GEP-713, "Hierarchy of target kinds"; semantics P2). It is for people, and covers all
 # declarations of the node and its ancestors. The message states how to make the link count.
 rejected_links(node) := [object.union(link, {"message": _rejection_message(link)}) |
@@ -14,13 +14,13 @@ rejected_links(node) := [object.union(link, {"message": _rejection_message(link)
 	some link in sort(links)
 ]
 
-# The links between a Gateway or ListenerSet and its listeners in conflict, which do not count.
+# The links between a Gateway or ListenerSet and its listeners in conflict, which are ignored.
 _conflicted_listeners(object_key) := {rejected_link(object_key, keys.section(object_key, name), conflict.reason) |
 	some name, conflict in unaccepted_listeners(object_key)
 	conflict.reason != "NotAllowed" # the link between the Gateway and the ListenerSet reports that
 }
 
-# The declared links directly above an object, or its frontend, that do not count: the part of `rejected_links` for this
+# The declared links directly above an object, or its frontend, that are ignored: the part of `rejected_links` for this
 # object, as a set. For a Gateway or ListenerSet also those to its listeners.
 rejected_above(child) := explained(rejections(child) | _conflicted_listeners(child))
 
@@ -39,7 +39,7 @@ not_attached(path) := messages if {
 # The objects above by declaration, and the object itself. Bounded like `objects_below`.
 declared_upward(object_key) := reach("declared above", {object_key}, 9)
 
-# The declared links directly above an object or frontend that do not count, with their reasons.
+# The declared links directly above an object or frontend that are ignored, with their reasons.
 rejections(child) := {rejected_link(parent, child, reason) |
 	extensions := {[parent, _extended_refusal(parent, child)] | some parent in index.declared_extension_parents(child)}
 	some [parent, reason] in (refused_above(levels.of(child), child) | extensions)
@@ -81,7 +81,7 @@ rejected_backend(route_key, backend, number) := [{"reason": link.reason, "messag
 	true
 } else := null
 
-# The links that an object itself declares and that do not count, in the form of `rejected_links`: those to its parents,
+# The links that an object itself declares and that are ignored, in the form of `rejected_links`: those to its parents,
 # for a route also those to its backends, for a Gateway or ListenerSet those to its listeners; without messages.
 rejections_by(object_key) := union({rejections(object_key), _refused_backends(object_key), _conflicted_listeners(object_key)})
 

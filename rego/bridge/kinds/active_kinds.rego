@@ -162,7 +162,7 @@ sets_of(described) := {
 }
 
 # The inputs of facts of a kind's policies besides the policy: a hash of the kind's description (`by`), and one of the
-# levels from extension modules. Stored facts with another stamp do not count.
+# levels from extension modules. Stored facts with another stamp are ignored.
 stamp(type) := get(type).by if {
 	levels.extensions == {}
 } else := concat(" ", [get(type).by, crypto.md5(json.marshal(levels.extensions))])

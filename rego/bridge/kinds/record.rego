@@ -200,7 +200,7 @@ _holder(spec_paths, segments) := {"segments": above, "allowed": allowed} if {
 	allowed := array.concat(_never_proper(bare), _wrappers_in(spec_paths, above))
 } else := {}
 
-# The fields of a bare spec that are wrappers; a null one does not count.
+# The fields of a bare spec that are wrappers; a null one is ignored.
 _wrappers_in(spec_paths, above) := [name |
 	some entry in spec_paths
 	path := leaves.segments(entry.path)

@@ -87,7 +87,7 @@ tallies(policy_key) := [object.union(
 
 # The ancestors of a policy's status entries for a path: the nodes at the kind's ancestorLevel or, if there are none (or
 # the level is Target), the policy's own targets (semantics S3). An Inherited kind's path has one; a Direct kind's path
-# is its target only (C2), so its ancestors are the nodes above that by links that count.
+# is its target only (C2), so its ancestors are the nodes above that by accepted links.
 ancestors(policy_kind, path, targets) := {""} if {
 	not has_ancestors(policy_kind)
 } else := found if {

@@ -133,7 +133,7 @@ _problem(type, obj) := "Policy has no spec" if {
 
 	# The places of strategies that belong to another place (GEP-713, "Selecting a merge strategy at runtime"; T2).
 	second := sort({segments | some segments in found.otherStrategies; _is_written(type, obj, segments)})[0]
-	message := sprintf("A strategy at %s does not count beside %s: a policy names one strategy%s", [
+	message := sprintf("A strategy at %s is ignored beside %s: a policy names one strategy%s", [
 		leaves.pointer(second),
 		found.path,
 		concat("", [sprintf(", at %s", [leaves.pointer(found.strategySegments)]) | count(found.strategySegments) > 0]),

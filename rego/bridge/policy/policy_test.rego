@@ -121,7 +121,7 @@ test_a_second_wrapper_or_a_field_beside_one_is_an_error if {
 test_a_second_strategy_beside_a_wrapper_is_an_error if {
 	every inside in [{}, {"strategy": "atomic"}] {
 		_proper({"overrides": inside, "strategy": "patch"}) == {"error": concat("", [
-			"A strategy at /spec/strategy does not count beside /spec/overrides: ",
+			"A strategy at /spec/strategy is ignored beside /spec/overrides: ",
 			"a policy names one strategy, at /spec/overrides/strategy",
 		])}
 	}

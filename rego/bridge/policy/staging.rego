@@ -34,7 +34,7 @@ _counts(true)
 _counts("staged") if not input.staged
 
 # METADATA
-# description: "Why a policy that takes no part does not count: `{reason, message}`."
+# description: "Why a policy that takes no part is ignored: `{reason, message}`."
 refusal(policy_key) := {"reason": "Staged", "message": sprintf("%s is staged: it would be effective", [keys.describe(policy_key)])} if {
 	absence(lookup.get(policy_key)) == "staged"
 } else := {"reason": "Deleting", "message": sprintf("%s is being deleted", [keys.describe(policy_key)])}

@@ -13,7 +13,7 @@ import data.bridge.lookup
 import data.bridge.outcomes
 import data.bridge.status as reporting
 
-# The problems of one object: rejected refs of a policy, a policy without any effect, links that do not count, an
+# The problems of one object: rejected refs of a policy, a policy without any effect, links that are ignored, an
 # invalid PolicyKind, a CRD of policies without a policy kind, a policy in an unread version, a Constraint that is not
 # active.
 of(key) := union({_refs(key), _fate(key), _links(key), _kinds(key), _version(key), _constraint(key)}) if {

@@ -17,7 +17,7 @@ scopes_at(targets) := sort({[scope, kind] |
 })
 
 # The explanation of the effective policies at a target: for each effective target in or below it and each policy kind
-# `{target, policyKind, paths, attachments, links}`, with the reasons of everything that does not count: `attachments` of
+# `{target, policyKind, paths, attachments, links}`, with the reasons of everything that is ignored: `attachments` of
 # policies that name a node of a path, and `links` of the hierarchy above. A kind without any of these is absent.
 explanation := array.flatten([explained, elsewhere, undescribed]) if {
 	target := hierarchy.canonical_key(input.target)

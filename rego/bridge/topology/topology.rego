@@ -144,7 +144,7 @@ undescribed_above(node) := {rejection |
 _is_on_path(ref, nodes) if ref.key in nodes
 _is_on_path(ref, _) if not hierarchy.canonical_key(ref.key)
 
-# The declared links of the given nodes, above or below them, that do not count: a list of `{parent, child, reason,
+# The declared links of the given nodes, above or below them, that are ignored: a list of `{parent, child, reason,
 # message}` (semantics P2). The other end may be outside the nodes, or not exist.
 rejected_links(nodes) := sort({link |
 	objects := {_whole(node) | some node in nodes}

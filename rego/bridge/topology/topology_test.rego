@@ -97,7 +97,7 @@ _gateway_key := "gateway.networking.k8s.io/Gateway/infra/public"
 
 _far := {"name": "public", "namespace": "infra"}
 
-# The links of `node` that do not count, in the fixtures' world with these objects.
+# The links of `node` that are ignored, in the fixtures' world with these objects.
 _refused(objects, node) := [[link.parent, link.child, link.reason] | some link in links] if {
 	links := topology.rejected_links({node}) with input as testing.changed(objects)
 }

@@ -26,7 +26,7 @@ effective := problem if {
 # METADATA
 # description: |
 #   The explanation of the effective policies at `target`: the result of `effective` with each step of each fold, and
-#   the reasons of everything that does not count.
+#   the reasons of everything that is ignored.
 # entrypoint: true
 explain := problem if {
 	problem := queries.problem([["target", "node"]])

@@ -10,7 +10,7 @@ import data.bridge.topology
 # METADATA
 # description: |
 #   The hierarchy from `root` down, or all of it, `{roots, nodes}`, every node once, to a `depth` of 15 links at most. With
-#   `refused` the result also has the links of the nodes that do not count.
+#   `refused` the result also has the links of the nodes that are ignored.
 # entrypoint: true
 tree := problem if {
 	problem := queries.problem([

@@ -187,6 +187,6 @@ def test_what_does_not_count_has_its_reason() -> None:
     lost = {"policy": CART, "target": RULE, "reason": "Conflicted", "message": "belongs to the older"}
     link = {"parent": PATH[2], "child": PATH[3], "reason": "NotAllowedByListeners", "message": "see its allowedRoutes"}
     text = _explanation({**_explained(), "paths": [], "attachments": [lost], "links": [link]})
-    assert text.startswith("ColorPolicy at HTTPRoute/shop/cart#view: no policy counts here\n")
+    assert text.startswith("ColorPolicy at HTTPRoute/shop/cart#view: no policy applies here\n")
     assert "shop/cart on HTTPRoute/shop/cart#view                  Conflicted              belongs to the older" in text
     assert "HTTPRoute/shop/cart below Gateway/infra/public#https   NotAllowedByListeners" in text
