@@ -40,12 +40,18 @@ _users(false, _, outcomes) := {one.policy | some one in outcomes; object.get(one
 
 _users(true, path, _) := {keys.object_of(node) | some node in path}
 
-# The parts of a path around one `*`, which is any key or item.
+# The parts of a path around each `*`, which is any key or item.
 _uses(obj, [path], feature) if _is_value(object.get(obj, leaves.segments(path), null), feature)
 
 _uses(obj, [path, rest], feature) if {
 	some child in object.get(obj, leaves.segments(path), [])
 	_is_value(object.get(child, leaves.segments(rest), null), feature)
+}
+
+_uses(obj, [path, inner, rest], feature) if {
+	some child in object.get(obj, leaves.segments(path), [])
+	some grandchild in object.get(child, leaves.segments(inner), [])
+	_is_value(object.get(grandchild, leaves.segments(rest), null), feature)
 }
 
 _is_value(found, feature) if {

@@ -20,6 +20,7 @@ normal_form(type, spec) := object.union_n([
 	{"rules": rules | rules := merge.rules(object.get(spec, "merge", {})); count(rules) > 0},
 	{"strategyRules": by_value | by_value := _strategy_rules(spec); count(by_value) > 0},
 	{"order": order | order := _order_keys(spec.order)},
+	{"weight": {"segments": leaves.segments(spec.weight.path)} | spec.weight},
 	{"quantities": entries | entries := _quantity_entries(spec.quantities)},
 	{"actsOn": types | types := _acts_on(spec); count(types) > 0},
 ])

@@ -94,6 +94,11 @@ ancestors(policy_kind, path, targets) := {""} if {
 	found := {node | some node in path; _is_ancestor(policy_kind, node)}
 	count(found) > 0
 } else := found if {
+	# A listener of the Gateway itself has no ListenerSet.
+	kinds.get(policy_kind).ancestorLevel == "ListenerSet"
+	found := {node | some node in path; levels.of(node) == "Gateway"}
+	count(found) > 0
+} else := found if {
 	keeps_status_above(policy_kind)
 
 	# A port without a route has the ancestors of its Service.

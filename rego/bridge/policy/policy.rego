@@ -77,11 +77,23 @@ _facts_within_bounds(obj) := object.union_n([
 	invalid := {"invalid": message | message := _invalidity(obj, spec_facts)}
 }
 
-# Of a kind whose policies select by fields, wider policies come before narrower ones.
-_order(obj) := [[breadth(keys.type_of(key), obj), lookup.age_of(obj)], keys.alphabetical(key), key] if {
+# Of a kind whose policies select by fields, wider policies come before narrower ones; then those of a higher weight, if
+# the kind's policies have one.
+_order(obj) := [array.flatten([first, lookup.age_of(obj)]), keys.alphabetical(key), key] if {
 	key := keys.of(obj)
-	kinds.has_selectors(keys.type_of(key))
+	policy_kind := keys.type_of(key)
+	first := array.concat(
+		[breadth(policy_kind, obj) | kinds.has_selectors(policy_kind)],
+		[lightness | lightness := 0 - _weight(obj, kinds.get(policy_kind).weight.segments)],
+	)
+	first != []
 } else := [lookup.age_of(obj), keys.alphabetical(keys.of(obj)), keys.of(obj)]
+
+# An integer, also as a string, such as an annotation's value. Everything else is as if there were none.
+_weight(obj, segments) := number if {
+	number := to_number(object.get(obj, segments, 0))
+	number == floor(number)
+} else := 0
 
 _spec_facts(type, obj, spec_facts) := object.union_n([
 	spec_facts,

@@ -12,7 +12,12 @@ any_namespace := "*"
 # The selectors of a policy object of a type, `{place, namespace, type, text}`: spec.targetSelectors, and the fields
 # that the `selectors` of its kind name (semantics T1, T8). `namespace` is the namespace of the objects, or
 # `any_namespace`. An invalid selector has `{place, flaw}`.
-_selectors(type, obj) := array.concat(index.target_selectors(obj), _field_selectors(type, obj))
+_selectors(type, obj) := array.concat(_target_selectors(type, obj), _field_selectors(type, obj))
+
+# Those of a policy of the root namespace select in all namespaces.
+_target_selectors(type, obj) := [object.union(selector, {"namespace": any_namespace | selector.type}) | some selector in index.target_selectors(obj)] if {
+	kinds.is_root_namespace(type, object.get(obj.metadata, "namespace", ""))
+} else := index.target_selectors(obj)
 
 # The selectors in fields only. The fields of a policy that names targets do not select. A policy without targets,
 # fields and targetSelectors selects everything that the first of its kind's `selectors` can select (semantics T8).
@@ -87,18 +92,22 @@ selects_by_fields(policy_key) if {
 	count(named_refs(policy_key)) == 0
 } else := false
 
-# The selectors in fields of a policy object of a kind, as `[namespace, type, text]`, as in the index.
-_selections_by_field(type, obj) := index.selections(_field_selectors(type, obj))
+# What a policy object of a kind selects by the description of the kind, as `[namespace, type, text]`, as in the index: by
+# fields, or from the root namespace. The index layer itself knows no kinds.
+_selections_by_kind(type, obj) := index.selections(_field_selectors(type, obj)) | index.selections([selector |
+	some selector in _target_selectors(type, obj)
+	selector.namespace == any_namespace
+])
 
 # The index entries of a policy object, with those that follow from its kind.
-entries(obj) := index.entries(obj) | index.selection_entries(type, _selections_by_field(type, obj)) if {
+entries(obj) := index.entries(obj) | index.selection_entries(type, _selections_by_kind(type, obj)) if {
 	type := keys.type(obj.apiVersion, obj.kind)
 }
 
 # The links of a policy object of a kind, as in `index.links_of_type`, with its selectors in fields and its facts.
 declared_by(type, obj) := object.union_n([
 	declared,
-	{"selectors": selections | selections := object.get(declared, "selectors", set()) | _selections_by_field(type, obj); count(selections) > 0},
+	{"selectors": selections | selections := object.get(declared, "selectors", set()) | _selections_by_kind(type, obj); count(selections) > 0},
 	{"facts": facts_of_policy | facts_of_policy := facts_of(obj)},
 ]) if declared := index.links_of_type(type, obj)
 
@@ -151,7 +160,7 @@ _changed_selections[policy_kind][policy] := selections if {
 	not lookup.has_no_changes
 	some policy, obj in lookup.upserts
 	policy_kind := keys.type_of(policy)
-	selections := _selections_by_field(policy_kind, obj)
+	selections := _selections_by_kind(policy_kind, obj)
 	count(selections) > 0
 }
 

@@ -40,5 +40,8 @@ refusal(policy_key) := {"reason": "Staged", "message": sprintf("%s is staged: it
 } else := {"reason": "Deleting", "message": sprintf("%s is being deleted", [keys.describe(policy_key)])}
 
 # METADATA
-# description: The fields by which policies are staged, as JSON Pointers, sorted.
-staged_fields := sort({path | some name in kinds.names; path := kinds.get(name).staged.path})
+# description: The fields that facts of policies depend on besides the spec, as JSON Pointers, sorted.
+fields_of_facts := sort({path | some name in kinds.names; path := kinds.get(name).staged.path} | {leaves.pointer(segments) |
+	some name in kinds.names
+	segments := kinds.get(name).weight.segments
+})

@@ -54,7 +54,7 @@ test_every_policy_of_a_kind_may_be_staged if {
 }
 
 test_the_fields_of_staging_are_read if {
-	policies.staged_fields == ["/metadata/annotations/example.com~1dry-run"] with input as _world([])
+	policies.fields_of_facts == ["/metadata/annotations/example.com~1dry-run"] with input as _world([])
 }
 
 test_a_policy_without_a_description_of_staging_is_not_staged if {

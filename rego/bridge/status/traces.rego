@@ -150,7 +150,8 @@ _marked(replicated) := {type |
 } | {type |
 	some kind in _managed
 	kind.statusShape == "Ancestors"
-	some type in _at_level(kind.ancestorLevel, kind, replicated)
+	some level in ({kind.ancestorLevel} | {"Gateway" | kind.ancestorLevel == "ListenerSet"})
+	some type in _at_level(level, kind, replicated)
 }
 
 # For a kind that does not list its targets: types in the hierarchy, and replicated types other than Gateway API's.

@@ -45,7 +45,7 @@ _declared_by(type, obj) := {"facts": judging.facts(obj)} if {
 # entrypoint: true
 link_fields := null if {
 	index.link_fields == null
-} else := array.flatten([index.link_fields, declaring.staged_fields, [{"type": type} | some type in sort({judging.type} | object.keys(kinds.sets.selecting))]])
+} else := array.flatten([index.link_fields, declaring.fields_of_facts, [{"type": type} | some type in sort({judging.type} | object.keys(kinds.sets.selecting))]])
 
 # METADATA
 # description: |
