@@ -207,9 +207,10 @@ def opa_config(
     if show != "config":
         print(_policy(of_edge=bool(view)) if show == "policy" else _command(of_edge=bool(view)))
         return
-    from bridge.model.destinations import place_of
+    from bridge.destinations.federation import federation_config
+    from bridge.destinations.urls import place_of
     from bridge.model.views import FEDERATION
-    from bridge.opa.bundle import edge_config, federation_config
+    from bridge.opa.bundle import edge_config
     from bridge.opa.bundle import opa_config as config_for
     from bridge.opa.credentials import default_folder, kept_credentials
 
@@ -222,7 +223,7 @@ def opa_config(
         raise CommandError(f"--cluster-key {min(unknown)}: no --cluster has this name")
     try:
         _check_names(view, clusters)
-        source = place_of(place) if place else None
+        source = place_of(place).source_of(view) if place and view else None
         places = {name: place_of(url) for name, url in clusters.items()}
     except ValueError as error:
         raise CommandError(str(error).removeprefix("publish: ").replace("publish_to: ", "")) from error

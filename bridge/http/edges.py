@@ -15,6 +15,7 @@ import msgspec
 import structlog
 from aiohttp import web
 
+from bridge.destinations.destination import DestinationState
 from bridge.http.bodies import BODIES, Bodies
 from bridge.http.bundles import DOWNLOADS, BundleEndpoint, BundleGuard, read_tokens, refuse_bundle, sign_bundle
 from bridge.http.listeners import ServeError
@@ -81,14 +82,6 @@ class Published(msgspec.Struct, frozen=True):
     objects: int = 0
     bytes: int = 0
     problem: str = ""
-
-
-class DestinationState(msgspec.Struct, frozen=True):
-    """What a destination has: the revisions by view, and why it lacks others."""
-
-    url: str
-    revisions: dict[str, str]
-    problem: str
 
 
 class Edges:

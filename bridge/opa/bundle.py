@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from bridge.model.destinations import Bucket, Place
-from bridge.model.views import OF_CLUSTER, name_of_cluster
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 from collections.abc import Sequence
@@ -24,7 +21,6 @@ BUNDLE_PATH = "/bundles/policy-bridge.tar.gz"  # where the bridge serves it
 TOKENS_NAME = "policy-bridge-tokens"  # the bundle of accepted tokens
 TOKENS_PATH = "/bundles/policy-bridge-tokens.tar.gz"
 VIEW = "bridge_view"  # the document that states which view an OPA has: `{name, revision, since}`
-CLUSTERS = "clusters"  # the document with the data of several clusters, by name
 SYSTEM = "bridge/system"  # the package in place of `system`, see `bridge.policy_loader.submissions`
 KEY_ID = "policy-bridge"  # of the key that signs bundles, in OPA's configuration
 KEY_ALGORITHM = "ES256"
@@ -35,7 +31,7 @@ LARGEST_EDGE_BODY = 4 << 20  # bytes of a request to an edge, also unpacked
 LARGEST_BODY = 64 << 20  # bytes of a request to OPA, also unpacked; a batch of an initial sync has at most half of that
 
 MANIFEST = ".manifest"  # the path of a bundle's manifest in it
-_STORAGE = "storage"  # the name of a service in OPA's configuration
+SOURCE = "storage"  # the name of a service in OPA's configuration that is not the bridge
 
 # OPA uses long polling only for this Content-Type; otherwise it polls after every delay.
 BUNDLE_CONTENT_TYPE = "application/vnd.openpolicyagent.bundles"
@@ -59,6 +55,14 @@ class BundleTrust:
     public_key: str = ""
     token: str = field(default="", repr=False)
     token_path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Another server with a bundle: its `service` in OPA's configuration, and the bundle's path there."""
+
+    service: Mapping[str, Any]
+    resource: str
 
 
 def opa_config(
@@ -113,11 +117,11 @@ def view_path(name: str) -> str:
 
 
 def edge_config(
-    hub_url: str, trust: BundleTrust, view: str, ca_file: str = "", place: Place | None = None
+    hub_url: str, trust: BundleTrust, view: str, ca_file: str = "", source: Source | None = None
 ) -> dict[str, Any]:
-    """Return the configuration of an OPA that gets all its data and Rego as one view: from a bridge or another place.
+    """Return the configuration of an OPA that gets all its data and Rego as one view: from a bridge or another source.
 
-    OPA keeps the last valid bundle in its `persistence_directory`, and starts with it if the source is away. It reports
+    OPA keeps the last valid bundle in its `persistence_directory`, and starts with it if the server is away. It reports
     its status to the bridge at `hub_url`, unless that is empty, with the variable HOSTNAME as its name. `ca_file` has
     the authorities (PEM) of the servers' certificates, instead of the system's. With `--authorization=basic` it answers
     only what the policy in the view allows.
@@ -126,10 +130,10 @@ def edge_config(
     bundle = {**_bundle(view, view_path(view)), "persist": True}
     services = config["services"] if hub_url else {}
     status: dict[str, Any] = {"service": "bridge"} if hub_url else {}
-    if place is not None:
-        services = {**services, _STORAGE: _storage(place)}
+    if source is not None:
+        services = {**services, SOURCE: source.service}
         polling = {"min_delay_seconds": POLL_SECONDS, "max_delay_seconds": 2 * POLL_SECONDS}
-        bundle |= {"service": _STORAGE, "resource": place.resource_of(view), "polling": polling}
+        bundle |= {"service": SOURCE, "resource": source.resource, "polling": polling}
     tls = {"tls": {"ca_cert": ca_file}} if ca_file else {}
     return {
         **config,
@@ -140,30 +144,6 @@ def edge_config(
         "default_authorization_decision": f"{EDGE_POLICY}/allow",
         **_limit_bodies(LARGEST_EDGE_BODY),
     }
-
-
-def federation_config(config: Mapping[str, Any], clusters: Mapping[str, tuple[Place, str]]) -> dict[str, Any]:
-    """Return the configuration of an OPA that also gets the data of `clusters`: where they are, and their public keys.
-
-    `config` is that of an edge with the view FEDERATION.
-    """
-    parts: dict[str, dict[str, Any]] = {name: {**config[name]} for name in ("services", "keys", "bundles")}
-    common = parts["services"][_STORAGE].get("tls")
-    for cluster, (place, public_key) in clusters.items():
-        name, view = f"{OF_CLUSTER}-{cluster}", name_of_cluster(cluster)
-        parts["services"][name] = {**_storage(place), **({"tls": common} if common else {})}
-        parts["keys"][name] = {"algorithm": KEY_ALGORITHM, "key": public_key}
-        signing = {"signing": {"keyid": name, "scope": view}}
-        polled = config["bundles"][BUNDLE_NAME]
-        parts["bundles"][name] = {**polled, "service": name, "resource": place.resource_of(view), **signing}
-    return {**config, **parts}
-
-
-def _storage(place: Place) -> dict[str, Any]:
-    if isinstance(place, Bucket):
-        # OPA reads AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION.
-        return {"url": place.base_url, "credentials": {"s3_signing": {"environment_credentials": {}}}}
-    return {"url": place.base_url, "type": "oci"}
 
 
 def opa_arguments(config: str, policy: str, listen: Sequence[str]) -> list[str]:
@@ -252,14 +232,10 @@ def build_view_bundle(
     return Bundle({MANIFEST: _manifest(revision, owned, rules.old), **files}, revision, owned, rules.old)
 
 
-def build_cluster_bundle(
-    documents: Mapping[str, Any], cluster: str, view: str, now: str, number: int | None = None
-) -> Bundle:
-    """Return the bundle of a cluster's data alone, below `data.clusters[cluster]`, with the document VIEW there."""
-    root = f"{CLUSTERS}/{cluster}"
-    found = build_view_bundle(Bundle({}, "", ()), documents, view, now, number)
-    files = {f"{root}/{path}": content for path, content in found.files.items() if path != MANIFEST}
-    return Bundle({MANIFEST: _manifest(found.revision, (root,)), **files}, found.revision, (root,))
+def move_below(bundle: Bundle, root: str) -> Bundle:
+    """Return a bundle of data with all of it below the document `root`, a slash-separated path, which it owns."""
+    files = {f"{root}/{path}": content for path, content in bundle.files.items() if path != MANIFEST}
+    return Bundle({MANIFEST: _manifest(bundle.revision, (root,)), **files}, bundle.revision, (root,))
 
 
 def _manifest(revision: str, roots: tuple[str, ...], old: Iterable[str] = ()) -> bytes:

@@ -11,8 +11,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from bridge.model.destinations import FORMS as DESTINATIONS
-from bridge.model.destinations import Place, place_of
+from bridge.destinations.place import Place
+from bridge.destinations.urls import FORMS as DESTINATIONS
+from bridge.destinations.urls import place_of
 from bridge.model.placement import DEFAULT_DECISION, Mode, Placed, decision_path
 from bridge.model.types import Fields, Selection
 from bridge.model.views import EFFECTIVE, FORMS, View, class_key, gateway_key, view_of

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from bridge import __version__
+from bridge.destinations.destination import Destination
 from bridge.http.edges import Edges
 from bridge.http.request_guard import WrongTokens
 from bridge.opa.client import Requests
@@ -15,7 +16,6 @@ from bridge.remediator.remediator import Remediator
 from bridge.remediator.violation_reports import ViolationReports
 from bridge.remediator.writer import RESULTS
 from bridge.replicator.replicator import Replicator
-from bridge.sidecar.destinations import Destination
 from bridge.sidecar.policy_loading import PolicyLoading
 from bridge.sidecar.signals import Reloading
 from bridge.sidecar.store import Store

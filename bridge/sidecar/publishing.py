@@ -17,14 +17,17 @@ import structlog
 from aiohttp import web
 
 from bridge.admission.certificates import Certificates
+from bridge.destinations.destination import Destination
+from bridge.destinations.federation import build_cluster_bundle
+from bridge.destinations.place import StorageError
 from bridge.files import rego_root
 from bridge.http.bundles import BundleEndpoint
 from bridge.http.edges import MOST_EDGES, Edges, Published
 from bridge.http.gate import Limits
-from bridge.http.listeners import serving
+from bridge.http.listeners import ServeError, serving
 from bridge.model.changes import Notice
 from bridge.model.views import View
-from bridge.opa.bundle import Bundle, build_cluster_bundle, build_view_bundle
+from bridge.opa.bundle import Bundle, build_view_bundle
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.opa.shipped import add_edge_policy, edge_bundle
@@ -34,7 +37,6 @@ from bridge.replicator.answers import AnswerTable
 from bridge.replicator.replicator import Replicator
 from bridge.replicator.views import Marks, Slice, marks_of_change, query_slice
 from bridge.settings.model import Settings
-from bridge.sidecar.destinations import open_destinations
 from bridge.work import RetryQueue
 
 log = structlog.get_logger(__name__)
@@ -62,7 +64,12 @@ class Publishing:
         may_write: Callable[[], bool],
     ) -> None:
         self.edges = Edges(settings)
-        self.destinations = open_destinations(settings, self.edges.trust, may_write)
+        try:
+            self.destinations = [
+                Destination(place, settings.cluster, self.edges.trust, may_write) for place in settings.destinations
+            ]
+        except StorageError as error:
+            raise ServeError(f"publish_to: {error}") from error
         self.edges.destinations = lambda: [one.state for one in self.destinations]
         self._settings = settings
         self._views = {view.name: view for view in settings.views}

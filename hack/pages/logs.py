@@ -7,7 +7,7 @@ from pathlib import Path
 BRIDGE = Path(__file__).resolve().parents[2] / "bridge"
 LEVELS = ("debug", "info", "warning", "error")
 _AREAS = {
-    "Start, settings, listeners, stop": ("sidecar", "http", "settings", "telemetry"),
+    "Start, settings, listeners, stop": ("sidecar", "destinations", "http", "settings", "telemetry"),
     "Replication: from the source to OPA": ("replicator",),
     "Queries to OPA": ("opa",),
     "Admins' Rego": ("policy_loader",),

@@ -46,7 +46,7 @@ def wheel_materials(wheel: Path) -> Document:
 
 def image_materials(wheel: Path, base: str) -> Document:
     """Return the bill of materials of the image: that of the wheel with its extras, OPA, and the base image by name."""
-    document = _of_environment(wheel, locked_needs("otel", "s3"), "container")
+    document = _of_environment(wheel, locked_needs("otel", "storage"), "container")
     name, _, tag = base.rpartition(":")
     opa = TOOLS["opa"]
     document["components"] += [

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from bridge.model.destinations import Bucket, place_of
+from bridge.destinations.place import Stored
+from bridge.destinations.urls import place_of
 from bridge.opa.bundle import BUNDLE_NAME, edge_config
 from bridge.opa.credentials import kept_credentials
-from bridge.sidecar.storage import BucketStorage, Stored
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.serving import Serving, bridge_runs, fetch
@@ -58,11 +58,10 @@ async def test_edges_go_on_with_the_next_holder_of_the_lease(
             )
             for number, address in enumerate(addresses)
         ]
-        config = edge_config("", trust, "all", place=place)
+        config = edge_config("", trust, "all", source=place.source_of("all"))
         config["bundles"][BUNDLE_NAME]["polling"] = {"min_delay_seconds": 1, "max_delay_seconds": 1}
         edge, _ = Fleet(tmp_path, bridge_path, opa_path, environment, stack).start_edge("edge", config)
-        assert isinstance(place, Bucket)
-        storage = BucketStorage(place)
+        storage = place.open()
 
         async def stored() -> Stored | None:
             return await storage.find("all.tar.gz")

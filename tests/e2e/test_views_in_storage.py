@@ -14,9 +14,8 @@ from typing import Any
 
 import pytest
 
-from bridge.model.destinations import Bucket, place_of
+from bridge.destinations.urls import place_of
 from bridge.opa.bundle import BUNDLE_NAME
-from bridge.sidecar.storage import BucketStorage
 from tests.e2e.conftest import Run
 from tests.e2e.test_views import PUBLIC, STOREFRONT, Fleet, _answers, _error_of, _wait_for_other_revision, about, query
 from tests.eventually import eventually_blocking
@@ -132,8 +131,7 @@ def test_edge_keeps_its_view_when_storage_has_a_corrupt_one_or_one_that_is_not_s
 async def _replace(url: str, content: bytes) -> None:
     """Store another content of the view."""
     place = place_of(url)
-    assert isinstance(place, Bucket)
-    storage, name = BucketStorage(place), place.name_of(VIEW)
+    storage, name = place.open(), place.name_of(VIEW)
     await storage.write(name, content, "", await storage.find(name))
 
 

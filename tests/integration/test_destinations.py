@@ -19,12 +19,13 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
+from bridge.destinations import buckets, registry_client
+from bridge.destinations import destination as queue
+from bridge.destinations.destination import OWNER, Destination
+from bridge.destinations.place import Changed
+from bridge.destinations.urls import place_of
 from bridge.http.bundles import _encode_base64url, _encode_part
 from bridge.opa.bundle import BundleTrust
-from bridge.settings.model import Settings
-from bridge.sidecar import destinations, registry, storage
-from bridge.sidecar.destinations import OWNER, Destination, open_destinations
-from bridge.sidecar.storage import Changed
 from tests.eventually import eventually
 from tests.storing import BUCKET, Front, StorageServer
 from tests.working import working
@@ -43,7 +44,7 @@ BOTH = pytest.mark.parametrize(
 
 @pytest.fixture
 def server(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StorageServer]:
-    monkeypatch.setattr(destinations, "CHECK", 0.3)
+    monkeypatch.setattr(queue, "CHECK", 0.3)
     started = StorageServer(request.param, tmp_path)
     for name, value in started.environment.items():
         monkeypatch.setenv(name, value)
@@ -54,8 +55,7 @@ def server(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
 def open_one(
     url: str, cluster: str = "east", trust: BundleTrust = KEY, may_write: Callable[[], bool] = lambda: True
 ) -> Destination:
-    [found] = open_destinations(Settings(publish=("all",), publish_to=(url,), cluster=cluster), trust, may_write)
-    return found
+    return Destination(place_of(url), cluster, trust, may_write)
 
 
 @asynccontextmanager
@@ -156,7 +156,7 @@ async def test_holder_of_the_lease_writes_and_gets_the_place_back_with_it(
 async def test_holder_gets_the_place_back_that_another_one_had_for_a_moment(
     server: StorageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(destinations, "CHECK", 60.0)
+    monkeypatch.setattr(queue, "CHECK", 60.0)
     leader = "first"
     async with (
         at_work(open_one(server.url("views"), may_write=lambda: leader == "first")) as first,
@@ -254,7 +254,7 @@ async def test_rollback_of_all_that_is_stored_is_undone(server: StorageServer) -
 async def test_storage_in_trouble_delays_no_other_and_is_used_again(
     server: StorageServer, trouble: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (storage, registry):
+    for module in (buckets, registry_client):
         monkeypatch.setattr(module, "TIMEOUT", 1.0)
     other_folder = tmp_path / "other"
     other_folder.mkdir()

@@ -18,10 +18,10 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from yarl import URL
 
+from bridge.destinations.urls import place_of
 from bridge.http import edges as module
 from bridge.http.edges import Edge, Edges, Published
 from bridge.http.request_guard import LOGGED_PEERS
-from bridge.model.destinations import place_of
 from bridge.opa.bundle import build_bundle, edge_config
 from bridge.policy_loader.reports import utc_ago
 from bridge.settings.model import Settings
@@ -221,9 +221,23 @@ async def test_edge_without_a_name_is_shown_by_the_id_of_its_opa(tmp_path: Path)
 
 
 def test_edge_that_reports_to_no_bridge_knows_only_the_place_of_its_view() -> None:
-    config = edge_config("", shared_trust(), "all", place=place_of("s3://fleet/east"))
+    config = edge_config("", shared_trust(), "all", source=place_of("s3://fleet/east").source_of("all"))
     assert config["services"].keys() == {config["bundles"]["policy-bridge"]["service"]}
     assert config["status"] == {"prometheus": True}
+
+
+def test_edges_of_google_and_azure_have_tokens_of_their_machines() -> None:
+    """Without one OPA would ask these storages anonymously, and Azure refuses tokens without a version of its API."""
+    google = place_of("gs://fleet-views/east/a").source_of("all")
+    assert google.resource == "east/a/all.tar.gz"
+    assert google.service["url"] == "https://storage.googleapis.com/fleet-views"
+    assert google.service["credentials"].keys() == {"gcp_metadata"}
+    for url in ("az://fleet/east?account=s01", "abfss://fleet@s01.dfs.core.windows.net/east"):
+        azure = place_of(url).source_of("all")
+        assert azure.resource == "east/all.tar.gz"
+        assert azure.service["url"] == "https://s01.blob.core.windows.net/fleet"
+        assert azure.service["credentials"] == {"azure_managed_identity": {}}
+        assert azure.service["headers"].keys() == {"x-ms-version"}
 
 
 DEEP = '{"bundles": {"policy-bridge": {"errors": [' + "[" * 100_000 + "]" * 100_000 + "]}}}"

@@ -132,7 +132,10 @@ types:
         ("publish: [cluster]", "the view cluster needs the setting cluster, which names it"),
         ("{publish: [cluster, cluster], cluster: a}", "two views have the name cluster.a"),
         ("publish_to: [s3://fleet/east]", "publish_to needs publish, which names the views"),
-        ("{publish: [all], publish_to: [ftp://a/b]}", "'ftp://a/b' is not a destination: write s3://BUCKET/PREFIX, or"),
+        (
+            "{publish: [all], publish_to: [ftp://a/b]}",
+            "'ftp://a/b' is not a destination: write s3://BUCKET/PREFIX, ",
+        ),
         (
             "{publish: [all], publish_to: [s3://ab/c]}",
             "'s3://ab/c': the name of a bucket has 3 to 63 lowercase letters",
@@ -142,6 +145,24 @@ types:
         ("{publish: [all], publish_to: ['s3://fleet/a/../b']}", "is not a destination"),
         ("{publish: [all], publish_to: ['s3://user:secret@fleet/a']}", "is not a destination"),
         ("{publish: [all], publish_to: ['s3://fleet/a?endpoint=http://10.0.0.1']}", "the endpoint must be https"),
+        ("{publish: [all], publish_to: [gs://fleet]}", "'gs://fleet' is not a destination"),
+        ("{publish: [all], publish_to: ['gs://fleet/a?region=b']}", "is not a destination"),
+        ("{publish: [all], publish_to: [gs://Fleet/a]}", "'gs://Fleet/a': the name of a bucket has 3 to 222"),
+        ("{publish: [all], publish_to: [az://fleet/a]}", "'az://fleet/a' is not a destination"),
+        ("{publish: [all], publish_to: ['az://a--b/c?account=store']}", "the name of a container has 3 to 63"),
+        (
+            "{publish: [all], publish_to: ['az://fleet/a?account=my-store']}",
+            "a storage account has 3 to 24",
+        ),
+        (
+            "{publish: [all], publish_to: ['az://fleet/a?account=s01&endpoint=http://10.0.0.1']}",
+            "endpoint must be https",
+        ),
+        ("{publish: [all], publish_to: ['abfss://fleet@store.example.com/a']}", "is not a destination"),
+        (
+            "{publish: [all], publish_to: ['az://fleet/a?account=s01', 'abfss://fleet@s01.dfs.core.windows.net/a']}",
+            "abfss://fleet@s01.dfs.core.windows.net/a is listed twice",
+        ),
         ("{publish: [all], publish_to: [oci://registry.example/A]}", "is not a destination"),
         ("{publish: [all], publish_to: ['oci://registry.example/a:b']}", "is not a destination"),
         ("{publish: [all], publish_to: [s3://fleet/a, s3://fleet/a/]}", "s3://fleet/a/ is listed twice"),

@@ -18,13 +18,8 @@ from datetime import UTC, datetime
 import msgspec
 import structlog
 
-from bridge.http.edges import DestinationState
-from bridge.http.listeners import ServeError
-from bridge.model.destinations import Bucket, Place
+from bridge.destinations.place import Place, StorageError, Stored
 from bridge.opa.bundle import BundleTrust
-from bridge.settings.model import Settings
-from bridge.sidecar.registry import RegistryStorage
-from bridge.sidecar.storage import BucketStorage, Storage, StorageError, Stored
 from bridge.work import PAUSE, RetryQueue
 
 log = structlog.get_logger(__name__)
@@ -42,24 +37,23 @@ class Owner(msgspec.Struct, frozen=True):
     since: str
 
 
-def open_destinations(settings: Settings, trust: BundleTrust, may_write: Callable[[], bool]) -> list[Destination]:
-    """Return the destinations of the settings. Raises ServeError."""
-    key = hashlib.sha256(trust.public_key.encode()).hexdigest()[:16]
-    me = Owner(settings.cluster, key, f"{socket.gethostname()}-{secrets.token_hex(4)}", "")
-    try:
-        return [Destination(place, me, may_write) for place in settings.destinations]
-    except StorageError as error:
-        raise ServeError(f"publish_to: {error}") from error
+class DestinationState(msgspec.Struct, frozen=True):
+    """What a destination has: the revisions by view, and why it lacks others."""
+
+    url: str
+    revisions: dict[str, str]
+    problem: str
 
 
 class Destination:
     """Stores offered views, while `may_write`. Raises StorageError if it cannot be used at all."""
 
-    def __init__(self, place: Place, me: Owner, may_write: Callable[[], bool]) -> None:
+    def __init__(self, place: Place, cluster: str, trust: BundleTrust, may_write: Callable[[], bool]) -> None:
         self.url = place.url
         self._place = place
-        self._storage: Storage = BucketStorage(place) if isinstance(place, Bucket) else RegistryStorage(place)
-        self._me = me
+        self._storage = place.open()
+        key = hashlib.sha256(trust.public_key.encode()).hexdigest()[:16]
+        self._me = Owner(cluster, key, f"{socket.gethostname()}-{secrets.token_hex(4)}", "")
         self._may_write = may_write
         self._is_writer = False
         self._offered: dict[str, tuple[bytes, str]] = {}  # by view, the content and its revision

@@ -1,4 +1,4 @@
-"""Registries of OCI artifacts as destinations: each name is a tag, whose manifest has one layer.
+"""A client of registries of OCI artifacts: each name is a tag, whose manifest has one layer.
 
 Registries have no conditional writes: a tag is compared just before it is moved.
 """
@@ -18,10 +18,9 @@ import aiohttp
 import msgspec
 from yarl import URL
 
+from bridge.destinations.place import TIMEOUT, Changed, StorageError, Stored
 from bridge.files import read_file
 from bridge.model.addresses import is_safe
-from bridge.model.destinations import Repository
-from bridge.sidecar.storage import TIMEOUT, Changed, StorageError, Stored
 
 LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"  # the only type in which OPA looks for a bundle
 _MANIFEST = "application/vnd.oci.image.manifest.v1+json"
@@ -62,10 +61,10 @@ class _Answer(NamedTuple):
 class RegistryStorage:
     """A repository. User and password are those of `docker login`, in `$DOCKER_CONFIG/config.json`."""
 
-    def __init__(self, repository: Repository) -> None:
-        self._url = f"{repository.base_url}/v2/{repository.name}"
-        self._scope = f"repository:{repository.name}:pull,push"
-        self._host = repository.host
+    def __init__(self, base_url: str, host: str, repository: str) -> None:
+        self._url = f"{base_url}/v2/{repository}"
+        self._scope = f"repository:{repository}:pull,push"
+        self._host = host
         self._authorization = ""
         self._session: aiohttp.ClientSession | None = None
 
