@@ -248,17 +248,28 @@ class Checker:
 
         Those of `old` (paths) are Rego v0.
         """
-        # Modules that do not mention the bridge compile without its modules, which are most of the work, and without
-        # the shipped guardrails, which need these.
+        return await self._check(self._complete(modules, generated), old)
+
+    def _complete(self, modules: Mapping[str, str], generated: Mapping[str, str]) -> dict[str, str]:
+        """Return modules with what they need of the shipped and generated ones.
+
+        Those that do not mention the bridge compile without its modules, which are most of the work, and without the
+        shipped guardrails, which need these.
+        """
         ours = any("bridge" in text for text in modules.values())
         others = {path: text for path, text in generated.items() if ours or "data.bridge." not in text}
-        return await self._check({**(self._shipped if ours else {}), **others, **modules}, old)
+        return {**(self._shipped if ours else {}), **others, **modules}
 
     async def test(
-        self, modules: Mapping[str, str], tests: Mapping[str, str], data: Any, old: Collection[str] = ()
+        self,
+        modules: Mapping[str, str],
+        generated: Mapping[str, str],
+        tests: Mapping[str, str],
+        data: Any,
+        old: Collection[str] = (),
     ) -> list[Finding]:
-        """Return why these tests do not pass, with those modules, the shipped ones, and data."""
-        texts = {**self._shipped, **modules, **tests}
+        """Return why these tests do not pass, with those modules, the shipped and generated ones, and data."""
+        texts = self._complete({**modules, **tests}, generated)
         found = await self._check(texts, old)
         if found:
             return found

@@ -6,6 +6,7 @@ would be slow: all are checked together first, and apart only if that finds faul
 """
 
 import math
+import time
 from collections import ChainMap, Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -62,7 +63,7 @@ class Judge:
         self._find_obstacles = find_obstacles
         self._generated: tuple[str, frozenset[str], Mapping[Key, Mapping[str, str]]] = ("", frozenset(), {})
         self._compiled: dict[frozenset[int], tuple[Sequence[Submission], Sequence[Fault]]] = {}
-        self._passed: dict[int, Submission] = {}  # those whose tests need not run again
+        self._passed: dict[int, tuple[Submission, float]] = {}  # passed tests run once; the seconds
         self._harmless: dict[int, Submission] = {}
         self._heads: dict[int, tuple[Submission, Sequence[RuleHead | Finding]]] = {}
         self._since: dict[tuple[DataPath, Key], int] = {}  # the number of the set since which an author has a package
@@ -90,6 +91,10 @@ class Judge:
             if any(self.rank(one, at) > self.rank(other, at) for at in shared) or (not shared and one.age > other.age):
                 return False
         return True
+
+    def find_cost(self, submission: Submission) -> float:
+        """Return the seconds that a submission's tests took until they passed; 0 if they did not."""
+        return self._passed[id(submission)][1] if id(submission) in self._passed else 0.0
 
     def generate(
         self, view: str, guardrails: frozenset[str], lost: Mapping[Key, Mapping[str, str]] | None = None
@@ -244,7 +249,7 @@ class Judge:
             found = _read_faults(await self._checker.check(places.modules, added, places.old), places)
         if not found:
             for submission in submissions:
-                found += await self._test(submission, submissions, {**places.modules, **added}, places.old)
+                found += await self._test(submission, submissions, places, added)
         if not any(fault.problem.code in PASSING for fault in found):
             _remember(self._compiled, name, (submissions, found), _REMEMBERED)
         return found
@@ -262,15 +267,17 @@ class Judge:
         self,
         submission: Submission,
         submissions: Sequence[Submission],
-        modules: Mapping[str, str],
-        old: Collection[str],
+        places: Places,
+        added: Mapping[str, str],
     ) -> list[Fault]:
         if not submission.tests or id(submission) in self._passed:
             return []
         tests = Places([replace(submission, modules=submission.tests)], "tests/")
-        found = await self._checker.test(modules, tests.modules, document(self._shipped, submissions), old)
+        started = time.monotonic()
+        data = document(self._shipped, submissions)
+        found = await self._checker.test(places.modules, added, tests.modules, data, places.old)
         if not found:
-            _remember(self._passed, id(submission), submission, _TESTED)
+            _remember(self._passed, id(submission), (submission, time.monotonic() - started), _TESTED)
         # A test that conflicts with others' modules is at fault itself: without it the set compiles.
         return [replace(fault, author=submission.author) for fault in _read_faults(found, tests, own=True)]
 

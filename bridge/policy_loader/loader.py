@@ -2,21 +2,25 @@
 
 If two submissions exclude each other, the active one stays, otherwise the older one. A submission that does not compile
 beside the active ones is rejected alone, and its last good version stays; it is checked again, alone, whenever the set
-changes. A check that takes long delays no other: it has `_quick` seconds at first, and is repeated alone, in turns of
-namespaces, with twice the time after each attempt until the checker's own deadline applies.
+changes.
 
-Each change of a submission makes the set stale. The work goes from a stale set (select which submissions compile, and
-serve their bundle) to a served one (wait until OPA confirms it), and rests when OPA has it.
+Three tasks share the work, and none waits for another:
+- one selects which submissions compile, and serves their bundle, after each change. Those that wait are checked
+  together, in a bounded time; a check that is late is halved, and what passes is served at once.
+- one checks versions alone, in turns of namespaces: those that were late, those whose tests would take most of a common
+  check, and rejected ones. What passes joins the next set before others are checked. After each late attempt the
+  next one has twice the time, until the checker's own deadline applies.
+- one follows which set OPA has, and reports that. It may be an earlier one, while changes arrive without a pause.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import math
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any, Protocol
 
 import structlog
@@ -72,11 +76,12 @@ BUNDLES = ("taken", "refused")
 PATIENCE = 5.0  # seconds of the initial list after which an OPA without any Rego gets the shipped one
 QUICK = 4.0  # seconds of a first check; the shipped modules take 1.7 s of processor time
 _HALVING = 2.0  # a late check and its halves together take at most this multiple of a first check
-_USUAL = 3.0  # a check that takes this multiple of the last one takes long
-_SHORT = 1.5  # seconds of a check that delays nobody, whatever others take: some are known already
-_DRIFT = 1.2  # so much longer may the shortest check become with each check: the machine's load changes
+_USUAL = 3.0  # a first check takes at least this multiple of the shortest one lately
+_DRIFT = 1.5  # so much longer may the shortest check become with each check: the machine's load changes
+_COMMON = 0.5  # of the time of a first check: what the tests of all in it may take, by their last check
 _LOOK = 0.01  # seconds between two checks of an OPA that loads a bundle; they double
 _LONGEST_LOOK = 0.5
+_FORMER = 16  # bundles that OPA may still report as active; changes arrive while it loads them
 _SLOW = 2.0  # seconds after which authors get the status that OPA has not loaded it yet
 _RETRY = 30.0  # seconds until a rejected version is checked again, for a reason outside of the set
 _FAILED = 1.0  # seconds after a check that could not be made
@@ -121,10 +126,12 @@ class Loss:
 class Entry:
     """One author. `chosen` is in the served set, `previous` was there before, and `confirmed` is in OPA's set.
 
-    `problems` are of `submitted`, and `final` if no other submission can fix them. A version that is `alone` joins
-    others only after it has `passed` a check alone beside the served set, of at most `patience` seconds. The author is
-    `slow` if the last such check took a multiple of other checks. `others` are the versions without which a failure of
-    `submitted` in OPA may be fixed. `lost` is the last active version, if others have taken it out.
+    `problems` are of `submitted`, and `final` if no other submission can fix them. If that is `alone`, it joins others
+    only after a check alone beside the served set, of at most `patience` seconds. `tried` is the version in such a
+    check, `passed` the last one that did, perhaps not the last one submitted. `cost` are the
+    seconds by which the author's last version prolonged a check. `others` are the versions without which a failure of
+    `submitted` in OPA may be fixed. `pending` is a verdict that is not reported yet, with the time since which it is
+    known. `lost` is the last active version, if others have taken it out.
     """
 
     submitted: Submission
@@ -134,11 +141,13 @@ class Entry:
     problems: tuple[ModuleProblem, ...] = ()
     final: bool = False
     alone: bool = False
-    passed: bool = False
-    slow: bool = False
+    tried: Submission | None = None
+    passed: Submission | None = None
+    cost: float = 0.0
     patience: float = QUICK
     others: tuple[Submission, ...] = ()
     reported: Verdict | None = None
+    pending: tuple[Verdict | None, float] = (None, 0.0)
     since: int = 0  # the number of the set that added `chosen`
     lost: Loss | None = None
     revision: str = ""  # of the bundle that brought `confirmed` to OPA
@@ -148,10 +157,9 @@ class Entry:
         self.submit(self.submitted)
 
     def submit(self, submission: Submission) -> None:
-        """Replace the submitted version. One that follows a slow one is checked alone, and delays no others."""
+        """Replace the submitted version."""
         self.submitted, self.submitted_at = submission, utc_now()
-        self.problems, self.final, self.others, self.alone = (), False, (), self.slow or self.patience > QUICK
-        self.passed = False
+        self.problems, self.final, self.others, self.alone = (), False, (), False
         if found := find_flaws(submission):
             self.reject(tuple(found), final=True)
 
@@ -165,7 +173,7 @@ class Entry:
         if self.lost:
             first, *others = problems
             problems = (replace(first, code=LOST, message=f"{self.lost.text} ({first.message})"), *others)
-        self.problems, self.alone, self.passed = problems, True, False
+        self.problems, self.alone = problems, True
         self.final = final or any(problem.code == PARSE_ERROR for problem in problems)
 
     def adopt(self, chosen: Submission | None, number: int) -> None:
@@ -175,12 +183,12 @@ class Entry:
         if chosen is not None:
             self.lost = None
         if chosen is self.submitted:
-            self.problems, self.alone, self.passed, self.patience = (), False, False, QUICK
+            self.problems, self.alone, self.patience = (), False, QUICK
 
-    def confirm(self, revision: str) -> None:
-        """Note that OPA has the chosen version, in the bundle of that revision."""
-        if self.confirmed is not self.chosen:
-            self.confirmed, self.revision = self.chosen, revision if self.chosen else ""
+    def confirm(self, version: Submission | None, revision: str) -> None:
+        """Note the version that OPA has, in the bundle of that revision."""
+        if self.confirmed is not version:
+            self.confirmed, self.revision = version, revision if version else ""
 
     def withdraw(self, failure: Failure) -> None:
         """Return to the previous version, if the chosen one is the one that failed."""
@@ -210,6 +218,13 @@ class Entry:
         one = self.submitted
         return Verdict(one.author, one.version, active, self.problems, self.revision, failing)
 
+    def is_due(self, verdict: Verdict, *, settled: bool) -> bool:
+        """Return whether to report a verdict now: unless it is `settled`, it may be another one soon."""
+        now = asyncio.get_running_loop().time()
+        if verdict != self.pending[0]:
+            self.pending = (verdict, now)
+        return settled or verdict.programmed or now - self.pending[1] > _SLOW
+
 
 def _rank_youth(entry: Entry) -> tuple[int, tuple[bool, str, Key]]:
     """Return a sort key: the version that joined the set last is the last."""
@@ -235,6 +250,7 @@ class Loader:
         self._opa = opa
         self._activation = Activation(opa, endpoint)
         self._kubernetes = kubernetes
+        self._view = ""  # that of the next set
         self._unsupported = ""  # what in OPA's configuration excludes the bridge
         self._refusal = ""  # why OPA rejects the modules although all were active before
         self.view_missing = ""  # why OPA lacks the view `kubernetes`
@@ -243,18 +259,20 @@ class Loader:
         self._judge = Judge(checker, shipped, self._find_obstacles)
         self._entries: dict[Key, Entry] = {}
         self._listed = asyncio.Event()
-        self._stale = True  # submissions have changed since the set was selected
+        self._changed = asyncio.Event()  # set if submissions have changed since the set was selected
+        self._changed.set()
+        self._selecting = False
         self._loaded = asyncio.Event()  # set while OPA has the newest set
-        self._wake = asyncio.Event()
-        self._alone: RetryQueue[Key] = RetryQueue(lambda author: author.namespace)
-        self._quick = QUICK
-        self._typical = math.inf  # seconds of the shortest check alone lately
+        self._wake = asyncio.Event()  # there is something to report, or to look for in OPA
+        self._alone: RetryQueue[Key] = RetryQueue(self._find_lane)
+        self._pace = 0.0  # seconds of the shortest check lately; 0 before the first one
         self._listeners: list[Listener] = []
         self.failing = Failing(self._wake.set)  # objects on which modules fail
         self._published: dict[str, dict[str, str]] | None = None  # STATES_OF_MODULES, None if it is unknown
         self._number = 0  # of selected sets
         self._served: list[Submission] = []
         self._former: list[Submission] = []  # the previously served set
+        self._contents: dict[str, Mapping[Key, Submission]] = {}  # of bundles that OPA may have, by revision
         self._failures: list[Failure] = []  # versions that the next selection withdraws
         self._sound: set[Key] = set()  # authors whose modules in this set do not fail on examples
         self._digests = ("", "")  # of the modules that declare links, and of those that merge policies
@@ -263,7 +281,6 @@ class Loader:
         self._loss_listeners: list[Callable[[Key, Sequence[Key]], None]] = []
         self._query_errors: list[OpaError] = []  # why conflicts with OPA's documents are unknown
         self._confirmed = ""  # the revision in OPA
-        self._serving_since = 0.0
         self._why = ""  # the last failure, "" after a success
         self.bundles: Counter[str] = Counter()  # bundles for OPA, by their result: BUNDLES
 
@@ -311,8 +328,6 @@ class Loader:
                 entry.restore_loss()
         elif entry.submitted != submission:
             entry.submit(submission)
-            if entry.alone:
-                self._alone.add([submission.author])
         else:
             return
         self.reconsider()
@@ -324,7 +339,7 @@ class Loader:
 
     def reconsider(self) -> None:
         """Select a set again: submissions, their checks, or settings have changed."""
-        self._stale = True
+        self._changed.set()
         self._loaded.clear()
         self._wake.set()
 
@@ -400,53 +415,31 @@ class Loader:
         if entry is None or entry.chosen is None:
             return
         log.warning("module failed", submission=str(entry.submitted.author), why=fault.problem.message)
-        self._withdraw(entry, [fault])
+        self._withdraw(entry, entry.chosen, [fault])
         self.reconsider()
 
     def _rank(self, served: Submission) -> tuple[int, tuple[bool, str, Key]]:
         entry = self._entries.get(served.author)
         return (entry.since if entry else 0, served.age)
 
-    def _find_sharing(self, entry: Entry) -> list[Entry]:
-        """Return the entries in the set with a package of this one, including itself."""
-        wanted = set(packages(entry.chosen).values()) if entry.chosen else set()
-        return [
-            other
+    def _withdraw(self, entry: Entry, version: Submission, faults: Sequence[Fault]) -> None:
+        """Let the next selection withdraw this version; another one of an author in its packages may fix it."""
+        shared = set(packages(version).values())
+        others = [
+            other.submitted
             for other in self._entries.values()
-            if other.chosen and (other is entry or wanted & set(packages(other.chosen).values()))
+            if other is not entry and other.chosen and shared & set(packages(other.chosen).values())
         ]
-
-    def _withdraw(self, entry: Entry, faults: Sequence[Fault]) -> None:
-        if entry.chosen:
-            author, others = entry.submitted.author, [one for one in self._find_sharing(entry) if one is not entry]
-            problems = [describe_for(author, fault) for fault in faults]
-            self._failures.append(Failure(entry.chosen, tuple(problems), tuple(one.submitted for one in others)))
+        problems = [describe_for(version.author, fault) for fault in faults]
+        self._failures.append(Failure(version, tuple(problems), tuple(others)))
 
     async def run(self) -> None:
         """Check and serve until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._check_alone())
             tasks.create_task(self._restore_view())
-            await self._load()
-
-    async def _load(self) -> None:
-        await self._wait_until_listed()
-        look = _LOOK
-        while True:
-            self._wake.clear()
-            await self._publish()
-            try:
-                look = await self._step(look)
-                self._why = ""
-            except (OpaError, CheckError) as error:
-                if str(error) != self._why:
-                    self._why = str(error)
-                    log.warning("module activation delayed", why=self._why)
-                look = _LONGEST_LOOK
-            late = bool(self._why) or asyncio.get_running_loop().time() - self._serving_since > _SLOW
-            self._report(late=late)
-            await self._publish()
-            await self._rest(look)
+            tasks.create_task(self._follow_opa())
+            await self._make_sets()
 
     async def _wait_until_listed(self) -> None:
         """Before the initial list is complete an OPA with modules keeps them; one without gets the shipped ones."""
@@ -461,46 +454,71 @@ class Loader:
                         await self._activation.serve(self._judge.bundle(()))
                 patience = 1.0
 
-    async def _step(self, look: float) -> float:
-        """Serve a stale set, or check whether OPA has it; return the seconds until the next check, after `look`."""
-        if self._stale:
-            if self.revision and self._confirmed != self.revision:
-                await self._look()  # while changes arrive without a pause, too
+    async def _make_sets(self) -> None:
+        """Select and serve a set after each change, until cancelled."""
+        await self._wait_until_listed()
+        while True:
+            await self._changed.wait()
             await asyncio.sleep(COALESCE)
-            self._stale = False  # a change from here on makes the next selection, after this one is served
+            self._selecting = True
+            self._changed.clear()  # a change from here on makes the next selection, after this one is served
             inspecting, self._inspecting = self._inspecting, []
             try:
-                await self._select()
-                await self._serve()
-            except (OpaError, CheckError):
-                self._stale = True
+                await self._make_set()
+                self._why = ""
+            except (OpaError, CheckError) as error:
+                self._log_delay(error)
+                self._changed.set()
                 self._inspecting += inspecting
-                raise
-            for done in inspecting:
-                if not done.done():  # its client may have left
-                    done.set_result(None)
-            return _LOOK
-        if not self._loaded.is_set():
-            await self._look()
-            return min(2 * look, _LONGEST_LOOK)
-        return look
+                await asyncio.sleep(_LONGEST_LOOK)
+            else:
+                for done in inspecting:
+                    if not done.done():  # its client may have left
+                        done.set_result(None)
+            self._selecting = False
+            self._settle()
 
-    async def _rest(self, look: float) -> None:
-        """Wait for a change, or for the next check of OPA."""
-        if not self._why and self._stale:
-            return
-        with contextlib.suppress(TimeoutError):
-            resting = self._loaded.is_set() and self._published is not None
-            async with asyncio.timeout(None if resting else look):
-                await self._wake.wait()
+    @property
+    def _stale(self) -> bool:
+        return self._selecting or self._changed.is_set()
 
-    def _report(self, *, late: bool) -> None:
-        """Report changed verdicts; while the set changes, or OPA has not loaded it, only if that is late."""
+    def _settle(self) -> None:
+        """Note whether OPA has the newest set, and report what that changes."""
+        if self._confirmed == self.revision and not self._stale:
+            self._loaded.set()
+        self._wake.set()
+
+    def _log_delay(self, error: Exception) -> None:
+        if str(error) != self._why:
+            self._why = str(error)
+            log.warning("module activation delayed", why=self._why)
+
+    async def _follow_opa(self) -> None:
+        """Note which set OPA has, and report that, until cancelled."""
+        await self._listed.wait()
+        looked, pause = "", _LOOK
+        while True:
+            self._wake.clear()
+            looked, pause = self.revision, min(2 * pause, _LONGEST_LOOK) if looked == self.revision else _LOOK
+            if self._confirmed != self.revision:
+                try:
+                    await self._look()
+                except OpaError as error:
+                    self._log_delay(error)
+            self._report()
+            await self._publish()
+            with contextlib.suppress(TimeoutError):
+                resting = self._loaded.is_set() and self._published is not None
+                async with asyncio.timeout(None if resting else pause):
+                    await self._wake.wait()
+
+    def _report(self) -> None:
+        """Report changed verdicts; while the set changes, or OPA has not loaded it, only those that stay."""
         failing = self._failing()
         for entry in list(self._entries.values()):
             verdict = entry.verdict(failing.get(entry.submitted.author, ()))
-            waiting = self._stale or entry.chosen is not entry.confirmed
-            if verdict and verdict != entry.reported and (late or not waiting):
+            settled = not self._stale and entry.chosen is entry.confirmed
+            if verdict and verdict != entry.reported and entry.is_due(verdict, settled=settled):
                 entry.reported = verdict
                 if verdict.problems:
                     log.warning("submission rejected", submission=str(verdict.author), why=summary(verdict))
@@ -551,7 +569,26 @@ class Loader:
             self._query_errors.append(error)
             return {}
 
-    async def _select(self) -> None:
+    async def _make_set(self) -> None:
+        """Select a set and serve it. Those whose check is late delay no others."""
+        await self._prepare()
+        entries = sorted(self._entries.values(), key=lambda one: (one.chosen is None, one.submitted.age))
+        active = [entry.chosen for entry in entries if entry.chosen]
+        passing = [(entry, entry.passed) for entry in entries if entry.passed]
+        waiting = [one for one in entries if one.submitted is not one.chosen and one.submitted is not one.passed]
+        joining = self._take_cheap([one for one in waiting if not one.alone])
+        passed = [version for _, version in passing]
+        chosen, problems = await select(active, passed, self._judge.find_faults, self._judge.may_break)
+        for entry, version in passing:
+            if entry.passed is version:
+                entry.passed = None
+        if passed or not joining:  # what has passed beside the served set waits for no check of others
+            await self._serve(chosen, problems)
+        if joining:
+            await self._join(chosen, problems, joining)
+
+    async def _prepare(self) -> None:
+        """Take what is generated for the set, and failures in OPA, into account."""
         self._query_errors.clear()
         await self._find_unsupported()
         view = self._kubernetes()
@@ -561,7 +598,8 @@ class Loader:
         if missing and missing != self.view_missing:
             log.warning("view omitted", why=missing)
         self.view_missing = missing
-        self._judge.generate("" if missing else view, self._guardrails, lost)
+        self._view = "" if missing else view
+        self._judge.generate(self._view, self._guardrails, lost)
         for failure in self._failures:
             if entry := self._entries.get(failure.version.author):
                 entry.withdraw(failure)
@@ -569,22 +607,50 @@ class Loader:
         present = {id(entry.submitted) for entry in self._entries.values()}
         for entry in self._entries.values():
             entry.reconsider(present)
-        entries = sorted(self._entries.values(), key=lambda one: (one.chosen is None, one.submitted.age))
-        active = [entry.chosen for entry in entries if entry.chosen]
-        waiting = [entry for entry in entries if entry.submitted is not entry.chosen and not entry.alone]
-        # What has passed beside the served set waits for no slow check of others.
-        passed = [entry.submitted for entry in waiting if entry.passed]
-        joining = [entry for entry in waiting if not entry.passed]
-        chosen, problems = await select(active, passed, self._judge.find_faults, self._judge.may_break)
-        if passed and joining:
-            self._stale = True  # the others join the next set
-        elif joining:
-            chosen, problems = await self._select_in_time(chosen, problems, joining)
-        self._adopt(chosen, problems)
-        await self._fail_lost("" if missing else view)
-        if self._query_errors:
-            # Nothing is served before OPA has reported the documents that it would erase.
-            raise self._query_errors[0]
+
+    def _take_cheap(self, waiting: Sequence[Entry]) -> list[Entry]:
+        """Return those whose tests fit into a common check, the cheapest first; check the others alone."""
+        by_cost = sorted(waiting, key=lambda one: one.cost)
+        sums = accumulate(one.cost for one in by_cost)
+        costly = {id(one) for one, spent in zip(by_cost, sums, strict=True) if spent > _COMMON * self._bound}
+        self._check_later(one for one in waiting if id(one) in costly)
+        return [one for one in waiting if id(one) not in costly]
+
+    @property
+    def _bound(self) -> float:
+        """Return the seconds of a first check."""
+        return max(QUICK, _USUAL * self._pace)
+
+    async def _join(self, chosen: Chosen, problems: Problems, joining: Sequence[Entry]) -> None:
+        """Serve the chosen ones with those of `joining` that pass; what is late alone is checked alone."""
+        clock, bound = asyncio.get_running_loop(), self._bound
+        until = clock.time() + _HALVING * bound
+        waiting = [[(entry, entry.submitted) for entry in joining]]
+        while waiting:
+            part, started = waiting.pop(0), clock.time()
+            try:
+                async with asyncio.timeout(min(bound, max(until - started, 0.0))):
+                    submitted = [submission for _, submission in part]
+                    active = [*chosen.values()]
+                    chosen, more = await select(active, submitted, self._judge.find_faults, self._judge.may_break)
+                problems = {**problems, **more}
+                if not more:
+                    self._note_pace(clock.time() - started)
+                for entry, submission in part:
+                    entry.cost, entry.tried, entry.passed = self._judge.find_cost(submission), None, None
+            except TimeoutError:
+                if len(part) > 1 and clock.time() < until:
+                    half = len(part) // 2
+                    waiting[:0] = [part[:half], part[half:]]
+                else:
+                    for entry, _ in part:
+                        entry.cost = bound
+                    self._check_later(entry for entry, _ in part)
+            await self._serve(chosen, problems)
+
+    def _note_pace(self, took: float) -> None:
+        """Note the seconds of a check without faults."""
+        self._pace = min(took, _DRIFT * self._pace) if self._pace else took
 
     async def find_dependents(self, author: Key) -> list[str] | None:
         """Return the authors whose active modules do not compile without those of this one, each with the reason.
@@ -614,15 +680,15 @@ class Loader:
             if entry.lost and entry.lost.replaced
         }
 
-    async def _fail_lost(self, view: str) -> None:
+    async def _fail_lost(self) -> None:
         """Put failing rules in the place of those that were lost since the last set, if they compile with the set."""
         fresh = [entry for entry in self._entries.values() if entry.lost and entry.lost.replaced is None]
-        if not await self._try_to_fail(view, fresh) and len(fresh) > 1:
+        if not await self._try_to_fail(fresh) and len(fresh) > 1:
             for entry in fresh:
-                await self._try_to_fail(view, [entry])
-        self._judge.generate(view, self._guardrails, await self._replace_lost())
+                await self._try_to_fail([entry])
+        self._judge.generate(self._view, self._guardrails, await self._replace_lost())
 
-    async def _try_to_fail(self, view: str, entries: Sequence[Entry]) -> bool:
+    async def _try_to_fail(self, entries: Sequence[Entry]) -> bool:
         """Note which of these get failing rules; return whether the set compiles with all of them."""
         lost = {entry.submitted.author: entry.lost for entry in entries if entry.lost}
         # The status of a former run is the author's to write: it must not take others' names.
@@ -633,7 +699,7 @@ class Loader:
         }
         failing = {author: await self._judge.make_failing(loss.version) for author, loss in lost.items()}
         kept = {author: modules for author, modules in failing.items() if author not in forged}
-        self._judge.generate(view, self._guardrails, await self._replace_lost() | kept)
+        self._judge.generate(self._view, self._guardrails, await self._replace_lost() | kept)
         faults = await self._judge.find_faults(self._served) if kept else ()
         require_result(fault.problem.code for fault in faults)
         for entry in entries:
@@ -690,41 +756,17 @@ class Loader:
                     if not await self._activation.find_obstacles([VIEW]):
                         self.reconsider()
 
-    async def _select_in_time(
-        self, chosen: Chosen, problems: Problems, joining: Sequence[Entry]
-    ) -> tuple[Chosen, Problems]:
-        """Return a selection with those of `joining` that pass together; those whose check takes long stay out.
-
-        A check that is late is halved, and what is late alone is checked alone.
-        """
-        clock = asyncio.get_running_loop()
-        until = clock.time() + _HALVING * self._quick
-        found = dict(problems)
-        waiting = [[(entry, entry.submitted) for entry in joining]] if joining else []
-        while waiting:
-            part, started = waiting.pop(0), clock.time()
-            try:
-                async with asyncio.timeout(min(self._quick, max(until - started, 0.0))):
-                    submitted = [submission for _, submission in part]
-                    active = [*chosen.values()]
-                    chosen, more = await select(active, submitted, self._judge.find_faults, self._judge.may_break)
-                found |= more
-                self._quick = max(QUICK, _USUAL * (clock.time() - started))
-            except TimeoutError:
-                if len(part) > 1 and clock.time() < until:
-                    half = len(part) // 2
-                    waiting[:0] = [part[:half], part[half:]]
-                else:
-                    self._check_later(part)
-        return chosen, found
-
-    def _check_later(self, late: Sequence[tuple[Entry, Submission]]) -> None:
-        """Check these authors alone, until that shows that they are not slow; also versions that came meanwhile."""
-        for entry, _ in late:
-            entry.slow = True
-            if not (entry.final or entry.passed):
+    def _check_later(self, late: Iterable[Entry]) -> None:
+        """Check these authors alone; also versions that came meanwhile."""
+        for entry in late:
+            if not entry.final and entry.passed is not entry.submitted:
                 entry.alone = True
                 self._alone.add([entry.submitted.author])
+
+    def _find_lane(self, author: Key) -> str:
+        """Return whose turn a check alone takes: that of a namespace, and of its late authors apart."""
+        entry = self._entries.get(author)
+        return f"{author.namespace}{' late' if entry and entry.patience > QUICK else ''}"
 
     def _adopt(self, chosen: Chosen, problems: Problems) -> None:
         self._number += 1
@@ -744,8 +786,17 @@ class Loader:
             elif changed and not any(problem.code in PASSING for problem in entry.problems):
                 self._alone.add([author])
 
-    async def _serve(self) -> None:
+    async def _serve(self, chosen: Chosen, problems: Problems) -> None:
+        self._adopt(chosen, problems)
+        await self._fail_lost()
+        if self._query_errors:
+            # Nothing is served before OPA has reported the documents that it would erase.
+            raise self._query_errors[0]
         bundle = self._judge.bundle(self._served)
+        self._contents.pop(bundle.revision, None)
+        self._contents[bundle.revision] = {submission.author: submission for submission in self._served}
+        if len(self._contents) > _FORMER:
+            del self._contents[next(iter(self._contents))]
         digests = (digest(self._served, HIERARCHY), digest(self._served, STRATEGIES))
         before, self._digests = self._digests, digests
         if bundle.revision != self.revision:
@@ -754,14 +805,14 @@ class Loader:
                 for call in self._rules_listeners:
                     call(digests[0] != before[0])
             await self._activation.serve(bundle)
-            self._serving_since = asyncio.get_running_loop().time()
         self._links = digests[0]
         if self._confirmed == self.revision:
-            self._note_loaded()
+            self._confirm(self.revision)
+        self._wake.set()
 
     async def _look(self) -> None:
         try:
-            active = await self._activation.is_active()
+            active = await self._activation.find_active()
         except BundleRefused as refused:
             self.bundles["refused"] += 1
             if self._withdraw_refused(refused):
@@ -769,27 +820,35 @@ class Loader:
             else:
                 self._activation.give_up()
             return
-        if active:
+        if active and active != self._confirmed and active in self._contents:
             self.bundles["taken"] += 1
-            log.info("modules activated", revision=self.revision, submissions=len(self._served))
-            self._note_loaded()
+            log.info("modules activated", revision=active, submissions=len(self._contents[active]))
+            self._confirm(active)
 
-    def _note_loaded(self) -> None:
-        self._confirmed, self._refusal = self.revision, ""
-        for entry in self._entries.values():
-            entry.confirm(self.revision)
-        if not self._stale:
-            self._loaded.set()
+    def _confirm(self, revision: str) -> None:
+        """Note that OPA has the bundle of this revision."""
+        self._confirmed, self._why, content = revision, "", self._contents[revision]
+        for author, entry in self._entries.items():
+            entry.confirm(content.get(author), revision)
+        if revision == self.revision:
+            self._refusal = ""
+            self._contents = {revision: content}
+        self._settle()
 
     def _withdraw_refused(self, refused: BundleRefused) -> bool:
         """Withdraw the versions that OPA names, otherwise the latest; return False if all were active before."""
+        content = self._contents.get(self.revision, {})
         errors = refused.errors or ({"message": str(refused), "code": _REFUSED},)
-        faults = [fault_of(error, Places(self._served)) for error in errors]
-        fresh = [entry for entry in self._entries.values() if entry.chosen and entry.chosen is not entry.confirmed]
+        faults = [fault_of(error, Places(content.values())) for error in errors]
+        fresh = [
+            entry
+            for author, entry in self._entries.items()
+            if (version := content.get(author)) and version is not entry.confirmed
+        ]
         named = [entry for entry in fresh if any(fault.author == entry.submitted.author for fault in faults)]
         culprits = named or sorted(fresh, key=_rank_youth)[-1:]
         for entry in culprits:
-            self._withdraw(entry, faults)
+            self._withdraw(entry, content[entry.submitted.author], faults)
         if not culprits:
             self._refusal = f"OPA rejects the modules: {refused}"
             log.error("modules rejected by OPA", why=str(refused), errors=refused.errors)
@@ -810,7 +869,7 @@ class Loader:
     async def _try(self, entry: Entry) -> None:
         """Check a version beside the served set: it may join then, or is rejected."""
         base, submission, before, clock = self._served, entry.submitted, entry.problems, asyncio.get_running_loop()
-        started, limit = clock.time(), max(entry.patience, self._quick)
+        started, limit, entry.tried = clock.time(), max(entry.patience, self._bound), submission
         try:
             async with asyncio.timeout(limit):
                 faults = await self._judge.find_faults([*joined({}, [*base, submission]).values()])
@@ -823,17 +882,19 @@ class Loader:
         except (OpaError, CheckError):
             self._alone.add_later(submission.author, _FAILED)
             return
-        if self._entries.get(submission.author) is not entry or entry.submitted is not submission:
-            return  # it is gone, or another version has arrived
+        if self._entries.get(submission.author) is not entry or entry.tried is not submission:
+            self._alone.add([submission.author])  # it is gone, or a common check has decided on a later version
+            return
         took = clock.time() - started
-        entry.slow = took > max(_USUAL * self._typical, _SHORT)
-        if not any(problem.code in PASSING for problem in problems):
-            self._typical = min(took, _DRIFT * self._typical)
-            if not entry.slow:
-                self._quick = max(QUICK, _USUAL * took)
         if not problems:
-            entry.alone, entry.passed = False, True
+            self._note_pace(took)
+            entry.passed = submission
             self.reconsider()
+        entry.cost = max(took - self._pace, 0.0)
+        if entry.submitted is not submission:
+            return
+        if not problems:
+            entry.alone = False
             return
         self._reject(entry, problems)
         if self._served is not base:
@@ -892,19 +953,24 @@ class Activation:
 
     async def is_active(self) -> bool:
         """Return whether OPA has activated the bundle. Raises BundleRefused if it rejects it."""
+        return await self.find_active() == self.revision
+
+    async def find_active(self) -> str | None:
+        """Return the revision that OPA has, None if it has none. Raises BundleRefused if it rejects the served one."""
+        handed = self._endpoint.handed_revision  # another bundle may be served while OPA responds
         status = await self._read_status()
         if status is None or status.active_revision == self.revision:
-            return status is not None
+            return status.active_revision if status else None
         if (
             self._given_up == self.revision
             or not status.code
-            or self._endpoint.handed_revision != self.revision
+            or handed != self.revision
             or status.last_request == self._before
         ):
-            return False
+            return status.active_revision
         if self._doubtful:  # then the result of its next request counts
             self._before, self._doubtful = status.last_request, False
-            return False
+            return status.active_revision
         raise BundleRefused(status.message, status.errors)
 
     def give_up(self) -> None:

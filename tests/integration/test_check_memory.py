@@ -46,7 +46,7 @@ async def test_a_test_that_needs_too_much_memory_is_its_authors_error(opa_path: 
 async def test_a_test_that_needs_too_much_memory_never_passes(opa_path: Path) -> None:
     tests = {"t.rego": "package a_test\n\ntest_range if count(numbers.range(1, 8000000)) == 8000000\n"}
     for _ in range(5):  # Go's runtime ends in several ways when it gets no memory
-        (found,) = await Checker(opa_path, {}, memory=256 * MEBIBYTE).test({}, tests, {})
+        (found,) = await Checker(opa_path, {}, memory=256 * MEBIBYTE).test({}, {}, tests, {})
         assert (found.code, found.message.split(":")[0]) == (
             "memory",
             "evaluating these tests takes more than 256 MiB of memory",
@@ -64,7 +64,7 @@ async def test_a_hundred_modules_and_their_tests_fit_into_the_default_bound(opa_
         for name in names
     }
     checker = Checker(opa_path, shipped(rego_root()).modules, patience=60)
-    assert await checker.test(modules, tests, {}) == []
+    assert await checker.test(modules, {}, tests, {}) == []
 
 
 async def test_messages_name_authors_files_and_not_those_of_the_check(opa_path: Path) -> None:
@@ -75,8 +75,8 @@ async def test_messages_name_authors_files_and_not_those_of_the_check(opa_path: 
     conflicting = {"team/b.rego": 'package b\n\nr := 1 if input.x != "1"\n\nr := 2 if input.x != "2"\n'}
     checker = Checker(opa_path, {})
     failing = {"team/a_test.rego": "package a_test\n\ntest_it if data.b.r == 1 with input.x as 3\n"}
-    found = await checker.check(modules, {}) + await checker.test(conflicting, failing | tests, {})
-    found += await checker.test(conflicting, failing, {})
+    found = await checker.check(modules, {}) + await checker.test(conflicting, {}, failing | tests, {})
+    found += await checker.test(conflicting, {}, failing, {})
     assert found
     assert [one.message for one in found if re.search(r"\d{5}\.rego", one.message)] == []
     assert any("team/one.rego" in one.message or "team/two.rego" in one.message for one in found)
