@@ -50,6 +50,7 @@ from bridge.sidecar.policy_loading import PolicyLoading, policies_of
 from bridge.sidecar.publishing import Publishing
 from bridge.sidecar.signals import Reloading, Shutdown
 from bridge.sidecar.store import Store, open_store
+from bridge.sidecar.threads import start_threads
 from bridge.sidecar.webhook import Webhook
 from bridge.sources.known_fields import Doubt
 from bridge.telemetry.metrics import Checks, Metrics, add_metrics, add_probes, probe_listening
@@ -88,6 +89,7 @@ async def serve(settings: Settings, report: Report, site: Site, read: Callable[[
     Raises ServeError, and the errors of other packages (KubeError, OpaError, ManifestError, ToolError), if it cannot
     start.
     """
+    start_threads()
     shutdown = Shutdown(settings.shutdown_grace)
     reloading = Reloading(settings, read)
     with reloading.on_signal():

@@ -2,7 +2,9 @@
 
 import asyncio
 import resource
+import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +16,7 @@ from bridge.opa.errors import OpaStartError
 from bridge.opa.process import ManagedOpa
 from bridge.policy_loader.compile_check import Checker, CheckError
 from bridge.policy_loader.submissions import finish, read_config_map
+from bridge.sidecar.threads import start_threads
 from bridge.sources.bounded_reading import read_manifests
 from tests.builders import config_map
 from tests.warm_opa import sync_bundle
@@ -29,6 +32,18 @@ def without_descriptors() -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@contextmanager
+def without_memory_for_threads() -> Iterator[None]:
+    """Let this process start no further thread: there is no address space for a stack."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (2 << 20), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 @pytest.fixture
@@ -81,3 +96,18 @@ async def test_data_is_read_as_soon_as_the_machine_has_file_descriptors() -> Non
 async def test_paste_fails_without_file_descriptors_and_not_the_process() -> None:
     with without_descriptors(), pytest.raises(OSError, match="Too many open files"):
         await read_manifests(b"kind: x", [])
+
+
+async def test_no_thread_is_started_after_the_start_of_the_bridge() -> None:
+    start_threads()
+    try:
+        with without_memory_for_threads():
+            with pytest.raises(RuntimeError, match="can't start new thread"):
+                threading.Thread(target=str).start()
+            assert await asyncio.gather(*(asyncio.to_thread(int, text) for text in "123")) == [1, 2, 3]
+            assert await asyncio.get_running_loop().getaddrinfo("localhost", 80)
+            process = await asyncio.create_subprocess_exec("/bin/sh", "-c", "exit 7")
+            assert await process.wait() == 7
+    finally:
+        if sys.version_info < (3, 12):
+            asyncio.set_child_watcher(asyncio.ThreadedChildWatcher())
