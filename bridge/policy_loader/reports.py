@@ -7,7 +7,6 @@ For a folder of manifests, whose files are never written, rejections are logged.
 
 import asyncio
 import re
-import socket
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple
@@ -23,6 +22,7 @@ from bridge.model.keys import Key
 from bridge.model.observability import EventType, Record
 from bridge.model.types import ResourceType
 from bridge.policy_loader.authors import Author, Authors
+from bridge.policy_loader.replicas import Replicas
 from bridge.policy_loader.submissions import CONFIG_MAP, LOST, STATUS_ANNOTATION, VIEW_MISSING, ModuleProblem, Verdict
 from bridge.work import PAUSE, RetryQueue
 
@@ -40,11 +40,18 @@ class ObjectEvent(NamedTuple):
     message: str
 
 
-def annotation(verdict: Verdict) -> str:
-    """Return the annotation's value: `ok`, `error` with OPA's errors, or `pending` until OPA has loaded it."""
+def annotation(verdict: Verdict, refusing: Sequence[str] = ()) -> str:
+    """Return the annotation's value: `ok`, `error` with OPA's errors, or `pending` until OPA has loaded it.
+
+    `refusing` are the replicas whose OPA refuses an accepted version.
+    """
     if verdict.accepted:
-        failing = {"failing": [_format_opa_error(problem) for problem in verdict.failing[:MOST_PROBLEMS]]}
-        return _encode({"status": "ok" if verdict.programmed else "pending", **(failing if verdict.failing else {})})
+        found: dict[str, Any] = {"status": "ok" if verdict.programmed else "pending"}
+        if verdict.failing:
+            found["failing"] = [_format_opa_error(problem) for problem in verdict.failing[:MOST_PROBLEMS]]
+        if refusing:
+            found["refusedBy"] = refusing
+        return _encode(found)
     error = {
         "code": verdict.problems[0].code,
         "message": summary(verdict),
@@ -53,9 +60,14 @@ def annotation(verdict: Verdict) -> str:
     return _encode({"status": "error", "error": error})
 
 
-def status(verdict: Verdict, generation: int, current: Mapping[str, Any], now: str) -> dict[str, Any]:
-    """Return a RegoPolicy's status. `current` is its current one; `now` is the time for changed conditions."""
-    wanted = [_make_accepted(verdict), _make_programmed(verdict)]
+def status(
+    verdict: Verdict, generation: int, current: Mapping[str, Any], now: str, refusing: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return a RegoPolicy's status. `current` is its current one; `now` is the time for changed conditions.
+
+    `refusing` are the replicas whose OPA refuses an accepted version.
+    """
+    wanted = [_make_accepted(verdict), _make_programmed(verdict, refusing)]
     found: dict[str, Any] = {
         "observedGeneration": generation,
         "conditions": [_add_times(one, generation, current, now) for one in wanted],
@@ -67,6 +79,8 @@ def status(verdict: Verdict, generation: int, current: Mapping[str, Any], now: s
         # The revision with which it became active. Later ones have it too: a change of others changes nothing here.
         kept = before.get("version") == verdict.active and before.get("revision")
         found["inForce"] = {"version": verdict.active, "revision": kept or verdict.revision}
+    if refusing and verdict.accepted:
+        found["refusedBy"] = refusing
     return found
 
 
@@ -131,9 +145,10 @@ def _make_accepted(verdict: Verdict) -> dict[str, str]:
     return _make_condition("Accepted", "False", _make_reason(verdict.problems[0].code), summary(verdict))
 
 
-def _make_programmed(verdict: Verdict) -> dict[str, str]:
+def _make_programmed(verdict: Verdict, refusing: Sequence[str]) -> dict[str, str]:
     if verdict.programmed:
         message = summary_of_failing(verdict.failing) if verdict.failing else "OPA uses this version"
+        message += f"; the OPA of {', '.join(refusing)} refuses it" if refusing else ""
         return _make_condition("Programmed", "True", "Programmed", message)
     if verdict.accepted:
         return _make_condition("Programmed", "False", "Pending", "OPA has not activated this version yet")
@@ -190,18 +205,6 @@ def announce(authors: Authors, record: Record) -> None:
     authors.listen(note)
 
 
-_REFUSED_HERE = "PolicyRefusedByReplica"
-
-
-def _is_reported_active(key: Key, author: Author) -> bool:
-    """Return whether an object's annotation or status states that OPA has its version."""
-    if key.type_id == CONFIG_MAP:
-        reported = str((author.identity["metadata"].get("annotations") or {}).get(STATUS_ANNOTATION, ""))
-        return '"status":"ok"' in reported
-    conditions = {one.get("type"): one.get("status") for one in author.status.get("conditions") or ()}
-    return conditions.get("Programmed") == "True"
-
-
 PATIENCE = 5.0  # seconds without activation after which an object reports that
 GAP = 1.0  # seconds between two writes to one object
 
@@ -226,15 +229,18 @@ class Reporter:
         self._pending: dict[Key, float] = {}  # the time since which OPA has not loaded it
         self._reported: dict[Key, tuple[str, tuple[ModuleProblem, ...]]] = {}
         self._forbidden = False
+        self._replicas = Replicas(authors, client, record, lambda key: self._queue.add([key]))
         authors.listen(self._note)
 
     async def run(self) -> None:
         """Write until cancelled. A bridge that may not write now keeps what it would."""
-        while True:
-            (key,) = await self._queue.take(1)
-            while not self._client.may_write():  # noqa: ASYNC110 (the Lease has no event here)
-                await asyncio.sleep(PAUSE)
-            await self._report(key)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._replicas.run())
+            while True:
+                (key,) = await self._queue.take(1)
+                while not self._client.may_write():  # noqa: ASYNC110 (the Lease has no event here)
+                    await asyncio.sleep(PAUSE)
+                await self._report(key)
 
     def _note(self, key: Key, obj: Object | None) -> None:
         author = self._authors.known.get(key)
@@ -251,18 +257,8 @@ class Reporter:
         else:
             self._pending.pop(key, None)
         self._queue.add([key])
-        if author is not None and not self._client.may_write():
-            self._record_refusal_here(key, author)
-
-    def _record_refusal_here(self, key: Key, author: Author) -> None:
-        """Record that this bridge's OPA refuses what the holder of the Lease reports as active in its own."""
-        verdict = author.judgement
-        if verdict is None or verdict.accepted or not _is_reported_active(key, author):
-            return
-        if self._reported.get(key) != (_REFUSED_HERE, verdict.problems):
-            self._reported[key] = (_REFUSED_HERE, verdict.problems)
-            text = f"The OPA of the bridge {socket.gethostname()} does not have this version: {summary(verdict)}"
-            self._record(author.identity, "Warning", _REFUSED_HERE, text)
+        refused = judgement is not None and not judgement.accepted
+        self._replicas.note(key, author, summary(judgement) if judgement and refused else "")
 
     async def _report(self, key: Key) -> None:
         now = asyncio.get_running_loop().time()
@@ -304,11 +300,12 @@ class Reporter:
         metadata = author.identity["metadata"]
         if key.type_id == CONFIG_MAP:
             before = (metadata.get("annotations") or {}).get(STATUS_ANNOTATION, "")
-            value = annotation(verdict)
+            value = annotation(verdict, self._replicas.refusing(key))
             self._record_event(key, author, refused_before='"status":"error"' in before, news=value != before)
             annotated = {"metadata": {"annotations": {STATUS_ANNOTATION: value}}}
             return author.identity, annotated if value != before else None
-        wanted = status(verdict, int(metadata.get("generation") or 0), author.status, utc_now())
+        refusing = self._replicas.refusing(key)
+        wanted = status(verdict, int(metadata.get("generation") or 0), author.status, utc_now(), refusing)
         current = {one.get("type"): one.get("status") for one in author.status.get("conditions") or ()}
         self._record_event(key, author, refused_before=current.get("Accepted") == "False", news=wanted != author.status)
         changed = {"status": {**dict.fromkeys(author.status), **wanted}}  # None removes missing fields

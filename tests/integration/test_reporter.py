@@ -1,6 +1,7 @@
 """Reports on a real API server: what an author sees of his ConfigMap or RegoPolicy, and who writes it."""
 
 import asyncio
+import json
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -16,8 +17,9 @@ from bridge.kube.lease import FencedClient, Lease
 from bridge.kube.recording import Recorder
 from bridge.model.keys import Key
 from bridge.model.types import Selection
-from bridge.policy_loader import reports
+from bridge.policy_loader import replicas, reports
 from bridge.policy_loader.authors import Authors
+from bridge.policy_loader.replicas import RECOVERED, REFUSED
 from bridge.policy_loader.reports import Reporter
 from bridge.policy_loader.submissions import CONFIG_MAP, STATUS_ANNOTATION, ModuleProblem
 from bridge.sources.cluster import ClusterSource
@@ -119,9 +121,15 @@ async def test_only_the_holder_writes_and_who_follows_him_writes_what_is_left(
         await eventually(lambda: (first.reporter.writes, second.reporter.writes) == (1, 1))
 
 
-async def test_replica_whose_opa_refuses_what_the_holder_accepts_records_it(
-    control_plane: ControlPlane, namespace: str
+async def notes(plane: ControlPlane, namespace: str, reason: str) -> list[str]:
+    found = await asyncio.to_thread(plane.api.get, f"/apis/events.k8s.io/v1/namespaces/{namespace}/events")
+    return [one["note"] for one in found["items"] if one["reason"] == reason]
+
+
+async def test_status_names_the_replicas_whose_opa_refuses_what_the_holder_accepts(
+    control_plane: ControlPlane, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(replicas, "READ", 0.2)
     key = await put(control_plane, namespace, "one", "package a")
     async with (
         desk(control_plane.kubeconfig, namespace) as first,
@@ -130,16 +138,37 @@ async def test_replica_whose_opa_refuses_what_the_holder_accepts_records_it(
         await eventually(lambda: all(key in one.judge.handed for one in (first, second)))
         second.judge.refuse(key, PROBLEM)
         first.judge.accept(key)
-        await until_shown(control_plane, key, lambda found: found == OK)
-
-        async def notes() -> list[str]:
-            path = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"
-            found = await asyncio.to_thread(control_plane.api.get, path)
-            return [one["note"] for one in found["items"] if one["reason"] == "PolicyRefusedByReplica"]
-
-        (note,) = await eventually(notes)
+        found = await until_shown(control_plane, key, lambda found: "refusedBy" in found)
+        assert json.loads(found) == {"status": "ok", "refusedBy": [socket.gethostname()]}
+        (note,) = await notes(control_plane, namespace, REFUSED)
         assert socket.gethostname() in note
         assert "main.rego:3:7: var x is unsafe" in note
+        second.judge.accept(key)
+        await until_shown(control_plane, key, lambda found: found == OK)
+        (note,) = await notes(control_plane, namespace, RECOVERED)
+        assert note == f"The OPA of the bridge {socket.gethostname()} has this version"
+
+
+async def test_replica_repeats_what_its_opa_refuses_and_one_that_is_gone_is_forgotten(
+    control_plane: ControlPlane, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, seconds in (("READ", 0.2), ("REPEAT", 0.5), ("FORGOTTEN", 5.0)):
+        monkeypatch.setattr(replicas, name, seconds)
+    key = await put(control_plane, namespace, "one", "package a")
+    async with desk(control_plane.kubeconfig, namespace) as first:
+        async with desk(control_plane.kubeconfig, namespace, held=False) as second:
+            await eventually(lambda: all(key in one.judge.handed for one in (first, second)))
+            second.judge.refuse(key, PROBLEM)
+            first.judge.accept(key)
+            await until_shown(control_plane, key, lambda found: "refusedBy" in found)
+
+            async def is_repeated() -> bool:
+                path = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"
+                found = await asyncio.to_thread(control_plane.api.get, path)
+                return any(one["reason"] == REFUSED and one.get("series", {}).get("count") for one in found["items"])
+
+            await eventually(is_repeated)
+        await until_shown(control_plane, key, lambda found: found == OK)
 
 
 async def test_what_another_client_takes_off_is_written_again(control_plane: ControlPlane, namespace: str) -> None:

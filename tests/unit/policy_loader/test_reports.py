@@ -18,6 +18,15 @@ NEVER = Verdict(KEY, "v2", "", (PROBLEM,))
 NOW, BEFORE = "2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z"
 
 
+def test_replicas_that_refuse_an_accepted_version_are_named() -> None:
+    assert json.loads(annotation(OK, ["bridge-1"])) == {"status": "ok", "refusedBy": ["bridge-1"]}
+    assert "refusedBy" not in json.loads(annotation(REFUSED, ["bridge-1"]))
+    found = status(OK, 2, {}, NOW, ["bridge-1", "bridge-2"])
+    assert found["refusedBy"] == ["bridge-1", "bridge-2"]
+    assert found["conditions"][1]["message"] == "OPA uses this version; the OPA of bridge-1, bridge-2 refuses it"
+    assert "refusedBy" not in status(REFUSED, 2, {}, NOW, ["bridge-1"])
+
+
 def test_the_annotation_has_kube_mgmts_form() -> None:
     assert annotation(OK) == '{"status":"ok"}'
     assert annotation(PENDING) == '{"status":"pending"}'
