@@ -45,6 +45,7 @@ async def violations(engine: Engine, asked: Asked) -> Answer:
         # The JSON result of the query
         bridge violations --manifests examples/constraints -o json
     """
+    from bridge.queries.analysis import require_selected
     from bridge.queries.asking import selected, violations_by
 
     names = [word.removeprefix(_CONSTRAINTS) for word in asked.words]
@@ -57,6 +58,8 @@ async def violations(engine: Engine, asked: Asked) -> Answer:
     rows.sort(key=lambda row: (row["constraint"], row["object"], row["message"]))
     at_fault = _report_inactive(engine, constraints)
     found = await selected(engine.opa, rows, "object", asked.selects)
+    if not found:
+        await require_selected(engine.opa, asked.namespace, asked.selects)
     if asked.namespace is None:
         await _report_exemptions(engine, [entry["constraint"] for entry in constraints], rows)
     denied = any(row["enforcementAction"] == "deny" for row in found)

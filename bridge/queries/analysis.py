@@ -22,12 +22,14 @@ from bridge.queries.asking import (
     Selects,
     by_batches,
     in_batches,
+    labels_of,
+    objects,
     selected,
     version_problems,
     violations_by,
     with_suggestions,
 )
-from bridge.queries.names import exemption_text
+from bridge.queries.names import NameNotFoundError, exemption_text
 from bridge.queries.states import PlannedChange, State, States, opened_states
 from bridge.sources.manifests import MOST_BYTES, ManifestError, ManifestSource
 from bridge.sources.pruning import prune
@@ -124,6 +126,14 @@ async def held_keys(opa: Opa) -> list[Key]:
         for namespace, names in namespaces.items()
         for name in names
     ]
+
+
+async def require_selected(opa: Opa, namespace: str | None, selects: Selects | None) -> None:
+    """Raise NameNotFoundError if no object, of one namespace or of all, has the labels that `selects` wants."""
+    if selects is not None:
+        held = await objects(opa, [key for key in await held_keys(opa) if namespace in {None, key.namespace}])
+        if not any(selects(labels_of(obj)) for obj in held.values()):
+            raise NameNotFoundError("-l selects no object" + (f" in namespace {namespace}" if namespace else ""))
 
 
 async def all_problems(

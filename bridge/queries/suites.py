@@ -79,14 +79,35 @@ class At(Policies, frozen=True, kw_only=True):
     source_namespace: str = ""
 
 
-class Request(_Part, frozen=True, kw_only=True):
-    """The answer to a request, with the input of the query `request`; `rule: null` means that no rule serves it."""
+class Sent(_Part, frozen=True, kw_only=True, omit_defaults=True):
+    """A request, as the input of the query `request`."""
 
-    query: dict[str, Any] = msgspec.field(name="input")
+    host: str = ""
+    path: str = ""
+    method: str = ""
+    headers: dict[str, str | list[str]] = {}
+    query: dict[str, str | list[str]] = {}
+    grpc: dict[str, str] = {}
+    sni: str = ""
+    protocol: str = ""
+    port: int = 0
+    gateway: str = ""
+    source_namespace: str = ""
+
+
+class Request(_Part, frozen=True, kw_only=True):
+    """The answer to a request; `rule: null` means that no rule serves it."""
+
+    query: Sent = msgspec.field(name="input")
     rule: str | msgspec.UnsetType | None = msgspec.UNSET
     listener: str = ""
     reason: str = ""
     effective: list[Policies] = []
+
+    def __post_init__(self) -> None:
+        """Raise ValueError if every answer would do."""
+        if self.rule is msgspec.UNSET and not (self.listener or self.reason or self.effective):
+            raise ValueError("the request expects nothing: state rule, listener, reason or effective")
 
 
 class Changed(_Part, frozen=True, kw_only=True):
@@ -106,6 +127,14 @@ class Case(_Part, frozen=True, kw_only=True):
     status: dict[str, Names] = {}
     problems: dict[str, list[str]] = {}
     violations: dict[str, list[str]] = {}
+
+    def __post_init__(self) -> None:
+        """Raise ValueError if the test would pass whatever is in effect."""
+        if not (self.effective or self.request or self.status or self.problems or self.violations):
+            raise ValueError("the test expects nothing: state effective, request, status, problems or violations")
+        for policy, conditions in self.status.items():
+            if not conditions:
+                raise ValueError(f"the test expects no condition of {policy}")
 
 
 class Suite(_Part, frozen=True, kw_only=True):
@@ -196,7 +225,9 @@ def _place_of(message: str) -> Place:
 def _explain(message: str) -> str:
     """Return msgspec's message about a field, with the nearest name of an unknown one."""
     unknown = re.match(r"Object contains unknown field `([^`]+)`", message)
-    known = {each.encode_name for part in (Suite, Case, At, Request, Changed) for each in msgspec.structs.fields(part)}
+    known = {
+        each.encode_name for part in (Suite, Case, At, Request, Sent, Changed) for each in msgspec.structs.fields(part)
+    }
     near = nearest(unknown[1], known) if unknown else None
     return message + (f'; did you mean "{near}"?' if near else "")
 
@@ -336,7 +367,8 @@ class _Judge:
         more = {"sourceNamespace": at.source_namespace} if at.source_namespace else {}
         answer = await self._ask("effective", {"targets": [str(key)], "policyKind": kind, "allPaths": True, **more})
         itself = [entry for entry in answer if entry["target"] == str(key)]
-        async for one in self._policies(at, short_key(key), itself or answer):
+        about = {"target": str(key), "policyKind": kind}
+        async for one in self._policies(at, short_key(key), itself or answer, about):
             yield one
 
     async def _status(self, key: Key, wanted: Names) -> AsyncIterator[str]:
@@ -352,7 +384,7 @@ class _Judge:
                 yield f"the outcome is incomplete: {why}"
 
     async def _request(self, request: Request) -> AsyncIterator[str]:
-        query = dict(request.query)
+        query = msgspec.to_builtins(request.query)
         if "gateway" in query:
             query["gateway"] = str(await self._key(query["gateway"]))
         answer = await self._ask("request", {**query, "allPaths": True})
@@ -370,14 +402,22 @@ class _Judge:
         reason = (answer["nearest"] or {}).get("reason", "")
         if request.reason and request.reason != reason:
             yield f"request: reason: expected {request.reason}, found {reason or 'none'}"
+        if request.effective and not answer["rule"]:
+            yield f"request: effective: no rule serves the request ({reason})"
+            return
         for wanted_policies in request.effective:
             kind = await self._kind(wanted_policies.policy_kind)
             entries = [entry for entry in answer["policies"] if entry["policyKind"] == kind]
-            async for one in self._policies(wanted_policies, "request", entries):
+            async for one in self._policies(wanted_policies, "request", entries, {}):
                 yield one
 
-    async def _policies(self, wanted: Policies, where: str, entries: Sequence[Entry]) -> AsyncIterator[str]:
-        """Yield what the query `unmet` finds at entries of `effective` or `request` with all paths."""
+    async def _policies(
+        self, wanted: Policies, where: str, entries: Sequence[Entry], about: Mapping[str, str]
+    ) -> AsyncIterator[str]:
+        """Yield what the query `unmet` finds at entries of `effective` or `request` with all paths.
+
+        `about` has the target and the policy kind of `effective`.
+        """
         expected: dict[str, Any] = {"none": wanted.none, "exact": wanted.exact, "absent": wanted.absent}
         expected |= {"spec": wanted.spec} if wanted.spec else {}
         if wanted.origins:
@@ -387,10 +427,10 @@ class _Judge:
         if outcomes:
             expected["outcomes"] = {key: wanted.outcomes[name] for key, name in outcomes.items()}
         via = {"via": str(await self._key(wanted.via))} if wanted.via else {}
-        for one in await self._ask("unmet", {"entries": entries, "expected": expected, **via}):
+        for one in await self._ask("unmet", {"entries": entries, "expected": expected, **via, **about}):
             if one["what"] == "NoPath":
                 through = f" via {wanted.via}" if wanted.via else ""
-                yield f"{where}: no {wanted.policy_kind} is in effect{through}: no path leads there"
+                yield f"{where}: no {wanted.policy_kind} can be in effect{through}: no path leads there"
                 continue
             at_path = f"{short_key(parse_key(one['target']))} via {_name_gateway(one)}: {wanted.policy_kind}: "
             yield at_path + _read_unmet(one, outcomes)

@@ -155,6 +155,20 @@ def test_warnings_fail_where_the_gate_says_so(bridge: Run, tmp_path: Path) -> No
     assert bridge(*gate, "--fail-on", "warning").returncode == 1
 
 
+def test_a_warning_of_a_baseline_that_becomes_an_error_is_new(bridge: Run, tmp_path: Path) -> None:
+    file, baseline = tmp_path / "a.yaml", tmp_path / "known.json"
+    gate = ("problems", "--manifests", file, "--ignore", "PolicyNotFound", "--baseline", baseline)
+    file.write_text(GATE.replace("{policy:", "{enforcementAction: warn, policy:"))
+    assert bridge(*gate, "--write-baseline").returncode == 0
+    assert bridge(*gate, "--fail-on", "warning").returncode == 0
+    file.write_text(GATE)
+    new = bridge(*gate, "-o", "name")
+    assert (new.returncode, new.stdout.strip(), new.stderr) == (1, "core/Service/shop/cart", "")
+    assert bridge(*gate, "--write-baseline").returncode == 0
+    file.write_text(GATE.replace("{policy:", "{enforcementAction: warn, policy:"))
+    assert bridge(*gate, "--fail-on", "warning").returncode == 0
+
+
 def test_link_in_place_of_a_folder_is_compared_by_what_it_is(bridge: Run, clone: Path) -> None:
     (clone / "attic").mkdir()
     _git(clone, "mv", "deploy", "attic/deploy")

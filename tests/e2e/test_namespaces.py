@@ -40,3 +40,11 @@ def test_an_answer_without_results_names_the_namespace(bridge: Run) -> None:
 def test_two_sources_are_not_equal_in_a_namespace_that_neither_has(bridge: Run) -> None:
     answer = bridge("compare", "--manifests", SHOP, "--manifests", SHOP, "-n=shpo")
     assert (answer.returncode, answer.stderr) == (2, "error: namespace shpo has no objects in either source\n")
+
+
+@pytest.mark.parametrize("command", ["problems", "violations"])
+def test_labels_that_no_object_has_are_an_error_of_a_gate(bridge: Run, command: str) -> None:
+    answer = bridge(command, "-n=blog", "-l=team=none", "--manifests", SHOP)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert answer.stderr == "error: -l selects no object in namespace blog\n"
+    assert bridge(command, "-l=!team", "--manifests", SHOP).returncode < 2

@@ -63,9 +63,21 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
     ({"effective": [{"target": "Service/shop/catalog", "policyKind": "TimeoutPolicy", "spec": {"request": "5s"}}]}, []),
     (
         {"effective": [{"target": "HTTPRoute/shop/cart", "policyKind": "TimeoutPolicy"}]},
-        ["no TimeoutPolicy is in effect"],
+        ["no TimeoutPolicy can be in effect"],
     ),
-    ({"effective": [{"target": "HTTPRoute/shop/cart", "policyKind": "TimeoutPolicy", "none": True}]}, []),
+    (
+        {"effective": [{"target": "HTTPRoute/shop/cart", "policyKind": "TimeoutPolicy", "none": True}]},
+        ["HTTPRoute/shop/cart: no TimeoutPolicy can be in effect: no path leads there"],
+    ),
+    ({"effective": [{"target": "Service/shop/cart", "policyKind": "TimeoutPolicy", "none": True}]}, []),
+    (
+        {"effective": [{**CHECKOUT, "via": "Service/shop/cart", "none": True}]},
+        ["no ColorPolicy can be in effect via Service/shop/cart"],
+    ),
+    (
+        {"effective": [{**CHECKOUT, "via": "Namespace/shop", "absent": ["/theme"]}]},
+        ["no ColorPolicy can be in effect via Namespace/shop: no path leads there"],
+    ),
     (
         {"request": {"input": {"host": "shop.example.com", "path": "/cart/items"}, "rule": "HTTPRoute/shop/cart#view"}},
         [],
@@ -81,6 +93,15 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
         ["rule: expected HTTPRoute/shop/cart#view, found none (", "reason: expected NoRoute, found NoListener"],
     ),
     ({"request": {"input": {"host": "nowhere.org", "protocol": "HTTPS"}, "rule": None}}, []),
+    (
+        {
+            "request": {
+                "input": {"host": "nowhere.org", "protocol": "HTTPS"},
+                "effective": [{"policyKind": "ColorPolicy", "none": True}],
+            }
+        },
+        ["request: effective: no rule serves the request (NoListener)"],
+    ),
     ({"status": {"TimeoutPolicy/shop/catalog-again": {"Accepted": "Conflicted"}}}, []),
     (
         {"status": {"TimeoutPolicy/shop/catalog-again": {"Accepted": "True"}}},
@@ -348,6 +369,17 @@ def test_schema_describes_the_suites_and_refuses_others(bridge: Run) -> None:
         ),
         ({"tests": [{}]}, "missing required field `name` - at `$.tests[0]`"),
         ({"tests": [{"name": "a", "effective": [{**CHECKOUT, "absent": ["theme"]}]}]}, "matching regex '^/'"),
+        (
+            {"tests": [{"name": "a", "changes": {"apply": ["sale.yaml"]}}]},
+            "expects nothing: state effective, request, ",
+        ),
+        ({"tests": [{"name": "a", "effective": [], "problems": {}}]}, "the test expects nothing"),
+        ({"tests": [{"name": "a", "status": {"ColorPolicy/shop/cart": {}}}]}, "no condition of ColorPolicy/shop/cart"),
+        ({"tests": [{"name": "a", "request": {"input": {"host": "a.test"}}}]}, "the request expects nothing"),
+        (
+            {"tests": [{"name": "a", "request": {"input": {"hots": "a.test"}, "rule": None}}]},
+            'unknown field `hots` - at `$.tests[0].request.input`; did you mean "host"?',
+        ),
         ({"kind": "Suites"}, "not a Suite of test.policybridge.io/v1alpha1"),
         ({"manifests": ["nowhere"]}, "nowhere: no such file or folder"),
     ],
@@ -363,9 +395,9 @@ def test_invalid_suite_is_an_error_with_its_place(
 
 def test_an_error_in_a_suite_has_its_line_and_another_encoding_is_one(bridge: Run, tmp_path: Path) -> None:
     file = tmp_path / "suite.yaml"
-    text = "apiVersion: test.policybridge.io/v1alpha1\nkind: Suite\ntests:\n- name: a\n- name: b\n  efective: []\n"
+    text = "apiVersion: test.policybridge.io/v1alpha1\nkind: Suite\ntests:\n- name: a\n  efective: []\n"
     file.write_text(text)
-    assert f"{file}:6: Object contains unknown field `efective`" in bridge("test", file).stderr
+    assert f"{file}:5: Object contains unknown field `efective`" in bridge("test", file).stderr
     file.write_bytes(text.encode("utf-16"))
     answer = bridge("test", tmp_path)
     assert (answer.returncode, answer.stderr) == (2, f"error: {file}: not UTF-8 text\n")

@@ -9,11 +9,53 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   Why a Constraint's guardrail can never judge what its match or its parameters name, at most ten messages: a misspelled
-#   kind, group or field, or a policy kind that is never in effect at what the match selects.
-unreachable(spec) := array.slice(sort(((_unknown_matches(spec) | _unknown_parameters(spec)) | _never_in_effect(spec))), 0, 10) if {
+#   Why a Constraint can never judge what its match or its parameters name, at most ten messages: a text that is no kind or
+#   group; for a guardrail also a misspelled kind, group or field, a scope that the kinds do not have, or a policy kind that
+#   is never in effect at what the match selects.
+unreachable(spec) := array.slice(sort((((_malformed_matches(spec) | _unknown_matches(spec)) | _wrong_scope(spec)) | (_unknown_parameters(spec) | _never_in_effect(spec)))), 0, 10) if {
 	is_guardrail(spec.policy)
-} else := []
+} else := array.slice(sort(_malformed_matches(spec)), 0, 10)
+
+# An object's group has no version, and the core group is "". A kind is a name alone.
+_malformed_matches(spec) := ({sprintf("match.kinds[%d]: no API group is %q; %s", [place, group, advice]) |
+	some place, entry in spec.match.kinds
+	some group in entry.apiGroups
+	advice := _advice_for_group(group)
+} | {sprintf("match.kinds[%d]: no kind is %q; write %q", [place, kind, regex.split(`[/.]`, trim_left(kind, "/."))[0]]) |
+	some place, entry in spec.match.kinds
+	some kind in entry.kinds
+	regex.match(`^[^/]*\.`, kind)
+	not contains(kind, "/")
+}) | {sprintf("match.kinds[%d]: no kind is %q; write %q", [place, kind, parts[count(parts) - 1]]) |
+	some place, entry in spec.match.kinds
+	some kind in entry.kinds
+	contains(kind, "/")
+	parts := split(kind, "/")
+}
+
+_advice_for_group("core") := `the core group is ""`
+
+_advice_for_group(group) := `the core group is ""` if regex.match(`^v[0-9]+((alpha|beta)[0-9]+)?$`, group)
+
+_advice_for_group(group) := sprintf("write %q", [split(group, "/")[0]]) if contains(group, "/")
+
+# The types of the hierarchy that have no namespace.
+_cluster_scoped := {"gateway.networking.k8s.io/GatewayClass", "core/Namespace"}
+
+_wrong_scope(spec) := {sprintf("match.scope: none of the kinds has the scope %s", [spec.match.scope]) |
+	selected := {type | some type in _judged_types; matches_type(spec.match, type)}
+	selected != set()
+	every type in selected {
+		levels.shipped[type]
+		not _has_scope(type, spec.match.scope)
+	}
+}
+
+_has_scope(_, "*")
+
+_has_scope(type, "Cluster") if type in _cluster_scoped
+
+_has_scope(type, "Namespaced") if not type in _cluster_scoped
 
 # What guardrails judge. A Namespace is no target.
 _judged_types := ((object.keys(levels.by_type) | kinds.names) | lookup.types) - {"core/Namespace"}

@@ -56,6 +56,28 @@ test_misspelled_kinds_and_groups_have_the_nearest_name if {
 	])]
 }
 
+test_a_text_that_no_object_has_as_its_group_or_kind_has_the_right_one if {
+	found := {text: constraints.unreachable({"policy": "k8s.limits", "match": {"kinds": [{"apiGroups": [text], "kinds": ["Pod"]}]}}) |
+		some text in ["", "*", "apps", "core", "v1", "apps/v1"]
+	} with input as testing.changed([])
+	{text: concat("", problems) | some text, problems in found; problems != []} == {
+		"core": `match.kinds[0]: no API group is "core"; the core group is ""`,
+		"v1": `match.kinds[0]: no API group is "v1"; the core group is ""`,
+		"apps/v1": `match.kinds[0]: no API group is "apps/v1"; write "apps"`,
+	}
+	_found("own", _of("gateway.networking.k8s.io/v1", "HTTPRoute"), {}) == [`match.kinds[0]: no API group is "gateway.networking.k8s.io/v1"; write "gateway.networking.k8s.io"`]
+	_found("own", {"kinds": [{"kinds": ["apps/Deployment"]}]}, {}) == [`match.kinds[0]: no kind is "apps/Deployment"; write "Deployment"`]
+	_found("own", {"kinds": [{"kinds": ["HTTPRoute.gateway.networking.k8s.io"]}]}, {}) == [`match.kinds[0]: no kind is "HTTPRoute.gateway.networking.k8s.io"; write "HTTPRoute"`]
+}
+
+test_a_scope_that_the_kinds_do_not_have_never_matches if {
+	_found("own", object.union(_routes, {"scope": "Cluster"}), {}) == ["match.scope: none of the kinds has the scope Cluster"]
+	_found("own", object.union(_of(testing.gateway_group, "GatewayClass"), {"scope": "Namespaced"}), {}) == ["match.scope: none of the kinds has the scope Namespaced"]
+	every match in [{}, {"scope": "Cluster"}, object.union(_routes, {"scope": "Namespaced"}), object.union(_routes, {"scope": "*"}), object.union(_of("example.com", "ColorPolicy"), {"scope": "Cluster"})] {
+		_found("own", match, {}) == []
+	}
+}
+
 test_a_misspelled_policy_kind_has_the_nearest_name if {
 	_found("bounded_field", _routes, {"kind": "example.com/ColourPolicy"}) == [`parameters: unknown policy kind "example.com/ColourPolicy"; did you mean "example.com/ColorPolicy"?`]
 	_found("required_policy", _routes, {"kinds": [_colors, "vendor.dev/AccessRule"]}) == []

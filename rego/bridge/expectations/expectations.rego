@@ -7,12 +7,15 @@
 package bridge.expectations
 
 import data.bridge.effective
+import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.leaves
+import data.bridge.scopes
 
 # METADATA
 # description: |
-#   Each part of an expectation that does not hold on a path through the node `via` ("" for every path), `{what, …}`:
+#   Each part of an expectation that does not hold on a path through the node `via` ("" for every path), `{what, …}`. `at`
+#   has the `target` and the `policyKind` of entries of the query `effective`; of `request` it is empty.
 #     NoPath                                                there is no such path
 #     NotInEffect {target, path, notAttached}               no policy is in effect
 #     InEffect    {target, path, found}                     a policy is, and `none` is expected
@@ -22,10 +25,9 @@ import data.bridge.lib.leaves
 #     Present     {target, path, pointer, policies}         a value that is expected to be `absent`
 #     Origin      {target, path, pointer, expected, found}  lists of policies
 #     Outcome     {target, path, policy, expected, found?}
-unmet(entries, expected, via) := [{"what": "NoPath"}] if {
-	paths := _paths(entries, via)
-	paths == []
-	not _is_met_by_nothing(expected)
+unmet(entries, expected, via, at) := [{"what": "NoPath"}] if {
+	_paths(entries, via) == []
+	_needs_path(expected, via, at)
 } else := [object.union({"target": target, "path": entry.path}, flaw) |
 	some [target, entry, policy_kind] in _paths(entries, via)
 	some flaw in array.concat(_flaws(entry, expected), _misspelled(expected, policy_kind))
@@ -36,6 +38,19 @@ _paths(entries, via) := [[at_target.target, entry, object.get(at_target, "policy
 	some entry in at_target.paths
 	_leads_through(entry.path, via)
 ]
+
+_needs_path(expected, _, _) if not _is_met_by_nothing(expected)
+
+# Where a kind never acts, and on a way that no request takes, nothing is in effect for ever. Below a Gateway of another
+# controller this says something.
+_needs_path(_, via, at) if {
+	at.target
+	every node in scopes.scopes_at_or_below(at.policyKind, hierarchy.canonical_key(at.target)) {
+		every path in hierarchy.all_kind_paths(at.policyKind, node) {
+			not _leads_through(path, via)
+		}
+	}
+}
 
 _leads_through(_, "")
 

@@ -18,7 +18,7 @@ _entry := {
 	"policies": [_red, _blue],
 }
 
-_unmet(paths, expected) := expectations.unmet([{"target": _path[1], "paths": paths}], expected, "")
+_unmet(paths, expected) := expectations.unmet([{"target": _path[1], "paths": paths}], expected, "", {})
 
 # What differs, without what says where.
 _found(paths, expected) := [object.remove(one, {"target", "path", "policies"}) | some one in _unmet(paths, expected)]
@@ -57,12 +57,36 @@ test_every_path_is_compared if {
 
 test_only_paths_through_a_node_are_compared if {
 	entries := [{"target": _path[1], "paths": [_entry, {"path": _other, "policies": []}]}]
-	expectations.unmet(entries, {"spec": {"e": {}}}, _path[0]) == []
-	[one.what | some one in expectations.unmet(entries, {"spec": {"e": {}}}, _other[0])] == ["NotInEffect"]
-	[one.what | some one in expectations.unmet(entries, {}, "gateway.networking.k8s.io/Gateway/infra/pub")] == ["NoPath"]
-	expectations.unmet(entries, {"none": true}, "gateway.networking.k8s.io/Gateway/infra/pub") == []
+	expectations.unmet(entries, {"spec": {"e": {}}}, _path[0], {}) == []
+	[one.what | some one in expectations.unmet(entries, {"spec": {"e": {}}}, _other[0], {})] == ["NotInEffect"]
+	[one.what | some one in expectations.unmet(entries, {}, "gateway.networking.k8s.io/Gateway/infra/pub", {})] == ["NoPath"]
+	expectations.unmet(entries, {"none": true}, "gateway.networking.k8s.io/Gateway/infra/pub", {}) == []
 	sections := [{"target": _path[1], "paths": [object.union(_entry, {"path": [concat("#", [_path[0], "https"])]})]}]
-	expectations.unmet(sections, {}, _path[0]) == []
+	expectations.unmet(sections, {}, _path[0], {}) == []
+}
+
+test_nothing_in_effect_where_no_path_leads_is_no_answer if {
+	every case in [
+		["example.com/ColorPolicy", testing.cart_route, "", []],
+		["example.com/ColorPolicy", testing.cart_route, testing.listener_http, []],
+		["example.com/ColorPolicy", testing.cart_route, "core/Namespace/-/shop", ["NoPath"]],
+		["example.com/ColorPolicy", "core/Service/shop/cart", "", ["NoPath"]],
+		["example.com/TimeoutPolicy", testing.cart_route, "", ["NoPath"]],
+		["example.com/TimeoutPolicy", "core/Service/shop/cart", "", []],
+	] {
+		[kind, target, via, wanted] := case
+		found := expectations.unmet([], {"none": true}, via, {"target": target, "policyKind": kind}) with input as testing.changed([])
+		[one.what | some one in found] == wanted
+	}
+}
+
+test_nothing_in_effect_below_another_controller_is_an_answer if {
+	class := testing.with_spec(testing.resource(testing.gateway_api, "GatewayClass", "", "example"), {"controllerName": "example.com/other"})
+	kind := testing.policykind(object.union(testing.color_kind, {"controllers": ["example.com/gw"]}))
+	others := [obj | some obj in testing.world; not obj.kind in {"GatewayClass", "PolicyKind"}]
+	at := {"target": testing.cart_route, "policyKind": "example.com/ColorPolicy"}
+	found := expectations.unmet([], {"none": true}, testing.listener_http, at) with input as {"changes": {"upsert": array.concat(others, [class, kind])}}
+	found == []
 }
 
 test_an_uncertain_answer_meets_no_expectation if {
@@ -74,7 +98,7 @@ test_an_uncertain_answer_meets_no_expectation if {
 
 test_an_absent_field_that_the_kind_does_not_have_is_unknown if {
 	entries := [{"target": _path[1], "policyKind": "example.com/ColorPolicy", "paths": [_entry]}]
-	found := expectations.unmet(entries, {"absent": ["/theem"]}, "") with input as testing.changed([])
+	found := expectations.unmet(entries, {"absent": ["/theem"]}, "", {}) with input as testing.changed([])
 		with data.bridge_settings.fields as {"example.com/ColorPolicy": {"release": "Palette v1", "fields": {"spec": {"theme": null}}}}
 	[[one.what, one.message] | some one in found] == [["Unknown", `example.com/ColorPolicy has no field "theem"; did you mean "theme"?`]]
 }

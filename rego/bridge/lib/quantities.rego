@@ -65,14 +65,15 @@ _types(described) := {described.type} if {
 	described.type
 } else := {"Number", "Quantity", "Duration"}
 
-# Gateway API and Envoy take a timeout of zero as none. Unless the kind describes the field, any duration may be one.
+# Gateway API and Envoy take a timeout of zero as none, and Go's servers one below zero too. Unless the kind describes the
+# field, any duration may be one.
 _is_unlimited(value, described) if {
 	described.zero == "Unlimited"
-	_size(described.type, _written(value, described)) == 0
+	_size(described.type, _written(value, described)) <= 0
 } else if {
 	not described.zero
 	object.get(described, "type", "Duration") == "Duration"
-	_size("Duration", value) == 0
+	_size("Duration", value) <= 0
 }
 
 _size("Number", value) := value if is_number(value)

@@ -61,7 +61,7 @@ test_a_described_field_has_one_type if {
 }
 
 test_a_duration_of_zero_is_no_limit if {
-	every zero in ["0s", "0ms", "0h0m", "0"] {
+	every zero in ["0s", "0ms", "0h0m", "0", "-1s"] {
 		not quantities.is_at_most(zero, "1h", {})
 		not quantities.is_at_most(zero, "1h", {"type": "Duration"})
 		not quantities.is_at_least(zero, "1s", {})
