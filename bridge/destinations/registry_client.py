@@ -5,21 +5,18 @@ Registries have no conditional writes: a tag is compared just before it is moved
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import os
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlencode, urljoin, urlsplit
 
 import aiohttp
 import msgspec
 from yarl import URL
 
 from bridge.destinations.place import TIMEOUT, Changed, StorageError, Stored
-from bridge.files import read_file
+from bridge.destinations.registry_login import DockerLogin
 from bridge.model.addresses import is_safe
 
 LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"  # the only type in which OPA looks for a bundle
@@ -44,14 +41,6 @@ class _Manifest(msgspec.Struct, rename="camel"):
     schema_version: int = 2
 
 
-class _Login(msgspec.Struct):
-    auth: str = ""
-
-
-class _Logins(msgspec.Struct):
-    auths: dict[str, _Login] = {}
-
-
 class _Answer(NamedTuple):
     status: int
     body: bytes
@@ -59,12 +48,12 @@ class _Answer(NamedTuple):
 
 
 class RegistryStorage:
-    """A repository. User and password are those of `docker login`, in `$DOCKER_CONFIG/config.json`."""
+    """A repository, with the credentials of docker."""
 
     def __init__(self, base_url: str, host: str, repository: str) -> None:
         self._url = f"{base_url}/v2/{repository}"
         self._scope = f"repository:{repository}:pull,push"
-        self._host = host
+        self._login = DockerLogin(host)
         self._authorization = ""
         self._session: aiohttp.ClientSession | None = None
 
@@ -127,7 +116,8 @@ class RegistryStorage:
         """Send a request to a path below the repository. Raises StorageError for a status that is not wanted."""
         url = path if "://" in path else f"{self._url}/{path}"
         answer = await self._request(method, url, body, headers or {})
-        if answer.status == 401:  # also for a token that expired, or a password that was replaced
+        # 401 also for a token that expired, or a password that was replaced; some registries send 403 for that.
+        if answer.status == 401 or (answer.status == 403 and self._authorization.startswith("Basic ")):
             self._authorization = await self._log_in(answer.headers.get("WWW-Authenticate", ""))
             answer = await self._request(method, url, body, headers or {})
         if answer.status not in wanted:
@@ -156,36 +146,28 @@ class RegistryStorage:
     async def _log_in(self, challenge: str) -> str:
         """Return the header for a registry, which may name a server of tokens.
 
-        Format: https://distribution.github.io/distribution/spec/auth/token/
+        Formats: https://distribution.github.io/distribution/spec/auth/token/ and …/oauth/ for identity tokens.
         """
-        password = _read_password(self._host)
+        login = await self._login.find()
         options = dict(_CHALLENGE.findall(challenge))
         realm = options.get("realm", "")
         if not challenge.startswith("Bearer "):
-            return password
+            return login.basic if login else ""
         if not is_safe(realm):
             raise StorageError(f"the registry's server of tokens is not https: {realm!r}")
-        url = URL(realm).update_query({"service": options.get("service", ""), "scope": self._scope})
+        asked = {"service": options.get("service", ""), "scope": self._scope}
         self._authorization = ""
-        answer = await self._request("GET", str(url), b"", {"Authorization": password} if password else {})
+        if login and login.identity_token:
+            grant = {"grant_type": "refresh_token", "refresh_token": login.identity_token, "client_id": "policy-bridge"}
+            form = {"Content-Type": "application/x-www-form-urlencoded"}
+            answer = await self._request("POST", realm, urlencode(asked | grant).encode(), form)
+        else:
+            headers = {"Authorization": login.basic} if login else {}
+            answer = await self._request("GET", str(URL(realm).update_query(asked)), b"", headers)
         if answer.status != 200:
             raise StorageError(f"{realm}: HTTP {answer.status}")
         found = _decode(answer.body, dict[str, Any])
         return f"Bearer {found.get('token') or found.get('access_token')}"
-
-
-def _read_password(host: str) -> str:
-    """Return the header for a registry from the file of `docker login`, "" without one. Raises StorageError."""
-    folder = os.environ.get("DOCKER_CONFIG", "")
-    try:
-        file = (Path(folder) if folder else Path.home() / ".docker") / "config.json"
-        auth = msgspec.json.decode(read_file(file), type=_Logins).auths[host].auth
-        base64.b64decode(auth, validate=True)
-    except (FileNotFoundError, LookupError, RuntimeError):  # RuntimeError: this user has no home
-        return ""
-    except (OSError, ValueError) as error:
-        raise StorageError(f"the config.json of `docker login` cannot be used: {error}") from error
-    return f"Basic {auth}" if auth else ""
 
 
 def _digest(content: bytes) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
+import os
 import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -19,7 +20,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
-from bridge.destinations import buckets, registry_client
+from bridge.destinations import buckets, registry_client, registry_login
 from bridge.destinations import destination as queue
 from bridge.destinations.destination import OWNER, Destination
 from bridge.destinations.place import Changed
@@ -27,7 +28,7 @@ from bridge.destinations.urls import place_of
 from bridge.http.bundles import _encode_base64url, _encode_part
 from bridge.opa.bundle import BundleTrust
 from tests.eventually import eventually
-from tests.storing import BUCKET, Front, StorageServer
+from tests.storing import BUCKET, PASSWORD, USER, Front, StorageServer
 from tests.working import working
 
 LARGE = 5_000  # bytes: for more than this a full server has no room
@@ -300,39 +301,164 @@ async def test_owner_that_is_no_json_is_refused(server: StorageServer) -> None:
         await eventually(lambda: f"{OWNER} is not a bridge's" in destination.state.problem)
 
 
-@pytest.mark.needs("registry")
-async def test_registry_names_a_server_of_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the registries of clouds do: the password is for that server, and its token for the registry."""
+@asynccontextmanager
+async def token_server(folder: Path, lifetime: float = 60) -> AsyncIterator[tuple[str, list[tuple[str, str]]]]:
+    """A server of tokens for the repository `views`: the settings of its registry, and who has asked for which scope.
+
+    As the registries of clouds have it. A registry accepts a token for a minute longer than its lifetime.
+    """
     key = ec.generate_private_key(ec.SECP256R1())
     numbers = key.public_key().public_numbers()
     x, y = (_encode_base64url(number.to_bytes(32, "big")).decode() for number in (numbers.x, numbers.y))
     known = {"keys": [{"kty": "EC", "crv": "P-256", "kid": "tests", "use": "sig", "alg": "ES256", "x": x, "y": y}]}
-    (tmp_path / "keys.json").write_text(json.dumps(known))
+    (folder / "keys.json").write_text(json.dumps(known))
     asked: list[tuple[str, str]] = []
 
     async def give(request: web.Request) -> web.Response:
-        asked.append((request.headers.get("Authorization", ""), request.query["scope"]))
-        _, name, actions = request.query["scope"].split(":")
+        given = request.query if request.method == "GET" else await request.post()
+        scope = str(given["scope"])
+        asked.append((request.headers.get("Authorization") or str(given.get("refresh_token", "")), scope))
+        _, name, actions = scope.split(":")
         access = [{"type": "repository", "name": name, "actions": actions.split(",")}]
-        claims = {"iss": "tests", "aud": "registry", "exp": int(time.time()) + 60, "access": access}
+        claims = {"iss": "tests", "aud": "registry", "exp": int(time.time() + lifetime), "access": access}
         payload = _encode_part({"alg": "ES256", "kid": "tests", "typ": "JWT"}) + b"." + _encode_part(claims)
         parts = decode_dss_signature(key.sign(payload, ec.ECDSA(hashes.SHA256())))
         signature = _encode_base64url(b"".join(part.to_bytes(32, "big") for part in parts))
-        return web.json_response({"token": (payload + b"." + signature).decode()})
+        name = "token" if request.method == "GET" else "access_token"
+        return web.json_response({name: (payload + b"." + signature).decode()})
 
     app = web.Application()
     app.router.add_get("/token", give)
+    app.router.add_post("/token", give)
     async with TestServer(app, host="127.0.0.1") as tokens:
-        realm = (
-            f"{{realm: '{tokens.make_url('/token')}', service: registry, issuer: tests, jwks: {tmp_path}/keys.json}}"
-        )
-        server = StorageServer("oci", tmp_path, auth=f"{{token: {realm}}}")
+        where = f"realm: '{tokens.make_url('/token')}', service: registry, issuer: tests, jwks: {folder}/keys.json"
+        yield f"{{token: {{{where}}}}}", asked
+
+
+@pytest.mark.needs("registry")
+async def test_registry_names_a_server_of_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The password is for that server, and its token for the registry."""
+    async with token_server(tmp_path) as (auth, asked):
+        server = StorageServer("oci", tmp_path, auth=auth)
         monkeypatch.setenv("DOCKER_CONFIG", server.environment["DOCKER_CONFIG"])
         with server.running():
             async with at_work(open_one(server.url("views"))) as destination:
                 await store(destination, b"one", "1")
                 assert await stored(destination) == (b"one", "1")
     assert set(asked) == {(f"Basic {StorageServer.basic()}", "repository:views:pull,push")}
+
+
+@pytest.mark.needs("registry")
+async def test_expired_token_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with token_server(tmp_path, lifetime=-58) as (auth, asked):
+        server = StorageServer("oci", tmp_path, auth=auth)
+        monkeypatch.setenv("DOCKER_CONFIG", server.environment["DOCKER_CONFIG"])
+        with server.running():
+            async with at_work(open_one(server.url("views"))) as destination:
+                await store(destination, b"one", "1")
+                before = len(asked)
+                await asyncio.sleep(3)
+                await store(destination, b"two", "2")
+                assert len(asked) > before
+    assert "view not stored" not in capsys.readouterr().out
+
+
+HELPER = """#!/bin/sh
+read -r host
+echo "$1 $host" >>{folder}/asked
+[ "$host" = "{host}" ] || {{ echo "credentials not found in native keychain"; exit 1; }}
+cat {folder}/answer
+"""
+
+
+class Helper:
+    """A credential helper of docker on PATH, for one registry."""
+
+    def __init__(self, folder: Path, host: str, monkeypatch: pytest.MonkeyPatch, config: object) -> None:
+        self._folder = folder
+        self.write(HELPER.format(folder=folder, host=host))
+        (folder / "config.json").write_text(json.dumps(config))
+        monkeypatch.setenv("DOCKER_CONFIG", str(folder))
+        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+    def write(self, program: str) -> None:
+        """Replace the program."""
+        file = self._folder / "docker-credential-tests"
+        file.write_text(program)
+        file.chmod(0o755)
+
+    def answer(self, user: str, secret: str) -> None:
+        """Let it return these credentials from now on."""
+        (self._folder / "answer").write_text(json.dumps({"ServerURL": "", "Username": user, "Secret": secret}))
+
+    @property
+    def asked(self) -> list[str]:
+        """The commands that it got, with the registry."""
+        return (self._folder / "asked").read_text().splitlines()
+
+
+@pytest.mark.needs("registry")
+@pytest.mark.parametrize("kind", ["credHelpers", "credsStore"])
+async def test_credentials_of_a_helper_are_read_again_when_they_expire(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    server = StorageServer("oci", tmp_path)
+    config = {kind: {server.address: "tests"} if kind == "credHelpers" else "tests", "auths": {server.address: {}}}
+    helper = Helper(tmp_path, server.address, monkeypatch, config)
+    helper.answer(USER, "expired")
+    with server.running():
+        async with at_work(open_one(server.url("views"))) as destination:
+            destination.offer("all", b"one", "1")
+            await eventually(lambda: "HTTP 401" in destination.state.problem)
+            helper.answer(USER, PASSWORD)
+            await has(destination, "1")
+            assert await stored(destination) == (b"one", "1")
+    assert set(helper.asked) == {f"get {server.address}"}
+
+
+@pytest.mark.needs("registry")
+async def test_identity_token_of_a_helper_is_for_the_server_of_tokens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with token_server(tmp_path) as (auth, asked):
+        server = StorageServer("oci", tmp_path, auth=auth)
+        Helper(tmp_path, server.address, monkeypatch, {"credsStore": "tests"}).answer("<token>", "an-identity")
+        with server.running():
+            async with at_work(open_one(server.url("views"))) as destination:
+                await store(destination, b"one", "1")
+    assert set(asked) == {("an-identity", "repository:views:pull,push")}
+
+
+@pytest.mark.parametrize(
+    ("config", "program", "problem"),
+    [
+        ({"credsStore": "tests"}, "#!/bin/sh\nsleep 3\n", "has not answered within 1 s"),
+        ({"credsStore": "tests"}, "#!/bin/sh\necho no JSON\n", "cannot be used"),
+        ({"credsStore": "tests"}, "#!/bin/sh\necho the vault is locked\nexit 1\n", "the vault is locked"),
+        ({"auths": {"HOST": {"auth": "no base64"}}}, "", "config.json: the credentials for HOST cannot be used"),
+        ({"auths": []}, "", "HTTP 401"),
+        (["no mapping"], "", "config.json: the credentials for HOST cannot be used"),
+    ],
+)
+async def test_unusable_credentials_are_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: object, program: str, problem: str
+) -> None:
+    async def refuse(_: web.Request) -> web.Response:
+        return web.Response(status=401, headers={"WWW-Authenticate": 'Basic realm="tests"'})
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", refuse)
+    monkeypatch.setattr(registry_login, "TIMEOUT", 1.0)
+    async with TestServer(app, host="127.0.0.1") as server:
+        host = f"127.0.0.1:{server.port}"
+        helper = Helper(tmp_path, host, monkeypatch, json.loads(json.dumps(config).replace("HOST", host)))
+        helper.write(program)
+        async with at_work(open_one(f"oci://{host}/views")) as destination:
+            destination.offer("all", b"one", "1")
+            wanted = problem.replace("HOST", host)
+            await eventually(lambda: wanted in destination.state.problem, about=lambda: destination.state.problem)
 
 
 @pytest.mark.parametrize(
