@@ -1,9 +1,10 @@
 """Destinations of views: each has its own queue and connections, so one that fails or is slow delays no other.
 
 A destination belongs to the cluster and the signing key that its object OWNER names. Of two bridges with both, the one
-that started (or got the Lease) last is its writer, by the same object; the other one stops, and reports that. Before
-each write the bridge reads the owner, and what is stored: something else may have replaced or removed a view, or
-restored an earlier one.
+that started (or got the Lease) last is its writer, by the same object; the other one stops, and reports that. The
+writer renews the object. If it does not, it is gone: the other bridge takes over, also one of that cluster with a new
+key. Before each write the bridge reads the owner, and what is stored: something else may have replaced or removed a
+view, or restored an earlier one.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import asyncio
 import hashlib
 import secrets
 import socket
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -22,19 +24,26 @@ from bridge.destinations.place import Place, StorageError, Stored
 from bridge.opa.bundle import BundleTrust
 from bridge.work import PAUSE, RetryQueue
 
+clock = time.monotonic
 log = structlog.get_logger(__name__)
 
 OWNER = "_policy-bridge"  # cannot be a view's name
-CHECK = 60.0  # seconds between two checks of a stored view
+CHECK = 60.0  # seconds between two checks of a stored view, and between two renewals by the writer
+_ABANDONED = 5  # of these periods without a renewal, after which the writer is gone
+_RENEWALS = 8  # of a writer, before they repeat: a registry keeps every content that a tag ever had
 
 
 class Owner(msgspec.Struct, frozen=True):
-    """The owner of a destination: a cluster, the digest of its public key, and its writer since a time (RFC 3339)."""
+    """The owner of a destination: a cluster, the digest of its public key, and its writer since a time (RFC 3339).
+
+    `renewal` changes while the writer runs. Others compare it with what they saw earlier, so clocks may differ.
+    """
 
     cluster: str
     key: str
     writer: str
     since: str
+    renewal: int = 0
 
 
 class DestinationState(msgspec.Struct, frozen=True):
@@ -56,6 +65,8 @@ class Destination:
         self._me = Owner(cluster, key, f"{socket.gethostname()}-{secrets.token_hex(4)}", "")
         self._may_write = may_write
         self._is_writer = False
+        self._renewed = 0.0  # when this bridge wrote the owner
+        self._other: tuple[Owner, float] | None = None  # another owner, and since when it is the same
         self._offered: dict[str, tuple[bytes, str]] = {}  # by view, the content and its revision
         self._written: dict[str, Stored] = {}
         self._problems: dict[str, str] = {}
@@ -143,20 +154,30 @@ class Destination:
         except msgspec.DecodeError as error:
             raise StorageError(f"{OWNER} is not a bridge's: use an empty prefix or repository") from error
         if owner.writer == self._me.writer:
+            if clock() - self._renewed >= CHECK:
+                await self._write_owner(stored, (owner.renewal + 1) % _RENEWALS)
             return
+        if self._other is None or self._other[0] != owner:
+            self._other = owner, clock()
+        is_gone = clock() - self._other[1] >= _ABANDONED * CHECK
         if owner.cluster != self._me.cluster:
             whose = f"the cluster {owner.cluster!r}" if owner.cluster else "a bridge without the setting cluster"
             raise StorageError(f"it belongs to {whose}: use another prefix or repository")
-        if owner.key != self._me.key:
+        if owner.key != self._me.key and not (is_gone and owner.cluster):
             raise StorageError("it belongs to a bridge with another key: use its publish_credentials, or another place")
         # Otherwise an earlier owner is back, with all that was stored then.
-        if self._is_writer and (owner.since, owner.writer) > (self._me.since, self._me.writer):
+        if self._is_writer and not is_gone and (owner.since, owner.writer) > (self._me.since, self._me.writer):
             raise StorageError(f"another bridge publishes there since {owner.since}: {owner.writer}; stop one of them")
         await self._become_writer(stored)
 
     async def _become_writer(self, replaced: Stored | None) -> None:
         self._me = msgspec.structs.replace(self._me, since=datetime.now(UTC).isoformat(timespec="microseconds"))
-        await self._storage.write(OWNER, msgspec.json.encode(self._me), self._me.writer, replaced)
+        await self._write_owner(replaced, 0)
         self._is_writer = True
         self._written.clear()  # another bridge may have been the writer since
         log.info("destination taken", at=self.url, writer=self._me.writer)
+
+    async def _write_owner(self, replaced: Stored | None, renewal: int) -> None:
+        content = msgspec.json.encode(msgspec.structs.replace(self._me, renewal=renewal))
+        await self._storage.write(OWNER, content, self._me.writer, replaced)
+        self._renewed = clock()

@@ -134,6 +134,52 @@ async def test_of_two_bridges_the_later_one_writes_and_the_other_one_reports_it(
 
 
 @BOTH
+async def test_writer_renews_its_claim(server: StorageServer) -> None:
+    seen: set[bytes] = set()
+
+    async def owners() -> int:
+        if found := await destination._storage.read(OWNER):
+            seen.add(found[0])
+        return len(seen)
+
+    async with at_work(open_one(server.url("views"))) as destination:
+        await store(destination, b"one", "1")
+        await eventually(owners, lambda count: count == queue._RENEWALS)
+        await asyncio.sleep(1)
+        assert await owners() == queue._RENEWALS
+    assert len({msgspec.json.decode(one)["writer"] for one in seen}) == 1
+
+
+@BOTH
+async def test_earlier_bridge_gets_the_place_back_when_the_later_one_is_gone(server: StorageServer) -> None:
+    async with at_work(open_one(server.url("views"))) as first:
+        await store(first, b"one", "1")
+        async with at_work(open_one(server.url("views"))) as second:
+            await store(second, b"two", "2")
+            await eventually(lambda: "another bridge publishes there since" in first.state.problem)
+        first.offer("all", b"three", "3")
+        await has(first, "3")
+        assert await stored(first) == (b"three", "3")
+
+
+@BOTH
+async def test_new_key_of_a_cluster_takes_the_place_of_an_owner_that_is_gone(server: StorageServer) -> None:
+    async with at_work(open_one(server.url("views"))) as owner:
+        await store(owner, b"one", "1")
+    async with (
+        at_work(open_one(server.url("views"), trust=BundleTrust("a new key"))) as rebuilt,
+        at_work(open_one(server.url("views"), "west")) as west,
+    ):
+        for one in (rebuilt, west):
+            one.offer("all", b"two", "2")
+        await eventually(lambda: "a bridge with another key" in rebuilt.state.problem)
+        await has(rebuilt, "2")
+        await asyncio.sleep(2)
+        assert "belongs to the cluster 'east'" in west.state.problem
+        assert await stored(rebuilt) == (b"two", "2")
+
+
+@BOTH
 async def test_holder_of_the_lease_writes_and_gets_the_place_back_with_it(
     server: StorageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -405,7 +451,10 @@ async def test_credentials_of_a_helper_are_read_again_when_they_expire(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     server = StorageServer("oci", tmp_path)
-    config = {kind: {server.address: "tests"} if kind == "credHelpers" else "tests", "auths": {server.address: {}}}
+    config: object = {
+        kind: {server.address: "tests"} if kind == "credHelpers" else "tests",
+        "auths": {server.address: {}},
+    }
     helper = Helper(tmp_path, server.address, monkeypatch, config)
     helper.answer(USER, "expired")
     with server.running():
