@@ -146,6 +146,7 @@ def _merge_rules(draw: Drawing) -> Object:
 def _one(draw: Drawing) -> Object:
     return {
         "specPaths": draw.pick((WRAPPED, [BARE])),
+        "exclusiveWrappers": True,  # the reference knows one part of a policy
         "strategies": {"atomic": "Atomic", "merge": "Patch", "mine": "PatchOverrides"},
         **draw.maybe("defaultStrategy", draw.pick(STRATEGIES)),
         **_merging(draw),

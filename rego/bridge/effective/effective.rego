@@ -153,7 +153,19 @@ _begins_a_level(attached, _, entry) if {
 _joins(attached) := [{"policies": side, "elements": _elements(side), "strategy": strategy} |
 	some side in array.reverse(sides(attached))
 	strategy := policies.strategy_of(_deciding(attached, side, joined))
-] if joined := kinds.traits(_kind_of(attached)).joins
+] if {
+	not kinds.traits(_kind_of(attached)).parts
+	joined := kinds.traits(_kind_of(attached)).joins
+} else := [{"policies": side, "elements": [part.element], "strategy": part.strategy} |
+	# Each wrapper of a policy is a part of its own, in its direction (semantics F6).
+	some side in array.reverse(sides(attached))
+	some part in _parts(side[0], _rules_of(attached))
+]
+
+# The parts of a policy, `{element, strategy}`, the lowest first.
+_parts(policy, rules) := [{"element": merge.keyed_side(part.spec, policy, rules), "strategy": part.strategy} | some part in parts] if {
+	parts := policies.fact(policy, "parts")
+} else := [{"element": policy, "strategy": policies.strategy_of(policy)}]
 
 # The established policy of a pair; with `parentLevels` the challenger (semantics F4).
 _deciding(attached, _, "parents") := attached[count(attached) - 1].policy
@@ -394,12 +406,14 @@ _explanation(path, attached) := object.union(marked(_entry(path, attached)), {"s
 _step(attached, found, number) := object.union(
 	{
 		"established": join.policies,
-		"challenger": [policy | some earlier in array.reverse(array.slice(found, 0, number)); some policy in earlier.policies],
+		"challenger": _distinct([policy | some earlier in array.reverse(array.slice(found, 0, number)); some policy in earlier.policies]),
 		"strategy": join.strategy,
 		"winner": _winner_of[join.strategy],
 	},
 	_result_of_step(_precedence(_kind_of(attached), array.slice(found, 0, number + 1)), _rules_of(attached)),
 ) if join := found[number]
+
+_distinct(names) := [name | some index, name in names; not name in array.slice(names, 0, index)]
 
 _result_of_step(elements, rules) := elements if {
 	elements.error

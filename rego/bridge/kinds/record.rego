@@ -14,7 +14,7 @@ normal_form(type, spec) := object.union_n([
 	{"sameLevel": "OlderEstablished" | spec.defaultStrategy == "Additive"},
 	object.remove(spec, ["targets"]),
 	{"selectors": entries | entries := _selector_entries(spec.selectors)},
-	{"group": split(type, "/")[0], "places": places(object.get(spec, "specPaths", _defaults.specPaths))},
+	{"group": split(type, "/")[0], "places": places(object.get(spec, "specPaths", _defaults.specPaths), _combines_wrappers(type, spec))},
 	{"schemaDefaults": given | given := _schema_defaults(type, object.get(spec, "specPaths", [])); count(given) > 0},
 	{"targets": targets | targets := _targets(spec)},
 	{"rules": rules | rules := merge.rules(object.get(spec, "merge", {})); count(rules) > 0},
@@ -94,7 +94,8 @@ traits(policy_kind) := get(policy_kind).traits
 # policy at a target is the same for all sources of requests, unless a mesh frontend is above it; `namespaces`: its paths
 # name Namespaces, because its policies may target them (P3); `selecting`: its policies may select their targets by a
 # field, `defaults`: of those that select everything in a namespace, only the oldest counts (T8); `objects`, `sections`:
-# the types whose objects, or all of whose sections, are its effective targets.
+# the types whose objects, or all of whose sections, are its effective targets; `parts`: a policy may have a wrapper of
+# each direction.
 traits_of(kind) := {
 	"joins": _joins(kind),
 	"direct": direct,
@@ -105,6 +106,7 @@ traits_of(kind) := {
 	"namespaces": [target | some target in object.get(kind, "targets", [_namespace]); object.subset(target, _namespace)] != [],
 	"selecting": "selectors" in object.keys(kind),
 	"defaults": [selector | some selector in kind.selectors; selector.namespaceDefault] != [],
+	"parts": [true | some place in kind.places; place.partners != {}] != [],
 	"objects": {type | some type, level in acted_on; level.object == kind.effectiveTarget},
 	"sections": {type | some type, level in acted_on; level.section == kind.effectiveTarget; type != "core/Service"},
 } if {
@@ -145,14 +147,49 @@ acts_where_declared(policy_kind) := [acts_at_targets(policy_kind), is_direct(pol
 # on all types (semantics P5).
 is_acted_on(kind, type) if type in object.get(kind, "actsOn", {type})
 
+# A policy may have a wrapper of each direction, each with its own part of the spec: unless the kind, or the schema of
+# its CRD, excludes that, or its policies merge in other pairs than those of the hierarchy (semantics F6).
+_combines_wrappers(type, spec) if {
+	not spec.exclusiveWrappers
+	not spec.custom
+	not spec.parentLevels
+	object.get(spec, "sameLevel", "") != "OldestWins"
+	object.get(spec, "class", "Inherited") == "Inherited"
+	not _excludes_wrappers(type)
+} else := false
+
+# A validation rule of the CRD's schema, or an alternative (`oneOf`) of it, excludes a second wrapper.
+_excludes_wrappers(type) if {
+	schema := crds[type].schema.properties.spec
+	true in {is_excluding |
+		some one, field in schema.properties
+		some other in object.keys(schema.properties)
+		one < other
+		is_excluding := _excludes(schema, one, other)
+	}
+}
+
+_excludes(schema, one, other) if {
+	some validation in schema["x-kubernetes-validations"]
+	rule := regex.replace(validation.rule, `\s`, "")
+	some [first, second] in [[one, other], [other, one]]
+	some form in ["!(has(self.%s)&&has(self.%s))", "!has(self.%s)||!has(self.%s)", "has(self.%s)!=has(self.%s)"]
+	contains(rule, sprintf(form, [first, second]))
+} else if {
+	required := {field | some alternative in schema.oneOf; some field in alternative.required}
+	{one, other} & required == {one, other}
+}
+
 # The places where policies of a kind with these `specPaths` may have their spec proper, in order, with derived data,
-# `{path, segments, strategy, strategySegments, otherStrategies, drop, inner, rivals, holder}`. `drop` are the fields
-# there that are never proper, `withLabels` those that are only in policies that select by labels, `inner` the
+# `{path, segments, strategy, strategySegments, otherStrategies, drop, inner, rivals, partners, holder}`. `drop` are the
+# fields there that are never proper, `withLabels` those that are only in policies that select by labels, `inner` the
 # strategy's field deeper inside, `otherStrategies` the places of strategies that belong to other entries, `rivals` the
-# wrappers that exclude this one, `holder` the bare spec around this wrapper with its allowed fields. Stored in
-# `data.kinds`, so no query computes them.
-places(spec_paths) := [place |
+# wrappers that exclude this one, `partners` those of the other direction that a policy may have too if wrappers are
+# `combined`, `holder` the bare spec around this wrapper with its allowed fields. Stored in `data.kinds`, so no query
+# computes them.
+places(spec_paths, combined) := [place |
 	some entry in spec_paths
+	partners := {other.path: true | combined; some other in spec_paths; {_direction(entry), _direction(other)} == {"Defaults", "Overrides"}}
 	segments := leaves.segments(entry.path)
 	relative := _strategy_field(entry)
 	strategy_segments := leaves.segments(object.get(entry, "strategyPath", ""))
@@ -162,7 +199,7 @@ places(spec_paths) := [place |
 		"strategy": object.get(entry, "strategy", ""),
 		"strategySegments": strategy_segments,
 		"otherStrategies": [other |
-			some other in {leaves.segments(other.strategyPath) | some other in spec_paths}
+			some other in {leaves.segments(other.strategyPath) | some other in spec_paths; not partners[other.path]}
 			not other in [[], strategy_segments]
 			array.slice(other, 0, count(segments)) != segments
 		],
@@ -173,10 +210,15 @@ places(spec_paths) := [place |
 			some other in spec_paths
 			not _inside(other.path, entry.path)
 			not _inside(entry.path, other.path)
+			not partners[other.path]
 		},
+		"partners": partners,
 		"holder": _holder(spec_paths, segments),
 	}
 ]
+
+# The direction of a wrapper by its strategy; undefined for a bare spec without one.
+_direction(entry) := regex.find_n(`(Defaults|Overrides)$`, entry.strategy, 1)[0]
 
 # The fields of a spec at an entry's path that are refs, the strategy, or declared as not proper.
 _never_proper(entry) := array.concat(

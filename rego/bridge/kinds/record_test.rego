@@ -91,7 +91,7 @@ _refs := ["targetRefs", "targetRef", "targetSelectors"]
 
 # F6
 test_a_wrapper_excludes_the_other_and_all_that_is_no_ref_or_strategy_beside_it if {
-	kinds.places(_wrapped)[0] == {
+	kinds.places(_wrapped, false)[0] == {
 		"path": "/spec/overrides",
 		"segments": ["spec", "overrides"],
 		"strategy": "AtomicOverrides",
@@ -101,6 +101,7 @@ test_a_wrapper_excludes_the_other_and_all_that_is_no_ref_or_strategy_beside_it i
 		"withLabels": [],
 		"inner": [],
 		"rivals": {"/spec/defaults": ["spec", "defaults"]},
+		"partners": {},
 		"holder": {
 			"segments": ["spec"],
 			"allowed": array.concat(array.concat(_refs, ["note"]), ["overrides", "defaults"]),
@@ -109,7 +110,7 @@ test_a_wrapper_excludes_the_other_and_all_that_is_no_ref_or_strategy_beside_it i
 }
 
 test_a_bare_spec_has_no_rival_and_a_strategy_inside_it_is_not_proper if {
-	kinds.places(_wrapped)[2] == {
+	kinds.places(_wrapped, false)[2] == {
 		"path": "/spec",
 		"segments": ["spec"],
 		"strategy": "",
@@ -119,12 +120,13 @@ test_a_bare_spec_has_no_rival_and_a_strategy_inside_it_is_not_proper if {
 		"withLabels": [],
 		"inner": [["merge", "type"]],
 		"rivals": {},
+		"partners": {},
 		"holder": {},
 	}
 }
 
 test_a_strategy_outside_the_spec_proper_leaves_it_whole if {
-	place := kinds.places([{"path": "/spec/rules", "strategyPath": "/spec/strategy"}])[0]
+	place := kinds.places([{"path": "/spec/rules", "strategyPath": "/spec/strategy"}], false)[0]
 	object.filter(place, ["drop", "inner", "strategySegments"]) == {
 		"drop": _refs,
 		"inner": [],
@@ -214,4 +216,32 @@ test_a_kind_is_cluster_scoped_by_nature_or_by_its_crd if {
 	kinds.cluster_scoped("core/Namespace")
 	kinds.cluster_scoped("acme.io/Zone") with input as {"changes": {"upsert": [crd]}}
 	not kinds.cluster_scoped("acme.io/Zone")
+}
+
+# F6
+test_wrappers_of_each_direction_are_partners_if_the_kind_combines_them if {
+	places := kinds.places(_wrapped, true)
+	[object.filter(place, ["path", "partners"]) | some place in places; place.partners != {}] == [
+		{"path": "/spec/overrides", "partners": {"/spec/defaults": true}},
+		{"path": "/spec/defaults", "partners": {"/spec/overrides": true}},
+	]
+	places[0].rivals == {}
+}
+
+_combines(schema) if {
+	described := kinds.normal_form("example.com/HuePolicy", {
+		"effectiveTarget": "Rule",
+		"specPaths": [{"path": "/spec/override", "strategy": "PatchOverrides"}, {"path": "/spec/default", "strategy": "PatchDefaults"}],
+	}) with data.bridge.kinds.crds as {"example.com/HuePolicy": {"schema": {"properties": {"spec": schema}}}}
+	kinds.traits_of(described).parts
+} else := false
+
+_both := {"properties": {"override": {"type": "object"}, "default": {"type": "object"}}}
+
+test_a_schema_can_exclude_a_second_wrapper if {
+	_combines(_both)
+	not _combines(object.union(_both, {"x-kubernetes-validations": [{"rule": "!(has(self.override) && has(self.default))"}]}))
+	not _combines(object.union(_both, {"x-kubernetes-validations": [{"rule": "!has(self.default) || !has(self.override)"}]}))
+	not _combines(object.union(_both, {"oneOf": [{"required": ["override"]}, {"required": ["default"]}]}))
+	_combines(object.union(_both, {"x-kubernetes-validations": [{"rule": "has(self.override) || has(self.default)"}]}))
 }

@@ -117,29 +117,44 @@ _may_be_near(type, obj) if {
 
 strategy_of(key) := fact(key, "strategy")
 
-# A policy's spec proper (its spec without targets and strategy), `{spec, strategy, rules, origins}`: `rules` are the
-# merge rules of its strategy, `origins` has a key for each leaf. `{error}` if the policy is Invalid (semantics F6, F7,
-# T2).
+# A policy's spec proper (its spec without targets and strategy), `{spec, strategy, rules, origins, parts?}`: `rules` are
+# the merge rules of its strategy, `origins` has a key for each leaf. A policy with a wrapper of each direction has
+# `parts`, `{spec, strategy}` from the lowest, and their union as its spec. `{error}` if the policy is Invalid (semantics
+# F6, F7, T2).
 _spec_proper(type, obj) := {"error": message} if {
 	message := _problem(type, obj)
-} else := {
-	"spec": spec,
-	"strategy": _strategy(type, obj).strategy,
+} else := object.union(_spec_of_parts(found, merge_rules, keys.of(obj)), {
+	"strategy": found[count(found) - 1].strategy,
 	"rules": merge_rules,
-	"origins": merge.keyed_side(spec, keys.of(obj), merge_rules).origins,
-} if {
-	spec := _spec_at(type, _place(type, obj), obj)
-	merge_rules := object.get(_strategy(type, obj), "rules", object.get(kinds.get(type), "rules", []))
+}) if {
+	found := _parts(type, obj)
+	merge_rules := object.get(_strategy(type, obj, _place(type, obj)), "rules", object.get(kinds.get(type), "rules", []))
 }
+
+_spec_of_parts([part], merge_rules, key) := {"spec": part.spec, "origins": merge.keyed_side(part.spec, key, merge_rules).origins}
+
+_spec_of_parts(found, merge_rules, key) := {"spec": merge.plain_side(merged, merged.spec).spec, "origins": merged.origins, "parts": found} if {
+	count(found) > 1
+	merged := merge.merge_sides([merge.keyed_side(part.spec, key, merge_rules) | some part in found])
+}
+
+# The parts of a policy, defaults below overrides: one for each wrapper, in most policies one.
+_parts(type, obj) := [part |
+	[_, _, part] := sort([[endswith(strategy, "Overrides"), number, {"spec": _spec_at(type, place, obj), "strategy": strategy}] |
+		some number, place in _places(type, obj)
+		strategy := _strategy(type, obj, place).strategy
+	])[_]
+]
 
 _problem(type, obj) := "Policy has no spec" if {
 	not _place(type, obj)
-} else := sprintf("%s is not an object", [_place(type, obj).path]) if {
-	not is_object(_value_at(obj, _place(type, obj).segments))
-} else := sprintf("Fields beside %s: %s. A policy has one wrapper and nothing beside it", [found.path, concat(", ", sort(beside))]) if {
+} else := sprintf("%s is not an object", [odd.path]) if {
+	odd := [place | some place in _places(type, obj); not is_object(_value_at(obj, place.segments))][0]
+} else := sprintf("Fields beside %s: %s. A policy has one wrapper%s and nothing beside it", [found.path, concat(", ", sort(beside)), each]) if {
 	found := _place(type, obj)
 	beside := _beside(type, obj, found)
 	count(beside) > 0
+	each := {true: "", false: " of each direction"}[found.partners == {}]
 } else := message if {
 	found := _place(type, obj)
 
@@ -150,7 +165,7 @@ _problem(type, obj) := "Policy has no spec" if {
 		found.path,
 		concat("", [sprintf(", at %s", [leaves.pointer(found.strategySegments)]) | count(found.strategySegments) > 0]),
 	])
-} else := _strategy(type, obj).error
+} else := [error | some place in _places(type, obj); error := _strategy(type, obj, place).error][0]
 
 # The spec proper at a place of a policy, without targets, strategy, wrappers, and what needs labels in a policy
 # without.
@@ -163,6 +178,13 @@ _spec_at(type, found, obj) := object.remove(spec, [field | some field in found.w
 _place(type, obj) := [found | some found in kinds.get(type).places; _is_written(type, obj, found.segments)][0] if {
 	true
 } else := [found | some found in kinds.get(type).places; _value_at(obj, found.segments) != null][0]
+
+# The places where a policy has its spec: the first one, with a wrapper of the other direction if it has one.
+_places(type, obj) := array.concat([found], [place |
+	some place in kinds.get(type).places
+	found.partners[place.path]
+	_is_written(type, obj, place.segments)
+]) if found := _place(type, obj)
 
 _value_at(obj, segments) := object.get(obj, segments, null)
 
@@ -223,18 +245,18 @@ _ref_place(obj, number) := sprintf("spec.targetRefs[%d]", [number]) if {
 	count(obj.spec.targetRefs) > 0
 } else := "spec.targetRef"
 
-# The strategy of a policy, `{strategy}`, with `rules` if its value at strategyPath has its own merge rules, which
+# The strategy of a policy at a place of its spec, `{strategy}`, with `rules` if its value at strategyPath has its own
+# merge rules, which
 # replace the kind's; `{error}` if the value is unknown (semantics F7, T2).
-_strategy(type, obj) := object.union(
+_strategy(type, obj, found) := object.union(
 	_named(type, found.strategy, value),
 	{"rules": rules | rules := kinds.get(type).strategyRules[value]},
 ) if {
-	found := _place(type, obj)
 	count(found.strategySegments) > 0
 	value := _value_at(obj, found.strategySegments)
 	value != null
-} else := {"strategy": _place(type, obj).strategy} if {
-	_place(type, obj).strategy != ""
+} else := {"strategy": found.strategy} if {
+	found.strategy != ""
 } else := {"strategy": kinds.get(type).defaultStrategy}
 
 # The strategy that a value means, in a wrapper of a strategy ("": a bare spec).

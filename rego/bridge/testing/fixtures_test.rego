@@ -99,6 +99,7 @@ color_kind := {
 	],
 	"effectiveTarget": "Rule",
 	"crossNamespace": "ReferenceGrant",
+	"exclusiveWrappers": true,
 	"specPaths": [
 		{"path": "/spec/overrides", "strategy": "AtomicOverrides", "strategyPath": "/spec/overrides/strategy"},
 		{"path": "/spec/defaults", "strategy": "AtomicDefaults", "strategyPath": "/spec/defaults/strategy"},

@@ -1,1 +1,0 @@
-../../../examples/extensions/strategies/historic_wrappers.rego
