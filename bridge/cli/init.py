@@ -17,7 +17,7 @@ from bridge.queries.names import CommandError, NameNotFoundError
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
 
-Guess = dict[str, Any]  # `{field, value, why}`
+Guess = dict[str, Any]  # `{field, value, why}`; a value of None leaves the field out
 
 
 def _init() -> None:
@@ -149,6 +149,8 @@ def _written(type_id: str, plural: str, guesses: list[Guess]) -> str:
     ]
     for guess in guesses:
         lines.append(f"  # {guess['field']}: {guess['why']}")
+        if guess["value"] is None:
+            continue
         # PyYAML would write a mapping of scalars on one line in braces.
         flow = None if isinstance(guess["value"], list | dict) else False
         text = yaml.safe_dump({guess["field"]: guess["value"]}, sort_keys=False, default_flow_style=flow, width=110)

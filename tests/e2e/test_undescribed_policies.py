@@ -16,7 +16,7 @@ metadata: {name: typo, namespace: shop}
 spec:
   targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: cart}]
 """
-WHY = "no policy kind describes it, so its policies have no effect: did you mean example.com/ColorPolicy?"
+WHY = "no policy kind describes it, so the bridge ignores its policies: did you mean example.com/ColorPolicy?"
 SHOP = Path("examples/shop")
 
 
@@ -69,3 +69,11 @@ def test_init_prints_a_policy_kind_that_comes_into_force(bridge: Run, tmp_path: 
     assert answer.stderr == ""
     spec = yaml.safe_load(printed)["spec"]
     assert all(f"  # {field}: " in printed for field in spec.keys() - {"group", "kind", "mode"})
+    assert "targets" not in spec  # neither the schema nor its rules list kinds
+    followed = printed.replace("  class: Direct", "  class: Inherited\n  effectiveTarget: Rule")
+    followed = followed.replace("  mode: Observe", "  mode: Manage\n  controllerName: acme.example/rates")
+    (tmp_path / "kind.yaml").write_text(followed)
+    answer = bridge("get", "policykinds", "--manifests", tmp_path, "-o", "json")
+    listed = {one["policyKind"]: one for one in json.loads(answer.stdout)}
+    assert listed["acme.example/RatePolicy"]["accepted"] == "True"
+    assert (listed["acme.example/RatePolicy"]["class"], answer.stderr) == ("Inherited", "")

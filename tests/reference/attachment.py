@@ -68,20 +68,31 @@ def _leaves_out_listeners(cluster: Cluster, kind: PolicyKind, one: Attachment) -
 
 
 def _selected(cluster: Cluster, kind: PolicyKind, policy: Policy) -> list[Spec]:
-    """T1: what `targetSelectors` select in the policy's own namespace, as refs; else the `reason` of having none."""
+    """T1, T8: what `targetSelectors` select, as refs: in the policy's own namespace, from the root namespace everywhere.
+
+    Without anything selected, the `reason` of that.
+    """
     found: list[Spec] = []
+    everywhere = policy.node.namespace == kind.spec.get("rootNamespace")
     for selector in policy.obj.get("spec", {}).get("targetSelectors") or []:
         group, object_kind = group_of(selector.get("group", "")), selector["kind"]
         if not kind.may_target(group, object_kind) or "sectionName" in selector:
             found.append({"reason": INVALID})
             continue
-        if ((group, object_kind) in CLUSTER_SCOPED) != (policy.node.namespace == "-"):  # T3
+        if ((group, object_kind) in CLUSTER_SCOPED) != (policy.node.namespace == "-") and not everywhere:  # T3
             found.append({"reason": INVALID})
             continue
         selected = [
-            {"group": group, "kind": object_kind, "name": node.name}
+            {
+                "group": group,
+                "kind": object_kind,
+                "namespace": node.namespace,
+                "name": node.name,
+                "selected": everywhere,
+            }
             for node, obj in sorted(cluster.objects.items())
-            if (node.group, node.kind, node.namespace) == (group, object_kind, policy.node.namespace)
+            if (node.group, node.kind) == (group, object_kind)
+            and (everywhere or node.namespace == policy.node.namespace)
             and selects(selector, obj["metadata"].get("labels", {}))
         ]
         found += selected or [{"reason": INVALID if policy.problem else NOT_FOUND}]

@@ -43,7 +43,7 @@ async def test_policies_that_no_kind_describes_have_a_group_of_their_own(changin
     await page.page.get_by_role("checkbox", name="WafPolicy").uncheck()
     await page.until(f"policyBridge.graph.position({pill!r}) === null")
     await page.go(f"{changing.url}#object=acme.example/WafPolicy/shop/strict")
-    await page.shows("#details", "No policy kind describes WafPolicy, so the policy has no effect here")
+    await page.shows("#details", "No policy kind describes WafPolicy, so the bridge ignores the policy")
 
 
 async def test_result_that_a_feature_makes_incomplete_is_marked(changing: Bridge, page: Opened) -> None:

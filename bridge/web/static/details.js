@@ -311,7 +311,7 @@ function attachedToPart(targets) {
 
 function undescribedPart(key) {
   return h("section", {}, h("h4", {}, "Unknown policy"),
-    h("p", {}, `No policy kind describes ${kindName(parts(key).type)}, so the policy has no effect here. Describe the kind with a PolicyKind; `,
+    h("p", {}, `No policy kind describes ${kindName(parts(key).type)}, so the bridge ignores the policy. Describe the kind with a PolicyKind; `,
       h("code", {}, "bridge init policykind --from-crd"), " guesses one from the CRD."));
 }
 

@@ -27,6 +27,13 @@ discovered_fields(type, class) := object.union_n([
 		not schema_form(type).specPaths
 	},
 	_schema_shape(type),
+	{"targets": targets |
+		# Of a kind that another layer describes, that layer has the targets.
+		not presets[type]
+		not declared_specs[type]
+		not _listed_targets(type)
+		targets := _ruled_targets(type)
+	},
 	{field: value | _class_of(type, class) == "Inherited"; some field, value in schema_form(type)},
 ])
 
@@ -57,7 +64,7 @@ _class_of(type, class) := class if {
 # The assumed level, because no schema states at which one a policy acts: backends if it can be attached to one,
 # otherwise rules.
 _assumed_level(type) := "Backend" if {
-	some target in _schema_shape(type).targets
+	some target in _known_targets(type)
 	not target.group == "gateway.networking.k8s.io"
 } else := "Rule"
 
@@ -136,18 +143,21 @@ guessed(type) := array.flatten([
 
 _guess(field, value, why) := {"field": field, "value": value, "why": why}
 
-_guessed_class(type) := _guess("class", labelled_class(type), "the label of the CRD") if {
+_guessed_class(type) := _guess("class", labelled_class(type), _if_inherited("the label of the CRD", type)) if {
 	labelled_class(type)
 } else := _guess("class", "Inherited", "the schema has wrappers, a choice of strategy, or several target kinds") if {
 	_has_merge_form(type)
-} else := _guess("class", "Direct", "the schema has no wrappers, no choice of strategy, and does not list several target kinds; set Inherited if a policy also acts below its target")
+} else := _guess("class", "Direct", _if_inherited("the schema has no wrappers, no choice of strategy, and does not list several target kinds", type))
+
+_if_inherited(why, type) := sprintf("%s; if a policy also acts below its target, set class: Inherited and effectiveTarget: %s", [why, _assumed_level(type)]) if {
+	not "Inherited" in {class | class := labelled_class(type)}
+} else := why
 
 _guessed_targets(type) := _guess("targets", targets, "the kinds that the schema lists for a target ref") if {
-	targets := _schema_shape(type).targets
-} else := _guess("targets", common, "the schema lists no kinds (validation rules are not read): these are common ones") if {
-	sections := object.get(_schema_shape(type), "targetSections", true)
-	common := [{"group": keys.gateway_api, "kind": kind, "sections": sections} | some kind in ["Gateway", "HTTPRoute"]]
-}
+	targets := _listed_targets(type)
+} else := _guess("targets", targets, "the kinds that the schema's validation rules name for a target ref") if {
+	targets := _ruled_targets(type)
+} else := _guess("targets", null, "neither the schema nor its validation rules list kinds, so a ref may name any: add those that the controller accepts")
 
 # The types of policies that no active policy kind describes, so their policies have no effect (semantics K6):
 # `{message, crd?, near?}` by type. A type is one of policies if its CRD has the policy label or a schema with target
@@ -174,7 +184,7 @@ is_undescribed(key, obj) if {
 	_has_target_refs(obj)
 }
 
-undescribed_message(type) := sprintf("no policy kind describes %s, so this policy has no effect%s", [type, _hint(type)])
+undescribed_message(type) := sprintf("no policy kind describes %s, so the bridge ignores this policy%s", [type, _hint(type)])
 
 _hint(type) := sprintf(": did you mean %s?", [near]) if {
 	near := likeness.nearest_type(type, names)
@@ -190,7 +200,7 @@ _why_undescribed(type) := "no version of it is served" if {
 } else := message if {
 	crds[type].label != ""
 	message := problem(merge_layers(layers_of(type, {})))
-} else := sprintf("no policy kind describes it, so its policies have no effect%s", [_hint(type)])
+} else := sprintf("no policy kind describes it, so the bridge ignores its policies%s", [_hint(type)])
 
 # The CRDs that define policies, by type: with the policy label, or with target refs in the schema of a served version.
 _policy_crds := object.union(
@@ -280,6 +290,53 @@ _listed_targets(type) := targets if {
 	]
 	count(targets) == count(listed)
 }
+
+_known_targets(type) := _listed_targets(type) if {
+	true
+} else := _ruled_targets(type)
+
+# The target kinds that validation rules (CEL) name, each alternative of a rule with its group, as in `self.kind ==
+# 'Gateway' && self.group == 'gateway.networking.k8s.io'`. Undefined if a group stays unknown.
+_ruled_targets(type) := targets if {
+	alternatives := {[group, kind] |
+		some rule in _rules_of_refs(type)
+		some alternative in split(rule, "||")
+		some [_, one, list] in regex.find_all_string_submatch_n(`\bkind\s*(?:==\s*'(\w+)'|in\s*\[([^\]]*)\])`, alternative, -1)
+		some [_, kind] in regex.find_all_string_submatch_n(`'(\w+)'`, concat("", ["'", one, "'", list]), -1)
+		group := _group_in(type, alternative, rule, kind)
+	}
+	targets := [{"group": keys.group_name(group), "kind": kind, "sections": sections} |
+		sections := "sectionName" in object.keys(_ref(type).properties)
+		some [_, kind, group] in sort({[keys.group_name(group), kind, group] | some [group, kind] in alternatives})
+		group != "?"
+	]
+	targets != []
+	count(targets) == count(alternatives)
+}
+
+# The rules about target refs: of the refs and their fields, and those of the spec that name them.
+_rules_of_refs(type) := {rule |
+	some field in ["targetRefs", "targetRef"]
+	walk(spec_schema(type)[field], [path, validation])
+	path[count(path) - 2] == "x-kubernetes-validations"
+	rule := validation.rule
+} | {rule |
+	some validation in crds[type].schema.properties.spec["x-kubernetes-validations"]
+	rule := validation.rule
+	contains(rule, "targetRef")
+}
+
+_group_in(type, alternative, rule, kind) := groups[0] if {
+	groups := _groups_named(alternative)
+	count(groups) == 1
+} else := groups[0] if {
+	groups := _groups_named(rule)
+	count(groups) == 1
+} else := _group_of(type, kind) if {
+	true
+} else := "?"
+
+_groups_named(rule) := sort({group | some [_, group] in regex.find_all_string_submatch_n(`\bgroup\s*==\s*'([^']*)'`, rule, -1)})
 
 _group_of(type, kind) := groups[0] if {
 	groups := _ref(type).properties.group.enum

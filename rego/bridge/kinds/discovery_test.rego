@@ -246,7 +246,24 @@ test_a_plain_schema_is_guessed_to_be_direct if {
 	found := _guesses(_plain, "")
 	[found.class, found.sameLevel, found.crossNamespace, found.statusShape] == ["Direct", "Conflict", "Forbidden", "Conditions"]
 	not found.effectiveTarget
-	{target.sections | some target in found.targets} == {false}
+	found.targets == null
+}
+
+_with_rule(rule) := _guesses(_schema({"targetRefs": object.union(_list_of_refs({"sectionName": {}}), {"x-kubernetes-validations": [{"rule": rule}]})}, {}), "").targets
+
+# K6
+test_targets_are_read_from_validation_rules if {
+	_with_rule("self.all(r, (r.group == '' && r.kind == 'Service') || (r.kind == 'Backend' && r.group == 'acme.io'))") == [
+		{"group": "acme.io", "kind": "Backend", "sections": true},
+		{"group": "core", "kind": "Service", "sections": true},
+	]
+	_with_rule("self.all(r, r.kind in ['Gateway', 'HTTPRoute'] && r.group == 'gateway.networking.k8s.io')") == [
+		{"group": "gateway.networking.k8s.io", "kind": "Gateway", "sections": true},
+		{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "sections": true},
+	]
+	_with_rule("self.all(r, r.kind == 'Gateway')") == [{"group": "gateway.networking.k8s.io", "kind": "Gateway", "sections": true}]
+	_with_rule("self.all(r, r.kind == 'Gateway' || r.kind == 'Mystery')") == null
+	_with_rule("size(self) > 0") == null
 }
 
 test_wrappers_are_guessed_to_be_of_an_inherited_kind if {
@@ -474,9 +491,9 @@ test_each_guess_has_its_reason if {
 	_reasons(_plain, "") == {
 		"class": concat("", [
 			"the schema has no wrappers, no choice of strategy, and does not list several target kinds; ",
-			"set Inherited if a policy also acts below its target",
+			"if a policy also acts below its target, set class: Inherited and effectiveTarget: Rule",
 		]),
-		"targets": "the schema lists no kinds (validation rules are not read): these are common ones",
+		"targets": "neither the schema nor its validation rules list kinds, so a ref may name any: add those that the controller accepts",
 		"crossNamespace": "a target ref has no field namespace",
 		"sameLevel": "no field of the schema merges policies: only the older of two for one target is accepted",
 		"statusShape": "the schema has neither status.ancestors nor status.conditions",
@@ -492,7 +509,8 @@ test_each_guess_has_its_reason if {
 		"strategies": wrappers,
 		"statusShape": "the fields of status in the schema",
 	}
-	_reasons(_plain, "Direct").class == "the label of the CRD"
+	_reasons(_plain, "Direct").class == "the label of the CRD; if a policy also acts below its target, set class: Inherited and effectiveTarget: Rule"
+	_reasons(_plain, "Inherited").class == "the label of the CRD"
 }
 
 # K1
@@ -530,11 +548,11 @@ test_what_the_schema_sets_beside_a_wrapper_is_known_by_field if {
 # K6
 test_policy_that_no_kind_describes_has_a_message_with_the_next_step if {
 	kinds.undescribed_message("acme.io/Rate") == concat("", [
-		"no policy kind describes acme.io/Rate, so this policy has no effect: ",
+		"no policy kind describes acme.io/Rate, so the bridge ignores this policy: ",
 		"write a PolicyKind, `bridge init policykind` prints one",
 	]) with data.kinds as {}
 	kinds.undescribed_message("acme.io/RatePolcy") == concat("", [
-		"no policy kind describes acme.io/RatePolcy, so this policy has no effect: ",
+		"no policy kind describes acme.io/RatePolcy, so the bridge ignores this policy: ",
 		"did you mean acme.io/RatePolicy?",
 	]) with data.kinds as {"acme.io/RatePolicy": {}}
 }

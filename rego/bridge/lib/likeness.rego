@@ -12,7 +12,8 @@ nearest(text, candidates) := sort({[0 - likeness, candidate] |
 })[0][1]
 
 # The type that is most like a type, of types as `<group>/<Kind>`: one of the same group with a like Kind, else one
-# with the same Kind in another group. Undefined where there is neither.
+# with the same Kind in another group of the same domain, or of one like it. Vendors often give kinds the same names, so
+# a Kind of another domain is no misspelling. Undefined where there is neither.
 nearest_type(type, types) := concat("/", [group, kind]) if {
 	[group, own_kind] := split(type, "/")
 	kind := nearest(own_kind, {other | some candidate in types; [group, other] = split(candidate, "/")})
@@ -20,7 +21,13 @@ nearest_type(type, types) := concat("/", [group, kind]) if {
 	[group, kind] := split(type, "/")
 	some candidate in types
 	[other, kind] = split(candidate, "/")
+	nearest(_domain(group), {_domain(other)})
 })[0][1]
+
+# The name of a group's domain, `istio` of security.istio.io.
+_domain(group) := array.reverse(split(group, "."))[1] if {
+	contains(group, ".")
+} else := group
 
 # The hint in a message for a similar name, empty if there is none.
 hint(text, candidates) := sprintf("; did you mean %q?", [nearest(text, candidates)]) if {

@@ -35,3 +35,10 @@ test_a_kind_of_several_groups_is_that_of_the_group_most_like if {
 	likeness.nearest_type("acme.com/RatePolicy", {"other.io/RatePolicy", "acme.io/RatePolicy", "b.io/RatePolicy"}) == "acme.io/RatePolicy"
 	likeness.nearest_type("acme.com/RatePolcy", {"acme.com/RatePolicy", "acme.io/RatePolcy"}) == "acme.com/RatePolicy"
 }
+
+test_a_kind_of_another_vendor_is_no_misspelling if {
+	types := {"security.istio.io/AuthorizationPolicy", "gateway.envoyproxy.io/BackendTrafficPolicy"}
+	not likeness.nearest_type("policy.linkerd.io/AuthorizationPolicy", types)
+	not likeness.nearest_type("apisix.apache.org/BackendTrafficPolicy", types)
+	likeness.nearest_type("gateway.envoyprox.io/BackendTrafficPolicy", types) == "gateway.envoyproxy.io/BackendTrafficPolicy"
+}
