@@ -68,7 +68,7 @@ def _leaves_out_listeners(cluster: Cluster, kind: PolicyKind, one: Attachment) -
 
 
 def _selected(cluster: Cluster, kind: PolicyKind, policy: Policy) -> list[Spec]:
-    """T1, T8: what `targetSelectors` select, as refs: in the policy's own namespace, from the root namespace everywhere.
+    """T1, T8: what `targetSelectors` select, as refs: in the own namespace, from the root namespace everywhere.
 
     Without anything selected, the `reason` of that.
     """
