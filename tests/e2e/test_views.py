@@ -239,6 +239,12 @@ def test_edge_with_a_part_of_another_gateway_never_answers_differently_about_it(
                 else:
                     assert answered["error"]["code"] == "NotInView"
         targets = {"targets": [gateway]}
+        if not content:
+            assert query(edge, "problems", {"objects": [gateway]}) == (
+                query(fleet.opa_url, "problems", {"objects": [gateway]})
+                if gateway == PUBLIC
+                else query(edge, "effective", targets)
+            )
         if gateway == PUBLIC:
             assert query(edge, "effective", targets) == query(fleet.opa_url, "effective", targets)
         else:

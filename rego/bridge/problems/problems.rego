@@ -21,6 +21,21 @@ of(key) := union({_refs(key), _fate(key), _links(key), _kinds(key), _version(key
 	not obj.metadata.deletionTimestamp
 } else := set()
 
+# Whether this OPA has all that decides about an object. A view has that of its targets, and of policies whose targets all
+# are in it; a policy that selects its targets may select others.
+is_in_view(key) if {
+	not data.bridge_below.partial
+} else if {
+	not kinds.of_policy(key)
+	lookup.is_in_view(key)
+} else if {
+	verdicts := attachment.verdicts(key)
+	count(verdicts) > 0
+	every verdict in verdicts {
+		lookup.is_in_view(verdict.ref.key)
+	}
+}
+
 # One problem for each ref (GEP-713, "Policy status"; semantics T1 to T5). Of a kind whose description is a guess, only
 # absent targets are problems: the other verdicts follow from the guess.
 _refs(key) := {_problem(key, verdict.ref.key, verdict.reason, verdict.message) |

@@ -47,3 +47,18 @@ test_view_without_gateways_has_no_listeners if {
 	found := v1.request with input as {"host": "a"} with data.bridge_view as {"name": "shop"} with data.bridge_below as {"partial": true, "keys": {}}
 	found.error == {"code": "NotInView", "message": "a Gateway is not in the view shop: ask an OPA whose view has it"}
 }
+
+test_problems_are_those_of_objects_in_the_view_and_of_policies_whose_targets_all_are if {
+	torn := testing.route("cart", [{"name": "public", "namespace": "infra"}], [{"name": "all", "backendRefs": [{"name": "missing", "port": 80}]}])
+	own := testing.color("shop", "own", 1, [testing.ref("HTTPRoute", "cart")], {"theme": "dark"})
+	torn_in_two := testing.color("infra", "both", 1, [testing.ref("Gateway", "public"), testing.ref("Gateway", "other")], {"theme": "dark"})
+	changes := {"changes": {"upsert": array.concat([obj | some obj in testing.world; obj.kind != "HTTPRoute"], [torn, own, torn_in_two])}}
+	found := _ask("problems", object.union(changes, {"objects": [testing.cart_route, "example.com/ColorPolicy/shop/own"]}))
+	{problem.about | some problem in found} == {"core/Service/shop/missing"}
+	every key in {"core/Namespace/-/infra", "gateway.networking.k8s.io/Gateway/infra/other", "example.com/ColorPolicy/infra/both"} {
+		_ask("problems", object.union(changes, {"objects": [testing.cart_route, key]})).error.message == sprintf("%s is not in the view infra.public: ask an OPA whose view has it", [key])
+	}
+	listed := {problem.subject | some problem in _ask("problems", changes)}
+	testing.cart_route in listed
+	not "example.com/ColorPolicy/infra/both" in listed
+}

@@ -104,10 +104,14 @@ _named := {key |
 }
 
 # METADATA
-# description: Problems of `objects` (keys; without them of all stored objects) that their authors can fix.
+# description: |
+#   Problems of `objects` (keys; without them of all stored objects) that their authors can fix. An OPA with a view
+#   answers about what is in it.
 # entrypoint: true
 problems := problem if {
 	problem := queries.problem([["objects", "optional keys"]])
+} else := queries.not_in_view([key | some key in input.objects; not finding.is_in_view(key)][0]) if {
+	data.bridge_below.partial
 } else := [problem | some [_, problem] in sort({[key, problem] | some key in examined; some problem in finding.of(key)})] if {
-	examined := {key | some key in input.objects} | {key | not input.objects; some type in lookup.types; some key in lookup.keys_of(type)}
+	examined := {key | some key in input.objects} | {key | not input.objects; some type in lookup.types; some key in lookup.keys_of(type); finding.is_in_view(key)}
 }
