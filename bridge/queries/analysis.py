@@ -30,7 +30,7 @@ from bridge.queries.asking import (
     with_suggestions,
 )
 from bridge.queries.names import NameNotFoundError, exemption_text
-from bridge.queries.states import PlannedChange, State, States, opened_states
+from bridge.queries.states import PlannedChange, State, States, opened_states, rejected_rego
 from bridge.sources.manifests import MOST_BYTES, ManifestError, ManifestSource
 from bridge.sources.pruning import prune
 
@@ -189,7 +189,7 @@ async def rejected_modules(engine: Engine) -> list[Entry]:
     found = [(one.subject, one.message) for one in engine.rejected]
     if engine.running:
         found += [(one["name"], one["message"]) for one in await engine.modules() if one["state"] == "Rejected"]
-    return [{"subject": name, "about": name, "reason": "RegoRejected", "message": text} for name, text in sorted(found)]
+    return [rejected_rego(name, text) for name, text in sorted(found)]
 
 
 Name = tuple[str, str, str]  # of a problem: its subject, what it is about, its reason

@@ -313,12 +313,12 @@ def _rejected(modules: SettledModules) -> list[Entry]:
     from bridge.policy_loader.reports import place
 
     return [
-        {
-            "subject": str(author),
-            "about": str(author),
-            "reason": "RegoRejected",
-            "message": f"{place(problem)}{problem.message}",
-        }
+        rejected_rego(str(author), f"{place(problem)}{problem.message}")
         for author, problems in modules.problems.items()
         for problem in problems
     ]
+
+
+def rejected_rego(author: str, message: str) -> Entry:
+    """Return the problem of an object whose Rego is not active, in the form of the query `problems`."""
+    return {"subject": author, "about": author, "reason": "RegoRejected", "message": message}

@@ -8,28 +8,22 @@ import pytest
 
 from tests.e2e.conftest import Run
 
-DOORS = """
+CLASS = """
 apiVersion: gateway.networking.k8s.io/v1
 kind: GatewayClass
 metadata: {name: eg}
 spec: {controllerName: gateway.envoyproxy.io/gatewayclass-controller}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: front, namespace: edge}
-spec:
-  gatewayClassName: eg
-  listeners:
-  - {name: web, port: 80, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: back, namespace: edge}
-spec:
-  gatewayClassName: eg
-  listeners:
-  - {name: web, port: 80, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}
 """
+GATEWAY = """---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: %s, namespace: edge}
+spec:
+  gatewayClassName: eg
+  listeners:
+"""
+LISTENER = "  - {name: %s, port: 80, protocol: HTTP, allowedRoutes: {namespaces: {from: All}}}\n"
+DOORS = CLASS + "".join(GATEWAY % name + LISTENER % "web" for name in ("front", "back"))
 BOOKS = """
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
@@ -41,6 +35,7 @@ spec:
   - {name: lend, matches: [{path: {type: PathPrefix, value: /lend}}]}
   - {name: read, matches: [{path: {type: PathPrefix, value: /read}}]}
 """
+AT_BOTH = BOOKS.replace("parentRefs: [", "parentRefs: [{name: back, namespace: edge}, ")
 LATE = """
 apiVersion: gateway.envoyproxy.io/v1alpha1
 kind: BackendTrafficPolicy
@@ -119,7 +114,7 @@ def test_a_hostname_more_without_a_required_policy_is_a_new_violation(bridge: Ru
 def test_a_gatewayclass_that_comes_back_introduces_nothing(bridge: Run, folder: Path) -> None:
     doors = (folder / "doors.yaml").read_text()
     (folder / "doors.yaml").write_text(doors.partition("---")[2])
-    restored = _problems(bridge, folder, "-", text=doors.partition("---")[0])
+    restored = _problems(bridge, folder, "-", text=CLASS)
     assert (restored["introduced"], restored["unchanged"]) == (set(), {"short", "locked"})
 
 
@@ -134,7 +129,7 @@ spec:
 """
 LEND_LOCK = LOCK.replace("name: %s}]", "name: %s, sectionName: lend}]") % ("library", "HTTPRoute", "books")
 WEB_LOCK = LOCK.replace("name: %s}]", "name: %s, sectionName: web}]") % ("edge", "Gateway", "front")
-OTHER_CLASS = DOORS.partition("---")[0].replace("name: eg", "name: other").replace("envoyproxy.io/", "example.io/", 1)
+OTHER_CLASS = CLASS.replace("name: eg", "name: other").replace("envoyproxy.io/", "example.io/", 1)
 # By what is done: the policy that is in effect, and the change that takes it from requests without naming it.
 WEAKENINGS = {
     "a route moves to a Gateway without the policy": (
@@ -143,9 +138,7 @@ WEAKENINGS = {
     ),
     "a route gets a second Gateway without the policy": (
         LOCK % ("edge", "Gateway", "front"),
-        BOOKS.replace(
-            "[{name: front, namespace: edge}]", "[{name: front, namespace: edge}, {name: back, namespace: edge}]"
-        ),
+        AT_BOTH,
     ),
     "a rule gets another name": (LEND_LOCK, BOOKS.replace("name: lend", "name: borrow")),
     "a rule gets another name and another match": (
@@ -175,32 +168,18 @@ def test_a_change_that_takes_a_policy_from_requests_is_a_weakening(bridge: Run, 
 def test_a_change_that_takes_nothing_is_no_weakening(bridge: Run, folder: Path) -> None:
     (folder / "lock.yaml").write_text(LOCK % ("edge", "Gateway", "front"))
     (folder / "rules.yaml").write_text(KEPT)
-    both = BOOKS.replace(
-        "[{name: front, namespace: edge}]", "[{name: front, namespace: edge}, {name: back, namespace: edge}]"
-    )
-    (folder / "books.yaml").write_text(both)
+    (folder / "books.yaml").write_text(AT_BOTH)
     for change in (
-        both.replace("books.example.org", "b.example.org"),
-        both.replace("name: lend", "name: borrow"),
-        both + "  - {name: buy, matches: [{path: {type: PathPrefix, value: /buy}}]}\n",
+        AT_BOTH.replace("books.example.org", "b.example.org"),
+        AT_BOTH.replace("name: lend", "name: borrow"),
+        AT_BOTH + "  - {name: buy, matches: [{path: {type: PathPrefix, value: /buy}}]}\n",
         BOOKS,
     ):
         assert _problems(bridge, folder, "-", text=change)["introduced"] == set(), change
 
 
-SWAP = (
-    DOORS.partition("---")[0]
-    + """---
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: front, namespace: edge}
-spec:
-  gatewayClassName: eg
-  listeners:
-  - {name: web, port: 80, protocol: HTTP, hostname: books.example.org, allowedRoutes: {namespaces: {from: All}}}
-  - {name: inner, port: 80, protocol: HTTP, hostname: books.internal, allowedRoutes: {namespaces: {from: All}}}
-"""
-)
+SWAP = CLASS + GATEWAY % "front"
+SWAP += LISTENER % "web, hostname: books.example.org" + LISTENER % "inner, hostname: books.internal"
 
 
 def test_a_hostname_that_moves_to_a_listener_without_the_policy_is_a_weakening(bridge: Run, folder: Path) -> None:
