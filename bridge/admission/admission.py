@@ -5,6 +5,7 @@ whole request. The bridge repeats a query while that can help and there is time.
 """
 
 import asyncio
+import functools
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
@@ -74,11 +75,24 @@ class Undecided(Exception):
         self.passing = passing
 
 
-async def insist(ask: Callable[[float], Awaitable[T]], budget: float) -> T:
+class TooCostly(Exception):
+    """A query failed, or took too long, at an object that it reads: one that reads less may succeed."""
+
+
+def is_costly(error: Exception) -> bool:
+    """Return whether an error may be due to an object that the query reads."""
+    if isinstance(error, OpaRejected):
+        return error.in_evaluation
+    return isinstance(error, TimeoutError | OpaTimeout)
+
+
+async def insist(
+    ask: Callable[[], Awaitable[T]], budget: float, is_costly: Callable[[Exception], bool] = lambda _: False
+) -> T:
     """Return the result of `ask`, which is retried after temporary failures within `budget` seconds.
 
-    An attempt may take half of the remaining time, so a second one can follow; `ask` gets its seconds. Retry-After
-    counts. Raises Undecided.
+    An attempt may take half of the remaining time, so a second one can follow. Retry-After counts. Raises Undecided,
+    and TooCostly at once after an error that `is_costly`.
     """
     clock = asyncio.get_running_loop().time
     until = clock() + budget
@@ -90,11 +104,15 @@ async def insist(ask: Callable[[float], Awaitable[T]], budget: float) -> T:
         seconds = left / 2 if left > 2 * _SHORTEST_ATTEMPT else left
         try:
             async with asyncio.timeout(seconds):
-                return await ask(seconds)
-        except TimeoutError:
+                return await ask()
+        except TimeoutError as error:
+            if is_costly(error):
+                raise TooCostly from error
             why = Undecided(f"OPA did not respond in time (attempts: {attempts})", passing=True)
             after = 0.0
         except (OpaError, Undecided) as error:
+            if is_costly(error):
+                raise TooCostly from error
             why, after = _explained(error)
         if not why.passing:
             raise why
@@ -119,12 +137,24 @@ def _explained(error: OpaError | Undecided) -> tuple[Undecided, float]:
 
 
 Ask = Callable[[msgspec.Raw], Awaitable[Answer]]
-AskWithin = Callable[[msgspec.Raw, float], Awaitable[Answer]]
 Complete = Callable[[msgspec.Raw, Any, float], Awaitable[Any]]
 OURS = "policybridge.io"  # the group of the bridge's own resources, which no policy may block
-MODULES = "modules"  # the name of the decision about a deletion of modules
+JudgeModules = Callable[[msgspec.Raw, float], Awaitable[Decision]]
+MODULES = "modules"  # the name of the decision about a change of modules
 EVENT_BUDGET = 1.0  # seconds; a client with a shorter timeout gets no Event
 OPEN_BUDGET = 1.0  # seconds to retry if no policy exists, because the request is admitted anyway
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """A decision in two steps, without what fails on objects of others.
+
+    `judge` returns the input of `ask`, in a number of seconds of which it leaves some to `ask`. It raises
+    OpaUnavailable if OPA does not respond.
+    """
+
+    judge: Callable[[msgspec.Raw, float], Awaitable[Mapping[str, Any]]]
+    ask: Callable[[Mapping[str, Any]], Awaitable[Answer]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +164,7 @@ class Question:
     `distrust` returns why a result is ignored, empty if it is not. `undefined` is the meaning of an undefined
     document: an empty decision (None), or a message. `read` makes a Decision of OPA's result, or raises DecisionError.
     With `asks_with_review` the input is the whole AdmissionReview, of every request, otherwise the object.
-    `ask_for_less` queries the same decision in a number of seconds, without what fails on objects of others; it
-    replaces `ask` after a failed evaluation or a timeout.
+    `steps` replace `ask` after a failed evaluation or a timeout.
     `complete` makes the whole result of one that leaves a part to further queries, in a number of seconds.
     `is_recent` returns whether a distrusted result is from modules that were replaced a moment ago: a decision of them
     counts, because no later one might ever come while modules or data change without a pause.
@@ -146,7 +175,7 @@ class Question:
     distrust: Callable[[Answer], str] = lambda _: ""
     undefined: Callable[[], str | None] = lambda: None
     read: Callable[[Any], Decision] = read_decision
-    ask_for_less: AskWithin | None = None
+    steps: Steps | None = None
     complete: Complete | None = None
     is_recent: Callable[[Answer], bool] = lambda _: False
     asks_with_review: bool = False
@@ -179,7 +208,8 @@ class Admission:
     `placement` gets the object (None: no such decision is configured), `rules` the AdmissionRequest. `policies_exist`
     decides whether failures deny. `record` makes an Event of a failure. `policy_kinds` returns the active policy kinds.
     `counted` counts. `dependents` returns the objects whose modules do not compile without those of another one, each
-    with the reason; None for an object without modules in OPA.
+    with the reason; None for an object without modules in OPA. `judge_modules` returns the decision of guardrails about
+    a request that changes modules, in a number of seconds. ConfigMaps of `policy_namespaces` (`*` is any) have modules.
     """
 
     placement: Question | None
@@ -189,6 +219,8 @@ class Admission:
     policy_kinds: Callable[[], Collection[str]] = frozenset
     counted: AdmissionCounts = field(default_factory=AdmissionCounts)
     dependents: Callable[[Key], Awaitable[Sequence[str] | None]] | None = None
+    judge_modules: JudgeModules | None = None
+    policy_namespaces: Collection[str] = ()
 
     async def review(self, body: bytes, terms: Terms) -> bytes:
         """Answer an AdmissionReview. Raises ReviewError for an invalid one.
@@ -200,10 +232,10 @@ class Admission:
         with self.counted.malformed():
             request = read_review(body)
         tells = terms.verified and terms.budget >= EVENT_BUDGET and not request.dry_run
-        budget = terms.budget
-        if self._open_because(request):
-            budget = min(budget, OPEN_BUDGET)
-        responses = await self._query(request, budget)
+        patience = min(terms.budget, OPEN_BUDGET) if self._open_because(request) else terms.budget
+        # What changes policies is admitted without a decision, but guardrails judge it.
+        budget = terms.budget if request.group == OURS else patience
+        responses = await self._query(request, patience, budget)
         failures = tuple(f"{name}: {one.failure}" for name, one in responses.items() if one.failure)
         made = [one.decision for one in responses.values() if one.decision is not None]
         judged = verdict(made, failures, self._open_because(request))
@@ -230,22 +262,40 @@ class Admission:
         write("admission request reviewed", **about, **noted, ms=ms)
         return answer(request.uid, patch=patch, denied=judged.denied, warnings=judged.warnings, audit=audit)
 
-    async def _query(self, request: ReviewRequest, budget: float) -> dict[str, _Response]:
+    async def _query(self, request: ReviewRequest, patience: float, budget: float) -> dict[str, _Response]:
         rules = self.rules
         placement = self.placement
         if request.flaw:
             return {rules.name: _Response(failure=request.flaw)}
-        if self.dependents and request.removes_modules:
-            removal = await _check_removal(self.dependents(request.parsed_key), budget)
-            if removal is not None:  # nothing else may keep users from deleting a policy
-                return {MODULES: removal}
+        changed = await self._review_modules(request, budget)
+        if changed is not None:  # nothing else may keep users from changing a policy
+            return {MODULES: changed}
         if placement is None or not self._is_placed(placement, request):
-            return {rules.name: await _query_one(rules, request.request, budget)}
+            return {rules.name: await _query_one(rules, request.request, patience, budget)}
         asked = request.review if placement.asks_with_review else request.subject
         placed, ruled = await asyncio.gather(
-            _query_one(placement, asked, budget), _query_one(rules, request.request, budget)
+            _query_one(placement, asked, patience, budget), _query_one(rules, request.request, patience, budget)
         )
         return {placement.name: placed, rules.name: ruled}
+
+    async def _review_modules(self, request: ReviewRequest, budget: float) -> _Response | None:
+        """Return the decision about a change of modules; None for another request."""
+        until = asyncio.get_running_loop().time() + budget
+        removal = None
+        if self.dependents and request.removes_modules:
+            removal = await _check_removal(self.dependents(request.parsed_key), budget)
+        writes = request.writes_modules(self.policy_namespaces)
+        decision = removal.decision if removal else None
+        if not self.judge_modules or not (writes or removal) or (decision and decision.errors):
+            return removal
+        warnings = decision.warnings if decision else ()
+        try:
+            async with asyncio.timeout_at(until):
+                left = until - asyncio.get_running_loop().time()
+                judged = await self.judge_modules(request.request, left)
+        except (TimeoutError, OpaError) as error:
+            judged = Decision(warnings=(f"it is unknown whether guardrails allow this change: {error}",))
+        return _Response(Decision(errors=judged.errors, warnings=(*warnings, *judged.warnings)))
 
     def _is_placed(self, placement: Question, request: ReviewRequest) -> bool:
         """Return whether the placement decision counts for a request, besides the rules."""
@@ -281,44 +331,49 @@ async def _check_removal(dependents: Awaitable[Sequence[str] | None], budget: fl
     return _Response(Decision(errors=(text,)))
 
 
-async def _query_one(question: Question, request: msgspec.Raw, budget: float) -> _Response:
+async def _query_one(question: Question, request: msgspec.Raw, patience: float, budget: float) -> _Response:
+    """Return the decision within `budget` seconds; failures are retried for `patience` seconds."""
     response = _Response()
-    less = question.ask_for_less
-    asks_for_less = False
+    steps = question.steps
 
-    async def ask(seconds: float) -> Answer:
-        nonlocal asks_for_less
-        clock = asyncio.get_running_loop().time
-        until = clock() + seconds
-        if not asks_for_less:
-            try:
-                return await question.ask(request)
-            except (OpaRejected, OpaTimeout, asyncio.CancelledError) as error:
-                if less is None or (isinstance(error, OpaRejected) and not error.in_evaluation):
-                    raise
-                asks_for_less = True
-                if not isinstance(error, OpaRejected):
-                    raise  # the next attempt, if there is time for one
-        assert less is not None  # noqa: S101 - it is set where `asks_for_less` is
-        return await less(request, until - clock())
-
-    async def once(seconds: float) -> Answer:
-        got = await ask(seconds)
+    async def once(ask: Awaitable[Answer]) -> Answer:
+        got = await ask
         response.decision_id, response.revision = got.decision_id, got.revision
         why = question.distrust(got)
         if why and (_response(question, got).failure or not question.is_recent(got)):
             raise Undecided(why, passing=True)
         return got
 
-    until = asyncio.get_running_loop().time() + budget
+    clock = asyncio.get_running_loop().time
+    until = clock() + budget
     try:
-        got = await insist(once, budget)
+        try:
+            got = await insist(lambda: once(question.ask(request)), patience, is_costly if steps else lambda _: False)
+        except TooCostly:
+            assert steps is not None  # noqa: S101 - otherwise nothing is too costly
+            ask = functools.partial(steps.ask, await _judge(steps, request, until))
+            got = await insist(lambda: once(ask()), until - clock())
         if question.complete:
             got = await _complete(question.complete, request, got, until)
         return _response(question, got)
     except Undecided as error:
         response.failure = str(error)
         return response
+
+
+async def _judge(steps: Steps, request: msgspec.Raw, until: float) -> Mapping[str, Any]:
+    """Return the result of the first step, which is repeated while OPA is unavailable. Raises Undecided."""
+    clock = asyncio.get_running_loop().time
+    backoff = Backoff(RETURNING, spread=(0.8, 1.2))
+    while True:
+        try:
+            return await steps.judge(request, until - clock())
+        except OpaError as error:
+            why, after = _explained(error)
+            pause = max(after, backoff.next())
+            if not why.passing or clock() + pause >= until:
+                raise why from error
+        await asyncio.sleep(pause)
 
 
 async def _complete(complete: Complete, request: msgspec.Raw, got: Answer, until: float) -> Answer:

@@ -16,7 +16,16 @@ from typing import Any
 import msgspec
 
 from bridge.model.keys import CLUSTER, CORE, Key, pointer
-from bridge.model.nesting import MAX_DEPTH, MAX_MESSAGE_DEPTH, NestingError, cut, decode, exceeds, is_too_deep
+from bridge.model.nesting import (
+    MAX_DEPTH,
+    MAX_MESSAGE_DEPTH,
+    NestingError,
+    as_mapping,
+    cut,
+    decode,
+    exceeds,
+    is_too_deep,
+)
 from bridge.model.placement import Decision
 from bridge.model.types import GATEWAY_API
 
@@ -60,6 +69,7 @@ class _Metadata(msgspec.Struct, rename="camel"):
     namespace: str = ""
     uid: str = ""
     annotations: dict[str, Any] | None = None
+    labels: Any = None
 
 
 class _Subject(msgspec.Struct, rename="camel"):
@@ -92,7 +102,8 @@ _subjects = msgspec.json.Decoder(_Subject)
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw] | None)
 _NULL = b"null"
-_OF_AUTHORS = {("", "ConfigMap"), ("policybridge.io", "RegoPolicy")}
+_CONFIG_MAP, _REGO_POLICY = ("", "ConfigMap"), ("policybridge.io", "RegoPolicy")
+AUTHOR_LABELS = ("openpolicyagent.org/policy", "openpolicyagent.org/data")  # of ConfigMaps with modules or data
 _API, _KIND = API_VERSION.encode(), KIND.encode()
 
 
@@ -128,6 +139,11 @@ class ReviewRequest:
         self.namespace = metadata.namespace or about.namespace
         self._kind = about.kind
         self._metadata = metadata
+        before = bytes(about.old_object)
+        is_old = (self.group, about.kind.kind) == _CONFIG_MAP and before not in {_NULL, bytes(subject)}
+        former = decode(about.old_object, _subjects).metadata if is_old else None
+        labels = [as_mapping(one.labels) for one in (metadata, former) if one]
+        self._labelled = any(label in one for one in labels for label in AUTHOR_LABELS)
 
     @property
     def group(self) -> str:
@@ -147,7 +163,15 @@ class ReviewRequest:
     @property
     def removes_modules(self) -> bool:
         """Return whether it deletes an object that may have modules of a policy author."""
-        return self.operation == "DELETE" and (self.group, self._kind.kind) in _OF_AUTHORS
+        return self.operation == "DELETE" and (self.group, self._kind.kind) in {_CONFIG_MAP, _REGO_POLICY}
+
+    def writes_modules(self, namespaces: Collection[str]) -> bool:
+        """Return whether it writes an object with modules of an author: of ConfigMaps in `namespaces` (`*`: any)."""
+        if self.operation not in {"CREATE", "UPDATE"} or not self.patched:
+            return False
+        if (self.group, self._kind.kind) == _CONFIG_MAP:
+            return self._labelled and not {"*", self.namespace}.isdisjoint(namespaces)
+        return (self.group, self._kind.kind) == _REGO_POLICY
 
     @property
     def parsed_key(self) -> Key:

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from bridge.admission.review import MUTATING_PATH, VALIDATING_PATH
+from bridge.admission.review import AUTHOR_LABELS, MUTATING_PATH, VALIDATING_PATH
 from bridge.files import rego_root
 from bridge.kube.client import KubeClient, patch_parts
 from bridge.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotFound
@@ -91,37 +91,31 @@ CONDITIONS = (
     ),
     ("not-policies", "request.resource.group != 'policybridge.io' || request.resource.resource != 'regopolicies'"),
 )
+_OF_AUTHORS = (
+    "[object, oldObject].exists(one, one != null && has(one.metadata.labels) && "
+    f"[{', '.join(map(repr, AUTHOR_LABELS))}].exists(label, label in one.metadata.labels))"
+)
 # If policies may be in every namespace, no namespace can be excluded for them.
 POLICIES_ANYWHERE = (
     "not-config-maps-of-policies",
-    (
-        "request.resource.group != '' || request.resource.resource != 'configmaps' || ![object, oldObject].exists(one, "
-        "one != null && has(one.metadata.labels) && ['openpolicyagent.org/policy', 'openpolicyagent.org/data']"
-        ".exists(label, label in one.metadata.labels))"
-    ),
+    (f"request.resource.group != '' || request.resource.resource != 'configmaps' || !{_OF_AUTHORS}"),
 )
 
-REMOVALS = "removals."  # the beginning of the name of a webhook for deletions of modules
-_REMOVAL_RULES = (
+MODULES = "modules."  # the beginning of the name of a webhook for changes of modules
+_MODULE_RULES = (
     {"apiGroups": [""], "apiVersions": ["*"], "resources": ["configmaps"], "scope": "*"},
     {"apiGroups": ["policybridge.io"], "apiVersions": ["*"], "resources": ["regopolicies"], "scope": "*"},
 )
-REMOVAL_CONDITIONS = (
-    (
-        "of-policies",
-        (
-            "request.resource.resource == 'regopolicies' || (oldObject != null && has(oldObject.metadata.labels) && "
-            "'openpolicyagent.org/policy' in oldObject.metadata.labels)"
-        ),
-    ),
+MODULE_CONDITIONS = (
+    ("of-policies", f"request.resource.resource == 'regopolicies' || {_OF_AUTHORS}"),
     # A namespace that is being deleted takes its objects with it.
     ("not-of-a-namespace", "request.userInfo.username != 'system:serviceaccount:kube-system:namespace-controller'"),
 )
 OF_THE_HIERARCHY = "of-the-hierarchy"
 # Beside the objects themselves, what writes labels of Namespaces and Services.
 HIERARCHY_SUBRESOURCES = ("namespaces/status", "namespaces/finalize", "services/status")
-# Objects of other groups that can change what is in effect: a backend, a Namespace with other labels, and what takes
-# policies along when it is deleted.
+# Objects of other groups that can change what is in effect: a backend, a Namespace with other labels, what takes
+# policies along when it is deleted, and what describes them.
 _BESIDE_POLICIES = (
     "(request.resource.group == '' && request.resource.resource == 'services')",
     (
@@ -129,8 +123,8 @@ _BESIDE_POLICIES = (
         "(object == null || oldObject == null || (has(object.metadata.labels) ? object.metadata.labels : {}) !="
         " (has(oldObject.metadata.labels) ? oldObject.metadata.labels : {})))"
     ),
-    "(request.resource.group == 'apiextensions.k8s.io' && object == null)",
-    "(request.resource.group == 'policybridge.io' && object != null)",
+    "(request.resource.group == 'apiextensions.k8s.io' && oldObject != null)",
+    ("(request.resource.group == 'policybridge.io' && (object != null || request.resource.resource == 'policykinds'))"),
 )
 # The form of a policy of any group (GEP-713): the fields that name its targets.
 _HAS_TARGETS = (
@@ -231,8 +225,8 @@ def webhook_configuration(  # noqa: PLR0913 - independent options of one documen
     """Return a configuration of one of KINDS.
 
     `every_operation` adds a webhook for deletions and connections to the validating one, for a decision that gets whole
-    AdmissionReviews. `policy_namespaces` (`*` for all) adds one for deletions of modules there and of RegoPolicies,
-    which others may use; it never fails closed, so users can always delete a policy.
+    AdmissionReviews. `policy_namespaces` (`*` for all) adds one for changes of modules there and of RegoPolicies; it
+    never fails closed, so users can always change a policy while there is no bridge.
 
     `exempt` are namespaces whose objects are excluded. `resources` (`<plural>.<group>`) are the reviewed ones, by
     default every object; `policies` adds a second webhook for the other objects that guardrails judge, and to the
@@ -279,11 +273,11 @@ def webhook_configuration(  # noqa: PLR0913 - independent options of one documen
         connected = {"apiGroups": [""], "apiVersions": ["*"], "resources": [*CONNECTIONS], "scope": "*"}
         webhooks.append(webhook(f"requests.{which.webhook}", [*deleted, {**connected, "operations": ["CONNECT"]}]))
     if policy_namespaces and which is VALIDATING:
-        removals = webhook(f"{REMOVALS}{which.webhook}", _REMOVAL_RULES, operations=["DELETE"])
+        modules = webhook(f"{MODULES}{which.webhook}", _MODULE_RULES, operations=["CREATE", "UPDATE", "DELETE"])
         there = {"key": "kubernetes.io/metadata.name", "operator": "In", "values": sorted(policy_namespaces)}
-        removals["namespaceSelector"] = {} if "*" in policy_namespaces else {"matchExpressions": [there]}
-        removals["matchConditions"] = [{"name": at, "expression": text} for at, text in REMOVAL_CONDITIONS]
-        webhooks.append(removals)
+        modules["namespaceSelector"] = {} if "*" in policy_namespaces else {"matchExpressions": [there]}
+        modules["matchConditions"] = [{"name": at, "expression": text} for at, text in MODULE_CONDITIONS]
+        webhooks.append(modules)
     return {
         "apiVersion": API_VERSION,
         "kind": which.kind,
@@ -367,8 +361,8 @@ def differences(
     _, of_policies = of_the_hierarchy(policy_kinds)
     bundle = base64.b64encode(authority).decode()
     for index, webhook in enumerate(found.get("webhooks") or []):
-        removals = str(webhook.get("name", "")).startswith(REMOVALS)
-        policy = {True: "Fail", False: "Ignore", None: webhook.get("failurePolicy")}[None if removals else exist]
+        of_modules = str(webhook.get("name", "")).startswith(MODULES)
+        policy = {True: "Fail", False: "Ignore", None: webhook.get("failurePolicy")}[None if of_modules else exist]
         if webhook.get("failurePolicy") != policy:
             patch.append({"op": "add", "path": f"/webhooks/{index}/failurePolicy", "value": policy})
         if authority and (webhook.get("clientConfig") or {}).get("caBundle") != bundle:

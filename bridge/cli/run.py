@@ -75,6 +75,7 @@ def run(config: Path | None, **flags: Any) -> None:
         bridge run --config bridge.yaml
     """
     from bridge.cli.reading import take_standard_input
+    from bridge.queries.judged_change import ChangeJudge
     from bridge.settings.loading import load_settings, warn_of_variables
     from bridge.sidecar.run import serve
     from bridge.telemetry.logs import configure_logs
@@ -91,8 +92,9 @@ def run(config: Path | None, **flags: Any) -> None:
         tracing.start(os.environ)
     except tracing.TracingError as error:
         raise CommandError(str(error)) from error
+    judge = ChangeJudge(settings).judge
     try:
-        asyncio.run(serve(settings, lambda running: report(settings, running), site_of(settings), read))
+        asyncio.run(serve(settings, lambda running: report(settings, running), site_of(settings), judge, read))
     finally:
         tracing.stop()
 

@@ -20,7 +20,7 @@ from bridge.opa.executable import ensure_opa
 from bridge.opa.shipped import SETTINGS as BRIDGE_SETTINGS
 from bridge.opa.shipped import Shipped, shipped, shipped_guardrails
 from bridge.policy_loader import reports
-from bridge.policy_loader.assembly import assemble, generated, kubernetes_view
+from bridge.policy_loader.assembly import assemble, generated, judged_by, kubernetes_view
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.compile_check import Checker
 from bridge.policy_loader.judgement import Judge, failures_by_author, select
@@ -56,6 +56,7 @@ class SettledModules:
     `submissions` are all read ones, accepted or not, and `active` those in the bundle. `unread` has why objects of a
     type could not be read. `shipped` and `view` are the bridge's own part of the bundle, `guardrails` the shipped ones
     in it. `keeps_last_good`: a changed module that is rejected leaves its former version active, as in a cluster.
+    `settings` are those of policies, by which further modules are read and checked.
     """
 
     bundle: Bundle
@@ -66,12 +67,13 @@ class SettledModules:
     shipped: Shipped
     view: str
     guardrails: frozenset[str]
+    settings: Settings
     keeps_last_good: bool = False
 
     @property
     def content(self) -> Mapping[Key, tuple[Mapping[str, str], Mapping[DataPath, Any]]]:
         """Return the active modules and data by author."""
-        return {author: (one.modules, one.data) for author, one in self.active.items()}
+        return _content(self.active.values())
 
 
 async def settle_manifests(objects: Iterable[Object], applied: Iterable[Object] = ()) -> SettledModules:
@@ -84,7 +86,7 @@ async def settle_manifests(objects: Iterable[Object], applied: Iterable[Object] 
     authors = Authors(received, settings.policy_namespaces, settings.policy_rego_version)
     guardrails = _note(authors, objects) | guardrails_named(applied)
     await authors.read_waiting()
-    return await _settle(received, guardrails)
+    return await _settle(received, guardrails, settings)
 
 
 def _note(authors: Authors, objects: Iterable[Object]) -> set[str]:
@@ -113,23 +115,41 @@ async def settle_changed(
     Raises like `settle_manifests`.
     """
     applied = list(applied)
+    received = await _submitted(before, applied, deleted)
     changed = {*deleted, *map(key_of, applied)}
-    received = _Received({author: one for author, one in before.submissions.items() if author not in changed})
-    settings = policy_settings()
-    authors = Authors(received, settings.policy_namespaces, settings.policy_rego_version)
-    _note(authors, applied)
-    await authors.read_waiting()
     left = {author: one for author, one in before.active.items() if author in received}
     if not before.keeps_last_good:
         left = {author: one for author, one in left.items() if author not in changed}
-    found = await _settle(received, guardrails, active=left, base=before.shipped, view=before.view)
+    found = await _settle(received, guardrails, before.settings, active=left, base=before.shipped, view=before.view)
     return replace(found, keeps_last_good=before.keeps_last_good)
 
 
-async def read_modules(opa: Opa) -> SettledModules:
+async def alters_guardrails(before: SettledModules, applied: Iterable[Object], deleted: Collection[Key]) -> bool:
+    """Return whether guardrails may find something else after objects were applied and deleted, by their Rego."""
+    received = await _submitted(before, applied, deleted)
+    return _content(judged_by([*before.active.values()])) != _content(judged_by([*received.values()]))
+
+
+async def _submitted(before: SettledModules, applied: Iterable[Object], deleted: Collection[Key]) -> _Received:
+    """Return all submissions after objects were applied and deleted."""
+    applied = list(applied)
+    changed = {*deleted, *map(key_of, applied)}
+    received = _Received({author: one for author, one in before.submissions.items() if author not in changed})
+    settings = before.settings
+    authors = Authors(received, settings.policy_namespaces, settings.policy_rego_version)
+    _note(authors, applied)
+    await authors.read_waiting()
+    return received
+
+
+def _content(submissions: Iterable[Submission]) -> dict[Key, tuple[Mapping[str, str], Mapping[DataPath, Any]]]:
+    return {one.author: (one.modules, one.data) for one in submissions}
+
+
+async def read_modules(opa: Opa, settings: Settings) -> SettledModules:
     """Return the modules and data of authors that are active in a running OPA, in the bundle that the bridge makes.
 
-    Raises OpaError if the OPA's modules cannot be read.
+    `settings` are those of policies. Raises OpaError if the OPA's modules cannot be read.
     """
     modules, roots = await opa.modules(), await opa.bundle_roots()
     received = _Received()
@@ -140,18 +160,22 @@ async def read_modules(opa: Opa) -> SettledModules:
         if len(path) == 2 and is_of_author(path) and not any(overlap(path, one.package) for one in modules):
             author = Key(CORE, "ConfigMap", *path)
             received.put(Submission(author, "", data={path: await opa.get(pointer(*path))}))
-    settings = await opa.get(pointer(BRIDGE_SETTINGS)) or {}
-    base = shipped(rego_root(), settings.get("bounds", {}), settings.get("versions", {}))
+    stored = await opa.get(pointer(BRIDGE_SETTINGS)) or {}
+    base = shipped(rego_root(), stored.get("bounds", {}), stored.get("versions", {}))
     view = next((one.text for one in modules if one.package == VIEW), "")
     guardrails = frozenset(".".join(path) for path in roots if path[:2] == GUARDRAILS and not is_of_author(path))
     bundle = assemble(base, [*received.values()], generated([*received.values()], view, guardrails))
-    return SettledModules(bundle, {}, (), received, received, base, view, guardrails, keeps_last_good=True)
+    return SettledModules(bundle, {}, (), received, received, base, view, guardrails, settings, keeps_last_good=True)
 
 
 class ModulesThere:
-    """The modules in a running OPA, which are read again if its bundle is another one."""
+    """The modules in a running OPA, which are read again if its bundle is another one.
 
-    def __init__(self) -> None:
+    `settings` are those of policies; by default of the environment.
+    """
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self._settings = settings or policy_settings()
         self._revision: str | None = None
         self._modules: SettledModules | None = None
 
@@ -159,7 +183,7 @@ class ModulesThere:
         """Return the result of `read_modules`."""
         revision = await opa.bundle_revision()
         if self._modules is None or revision is None or revision != self._revision:
-            self._revision, self._modules = revision, await read_modules(opa)
+            self._revision, self._modules = revision, await read_modules(opa, self._settings)
         return self._modules
 
 
@@ -198,7 +222,7 @@ async def settle_cluster(client: KubeClient, applied: Iterable[Object], *, patie
         unread = {name: Trouble(name, why) for name, why in authors.unlisted.items()} | unread
     await authors.read_waiting()
     guardrails = guardrails_named(applied) | await _read_used_guardrails(client)
-    found = await _settle(received, guardrails)
+    found = await _settle(received, guardrails, settings)
     return replace(found, unread=[*unread.values()], keeps_last_good=True)
 
 
@@ -271,16 +295,17 @@ class _Received(dict[Key, Submission]):
 async def _settle(
     received: _Received,
     guardrails: Iterable[str],
+    settings: Settings,
     *,
     active: Mapping[Key, Submission] = MappingProxyType({}),
     base: Shipped | None = None,
     view: str = "",
 ) -> SettledModules:
-    base = base or shipped(rego_root(), policy_settings().policy_bounds)
+    base = base or shipped(rego_root(), settings.policy_bounds)
     view = view or kubernetes_view(ALWAYS, plural_by_rule)
     used = frozenset(guardrails)
     executable = await asyncio.to_thread(ensure_opa)
-    judge = Judge(Checker(executable.path, base.modules), base)
+    judge = Judge(Checker(executable.path, base.modules, allowed=settings.allowed_builtins), base)
     judge.generate(view, used)
     problems = {key: tuple(claims) for key, one in received.items() if (claims := find_flaws(one))}
     joining = [one for key, one in received.items() if key not in problems and active.get(key) is not one]
@@ -289,7 +314,7 @@ async def _settle(
     problems |= {one.author: rejected[id(one)] for one in joining if selected.get(one.author) is not one}
     problems |= {key: rejected[id(one)] for key, one in active.items() if key not in selected}
     bundle = judge.bundle([*selected.values()])
-    return SettledModules(bundle, problems, (), received, selected, base, view, used)
+    return SettledModules(bundle, problems, (), received, selected, base, view, used, settings)
 
 
 def policy_settings() -> Settings:

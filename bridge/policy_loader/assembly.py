@@ -18,7 +18,17 @@ import structlog
 from bridge.model.keys import CORE
 from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.shipped import Shipped, shipped_guardrails
-from bridge.policy_loader.submissions import GUARDRAILS, DataPath, Places, Submission, package_of, packages, roots
+from bridge.policy_loader.submissions import (
+    GUARDRAILS,
+    HIERARCHY,
+    STRATEGIES,
+    DataPath,
+    Places,
+    Submission,
+    package_of,
+    packages,
+    roots,
+)
 
 log = structlog.get_logger(__name__)
 
@@ -209,6 +219,24 @@ def digest(submissions: Sequence[Submission], point: DataPath) -> str:
     return hashlib.sha256(msgspec.json.encode(seen, order="deterministic")).hexdigest()[:16]
 
 
+def judged_by(submissions: Sequence[Submission]) -> Sequence[Submission]:
+    """Return the submissions on which the results of guardrails may depend.
+
+    These are the authors of guardrails, strategies and extensions; all, where such a module reads `data` beyond these.
+    """
+    found = [
+        (submission, submission.modules[name])
+        for submission in submissions
+        for name, package in packages(submission).items()
+        if any(package[: len(point)] == point for point in _JUDGING)
+    ]
+    if any(_BEYOND.search(text) for _, text in found):
+        return submissions
+    return [one for one in submissions if any(one is submission for submission, _ in found)]
+
+
+_JUDGING = (HIERARCHY, STRATEGIES, GUARDRAILS)
+_BEYOND = re.compile(r"""(?<![\w."])data\b(?!\.bridge\.)""")
 _MENTION = re.compile(r"""(?<![\w."])data\b((?:\.\w+|\["[^"\n]*"\])*)""")
 _SEGMENT = re.compile(r"""\.(\w+)|\["([^"]*)"\]""")
 _COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)

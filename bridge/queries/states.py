@@ -210,16 +210,18 @@ class State:
         """Return the result of a query of the contract in this state."""
         return await self.opa.query(name, {**query_input, **self.more})
 
-    async def violations(self, keys: Sequence[str], *, identified: bool = False) -> list[Entry]:
-        """Return the violations by objects of all Constraints; `identified` is that of the query."""
+    async def violations(
+        self, keys: Sequence[str], names: Sequence[str] | None = None, *, identified: bool = False
+    ) -> list[Entry]:
+        """Return the violations by objects of these Constraints, or of all; `identified` is that of the query."""
         more = {**self.more, **({"identified": True} if identified else {})}
         former = self.former
         if former is None:
-            return await violations_by(self.opa, keys, None, more)
+            return await violations_by(self.opa, keys, names, more)
 
         async def judge(batch: Sequence[str]) -> list[Entry]:
             before = await former.query("guarded_targets", {"objects": list(batch), "identified": True})
-            return await violations_by(self.opa, batch, None, {**more, "before": before})
+            return await violations_by(self.opa, batch, names, {**more, "before": before})
 
         return [row for rows in await by_batches(keys, judge) for row in rows]
 
@@ -234,12 +236,15 @@ class States:
 
 
 @asynccontextmanager
-async def opened_states(engine: Engine, change: PlannedChange) -> AsyncIterator[States]:
+async def opened_states(
+    engine: Engine, change: PlannedChange, *, only_guardrails: bool = False
+) -> AsyncIterator[States]:
     """Yield the states of an engine's source before and after a change.
 
-    Raises OpaError, ToolError or CheckError if a second OPA is needed and cannot be filled or started.
+    With `only_guardrails` they differ only in what guardrails may find. Raises OpaError, ToolError or CheckError if a
+    second OPA is needed and cannot be filled or started.
     """
-    modules = await _changed_modules(engine, change)
+    modules = await _changed_modules(engine, change, only_guardrails=only_guardrails)
     if modules is None:
         yield States(State(engine.opa), State(engine.opa, change.changes))
         return
@@ -274,19 +279,22 @@ async def _stored_objects(opa: Opa) -> dict[Key, Object]:
     }
 
 
-async def _changed_modules(engine: Engine, change: PlannedChange) -> tuple[SettledModules, SettledModules] | None:
+async def _changed_modules(
+    engine: Engine, change: PlannedChange, *, only_guardrails: bool
+) -> tuple[SettledModules, SettledModules] | None:
     """Return the modules before and after a change that queries with `changes` cannot answer; None for others."""
     if not change.upserts and not change.deleted:
         return None
     from bridge.offline.modules import (
         ModulesThere,
+        alters_guardrails,
         guardrails_named,
         is_of_author,
         settle_changed,
         settle_manifests,
         shipped_only,
     )
-    from bridge.policy_loader.assembly import reads_objects
+    from bridge.policy_loader.assembly import judged_by, reads_objects
 
     submits = any(key.type_id in _AUTHORS for key in (*change.upserts, *change.deleted))
     named = shipped_only(guardrails_named(change.upserts.values()))
@@ -300,12 +308,16 @@ async def _changed_modules(engine: Engine, change: PlannedChange) -> tuple[Settl
         if not submits and not named:
             return None
         before = await settle_manifests(())
+    if only_guardrails:
+        submits = submits and await alters_guardrails(before, change.upserts.values(), change.deleted)
     guardrails = before.guardrails | named
     after = before
     if submits or guardrails != before.guardrails:
         after = await settle_changed(before, change.upserts.values(), change.deleted, guardrails)
-    differs = (after.content, after.problems, after.guardrails) != (before.content, before.problems, before.guardrails)
-    return (before, after) if differs or reads_objects(before.active.values()) else None
+    differs = (after.content, after.guardrails) != (before.content, before.guardrails)
+    differs = differs or (after.problems != before.problems and not only_guardrails)
+    reading = [*before.active.values()]
+    return (before, after) if differs or reads_objects(judged_by(reading) if only_guardrails else reading) else None
 
 
 def _rejected(modules: SettledModules) -> list[Entry]:

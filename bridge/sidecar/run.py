@@ -16,6 +16,7 @@ import msgspec
 import structlog
 from aiohttp import web
 
+from bridge.admission.guardrails import JudgeChange
 from bridge.files import rego_root
 from bridge.http.bundles import Bundles
 from bridge.http.listeners import serving
@@ -81,10 +82,13 @@ Report = Callable[[Running], Awaitable[None]]
 Run = Callable[[], Coroutine[None, None, None]]
 
 
-async def serve(settings: Settings, report: Report, site: Site, read: Callable[[], Settings]) -> None:
+async def serve(
+    settings: Settings, report: Report, site: Site, judge: JudgeChange, read: Callable[[], Settings]
+) -> None:
     """Run until SIGTERM or SIGINT; `report` is called after the initial sync and the first statuses.
 
-    `site` is served together with the bundle and the probes; `read` reads the settings again on SIGHUP.
+    `judge` judges requests at the webhook that change how policies act. `site` is served together with the bundle and
+    the probes; `read` reads the settings again on SIGHUP.
 
     Raises ServeError, and the errors of other packages (KubeError, OpaError, ManifestError, ToolError), if it cannot
     start.
@@ -93,11 +97,11 @@ async def serve(settings: Settings, report: Report, site: Site, read: Callable[[
     shutdown = Shutdown(settings.shutdown_grace)
     reloading = Reloading(settings, read)
     with reloading.on_signal():
-        await shutdown.guard(asyncio.create_task(_serve(reloading, report, site, shutdown)))
+        await shutdown.guard(asyncio.create_task(_serve(reloading, report, site, judge, shutdown)))
 
 
-async def _serve(reloading: Reloading, report: Report, site: Site, shutdown: Shutdown) -> None:
-    async with _start_parts(reloading, report, site, shutdown) as working:
+async def _serve(reloading: Reloading, report: Report, site: Site, judge: JudgeChange, shutdown: Shutdown) -> None:
+    async with _start_parts(reloading, report, site, judge, shutdown) as working:
         await working
 
 
@@ -154,7 +158,7 @@ class Parts:
 
 @contextlib.asynccontextmanager
 async def _start_parts(
-    reloading: Reloading, report: Report, site: Site, shutdown: Shutdown
+    reloading: Reloading, report: Report, site: Site, judge: JudgeChange, shutdown: Shutdown
 ) -> AsyncIterator[asyncio.Task[None]]:
     settings = reloading.settings
     async with contextlib.AsyncExitStack() as stack:
@@ -183,7 +187,7 @@ async def _start_parts(
         access, own_opa = await ends_last.enter_async_context(
             reach_opa(settings, bridge_url, bundles.tokens, bundles.trust, executable.path)
         )
-        parts = await _make_parts(stack, settings, store, access, own_opa, bundles, executable.path, bridge_url)
+        parts = await _make_parts(stack, settings, store, access, own_opa, bundles, executable.path, bridge_url, judge)
         known.append(parts)
         _connect(parts, bundles, settings)
         ready |= parts.readiness
@@ -204,7 +208,7 @@ async def _start_parts(
             yield task
 
 
-async def _make_parts(
+async def _make_parts(  # noqa: PLR0913, PLR0917 - what the parts need
     stack: contextlib.AsyncExitStack,
     settings: Settings,
     store: Store,
@@ -213,6 +217,7 @@ async def _make_parts(
     bundles: Bundles,
     executable: Path,
     bridge_url: str,
+    judge: JudgeChange,
 ) -> Parts:
     """Make every part that needs OPA. Clients of OPA are closed with `stack`."""
     opa = await stack.enter_async_context(access.open())
@@ -247,7 +252,7 @@ async def _make_parts(
             record_nothing if settings.manifests else store.record,  # for a folder the log has it already
             settings.placement_most_patches,
         ),
-        webhook=_make_webhook(settings, store, access, loading, replicator),
+        webhook=_make_webhook(settings, store, access, loading, replicator, judge),
         publishing=Publishing(settings, opa, replicator, loader, bundles.modules, store.sink.may_write)
         if settings.publish
         else None,
@@ -341,7 +346,12 @@ def _admission_document(settings: Settings) -> tuple[str, ...] | None:
 
 
 def _make_webhook(
-    settings: Settings, store: Store, access: OpaAccess, loading: PolicyLoading, replicator: Replicator
+    settings: Settings,
+    store: Store,
+    access: OpaAccess,
+    loading: PolicyLoading,
+    replicator: Replicator,
+    judge: JudgeChange,
 ) -> Webhook | None:
     if settings.webhook_listen is None:
         return None
@@ -350,7 +360,7 @@ def _make_webhook(
         return _admission_document(webhook.settings)  # a reload may have changed it
 
     policies = policies_of(loading, lambda: replicator.unready, lambda: replicator.policy_kinds, document)
-    webhook = Webhook(settings, access, policies, store.record, store.cluster)
+    webhook = Webhook(settings, access, policies, store.record, judge, store.cluster)
     return webhook
 
 

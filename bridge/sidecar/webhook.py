@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import dataclasses
+import functools
 import ssl
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
@@ -14,9 +15,18 @@ import msgspec
 import structlog
 from aiohttp import web
 
-from bridge.admission.admission import Admission, AdmissionCounts, Ask, AskWithin, Complete, Question, read_rules
+from bridge.admission.admission import (
+    Admission,
+    AdmissionCounts,
+    Ask,
+    Complete,
+    JudgeModules,
+    Question,
+    Steps,
+    read_rules,
+)
 from bridge.admission.certificates import CertificateFiles, Certificates, Clients, create_certificate
-from bridge.admission.guardrails import judge_alone, judge_rest
+from bridge.admission.guardrails import JudgeChange, judge_alone, judge_change, judge_rest
 from bridge.admission.review import Terms
 from bridge.http.gate import Gate, Limits
 from bridge.http.listeners import GATE, ServeError, serving, token_of
@@ -25,7 +35,7 @@ from bridge.kube.client import is_in_pod
 from bridge.kube.lease import FencedClient
 from bridge.model.keys import Key
 from bridge.model.observability import Record
-from bridge.model.placement import read_decision, read_review_decision
+from bridge.model.placement import Decision, read_decision, read_review_decision
 from bridge.opa.client import Answer, Opa
 from bridge.opa.errors import OpaError
 from bridge.settings.model import RELOADED, Settings
@@ -36,7 +46,6 @@ log = structlog.get_logger(__name__)
 _RULES = "bridge/v1/admission"
 _RULES_WITHOUT_EFFECTS = "bridge/v1/admission_without_effects"
 _LOOK = 0.5  # seconds between two looks whether policies exist
-_JUDGING_SHARE = 0.7  # of the time of a decision, for guardrails that are judged alone
 TLS_VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _RELOADED = tuple(name for name in RELOADED if name.startswith("webhook_"))
 
@@ -65,13 +74,15 @@ class Policies:
 class Webhook:
     """Serves admission at the setting `webhook_listen`. `access` is to the OPA that the bridge syncs.
 
-    `counted` counts the API server's requests; `gate`, once it listens, has the connections.
+    `judge` judges requests that change how policies act. `counted` counts the API server's requests; `gate`, once it
+    listens, has the connections.
     """
 
     settings: Settings
     access: OpaAccess
     policies: Policies
     record: Record
+    judge: JudgeChange
     cluster: FencedClient | None = None
     counted: AdmissionCounts = field(default_factory=AdmissionCounts)
     gate: Gate | None = field(default=None, init=False)
@@ -221,13 +232,23 @@ class Webhook:
                 distrust,
                 lambda: "OPA lacks these rules",
                 read_rules,
-                ask_for_less=_asking_for_less(own),
-                complete=_completing(own),
+                steps=_steps(own, self.judge),
+                complete=_completing(own, self.judge),
                 is_recent=is_recent,
             )
             exist, kinds = self._policies_exist, self.policies.kinds
             dependents = self.policies.dependents
-            yield Admission(placement, rules, exist, self.record, kinds, self.counted, dependents)
+            yield Admission(
+                placement,
+                rules,
+                exist,
+                self.record,
+                kinds,
+                self.counted,
+                dependents,
+                _judging_modules(own, self.judge),
+                frozenset(settings.policy_namespaces),
+            )
 
     def _policies_exist(self) -> bool:
         return self.policies.exist() is not False  # unknown yet: they may
@@ -290,19 +311,25 @@ def _asking(opa: Opa, path: str) -> Ask:
     return ask
 
 
-def _asking_for_less(opa: Opa) -> AskWithin:
-    async def ask(request: msgspec.Raw, seconds: float) -> Answer:
-        judged = await judge_alone(opa, request, seconds * _JUDGING_SHARE)
-        return await opa.answer(_RULES_WITHOUT_EFFECTS, judged)
-
-    return ask
+def _steps(opa: Opa, judge: JudgeChange) -> Steps:
+    return Steps(functools.partial(judge_alone, opa, judge), functools.partial(opa.answer, _RULES_WITHOUT_EFFECTS))
 
 
-def _completing(opa: Opa) -> Complete:
+def _judging_modules(opa: Opa, judge: JudgeChange) -> JudgeModules:
+    async def judge_modules(request: msgspec.Raw, seconds: float) -> Decision:
+        return read_rules(await judge_change(opa, judge, request, seconds))
+
+    return judge_modules
+
+
+def _completing(opa: Opa, judge: JudgeChange) -> Complete:
     async def complete(request: msgspec.Raw, result: Any, seconds: float) -> Any:
         if not (isinstance(result, dict) and result.get("remaining")):
             return result
-        decision = await judge_rest(opa, request, result["remaining"], seconds * _JUDGING_SHARE)
+        if result["remaining"].get("describes"):
+            decision = await judge_change(opa, judge, request, seconds)
+        else:
+            decision = await judge_rest(opa, request, result["remaining"], seconds)
         return {name: [*result[name], *decision[name]] for name in ("denied", "warnings")}
 
     return complete

@@ -1,28 +1,19 @@
 """Requests that concern more objects than a query of OPA judges, at the webhook of a running bridge."""
 
-import json
-import ssl
 import time
-import urllib.request
-import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.e2e.serving import bridge_starts
+from tests.e2e.reviewing import Review, message_of, webhook_of
 from tests.eventually import eventually_blocking
-from tests.ports import free_address
 
 GATEWAY_API = "gateway.networking.k8s.io"
 ENVOY = "gateway.envoyproxy.io"
 TIMEOUT = 10  # seconds, as in the webhook's configuration
-PATIENT = 30  # for tests of what is decided, also on a loaded machine
 ROUTES = 2_100
-Review = Callable[[str, dict[str, Any], dict[str, Any] | None], dict[str, Any]]
 
 
 def _resource(api: str, kind: str, namespace: str, name: str, **spec: Any) -> dict[str, Any]:
@@ -66,61 +57,11 @@ def _objects(routes: int, locked: range, **spec: Any) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-@contextmanager
-def _webhook(
-    bridge_path: Path, environment: dict[str, str], folder: Path, objects: list[dict[str, Any]], timeout: int = PATIENT
-) -> Iterator[Review]:
-    """A function that sends a review of an object to a bridge's webhook, and returns the response."""
-    manifests = folder / "manifests"
-    manifests.mkdir(parents=True)
-    (manifests / "all.json").write_text("\n---\n".join(map(json.dumps, objects)))
-    address = free_address()
-    options = ("--manifests", manifests, "--listen", "127.0.0.1:0", "--webhook-listen", address)
-    unverified = ssl.create_default_context()
-    unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
-
-    def review(operation: str, obj: dict[str, Any], old: dict[str, Any] | None = None) -> dict[str, Any]:
-        group, _, version = obj["apiVersion"].rpartition("/")
-        deleted = operation == "DELETE"
-        request = {
-            "uid": str(uuid.uuid4()),
-            "kind": {"group": group, "version": version, "kind": obj["kind"]},
-            "operation": operation,
-            "name": obj["metadata"]["name"],
-            "namespace": obj["metadata"].get("namespace", ""),
-            "object": None if deleted else obj,
-            "oldObject": obj if deleted else old,
-        }
-        body = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
-        url = f"https://{address}/validation?timeout={timeout}s"
-        asked = urllib.request.Request(url, body.encode(), {"Content-Type": "application/json"})
-        with urllib.request.urlopen(asked, timeout=60, context=unverified) as answer:  # noqa: S310
-            response: dict[str, Any] = json.loads(answer.read())["response"]
-        return response
-
-    def is_ready() -> bool:
-        try:
-            answer = review("CREATE", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
-        except OSError:
-            return False
-        return bool(answer["auditAnnotations"]["outcome"] == "allowed")
-
-    variables = {"BRIDGE_WEBHOOK_URL": f"https://{address}/admission", "BRIDGE_WEBHOOK_DECISION": ""}
-    variables["BRIDGE_WEBHOOK_DEADLINE"] = str(timeout)
-    with bridge_starts(bridge_path, environment, folder / "log", *options, **variables):
-        eventually_blocking(is_ready, bool, pause=0.3)
-        yield review
-
-
-def _message(response: dict[str, Any]) -> str:
-    return str(response.get("status", {}).get("message", ""))
-
-
 def _decided(review: Review, *, allowed: bool) -> dict[str, Any]:
     """The response to the deletion of the Gateway's policy, once all of it is judged."""
     return eventually_blocking(
         lambda: review("DELETE", _lock("edge", "Gateway", "wide"), None),
-        lambda response: response["allowed"] == allowed and "could not compute it;" not in _message(response),
+        lambda response: response["allowed"] == allowed and "could not compute it;" not in message_of(response),
         pause=0.5,
     )
 
@@ -129,30 +70,30 @@ def test_a_deletion_that_takes_the_policy_of_many_routes_is_denied(
     bridge_path: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
     # The first 230 routes have a policy of their own: those that are judged first are no witnesses.
-    with _webhook(bridge_path, environment, tmp_path, _objects(250, range(230))) as review:
+    with webhook_of(bridge_path, environment, tmp_path, _objects(250, range(230))) as review:
         response = _decided(review, allowed=False)
         witness = "[locked] HTTPRoute town/house-0230: rule all via Gateway edge/wide#web: no SecurityPolicy with /jwt"
-        assert witness in _message(response), response
-        assert "(because of SecurityPolicy edge/of-wide)" in _message(response)
-        assert "; ways out: " in _message(response)
+        assert witness in message_of(response), response
+        assert "(because of SecurityPolicy edge/of-wide)" in message_of(response)
+        assert "; ways out: " in message_of(response)
 
 
-def test_a_deletion_above_thousands_of_routes_is_denied_within_the_time_of_the_webhook(
+def test_a_deletion_above_thousands_of_routes_is_denied_within_the_time_of_thewebhook_of(
     bridge_path: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    with _webhook(bridge_path, environment, tmp_path, _objects(ROUTES, range(230)), TIMEOUT) as review:
+    with webhook_of(bridge_path, environment, tmp_path, _objects(ROUTES, range(230)), TIMEOUT) as review:
         began = time.monotonic()
         response = review("DELETE", _lock("edge", "Gateway", "wide"), None)
         assert time.monotonic() - began < TIMEOUT
         assert not response["allowed"]
         # On a loaded machine the time may be over before the first witness, which is as good a reason.
-        assert _message(response).startswith("[locked] "), response
+        assert message_of(response).startswith("[locked] "), response
 
 
 def test_a_change_that_violates_nothing_is_admitted_when_all_objects_are_judged(
     bridge_path: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    with _webhook(bridge_path, environment, tmp_path, _objects(250, range(250))) as review:
+    with webhook_of(bridge_path, environment, tmp_path, _objects(250, range(250))) as review:
         assert "warnings" not in _decided(review, allowed=True)
 
 
@@ -180,9 +121,9 @@ def test_what_is_not_judged_in_time_is_denied_unless_the_constraint_ignores_it(
     objects[-1]["spec"]["policy"] = "bridge.guardrails.slow"
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "opa-policies"}}
     objects += [namespace, yaml.safe_load(GUARDRAIL)]
-    with _webhook(bridge_path, environment, tmp_path, objects, TIMEOUT) as review:
+    with webhook_of(bridge_path, environment, tmp_path, objects, TIMEOUT) as review:
         response = review("DELETE", _lock("edge", "Gateway", "wide"), None)
         assert response["allowed"] == allowed, response
-        said = _message(response) + "".join(response.get("warnings", ()))
+        said = message_of(response) + "".join(response.get("warnings", ()))
         assert "[locked] " in said
         assert "judged" in said

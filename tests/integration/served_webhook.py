@@ -18,6 +18,7 @@ from bridge.http.bundles import Tokens
 from bridge.model.changes import Object
 from bridge.model.observability import Record, record_nothing
 from bridge.opa.client import Answer
+from bridge.queries.judged_change import ChangeJudge
 from bridge.settings.loading import load_settings
 from bridge.sidecar.managed_opa import OpaAccess
 from bridge.sidecar.webhook import Policies, Webhook
@@ -87,7 +88,8 @@ async def serving(
 
     configured = load_settings(None, flags, {})
     access = OpaAccess(opa_url, configured, Tokens(configured.opa_token_file, None, operator.attrgetter("content")))
-    webhook = Webhook(configured, access, policies or Policies(lambda: True, distrust), record)
+    judge = ChangeJudge(configured).judge
+    webhook = Webhook(configured, access, policies or Policies(lambda: True, distrust), record, judge)
     context = ssl.create_default_context(cafile=folder / "ca.crt")
     client.configure_cert(context)
     task = asyncio.create_task(webhook.run())

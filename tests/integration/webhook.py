@@ -19,6 +19,7 @@ from bridge.kube.lease import FencedClient, Lease
 from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.client import Answer
 from bridge.opa.process import ManagedOpa
+from bridge.queries.judged_change import ChangeJudge
 from bridge.settings.loading import load_settings
 from bridge.sidecar.managed_opa import OpaAccess
 from bridge.sidecar.webhook import Policies, Webhook
@@ -204,6 +205,7 @@ async def webhook_at_work(
             OpaAccess(opa.url, configured, Tokens(None, None, operator.attrgetter("content"))),
             policies,
             facts.record,
+            ChangeJudge(configured).judge,
             FencedClient(client, cast("Lease", facts)),
         )
         work = AtWork(plane, opa, facts, webhook, port, name, kubectl_path, namespace)

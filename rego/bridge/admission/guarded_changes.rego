@@ -41,7 +41,11 @@ guardrail_messages := set() if {
 # description: |
 #   What this query does not judge of the request: the sorted `objects`, for these `constraints`, with the `changes` and the
 #   violations that are `introduced` elsewhere. Undefined if that is nothing, or if a violation denies the request anyway.
-remaining := {
+#   With `describes` there are only the `constraints`: the request changes what all policies of a kind mean.
+remaining := {"constraints": sort(guardrails), "describes": true} if {
+	describes
+	guardrails != set()
+} else := {
 	"constraints": sort(guardrails),
 	"objects": _after.rest,
 	"changes": change,
@@ -50,6 +54,17 @@ remaining := {
 	guardrails != set()
 	_after.rest != []
 	not _is_denied
+}
+
+# METADATA
+# description: |
+#   The request changes what policies of a kind mean: a PolicyKind, or a CRD that may have objects. A deleted CRD takes its
+#   objects along, which is a change of these.
+describes if keys.type_of(_changed_key) == kinds.policykind_type
+
+describes if {
+	keys.type_of(_changed_key) == kinds.crd_type
+	input.operation == "UPDATE"
 }
 
 _is_denied if {

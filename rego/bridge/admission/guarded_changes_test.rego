@@ -2,6 +2,7 @@ package bridge.guarded_changes_test
 
 import data.bridge.admission
 import data.bridge.kinds
+import data.bridge.lib.keys
 import data.bridge.testing
 import data.bridge.v1
 
@@ -296,4 +297,25 @@ test_the_objects_below_a_changed_policy_are_judged_again if {
 	testing.cart_route in found
 	"core/Service/shop/cart" in found
 	v1.guarded.error.code == "InvalidInput" with input as {}
+}
+
+_kind(spec) := {"apiVersion": "policybridge.io/v1alpha1", "kind": "PolicyKind", "metadata": {"name": "color"}, "spec": spec}
+
+_crd := {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "colors.example.com"}, "spec": {}}
+
+_describing(operation, obj, old) := found if {
+	written := {"DELETE": null, "CREATE": obj, "UPDATE": obj}[operation]
+	kind := {"group": keys.group(obj.apiVersion), "kind": obj.kind}
+	request := {"operation": operation, "kind": kind, "name": obj.metadata.name, "object": written, "oldObject": old}
+	found := admission.remaining with input as request
+		with data.objects as testing.stored([_constraint("colors", {}), _kind({}), _crd])
+}
+
+test_a_change_of_what_describes_policies_remains_for_a_comparison_of_states if {
+	remaining := {"constraints": ["colors"], "describes": true}
+	every operation, old in {"CREATE": null, "UPDATE": _kind({}), "DELETE": _kind({})} {
+		_describing(operation, _kind({"kind": "Color"}), old) == remaining
+	}
+	_describing("UPDATE", _crd, _crd) == remaining
+	not _describing("CREATE", _crd, null)
 }

@@ -15,19 +15,23 @@ guarded := problem if {
 # METADATA
 # description: |
 #   What guardrails judge about an AdmissionRequest: the Constraints, the objects and the change; for the update of
-#   metadata by another resource also the `request` that stands for it.
+#   metadata by another resource also the `request` that stands for it. It `describes` if it changes what policies of a kind
+#   mean.
 # entrypoint: true
 guarded_request := object.union(found, {"request": update}) if {
 	update := admission.metadata_update
 	found := _guarded_request with input as update
 } else := _guarded_request
 
-_guarded_request := {
-	"constraints": sort(admission.guardrails),
-	"objects": sort(admission.judged_objects),
-	"changes": admission.change,
-	"introduced": [],
-}
+_guarded_request := object.union(
+	{
+		"constraints": sort(admission.guardrails),
+		"objects": sort(admission.judged_objects),
+		"changes": admission.change,
+		"introduced": [],
+	},
+	{"describes": true | admission.describes},
+)
 
 # METADATA
 # description: The violations that the AdmissionRequest `request` introduces by these `objects`.

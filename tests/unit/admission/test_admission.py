@@ -1,3 +1,4 @@
+import asyncio
 import base64
 import json
 from collections.abc import Callable
@@ -7,12 +8,12 @@ import msgspec
 import pytest
 from structlog.testing import capture_logs
 
-from bridge.admission.admission import Admission, Question, read_rules
+from bridge.admission.admission import Admission, Question, Steps, read_rules
 from bridge.admission.review import ReviewError, Terms
 from bridge.model.keys import Key
-from bridge.model.placement import DecisionError, read_review_decision
+from bridge.model.placement import Decision, DecisionError, read_review_decision
 from bridge.opa.client import Answer
-from bridge.opa.errors import OpaRejected
+from bridge.opa.errors import OpaRejected, OpaTimeout, OpaUnavailable
 
 SILENT: dict[str, Any] = {"denied": [], "warnings": []}
 
@@ -127,6 +128,53 @@ async def test_deletion_of_modules_that_others_need_is_denied_and_nothing_else_d
         assert "other policies need these modules: core/ConfigMap/a/b m.rego:3" in response["status"]["message"]
     old["metadata"] = {"name": "other", "namespace": "opa-policies"}
     assert (await requested(found, **deletion, oldObject=old))["status"]["message"] == "never"
+
+
+OF_AUTHOR = {"openpolicyagent.org/policy": "rego"}
+
+
+@pytest.mark.parametrize(
+    ("namespace", "labels", "former", "judged"),
+    [
+        ("opa-policies", OF_AUTHOR, {}, True),
+        ("opa-policies", {"openpolicyagent.org/data": "opa"}, {}, True),
+        ("opa-policies", {}, OF_AUTHOR, True),
+        ("opa-policies", {}, {}, False),
+        ("opa-policies", "none", {}, False),
+        ("shop", OF_AUTHOR, {}, False),
+    ],
+)
+async def test_change_of_modules_is_judged_by_guardrails_and_nothing_else_decides(
+    namespace: str, labels: Any, former: Any, *, judged: bool
+) -> None:
+    async def judge(_: msgspec.Raw, seconds: float) -> Decision:
+        assert 0 < seconds <= 1
+        return Decision(errors=("[few] no",), warnings=("[some] hm",))
+
+    denying = question("placement", {"errors": ["never"]})
+    rules = question("rules", SILENT, read=read_rules)
+    found = Admission(denying, rules, lambda: True, judge_modules=judge, policy_namespaces={"opa-policies"})
+    obj, old = (
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": namespace, "labels": one}}
+        for one in (labels, former)
+    )
+    kind = {"group": "", "version": "v1", "kind": "ConfigMap"}
+    response = await requested(found, kind=kind, operation="UPDATE", object=obj, oldObject=old)
+    assert response["status"]["message"] == ("[few] no" if judged else "never")
+    assert response.get("warnings", []) == (["[some] hm"] if judged else [])
+
+
+async def test_change_of_modules_is_admitted_where_guardrails_cannot_be_queried() -> None:
+    async def judge(_: msgspec.Raw, __: float) -> Decision:
+        raise OpaUnavailable("gone")
+
+    rules = question("rules", SILENT, read=read_rules)
+    found = Admission(None, rules, lambda: True, judge_modules=judge)
+    obj = {"apiVersion": "policybridge.io/v1alpha1", "kind": "RegoPolicy", "metadata": {"name": "a"}}
+    kind = {"group": "policybridge.io", "version": "v1alpha1", "kind": "RegoPolicy"}
+    response = await requested(found, kind=kind, object=obj)
+    assert response["allowed"]
+    assert response["warnings"] == ["it is unknown whether guardrails allow this change: gone"]
 
 
 PATCH = [{"op": "add", "path": "/metadata/labels", "value": {"team": "a"}}]
@@ -287,3 +335,51 @@ async def test_log_line_of_a_review_is_short_whatever_names_a_client_sends() -> 
     with capture_logs() as logs:
         await requested(admission({}), object={"metadata": {"name": "n" * 1_000_000}}, operation="O" * 1_000_000)
     assert len(str(logs)) < 5_000
+
+
+async def test_a_decision_that_takes_too_long_is_judged_once_in_the_time_that_is_left() -> None:
+    given: list[float] = []
+    inputs: list[Any] = []
+
+    async def never(_: msgspec.Raw) -> Answer:
+        await asyncio.sleep(3600)
+        raise AssertionError
+
+    async def judge(_: msgspec.Raw, seconds: float) -> dict[str, Any]:
+        given.append(seconds)
+        return {"introduced": []}
+
+    async def ask(judged: Any) -> Answer:
+        inputs.append(judged)
+        if len(inputs) == 1:
+            raise OpaUnavailable("gone")
+        return Answer({"denied": ["no"], "warnings": []}, "r1", "")
+
+    rules = Question("rules", never, read=read_rules, steps=Steps(judge, ask))
+    response = await requested(Admission(None, rules, lambda: True), budget=4.0)
+    assert response["status"]["message"] == "no"
+    [seconds] = given  # all that the first query has left
+    assert 1.5 < seconds <= 2
+    assert inputs == [{"introduced": []}] * 2
+
+
+@pytest.mark.parametrize("rejected", [True, False])
+async def test_judging_is_repeated_while_opa_is_unavailable(*, rejected: bool) -> None:
+    outcomes: list[Exception] = [OpaUnavailable("gone"), OpaUnavailable("gone")]
+
+    async def fails(_: msgspec.Raw) -> Answer:
+        conflict = OpaRejected(500, "internal_error", "", [{"code": "eval_conflict_error"}])
+        raise conflict if rejected else OpaTimeout("slow")
+
+    async def judge(_: msgspec.Raw, seconds: float) -> dict[str, Any]:
+        assert seconds > 0
+        if outcomes:
+            raise outcomes.pop()
+        return {}
+
+    async def ask(_: Any) -> Answer:
+        return Answer(SILENT, "r1", "")
+
+    rules = Question("rules", fails, read=read_rules, steps=Steps(judge, ask))
+    assert (await requested(Admission(None, rules, lambda: True), budget=9.0))["allowed"]
+    assert not outcomes

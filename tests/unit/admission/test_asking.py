@@ -8,12 +8,12 @@ from bridge.admission.admission import Undecided, insist
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable
 
 
-def asking(*outcomes: Any) -> tuple[Callable[[float], Awaitable[str]], list[float]]:
+def asking(*outcomes: Any) -> tuple[Callable[[], Awaitable[str]], list[float]]:
     """A question with these outcomes in turn, the last one again and again; and when it was requested."""
     left = list(outcomes)
     requested: list[float] = []
 
-    async def ask(_: float) -> str:
+    async def ask() -> str:
         requested.append(asyncio.get_running_loop().time())
         outcome = left.pop(0) if len(left) > 1 else left[0]
         if isinstance(outcome, Exception):

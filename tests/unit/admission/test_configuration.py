@@ -139,10 +139,10 @@ def test_deletions_of_modules_are_reviewed_and_never_fail_closed() -> None:
     there = {"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["a", "b"]}
     for namespaces, selector in ((["b", "a"], {"matchExpressions": [there]}), (["*"], {})):
         found = webhook_configuration(VALIDATING, "x", target, exempt=["a"], timeout=10, policy_namespaces=namespaces)
-        removals = found["webhooks"][-1]
-        assert removals["name"] == "removals.validation.policybridge.io"
-        assert removals["namespaceSelector"] == selector
-        assert [rule["resources"] for rule in removals["rules"]] == [["configmaps"], ["regopolicies"]]
+        modules = found["webhooks"][-1]
+        assert modules["name"] == "modules.validation.policybridge.io"
+        assert modules["namespaceSelector"] == selector
+        assert [rule["resources"] for rule in modules["rules"]] == [["configmaps"], ["regopolicies"]]
         paths = {operation["path"] for operation in differences(found, True, (), b"")}
         assert paths == {"/webhooks/0/failurePolicy", "/webhooks/1/failurePolicy"}
 

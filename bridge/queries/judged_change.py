@@ -1,0 +1,112 @@
+"""Requests to an API server that change how policies act: authors' Rego, PolicyKinds, CRDs.
+
+One query of OPA cannot answer for them, because what they change is not an object with targets. What guardrails find in
+the state before the change is compared with the state after it, as by `bridge analyze`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from bridge.model.changes import Object
+from bridge.model.keys import key_of, parse_key
+from bridge.offline.engine import Engine
+from bridge.offline.modules import ModulesThere
+from bridge.opa.batches import batches
+from bridge.opa.errors import OpaError
+from bridge.opa.executable import ToolError
+from bridge.opa.judging import BATCH
+from bridge.policy_loader.compile_check import CheckError
+from bridge.queries.asking import Entry
+from bridge.queries.states import PlannedChange, State, States, opened_states, plan_change
+from bridge.sources.pruning import prune
+
+if TYPE_CHECKING:
+    from bridge.opa.client import Opa
+    from bridge.settings.model import Settings
+
+
+class ChangeJudge:
+    """Judges requests by what guardrails find before and after them. `settings` are those of policies."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._modules = ModulesThere(settings)
+        self._room = asyncio.Semaphore(1)
+
+    async def judge(self, opa: Opa, request: msgspec.Raw, names: Sequence[str], seconds: float) -> Mapping[str, Any]:
+        """Return what these Constraints find in the state after an AdmissionRequest that they do not find before it.
+
+        The result is `{introduced, unjudged}`, as the query `guarded_decision` takes it, within `seconds`: objects are
+        judged in order until a new violation denies the request. `opa` is that of a running bridge.
+        """
+        introduced: list[Entry] = []
+        why = ""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._collect(opa, msgspec.json.decode(request), names, introduced)
+        except TimeoutError:
+            why = "is not judged: what is in effect before and after the change could not be compared in time"
+        except (OpaError, ToolError, CheckError) as error:
+            why = f"is not judged: {error}"
+        unjudged = {} if not why or _denies(introduced) else dict.fromkeys(names, why)
+        return {"introduced": introduced, "unjudged": unjudged}
+
+    async def _collect(
+        self, opa: Opa, request: Mapping[str, Any], names: Sequence[str], introduced: list[Entry]
+    ) -> None:
+        engine = Engine(opa, running=True, modules_there=self._modules, room=self._room)
+        change = await _plan(engine, request)
+        async with opened_states(engine, change, only_guardrails=True) as states:
+            objects = await _find_judged(states, change, names)
+            for batch in batches(objects, BATCH):
+                before, after = await asyncio.gather(
+                    *(state.violations(batch, names, identified=True) for state in (states.before, states.after))
+                )
+                compared = await states.after.opa.query("compared_violations", {"before": before, "after": after})
+                introduced += compared["introduced"]
+                if _denies(introduced):
+                    return
+
+
+def _denies(rows: Sequence[Entry]) -> bool:
+    return any(row["enforcementAction"] == "deny" for row in rows)
+
+
+async def _plan(engine: Engine, request: Mapping[str, Any]) -> PlannedChange:
+    if request["operation"] == "DELETE":
+        return await plan_change(engine, (), [key_of(_complete(request["oldObject"], request))])
+    return await plan_change(engine, [prune(_complete(request["object"], request))], ())
+
+
+def _complete(obj: Object, request: Mapping[str, Any]) -> Object:
+    """Return an object with the name and namespace of its request, which a new one may lack."""
+    given = {name: request[name] for name in ("name", "namespace") if request.get(name)}
+    return {**obj, "metadata": {**given, **obj["metadata"]}}
+
+
+async def _find_judged(states: States, change: PlannedChange, names: Sequence[str]) -> list[str]:
+    """Return the objects of these Constraints whose violations the change may alter."""
+    both = states.before, states.after
+    audited = {key for state in both for key in await _query_audited(state, names)}
+    if states.apart:
+        return sorted(audited)
+    before, after = [await state.query("kind_documents", {}) for state in both]
+    if before["kind_sets"]["virtual"] != after["kind_sets"]["virtual"]:
+        return sorted(audited)  # references to objects of these kinds count, or count no more
+    kinds = before["kinds"].keys() | after["kinds"].keys()
+    differing = {kind for kind in kinds if before["kinds"].get(kind) != after["kinds"].get(kind)}
+    concerned: set[str] = set()
+    for state in both:
+        policies = await state.query("policies", {}) if differing else []
+        keys = [*change.keys, *(key for key in policies if parse_key(key).type_id in differing)]
+        concerned.update(await state.query("guarded", {"keys": keys, "was": {}}))
+    return sorted(audited & concerned)
+
+
+async def _query_audited(state: State, names: Sequence[str]) -> set[str]:
+    found = await state.query("audit_keys", {"constraints": list(names)})
+    return {key for keys in found.values() for key in keys}
