@@ -54,7 +54,7 @@ async def describe(engine: Engine, asked: Asked) -> Answer:
     from bridge.queries.description import describe as described
 
     keys = await some_targets(engine.opa, asked.words, asked.namespace)
-    every = [await described(engine.opa, key, await engine.events(key)) for key in keys]
+    every = [await described(engine, key) for key in keys]
     found = [replace(one, problems=known(engine, one.problems)) for one in every]
     documents = [one.document() for one in found]
     return Answer(

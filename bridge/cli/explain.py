@@ -63,7 +63,7 @@ async def explain(engine: Engine, asked: Asked) -> Answer:
     keys = await target_keys(engine.opa, asked.words, asked.namespace)
     kinds = await engine.opa.query("kinds_in_force", {})
     named = [key for key in keys if key.type_id in kinds]
-    policies = [await describe(engine.opa, key, await engine.events(key)) for key in named]
+    policies = [await describe(engine, key) for key in named]
     targets = [] if policies else keys
     found = [entry for key in targets for entry in await explained_at(engine.opa, key, kind, asked.source_namespace)]
     return Answer(

@@ -51,11 +51,12 @@ async def impact(engine: Engine, asked: Asked) -> Answer:
         # Each target, before and after
         bridge impact cp/infra/brand --opa http://opa:8181 -o json
     """
+    from bridge.queries.analysis import policy_impact
     from bridge.queries.asking import one_target, policy_keys
 
     key = await one_target(engine.opa, asked.words, asked.namespace, policy_keys)
     more = {"sourceNamespace": asked.source_namespace} if asked.source_namespace else {}
-    found: Entry = await engine.opa.query("impact", {"policy": str(key), "limit": asked.more["limit"], **more})
+    found: Entry = await policy_impact(engine, {"policy": str(key), "limit": asked.more["limit"], **more})
     return Answer(
         lambda: impact_tables(found, asked.wide),
         "The policy has no effective targets.",

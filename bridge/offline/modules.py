@@ -20,7 +20,7 @@ from bridge.opa.executable import ensure_opa
 from bridge.opa.shipped import SETTINGS as BRIDGE_SETTINGS
 from bridge.opa.shipped import Shipped, shipped, shipped_guardrails
 from bridge.policy_loader import reports
-from bridge.policy_loader.assembly import assemble, generated, judged_by, kubernetes_view
+from bridge.policy_loader.assembly import assemble, generated, kubernetes_view, submissions_behind
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.compile_check import Checker
 from bridge.policy_loader.judgement import Judge, failures_by_author, select
@@ -124,10 +124,13 @@ async def settle_changed(
     return replace(found, keeps_last_good=before.keeps_last_good)
 
 
-async def alters_guardrails(before: SettledModules, applied: Iterable[Object], deleted: Collection[Key]) -> bool:
-    """Return whether guardrails may find something else after objects were applied and deleted, by their Rego."""
+async def alters_behind(
+    points: Collection[DataPath], before: SettledModules, applied: Iterable[Object], deleted: Collection[Key]
+) -> bool:
+    """Return whether objects that are applied and deleted alter the Rego behind these extension points."""
     received = await _submitted(before, applied, deleted)
-    return _content(judged_by([*before.active.values()])) != _content(judged_by([*received.values()]))
+    former, latter = ([*one.values()] for one in (before.active, received))
+    return _content(submissions_behind(points, former)) != _content(submissions_behind(points, latter))
 
 
 async def _submitted(before: SettledModules, applied: Iterable[Object], deleted: Collection[Key]) -> _Received:

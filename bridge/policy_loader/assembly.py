@@ -219,23 +219,24 @@ def digest(submissions: Sequence[Submission], point: DataPath) -> str:
     return hashlib.sha256(msgspec.json.encode(seen, order="deterministic")).hexdigest()[:16]
 
 
-def judged_by(submissions: Sequence[Submission]) -> Sequence[Submission]:
-    """Return the submissions on which the results of guardrails may depend.
+def submissions_behind(points: Collection[DataPath], submissions: Sequence[Submission]) -> Sequence[Submission]:
+    """Return the submissions on which results may depend that come from modules below these extension points.
 
-    These are the authors of guardrails, strategies and extensions; all, where such a module reads `data` beyond these.
+    These are the authors of such modules; all, where such a module reads `data` beyond the bridge's own packages.
     """
     found = [
         (submission, submission.modules[name])
         for submission in submissions
         for name, package in packages(submission).items()
-        if any(package[: len(point)] == point for point in _JUDGING)
+        if any(package[: len(point)] == point for point in points)
     ]
     if any(_BEYOND.search(text) for _, text in found):
         return submissions
     return [one for one in submissions if any(one is submission for submission, _ in found)]
 
 
-_JUDGING = (HIERARCHY, STRATEGIES, GUARDRAILS)
+MERGING = (HIERARCHY, STRATEGIES)  # points on which effective policies depend
+JUDGING = (*MERGING, GUARDRAILS)  # those on which the results of guardrails depend
 _BEYOND = re.compile(r"""(?<![\w."])data\b(?!\.bridge\.)""")
 _MENTION = re.compile(r"""(?<![\w."])data\b((?:\.\w+|\["[^"\n]*"\])*)""")
 _SEGMENT = re.compile(r"""\.(\w+)|\["([^"]*)"\]""")

@@ -337,18 +337,47 @@ async def _compare_concerned(states: States, change: PlannedChange, source_names
 
 async def _compare_everything(states: States, change: PlannedChange, source_namespace: str | None) -> _Comparison:
     """Compare two states of which nothing is known in common."""
-    scopes: dict[str, set[str]] = {}
     found = []
     for state in (states.before, states.after):
-        for kind, targets in (await state.query("scopes", {})).items():
-            scopes.setdefault(kind, set()).update(targets)
         every = sorted(map(str, await held_keys(state.opa)))
         found.append(await _query_findings(state, every, every))
-    differences = await _query_differences(states, {kind: sorted(scopes[kind]) for kind in scopes}, source_namespace)
+    differences = await _query_differences(states, await _query_scopes(states), source_namespace)
     targets = {str(parse_key(difference["target"]).object) for difference in differences}
     subjects = {*_collect_subjects(change.keys, _NOTHING, differences), *targets}
     before, after = found
     return _Comparison(before, after, differences, subjects)
+
+
+async def _query_scopes(states: States) -> dict[str, list[str]]:
+    """Return all effective targets of both states, by policy kind."""
+    scopes: dict[str, set[str]] = {}
+    for state in (states.before, states.after):
+        for kind, targets in (await state.query("scopes", {})).items():
+            scopes.setdefault(kind, set()).update(targets)
+    return {kind: sorted(targets) for kind, targets in scopes.items()}
+
+
+async def policy_impact(engine: Engine, asked: Mapping[str, Any]) -> Entry:
+    """Return the result of the query `impact` with the input `asked`.
+
+    Where a strategy or an extension reads objects beyond its input, `ifDeleted` has the differences at all targets;
+    those of other policy kinds have a `policyKind`. Raises OpaError, and like `opened_states`.
+    """
+    from bridge.policy_loader.assembly import MERGING
+
+    found: Entry = await engine.opa.query("impact", asked)
+    if "changes" in asked:
+        return found
+    key = parse_key(found["policy"])
+    async with opened_states(engine, PlannedChange({key: {}}, deleted=(key,)), points=MERGING) as states:
+        if states.apart:
+            scopes = await _query_scopes(states)
+            differences = await _query_differences(states, scopes, asked.get("sourceNamespace"))
+            found["ifDeleted"] = [
+                {name: value for name, value in one.items() if (name, value) != ("policyKind", found["policyKind"])}
+                for one in differences
+            ]
+    return found
 
 
 _NOTHING: Entry = {"objects": [], "policies": []}

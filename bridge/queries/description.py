@@ -1,9 +1,11 @@
 """Objects of the hierarchy with their policies: lists of them, and everything about one object."""
 
+from __future__ import annotations
+
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bridge.model.keys import Key, parse_key
 from bridge.model.nesting import as_mapping
@@ -12,6 +14,9 @@ from bridge.opa.client import Opa
 from bridge.queries.asking import BATCH, Entry, explained_at, objects, with_suggestions
 from bridge.queries.names import identity
 from bridge.queries.statuses import statuses
+
+if TYPE_CHECKING:
+    from bridge.offline.engine import Engine
 
 GATEWAY = "gateway.networking.k8s.io/Gateway"
 
@@ -151,17 +156,20 @@ class Description:
         return found
 
 
-async def describe(opa: Opa, key: Key, events: Sequence[Entry]) -> Description:
-    """Describe an object. `events` are those of a cluster. Raises OpaError."""
-    whole = key.object
+async def describe(engine: Engine, key: Key) -> Description:
+    """Describe an object. Raises OpaError, for a policy also like `policy_impact`."""
+    from bridge.queries.analysis import policy_impact  # most objects need nothing of it
+
+    opa, whole = engine.opa, key.object
+    events = await engine.events(key)
     held = (await objects(opa, [whole]))[whole]
     picture = (await opa.query("picture", {"objects": [str(whole)]})).get(str(whole), {})
     problems = await with_suggestions(opa, await opa.query("problems", {"objects": [str(whole)]}), {})
     if whole.type_id in await opa.query("kinds_in_force", {}):
         found = await statuses(opa, with_objects=False, kind=whole.type_id, with_affected=False)
         status = next((entry for entry in found.policies if entry["policy"] == str(whole)), None)
-        impact = await opa.query("impact", {"policy": str(whole)})
-        return Description(whole, held, [], [], [], [], [], problems, list(events), status, impact)
+        impact = await policy_impact(engine, {"policy": str(whole)})
+        return Description(whole, held, [], [], [], [], [], problems, events, status, impact)
     explained = [_keep_paths(entry, key) for entry in await explained_at(opa, key)]
     attached = policies_at(picture)
     named = {entry["policy"] for entry in attached}
@@ -174,7 +182,7 @@ async def describe(opa: Opa, key: Key, events: Sequence[Entry]) -> Description:
         inherited=_find_inherited(explained, whole, named),
         explained=explained,
         problems=problems,
-        events=list(events),
+        events=events,
     )
 
 

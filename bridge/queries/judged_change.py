@@ -20,6 +20,7 @@ from bridge.opa.batches import batches
 from bridge.opa.errors import OpaError
 from bridge.opa.executable import ToolError
 from bridge.opa.judging import BATCH
+from bridge.policy_loader.assembly import JUDGING
 from bridge.policy_loader.compile_check import CheckError
 from bridge.queries.asking import Entry
 from bridge.queries.states import PlannedChange, State, States, opened_states, plan_change
@@ -60,7 +61,7 @@ class ChangeJudge:
     ) -> None:
         engine = Engine(opa, running=True, modules_there=self._modules, room=self._room)
         change = await _plan(engine, request)
-        async with opened_states(engine, change, only_guardrails=True) as states:
+        async with opened_states(engine, change, points=JUDGING) as states:
             objects = await _find_judged(states, change, names)
             for batch in batches(objects, BATCH):
                 before, after = await asyncio.gather(

@@ -24,6 +24,7 @@ from bridge.sources.pruning import prune
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
     from bridge.offline.modules import SettledModules
+    from bridge.policy_loader.submissions import DataPath, Submission
 
 _NAMESPACE = "core/Namespace"
 _NONE: Mapping[str, Any] = {}
@@ -237,14 +238,14 @@ class States:
 
 @asynccontextmanager
 async def opened_states(
-    engine: Engine, change: PlannedChange, *, only_guardrails: bool = False
+    engine: Engine, change: PlannedChange, *, points: Collection[DataPath] | None = None
 ) -> AsyncIterator[States]:
     """Yield the states of an engine's source before and after a change.
 
-    With `only_guardrails` they differ only in what guardrails may find. Raises OpaError, ToolError or CheckError if a
-    second OPA is needed and cannot be filled or started.
+    With `points` only results count that depend on modules below these extension points. Raises OpaError, ToolError or
+    CheckError if a second OPA is needed and cannot be filled or started.
     """
-    modules = await _changed_modules(engine, change, only_guardrails=only_guardrails)
+    modules = await _changed_modules(engine, change, points)
     if modules is None:
         yield States(State(engine.opa), State(engine.opa, change.changes))
         return
@@ -280,21 +281,21 @@ async def _stored_objects(opa: Opa) -> dict[Key, Object]:
 
 
 async def _changed_modules(
-    engine: Engine, change: PlannedChange, *, only_guardrails: bool
+    engine: Engine, change: PlannedChange, points: Collection[DataPath] | None
 ) -> tuple[SettledModules, SettledModules] | None:
     """Return the modules before and after a change that queries with `changes` cannot answer; None for others."""
     if not change.upserts and not change.deleted:
         return None
     from bridge.offline.modules import (
         ModulesThere,
-        alters_guardrails,
+        alters_behind,
         guardrails_named,
         is_of_author,
         settle_changed,
         settle_manifests,
         shipped_only,
     )
-    from bridge.policy_loader.assembly import judged_by, reads_objects
+    from bridge.policy_loader.assembly import reads_objects, submissions_behind
 
     submits = any(key.type_id in _AUTHORS for key in (*change.upserts, *change.deleted))
     named = shipped_only(guardrails_named(change.upserts.values()))
@@ -308,16 +309,17 @@ async def _changed_modules(
         if not submits and not named:
             return None
         before = await settle_manifests(())
-    if only_guardrails:
-        submits = submits and await alters_guardrails(before, change.upserts.values(), change.deleted)
+    if points is not None:
+        submits = submits and await alters_behind(points, before, change.upserts.values(), change.deleted)
     guardrails = before.guardrails | named
     after = before
     if submits or guardrails != before.guardrails:
         after = await settle_changed(before, change.upserts.values(), change.deleted, guardrails)
     differs = (after.content, after.guardrails) != (before.content, before.guardrails)
-    differs = differs or (after.problems != before.problems and not only_guardrails)
-    reading = [*before.active.values()]
-    return (before, after) if differs or reads_objects(judged_by(reading) if only_guardrails else reading) else None
+    differs = differs or (after.problems != before.problems and points is None)
+    reading: Sequence[Submission] = [*before.active.values()]
+    reading = reading if points is None else submissions_behind(points, reading)
+    return (before, after) if differs or reads_objects(reading) else None
 
 
 def _rejected(modules: SettledModules) -> list[Entry]:

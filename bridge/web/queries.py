@@ -26,10 +26,11 @@ from bridge.model.keys import Key, is_key, parse_key
 from bridge.offline.engine import Engine
 from bridge.offline.modules import ModulesThere
 from bridge.opa.client import Opa
-from bridge.queries.analysis import analyze, doubtful, held_crds
+from bridge.queries.analysis import analyze, doubtful, held_crds, policy_impact
 from bridge.queries.asking import effective_at, objects, policy_kind, target_keys, uncovered
 from bridge.queries.reasons import Reason, explained_reasons
 from bridge.queries.states import deleted_keys, plan_change
+from bridge.settings.model import Settings
 from bridge.sources.bounded_reading import TooCostlyError, read_manifests
 from bridge.sources.pruning import prune
 from bridge.web.responses import Event, Streams, answer, body_of, decoded
@@ -55,15 +56,38 @@ ALLOWED = frozenset({
 MOST_INPUT = 4 << 20  # bytes of a body: `changes` may contain many objects
 
 
+class Engines:
+    """The engine of what would be after a change. `settings` are those of policies.
+
+    `opa` returns the OPA, and raises Refused while there is none. `cluster` returns a client for its API server, None
+    for a folder.
+    """
+
+    def __init__(self, settings: Settings, opa: Callable[[], Opa], cluster: Callable[[], KubeClient | None]) -> None:
+        self._opa = opa
+        self._cluster = cluster
+        self._modules = ModulesThere(settings)
+        self._room = asyncio.Semaphore(1)
+
+    def engine(self) -> Engine:
+        """Return the engine of this moment."""
+        engine = Engine(self._opa(), running=True, modules_there=self._modules, room=self._room)
+        cluster = self._cluster()
+        return replace(engine, applied_names=AppliedNamesReader(cluster).read) if cluster else engine
+
+
 class Queries:
     """Passes allowed queries on. `opa` returns the OPA to query, and raises Refused while there is none.
 
-    `cluster` returns a client for its API server, None for a folder.
+    `cluster` returns a client for its API server, None for a folder; `engine` returns an engine on the OPA.
     """
 
-    def __init__(self, opa: Callable[[], Opa], cluster: Callable[[], KubeClient | None]) -> None:
+    def __init__(
+        self, opa: Callable[[], Opa], cluster: Callable[[], KubeClient | None], engine: Callable[[], Engine]
+    ) -> None:
         self._opa = opa
         self._cluster = cluster
+        self._engine = engine
 
     async def post(self, request: web.Request) -> web.Response:
         """Answer one query: the body is its input, as for OPA's data API (`{"input": {…}}`)."""
@@ -72,6 +96,8 @@ class Queries:
             raise Refused(404, "UnknownQuery", f"unknown query {name!r}; known: {', '.join(sorted(ALLOWED))}")
         async with body_of(request, MOST_INPUT) as content:
             query_input = decoded(content).get("input", {})
+            if name == "impact":
+                return answer({"result": await policy_impact(self._engine(), query_input)})
             return answer({"result": await self._opa().query(name, query_input)})
 
     async def object(self, request: web.Request) -> web.Response:
@@ -124,14 +150,11 @@ _AT_ONCE = 2  # processes that read manifests
 
 
 class Changes:
-    """Analyzes manifests. `opa` returns the OPA to query, and raises Refused while there is none."""
+    """Analyzes manifests. `engine` returns an engine on the OPA to query, and raises Refused while there is none."""
 
-    def __init__(self, opa: Callable[[], Opa], cluster: Callable[[], KubeClient | None]) -> None:
-        self._opa = opa
-        self._cluster = cluster
+    def __init__(self, engine: Callable[[], Engine]) -> None:
+        self._engine = engine
         self._slots = asyncio.Semaphore(_AT_ONCE)
-        self._modules = ModulesThere()
-        self._room = asyncio.Semaphore(1)
 
     async def post(self, request: web.Request) -> web.Response:
         """Analyze the manifests in the body, YAML or JSON; `?delete=OBJECT`, which may be repeated, adds deletions.
@@ -139,7 +162,7 @@ class Changes:
         All mistakes are reported: documents without mistakes count in any case, as in `bridge analyze`.
         The work ends when the client disconnects.
         """
-        self._opa()
+        self._engine()
         async with body_of(request, MOST_MANIFESTS) as content:
             return await self._answer(request, content)
 
@@ -157,8 +180,7 @@ class Changes:
             analyzing.cancel()
 
     async def _analyze(self, content: bytes, deleted: Sequence[str]) -> web.Response:
-        opa = self._opa()
-        engine = self._engine(opa)
+        engine = self._engine()
         async with self._slots:
             try:
                 objects, problems, doubts = await read_manifests(content, await held_crds(engine))
@@ -175,11 +197,6 @@ class Changes:
             line = problem.subject.rpartition(":")[2]
             mistakes.append({"line": int(line) if line.isdecimal() else 1, "message": problem.message})
         return answer({**found.document(), "mistakes": mistakes})
-
-    def _engine(self, opa: Opa) -> Engine:
-        engine = Engine(opa, running=True, modules_there=self._modules, room=self._room)
-        cluster = self._cluster()
-        return replace(engine, applied_names=AppliedNamesReader(cluster).read) if cluster else engine
 
 
 MOST_TARGETS = 100

@@ -39,7 +39,7 @@ from bridge.settings.model import Settings
 from bridge.sidecar.run import Backing
 from bridge.web.picture_updates import Drawing
 from bridge.web.problems import Problems
-from bridge.web.queries import Changes, EffectiveStream, Queries, explain_reasons
+from bridge.web.queries import Changes, EffectiveStream, Engines, Queries, explain_reasons
 from bridge.web.responses import FREE, MOST_BODIES, Streams, answer, body_of, decoded, refusal
 from bridge.web.subscriptions import Following
 from bridge.web.topology import Topology
@@ -160,18 +160,19 @@ def site_of(settings: Settings) -> WebSite:
             f"--listen {settings.listen} is reachable from other machines: set --web-token-file FILE, and "
             "give the token to the users of the page"
         )
-    return WebSite(Guard(token))
+    return WebSite(Guard(token), settings)
 
 
 class WebSite:
     """The routes of the page and its JSON. Until `open` they respond that the bridge is starting."""
 
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, guard: Guard, settings: Settings) -> None:
         self.wrong_tokens = guard.wrong_tokens
         self._guard = guard
         self._backing: Backing | None = None
-        self._queries = Queries(self._opa, self._cluster)
-        self._changes = Changes(self._opa, self._cluster)
+        engines = Engines(settings, self._opa, self._cluster)
+        self._queries = Queries(self._opa, self._cluster, engines.engine)
+        self._changes = Changes(engines.engine)
         streams = Streams(allows=guard.still_allows)
         self._drawing = Drawing()
         self._violations = Violations(lambda: self._backing.audited if self._backing else None)
