@@ -57,8 +57,8 @@ def review(
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_of_what_describes_policies_is_judged_by_its_effects(review: Review, change: str) -> None:
-    *request, denial = CHANGES[change]
-    response = review(*request)
+    operation, obj, old, denial = CHANGES[change]
+    response = review(operation, obj, old)
     assert response["allowed"] == (not denial), response
     assert denial in message_of(response), response
     assert not denial or denial.startswith("other") or CART in message_of(response), response
