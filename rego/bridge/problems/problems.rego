@@ -9,6 +9,7 @@ import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lib.levels
+import data.bridge.lib.likeness
 import data.bridge.lookup
 import data.bridge.outcomes
 import data.bridge.status as reporting
@@ -16,7 +17,7 @@ import data.bridge.status as reporting
 # The problems of one object: rejected refs of a policy, a policy without any effect, links that are ignored, an
 # invalid PolicyKind, a CRD of policies without a policy kind, a policy in an unread version, a Constraint that is not
 # active.
-of(key) := union({_refs(key), _fate(key), _links(key), _kinds(key), _version(key), _constraint(key)}) if {
+of(key) := union({_refs(key), _fate(key), _unreported(key), _links(key), _kinds(key), _version(key), _constraint(key)}) if {
 	obj := lookup.get(key)
 	not obj.metadata.deletionTimestamp
 } else := set()
@@ -74,11 +75,45 @@ _is_accepted(key) if {
 	}
 }
 
-_links(key) := {_problem(key, _other(link, key), link.reason, link.message) |
+# The ancestors that the full status of a policy leaves out: their owners look there in vain.
+_unreported(key) := {object.union(problem, {"enforcementAction": "warn"}) |
+	some [object_key, _] in reporting.unreported(key, outcomes.tallies(key))
+	message := sprintf("The status of %s has room for %d ancestors, and leaves out %s: the policy acts there", [
+		keys.describe(key),
+		reporting.ancestor_bound,
+		keys.describe(object_key),
+	])
+	problem := _problem(key, object_key, "AncestorNotReported", message)
+} if {
+	outcomes.has_ancestors(keys.type_of(key))
+	kinds.of_policy(key)
+} else := set()
+
+_links(key) := {object.union(_problem(key, _other(link, key), link.reason, link.message), _weight_of(link)) |
 	levels.by_type[keys.parse(key).type]
 	some link in hierarchy.explained(hierarchy.rejections_by(key))
 	not hierarchy.is_taken_elsewhere(link)
+	not _is_of_platform(link)
 }
+
+# Platforms install their GatewayClasses, so manifests often have none, or only others: a class that is not there is a
+# problem if its name is like another one's.
+_is_of_platform(link) if {
+	_names_class(link)
+	count(_classes) == 0
+}
+
+_weight_of(link) := {"enforcementAction": "warn"} if {
+	_names_class(link)
+	not likeness.nearest(keys.parse(link.parent).name, _classes)
+} else := {}
+
+_names_class(link) if {
+	link.reason == "ParentNotFound"
+	startswith(link.parent, "gateway.networking.k8s.io/GatewayClass/")
+}
+
+_classes := object.keys(lookup.objects_in("gateway.networking.k8s.io/GatewayClass", "-"))
 
 _other(link, key) := link.child if link.parent == key
 _other(link, key) := link.parent if link.parent != key

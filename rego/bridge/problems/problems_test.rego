@@ -92,3 +92,19 @@ test_constraint_without_its_policy_is_a_problem if {
 	found := {problem.reason | some problem in problems.of("policybridge.io/Constraint/-/lost")} with data.objects as testing.stored([lost])
 	found == {"PolicyNotFound"}
 }
+
+_gateway(name, class) := object.union(testing.resource("gateway.networking.k8s.io/v1", "Gateway", "infra", name), {"spec": {"gatewayClassName": class, "listeners": []}})
+
+_problems_of_gateway(objects) := [object.get(problem, "enforcementAction", "deny") |
+	some problem in found
+	problem.reason == "ParentNotFound"
+] if {
+	found := problems.of("gateway.networking.k8s.io/Gateway/infra/edge") with input as {"changes": {"upsert": objects}}
+}
+
+test_a_class_that_a_platform_installs_is_no_problem_of_manifests if {
+	class := object.union(testing.resource("gateway.networking.k8s.io/v1", "GatewayClass", "", "internal"), {"spec": {"controllerName": "example.com/c"}})
+	_problems_of_gateway([_gateway("edge", "gke-l7-rilb")]) == []
+	_problems_of_gateway([_gateway("edge", "gke-l7-rilb"), class]) == ["warn"]
+	_problems_of_gateway([_gateway("edge", "interal"), class]) == ["deny"]
+}

@@ -253,6 +253,11 @@ ancestors(policy_key, tallies) := {
 	]
 }
 
+# The places of the ancestors that a policy's entries of status.ancestors leave out; most policies have few ancestors.
+unreported(policy_key, tallies) := ancestors(policy_key, tallies).unreported if {
+	count(tallies) + count(list_at(policy_key, ["status", "ancestors"])) > ancestor_bound
+} else := []
+
 _counted(condition, left_out) := object.union(condition, {"message": fit(message)}) if {
 	left_out > 0
 	condition.type == "Accepted"
