@@ -4,6 +4,7 @@ import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lookup
 import data.bridge.policy as policies
 
 # The verdict on each ref of a policy, in order: `{ref, reason, message}`, reason Accepted, Invalid, TargetNotFound or
@@ -48,7 +49,28 @@ own_verdict(policy_key, ref) := {"reason": "Invalid", "message": message} if {
 	not _reachable(policy_key, ref)
 } else := {"reason": "Invalid", "message": message} if {
 	message := _port_problem(policy_key, ref)
+} else := {"reason": "Invalid", "message": message} if {
+	# Not of what fields of the kind select, whose entries have their own conditions.
+	not policies.selects_by_fields(policy_key)
+	message := _gateway_problem(policy_key, ref)
 } else := {"reason": "Accepted", "message": ""}
+
+# The kind's controller does not implement its policies at this Gateway.
+_gateway_problem(policy_key, ref) := sprintf("%s belongs to GatewayClass %s of another controller than %s", [
+	keys.describe(ref.object),
+	class,
+	concat(" and ", sort(controllers)),
+]) if {
+	controllers := kinds.target_condition(keys.type_of(policy_key), keys.type_of(ref.object), "controllers")
+	class := lookup.get(ref.object).spec.gatewayClassName
+	controller := lookup.get(concat("/", ["gateway.networking.k8s.io/GatewayClass/-", class])).spec.controllerName
+	not controller in controllers
+} else := sprintf("%s has an address of type %s, so its proxies are deployed by hand: select them by their labels", [keys.describe(ref.object), type]) if {
+	types := kinds.target_condition(keys.type_of(policy_key), keys.type_of(ref.object), "exceptAddresses")
+	some address in lookup.get(ref.object).spec.addresses
+	type := object.get(address, "type", "IPAddress")
+	type in types
+}
 
 # No port that a ref names has a protocol on which the kind acts (GEP-1897: TLS to a port that is for UDP only).
 _port_problem(policy_key, ref) := sprintf("%s acts on ports for %s, and %s is for %s only", [
@@ -135,7 +157,7 @@ accepts_all(policy_key) if {
 		selector.byField
 		not selector.flaw
 		not policies.selector_problem(policy_key, selector)
-		not kinds.depends_on_ports(policy_kind, selector.type)
+		not kinds.depends_on_target(policy_kind, selector.type)
 	}
 } else := false
 

@@ -25,8 +25,9 @@ _complete(entry) := object.union(entry, {"incomplete": reasons}) if {
 #   Why it is not certain what is in effect on a path with the `outcomes` of its policies, `[{policy, outcome}]`. Undefined
 #   if it is.
 incomplete_because(policy_kind, path, outcomes) := sort(reasons) if {
-	features := kinds.get(policy_kind).notModeled
-	reasons := {feature.message | some feature in features; not feature.path} | {sprintf("%s: %s", [keys.describe(user), feature.message]) |
+	kinds.traits(policy_kind).doubtful
+	features := object.get(kinds.get(policy_kind), "notModeled", [])
+	reasons := (_without_label(policy_kind, path, outcomes) | {feature.message | some feature in features; not feature.path}) | {sprintf("%s: %s", [keys.describe(user), feature.message]) |
 		some feature in features
 		some user in _users(object.get(feature, "onPath", false), path, outcomes)
 		obj := lookup.get(user)
@@ -57,4 +58,16 @@ _uses(obj, [path, inner, rest], feature) if {
 _is_value(found, feature) if {
 	found != null
 	object.get(feature, "value", found) == found
+}
+
+# Policies act at a named target only if it, or its Namespace, has a label, and neither is known to have it.
+_without_label(policy_kind, path, outcomes) := {message |
+	object_key := keys.object_of(path[count(path) - 1])
+	label := kinds.target_condition(policy_kind, keys.type_of(object_key), "label")
+	object.get(lookup.get(object_key), ["metadata", "labels", label], "none") == "none"
+	object.get(lookup.namespace_labels(keys.namespace(object_key)), label, "none") == "none"
+	some one in outcomes
+	some ref in policies.named_refs(one.policy)
+	ref.object == object_key
+	message := sprintf("%s: it names %s, and neither that nor its Namespace has the label %s", [keys.describe(one.policy), keys.describe(object_key), label])
 }

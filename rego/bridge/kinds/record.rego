@@ -41,7 +41,7 @@ _class_defaults := {
 	"Inherited": {"sameLevel": "OlderEstablished"},
 }
 
-_targets(spec) := [object.union(entry, {field: value | some field, value in target; field in {"role", "virtual", "protocols", "wholePorts"}}) |
+_targets(spec) := [object.union(entry, {field: value | some field, value in target; field in {"role", "virtual", "protocols", "wholePorts", "names", "controllers", "exceptAddresses", "label"}}) |
 	some target in spec.targets
 	group := keys.group_name(object.get(target, "group", ""))
 	entry := {"group": group, "kind": target.kind, "sections": object.get(target, "sections", false)}
@@ -95,7 +95,7 @@ traits(policy_kind) := get(policy_kind).traits
 # name Namespaces, because its policies may target them (P3); `selecting`: its policies may select their targets by a
 # field, `defaults`: of those that select everything in a namespace, only the oldest counts (T8); `objects`, `sections`:
 # the types whose objects, or all of whose sections, are its effective targets; `parts`: a policy may have a wrapper of
-# each direction.
+# each direction; `doubtful`: answers may be incomplete.
 traits_of(kind) := {
 	"joins": _joins(kind),
 	"direct": direct,
@@ -106,6 +106,7 @@ traits_of(kind) := {
 	"namespaces": [target | some target in object.get(kind, "targets", [_namespace]); object.subset(target, _namespace)] != [],
 	"selecting": "selectors" in object.keys(kind),
 	"defaults": [selector | some selector in kind.selectors; selector.namespaceDefault] != [],
+	"doubtful": array.concat(object.get(kind, "notModeled", []), [label | label := kind.targets[_].label]) != [],
 	"parts": [true | some place in kind.places; place.partners != {}] != [],
 	"objects": {type | some type, level in acted_on; level.object == kind.effectiveTarget},
 	"sections": {type | some type, level in acted_on; level.section == kind.effectiveTarget; type != "core/Service"},
@@ -347,9 +348,16 @@ target_protocols(policy_kind, type) := _target_entry(policy_kind, type).protocol
 # (`wholePorts` of its target entry).
 acts_on_whole_ports(policy_kind, type) if _target_entry(policy_kind, type).wholePorts
 
-# Whether a ref of a kind's policies to an object of a type counts depends on ports.
-depends_on_ports(policy_kind, type) if target_protocols(policy_kind, type)
-depends_on_ports(policy_kind, type) if acts_on_whole_ports(policy_kind, type)
+# A condition of a kind on the objects of a type that its policies may name: `names`, `controllers` of their GatewayClass,
+# `exceptAddresses`, types of addresses that a Gateway must not have, `label`, which the object or its Namespace has.
+# Undefined without that condition.
+target_condition(policy_kind, type, field) := _target_entry(policy_kind, type)[field]
+
+# Whether a ref of a kind's policies to an object of a type counts depends on more of the object than its existence.
+depends_on_target(policy_kind, type) if target_protocols(policy_kind, type)
+depends_on_target(policy_kind, type) if acts_on_whole_ports(policy_kind, type)
+depends_on_target(policy_kind, type) if target_condition(policy_kind, type, "controllers")
+depends_on_target(policy_kind, type) if target_condition(policy_kind, type, "exceptAddresses")
 
 _target_entry(policy_kind, type) := [entry |
 	some entry in get(policy_kind).targets

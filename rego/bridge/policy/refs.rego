@@ -44,6 +44,9 @@ object_ref(object_key) := {"object": object_key, "section": "", "key": object_ke
 # valid.
 ref_problem(policy_key, ref) := message if {
 	message := _kind_problem(keys.parse(policy_key).type, keys.parse(ref.object).type)
+} else := sprintf("%s can only target the %s %s", [keys.parse(policy_key).kind, keys.parse(ref.object).kind, concat(" and ", names)]) if {
+	names := kinds.target_condition(keys.type_of(policy_key), keys.type_of(ref.object), "names")
+	not keys.parse(ref.object).name in names
 } else := sprintf("%s cannot target a section of a %s", [keys.parse(policy_key).kind, keys.parse(ref.object).kind]) if {
 	ref.section != ""
 	not kinds.may_target_sections(keys.parse(policy_key).type, keys.parse(ref.object).type)
@@ -62,7 +65,7 @@ _kind_problem(policy_kind, type) := sprintf("%s cannot target a %s%s", [
 # A ref of a policy that is accepted if its target exists, by the policy, its kind and the ref only, for policies that
 # may have such refs. Stored with the policy.
 is_near(policy_key, ref) if {
-	not kinds.depends_on_ports(keys.type_of(policy_key), keys.type_of(ref.object))
+	not kinds.depends_on_target(keys.type_of(policy_key), keys.type_of(ref.object))
 	_in_own_namespace(policy_key, ref.object)
 	not ref_problem(policy_key, ref)
 }

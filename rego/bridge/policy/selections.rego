@@ -221,15 +221,38 @@ _labels_for("Workloads", object_key) := _workload_labels(keys.type_of(object_key
 # The labels that every workload of an object has, according to the object: the labels by which a Service selects its
 # Pods, and the labels that Gateway API defines for the Pods of a Gateway (GEP-1762, GEP-1867). Undefined without such
 # labels, because Pods are not replicated.
-_workload_labels("core/Service", service) := service.spec.selector if {
+_workload_labels("core/Service", service) := _workload_labels_of_service(service)
+
+_workload_labels_of_service(service) := service.spec.selector if {
 	is_object(service.spec.selector)
 	count(service.spec.selector) > 0
 }
 
-_workload_labels("gateway.networking.k8s.io/Gateway", gateway) := object.union(_infrastructure_labels(gateway), {
+_workload_labels("gateway.networking.k8s.io/Gateway", gateway) := labels_of_pods if {
+	# A Gateway with the address of a Service is deployed by hand: its Pods are those of the Service (Istio, "Manual
+	# Deployment").
+	[[_, name, namespace]] := [found[0] |
+		some address in gateway.spec.addresses
+		address.type == "Hostname"
+		found := regex.find_all_string_submatch_n(`^([^.]+)\.([^.]+)\.svc(?:\.|$)`, address.value, 1)
+	]
+	labels_of_pods := _workload_labels_of_service(lookup.get(concat("/", ["core/Service", namespace, name])))
+} else := object.union(object.union(_fixed_labels(gateway), _infrastructure_labels(gateway)), {
 	"gateway.networking.k8s.io/gateway-name": gateway.metadata.name,
 	"gateway.networking.k8s.io/gateway-class-name": object.get(gateway.spec, "gatewayClassName", ""),
-})
+	"gateway.istio.io/managed": "istio.io-gateway-controller",
+}) if {
+	not _has_hostname(gateway)
+}
+
+_has_hostname(gateway) if gateway.spec.addresses[_].type == "Hostname"
+
+# The labels that Istio's template gives to the Pods of each Gateway, and that `infrastructure` may replace.
+_fixed_labels(gateway) := {
+	"sidecar.istio.io/inject": "false",
+	"service.istio.io/canonical-name": concat("-", [gateway.metadata.name, object.get(gateway.spec, "gatewayClassName", "")]),
+	"service.istio.io/canonical-revision": "latest",
+}
 
 # Istio copies a Gateway's own labels, unless the infrastructure has labels.
 _infrastructure_labels(gateway) := gateway.spec.infrastructure.labels if {

@@ -19,7 +19,7 @@ is_staged(policy) if {
 	staged := kinds.get(keys.type(policy.apiVersion, policy.kind)).staged
 	found := object.get(policy, leaves.segments(staged.path), null)
 	found != null
-	object.get(staged, "value", found) == found
+	found in object.get(staged, "values", [object.get(staged, "value", found)])
 }
 
 # METADATA
