@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bridge.cli.command import option
-from bridge.cli.notation import Entry, compact, kind_text, name_of, path_text, policy_text
+from bridge.cli.notation import Entry, compact, kind_text, name_of, path_text, policy_text, shadow_text
 from bridge.cli.options import (
     ONLY_KIND,
     SAME_FOR_ALL,
@@ -94,5 +94,6 @@ def _effective(at_path: Entry, *, wide: bool) -> str:
         return "; ".join([f"error: {at_path['error']['message']}", *detached])
     text = compact(at_path["spec"], at_path.get("origins", {}) if wide else {})
     staged = [f"would be, with {name_of(parse_key(policy))}" for policy in at_path.get("staged", ())]
+    shadowed = [shadow_text(one) for one in at_path.get("shadowed", ())]
     incomplete = [f"incomplete: {why}" for why in at_path.get("incomplete", ())]
-    return "; ".join([text, *staged, *incomplete, *detached])
+    return "; ".join([text, *shadowed, *staged, *incomplete, *detached])

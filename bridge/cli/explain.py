@@ -14,6 +14,7 @@ from bridge.cli.notation import (
     names_text,
     nodes_of,
     origin_text,
+    shadow_text,
     value_text,
     via_text,
 )
@@ -176,6 +177,7 @@ def _spec(at_path: Entry) -> Table:
     rows: list[Sequence[str]] = [
         [_field(pointer), _value_at(at_path["spec"], pointer), origin_text(origin)] for pointer, origin in origins
     ]
+    rows += [["(shadowed)", shadow_text(one), ""] for one in at_path.get("shadowed", ())]
     rows += [["(incomplete)", why, ""] for why in at_path.get("incomplete", ())]
     return Table(["EFFECTIVE FIELD", "VALUE", "FROM"], rows)
 

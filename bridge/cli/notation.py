@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bridge.model.keys import CLUSTER, Key, parse_key
+from bridge.model.keys import CLUSTER, Key, parse_key, segments_of
 from bridge.model.text import TIE
 from bridge.queries.names import short_key
 
@@ -94,6 +94,18 @@ def policy_text(policy: Entry, *, wide: bool = False) -> str:
     return f"{name} on {target} ({policy['strategy']}: {outcome}{f', overridden by {by}' if by else ''})"
 
 
+def shadow_text(shadowed: Entry) -> str:
+    """Return what policies set at a field, and the field of a route's rule that goes before it."""
+    set_there = compact(dict_at(segments_of(shadowed["path"]), shadowed["value"]))
+    field, rule = ".".join(segments_of(shadowed["field"])), short_key(parse_key(shadowed["by"]))
+    return f"not {set_there} of {origin_text(shadowed['policies'])}, because {rule} has {field}"
+
+
+def dict_at(path: Sequence[str], value: Any) -> Any:
+    """Return a value below the names of a path."""
+    return {path[0]: dict_at(path[1:], value)} if path else value
+
+
 def compact(spec: Any, origins: Entry | None = None) -> str:
     """Return a spec on one line, `colors.accent=blue, theme=dark`; with `origins` also each field's policy."""
     return ", ".join(_fields(spec, origins or {}).values()) or "{}"
@@ -138,6 +150,6 @@ def _origin(path: Sequence[str], origins: Entry) -> str:
 
 
 def origin_text(origin: str | Sequence[str]) -> str:
-    """Return the policy, or policies, that a field comes from."""
-    keys = [origin] if isinstance(origin, str) else origin
-    return "+".join(name_of(parse_key(key)) for key in keys)
+    """Return the policy, or policies, that a field comes from, or the rule of a route."""
+    keys = [parse_key(key) for key in ([origin] if isinstance(origin, str) else origin)]
+    return "+".join(short_key(key) if key.section else name_of(key) for key in keys)

@@ -40,6 +40,8 @@ function pathPart(path) {
     path.ways.map((keys) => trail(keys)),
     senderPart(path),
     path.error ? h("p", { class: "error" }, `${path.error.code}: ${path.error.message}`) : fieldTable(path.spec, path.origins),
+    (path.shadowed ?? []).map(({ path: field, policies, by, field: of }) =>
+      h("p", { class: "quiet" }, h("code", {}, field), " of ", list(policies), " does not count: ", nodeLink(by), " has ", h("code", {}, of))),
     (path.incomplete ?? []).map((reason) => h("p", { class: "refused" }, h("strong", {}, "Incomplete"), `: ${reason}`)),
     stack(path.policies),
     path.steps?.length > 0 && why(path.steps),
@@ -60,9 +62,12 @@ export function fieldTable(spec, origins) {
     h("thead", {}, h("tr", {}, ["Field", "Value", "From"].map((name) => h("th", { scope: "col" }, name)))),
     h("tbody", {}, rows.map(({ name, value, removed, origin }) =>
       h("tr", {}, h("th", { scope: "row" }, breakable(name)), h("td", { class: removed ? "removed" : "" }, removed ? "removed" : breakable(value)),
-        h("td", {}, origin ? policyLink(origin) : "–")))),
+        h("td", {}, origin ? originLink(origin) : "–")))),
   );
 }
+
+/** What a field comes from: a policy, or the rule of a route, whose key has a section. */
+const originLink = (origin) => (String(origin).includes("#") ? nodeLink(origin) : policyLink(origin));
 
 /** The policies of a path, the established first, with their outcomes. */
 function stack(policies) {

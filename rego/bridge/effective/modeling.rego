@@ -8,7 +8,7 @@ import data.bridge.policy as policies
 
 # METADATA
 # description: |
-#   An entry of effective policies; with `incomplete`, a list of reasons, if a policy that has an effect there uses such a
+#   An entry of effective policies as requests meet it (see `_served`); with `incomplete`, a list of reasons, if a policy that has an effect there uses such a
 #   feature, and with `staged`, if the query asks for the staged policies too and some are on the path.
 marked(entry) := object.union(_complete(entry), {"staged": staged}) if {
 	input.staged
@@ -16,9 +16,9 @@ marked(entry) := object.union(_complete(entry), {"staged": staged}) if {
 	staged != []
 } else := _complete(entry)
 
-_complete(entry) := object.union(entry, {"incomplete": reasons}) if {
+_complete(entry) := object.union(_served(entry), {"incomplete": reasons}) if {
 	reasons := incomplete_because(keys.type_of(entry.policies[0].policy), entry.path, entry.policies)
-} else := entry
+} else := _served(entry)
 
 # METADATA
 # description: |

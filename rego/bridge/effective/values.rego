@@ -164,7 +164,12 @@ _key_fields(effect, at) := [rule.field |
 	}
 ]
 
-_kind_of_effect(effect) := [keys.type_of(policy) | some origin in effect.origins; some policy in merge.as_list(origin)][0]
+_kind_of_effect(effect) := [type |
+	some origin in effect.origins
+	some policy in merge.as_list(origin)
+	type := keys.type_of(policy)
+	kinds.get(type) # an origin may be a rule of a route, see `_served`
+][0]
 
 _is_leaf(_, _, value) if type_name(value) in {"boolean", "number", "string"}
 

@@ -1,0 +1,74 @@
+package bridge.effective
+
+import data.bridge.hierarchy
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lib.leaves
+import data.bridge.lib.levels
+import data.bridge.lookup
+
+# An entry of effective policies as requests meet it: where a field of the route's rule goes before a field of the policy
+# (`shadowedBy` of the kind), the spec has the rule's values, whose origin is the rule. `shadowed` has what the policies set
+# there: `{path, value, policies, by, field}`; `by` is the rule, and `field` its field.
+_served(entry) := object.union_n([object.remove(entry, ["spec", "origins"]), {
+	"spec": _with_values(json.remove(entry.spec, paths), placed),
+	"origins": object.union(
+		{pointer: origin | some pointer, origin in entry.origins; not _is_at_or_below(leaves.segments(pointer), paths)},
+		{pointer: node | some pointer, _ in placed},
+	),
+	"shadowed": [{
+		"path": path,
+		"value": object.get(entry.spec, leaves.segments(path), null),
+		"policies": _owners_at(entry.origins, "", path),
+		"by": node,
+		"field": field.rule,
+	} |
+		some path, field in shadows
+	],
+}]) if {
+	fields := kinds.get(keys.type_of(entry.policies[0].policy)).shadowedBy
+	not entry.error
+	some node in entry.path
+	levels.of(node) == "Rule"
+	rule := _rule(node)
+	shadows := object.union_n([{field.path: field} |
+		some field in fields
+		object.get(rule, leaves.segments(field.rule), null) != null
+		object.get(rule, leaves.segments(object.get(field, "unless", "/-")), null) == null
+		object.get(entry.spec, leaves.segments(field.path), null) != null
+	])
+	shadows != {}
+	paths := {leaves.segments(path) | some path, _ in shadows}
+	placed := {pointer: value |
+		some path, field in shadows
+		some pointer, source in object.get(field, "values", {path: field.rule})
+		value := object.get(rule, leaves.segments(source), null)
+		value != null
+	}
+} else := entry
+
+_rule(node) := lookup.get(parts.object).spec.rules[position] if {
+	parts := keys.parse(node)
+	some position, name in hierarchy.section_names(parts.object)
+	name == parts.section
+}
+
+_is_at_or_below(segments_of_leaf, paths) if {
+	some path in paths
+	array.slice(segments_of_leaf, 0, count(path)) == path
+}
+
+# A spec with these values, by their pointers.
+_with_values(spec, placed) := json.patch(spec, array.concat(
+	[{"op": "add", "path": above, "value": {}} | some [_, above] in sort([[count(above), above] | some above in missing])],
+	[{"op": "add", "path": leaves.segments(pointer), "value": value} | some pointer, value in placed],
+)) if {
+	missing := {above |
+		some pointer, _ in placed
+		path := leaves.segments(pointer)
+		some end, _ in path
+		end > 0
+		above := array.slice(path, 0, end)
+		not is_object(object.get(spec, above, null))
+	}
+}
